@@ -1,0 +1,224 @@
+/* translate: a small, fast runtime for encoder-decoder translation models.
+ *
+ *     tr_error error;
+ *     tr_model *model;
+ *     tr_context *context;
+ *     tr_result *results;
+ *     const char *text = "今天天气很好";
+ *     if (tr_model_open("models/zh-en.gguf", NULL, &model, &error) ||
+ *         tr_context_create(model, NULL, &context, &error) ||
+ *         tr_translate(context, &text, NULL, 1, NULL, &results, &error))
+ *         fprintf(stderr, "%s\n", error.message);
+ *     else
+ *         puts(results[0].text);
+ *
+ * Conventions
+ *   Errors     Every function that can fail returns a tr_status and takes a tr_error (NULL is allowed) that receives the
+ *              status and one line of text, "WHAT: WHY". On failure outputs are set to NULL and nothing needs freeing.
+ *              The library never prints, never exits and keeps no global state.
+ *   Text       UTF-8, a pointer and a size in bytes; a size array of NULL means NUL-terminated strings. Invalid UTF-8 and
+ *              NUL bytes become U+FFFD and set TR_FLAG_INVALID_UTF8. Text that the library returns is NUL-terminated.
+ *   Threads    A tr_model is immutable once opened and may be shared by any number of threads. A tr_context belongs to one
+ *              thread at a time; create one per thread. A context starts its own helper threads (see
+ *              tr_context_options.threads).
+ *   fork       After fork() the child may use models opened by the parent. Contexts must be created in the process that
+ *              uses them: with the OpenMP backend a child must not create contexts if its parent already ran one (libgomp
+ *              does not survive fork); choose TR_THREADS_POSIX in programs that fork.
+ *   Ownership  The caller closes what it opened, contexts before their model.
+ */
+#ifndef TRANSLATE_H
+#define TRANSLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TR_API __attribute__((visibility("default")))
+#else
+#define TR_API
+#endif
+
+/* ------------------------------------------------------------------------------------------------- errors and version */
+
+typedef enum tr_status {
+    TR_OK = 0,
+    TR_ERROR_ARGUMENT,    /* a call's argument is out of range */
+    TR_ERROR_MEMORY,      /* memory or address space ran out */
+    TR_ERROR_IO,          /* a file cannot be opened, read or written */
+    TR_ERROR_FORMAT,      /* a file is damaged or contradicts itself */
+    TR_ERROR_UNSUPPORTED, /* a file is sound but of a kind that this version does not run */
+    TR_ERROR_NUMERIC,     /* the network produced NaN: damaged weights */
+    TR_ERROR_CANCELLED,   /* a progress callback asked to stop */
+} tr_status;
+
+enum { TR_MESSAGE_SIZE = 512 };
+
+typedef struct tr_error {
+    tr_status status;
+    char message[TR_MESSAGE_SIZE]; /* one line, NUL-terminated, without a final full stop or newline */
+} tr_error;
+
+TR_API const char *tr_version(void);                  /* "0.1.0" */
+TR_API const char *tr_status_name(tr_status status);  /* "format", never NULL */
+
+/* -------------------------------------------------------------------------------------------------------------- model */
+
+typedef struct tr_model tr_model;
+
+typedef enum tr_load {
+    TR_LOAD_MAP,  /* map the file: fast, shared between processes. If the file is truncated while it is mapped, touching
+                     the lost part raises SIGBUS; the caller handles that signal or uses TR_LOAD_COPY */
+    TR_LOAD_COPY, /* read the whole file into memory first */
+} tr_load;
+
+typedef enum tr_compute {
+    TR_COMPUTE_AUTO, /* as stored in the file; a published directory: f32 */
+    TR_COMPUTE_F32,
+    TR_COMPUTE_F16,  /* weights rounded to half precision, arithmetic in f32 */
+    TR_COMPUTE_BF16, /* weights rounded to bfloat16, arithmetic in f32 */
+} tr_compute;
+
+typedef struct tr_model_options {
+    tr_load load;       /* default TR_LOAD_MAP */
+    tr_compute compute; /* default TR_COMPUTE_AUTO */
+    const char *cpu;    /* kernel level, e.g. "avx2"; default NULL: $TRANSLATE_CPU, else the best that this CPU has */
+} tr_model_options;
+
+TR_API tr_model_options tr_model_default_options(void);
+
+/* Opens a model file (GGUF) or a published directory (Hugging Face Marian). options may be NULL.
+ * TR_ERROR_IO: cannot be read. TR_ERROR_FORMAT: damaged, incomplete or contradictory; the message names the file and the
+ * tensor or field. TR_ERROR_UNSUPPORTED: another architecture. TR_ERROR_ARGUMENT: unknown CPU level. */
+TR_API tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error);
+TR_API void tr_model_close(tr_model *model); /* NULL is allowed */
+
+typedef struct tr_model_info {
+    const char *format;       /* "GGUF" or "Hugging Face Marian directory" */
+    const char *architecture; /* "marian" */
+    const char *name;         /* "" if unknown */
+    const char *source_language, *target_language; /* ISO 639 codes, "" if unknown */
+    const char *compute;      /* weights as used: "f32", "f16", "bf16" */
+    const char *cpu;          /* kernel level in use: "portable", "avx2", "avx512" */
+    int d_model, encoder_layers, decoder_layers, encoder_heads, decoder_heads, encoder_ffn, decoder_ffn;
+    int source_vocabulary, target_vocabulary; /* tokens */
+    int max_source_length;    /* tokens, the end mark included */
+    int max_target_length;    /* tokens, the end mark not included */
+    int start_id, end_id, pad_id, unk_id; /* -1 if the model has none */
+    uint64_t parameters;      /* tied matrices counted once */
+    uint64_t file_size;       /* bytes of all weight files */
+    bool has_tokenizer;
+} tr_model_info;
+
+/* The strings live as long as the model. */
+TR_API void tr_model_get_info(const tr_model *model, tr_model_info *info);
+
+/* ------------------------------------------------------------------------------------------------------------ context */
+
+typedef struct tr_context tr_context;
+
+typedef enum tr_threads { TR_THREADS_OPENMP, TR_THREADS_POSIX } tr_threads;
+
+typedef struct tr_context_options {
+    int threads;           /* default 0: the usable cores (affinity mask, cgroup limit) */
+    tr_threads backend;    /* default TR_THREADS_OPENMP */
+    int batch_size;        /* sentences that one worker decodes side by side, default 32. 1: exactly one sentence in
+                              flight, all threads share it */
+} tr_context_options;
+
+TR_API tr_context_options tr_context_default_options(void);
+
+/* Working memory for one caller: key/value caches, activations, helper threads, and a memory of lines already translated.
+ * options may be NULL. */
+TR_API tr_status tr_context_create(const tr_model *model, const tr_context_options *options, tr_context **context,
+                                   tr_error *error);
+TR_API void tr_context_destroy(tr_context *context); /* NULL is allowed */
+
+/* -------------------------------------------------------------------------------------------------------- translation */
+
+typedef enum tr_split {
+    TR_SPLIT_AUTO,  /* several sentences in a text are translated one by one and joined again */
+    TR_SPLIT_NEVER, /* each text goes to the network whole, cut only if the model cannot take its length */
+} tr_split;
+
+enum {
+    TR_FLAG_CUT = 1,          /* a sentence was longer than the model takes and was translated in pieces */
+    TR_FLAG_INVALID_UTF8 = 2, /* the text held invalid UTF-8 or NUL bytes, replaced by U+FFFD */
+    TR_FLAG_MAX_LENGTH = 4,   /* a sentence reached max_length before its end mark */
+    TR_FLAG_REPEATED = 8,     /* the text had been translated before by this context and was not computed again */
+};
+
+typedef struct tr_progress {
+    size_t texts_done, texts;    /* of this call */
+    uint64_t source_tokens, target_tokens; /* so far in this call */
+} tr_progress;
+
+typedef struct tr_translate_options {
+    int max_length; /* most target tokens a sentence, the end mark not counted; default 512; clipped to the model's own */
+    int min_length; /* fewest target tokens a sentence: the end mark is forbidden before; default 0 */
+    tr_split split; /* default TR_SPLIT_AUTO */
+    bool reuse;     /* translate a text seen before by this context only once; default true */
+    /* Called from the calling thread or a helper thread, one at a time, as batches finish; non-zero cancels. May be NULL. */
+    int (*progress)(void *argument, const tr_progress *progress);
+    void *progress_argument;
+} tr_translate_options;
+
+TR_API tr_translate_options tr_translate_default_options(void);
+
+typedef struct tr_result {
+    char *text;  /* NUL-terminated, in UTF-8 */
+    size_t size; /* bytes, without the NUL */
+    int sentences;
+    int source_tokens, target_tokens; /* end marks not counted */
+    unsigned flags;                   /* TR_FLAG_... */
+} tr_result;
+
+/* Translates texts[0..count) together, in batches, and returns results[0..count) in the same order.
+ * sizes: bytes of each text, NULL if they are NUL-terminated. options may be NULL. An empty or blank text gives itself.
+ * Leading and trailing white space of a text is kept, and line breaks within it separate sentences and are kept.
+ * TR_ERROR_ARGUMENT: the model has no tokenizer, or an option is out of range. TR_ERROR_NUMERIC: NaN in the network.
+ * Free with tr_results_free(*results, count). */
+TR_API tr_status tr_translate(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,
+                              const tr_translate_options *options, tr_result **results, tr_error *error);
+TR_API void tr_results_free(tr_result *results, size_t count); /* NULL is allowed */
+
+/* ------------------------------------------------------------------------------------------------------------- tokens */
+
+typedef struct tr_tokens {
+    int32_t *ids;
+    size_t count;
+} tr_tokens;
+
+/* Token ids of one text, without the end mark. The text is one segment: no splitting. Free ids with tr_tokens_free. */
+TR_API tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error);
+
+/* Text of target token ids; start, end and padding tokens are left out. *text is NUL-terminated; free with tr_free. */
+TR_API tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size,
+                               tr_error *error);
+
+/* The piece of one token and its size in bytes; NULL if id is outside the vocabulary. Lives as long as the model. */
+TR_API const char *tr_source_piece(const tr_model *model, int32_t id, size_t *size);
+TR_API const char *tr_target_piece(const tr_model *model, int32_t id, size_t *size);
+
+/* The id of a source or target piece, -1 if there is none. */
+TR_API int32_t tr_source_id(const tr_model *model, const char *piece, size_t size);
+TR_API int32_t tr_target_id(const tr_model *model, const char *piece, size_t size);
+
+/* Translates sources[0..count), each without its end mark (the library adds it), to outputs[0..count), likewise without.
+ * options->split, reuse are ignored; a source longer than the model takes is TR_ERROR_ARGUMENT; an empty source is
+ * allowed. min_length == max_length forces exactly that many tokens.
+ * Free each outputs[i] with tr_tokens_free, or all with tr_tokens_array_free(outputs, count). */
+TR_API tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
+                                     const tr_translate_options *options, tr_tokens **outputs, tr_error *error);
+TR_API void tr_tokens_free(tr_tokens *tokens);
+TR_API void tr_tokens_array_free(tr_tokens *tokens, size_t count);
+TR_API void tr_free(void *memory);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

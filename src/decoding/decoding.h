@@ -1,0 +1,43 @@
+/* Decoding a batch of sentences: encode all, then pick a token a step for each until its end mark. */
+#ifndef TR_DECODING_DECODING_H
+#define TR_DECODING_DECODING_H
+
+#include "model/network.h"
+
+/* One sentence on its way. The caller owns all memory. */
+typedef struct tr_sentence {
+    const int32_t *source; /* [source_length], the end mark included; 1 .. config.max_positions */
+    int source_length;
+    int32_t *target;       /* [max_length] */
+    int target_length;     /* out: tokens, the end mark not counted */
+    bool finished;         /* out: the end mark came; else max_length did */
+} tr_sentence;
+
+typedef struct tr_decode_options {
+    int max_length; /* 1 .. config.max_positions; tokens, the end mark not counted */
+    int min_length; /* 0 .. max_length; equal to max_length: exactly that many tokens */
+} tr_decode_options;
+
+/* The working memory of one worker: a group of one or more threads that decode a batch together. */
+typedef struct tr_worker tr_worker;
+
+tr_status tr_worker_create(const tr_network *network, int members, int batch_size, tr_worker **worker, tr_error *error);
+void tr_worker_destroy(tr_worker *worker); /* NULL is allowed */
+
+/* All members of the worker call this together with the same arguments, member = 0..members-1, on threads of their own;
+ * count is 1..batch_size. It allocates nothing and calls no system function. Returns the same status to every member;
+ * TR_ERROR_NUMERIC: NaN among the logits. TR_ERROR_MEMORY: the worker's reserved address space does not hold the batch. */
+tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *sentences, int count,
+                           const tr_decode_options *options, tr_error *error);
+
+/* For tests: sees the rows [count, width] that each part of the network yields, from member 0, in the order of computing.
+ * where: "source.embedding", "encoder" (behind layer 0..), "encoder.output" (behind a final norm), "target.embedding",
+ * "decoder", "decoder.output", "logits"; layer is 0 where there is none. Encoder rows are those of all sentences, one after the
+ * other; decoder rows are one for each sentence still in the batch, in their order. */
+typedef void tr_trace_function(void *argument, const char *where, int layer, const float *rows, int count, int width);
+void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument);
+
+/* A barrier for the members of a worker. */
+void tr_worker_meet(tr_worker *worker);
+
+#endif

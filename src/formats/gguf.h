@@ -1,0 +1,19 @@
+/* The project's model file: GGUF version 3 (ggml-org/ggml, docs/gguf.md), alignment 64. docs/formats.md has its table of
+ * names. Reading is tr_open_gguf in package.h. */
+#ifndef TR_FORMATS_GGUF_H
+#define TR_FORMATS_GGUF_H
+
+#include "formats/package.h"
+
+/* Called as tensors are written; non-zero stops with TR_ERROR_CANCELLED. */
+typedef int tr_gguf_progress(void *argument, uint64_t bytes_done, uint64_t bytes);
+
+/* Writes package to path, matrices as type (F32, F16 or BF16), all else as F32. The file appears complete or not at all.
+ * Needs no more memory than one tensor. */
+tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type type, tr_gguf_progress *progress,
+                        void *argument, tr_error *error);
+
+/* Compares size and checksum stored in a file with its content. TR_ERROR_FORMAT: they differ, or the file has none. */
+tr_status tr_gguf_verify(const char *path, uint64_t *checksum, tr_error *error);
+
+#endif

@@ -1,0 +1,48 @@
+/* What a model on disk comes to, whatever its format: settings, tensors, vocabularies, tokenizer.
+ * Each format is one file with one function that fills this struct. */
+#ifndef TR_FORMATS_PACKAGE_H
+#define TR_FORMATS_PACKAGE_H
+
+#include "model/config.h"
+#include "model/weights.h"
+#include "tokenizer/vocabulary.h"
+#include "util/file.h"
+
+enum { TR_PACKAGE_FILES = 8, TR_LANGUAGE = 16 };
+
+typedef struct tr_bytes {
+    const void *data; /* NULL if there is none */
+    size_t size;
+} tr_bytes;
+
+typedef struct tr_package {
+    const char *format;       /* "GGUF", "Hugging Face Marian directory" */
+    char architecture[32];    /* "marian" */
+    char name[128];           /* "" if unknown */
+    char source_language[TR_LANGUAGE], target_language[TR_LANGUAGE]; /* "" if unknown */
+    bool directory;           /* a published directory: compute auto means f32 */
+    tr_config config;         /* checked */
+    tr_weights weights;
+    tr_vocabulary source, target_own; /* target_own is empty where both sides share one */
+    const tr_vocabulary *target;      /* &source or &target_own */
+    tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
+    tr_file files[TR_PACKAGE_FILES];  /* what the pointers above point into */
+    int file_count;
+    uint64_t file_size;       /* bytes of the weight files */
+    bool has_checksum;        /* GGUF written by this project */
+    uint64_t checksum;        /* as stored; see gguf.h */
+} tr_package;
+
+/* Recognises the format by content, and fills package. Nothing needs closing on failure. Messages begin with the path. */
+tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error);
+void tr_package_close(tr_package *package);
+
+/* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. */
+tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
+                          tr_error *error);
+
+/* One function per format; tr_package_open calls the right one. */
+tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
+tr_status tr_open_marian_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
+
+#endif

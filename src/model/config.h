@@ -1,0 +1,61 @@
+/* The shape and the settings of an encoder-decoder Transformer: what a format reads besides the weights. */
+#ifndef TR_MODEL_CONFIG_H
+#define TR_MODEL_CONFIG_H
+
+#include "util/error.h"
+
+typedef enum tr_activation {
+    TR_ACTIVATION_NONE,
+    TR_ACTIVATION_RELU,
+    TR_ACTIVATION_GELU,      /* x * Phi(x), with erf (Hendrycks and Gimpel, 2016) */
+    TR_ACTIVATION_GELU_TANH, /* its approximation by tanh */
+    TR_ACTIVATION_SWISH,     /* x * sigmoid(x), also called SiLU */
+} tr_activation;
+
+typedef enum tr_positions {
+    TR_POSITIONS_SINUSOIDAL, /* Marian's layout: d/2 sines, then d/2 cosines; Vaswani et al., 2017, section 3.5 */
+    TR_POSITIONS_LEARNED,    /* a table [max_positions + position_offset, d_model] per side */
+} tr_positions;
+
+enum { TR_MAX_FORBIDDEN = 64 };
+
+/* Bounds that keep every product of sizes inside 64 bits and refuse nonsense early. */
+enum { TR_MAX_D_MODEL = 1 << 16, TR_MAX_FFN = 1 << 20, TR_MAX_LAYERS = 1024, TR_MAX_VOCABULARY = 1 << 24,
+       TR_MAX_POSITIONS = 1 << 20 };
+
+typedef struct tr_config {
+    int d_model;
+    int encoder_layers, decoder_layers;
+    int encoder_heads, decoder_heads;
+    int encoder_ffn, decoder_ffn;
+    int source_vocabulary, target_vocabulary; /* rows of the two embeddings */
+    int max_positions;   /* tokens that either side can take; sinusoidal: a table of this length is made */
+    int position_offset; /* learned tables: row of position 0 (BART: 2) */
+    tr_positions positions;
+    tr_activation activation;
+    bool pre_norm;       /* x + f(LN(x)); else LN(x + f(x)) */
+    bool final_norm;     /* a LayerNorm behind the last encoder layer and the last decoder layer */
+    bool embedding_norm; /* a LayerNorm behind the embeddings of each side */
+    float embedding_scale;    /* factor on token embeddings: 1 or sqrt(d_model) */
+    float layer_norm_epsilon; /* added to the variance */
+
+    int start_id;        /* first decoder input */
+    int end_id;
+    int pad_id, unk_id;  /* -1 if there is none */
+    int forced_first_id; /* must be the first token, -1 if none */
+    int forced_last_id;  /* must be the token at max_length, -1 if none: bookkeeping, such a sentence ends there anyway */
+    int forbidden[TR_MAX_FORBIDDEN], forbidden_count; /* target ids that are never emitted */
+} tr_config;
+
+/* A config with nothing but defaults: ids -1, epsilon 1e-5, scale 1. */
+tr_config tr_config_default(void);
+
+/* Checks every field against the bounds above and against the others (d_model divisible by heads, ids inside their
+ * vocabulary). The message names the field by its name here. */
+tr_status tr_config_check(const tr_config *config, tr_error *error);
+
+const char *tr_activation_name(tr_activation activation);              /* "relu" */
+bool tr_activation_parse(const char *name, tr_activation *activation); /* Hugging Face's names: gelu, gelu_new, silu, … */
+const char *tr_positions_name(tr_positions positions);                 /* "sinusoidal" */
+
+#endif

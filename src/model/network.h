@@ -1,0 +1,68 @@
+/* The network: a model's weights bound to their places, ready to compute. Immutable and shared by all workers. */
+#ifndef TR_MODEL_NETWORK_H
+#define TR_MODEL_NETWORK_H
+
+#include "kernels/kernels.h"
+#include "model/config.h"
+#include "model/weights.h"
+
+/* y = W x + b */
+typedef struct tr_linear {
+    tr_matrix weight;  /* [outputs, inputs] */
+    const float *bias; /* [outputs] or NULL */
+} tr_linear;
+
+typedef struct tr_norm {
+    const float *gamma, *beta; /* [d_model] */
+} tr_norm;
+
+typedef struct tr_attention {
+    tr_linear query, key, value, output; /* each [d_model, d_model] */
+    tr_norm norm;
+    int heads;
+} tr_attention;
+
+typedef struct tr_feedforward {
+    tr_linear up;   /* [ffn, d_model] */
+    tr_linear down; /* [d_model, ffn] */
+    tr_norm norm;
+} tr_feedforward;
+
+typedef struct tr_encoder_layer {
+    tr_attention self;
+    tr_feedforward feedforward;
+} tr_encoder_layer;
+
+typedef struct tr_decoder_layer {
+    tr_attention self, cross;
+    tr_feedforward feedforward;
+} tr_decoder_layer;
+
+typedef struct tr_side {
+    tr_matrix embedding;      /* [vocabulary, d_model] */
+    const float *positions;   /* [max_positions, d_model] */
+    tr_norm embedding_norm;   /* gamma NULL if there is none */
+    tr_norm final_norm;       /* gamma NULL if there is none */
+} tr_side;
+
+typedef struct tr_network {
+    tr_config config;
+    const tr_kernels *kernels;
+    tr_type type;             /* of the matrices, as used */
+    tr_side source, target;
+    tr_encoder_layer *encoder; /* [encoder_layers] */
+    tr_decoder_layer *decoder; /* [decoder_layers] */
+    tr_linear logits;          /* [target_vocabulary, d_model]; its bias holds the final logits bias and -inf for
+                                  forbidden tokens */
+    uint64_t parameters;
+    void **owned; /* memory made while building: converted vectors, position tables, rounded matrices */
+    size_t owned_count;
+} tr_network;
+
+/* Binds weights by name, checks every shape against config, and rounds matrices to type where compute asks for less than
+ * they hold. weights must outlive the network. TR_ERROR_FORMAT names the tensor that is missing or of a wrong shape. */
+tr_status tr_network_create(const tr_config *config, const tr_weights *weights, tr_compute compute,
+                            const tr_kernels *kernels, tr_network **network, tr_error *error);
+void tr_network_destroy(tr_network *network); /* NULL is allowed */
+
+#endif

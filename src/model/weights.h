@@ -1,0 +1,50 @@
+/* The table of named tensors that every format fills and that the network is built from.
+ *
+ * Names are those of docs/formats.md (token_embd.weight, enc.blk.0.attn_q.weight, ...): GGUF files hold them, other
+ * formats translate theirs. Matrices are row-major [outputs, inputs]: one output's weights lie together. Tensors point
+ * into memory that somebody else owns (a mapped file, usually) unless owned is set. */
+#ifndef TR_MODEL_WEIGHTS_H
+#define TR_MODEL_WEIGHTS_H
+
+#include "util/error.h"
+#include "util/strmap.h"
+
+typedef enum tr_type { TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8, TR_TYPE_I32 } tr_type;
+
+size_t tr_type_size(tr_type type);      /* bytes of an element */
+const char *tr_type_name(tr_type type); /* "f32" */
+
+enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64 };
+
+typedef struct tr_tensor {
+    char name[TR_TENSOR_NAME];
+    tr_type type;
+    int rank;
+    int64_t shape[TR_MAX_RANK]; /* outermost first, as in PyTorch: [outputs, inputs]; each >= 0 */
+    const void *data;
+    size_t bytes;               /* = elements * tr_type_size(type); checked by tr_weights_add */
+    bool owned;                 /* data was malloc'ed and is freed with the table */
+} tr_tensor;
+
+typedef struct tr_weights {
+    tr_tensor **tensors; /* in the order of adding */
+    size_t count, capacity;
+    tr_strmap index;
+} tr_weights;
+
+/* A zeroed struct is an empty table. */
+void tr_weights_free(tr_weights *weights);
+
+/* Adds a copy of the description. TR_ERROR_FORMAT: duplicate or overlong name, bad rank, or bytes that do not equal the
+ * product of the shape and the element size (computed without overflow). */
+tr_status tr_weights_add(tr_weights *weights, const tr_tensor *tensor, tr_error *error);
+const tr_tensor *tr_weights_find(const tr_weights *weights, const char *name); /* NULL if absent */
+
+uint64_t tr_tensor_elements(const tr_tensor *tensor);
+
+/* Elements [first, first + count) as f32, from any floating type. */
+void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out);
+/* f32 to type (F32, F16, BF16; round to nearest, ties to even); out takes count * tr_type_size(type) bytes. */
+void tr_from_f32(tr_type type, const float *in, size_t count, void *out);
+
+#endif

@@ -1,0 +1,33 @@
+/* Text to token ids and back, exactly as Hugging Face's MarianTokenizer does it:
+ * SentencePiece cuts text into pieces, the vocabulary maps pieces to ids. Decoding needs the vocabulary alone.
+ * Two deliberate differences: special tokens are not recognised inside a text ("</s>" typed by a user is five ordinary
+ * characters), and a leading ">>lang<<" is taken as one token only if the vocabulary has it. */
+#ifndef TR_TOKENIZER_TOKENIZER_H
+#define TR_TOKENIZER_TOKENIZER_H
+
+#include "tokenizer/vocabulary.h"
+#include "util/buffer.h"
+
+typedef struct tr_tokenizer tr_tokenizer; /* immutable, shared by threads */
+
+typedef struct tr_tokenizer_parts {
+    const void *source_spm; /* a SentencePiece model file's bytes; need not outlive the call */
+    size_t source_spm_size;
+    const tr_vocabulary *source, *target; /* must outlive the tokenizer; may be the same */
+    int unk_id;                           /* of the source vocabulary; -1: unknown pieces are an error */
+    int special[3], special_count;        /* target ids that decode to nothing: start, end, padding */
+} tr_tokenizer_parts;
+
+/* Checks the SentencePiece file first (tokenizer/spm_check.h), then loads it. */
+tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error);
+void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
+
+/* Appends the ids of text, without an end mark. text must be valid UTF-8 without NUL (tr_utf8_clean). */
+tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error);
+
+/* Appends the text of target ids: "▁" is a space, byte pieces <0x..> are joined to characters (invalid UTF-8 becomes
+ * U+FFFD), special and unknown tokens are left out, the space in front is dropped. */
+tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
+                              tr_error *error);
+
+#endif

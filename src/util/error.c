@@ -1,0 +1,52 @@
+#include "util/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void one_line(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            *s = '?';
+}
+
+tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
+{
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->message, sizeof error->message, format, arguments);
+        va_end(arguments);
+        one_line(error->message);
+        error->status = status;
+    }
+    return status;
+}
+
+tr_status tr_fail_in(tr_error *error, const char *prefix)
+{
+    char message[TR_MESSAGE_SIZE];
+    memcpy(message, error->message, sizeof message);
+    return tr_fail(error, error->status, "%s: %s", prefix, message);
+}
+
+const char *tr_version(void)
+{
+    return TR_VERSION;
+}
+
+const char *tr_status_name(tr_status status)
+{
+    switch (status) {
+    case TR_OK: return "ok";
+    case TR_ERROR_ARGUMENT: return "argument";
+    case TR_ERROR_MEMORY: return "memory";
+    case TR_ERROR_IO: return "io";
+    case TR_ERROR_FORMAT: return "format";
+    case TR_ERROR_UNSUPPORTED: return "unsupported";
+    case TR_ERROR_NUMERIC: return "numeric";
+    case TR_ERROR_CANCELLED: return "cancelled";
+    }
+    return "unknown";
+}

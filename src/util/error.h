@@ -1,0 +1,14 @@
+/* Filling a tr_error: the one way in which every folder reports failure. */
+#ifndef TR_UTIL_ERROR_H
+#define TR_UTIL_ERROR_H
+
+#include <translate/translate.h>
+
+/* Stores status and the formatted line "WHAT: WHY" in *error (which may be NULL) and returns status.
+ * Control characters are replaced by '?', so that text from a hostile file stays on one line. */
+tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "PREFIX: " before the message that *error already holds; returns its status. */
+tr_status tr_fail_in(tr_error *error, const char *prefix);
+
+#endif

@@ -1,0 +1,37 @@
+/* Files: mapping or reading whole ones, and writing one so that it appears complete or not at all. */
+#ifndef TR_UTIL_FILE_H
+#define TR_UTIL_FILE_H
+
+#include "util/error.h"
+
+typedef struct tr_file {
+    const unsigned char *data; /* NULL if size is 0; 64-byte aligned otherwise */
+    size_t size;
+    bool mapped;
+} tr_file;
+
+/* Opens a regular file whole. An empty file is no error here. Messages begin with the path. */
+tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error);
+void tr_file_close(tr_file *file);
+
+bool tr_is_directory(const char *path);
+bool tr_file_exists(const char *path);
+
+/* A file under construction: bytes go to a temporary file beside the target, which takes its place on commit. */
+typedef struct tr_output {
+    int descriptor;
+    char *path, *temporary;
+    unsigned char *buffer; /* collects small writes */
+    size_t filled;
+    uint64_t written; /* bytes so far */
+} tr_output;
+
+tr_status tr_output_open(tr_output *output, const char *path, tr_error *error);
+tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_error *error);
+tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error); /* zeros up to a multiple */
+/* Overwrites bytes already written (a header with sizes known only at the end). */
+tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, size_t size, tr_error *error);
+tr_status tr_output_commit(tr_output *output, tr_error *error); /* flushes, syncs, renames; frees either way */
+void tr_output_abort(tr_output *output);                        /* removes the temporary file; frees */
+
+#endif

@@ -1,0 +1,46 @@
+/* A team of threads that runs one function together, with barriers inside: OpenMP, or POSIX threads for hosts that fork and
+ * for ThreadSanitizer (which does not know libgomp). OpenMP's global settings are left alone. */
+#ifndef TR_UTIL_TEAM_H
+#define TR_UTIL_TEAM_H
+
+#include "util/error.h"
+
+typedef struct tr_team tr_team;
+typedef void tr_team_function(void *argument, int thread);
+
+/* Cores that this process may use: its affinity mask, and the CPU limit of its cgroup (rounded up); at least 1. */
+int tr_usable_cores(void);
+
+tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_error *error);
+void tr_team_destroy(tr_team *team); /* NULL is allowed */
+int tr_team_size(const tr_team *team);
+
+/* Runs function(argument, t) for t = 0..threads-1, each on its own thread at the same time (t = 0 on the caller's), and
+ * returns when all have. One caller at a time. TR_ERROR_MEMORY if the system gives fewer threads: nothing was run. */
+tr_status tr_team_run(tr_team *team, tr_team_function *function, void *argument, tr_error *error);
+
+/* A meeting point for count threads of a team. It spins for about 50 microseconds, then sleeps. What a thread wrote before
+ * the barrier is seen by all behind it. count 1 costs nothing. */
+typedef struct tr_barrier {
+    _Alignas(64) _Atomic uint32_t arrived;
+    _Alignas(64) _Atomic uint32_t generation;
+    _Atomic uint32_t sleepers;
+    uint32_t count;
+} tr_barrier;
+
+void tr_barrier_init(tr_barrier *barrier, int count);
+void tr_barrier_wait(tr_barrier *barrier);
+
+/* The share [first, last) of n units that falls to member of members, in multiples of grain. */
+typedef struct tr_range {
+    int first, last;
+} tr_range;
+
+static inline tr_range tr_share(int n, int grain, int member, int members)
+{
+    const int64_t grains = ((int64_t)n + grain - 1) / grain;
+    const int64_t first = grains * member / members * grain, last = grains * (member + 1) / members * grain;
+    return (tr_range){(int)(first < n ? first : n), (int)(last < n ? last : n)};
+}
+
+#endif
