@@ -52,8 +52,9 @@ done
 build "$dir" all "${options[@]}"
 
 if [ ${#patterns[@]} -gt 0 ]; then
+    # Meson lists "PROJECT:SUITE / NAME", newer ones "SUITE - PROJECT:NAME".
     mapfile -t names < <(meson test -C "$dir" --no-rebuild --list "${select[@]}" 2>/dev/null </dev/null |
-        sed -n 's|^.* / ||p' | grep -F "${patterns[@]}")
+        sed -E 's#^[^/]* / ##; t; s#^([^:]* - )?[^:]*:##' | grep -F "${patterns[@]}")
     [ ${#names[@]} -gt 0 ] || fail "no test has a name like that; meson test -C $dir --list shows them"
     select+=("${names[@]}")
 fi

@@ -3,14 +3,16 @@
 # The script that sources it sets `root`, the project's folder, and before build() the list `needs`.
 # Nothing here writes to stdout or reads stdin: they belong to the user.
 
-# KIND NAME PACKAGE: what must be there, and the Debian and Ubuntu package that brings it.
+c_compiler=${CC:-cc} cpp_compiler=${CXX:-c++}
+# KIND NAME PACKAGE...: what must be there, and the Debian and Ubuntu packages that bring it. SentencePiece 0.2 (Debian 13,
+# Ubuntu 24.04) asks for protobuf-lite in its pkg-config file, but its package does not bring that.
 build_needs=(
     'command meson meson'
     'command ninja ninja-build'
     'command pkg-config pkg-config'
-    "command ${CC:-cc} gcc"
-    "command ${CXX:-c++} g++"
-    'library sentencepiece libsentencepiece-dev'
+    "command ${c_compiler%% *} gcc"
+    "command ${cpp_compiler%% *} g++"
+    'library sentencepiece libsentencepiece-dev libprotobuf-dev'
     'library jansson libjansson-dev'
 )
 test_needs=('library cmocka libcmocka-dev')
@@ -34,7 +36,7 @@ quietly() { # quietly COMMAND...: shows what the command says only if it fails
 
 is_there() { # is_there KIND NAME
     case $1 in
-    command) command -v "${2%% *}" ;;
+    command) command -v "$2" ;;
     library) pkg-config --exists "$2" ;;
     openmp) printf '#include <omp.h>\n' | "$2" -fopenmp -fsyntax-only -x c - ;;
     esac >/dev/null 2>&1
@@ -42,13 +44,14 @@ is_there() { # is_there KIND NAME
 
 # list_missing NEED...: sets `packages` and `names` to those that are not there.
 list_missing() {
-    local need rest
+    local need kind name bring
     packages=() names=()
     for need; do
-        rest=${need#* }
-        is_there "${need%% *}" "${rest% *}" && continue
-        names+=("${rest% *}")
-        packages+=("${rest##* }")
+        read -r kind name bring <<<"$need"
+        is_there "$kind" "$name" && continue
+        names+=("$name")
+        # shellcheck disable=SC2206 # several words
+        packages+=($bring)
     done
 }
 
