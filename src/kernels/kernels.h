@@ -1,21 +1,103 @@
 /* The arithmetic, as one table of function pointers per CPU level. All levels with fused multiply-add give the same bits:
- * every sum runs over 16 lanes in the order of vec16.h, and nothing is split along the inputs. */
+ * every sum runs over 16 lanes in the order of vec16.h, and nothing is split along the inputs. The portable level rounds
+ * between multiplication and addition and differs in the last bits. A row's result depends on nothing but that row: not on
+ * the other rows, the share of the work, or the number of threads. */
 #ifndef TR_KERNELS_KERNELS_H
 #define TR_KERNELS_KERNELS_H
 
 #include "model/config.h"
 #include "model/weights.h"
 
+/* Outputs come in panels of 16, attention positions in blocks of 32, head sizes are padded to multiples of 16. */
+enum { TR_PANEL = 16, TR_BLOCK = 32 };
+
+static inline int tr_pad16(int n)
+{
+    return (n + 15) & ~15;
+}
+
 /* A matrix [outputs, inputs], row-major: one output's weights lie together. */
 typedef struct tr_matrix {
-    tr_type type; /* F32, F16, BF16 */
+    tr_type type; /* F32, F16, BF16; halves are widened to f32 as they are read */
     int outputs, inputs;
     const void *data;
 } tr_matrix;
 
-typedef struct tr_kernels tr_kernels;
+/* A running argmax over logits; id -1: none yet. The lowest id wins a tie. */
+typedef struct tr_best {
+    float value;
+    int32_t id;
+    bool nan; /* a NaN was seen */
+} tr_best;
 
-/* The levels of docs/architecture.md that this build and this CPU have, best last. */
+/* y[r, o] = activation(sum over i of w[o, i] x[r, i] + bias[o]) + residual[r, o],  r < rows, o in the caller's share of the
+ * outputs. Or, with best: the argmax over that share, and no y. */
+typedef struct tr_matmul {
+    const tr_matrix *weight;
+    const float *bias; /* [outputs] or NULL */
+    int rows;
+    const float *x;    /* [rows, inputs] */
+    size_t x_stride;   /* floats from row to row */
+    tr_activation activation;
+    const float *residual; /* [rows, outputs] or NULL; may be y itself */
+    size_t residual_stride;
+    float *y;          /* [rows, outputs] */
+    size_t y_stride;
+    tr_best *best;     /* [rows] or NULL */
+} tr_matmul;
+
+/* Floats of scratch that a matmul with this many inputs needs, for each thread that computes. */
+static inline size_t tr_matmul_scratch(int inputs)
+{
+    return (size_t)TR_PANEL * (size_t)tr_pad16(inputs);
+}
+
+/* Softmax attention of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
+ * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p]) v[p].
+ * Block b holds keys [head_size, 32] at blocks[b] + key_offset: positions lie together, so that 32 scores are computed
+ * side by side; and values [32, pad16(head_size)] at blocks[b] + value_offset. */
+typedef struct tr_attend {
+    int queries, head_size, length; /* length >= 1: positions attended to */
+    float scale;                    /* 1/sqrt(head_size) */
+    const float *q;                 /* [queries, head_size] */
+    size_t q_stride;
+    const float *const *blocks;     /* [ceil(length / 32)] */
+    size_t key_offset, value_offset; /* floats */
+    float *out;                     /* [queries, head_size] */
+    size_t out_stride;
+} tr_attend;
+
+/* y = gamma (x - mean) / sqrt(variance + epsilon) + beta (Ba et al., 2016), for each of rows; y may be x. */
+typedef struct tr_layernorm {
+    int rows, width;
+    float epsilon;
+    const float *gamma, *beta; /* [width] */
+    const float *x;            /* [rows, width] */
+    size_t x_stride;
+    float *y;
+    size_t y_stride;
+} tr_layernorm;
+
+/* Puts one position's key and value of one head into their block (see tr_attend); position is that inside the block. */
+typedef struct tr_kv_row {
+    int head_size, position;
+    const float *key, *value; /* [head_size] */
+    float *keys, *values;     /* the head's [head_size, 32] and [32, pad16(head_size)] */
+} tr_kv_row;
+
+typedef struct tr_kernels {
+    const char *level; /* "avx2": a name of TRANSLATE_CPU */
+    bool fused;        /* computes with fused multiply-add */
+    /* Outputs [first, last): first is a multiple of 16, last too unless it is the end. scratch: tr_matmul_scratch floats. */
+    void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
+    void (*attend)(const tr_attend *op);
+    void (*layernorm)(const tr_layernorm *op);
+    /* out[width] = scale * row index of table + add[width]; add may be NULL */
+    void (*embed)(float *out, const tr_matrix *table, int index, float scale, const float *add);
+    void (*kv_put)(const tr_kv_row *op);
+} tr_kernels;
+
+/* The levels that this build and this CPU have, best last. */
 const tr_kernels *const *tr_kernels_available(int *count);
 
 /* The table of a level by name; NULL or "": $TRANSLATE_CPU, else the best. TR_ERROR_ARGUMENT lists the available ones. */

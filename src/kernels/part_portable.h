@@ -1,0 +1,114 @@
+/* The part of a 16-lane vector for any CPU: 4 floats in the compiler's generic vectors. With TR_PART_FMAF every multiply-add is
+ * fused by the C library: slow, for tests that compare bits. */
+#include <math.h>
+#include <string.h>
+
+#define TR_INLINE static inline __attribute__((always_inline))
+
+enum { LANES = 4, PARTS = 4 };
+#define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */
+typedef float part __attribute__((vector_size(16)));
+typedef int32_t part_bits __attribute__((vector_size(16)));
+
+TR_INLINE part part_set1(float a) { return (part){a, a, a, a}; }
+TR_INLINE part part_load(const float *p) { part a; memcpy(&a, p, sizeof a); return a; }
+TR_INLINE void part_store(float *p, part a) { memcpy(p, &a, sizeof a); }
+
+TR_INLINE part part_load_n(const float *p, int n)
+{
+    part a = part_set1(0);
+    if (n > 0)
+        memcpy(&a, p, (size_t)n * sizeof *p);
+    return a;
+}
+
+TR_INLINE void part_store_n(float *p, part a, int n)
+{
+    if (n > 0)
+        memcpy(p, &a, (size_t)n * sizeof *p);
+}
+
+TR_INLINE part part_add(part a, part b) { return a + b; }
+TR_INLINE part part_sub(part a, part b) { return a - b; }
+TR_INLINE part part_mul(part a, part b) { return a * b; }
+TR_INLINE part part_div(part a, part b) { return a / b; }
+
+TR_INLINE part part_fma(part a, part b, part c)
+{
+#ifdef TR_PART_FMAF
+    return (part){fmaf(a[0], b[0], c[0]), fmaf(a[1], b[1], c[1]), fmaf(a[2], b[2], c[2]), fmaf(a[3], b[3], c[3])};
+#else
+    return a * b + c;
+#endif
+}
+
+TR_INLINE part part_select(part_bits mask, part a, part b)
+{
+    return (part)(((part_bits)a & mask) | ((part_bits)b & ~mask));
+}
+
+/* a > b ? a : b, lane by lane: b where either is NaN */
+TR_INLINE part part_max(part a, part b) { return part_select(a > b, a, b); }
+TR_INLINE part part_min(part a, part b) { return part_select(a < b, a, b); }
+/* a where not x < limit, else 0 */
+TR_INLINE part part_zero_below(part a, part x, part limit) { return (part)((part_bits)a & ~(x < limit)); }
+/* lanes from n on become fill */
+TR_INLINE part part_tail(part a, int n, float fill)
+{
+    return part_select((part_bits){0, 1, 2, 3} < (part_bits){n, n, n, n}, a, part_set1(fill));
+}
+
+TR_INLINE bool part_any_above(part a, part b) /* or NaN */
+{
+    const part_bits m = ~(a <= b);
+    return (m[0] | m[1] | m[2] | m[3]) != 0;
+}
+
+/* 2^n where t = n + 1.5 * 2^23: n stands in the low bits of t */
+TR_INLINE part part_exp2_magic(part t) { return (part)(((part_bits)t << 23) + (part_bits)part_set1(1.0f)); }
+TR_INLINE part part_abs(part a) { return (part)((part_bits)a & 0x7fffffff); }
+TR_INLINE part part_copysign(part a, part sign)
+{
+    return (part)((part_bits)a | ((part_bits)sign & (int32_t)0x80000000));
+}
+
+TR_INLINE float half_to_float(uint16_t h)
+{
+    /* Shift the fields into place and let a multiplication by 2^112 fix the exponent, subnormals included. */
+    uint32_t bits = (uint32_t)(h & 0x7fff) << 13;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    f *= 0x1p112f;
+    memcpy(&bits, &f, sizeof f);
+    if ((h & 0x7c00) == 0x7c00)
+        bits |= 0x7f800000; /* infinity and NaN */
+    bits |= (uint32_t)(h & 0x8000) << 16;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+TR_INLINE part part_load_f16(const uint16_t *p)
+{
+    return (part){half_to_float(p[0]), half_to_float(p[1]), half_to_float(p[2]), half_to_float(p[3])};
+}
+
+TR_INLINE part part_load_bf16(const uint16_t *p)
+{
+    return (part)((part_bits){p[0], p[1], p[2], p[3]} << 16);
+}
+
+TR_INLINE part part_load_f16_n(const uint16_t *p, int n)
+{
+    uint16_t h[LANES] = {0};
+    if (n > 0)
+        memcpy(h, p, (size_t)n * sizeof *p);
+    return part_load_f16(h);
+}
+
+TR_INLINE part part_load_bf16_n(const uint16_t *p, int n)
+{
+    uint16_t h[LANES] = {0};
+    if (n > 0)
+        memcpy(h, p, (size_t)n * sizeof *p);
+    return part_load_bf16(h);
+}

@@ -1,0 +1,54 @@
+/* The part of a 16-lane vector for AVX-512 (F, BW, DQ, VL): all 16 floats. The meaning of each function is in part_portable.h. */
+#include <immintrin.h>
+#include <string.h>
+
+#define TR_INLINE static inline __attribute__((always_inline))
+
+enum { LANES = 16, PARTS = 1 };
+#define TILE_ROWS 6 /* rows of x in a tile of the matrix product: accumulators fill the registers */
+typedef __m512 part;
+
+TR_INLINE __mmask16 lane_mask(int n) { return (__mmask16)_bzhi_u32(0xffff, n > 0 ? (unsigned)n : 0); }
+
+TR_INLINE part part_set1(float a) { return _mm512_set1_ps(a); }
+TR_INLINE part part_load(const float *p) { return _mm512_loadu_ps(p); }
+TR_INLINE part part_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(lane_mask(n), p); }
+TR_INLINE void part_store(float *p, part a) { _mm512_storeu_ps(p, a); }
+TR_INLINE void part_store_n(float *p, part a, int n) { _mm512_mask_storeu_ps(p, lane_mask(n), a); }
+TR_INLINE part part_add(part a, part b) { return _mm512_add_ps(a, b); }
+TR_INLINE part part_sub(part a, part b) { return _mm512_sub_ps(a, b); }
+TR_INLINE part part_mul(part a, part b) { return _mm512_mul_ps(a, b); }
+TR_INLINE part part_div(part a, part b) { return _mm512_div_ps(a, b); }
+TR_INLINE part part_fma(part a, part b, part c) { return _mm512_fmadd_ps(a, b, c); }
+TR_INLINE part part_max(part a, part b) { return _mm512_max_ps(a, b); }
+TR_INLINE part part_min(part a, part b) { return _mm512_min_ps(a, b); }
+TR_INLINE part part_zero_below(part a, part x, part limit)
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, limit, _CMP_NLT_UQ), a);
+}
+TR_INLINE part part_tail(part a, int n, float fill) { return _mm512_mask_mov_ps(_mm512_set1_ps(fill), lane_mask(n), a); }
+TR_INLINE bool part_any_above(part a, part b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ) != 0; }
+TR_INLINE part part_exp2_magic(part t)
+{
+    const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(n, _mm512_castps_si512(_mm512_set1_ps(1.0f))));
+}
+TR_INLINE part part_abs(part a) { return _mm512_abs_ps(a); }
+TR_INLINE part part_copysign(part a, part sign)
+{
+    return _mm512_or_ps(a, _mm512_and_ps(sign, _mm512_set1_ps(-0.0f)));
+}
+TR_INLINE part part_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+TR_INLINE part part_widen_bf16(__m256i h)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+}
+TR_INLINE part part_load_bf16(const uint16_t *p) { return part_widen_bf16(_mm256_loadu_si256((const __m256i *)p)); }
+TR_INLINE part part_load_f16_n(const uint16_t *p, int n)
+{
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lane_mask(n), p));
+}
+TR_INLINE part part_load_bf16_n(const uint16_t *p, int n)
+{
+    return part_widen_bf16(_mm256_maskz_loadu_epi16(lane_mask(n), p));
+}

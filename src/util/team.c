@@ -1,0 +1,160 @@
+#define _GNU_SOURCE
+#include "util/team.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Helper threads of the POSIX backend: they sleep between runs. */
+typedef struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t start, done;
+    pthread_t *threads; /* [size - 1] */
+    int started, running;
+    uint64_t generation;
+    bool stop;
+    tr_team_function *function;
+    void *argument;
+} pool;
+
+struct tr_team {
+    int size;
+    tr_threads backend;
+    pool pool;
+};
+
+typedef struct helper {
+    tr_team *team;
+    int thread;
+} helper;
+
+static void *helper_main(void *argument)
+{
+    const helper me = *(helper *)argument;
+    free(argument);
+    pool *p = &me.team->pool;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        while (!p->stop && p->generation == seen)
+            pthread_cond_wait(&p->start, &p->lock);
+        if (p->stop)
+            break;
+        seen = p->generation;
+        pthread_mutex_unlock(&p->lock);
+        p->function(p->argument, me.thread);
+        pthread_mutex_lock(&p->lock);
+        if (--p->running == 0)
+            pthread_cond_signal(&p->done);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Starts the helper threads that are still missing. */
+static bool pool_start(tr_team *team)
+{
+    pool *p = &team->pool;
+    if (!p->threads && !(p->threads = calloc((size_t)team->size, sizeof *p->threads)))
+        return false;
+    while (p->started < team->size - 1) {
+        helper *h = malloc(sizeof *h);
+        if (!h)
+            return false;
+        *h = (helper){team, p->started + 1};
+        if (pthread_create(&p->threads[p->started], NULL, helper_main, h) != 0) {
+            free(h);
+            return false;
+        }
+        p->started++;
+    }
+    return true;
+}
+
+static bool pool_run(tr_team *team, tr_team_function *function, void *argument)
+{
+    pool *p = &team->pool;
+    if (!pool_start(team))
+        return false;
+    pthread_mutex_lock(&p->lock);
+    p->function = function;
+    p->argument = argument;
+    p->running = team->size - 1;
+    p->generation++;
+    pthread_cond_broadcast(&p->start);
+    pthread_mutex_unlock(&p->lock);
+    function(argument, 0);
+    pthread_mutex_lock(&p->lock);
+    while (p->running)
+        pthread_cond_wait(&p->done, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+/* False, with nothing run, where OpenMP grants fewer threads (inside a parallel region of the host, or OMP_THREAD_LIMIT). */
+static bool openmp_run(int size, tr_team_function *function, void *argument)
+{
+    bool complete = false;
+#pragma omp parallel num_threads(size)
+    {
+        if (omp_get_num_threads() == size) {
+            if (omp_get_thread_num() == 0)
+                complete = true;
+            function(argument, omp_get_thread_num());
+        }
+    }
+    return complete;
+}
+
+tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_error *error)
+{
+    *team = NULL;
+    if (threads < 1 || threads > 4096)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 1 and 4096", threads);
+    tr_team *t = calloc(1, sizeof *t);
+    if (!t)
+        return tr_fail(error, TR_ERROR_MEMORY, "threads: out of memory");
+    t->size = threads;
+    t->backend = backend;
+    pthread_mutex_init(&t->pool.lock, NULL);
+    pthread_cond_init(&t->pool.start, NULL);
+    pthread_cond_init(&t->pool.done, NULL);
+    *team = t;
+    return TR_OK;
+}
+
+void tr_team_destroy(tr_team *team)
+{
+    if (!team)
+        return;
+    pool *p = &team->pool;
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_broadcast(&p->start);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->started; i++)
+        pthread_join(p->threads[i], NULL);
+    free(p->threads);
+    pthread_cond_destroy(&p->done);
+    pthread_cond_destroy(&p->start);
+    pthread_mutex_destroy(&p->lock);
+    free(team);
+}
+
+int tr_team_size(const tr_team *team)
+{
+    return team->size;
+}
+
+tr_status tr_team_run(tr_team *team, tr_team_function *function, void *argument, tr_error *error)
+{
+    if (team->size == 1) {
+        function(argument, 0);
+        return TR_OK;
+    }
+    if (team->backend == TR_THREADS_OPENMP && openmp_run(team->size, function, argument))
+        return TR_OK;
+    if (pool_run(team, function, argument))
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_MEMORY, "threads: the system does not give %d", team->size);
+}
