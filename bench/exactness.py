@@ -4,12 +4,14 @@
     bench/exactness.py --model DIR [--file FILE.gguf] [--count 500] [--cache FILE.json] TSV...
 
 TSV files (plain or .xz) hold SOURCE TAB ANYTHING a line; COUNT lines are taken at equal distances over all of them. DIR is a
-Hugging Face Marian directory, FILE.gguf what the command reads (default: DIR as well). Needs torch, transformers, sentencepiece.
+Hugging Face Marian directory, FILE.gguf what the command reads (default: DIR as well). Needs torch, transformers,
+sentencepiece.
 
 The reference runs one sentence at a time (no padding, which would change its floating-point sums), weights widened to f32,
-num_beams=1, max_length=512: at most 510 tokens between start mark and end mark. Its answers are kept in the cache file, keyed by
-source line and by a checksum of the weights, since they take minutes. Prints each differing line with the place where the tokens
-part and the reference's margin there: its logit of its own token less that of ours. Exit status 1 if more than --allow differ.
+num_beams=1, max_length=512: at most 510 tokens between start mark and end mark. Its answers are kept in the cache file,
+keyed by source line and by a checksum of the weights, since they take a while. Prints each differing line with the place
+where the tokens part and the reference's margin there: its logit of its own token less that of ours. Exit status 1 if more than
+--allow lines differ.
 """
 import argparse
 import hashlib
@@ -72,15 +74,17 @@ class Reference:
     def save(self):
         if self.path:
             with open(self.path, "w", encoding="utf-8") as file:
-                json.dump({"weights_sha256": self.checksum, "lines": list(self.answers.values())}, file, ensure_ascii=False, indent=0)
+                json.dump({"weights_sha256": self.checksum, "lines": list(self.answers.values())}, file,
+                          ensure_ascii=False, indent=0)
 
     def margin(self, answer, ours, step):
         """The reference's logit of its own token at step, less that of ours."""
         self.load()
         torch, config = self.torch, self.network.config
+        inputs = torch.tensor([answer["source_ids"] + [config.eos_token_id]])
+        decoder_inputs = torch.tensor([[config.decoder_start_token_id] + answer["ids"][:step]])
         with torch.no_grad():
-            logits = self.network(input_ids=torch.tensor([answer["source_ids"] + [config.eos_token_id]]), decoder_input_ids=
-                                  torch.tensor([[config.decoder_start_token_id] + answer["ids"][:step]])).logits[0, -1]
+            logits = self.network(input_ids=inputs, decoder_input_ids=decoder_inputs).logits[0, -1]
         theirs = answer["ids"][step] if step < len(answer["ids"]) else config.eos_token_id
         mine = ours[step] if step < len(ours) else config.eos_token_id
         return float(logits[theirs] - logits[mine])
@@ -130,14 +134,15 @@ def main():
     with open(os.path.join(options.model, "vocab.json"), encoding="utf-8") as file:
         pieces = json.load(file)
     equal, differing_text = 0, 0
-    for number, (answer, result) in enumerate(zip(answers, run_ours(options.tool, options.file or options.model, lines,
-                                                                    options.threads))):
+    results = run_ours(options.tool, options.file or options.model, lines, options.threads)
+    for number, (answer, result) in enumerate(zip(answers, results)):
         ours = piece_ids(result["tokens"], pieces)
         if ours == answer["ids"]:
             equal += 1
             if result["text"] != answer["text"]:
                 differing_text += 1
-                print(f"line {number}: same tokens, other text\n  reference  {answer['text']}\n  ours       {result['text']}")
+                print(f"line {number}: same tokens, other text\n"
+                      f"  reference  {answer['text']}\n  ours       {result['text']}")
             continue
         step = next((i for i, (a, b) in enumerate(zip(ours, answer["ids"])) if a != b), min(len(ours), len(answer["ids"])))
         print(f"line {number}: {answer['source']}\n  reference  {answer['text']}\n  ours       {result['text']}\n"

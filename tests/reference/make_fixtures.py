@@ -3,19 +3,20 @@
 
     python3 tests/reference/make_fixtures.py [NAME...]
 
-Needs torch, transformers, sentencepiece, gguf in the versions below; the test itself needs none of them. Each fixture is a folder
-fixtures/NAME with
+Needs torch and transformers in the versions below, sentencepiece and gguf; the test itself needs none of them. Each fixture
+is a folder fixtures/NAME with
     model/ or model.gguf   the weights, as a Hugging Face Marian directory or as the project's model file
     expected.json          sentences and their greedy tokens, and the table of the recorded tensors
     expected.f32           the recorded tensors, little-endian f32, one after the other
 
-All is f32, one sentence at a time, from model.generate(num_beams=1, do_sample=False), and once more by a decoding loop written
-here; the two must agree. max_length and min_length in expected.json are the project's: tokens without the start and the end mark.
-generate counts the start mark as well, and keeps a place for a forced end mark: it gets max_length + 2 and min_length + 1.
+All is f32, one sentence at a time, from model.generate(num_beams=1, do_sample=False), and once more by a decoding loop
+written here; the two must agree. max_length and min_length in expected.json are the project's: tokens without the start and
+the end mark. generate counts the start mark as well, and keeps a place for a forced end mark: it gets max_length + 2 and
+min_length + 1.
 
-Weights are drawn much larger than a trainer would, LayerNorm gains of either sign, so that each part counts and outputs vary. The
-first seed is taken that gives a sentence for each length of LENGTHS with a margin of at least MARGIN between best and second
-logit at each step, four different tokens or more, half of them ending by themselves and half at max_length.
+Weights are drawn much larger than a trainer would, LayerNorm gains of either sign, so that each part counts and outputs
+vary. The first seed is taken that gives a sentence for each length of LENGTHS with a margin of at least MARGIN between best
+and second logit at each step, four different tokens or more, half of them ending by themselves and half at max_length.
 """
 import io
 import json
@@ -41,7 +42,8 @@ MAX_LENGTH = 40     # of the main run
 TRACED_STEPS = 8    # decoder steps whose tensors are recorded
 DECODER_STD = 0.12
 POSITIONS = 48      # max_position_embeddings
-LENGTHS = [4, 1, 7, 12, 2, 48, 23, 30]  # of the sources, end mark included; the first two are traced; 48: all positions
+# Of the sources, end mark included; the first two are traced; 48 takes all positions.
+LENGTHS = [4, 1, 7, 12, 2, 48, 23, 30]
 
 MARIAN = dict(dropout=0.0, max_position_embeddings=POSITIONS, pad_token_id=None, forced_eos_token_id=0, eos_token_id=0,
               scale_embedding=True)
@@ -69,12 +71,14 @@ FIXTURES = {
         64, (4, 8), (72, 100), (1, 2), "swish", 150, decoder_vocab_size=211, share_encoder_decoder_embeddings=False,
         tie_word_embeddings=True), generation=dict(forced_bos_token_id=9)),
     # Head size 14, an odd half of d_model in the position table, no forced end mark.
-    "relu-2x1-f32-odd": dict(dtype="float32", config=shape(42, (3, 3), (33, 65), (2, 1), "relu", 131, forced_eos_token_id=None)),
+    "relu-2x1-f32-odd": dict(dtype="float32", config=shape(
+        42, (3, 3), (33, 65), (2, 1), "relu", 131, forced_eos_token_id=None)),
     # Pre-norm with final norms and embedding norms, learned positions from row 2 on, logits bias.
     "mbart-2x2-f32": dict(dtype="float32", family="mbart", config=shape(
         36, (3, 3), (52, 52), (2, 2), "gelu", 150, scale_embedding=True, decoder_start_token_id=2), generation=dict(
             forced_bos_token_id=149)),
-    # Pre-norm with final norms only; its sinusoidal table (fairseq's frequencies) is stored like a learned one; no logits bias.
+    # Pre-norm with final norms only; its sinusoidal table (fairseq's frequencies) is stored like a learned one; no bias of
+    # the logits.
     "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", config=shape(
         32, (4, 2), (60, 72), (1, 3), "relu", 170, scale_embedding=True)),
 }
@@ -85,7 +89,8 @@ def build(family, config):
     if family == "mbart":
         return MBartForConditionalGeneration(MBartConfig(**{**common, **config}))
     if family == "m2m100":
-        return M2M100ForConditionalGeneration(M2M100Config(**{**common, "encoder_layerdrop": 0, "decoder_layerdrop": 0, **config}))
+        common.update(encoder_layerdrop=0, decoder_layerdrop=0)
+        return M2M100ForConditionalGeneration(M2M100Config(**{**common, **config}))
     target = config.get("decoder_vocab_size", config["vocab_size"])
     pad = min(config["vocab_size"], target) - 1  # the last id that both vocabularies have
     return MarianMTModel(MarianConfig(**{**MARIAN, "pad_token_id": pad, "decoder_start_token_id": pad, **config}))
@@ -128,7 +133,8 @@ def greedy(model, source, minimum, maximum):
     encoded = model.get_encoder()(input_ids=torch.tensor([source]))
     while len(tokens) < maximum:
         inputs = torch.tensor([[model.config.decoder_start_token_id] + tokens])
-        logits = model(encoder_outputs=encoded, attention_mask=torch.ones(1, len(source)), decoder_input_ids=inputs).logits[0, -1]
+        logits = model(encoder_outputs=encoded, attention_mask=torch.ones(1, len(source)),
+                       decoder_input_ids=inputs).logits[0, -1]
         logits[forbidden_ids(generation)] = -float("inf")
         maxima.append(float(logits.max()))
         if len(tokens) < minimum:
@@ -233,8 +239,9 @@ def train_pieces(path, size):
     words = ["".join(chooser.choice(syllables) for _ in range(chooser.randint(1, 3))) for _ in range(300)]
     text = [" ".join(chooser.choice(words) for _ in range(8)) + "." for _ in range(400)]
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(text), model_writer=model, vocab_size=size, bos_id=-1, eos_id=0,
-                                             unk_id=1, normalization_rule_name="identity", num_threads=1, minloglevel=2)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(text), model_writer=model, vocab_size=size, bos_id=-1, eos_id=0, unk_id=1,
+        normalization_rule_name="identity", num_threads=1, minloglevel=2)
     with open(path, "wb") as file:
         file.write(model.getvalue())
     loaded = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
@@ -262,9 +269,11 @@ def save_marian(model, directory, fixture):
     shutil.copy(os.path.join(directory, "source.spm"), os.path.join(directory, "target.spm"))
     write_vocabulary(os.path.join(directory, "vocab.json"), pieces, config.vocab_size, config.pad_token_id)
     if separate:
-        write_vocabulary(os.path.join(directory, "target_vocab.json"), pieces, config.decoder_vocab_size, config.pad_token_id)
+        path = os.path.join(directory, "target_vocab.json")
+        write_vocabulary(path, pieces, config.decoder_vocab_size, config.pad_token_id)
     with open(os.path.join(directory, "tokenizer_config.json"), "w", encoding="utf-8") as file:
-        json.dump({"source_lang": "xx", "target_lang": "yy", "model_max_length": POSITIONS, "separate_vocabs": separate}, file)
+        json.dump({"source_lang": "xx", "target_lang": "yy", "model_max_length": POSITIONS, "separate_vocabs": separate},
+                  file)
 
 
 def make_model(fixture, seed):
@@ -333,8 +342,8 @@ def make(name, fixture):
                 sys.exit(f"{name}: the stored model gives other tokens")
     with open(os.path.join(directory, "expected.f32"), "wb") as file:
         file.write(recorder.data.getvalue())
-    expected = {"made_with": VERSIONS, "seed": seed, "max_length": MAX_LENGTH, "forbidden": forbidden_ids(model.generation_config),
-                "sentences": lines, "cases": other, "tensors": recorder.table}
+    expected = {"made_with": VERSIONS, "seed": seed, "max_length": MAX_LENGTH, "sentences": lines, "cases": other,
+                "tensors": recorder.table}
     with open(os.path.join(directory, "expected.json"), "w", encoding="utf-8") as file:
         rows = {key: "[\n" + ",\n".join(json.dumps(row) for row in value) + "\n]" if isinstance(value, list) and value and
                 isinstance(value[0], dict) else json.dumps(value) for key, value in expected.items()}

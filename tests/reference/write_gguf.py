@@ -1,5 +1,6 @@
-"""Writes a pre-norm model of Hugging Face Transformers (mBART, M2M100) as the project's model file, docs/formats.md, with the gguf
-package. The project itself does not read these models' directories; the fixtures show that its network computes them."""
+"""Writes a pre-norm model of Hugging Face Transformers (mBART, M2M100) as the project's model file, docs/formats.md, with
+the gguf package. The project itself does not read these models' directories; the fixtures show that its network computes
+them."""
 import math
 
 import gguf
@@ -8,10 +9,11 @@ import torch
 
 OUTER = {"encoder.layernorm_embedding": "enc.embd_norm", "decoder.layernorm_embedding": "dec.embd_norm",
          "encoder.layer_norm": "enc.output_norm", "decoder.layer_norm": "dec.output_norm"}
-INNER = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.out_proj": "attn_o",
-         "self_attn_layer_norm": "attn_norm", "encoder_attn.q_proj": "cross_attn_q", "encoder_attn.k_proj": "cross_attn_k",
-         "encoder_attn.v_proj": "cross_attn_v", "encoder_attn.out_proj": "cross_attn_o",
-         "encoder_attn_layer_norm": "cross_attn_norm", "fc1": "ffn_up", "fc2": "ffn_down", "final_layer_norm": "ffn_norm"}
+INNER = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+         "self_attn.out_proj": "attn_o", "self_attn_layer_norm": "attn_norm", "encoder_attn.q_proj": "cross_attn_q",
+         "encoder_attn.k_proj": "cross_attn_k", "encoder_attn.v_proj": "cross_attn_v",
+         "encoder_attn.out_proj": "cross_attn_o", "encoder_attn_layer_norm": "cross_attn_norm",
+         "fc1": "ffn_up", "fc2": "ffn_down", "final_layer_norm": "ffn_norm"}
 TYPES = {"float32": np.float32, "float16": np.float16}
 
 
