@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Compares `translate --exact` with greedy decoding by Hugging Face Transformers, token for token.
+
+    bench/exactness.py --model DIR [--file FILE.gguf] [--count 500] [--cache FILE.json] TSV...
+
+TSV files (plain or .xz) hold SOURCE TAB ANYTHING a line; COUNT lines are taken at equal distances over all of them. DIR is a
+Hugging Face Marian directory, FILE.gguf what the command reads (default: DIR as well). Needs torch, transformers,
+sentencepiece.
+
+The reference runs one sentence at a time (no padding, which would change its floating-point sums), weights widened to f32,
+num_beams=1, max_length=512: at most 510 tokens between start mark and end mark. Its answers are kept in the cache file,
+keyed by source line and by a checksum of the weights, since they take a while. Prints each differing line with the place where
+the tokens part and the reference's margin there: its logit of its own token less that of ours. Exit status 1 if more than
+--allow lines differ.
+"""
+import argparse
+import hashlib
+import json
+import lzma
+import os
+import subprocess
+import sys
+
+MAX_LENGTH = 512  # Hugging Face's: counts the start and the end mark
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def read_lines(paths, count):
+    lines = []
+    for path in sorted(paths):
+        with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8", newline="\n") as file:
+            lines += [line.rstrip("\n").split("\t")[0] for line in file]
+    lines = list(dict.fromkeys(line for line in lines if line.strip()))
+    count = min(count, len(lines))
+    return [lines[i * len(lines) // count] for i in range(count)]
+
+
+class Reference:
+    """The model in Hugging Face Transformers, loaded when first needed, with its answers remembered in a file."""
+
+    def __init__(self, directory, cache):
+        self.directory, self.path, self.loaded = directory, cache, None
+        with open(os.path.join(directory, "model.safetensors"), "rb") as file:
+            self.checksum = hashlib.sha256(file.read()).hexdigest()
+        self.answers = {}
+        if cache and os.path.exists(cache):
+            with open(cache, encoding="utf-8") as file:
+                stored = json.load(file)
+            if stored["weights_sha256"] == self.checksum:
+                self.answers = {line["source"]: line for line in stored["lines"]}
+
+    def load(self):
+        if not self.loaded:
+            import torch
+            from transformers import MarianMTModel, MarianTokenizer
+            torch.set_num_threads(1)
+            self.torch = torch
+            self.tokenizer = MarianTokenizer.from_pretrained(self.directory)
+            self.network = MarianMTModel.from_pretrained(self.directory, dtype=torch.float32).eval()
+            self.loaded = True
+
+    def translate(self, source):
+        if source not in self.answers:
+            self.load()
+            inputs = self.tokenizer(source, return_tensors="pt", truncation=True, max_length=MAX_LENGTH)
+            with self.torch.no_grad():
+                ids = self.network.generate(**inputs, num_beams=1, do_sample=False, max_length=MAX_LENGTH)[0].tolist()
+            end = self.network.config.eos_token_id
+            ids = ids[1:-1] if ids[-1] == end else ids[1:]
+            self.answers[source] = {"source": source, "source_ids": inputs["input_ids"][0].tolist()[:-1], "ids": ids,
+                                    "text": self.tokenizer.decode(ids, skip_special_tokens=True)}
+        return self.answers[source]
+
+    def save(self):
+        if self.path:
+            with open(self.path, "w", encoding="utf-8") as file:
+                json.dump({"weights_sha256": self.checksum, "lines": list(self.answers.values())}, file,
+                          ensure_ascii=False, indent=0)
+
+    def margin(self, answer, ours, step):
+        """The reference's logit of its own token at step, less that of ours."""
+        self.load()
+        torch, config = self.torch, self.network.config
+        inputs = torch.tensor([answer["source_ids"] + [config.eos_token_id]])
+        decoder_inputs = torch.tensor([[config.decoder_start_token_id] + answer["ids"][:step]])
+        with torch.no_grad():
+            logits = self.network(input_ids=inputs, decoder_input_ids=decoder_inputs).logits[0, -1]
+        theirs = answer["ids"][step] if step < len(answer["ids"]) else config.eos_token_id
+        mine = ours[step] if step < len(ours) else config.eos_token_id
+        return float(logits[theirs] - logits[mine])
+
+
+def run_ours(tool, model, lines, threads):
+    """Text and target pieces of each line."""
+    command = [tool, "--exact", "--json", "--quiet", "-m", model, "--max-length", str(MAX_LENGTH - 2)]
+    command += ["-T", str(threads)] if threads else []
+    done = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    if len(answers) != len(lines):
+        sys.exit(f"{tool}: gave {len(answers)} lines for {len(lines)}")
+    return answers
+
+
+def piece_ids(tokens, pieces):
+    """Target ids of the command's "tokens": ids already, or pieces (one string or a list)."""
+    tokens = tokens.split(" ") if isinstance(tokens, str) else tokens
+    return [token if isinstance(token, int) else pieces[token] for token in tokens if token != ""]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tsv", nargs="+")
+    parser.add_argument("--model", required=True, help="Hugging Face Marian directory")
+    parser.add_argument("--file", help="what the command reads, default: the directory")
+    parser.add_argument("--tool", default=os.path.join(ROOT, "build", "translate"))
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--allow", type=int, default=1, help="differing lines that are still success")
+    parser.add_argument("--cache", help="file that keeps the reference's answers")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--reference-only", action="store_true", help="only fill the cache")
+    options = parser.parse_args()
+
+    lines = read_lines(options.tsv, options.count)
+    reference = Reference(options.model, options.cache)
+    known = len(reference.answers)
+    answers = [reference.translate(line) for line in lines]
+    if len(reference.answers) > known:
+        reference.save()
+    if options.reference_only:
+        return 0
+
+    with open(os.path.join(options.model, "vocab.json"), encoding="utf-8") as file:
+        pieces = json.load(file)
+    equal, differing_text = 0, 0
+    results = run_ours(options.tool, options.file or options.model, lines, options.threads)
+    for number, (answer, result) in enumerate(zip(answers, results)):
+        ours = piece_ids(result["tokens"], pieces)
+        if ours == answer["ids"]:
+            equal += 1
+            if result["text"] != answer["text"]:
+                differing_text += 1
+                print(f"line {number}: same tokens, other text\n"
+                      f"  reference  {answer['text']}\n  ours       {result['text']}")
+            continue
+        step = next((i for i, (a, b) in enumerate(zip(ours, answer["ids"])) if a != b), min(len(ours), len(answer["ids"])))
+        print(f"line {number}: {answer['source']}\n  reference  {answer['text']}\n  ours       {result['text']}\n"
+              f"  first difference at token {step}, margin {reference.margin(answer, ours, step):.2e}")
+    print(f"{equal} of {len(lines)} lines have the same tokens; {differing_text} of these another text")
+    return 0 if len(lines) - equal <= options.allow and not differing_text else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

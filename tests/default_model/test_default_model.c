@@ -1,0 +1,168 @@
+/* The default model end to end, by the public interface alone: twenty sentences as Hugging Face's MarianTokenizer and
+ * generate translate them (make_expected.py), whatever the number of threads and the size of a batch. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <translate/translate.h>
+
+enum { LINES = 20 };
+
+typedef struct fixture {
+    json_t *json;
+    const char *sources[LINES], *texts[LINES];
+    tr_tokens source_ids[LINES], target_ids[LINES];
+    tr_translate_options options;
+    tr_model *model;
+} fixture;
+
+static tr_tokens read_ids(const json_t *line, const char *key)
+{
+    const json_t *array = json_object_get(line, key);
+    tr_tokens tokens = {calloc(json_array_size(array) + 1, sizeof(int32_t)), json_array_size(array)};
+    assert_non_null(tokens.ids);
+    for (size_t i = 0; i < tokens.count; i++)
+        tokens.ids[i] = (int32_t)json_integer_value(json_array_get(array, i));
+    return tokens;
+}
+
+static int set_up(void **state)
+{
+    static fixture f;
+    json_error_t problem;
+    tr_error error;
+    f.json = json_load_file(TR_EXPECTED, 0, &problem);
+    const json_t *lines = json_object_get(f.json, "lines");
+    if (json_array_size(lines) != LINES) {
+        fprintf(stderr, "%s: %s\n", TR_EXPECTED, f.json ? "not twenty lines" : problem.text);
+        return -1;
+    }
+    for (size_t i = 0; i < LINES; i++) {
+        const json_t *line = json_array_get(lines, i);
+        f.sources[i] = json_string_value(json_object_get(line, "source"));
+        f.texts[i] = json_string_value(json_object_get(line, "text"));
+        f.source_ids[i] = read_ids(line, "source_ids");
+        f.target_ids[i] = read_ids(line, "target_ids");
+    }
+    f.options = tr_translate_default_options();
+    f.options.split = TR_SPLIT_NEVER;
+    f.options.reuse = false;
+    f.options.max_length = (int)json_integer_value(json_object_get(f.json, "max_length"));
+    if (tr_model_open(TR_MODEL, NULL, &f.model, &error)) {
+        fprintf(stderr, "%s\n", error.message);
+        return -1;
+    }
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    if (!f)
+        return 0;
+    for (size_t i = 0; i < LINES; i++) {
+        free(f->source_ids[i].ids);
+        free(f->target_ids[i].ids);
+    }
+    json_decref(f->json);
+    tr_model_close(f->model);
+    return 0;
+}
+
+static void check_ids(size_t line, const char *what, const tr_tokens *ids, const tr_tokens *expected)
+{
+    for (size_t i = 0; i < ids->count && i < expected->count; i++)
+        if (ids->ids[i] != expected->ids[i])
+            fail_msg("line %zu, %s: id %zu is %d, expected %d", line, what, i, ids->ids[i], expected->ids[i]);
+    if (ids->count != expected->count)
+        fail_msg("line %zu, %s: %zu ids, expected %zu", line, what, ids->count, expected->count);
+}
+
+static void test_tokenize(void **state)
+{
+    const fixture *f = *state;
+    tr_error error;
+    for (size_t i = 0; i < LINES; i++) {
+        tr_tokens ids;
+        if (tr_tokenize(f->model, f->sources[i], strlen(f->sources[i]), &ids, &error))
+            fail_msg("%s", error.message);
+        check_ids(i, "source", &ids, &f->source_ids[i]);
+        tr_tokens_free(&ids);
+    }
+}
+
+static void test_detokenize(void **state)
+{
+    const fixture *f = *state;
+    tr_error error;
+    for (size_t i = 0; i < LINES; i++) {
+        char *text;
+        size_t size;
+        if (tr_detokenize(f->model, f->target_ids[i].ids, f->target_ids[i].count, &text, &size, &error))
+            fail_msg("%s", error.message);
+        assert_string_equal(text, f->texts[i]);
+        assert_int_equal(size, strlen(f->texts[i]));
+        tr_free(text);
+    }
+}
+
+static void check_tokens(const fixture *f, tr_context *context)
+{
+    tr_tokens *outputs;
+    tr_error error;
+    if (tr_translate_tokens(context, f->source_ids, LINES, &f->options, &outputs, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < LINES; i++)
+        check_ids(i, "target", &outputs[i], &f->target_ids[i]);
+    tr_tokens_array_free(outputs, LINES);
+}
+
+static void check_texts(const fixture *f, tr_context *context)
+{
+    tr_result *results;
+    tr_error error;
+    if (tr_translate(context, f->sources, NULL, LINES, &f->options, &results, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < LINES; i++) {
+        assert_string_equal(results[i].text, f->texts[i]);
+        assert_int_equal(results[i].size, strlen(f->texts[i]));
+        assert_int_equal(results[i].sentences, 1);
+        assert_int_equal(results[i].source_tokens, f->source_ids[i].count);
+        assert_int_equal(results[i].target_tokens, f->target_ids[i].count);
+        assert_int_equal(results[i].flags, 0);
+    }
+    tr_results_free(results, LINES);
+}
+
+static void test_translate(void **state)
+{
+    static const int settings[][2] = {{1, 1}, {2, 1}, {1, 32}, {2, 32}, {2, 7}}; /* threads, batch size */
+    const fixture *f = *state;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        tr_context_options options = tr_context_default_options();
+        tr_context *context;
+        tr_error error;
+        options.threads = settings[i][0];
+        options.batch_size = settings[i][1];
+        if (tr_context_create(f->model, &options, &context, &error))
+            fail_msg("%s", error.message);
+        check_tokens(f, context);
+        check_texts(f, context);
+        tr_context_destroy(context);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tokenize),
+        cmocka_unit_test(test_detokenize),
+        cmocka_unit_test(test_translate),
+    };
+    return cmocka_run_group_tests_name("default model", tests, set_up, tear_down);
+}

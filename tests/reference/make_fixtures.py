@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Makes the fixtures of test_reference.c: tiny random models and what Hugging Face Transformers computes with them.
+
+    python3 tests/reference/make_fixtures.py [NAME...]
+
+Needs torch and transformers in the versions below, sentencepiece and gguf; the test itself needs none of them. Each fixture
+is a folder fixtures/NAME with
+    model/ or model.gguf   the weights, as a Hugging Face Marian directory or as the project's model file
+    expected.json          sentences and their greedy tokens, and the table of the recorded tensors
+    expected.f32           the recorded tensors, little-endian f32, one after the other
+
+All is f32, one sentence at a time, from model.generate(num_beams=1, do_sample=False), and once more by a decoding loop
+written here; the two must agree. max_length and min_length in expected.json are the project's: tokens without the start and
+the end mark. generate counts the start mark as well, and keeps a place for a forced end mark: it gets max_length + 2 and
+min_length + 1.
+
+Weights are drawn much larger than a trainer would, LayerNorm gains of either sign, so that each part counts and outputs
+vary. The first seed is taken that gives a sentence for each length of LENGTHS with a margin of at least MARGIN between best
+and second logit at each step, four different tokens or more, half of them ending by themselves and half at max_length.
+"""
+import io
+import json
+import os
+import random
+import shutil
+import sys
+
+import numpy as np
+import sentencepiece
+import torch
+import transformers
+from safetensors.torch import save_file
+from transformers import (M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MBartConfig,
+                          MBartForConditionalGeneration)
+
+import write_gguf
+
+VERSIONS = {"transformers": "5.23.0", "torch": "2.13.0"}
+HERE = os.path.dirname(os.path.abspath(__file__))
+MARGIN = 2e-3
+MAX_LENGTH = 40     # of the main run
+TRACED_STEPS = 8    # decoder steps whose tensors are recorded
+DECODER_STD = 0.12
+POSITIONS = 48      # max_position_embeddings
+# Of the sources, end mark included; the first two are traced; 48 takes all positions.
+LENGTHS = [4, 1, 7, 12, 2, 48, 23, 30]
+
+MARIAN = dict(dropout=0.0, max_position_embeddings=POSITIONS, pad_token_id=None, forced_eos_token_id=0, eos_token_id=0,
+              scale_embedding=True)
+
+
+def shape(d_model, heads, ffn, layers, activation, vocabulary, **more):
+    """heads, ffn, layers: (encoder, decoder)."""
+    return dict(d_model=d_model, encoder_attention_heads=heads[0], decoder_attention_heads=heads[1], encoder_ffn_dim=ffn[0],
+                decoder_ffn_dim=ffn[1], encoder_layers=layers[0], decoder_layers=layers[1], activation_function=activation,
+                vocab_size=vocabulary, **more)
+
+
+# "config" goes to the model's class, "generation" to its generation_config.
+FIXTURES = {
+    # The smallest; tied tensors and position tables stored several times, as in older conversions.
+    "relu-1x1-f32": dict(dtype="float32", duplicates=True, config=shape(24, (3, 3), (72, 72), (1, 1), "relu", 203)),
+    # Three and three layers, head size 20, stored as f16.
+    "swish-3x3-f16": dict(dtype="float16", config=shape(40, (2, 2), (100, 100), (3, 3), "swish", 251)),
+    # Own vocabularies, three separate matrices, embeddings not scaled, head sizes 12 and 8, several forbidden tokens.
+    "gelu-4x2-bf16-untied": dict(dtype="bfloat16", config=shape(
+        48, (4, 6), (72, 52), (4, 2), "gelu", 230, decoder_vocab_size=197, share_encoder_decoder_embeddings=False,
+        tie_word_embeddings=False, scale_embedding=False), generation=dict(bad_words_ids=[[196], [7], [12], [0]])),
+    # Own vocabularies; the output matrix is the target's embedding. Forced first token, ids of the marks elsewhere.
+    "swish-1x2-f16-forced": dict(dtype="float16", config=shape(
+        64, (4, 8), (72, 100), (1, 2), "swish", 150, decoder_vocab_size=211, share_encoder_decoder_embeddings=False,
+        tie_word_embeddings=True), generation=dict(forced_bos_token_id=9)),
+    # Head size 14, an odd half of d_model in the position table, no forced end mark.
+    "relu-2x1-f32-odd": dict(dtype="float32", config=shape(
+        42, (3, 3), (33, 65), (2, 1), "relu", 131, forced_eos_token_id=None)),
+    # Pre-norm with final norms and embedding norms, learned positions from row 2 on, logits bias.
+    "mbart-2x2-f32": dict(dtype="float32", family="mbart", config=shape(
+        36, (3, 3), (52, 52), (2, 2), "gelu", 150, scale_embedding=True, decoder_start_token_id=2), generation=dict(
+            forced_bos_token_id=149)),
+    # Pre-norm with final norms only; its sinusoidal table (fairseq's frequencies) is stored like a learned one; no bias of
+    # the logits.
+    "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", config=shape(
+        32, (4, 2), (60, 72), (1, 3), "relu", 170, scale_embedding=True)),
+}
+
+
+def build(family, config):
+    common = dict(dropout=0.0, attention_dropout=0.0, max_position_embeddings=POSITIONS)
+    if family == "mbart":
+        return MBartForConditionalGeneration(MBartConfig(**{**common, **config}))
+    if family == "m2m100":
+        common.update(encoder_layerdrop=0, decoder_layerdrop=0)
+        return M2M100ForConditionalGeneration(M2M100Config(**{**common, **config}))
+    target = config.get("decoder_vocab_size", config["vocab_size"])
+    pad = min(config["vocab_size"], target) - 1  # the last id that both vocabularies have
+    return MarianMTModel(MarianConfig(**{**MARIAN, "pad_token_id": pad, "decoder_start_token_id": pad, **config}))
+
+
+def randomise(model, seed):
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(shape, deviation):
+        return deviation * torch.randn(shape, generator=generator)
+
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            if not parameter.requires_grad:
+                continue  # position table of Marian
+            if "norm" in name and name.endswith("weight"):
+                parameter.copy_((1 + normal(parameter.shape, 0.2)) * normal(parameter.shape, 1).sign())
+            elif name.endswith("bias"):
+                parameter.copy_(normal(parameter.shape, 0.1))
+            elif "shared" in name or "embed_tokens" in name or "lm_head" in name:
+                parameter.copy_(normal(parameter.shape, 0.6))
+            elif "q_proj" in name or "k_proj" in name:
+                parameter.copy_(normal(parameter.shape, 0.35))
+            else:  # less in the decoder, else all steps come out alike behind several layers
+                parameter.copy_(normal(parameter.shape, DECODER_STD if "decoder" in name else 0.25))
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.copy_(normal(model.final_logits_bias.shape, 0.5))
+            model.final_logits_bias[0, model.config.eos_token_id] += 2 + 1.5 * (seed % 5)
+
+
+def forbidden_ids(generation):
+    """Single bad words; like generate, the end mark among them is ignored."""
+    return [ids[0] for ids in generation.bad_words_ids or [] if ids != [generation.eos_token_id]]
+
+
+def greedy(model, source, minimum, maximum):
+    """Tokens without marks, whether the end mark came, the least margin, and the largest raw logit of each step."""
+    generation = model.generation_config
+    tokens, margin, maxima = [], float("inf"), []
+    encoded = model.get_encoder()(input_ids=torch.tensor([source]))
+    while len(tokens) < maximum:
+        inputs = torch.tensor([[model.config.decoder_start_token_id] + tokens])
+        logits = model(encoder_outputs=encoded, attention_mask=torch.ones(1, len(source)),
+                       decoder_input_ids=inputs).logits[0, -1]
+        logits[forbidden_ids(generation)] = -float("inf")
+        maxima.append(float(logits.max()))
+        if len(tokens) < minimum:
+            logits[generation.eos_token_id] = -float("inf")
+        if not tokens and generation.forced_bos_token_id is not None:
+            best = generation.forced_bos_token_id
+        else:
+            two = logits.topk(2)
+            margin, best = min(margin, float(two.values[0] - two.values[1])), int(two.indices[0])
+        if best == generation.eos_token_id:
+            return tokens, True, margin, maxima
+        tokens.append(best)
+    return tokens, False, margin, maxima
+
+
+def generate(model, source, minimum, maximum):
+    """The same by the library. A decoder whose position table ends at maximum cannot compute a step for the end mark."""
+    more = dict(max_length=maximum + 2)
+    if maximum == POSITIONS:
+        more = dict(max_length=maximum + 1, forced_eos_token_id=None)
+    output = model.generate(torch.tensor([source]), attention_mask=torch.ones(1, len(source)), num_beams=1, do_sample=False,
+                            min_length=minimum + 1 if minimum else 0, **more)[0].tolist()
+    tokens = output[1:]
+    if tokens and tokens[-1] == model.config.eos_token_id:
+        tokens.pop()
+    return tokens[:maximum]
+
+
+def run(model, source, minimum, maximum):
+    """None where a margin is too small."""
+    tokens, finished, margin, maxima = greedy(model, source, minimum, maximum)
+    if margin < MARGIN:
+        return None
+    return {"source": source, "target": tokens, "finished": finished, "maxima": [round(value, 5) for value in maxima]}
+
+
+def choose_lines(model, seed):
+    """A sentence of each length, in turn one that ends by itself and one that does not; None if the model gives no such."""
+    chooser = random.Random(seed)
+    marks = {model.config.pad_token_id, model.config.eos_token_id, model.config.bos_token_id}
+    words = [i for i in range(model.config.vocab_size) if i not in marks]
+    lines = []
+    for number, length in enumerate(LENGTHS):
+        for _ in range(30 if length > 1 else 1):
+            source = [chooser.choice(words) for _ in range(length - 1)] + [model.config.eos_token_id]
+            line = run(model, source, 0, MAX_LENGTH)
+            if line and len(set(line["target"])) >= 4 and (length == 1 or line["finished"] == (number % 2 == 0)):
+                lines.append(line)
+                break
+        else:
+            return None
+    lengths = {len(line["target"]) for line in lines}
+    return lines if len(lengths) >= 4 and len({tuple(line["target"]) for line in lines}) == len(lines) else None
+
+
+class Recorder:
+    """Collects what the parts of the network yield, under the names of decoding.h."""
+
+    def __init__(self, model):
+        self.model, self.table, self.data = model, [], io.BytesIO()
+
+    def add(self, sentence, step, where, layer, rows):
+        rows = np.ascontiguousarray(rows.detach().numpy().reshape(-1, rows.shape[-1]), dtype="<f4")
+        self.table.append({"sentence": sentence, "step": step, "where": where, "layer": layer, "rows": rows.shape[0],
+                           "width": rows.shape[1], "offset": self.data.tell() // 4})
+        self.data.write(rows.tobytes())
+
+    def side(self, stack, names, take):
+        """Hooks for one stack of layers; names: of its embedding, its layers and its final norm."""
+        embedding, layer_name, final = names
+        hooks = [stack.layers[0].register_forward_pre_hook(
+            lambda module, args, kwargs: take(embedding, 0, args[0] if args else kwargs["hidden_states"]), with_kwargs=True)]
+        for i, layer in enumerate(stack.layers):
+            hooks.append(layer.register_forward_hook(lambda module, args, output, i=i: take(
+                layer_name, i, output if torch.is_tensor(output) else output[0])))
+        if hasattr(stack, "layer_norm"):
+            hooks.append(stack.layer_norm.register_forward_hook(lambda module, args, output: take(final, 0, output)))
+        return hooks
+
+    def record(self, number, line):
+        model = self.model
+        hooks = self.side(model.get_encoder(), ("source.embedding", "encoder", "encoder.output"),
+                          lambda where, layer, rows: self.add(number, -1, where, layer, rows))
+        encoded = model.get_encoder()(input_ids=torch.tensor([line["source"]]))
+        for hook in hooks:
+            hook.remove()
+        inputs = [model.config.decoder_start_token_id] + line["target"]
+        for step in range(min(TRACED_STEPS, len(inputs))):
+            hooks = self.side(model.get_decoder(), ("target.embedding", "decoder", "decoder.output"),
+                              lambda where, layer, rows, step=step: self.add(number, step, where, layer, rows[:, -1]))
+            output = model(encoder_outputs=encoded, attention_mask=torch.ones(1, len(line["source"])),
+                           decoder_input_ids=torch.tensor([inputs[:step + 1]]))
+            for hook in hooks:
+                hook.remove()
+            self.add(number, step, "logits", 0, output.logits[:, -1])
+
+
+def train_pieces(path, size):
+    """A tiny SentencePiece model over made-up words."""
+    chooser = random.Random(7)
+    syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+    words = ["".join(chooser.choice(syllables) for _ in range(chooser.randint(1, 3))) for _ in range(300)]
+    text = [" ".join(chooser.choice(words) for _ in range(8)) + "." for _ in range(400)]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(text), model_writer=model, vocab_size=size, bos_id=-1, eos_id=0, unk_id=1,
+        normalization_rule_name="identity", num_threads=1, minloglevel=2)
+    with open(path, "wb") as file:
+        file.write(model.getvalue())
+    loaded = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    return [loaded.IdToPiece(i) for i in range(size)]
+
+
+def write_vocabulary(path, pieces, size, pad):
+    names = pieces + [f"<unused{i}>" for i in range(size - len(pieces))]
+    names.insert(pad, "<pad>")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({piece: i for i, piece in enumerate(names[:size])}, file, ensure_ascii=False, indent=0)
+
+
+def save_marian(model, directory, fixture):
+    """As save_pretrained does it, and what a tokenizer needs."""
+    stored = model.to(getattr(torch, fixture["dtype"]))
+    stored.save_pretrained(directory)
+    if fixture.get("duplicates"):
+        save_file({name: tensor.clone().contiguous() for name, tensor in stored.state_dict().items()},
+                  os.path.join(directory, "model.safetensors"), {"format": "pt"})
+    os.chmod(os.path.join(directory, "model.safetensors"), 0o644)
+    config = model.config
+    separate = not config.share_encoder_decoder_embeddings
+    pieces = train_pieces(os.path.join(directory, "source.spm"), 100)
+    shutil.copy(os.path.join(directory, "source.spm"), os.path.join(directory, "target.spm"))
+    write_vocabulary(os.path.join(directory, "vocab.json"), pieces, config.vocab_size, config.pad_token_id)
+    if separate:
+        path = os.path.join(directory, "target_vocab.json")
+        write_vocabulary(path, pieces, config.decoder_vocab_size, config.pad_token_id)
+    with open(os.path.join(directory, "tokenizer_config.json"), "w", encoding="utf-8") as file:
+        json.dump({"source_lang": "xx", "target_lang": "yy", "model_max_length": POSITIONS, "separate_vocabs": separate},
+                  file)
+
+
+def make_model(fixture, seed):
+    """The model with its weights rounded as they are stored, in f32."""
+    model = build(fixture.get("family"), fixture["config"]).eval()
+    randomise(model, seed)
+    for name, tensor in list(model.named_parameters()) + list(model.named_buffers()):
+        if tensor.requires_grad or "final_logits_bias" in name:
+            tensor.data = tensor.data.to(getattr(torch, fixture["dtype"])).float()
+    generation = model.generation_config
+    if "family" not in fixture:
+        generation.bad_words_ids = [[model.config.pad_token_id]]
+        generation.forced_eos_token_id = model.config.to_dict().get("forced_eos_token_id", generation.forced_eos_token_id)
+    for name, value in fixture.get("generation", {}).items():
+        setattr(generation, name, value)
+    generation.max_length = POSITIONS
+    return model
+
+
+def search(fixture):
+    for seed in range(1, 200):
+        model = make_model(fixture, seed)
+        lines = choose_lines(model, seed)
+        if lines:
+            return seed, model, lines
+    sys.exit("no seed gives varied outputs")
+
+
+def cases(model, lines):
+    """Runs under other limits: name, min_length, max_length, and the tokens of each sentence (null: too close to call)."""
+    limits = [("shortest", 0, 1), ("cut", 0, 5), ("at least", 12, MAX_LENGTH), ("exactly", 9, 9), ("exactly one", 1, 1),
+              ("all positions", 0, POSITIONS)]
+    result = []
+    for name, minimum, maximum in limits:
+        targets = []
+        for line in lines:
+            done = run(model, line["source"], minimum, maximum)
+            if done and generate(model, line["source"], minimum, maximum) != done["target"]:
+                sys.exit(f"{name}: generate and the loop differ for {line['source']}")
+            targets.append({"target": done["target"], "finished": done["finished"]} if done else None)
+        if sum(target is not None for target in targets) < 4:
+            sys.exit(f"{name}: too few sentences with a clear margin")
+        result.append({"name": name, "min_length": minimum, "max_length": maximum, "sentences": targets})
+    return result
+
+
+def make(name, fixture):
+    directory = os.path.join(HERE, "fixtures", name)
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+    seed, model, lines = search(fixture)
+    for line in lines:
+        if generate(model, line["source"], 0, MAX_LENGTH) != line["target"]:
+            sys.exit(f"{name}: generate and the loop differ for {line['source']}")
+    recorder = Recorder(model)
+    for number in range(2):
+        recorder.record(number, lines[number])
+    other = cases(model, lines)
+    if "family" in fixture:
+        write_gguf.write(model, os.path.join(directory, "model.gguf"), fixture["dtype"])
+    else:
+        save_marian(model, os.path.join(directory, "model"), fixture)
+        again = MarianMTModel.from_pretrained(os.path.join(directory, "model"), dtype=torch.float32).eval()
+        for line in lines:
+            if generate(again, line["source"], 0, MAX_LENGTH) != line["target"]:
+                sys.exit(f"{name}: the stored model gives other tokens")
+    with open(os.path.join(directory, "expected.f32"), "wb") as file:
+        file.write(recorder.data.getvalue())
+    expected = {"made_with": VERSIONS, "seed": seed, "max_length": MAX_LENGTH, "sentences": lines, "cases": other,
+                "tensors": recorder.table}
+    with open(os.path.join(directory, "expected.json"), "w", encoding="utf-8") as file:
+        rows = {key: "[\n" + ",\n".join(json.dumps(row) for row in value) + "\n]" if isinstance(value, list) and value and
+                isinstance(value[0], dict) else json.dumps(value) for key, value in expected.items()}
+        file.write("{\n" + ",\n".join(f'"{key}": {value}' for key, value in rows.items()) + "\n}\n")
+    print(name, "seed", seed, "lengths", [len(line["target"]) for line in lines],
+          "different", [len(set(line["target"])) for line in lines], flush=True)
+
+
+def main():
+    for module, version in VERSIONS.items():
+        if sys.modules[module].__version__.split("+")[0] != version:
+            sys.exit(f"{module} is {sys.modules[module].__version__}; the fixtures are made with {version}")
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    for name in sys.argv[1:] or FIXTURES:
+        make(name, FIXTURES[name])
+
+
+if __name__ == "__main__":
+    main()
