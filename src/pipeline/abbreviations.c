@@ -11,11 +11,13 @@ static const char number[] =
     " No Nos no nos Nr nr Fig fig Figs figs Eq eq Eqs eqs p pp Pp P vol Vol vols art Art sec Sec sect Sect ch Ch chap Chap "
     "ver Ver v para Para pt Pt Tab tab ed App app Ex ex Ref ref Refs refs c n tel Tel ext Ext Rs ";
 static const char either[] =
-    " etc Etc St Inc Ltd Co Corp Bros LLC Jr Sr Esq al PhD Ph.D Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues "
+    " etc Etc St Inc Ltd Co Corp Bros LLC Jr Sr Esq al PhD Ph.D Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue "
+    "Tues "
     "Wed Thu Thur Thurs Fri Sat Sun Ave Blvd Rd Sq Hwy Dept dept Univ univ Assn Assoc est Est min max hr hrs sec ft lb lbs "
     "oz mph km kg cm mm Calif Fla Ariz Mass Mich Minn Tex Va Wash Wis Pa Conn Ont Que ";
 static const char starters[] =
-    " The This That These Those There Then They He She It We You I In On At As If But And So Or For From When While What Why "
+    " The This That These Those There Then They He She It We You I In On At As If But And So Or For From When While What "
+    "Why "
     "Where Who How However Although After Before Because Since With Without His Her Its Our Their My Your A An By To Not No "
     "Yes Now Here Some Many Most All Each Every Both One Today Yesterday Tomorrow Meanwhile Moreover Also Let Please Is Are "
     "Was Were Do Does Did Can Could Will Would Should May Might Have Has Had Such Once Until Unless Despite During Under ";

@@ -9,7 +9,7 @@ static tr_status out_of_memory(tr_error *error)
     return tr_fail(error, TR_ERROR_MEMORY, "batches: out of memory");
 }
 
-tr_status tr_units_make(tr_segment *const *segments, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,
+tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,
                         size_t *unit_count, tr_error *error)
 {
     tr_strmap seen = {0};
@@ -22,14 +22,14 @@ tr_status tr_units_make(tr_segment *const *segments, const int32_t *const *bases
     }
     size_t made = 0;
     for (size_t i = 0; i < count; i++) {
-        tr_segment *segment = segments[i];
-        const int32_t *source = bases[i] + segment->ids;
-        segment->unit = SIZE_MAX;
-        if (segment->length < 2)
+        tr_chunk *chunk = chunks[i];
+        const int32_t *source = bases[i] + chunk->ids;
+        chunk->unit = SIZE_MAX;
+        if (chunk->length < 2)
             continue;
         int32_t unit = (int32_t)made;
         if (merge)
-            unit = tr_strmap_add(&seen, (const char *)source, (size_t)segment->length * sizeof *source, unit);
+            unit = tr_strmap_add(&seen, (const char *)source, (size_t)chunk->length * sizeof *source, unit);
         if (unit < 0) {
             tr_strmap_free(&seen);
             free(*units);
@@ -37,8 +37,8 @@ tr_status tr_units_make(tr_segment *const *segments, const int32_t *const *bases
             return out_of_memory(error);
         }
         if ((size_t)unit == made)
-            (*units)[made++] = (tr_unit){.source = source, .source_length = segment->length};
-        segment->unit = (size_t)unit;
+            (*units)[made++] = (tr_unit){.source = source, .source_length = chunk->length};
+        chunk->unit = (size_t)unit;
     }
     tr_strmap_free(&seen);
     *unit_count = made;

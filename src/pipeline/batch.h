@@ -9,12 +9,12 @@ typedef struct tr_unit {
     int source_length;
     const int32_t *target; /* out: [target_length], in its batch's memory */
     int target_length;
-    bool finished;         /* out: the end mark came */
+    bool finished; /* out: the end mark came */
 } tr_unit;
 
-/* A unit for each segment that holds more than an end mark; with merge, one for all that have the same ids. Fills
- * segment->unit (SIZE_MAX where there is none). bases[i] are the ids that segments[i]->ids counts from. */
-tr_status tr_units_make(tr_segment *const *segments, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,
+/* A unit for each chunk that holds more than an end mark; with merge, one for all that have the same ids. Fills
+ * chunk->unit (SIZE_MAX where there is none). bases[i] are the ids that chunks[i]->ids counts from. */
+tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,
                         size_t *unit_count, tr_error *error);
 
 typedef struct tr_batch {

@@ -10,10 +10,16 @@ bool tr_is_space(int32_t c)
     if (c < 0x80)
         return c == ' ' || c == '\t' || tr_is_line_break(c);
     switch (c) {
-    case 0x85: case 0xa0: case 0x1680: case 0x2028: case 0x2029: case 0x202f: case 0x205f: case 0x3000: case 0xfeff:
-        return true;
-    default:
-        return c >= 0x2000 && c <= 0x200b;
+    case 0x85:
+    case 0xa0:
+    case 0x1680:
+    case 0x2028:
+    case 0x2029:
+    case 0x202f:
+    case 0x205f:
+    case 0x3000:
+    case 0xfeff: return true;
+    default: return c >= 0x2000 && c <= 0x200b;
     }
 }
 
@@ -57,22 +63,44 @@ bool tr_is_ellipsis(int32_t c)
 bool tr_is_clause_mark(int32_t c)
 {
     switch (c) {
-    case ',': case ';': case ':': case 0xff0c: case 0x3001: case 0xff1b: case 0xff1a: case 0xff64: case 0xfe50:
-        return true;
-    default:
-        return false;
+    case ',':
+    case ';':
+    case ':':
+    case 0xff0c:
+    case 0x3001:
+    case 0xff1b:
+    case 0xff1a:
+    case 0xff64:
+    case 0xfe50: return true;
+    default: return false;
     }
 }
 
 bool tr_is_closer(int32_t c)
 {
     switch (c) {
-    case ')': case ']': case '}': case 0xbb: case 0x2019: case 0x201d: case 0x203a: case 0x300b: case 0x3009: case 0x300d:
-    case 0x300f: case 0x3011: case 0x3015: case 0x3017: case 0x301e: case 0x301f: case 0xff02: case 0xff07: case 0xff09:
-    case 0xff3d: case 0xff5d:
-        return true;
-    default:
-        return false;
+    case ')':
+    case ']':
+    case '}':
+    case 0xbb:
+    case 0x2019:
+    case 0x201d:
+    case 0x203a:
+    case 0x300b:
+    case 0x3009:
+    case 0x300d:
+    case 0x300f:
+    case 0x3011:
+    case 0x3015:
+    case 0x3017:
+    case 0x301e:
+    case 0x301f:
+    case 0xff02:
+    case 0xff07:
+    case 0xff09:
+    case 0xff3d:
+    case 0xff5d: return true;
+    default: return false;
     }
 }
 
@@ -94,10 +122,14 @@ int32_t tr_bracket_closer(int32_t c)
 bool tr_is_quote_opener(int32_t c)
 {
     switch (c) {
-    case 0xab: case 0x2018: case 0x201c: case 0x2039: case 0x300c: case 0x300e: case 0x301d:
-        return true;
-    default:
-        return false;
+    case 0xab:
+    case 0x2018:
+    case 0x201c:
+    case 0x2039:
+    case 0x300c:
+    case 0x300e:
+    case 0x301d: return true;
+    default: return false;
     }
 }
 

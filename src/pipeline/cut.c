@@ -47,20 +47,20 @@ size_t tr_cut_place(const char *text, tr_span span, size_t ideal, size_t reach)
     return best;
 }
 
-static tr_status add_segment(tr_plan *plan, const tr_encoder *encoder, size_t first, size_t last, size_t ids, tr_error *error)
+static tr_status add_chunk(tr_plan *plan, const tr_encoder *encoder, size_t first, size_t last, size_t ids, tr_error *error)
 {
     if (plan->count == plan->capacity) {
         const size_t larger = plan->capacity ? plan->capacity * 2 : 64;
-        tr_segment *moved = larger > SIZE_MAX / sizeof *moved ? NULL : realloc(plan->segments, larger * sizeof *moved);
+        tr_chunk *moved = larger > SIZE_MAX / sizeof *moved ? NULL : realloc(plan->chunks, larger * sizeof *moved);
         if (!moved)
             return out_of_memory(error);
-        plan->segments = moved;
+        plan->chunks = moved;
         plan->capacity = larger;
     }
     const int32_t end = encoder->end_id;
     if (!tr_ids_append(&plan->ids, &end, 1))
         return out_of_memory(error);
-    plan->segments[plan->count++] = (tr_segment){first, last, ids, (int)(plan->ids.size - ids), 0};
+    plan->chunks[plan->count++] = (tr_chunk){first, last, ids, (int)(plan->ids.size - ids), 0};
     return TR_OK;
 }
 
@@ -80,7 +80,7 @@ static tr_status add_portions(tr_plan *plan, const tr_encoder *encoder, tr_span 
         if (!tr_ids_append(&plan->ids, tokens + i, n))
             status = out_of_memory(error);
         else
-            status = add_segment(plan, encoder, i ? span.last : span.first, span.last, start, error);
+            status = add_chunk(plan, encoder, i ? span.last : span.first, span.last, start, error);
     }
     free(tokens);
     return status;
@@ -91,7 +91,7 @@ static size_t divide_up(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
-/* The span as one segment if it has at most limit tokens, else in parts of at most TR_PIECE_TOKENS. A part has at most 7/8 of
+/* The span as one chunk if it has at most limit tokens, else in parts of at most TR_PIECE_TOKENS. A part has at most 7/8 of
  * its span's bytes (single characters aside), which bounds the depth of the recursion. */
 static tr_status add_span(tr_plan *plan, const tr_encoder *encoder, const char *text, tr_span span, size_t limit,
                           tr_error *error)
@@ -113,7 +113,7 @@ static tr_status add_span(tr_plan *plan, const tr_encoder *encoder, const char *
             return status;
         const size_t tokens = plan->ids.size - ids;
         if (tokens <= limit)
-            return add_segment(plan, encoder, span.first, span.last, ids, error);
+            return add_chunk(plan, encoder, span.first, span.last, ids, error);
         if (tr_cut_place(text, span, span.first + size / 2, size / 4) == span.last)
             return add_portions(plan, encoder, span, ids, error);
         plan->ids.size = ids;

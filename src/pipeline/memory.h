@@ -19,7 +19,7 @@ typedef struct tr_generation {
 /* A zeroed struct is an empty memory. */
 typedef struct tr_memory {
     tr_generation young, old;
-    size_t limit; /* bytes of both; 0: TR_MEMORY_BYTES */
+    size_t limit;               /* bytes of both; 0: TR_MEMORY_BYTES */
     int max_length, min_length; /* the options that what is kept was made with */
     tr_split split;
 } tr_memory;

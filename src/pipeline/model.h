@@ -10,7 +10,7 @@
 #include "tokenizer/tokenizer.h"
 
 struct tr_model {
-    tr_package package;      /* what the two below point into */
+    tr_package package; /* what the two below point into */
     tr_network *network;
     tr_tokenizer *tokenizer; /* NULL: the model takes tokens only */
 };
@@ -19,7 +19,7 @@ struct tr_context {
     const tr_model *model;
     int threads;
     tr_scheduler *scheduler;
-    tr_plan *plans;          /* [threads]: working memory of the texts that each thread prepares */
+    tr_plan *plans; /* [threads]: working memory of the texts that each thread prepares */
     tr_memory memory;
 };
 

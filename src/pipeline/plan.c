@@ -15,7 +15,7 @@ void tr_plan_clear(tr_plan *plan)
 void tr_plan_free(tr_plan *plan)
 {
     tr_ids_free(&plan->ids);
-    free(plan->segments);
+    free(plan->chunks);
     *plan = (tr_plan){0};
 }
 
@@ -50,8 +50,8 @@ static tr_status plan_sentence(tr_plan *plan, const tr_encoder *encoder, tr_text
     return status;
 }
 
-tr_status tr_plan_text(tr_plan *plan, const tr_encoder *encoder, tr_split split, const char *data, size_t size, tr_text *text,
-                       tr_error *error)
+tr_status tr_plan_text(tr_plan *plan, const tr_encoder *encoder, tr_split split, const char *data, size_t size,
+                       tr_text *text, tr_error *error)
 {
     *text = (tr_text){.data = data, .size = size, .first = plan->count};
     tr_status status = clean_text(text, error);

@@ -8,11 +8,11 @@
 /* Threads that decode a batch together. Member 0 fetches the batch; the others find it here behind a meeting. */
 typedef struct crew {
     tr_worker *worker;
-    tr_sentence *sentences;  /* [batch_size] */
-    tr_sentence **pointers;  /* [batch_size] */
-    int32_t *targets;        /* [batch_size * max_length] */
-    size_t target_capacity;  /* elements */
-    int count;               /* sentences of the batch in hand; 0: there is none left */
+    tr_sentence *sentences; /* [batch_size] */
+    tr_sentence **pointers; /* [batch_size] */
+    int32_t *targets;       /* [batch_size * max_length] */
+    size_t target_capacity; /* elements */
+    int count;              /* sentences of the batch in hand; 0: there is none left */
 } crew;
 
 /* The groups of one shape, made when first needed. */
@@ -33,15 +33,16 @@ struct tr_scheduler {
 typedef struct run {
     tr_job *job;
     group_set *set;
-    int active;              /* groups that take part */
-    atomic_size_t next;      /* batch */
-    atomic_bool stop;        /* somebody failed or cancelled */
-    pthread_mutex_t lock;    /* of what follows, and of job->done */
+    int active;           /* groups that take part */
+    atomic_size_t next;   /* batch */
+    atomic_bool stop;     /* somebody failed or cancelled */
+    pthread_mutex_t lock; /* of what follows, and of job->done */
     tr_status status;
     tr_error error;
 } run;
 
-/* ------------------------------------------------------------------------------------------------------ making and ending */
+/* ------------------------------------------------------------------------------------------------------ making and ending
+ */
 
 static void free_groups(group_set *set)
 {
@@ -210,8 +211,7 @@ static void run_member(void *argument, int thread)
         if (!group->count)
             return;
         tr_error error = {0};
-        tr_status status =
-            tr_decode_greedy(group->worker, member, group->pointers, group->count, &r->job->options, &error);
+        tr_status status = tr_decode_greedy(group->worker, member, group->pointers, group->count, &r->job->options, &error);
         tr_worker_meet(group->worker); /* nobody reads the sentences any more */
         if (member == 0) {
             if (status == TR_OK)
@@ -228,8 +228,7 @@ tr_status tr_scheduler_run(tr_scheduler *scheduler, tr_job *job, tr_error *error
     if (!job->count)
         return TR_OK;
     const tr_shape shape = tr_scheduler_shape(scheduler->threads, scheduler->batch_size, job->count);
-    tr_status status =
-        tr_batches_make(job->units, job->count, scheduler->batch_size, shape.groups, &job->batches, error);
+    tr_status status = tr_batches_make(job->units, job->count, scheduler->batch_size, shape.groups, &job->batches, error);
     if (status != TR_OK)
         return status;
     run r = {.job = job};

@@ -24,10 +24,10 @@ typedef struct scan {
 /* Consecutive end marks and the closing quotes and brackets among and behind them: bytes [first, last). */
 typedef struct run {
     size_t first, last;
-    int stops;           /* . */
+    int stops; /* . */
     bool bang, strong, ellipsis;
-    bool closed_inside;  /* the last mark stands inside a bracket that does not start the sentence */
-    bool quoted;         /* a closing quote follows the last mark */
+    bool closed_inside; /* the last mark stands inside a bracket that does not start the sentence */
+    bool quoted;        /* a closing quote follows the last mark */
 } run;
 
 static bool is_digit(int32_t c)
@@ -159,14 +159,16 @@ static run read_run(scan *s, size_t at)
     return r;
 }
 
-/* -------------------------------------------------------------------------------------------------- the English full stop */
+/* -------------------------------------------------------------------------------------------------- the English full stop
+ */
 
 /* [word, at): the word before a full stop at text[at], ASCII letters, digits and inner full stops; empty if it is no such
  * word or a long one. */
 static size_t word_before(const scan *s, size_t at)
 {
     size_t word = at;
-    while (word > s->start && (is_ascii_letter(s->text[word - 1]) || is_digit(s->text[word - 1]) || s->text[word - 1] == '.'))
+    while (word > s->start &&
+           (is_ascii_letter(s->text[word - 1]) || is_digit(s->text[word - 1]) || s->text[word - 1] == '.'))
         if (at - --word > WORD_REACH)
             return at;
     if (word > s->start && (unsigned char)s->text[word - 1] >= 0x80) { /* the tail of a word such as café? */
@@ -273,11 +275,21 @@ static bool starts_sentence(const scan *s, size_t at)
 static bool is_particle(int32_t c)
 {
     switch (c) {
-    case 0x7684: case 0x5730: case 0x5f97: case 0x7b49: case 0x4e4b: case 0x548c: case 0x4e0e: case 0x53ca: case 0x6216:
-    case 0x800c: case 0x4e86: case 0x7740: case 0x662f: case 0x3068: /* 的地得等之和与及或而了着是と */
-        return true;
-    default:
-        return false;
+    case 0x7684:
+    case 0x5730:
+    case 0x5f97:
+    case 0x7b49:
+    case 0x4e4b:
+    case 0x548c:
+    case 0x4e0e:
+    case 0x53ca:
+    case 0x6216:
+    case 0x800c:
+    case 0x4e86:
+    case 0x7740:
+    case 0x662f:
+    case 0x3068: /* 的地得等之和与及或而了着是と */ return true;
+    default: return false;
     }
 }
 

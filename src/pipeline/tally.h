@@ -12,11 +12,11 @@ typedef struct tr_wait {
 typedef struct tr_tally {
     const tr_translate_options *options;
     tr_progress counts;
-    size_t *waits_of;     /* [units] first wait, SIZE_MAX: none */
-    tr_wait *waits;       /* [waits] */
+    size_t *waits_of; /* [units] first wait, SIZE_MAX: none */
+    tr_wait *waits;   /* [waits] */
     size_t wait_count;
-    size_t *pending;      /* [texts] units that a text waits for */
-    size_t *repeats;      /* [texts] equal texts that are done with it */
+    size_t *pending; /* [texts] units that a text waits for */
+    size_t *repeats; /* [texts] equal texts that are done with it */
 } tr_tally;
 
 /* Memory for units, waits and texts; none if options->progress is NULL, and then nothing is counted. */

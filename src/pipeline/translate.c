@@ -1,4 +1,4 @@
-/* tr_translate: texts to segments to units to batches, and all the way back. */
+/* tr_translate: texts to chunks to units to batches, and all the way back. */
 #include "pipeline/model.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@ enum { TEXTS_PER_THREAD = 8 };
 
 /* One of the caller's texts. */
 typedef struct entry {
-    size_t size;       /* bytes as given */
-    size_t same_as;    /* an earlier, equal text of this call; SIZE_MAX: none */
-    bool known;        /* its result came from the context's memory */
-    int plan;          /* of the context's plans: where its segments are */
-    size_t first;      /* its first segment in work.segments */
-    tr_text text;      /* for those that are computed */
+    size_t size;    /* bytes as given */
+    size_t same_as; /* an earlier, equal text of this call; SIZE_MAX: none */
+    bool known;     /* its result came from the context's memory */
+    int plan;       /* of the context's plans: where its chunks are */
+    size_t first;   /* its first chunk in work.chunks */
+    tr_text text;   /* for those that are computed */
 } entry;
 
 typedef struct work {
@@ -25,18 +25,18 @@ typedef struct work {
     tr_translate_options options;
     const char *const *texts;
     size_t count;
-    entry *entries;         /* [count] */
-    size_t *todo;           /* texts to compute */
+    entry *entries; /* [count] */
+    size_t *todo;   /* texts to compute */
     size_t todo_count;
     int planners;           /* threads that prepare texts */
     tr_status *plan_status; /* [planners] */
     tr_error *plan_errors;  /* [planners] */
-    tr_segment **segments;  /* [segment_count] those of all texts to compute, in order */
-    const int32_t **bases;  /* [segment_count] */
-    size_t segment_count;
+    tr_chunk **chunks;      /* [chunk_count] those of all texts to compute, in order */
+    const int32_t **bases;  /* [chunk_count] */
+    size_t chunk_count;
     tr_job job;
     tr_tally tally;
-    tr_result *results;     /* [count] */
+    tr_result *results; /* [count] */
 } work;
 
 static tr_status out_of_memory(tr_error *error)
@@ -57,7 +57,7 @@ static void free_work(work *w)
     free(w->todo);
     free(w->plan_status);
     free(w->plan_errors);
-    free(w->segments);
+    free(w->chunks);
     free(w->bases);
     free(w->job.units);
     tr_batches_free(&w->job.batches);
@@ -100,8 +100,7 @@ static tr_status find_repeats(work *w, tr_strmap *seen, tr_error *error)
             continue;
         }
         if (fits) {
-            const tr_status status =
-                tr_memory_find(&w->context->memory, data, e->size, &e->known, &w->results[i], error);
+            const tr_status status = tr_memory_find(&w->context->memory, data, e->size, &e->known, &w->results[i], error);
             if (status != TR_OK)
                 return status;
             w->results[i].flags |= e->known ? TR_FLAG_REPEATED : 0;
@@ -165,32 +164,31 @@ static tr_status plan_texts(work *w, tr_error *error)
     return status;
 }
 
-/* Lists the segments of all texts, now that the plans do not move any more, and makes units of them. */
+/* Lists the chunks of all texts, now that the plans do not move any more, and makes units of them. */
 static tr_status make_units(work *w, tr_error *error)
 {
     size_t count = 0;
     for (size_t i = 0; i < w->todo_count; i++)
         count += w->entries[w->todo[i]].text.count;
-    w->segments = array(count, sizeof *w->segments);
+    w->chunks = array(count, sizeof *w->chunks);
     w->bases = array(count, sizeof *w->bases);
-    if (!w->segments || !w->bases)
+    if (!w->chunks || !w->bases)
         return out_of_memory(error);
     for (size_t i = 0; i < w->todo_count; i++) {
         entry *e = &w->entries[w->todo[i]];
         const tr_plan *plan = &w->context->plans[e->plan];
-        e->first = w->segment_count;
+        e->first = w->chunk_count;
         for (size_t s = 0; s < e->text.count; s++) {
-            w->segments[w->segment_count] = &plan->segments[e->text.first + s];
-            w->bases[w->segment_count++] = plan->ids.data;
+            w->chunks[w->chunk_count] = &plan->chunks[e->text.first + s];
+            w->bases[w->chunk_count++] = plan->ids.data;
         }
     }
-    return tr_units_make(w->segments, w->bases, count, w->options.reuse, &w->job.units, &w->job.count, error);
+    return tr_units_make(w->chunks, w->bases, count, w->options.reuse, &w->job.units, &w->job.count, error);
 }
 
 static tr_status start_tally(work *w, tr_error *error)
 {
-    const tr_status status =
-        tr_tally_init(&w->tally, &w->options, w->job.count, w->segment_count, w->count, error);
+    const tr_status status = tr_tally_init(&w->tally, &w->options, w->job.count, w->chunk_count, w->count, error);
     if (status != TR_OK || !w->options.progress)
         return status;
     for (size_t i = 0; i < w->count; i++)
@@ -202,7 +200,7 @@ static tr_status start_tally(work *w, tr_error *error)
             continue;
         size_t units = 0;
         for (size_t s = 0; s < e->text.count; s++) {
-            const size_t unit = w->segments[e->first + s]->unit;
+            const size_t unit = w->chunks[e->first + s]->unit;
             if (unit != SIZE_MAX) {
                 tr_tally_wait(&w->tally, i, unit);
                 units++;
@@ -216,20 +214,20 @@ static tr_status start_tally(work *w, tr_error *error)
 
 /* -------------------------------------------------------------------------------------------------------------- results */
 
-/* Appends the translation of one segment, with a space before it where the text has none between two sentences. */
-static tr_status append_segment(const work *w, const tr_text *text, const tr_segment *segment, bool space, tr_buffer *out,
-                                tr_result *result, tr_error *error)
+/* Appends the translation of one chunk, with a space before it where the text has none between two sentences. */
+static tr_status append_chunk(const work *w, const tr_text *text, const tr_chunk *chunk, bool space, tr_buffer *out,
+                              tr_result *result, tr_error *error)
 {
     const size_t before = out->size;
     if (space && !tr_buffer_string(out, " "))
         return out_of_memory(error);
     const size_t start = out->size;
-    result->source_tokens += segment->length - 1;
-    if (segment->unit == SIZE_MAX) {
-        if (!tr_buffer_append(out, text->data + segment->first, segment->last - segment->first))
+    result->source_tokens += chunk->length - 1;
+    if (chunk->unit == SIZE_MAX) {
+        if (!tr_buffer_append(out, text->data + chunk->first, chunk->last - chunk->first))
             return out_of_memory(error);
     } else {
-        const tr_unit *unit = &w->job.units[segment->unit];
+        const tr_unit *unit = &w->job.units[chunk->unit];
         result->target_tokens += unit->target_length;
         result->flags |= unit->finished ? 0 : TR_FLAG_MAX_LENGTH;
         const tr_status status =
@@ -242,7 +240,7 @@ static tr_status append_segment(const work *w, const tr_text *text, const tr_seg
     return TR_OK;
 }
 
-/* The translation of a text: its segments, with the text's own white space around and between them. */
+/* The translation of a text: its chunks, with the text's own white space around and between them. */
 static tr_status join_text(const work *w, const entry *e, tr_buffer *out, tr_result *result, tr_error *error)
 {
     const tr_text *text = &e->text;
@@ -251,19 +249,22 @@ static tr_status join_text(const work *w, const entry *e, tr_buffer *out, tr_res
     *result = (tr_result){.sentences = text->sentences, .flags = text->flags};
     tr_buffer_clear(out);
     for (size_t s = 0; s < text->count; s++) {
-        const tr_segment *segment = w->segments[e->first + s];
-        if (!tr_buffer_append(out, text->data + at, segment->first - at))
+        const tr_chunk *chunk = w->chunks[e->first + s];
+        if (!tr_buffer_append(out, text->data + at, chunk->first - at))
             return out_of_memory(error);
-        const bool space = spaced && s && segment->first == at;
-        const tr_status status = append_segment(w, text, segment, space, out, result, error);
+        const bool space = spaced && s && chunk->first == at;
+        const tr_status status = append_chunk(w, text, chunk, space, out, result, error);
         if (status != TR_OK)
             return status;
-        at = segment->last;
+        at = chunk->last;
     }
     if (!tr_buffer_append(out, text->data + at, text->size - at))
         return out_of_memory(error);
-    const tr_result view = {.text = out->data, .size = out->size, .sentences = result->sentences,
-                            .source_tokens = result->source_tokens, .target_tokens = result->target_tokens,
+    const tr_result view = {.text = out->data,
+                            .size = out->size,
+                            .sentences = result->sentences,
+                            .source_tokens = result->source_tokens,
+                            .target_tokens = result->target_tokens,
                             .flags = result->flags};
     return tr_result_copy(&view, result, error);
 }

@@ -12,17 +12,17 @@
 
 /* -------------------------------------------------------------------------------------------------------------- units */
 
-static void equal_segments_share_a_unit(void **state)
+static void equal_chunks_share_a_unit(void **state)
 {
     (void)state;
     static const int32_t first[] = {5, 6, 0, 0, 5, 6, 0}, second[] = {5, 0, 5, 6, 0};
-    tr_segment a = {.ids = 0, .length = 3}, empty = {.ids = 3, .length = 1}, b = {.ids = 4, .length = 3};
-    tr_segment c = {.ids = 0, .length = 2}, d = {.ids = 2, .length = 3};
-    tr_segment *segments[] = {&a, &empty, &b, &c, &d};
+    tr_chunk a = {.ids = 0, .length = 3}, empty = {.ids = 3, .length = 1}, b = {.ids = 4, .length = 3};
+    tr_chunk c = {.ids = 0, .length = 2}, d = {.ids = 2, .length = 3};
+    tr_chunk *chunks[] = {&a, &empty, &b, &c, &d};
     const int32_t *bases[] = {first, first, first, second, second};
     tr_unit *units;
     size_t count;
-    assert_int_equal(tr_units_make(segments, bases, 5, true, &units, &count, NULL), TR_OK);
+    assert_int_equal(tr_units_make(chunks, bases, 5, true, &units, &count, NULL), TR_OK);
     assert_int_equal(count, 2);
     assert_int_equal(a.unit, 0);
     assert_int_equal(b.unit, 0);
@@ -32,7 +32,7 @@ static void equal_segments_share_a_unit(void **state)
     assert_ptr_equal(units[1].source, second);
     assert_int_equal(units[1].source_length, 2);
     free(units);
-    assert_int_equal(tr_units_make(segments, bases, 5, false, &units, &count, NULL), TR_OK);
+    assert_int_equal(tr_units_make(chunks, bases, 5, false, &units, &count, NULL), TR_OK);
     assert_int_equal(count, 4);
     assert_int_equal(d.unit, 3);
     free(units);
@@ -101,7 +101,8 @@ static void threads_share_or_divide_the_work(void **state)
 
 static void add(tr_memory *memory, const char *text, const char *translation)
 {
-    const tr_result result = {.text = (char *)(uintptr_t)translation, .size = strlen(translation), .sentences = 2, .flags = 1};
+    const tr_result result = {
+        .text = (char *)(uintptr_t)translation, .size = strlen(translation), .sentences = 2, .flags = 1};
     tr_memory_add(memory, text, strlen(text), &result);
 }
 
@@ -202,7 +203,7 @@ static void tally_counts_texts_when_all_their_units_are_done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_segments_share_a_unit),
+        cmocka_unit_test(equal_chunks_share_a_unit),
         cmocka_unit_test(batches_hold_all_units_in_order),
         cmocka_unit_test(threads_share_or_divide_the_work),
         cmocka_unit_test(memory_returns_what_it_was_given),
