@@ -7,8 +7,8 @@ import signal
 import support
 from support import LINES, CommandTest, Terminal, model_bytes, text_of, wait_for
 
-BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text", "load_ms",
-              "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
+BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text",
+              "load_ms", "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
 
 
 class Bench(CommandTest):
@@ -79,11 +79,12 @@ class Bench(CommandTest):
 class Info(CommandTest):
     def test_json(self):
         o = json.loads(self.good("info", "--json", support.MODEL))
-        self.assertEqual((o["file"], o["format"], o["source_language"], o["target_language"]), (support.MODEL, "GGUF", "zh", "en"))
+        self.assertEqual((o["file"], o["format"]), (support.MODEL, "GGUF"))
+        self.assertEqual((o["source_language"], o["target_language"]), ("zh", "en"))
         self.assertEqual(o["size"], os.path.getsize(support.MODEL))
         self.assertEqual(o["shape"]["d_model"] % o["shape"]["encoder_heads"], 0)
         self.assertGreater(o["parameters"], o["source_vocabulary"] * o["shape"]["d_model"])
-        self.assertEqual(sum(w["bytes"] for w in o["weights"].values()) > o["parameters"], True)
+        self.assertGreater(sum(w["bytes"] for w in o["weights"].values()), o["parameters"])
         self.assertIn(o["tokens"]["pad"], o["tokens"]["forbidden"])
         self.assertRegex(o["checksum"], r"\A[0-9a-f]{16}\Z")
         self.assertIs(o["verified"], False)

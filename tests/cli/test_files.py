@@ -130,7 +130,8 @@ class Interrupted(CommandTest):
             wait_for(lambda: part.exists() and part.stat().st_size)
             p.send_signal(number)
             self.assertEqual(p.wait(30), status)
-            self.assertRegex(p.stderr.read().decode(), r"\Atranslate: interrupted: [^\n]*out\.txt\.part[^\n]*--resume[^\n]*\n\Z")
+            self.assertRegex(p.stderr.read().decode(),
+                             r"\Atranslate: interrupted: [^\n]*out\.txt\.part[^\n]*--resume[^\n]*\n\Z")
         self.assertFalse(output.exists())
         done = part.read_bytes().count(b"\n")
         self.assertTrue(part.read_bytes().endswith(b"\n"))

@@ -66,8 +66,8 @@ class Help(CommandTest):
 
 class WrongUsage(CommandTest):
     def test_unknown_options_name_the_nearest(self):
-        for wrong, meant in [("--thread", "--threads"), ("--jsno", "--json"), ("--modle", "--model"), ("--verb", "--verbose"),
-                             ("--ouput", "--output"), ("--max-lenght", "--max-length")]:
+        for wrong, meant in [("--thread", "--threads"), ("--jsno", "--json"), ("--modle", "--model"),
+                             ("--verb", "--verbose"), ("--ouput", "--output"), ("--max-lenght", "--max-length")]:
             self.bad(2, wrong, says=[wrong, f"did you mean {meant}?", "try 'translate --help'"])
         self.assertNotIn("mean", self.bad(2, "--something-else", says="unknown option"))
         self.assertNotIn("mean", self.bad(2, "--zzzzz"))
@@ -159,8 +159,8 @@ class Options(CommandTest):
         for form in (["-T", "1"], ["-T", "2"], ["--threads", "0"], ["--batch-size", "1"], ["--batch-size", "3"],
                      ["-T", "2", "--batch-size", "1"], ["-T3", "--batch-size=32"], ["--load", "copy"], ["--load", "map"],
                      ["-s", "zh", "-t", "en"], ["-s", "zh-CN"], ["--source", "zh-Hans", "--target", "EN"], ["-b1", "-n1"],
-                     ["--beam", "1", "--n-best", "1"], ["--loop-guard", "on"], ["--loop-guard", "off"], ["--max-length", "512"],
-                     ["--min-length", "0"], ["--compute", "auto"], ["-m", support.MODEL]):
+                     ["--beam", "1", "--n-best", "1"], ["--loop-guard", "on"], ["--loop-guard", "off"],
+                     ["--max-length", "512"], ["--min-length", "0"], ["--compute", "auto"], ["-m", support.MODEL]):
             self.assertEqual(self.good(*form, stdin=self.input), self.plain, form)
 
     def test_compute(self):
@@ -194,8 +194,8 @@ class Options(CommandTest):
         self.assertTrue(any("max_length" in r["flags"] for r in short))
         long = [json.loads(l) for l in self.good("--json", "--min-length", "40", stdin=self.input).splitlines()]
         self.assertTrue(all(r["tokens"] >= 40 for r in long))
-        forced = [json.loads(l) for l in self.good("--json", "--min-length", "9", "--max-length", "9", stdin=self.input).splitlines()]
-        self.assertEqual({r["tokens"] for r in forced}, {9})
+        forced = self.good("--json", "--min-length", "9", "--max-length", "9", stdin=self.input).splitlines()
+        self.assertEqual({json.loads(r)["tokens"] for r in forced}, {9})
 
     def test_json(self):
         rows = self.good("--json", stdin=self.input + b"\na\xffb\r\n", warnings=True).splitlines()

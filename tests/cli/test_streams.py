@@ -105,7 +105,8 @@ class Text(CommandTest):
     def test_a_megabyte_in_a_line(self):
         line = b" " * (1 << 20) + LINES[0].encode()
         expected = self.good(LINES[0])
-        self.assertEqual(self.good(stdin=line + b"\n" + LINES[1].encode()), b" " * (1 << 20) + expected + self.good(LINES[1]))
+        out = self.good(stdin=line + b"\n" + LINES[1].encode())
+        self.assertEqual(out, b" " * (1 << 20) + expected + self.good(LINES[1]))
 
     def test_cut_lines_warn_once(self):
         long = "，".join(LINES[i % 20][:-1] for i in range(400))
@@ -123,8 +124,8 @@ class Text(CommandTest):
 class Ends(CommandTest):
     def test_full_disk(self):
         with open("/dev/full", "wb") as full:
-            for args in (["好"], ["--help"], ["-V"], ["info", support.MODEL], ["tokenize", "好"], ["bench", "--rounds", "1",
-                         "-i", self.file("l", b"x\n"), "--fixed-length", "1"]):
+            bench = ["bench", "--rounds", "1", "-i", self.file("l", b"x\n"), "--fixed-length", "1"]
+            for args in (["好"], ["--help"], ["-V"], ["info", support.MODEL], ["tokenize", "好"], bench):
                 with self.started(*args, stdout=full) as p:
                     _, err = p.communicate(b"", timeout=30)
                     self.assertEqual(p.returncode, 1, args)
@@ -132,7 +133,8 @@ class Ends(CommandTest):
         self.bad(1, "-o", "/dev/full", "好", says="/dev/full: cannot write")
 
     def test_reader_that_goes_away(self):
-        with self.started("--max-length", "2", stdin=self.opened(self.file("l", text_of(many_lines(900)))), restore_signals=True) as p:
+        lines = self.opened(self.file("l", text_of(many_lines(900))))
+        with self.started("--max-length", "2", stdin=lines, restore_signals=True) as p:
             read_line(p.stdout)
             p.stdout.close()
             self.assertEqual(p.wait(60), -signal.SIGPIPE)
@@ -140,7 +142,8 @@ class Ends(CommandTest):
             p.stdout = None
 
     def test_reader_that_goes_away_with_the_signal_ignored(self):
-        with self.started("--max-length", "2", stdin=self.opened(self.file("l", text_of(many_lines(900)))), restore_signals=False,
+        lines = self.opened(self.file("l", text_of(many_lines(900))))
+        with self.started("--max-length", "2", stdin=lines, restore_signals=False,
                           preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) as p:
             read_line(p.stdout)
             p.stdout.close()
