@@ -56,7 +56,7 @@ def model_bytes():
     return pathlib.Path(MODEL).read_bytes()
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=90):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -71,7 +71,7 @@ class Terminal:
         self.master, self.slave = pty.openpty()
         self.shown = b""
 
-    def read(self, until=None, seconds=30):
+    def read(self, until=None, seconds=120):
         """Collects until the text was shown, or (None) until the program has closed its side."""
         end = time.monotonic() + seconds
         while until is None or until not in self.shown:
@@ -106,7 +106,7 @@ class CommandTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="translate-test-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_tool(self, *args, stdin=b"", env=None, timeout=60, **more):
+    def run_tool(self, *args, stdin=b"", env=None, timeout=120, **more):
         if "stdin_file" in more:
             with open(more.pop("stdin_file"), "rb") as f:
                 return subprocess.run([TOOL, *map(str, args)], stdin=f, capture_output=True, env=env or environment(),

@@ -167,7 +167,7 @@ class Convert(CommandTest):
         with self.started("convert", "--compute", "f32", support.MODEL, self.folder / "x.gguf") as p:
             wait_for(lambda: self.names() or p.poll() is not None)
             p.send_signal(signal.SIGINT)
-            status = p.wait(30)
+            status = p.wait(90)
         if status == 0:  # it was faster
             self.assertEqual(self.names(), ["x.gguf"])
             self.good("info", "--verify", self.folder / "x.gguf")
@@ -180,7 +180,7 @@ class Convert(CommandTest):
         with self.started("convert", "--compute", "f32", support.MODEL, self.folder / "x.gguf", stderr=terminal.slave) as p:
             terminal.close_slave()
             shown = terminal.read()
-            self.assertEqual((p.wait(60), p.stdout.read()), (0, b""))
+            self.assertEqual((p.wait(90), p.stdout.read()), (0, b""))
         if shown:  # it may be done before the first bar
             self.assertRegex(shown, rb"\A(\r\[=*>? *\] +\d+%  [\d:-]+ left\x1b\[K)+\r\x1b\[K\Z")
 

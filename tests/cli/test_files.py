@@ -129,7 +129,7 @@ class Interrupted(CommandTest):
                 p.stdin.flush()
             wait_for(lambda: part.exists() and part.stat().st_size)
             p.send_signal(number)
-            self.assertEqual(p.wait(30), status)
+            self.assertEqual(p.wait(90), status)
             self.assertRegex(p.stderr.read().decode(),
                              r"\Atranslate: interrupted: [^\n]*out\.txt\.part[^\n]*--resume[^\n]*\n\Z")
         self.assertFalse(output.exists())
@@ -155,7 +155,7 @@ class Interrupted(CommandTest):
         with self.started("-o", output) as p:
             wait_for(lambda: (self.folder / "out.txt.part").exists())
             p.send_signal(signal.SIGINT)
-            self.assertEqual(p.wait(30), 130)
+            self.assertEqual(p.wait(90), 130)
             self.assertEqual(p.stderr.read(), b"translate: interrupted: nothing was written\n")
         self.assertEqual(list(self.folder.iterdir()), [])
 
@@ -165,7 +165,7 @@ class Interrupted(CommandTest):
             wait_for(lambda: (self.folder / "out.txt.part").exists())
             self.bad(1, "-o", output, "好", says="out.txt.part")
             self.bad(1, "-o", output, "--resume", says="another run")
-            out, err = p.communicate(text_of(LINES[:2]), timeout=30)
+            out, err = p.communicate(text_of(LINES[:2]), timeout=90)
             self.assertEqual((p.returncode, out, err), (0, b"", b""))
         self.assertEqual(output.read_bytes(), self.good(stdin=text_of(LINES[:2])))
 
