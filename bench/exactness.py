@@ -9,9 +9,9 @@ sentencepiece.
 
 The reference runs one sentence at a time (no padding, which would change its floating-point sums), weights widened to f32,
 num_beams=1, max_length=512: at most 510 tokens between start mark and end mark. Its answers are kept in the cache file,
-keyed by source line and by a checksum of the weights, since they take a while. Prints each differing line with the place where
-the tokens part and the reference's margin there: its logit of its own token less that of ours. Exit status 1 if more than
---allow lines differ.
+keyed by source line and by a checksum of the weights, since they take a while. Prints each differing line with the place
+where the tokens part and the reference's margin there: its logit of its own token less that of ours. Exit status 1 if
+more than --allow lines differ.
 """
 import argparse
 import hashlib

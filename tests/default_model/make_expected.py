@@ -4,8 +4,8 @@
     python3 tests/default_model/make_expected.py DIR
 
 DIR is the published directory that models/zh-en.gguf was made from (models/zh-en.md names it). Needs torch 2.13,
-transformers 5.23, sentencepiece. MarianTokenizer and generate in f32 on the stored f16 weights, num_beams=1, one sentence at a
-time. Sentences whose best and second logit are ever closer than MARGIN are refused: rounding could decide them.
+transformers 5.23, sentencepiece. MarianTokenizer and generate in f32 on the stored f16 weights, num_beams=1, one sentence at
+a time. Sentences whose best and second logit are ever closer than MARGIN are refused: rounding could decide them.
 """
 import json
 import os

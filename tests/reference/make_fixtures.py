@@ -78,8 +78,8 @@ FIXTURES = {
         36, (3, 3), (52, 52), (2, 2), "gelu", 150, scale_embedding=True, decoder_start_token_id=2), generation=dict(
             forced_bos_token_id=149)),
     # Pre-norm with final norms only; its sinusoidal table (fairseq's frequencies) is stored like a learned one; no bias of
-    # the logits.
-    "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", config=shape(
+    # the logits; a LayerNorm epsilon that shows where it is missing.
+    "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", epsilon=0.02, config=shape(
         32, (4, 2), (60, 72), (1, 3), "relu", 170, scale_embedding=True)),
 }
 
@@ -280,6 +280,9 @@ def make_model(fixture, seed):
     """The model with its weights rounded as they are stored, in f32."""
     model = build(fixture.get("family"), fixture["config"]).eval()
     randomise(model, seed)
+    for module in model.modules():
+        if isinstance(module, torch.nn.LayerNorm):
+            module.eps = fixture.get("epsilon", module.eps)
     for name, tensor in list(model.named_parameters()) + list(model.named_buffers()):
         if tensor.requires_grad or "final_logits_bias" in name:
             tensor.data = tensor.data.to(getattr(torch, fixture["dtype"])).float()

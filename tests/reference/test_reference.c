@@ -20,8 +20,9 @@ static const char *const fixture_names[] = {
 
 enum { FIXTURES = sizeof fixture_names / sizeof *fixture_names, MAX_LEVELS = 16, MAX_MEMBERS = 3, MAX_STEPS = 64 };
 
-/* Largest error, relative to the largest value of the tensor or 1. The project promises 1e-3 for logits. */
-static const float tolerance = 1e-4f;
+/* Largest error, relative to the largest value of the tensor or 1. About 1e-5 is what rounding comes to on these models; the
+ * project promises 1e-3 for logits. */
+static const float tolerance = 4e-5f;
 
 /* What each test gets: a fixture at a kernel level. */
 typedef struct setting {
@@ -68,7 +69,7 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
     const tr_status status = tr_team_run(team, run_member, &j, &j.error[0]);
     for (int m = 0; m < members; m++)
         if (status || j.status[m])
-            fail_msg("member %d: %s", m, j.error[m].message);
+            fail_msg("%s", j.error[0].message); /* members share one status; member 0 writes the message */
     tr_team_destroy(team);
     tr_worker_destroy(j.worker);
 }

@@ -42,7 +42,7 @@ def add_settings(writer, model, embedding_norm):
     for key, value in {"pre_norm": True, "final_norm": True, "embedding_norm": embedding_norm}.items():
         writer.add_bool("translate." + key, value)
     writer.add_float32("translate.embedding_scale", math.sqrt(config.d_model) if config.scale_embedding else 1.0)
-    writer.add_float32("translate.layer_norm_epsilon", 1e-5)
+    writer.add_float32("translate.layer_norm_epsilon", model.model.encoder.layer_norm.eps)
     writer.add_string("translate.activation", config.activation_function)
     writer.add_string("translate.positions", "learned")
     writer.add_array("tokenizer.ggml.tokens", [f"piece{i}" for i in range(config.vocab_size)])
