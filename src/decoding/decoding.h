@@ -3,6 +3,7 @@
 #define TR_DECODING_DECODING_H
 
 #include "model/network.h"
+#include "model/state.h"
 
 /* One sentence on its way. The caller owns all memory. */
 typedef struct tr_sentence {
@@ -25,16 +26,14 @@ tr_status tr_worker_create(const tr_network *network, int members, int batch_siz
 void tr_worker_destroy(tr_worker *worker); /* NULL is allowed */
 
 /* All members of the worker call this together with the same arguments, member = 0..members-1, on threads of their own;
- * count is 1..batch_size. It allocates nothing and calls no system function. Returns the same status to every member;
- * TR_ERROR_NUMERIC: NaN among the logits. TR_ERROR_MEMORY: the worker's reserved address space does not hold the batch. */
+ * count is 1..batch_size. It allocates nothing and calls no system function. Every member gets the same status; error is
+ * written by member 0 alone. Batches may follow each other without a tr_worker_meet between them, but what a batch has put
+ * into sentences is complete for other members only behind one.
+ * TR_ERROR_NUMERIC: NaN among the logits. TR_ERROR_ARGUMENT: a token or a length out of range. */
 tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *sentences, int count,
                            const tr_decode_options *options, tr_error *error);
 
-/* For tests: sees the rows [count, width] that each part of the network yields, from member 0, in the order of computing.
- * where: "source.embedding", "encoder" (behind layer 0..), "encoder.output" (behind a final norm), "target.embedding",
- * "decoder", "decoder.output", "logits"; layer is 0 where there is none. Encoder rows are those of all sentences, one after the
- * other; decoder rows are one for each sentence still in the batch, in their order. */
-typedef void tr_trace_function(void *argument, const char *where, int layer, const float *rows, int count, int width);
+/* For tests; see tr_trace_function. */
 void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument);
 
 /* A barrier for the members of a worker. */

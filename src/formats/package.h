@@ -41,6 +41,10 @@ void tr_package_close(tr_package *package);
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
 
+/* Checks the config, and that the embeddings among weights have the rows that it counts. Formats call it once config and
+ * weights are there, before they allocate anything by the number of tokens. */
+tr_status tr_package_check(const tr_package *package, tr_error *error);
+
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_marian_hf(const char *path, tr_load load, tr_package *package, tr_error *error);

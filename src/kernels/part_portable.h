@@ -5,7 +5,8 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-enum { LANES = 4, PARTS = 4, TILE_ROWS = 3 };
+enum { LANES = 4, PARTS = 4 };
+#define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */
 typedef float part __attribute__((vector_size(16)));
 typedef int32_t part_bits __attribute__((vector_size(16)));
 

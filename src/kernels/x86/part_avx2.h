@@ -4,7 +4,8 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-enum { LANES = 8, PARTS = 2, TILE_ROWS = 3 };
+enum { LANES = 8, PARTS = 2 };
+#define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */
 typedef __m256 part;
 
 TR_INLINE __m256i lane_mask(int n)

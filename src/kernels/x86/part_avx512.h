@@ -4,7 +4,8 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-enum { LANES = 16, PARTS = 1, TILE_ROWS = 6 };
+enum { LANES = 16, PARTS = 1 };
+#define TILE_ROWS 6 /* rows of x in a tile of the matrix product: accumulators fill the registers */
 typedef __m512 part;
 
 TR_INLINE __mmask16 lane_mask(int n) { return (__mmask16)_bzhi_u32(0xffff, n > 0 ? (unsigned)n : 0); }

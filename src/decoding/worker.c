@@ -1,0 +1,139 @@
+#include "decoding/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int blocks_for(int positions)
+{
+    return (positions + TR_BLOCK - 1) / TR_BLOCK;
+}
+
+static tr_status pool_init(tr_pool *pool, const tr_cache_shape *shape, int blocks, tr_error *error)
+{
+    pool->block_bytes = (tr_cache_block_floats(shape) * sizeof(float) + 63) & ~(size_t)63;
+    pool->spare = calloc((size_t)blocks, sizeof *pool->spare);
+    if (!pool->spare)
+        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+    return tr_arena_init(&pool->arena, pool->block_bytes * (size_t)blocks, error);
+}
+
+float *tr_pool_take(tr_pool *pool)
+{
+    return pool->spare_count ? pool->spare[--pool->spare_count] : tr_arena_alloc(&pool->arena, pool->block_bytes);
+}
+
+void tr_pool_give(tr_pool *pool, tr_cache *cache)
+{
+    while (cache->count)
+        pool->spare[pool->spare_count++] = cache->blocks[--cache->count];
+}
+
+void tr_pool_reset(tr_pool *pool)
+{
+    tr_arena_rewind(&pool->arena, 0);
+    pool->spare_count = 0;
+}
+
+/* The encoder works on turns of TR_ENCODER_ROWS tokens, or on one sentence that is longer. */
+static size_t arena_bytes(const tr_worker *w, const tr_network *network, int members)
+{
+    const tr_config *c = &network->config;
+    const int longest = c->max_positions > TR_ENCODER_ROWS ? c->max_positions : TR_ENCODER_ROWS;
+    const int rows = longest > w->batch_size ? longest : w->batch_size;
+    const size_t block = (tr_cache_block_floats(&w->encoder_shape) * sizeof(float) + 63) & ~(size_t)63;
+    const size_t blocks = (size_t)blocks_for(rows) + (size_t)w->batch_size; /* every sentence may leave one partly filled */
+    return tr_state_rows_bytes(network, members, rows) + block * blocks;
+}
+
+static void *zeros(size_t count, size_t size, bool *complete)
+{
+    void *memory = calloc(count, size);
+    *complete = *complete && memory;
+    return memory;
+}
+
+static bool make_tables(tr_worker *w, const tr_network *network)
+{
+    const tr_config *c = &network->config;
+    const size_t n = (size_t)w->batch_size, blocks = (size_t)blocks_for(c->max_positions);
+    bool complete = true;
+    w->encoder = zeros(n, sizeof *w->encoder, &complete);
+    w->cross = zeros(n, sizeof *w->cross, &complete);
+    w->self = zeros(n, sizeof *w->self, &complete);
+    w->block_tables = zeros(3 * n * blocks, sizeof *w->block_tables, &complete);
+    w->encoder_segments = zeros(n, sizeof *w->encoder_segments, &complete);
+    w->self_segments = zeros(n, sizeof *w->self_segments, &complete);
+    w->cross_segments = zeros(n, sizeof *w->cross_segments, &complete);
+    w->row_sentence = zeros(n, sizeof *w->row_sentence, &complete);
+    w->bias_without_end = zeros((size_t)c->target_vocabulary, sizeof *w->bias_without_end, &complete);
+    if (!complete)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        w->encoder[i].blocks = w->block_tables + (3 * i) * blocks;
+        w->cross[i].blocks = w->block_tables + (3 * i + 1) * blocks;
+        w->self[i].blocks = w->block_tables + (3 * i + 2) * blocks;
+    }
+    memcpy(w->bias_without_end, network->logits.bias, (size_t)c->target_vocabulary * sizeof *w->bias_without_end);
+    w->bias_without_end[c->end_id] = -INFINITY;
+    return true;
+}
+
+tr_status tr_worker_create(const tr_network *network, int members, int batch_size, tr_worker **worker, tr_error *error)
+{
+    *worker = NULL;
+    const tr_config *c = &network->config;
+    /* the barrier inside wants its alignment */
+    tr_worker *w = aligned_alloc(64, (sizeof *w + 63) & ~(size_t)63);
+    if (!w)
+        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+    memset(w, 0, sizeof *w);
+    w->batch_size = batch_size;
+    w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, c->d_model);
+    w->decoder_shape = tr_cache_shape_of(c->decoder_layers, c->decoder_heads, c->d_model);
+    tr_status status = tr_state_init(&w->state, network, members, arena_bytes(w, network, members), error);
+    if (status == TR_OK)
+        status = pool_init(&w->pool, &w->decoder_shape, 2 * batch_size * blocks_for(c->max_positions), error);
+    if (status == TR_OK && !make_tables(w, network))
+        status = tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+    if (status != TR_OK) {
+        tr_worker_destroy(w);
+        return status;
+    }
+    *worker = w;
+    return TR_OK;
+}
+
+void tr_worker_destroy(tr_worker *worker)
+{
+    if (!worker)
+        return;
+    tr_state_free(&worker->state);
+    tr_arena_free(&worker->pool.arena);
+    free(worker->pool.spare);
+    free(worker->encoder);
+    free(worker->cross);
+    free(worker->self);
+    free(worker->block_tables);
+    free(worker->encoder_segments);
+    free(worker->self_segments);
+    free(worker->cross_segments);
+    free(worker->row_sentence);
+    free(worker->bias_without_end);
+    free(worker->traced_logits);
+    free(worker);
+}
+
+void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument)
+{
+    const size_t vocabulary = (size_t)worker->state.network->config.target_vocabulary;
+    if (trace && !worker->traced_logits)
+        worker->traced_logits = calloc((size_t)worker->batch_size * vocabulary, sizeof *worker->traced_logits);
+    worker->state.trace = worker->traced_logits ? trace : NULL;
+    worker->state.trace_argument = argument;
+}
+
+void tr_worker_meet(tr_worker *worker)
+{
+    tr_state_meet(&worker->state);
+}

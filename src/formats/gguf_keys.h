@@ -1,0 +1,47 @@
+/* The metadata keys that GGUF's reader and writer share; docs/formats.md describes each. */
+#ifndef TR_FORMATS_GGUF_KEYS_H
+#define TR_FORMATS_GGUF_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TR_KEY_FILE_SIZE       "translate.file_size"
+#define TR_KEY_CHECKSUM        "translate.checksum"
+#define TR_KEY_VERSION         "translate.version"
+#define TR_KEY_ACTIVATION      "translate.activation"
+#define TR_KEY_POSITIONS       "translate.positions"
+#define TR_KEY_FORBIDDEN       "translate.forbidden"
+#define TR_KEY_SOURCE_LANGUAGE "translate.source_language"
+#define TR_KEY_TARGET_LANGUAGE "translate.target_language"
+#define TR_KEY_TOKENS          "tokenizer.ggml.tokens"
+#define TR_KEY_TARGET_TOKENS   "translate.target.tokens"
+#define TR_KEY_ARCHITECTURE    "general.architecture"
+#define TR_KEY_NAME            "general.name"
+#define TR_KEY_ALIGNMENT       "general.alignment"
+#define TR_KEY_FILE_TYPE       "general.file_type"
+
+/* SentencePiece models, kept as tensors of bytes. */
+#define TR_TENSOR_SOURCE_SPM "translate.source.spm"
+#define TR_TENSOR_TARGET_SPM "translate.target.spm"
+
+enum { TR_LAYOUT_VERSION = 1 }; /* of these keys: raised when an older reader would go wrong */
+
+typedef enum tr_gguf_kind {
+    TR_GGUF_SIZE,  /* int >= 0, stored as u32 */
+    TR_GGUF_TOKEN, /* int, -1 if there is none, stored as i32 */
+    TR_GGUF_FLAG,  /* bool */
+    TR_GGUF_REAL,  /* float, stored as f32 */
+} tr_gguf_kind;
+
+/* A field of tr_config and the key that holds it. */
+typedef struct tr_gguf_field {
+    const char *key;
+    tr_gguf_kind kind;
+    bool required; /* else tr_config_default has its value */
+    size_t offset; /* in tr_config */
+} tr_gguf_field;
+
+extern const tr_gguf_field tr_gguf_fields[];
+extern const size_t tr_gguf_field_count;
+
+#endif

@@ -1,0 +1,337 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/gguf.h"
+#include "formats/gguf_container.h"
+#include "formats/gguf_keys.h"
+#include "formats/xxh64.h"
+#include "util/buffer.h"
+
+enum { CHUNK = 1 << 16 }; /* elements converted at a time */
+
+/* A file under way. */
+typedef struct writer {
+    const tr_package *package;
+    tr_type type;
+    tr_buffer header; /* all before the data */
+    bool full;        /* header ran out of memory */
+    uint64_t entries;
+    size_t size_at, checksum_at; /* offsets of those two values */
+    uint64_t bytes;              /* of the whole file */
+    tr_output output;
+    tr_xxh64 hash;
+    tr_gguf_progress *progress;
+    void *argument;
+    tr_error *error;
+} writer;
+
+static uint64_t aligned(uint64_t offset)
+{
+    return (offset + TR_GGUF_ALIGNMENT - 1) & ~(uint64_t)(TR_GGUF_ALIGNMENT - 1);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- metadata */
+
+static void put(writer *w, const void *data, size_t size)
+{
+    w->full = w->full || !tr_buffer_append(&w->header, data, size);
+}
+
+static void store(unsigned char *to, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (unsigned char)(value >> 8 * i);
+}
+
+static void put_integer(writer *w, uint64_t value, size_t bytes)
+{
+    unsigned char little[8];
+    store(little, value, sizeof little);
+    put(w, little, bytes);
+}
+
+static void put_string(writer *w, const char *text, size_t size)
+{
+    put_integer(w, size, 8);
+    put(w, text, size);
+}
+
+static void put_key(writer *w, const char *key, tr_gguf_type type)
+{
+    put_string(w, key, strlen(key));
+    put_integer(w, type, 4);
+    w->entries++;
+}
+
+static void put_text(writer *w, const char *key, const char *text)
+{
+    if (!*text)
+        return;
+    put_key(w, key, TR_GGUF_STRING);
+    put_string(w, text, strlen(text));
+}
+
+static void put_u32(writer *w, const char *key, uint32_t value)
+{
+    put_key(w, key, TR_GGUF_U32);
+    put_integer(w, value, 4);
+}
+
+static void put_array(writer *w, const char *key, tr_gguf_type type, uint64_t count)
+{
+    put_key(w, key, TR_GGUF_ARRAY);
+    put_integer(w, type, 4);
+    put_integer(w, count, 8);
+}
+
+static void put_field(writer *w, const tr_gguf_field *field)
+{
+    const void *from = (const char *)&w->package->config + field->offset;
+    uint32_t bits;
+    switch (field->kind) {
+    case TR_GGUF_SIZE:
+    case TR_GGUF_TOKEN:
+        put_key(w, field->key, field->kind == TR_GGUF_SIZE ? TR_GGUF_U32 : TR_GGUF_I32);
+        put_integer(w, (uint32_t)(*(const int *)from), 4);
+        break;
+    case TR_GGUF_FLAG:
+        put_key(w, field->key, TR_GGUF_BOOL);
+        put_integer(w, *(const bool *)from, 1);
+        break;
+    case TR_GGUF_REAL:
+        memcpy(&bits, from, sizeof bits);
+        put_key(w, field->key, TR_GGUF_F32);
+        put_integer(w, bits, 4);
+        break;
+    }
+}
+
+static void put_tokens(writer *w, const char *key, const tr_vocabulary *vocabulary)
+{
+    if (vocabulary->size == 0)
+        return;
+    put_array(w, key, TR_GGUF_STRING, vocabulary->size);
+    for (size_t i = 0; i < vocabulary->size; i++)
+        put_string(w, vocabulary->pieces[i].data, vocabulary->pieces[i].size);
+}
+
+/* llama.cpp's llama_ftype: what most matrices are. */
+static uint32_t file_type(tr_type type)
+{
+    return type == TR_TYPE_F16 ? 1 : type == TR_TYPE_BF16 ? 32 : 0;
+}
+
+static void put_metadata(writer *w)
+{
+    const tr_package *package = w->package;
+    put_text(w, TR_KEY_ARCHITECTURE, package->architecture);
+    put_key(w, TR_KEY_FILE_SIZE, TR_GGUF_U64); /* early: found even in a file cut short */
+    w->size_at = w->header.size;
+    put_integer(w, 0, 8);
+    put_key(w, TR_KEY_CHECKSUM, TR_GGUF_U64);
+    w->checksum_at = w->header.size;
+    put_integer(w, 0, 8);
+    put_u32(w, TR_KEY_ALIGNMENT, TR_GGUF_ALIGNMENT);
+    put_u32(w, TR_KEY_FILE_TYPE, file_type(w->type));
+    put_text(w, TR_KEY_NAME, package->name);
+    put_u32(w, TR_KEY_VERSION, TR_LAYOUT_VERSION);
+    put_text(w, TR_KEY_SOURCE_LANGUAGE, package->source_language);
+    put_text(w, TR_KEY_TARGET_LANGUAGE, package->target_language);
+    for (size_t i = 0; i < tr_gguf_field_count; i++)
+        put_field(w, &tr_gguf_fields[i]);
+    put_text(w, TR_KEY_ACTIVATION, tr_activation_name(package->config.activation));
+    put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
+    put_array(w, TR_KEY_FORBIDDEN, TR_GGUF_I32, (uint64_t)package->config.forbidden_count);
+    for (int i = 0; i < package->config.forbidden_count; i++)
+        put_integer(w, (uint32_t)package->config.forbidden[i], 4);
+    put_tokens(w, TR_KEY_TOKENS, &package->source);
+    put_tokens(w, TR_KEY_TARGET_TOKENS, &package->target_own);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ tensors */
+
+static bool is_float(const tr_tensor *tensor)
+{
+    return tensor->type == TR_TYPE_F32 || tensor->type == TR_TYPE_F16 || tensor->type == TR_TYPE_BF16;
+}
+
+/* Matrices get the type asked for; vectors and position tables, which are added, stay exact. */
+static tr_type stored_type(const writer *w, const tr_tensor *tensor)
+{
+    if (!is_float(tensor))
+        return tensor->type;
+    return tensor->rank == 2 && !strstr(tensor->name, "position_embd") ? w->type : TR_TYPE_F32;
+}
+
+static tr_tensor spm_tensor(const char *name, tr_bytes bytes)
+{
+    tr_tensor tensor = {
+        .type = TR_TYPE_I8, .rank = 1, .shape = {(int64_t)bytes.size}, .data = bytes.data, .bytes = bytes.size};
+    memcpy(tensor.name, name, strlen(name));
+    return tensor;
+}
+
+typedef tr_status writer_each(writer *w, const tr_tensor *tensor);
+
+/* Visits all that becomes a tensor, always in the same order. */
+static tr_status for_each(writer *w, writer_each *each)
+{
+    const tr_package *package = w->package;
+    tr_status status = TR_OK;
+    const tr_bytes *source = &package->source_spm, *target = &package->target_spm;
+    const bool differs = target->data && (!source->data || source->size != target->size ||
+                                          memcmp(source->data, target->data, source->size) != 0);
+    if (source->data) {
+        const tr_tensor tensor = spm_tensor(TR_TENSOR_SOURCE_SPM, *source);
+        status = each(w, &tensor);
+    }
+    if (status == TR_OK && differs) {
+        const tr_tensor tensor = spm_tensor(TR_TENSOR_TARGET_SPM, *target);
+        status = each(w, &tensor);
+    }
+    for (size_t i = 0; status == TR_OK && i < package->weights.count; i++)
+        status = each(w, package->weights.tensors[i]);
+    return status;
+}
+
+static tr_status count_tensor(writer *w, const tr_tensor *tensor)
+{
+    (void)tensor;
+    w->entries++;
+    return TR_OK;
+}
+
+static tr_status describe_tensor(writer *w, const tr_tensor *tensor)
+{
+    const tr_type type = stored_type(w, tensor);
+    put_string(w, tensor->name, strlen(tensor->name));
+    put_integer(w, (uint32_t)tensor->rank, 4);
+    for (int i = tensor->rank - 1; i >= 0; i--) /* innermost first */
+        put_integer(w, (uint64_t)tensor->shape[i], 8);
+    put_integer(w, tr_gguf_tensor_code(type), 4);
+    put_integer(w, w->bytes, 8);
+    w->bytes = aligned(w->bytes + tr_tensor_elements(tensor) * tr_type_size(type));
+    return TR_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- output */
+
+/* Writes and hashes. */
+static tr_status emit(writer *w, const void *data, size_t size)
+{
+    const tr_status status = tr_output_write(&w->output, data, size, w->error);
+    tr_xxh64_add(&w->hash, data, size);
+    return status;
+}
+
+static tr_status report(writer *w)
+{
+    if (w->progress && w->progress(w->argument, w->output.written, w->bytes))
+        return tr_fail(w->error, TR_ERROR_CANCELLED, "cancelled");
+    return TR_OK;
+}
+
+static tr_status emit_padding(writer *w)
+{
+    static const unsigned char zeros[TR_GGUF_ALIGNMENT];
+    return emit(w, zeros, (size_t)(aligned(w->output.written) - w->output.written));
+}
+
+/* Rounding to half precision must not make infinities of large weights. */
+static bool overflows(const float *in, const uint16_t *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((out[i] & 0x7fff) == 0x7c00 && in[i] - in[i] == 0)
+            return true;
+    return false;
+}
+
+static tr_status convert_tensor(writer *w, const tr_tensor *tensor, tr_type type)
+{
+    const uint64_t elements = tr_tensor_elements(tensor);
+    float *wide = malloc(CHUNK * sizeof *wide);
+    void *narrow = malloc(CHUNK * sizeof *wide);
+    tr_status status = wide && narrow ? TR_OK : tr_fail(w->error, TR_ERROR_MEMORY, "tensor %s: out of memory", tensor->name);
+    for (uint64_t first = 0; status == TR_OK && first < elements; first += CHUNK) {
+        const size_t count = elements - first < CHUNK ? (size_t)(elements - first) : CHUNK;
+        tr_tensor_to_f32(tensor, (size_t)first, count, wide);
+        tr_from_f32(type, wide, count, narrow);
+        if (type == TR_TYPE_F16 && overflows(wide, narrow, count))
+            status = tr_fail(w->error, TR_ERROR_NUMERIC, "tensor %s: holds a weight too large for f16: use bf16 or f32",
+                             tensor->name);
+        if (status == TR_OK)
+            status = emit(w, narrow, count * tr_type_size(type));
+        if (status == TR_OK)
+            status = report(w);
+    }
+    free(wide);
+    free(narrow);
+    return status;
+}
+
+static tr_status write_tensor(writer *w, const tr_tensor *tensor)
+{
+    const tr_type type = stored_type(w, tensor);
+    tr_status status = type != tensor->type ? convert_tensor(w, tensor, type) : emit(w, tensor->data, tensor->bytes);
+    if (status == TR_OK)
+        status = emit_padding(w);
+    return status == TR_OK ? report(w) : status;
+}
+
+/* Header, metadata, descriptions; sets w->bytes. */
+static tr_status build_header(writer *w)
+{
+    static const unsigned char counts[16]; /* tensors and entries, known at the end */
+    put(w, "GGUF", 4);
+    put_integer(w, TR_GGUF_VERSION, 4);
+    const size_t counts_at = w->header.size;
+    put(w, counts, sizeof counts);
+    put_metadata(w);
+    const uint64_t entries = w->entries;
+    w->entries = 0;
+    for_each(w, count_tensor);
+    for_each(w, describe_tensor);
+    if (w->full)
+        return tr_fail(w->error, TR_ERROR_MEMORY, "out of memory");
+    w->bytes += aligned(w->header.size);
+    unsigned char *header = (unsigned char *)w->header.data;
+    store(header + counts_at, w->entries, 8);
+    store(header + counts_at + 8, entries, 8);
+    store(header + w->size_at, w->bytes, 8);
+    return TR_OK;
+}
+
+static tr_status write_all(writer *w)
+{
+    tr_xxh64_init(&w->hash);
+    tr_status status = emit(w, w->header.data, w->header.size);
+    if (status == TR_OK)
+        status = emit_padding(w);
+    if (status == TR_OK)
+        status = for_each(w, write_tensor);
+    unsigned char checksum[8];
+    store(checksum, tr_xxh64_result(&w->hash), sizeof checksum);
+    if (status == TR_OK)
+        status = tr_output_patch(&w->output, w->checksum_at, checksum, sizeof checksum, w->error);
+    return status;
+}
+
+tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type type, tr_gguf_progress *progress,
+                        void *argument, tr_error *error)
+{
+    if (type != TR_TYPE_F32 && type != TR_TYPE_F16 && type != TR_TYPE_BF16)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "%s: matrices cannot be stored as %s", path, tr_type_name(type));
+    writer w = {.package = package, .type = type, .progress = progress, .argument = argument, .error = error};
+    tr_status status = build_header(&w);
+    if (status == TR_OK)
+        status = tr_output_open(&w.output, path, error);
+    if (status == TR_OK) {
+        status = write_all(&w);
+        if (status == TR_OK)
+            status = tr_output_commit(&w.output, error);
+        else
+            tr_output_abort(&w.output);
+    }
+    tr_buffer_free(&w.header);
+    return status;
+}

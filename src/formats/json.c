@@ -1,0 +1,70 @@
+#include "formats/json.h"
+
+#include <limits.h>
+
+tr_status tr_json_parse(const void *data, size_t size, const char *name, json_t **root, tr_error *error)
+{
+    *root = NULL;
+    if (size == 0)
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: is empty", name);
+    if (size > TR_JSON_MAX_SIZE)
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: %zu bytes of JSON, more than the %d that are read", name, size,
+                       (int)TR_JSON_MAX_SIZE);
+    json_error_t problem; /* jansson bounds the nesting itself (JSON_PARSER_MAX_DEPTH, 2048) */
+    json_t *json = json_loadb(data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
+    if (!json && json_error_code(&problem) == json_error_out_of_memory)
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
+    if (!json)
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: is not valid JSON: line %d: %s", name, problem.line, problem.text);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: is not a JSON object", name);
+    }
+    *root = json;
+    return TR_OK;
+}
+
+void tr_json_fail(tr_json_fields *fields, tr_status status, const char *key, const char *why)
+{
+    if (fields->status == TR_OK)
+        fields->status = tr_fail(fields->error, status, "%s: %s %s", fields->name, key, why);
+}
+
+const json_t *tr_json_get(const tr_json_fields *fields, const char *key)
+{
+    const json_t *value = json_object_get(fields->object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+int tr_json_int(tr_json_fields *fields, const char *key, int fallback)
+{
+    const json_t *value = tr_json_get(fields, key);
+    if (!value)
+        return fallback;
+    const json_int_t number = json_integer_value(value);
+    if (json_is_integer(value) && number >= INT_MIN && number <= INT_MAX)
+        return (int)number;
+    tr_json_fail(fields, TR_ERROR_FORMAT, key, json_is_integer(value) ? "is out of range" : "is not a whole number");
+    return fallback;
+}
+
+bool tr_json_bool(tr_json_fields *fields, const char *key, bool fallback)
+{
+    const json_t *value = tr_json_get(fields, key);
+    if (!value)
+        return fallback;
+    if (!json_is_boolean(value))
+        tr_json_fail(fields, TR_ERROR_FORMAT, key, "is neither true nor false");
+    return json_is_true(value);
+}
+
+const char *tr_json_string(tr_json_fields *fields, const char *key, const char *fallback)
+{
+    const json_t *value = tr_json_get(fields, key);
+    if (!value)
+        return fallback;
+    if (json_is_string(value))
+        return json_string_value(value);
+    tr_json_fail(fields, TR_ERROR_FORMAT, key, "is not a string");
+    return fallback;
+}

@@ -1,0 +1,270 @@
+/* A Hugging Face Marian directory as MarianMTModel.save_pretrained and MarianTokenizer.save_pretrained leave it. */
+#include "formats/marian_hf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/json.h"
+#include "util/buffer.h"
+
+/* ---------------------------------------------------------------------------------------------------------- vocabulary */
+
+static tr_status measure_pieces(const json_t *json, const char *name, int rows, size_t *bytes, tr_error *error)
+{
+    const char *piece;
+    json_t *id;
+    *bytes = 0;
+    json_object_foreach((json_t *)json, piece, id)
+    {
+        if (!json_is_integer(id) || json_integer_value(id) < 0)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s: the id of piece %.100s is not a whole number from 0 up", name,
+                           piece);
+        if (json_integer_value(id) >= rows)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s: piece %.100s has id %lld, but the embedding has %d rows", name,
+                           piece, (long long)json_integer_value(id), rows);
+        *bytes += strlen(piece);
+    }
+    return TR_OK;
+}
+
+tr_status tr_marian_vocabulary(const json_t *json, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error)
+{
+    size_t bytes;
+    tr_status status = measure_pieces(json, name, rows, &bytes, error);
+    if (status != TR_OK)
+        return status;
+    tr_piece *pieces = calloc((size_t)rows, sizeof *pieces);
+    char *text = malloc(bytes + 1);
+    if (!pieces || !text)
+        status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
+    const char *piece;
+    json_t *id;
+    char *to = text;
+    json_object_foreach((json_t *)json, piece, id)
+    {
+        const size_t size = strlen(piece);
+        if (status != TR_OK || size == 0) /* an empty piece is none: nothing is cut into it, it decodes to nothing */
+            continue;
+        tr_piece *place = &pieces[json_integer_value(id)];
+        if (place->data)
+            status = tr_fail(error, TR_ERROR_FORMAT, "%s: pieces %.100s and %.*s share id %lld", name, piece,
+                             (int)(place->size < 100 ? place->size : 100), place->data, (long long)json_integer_value(id));
+        memcpy(to, piece, size);
+        *place = (tr_piece){to, (uint32_t)size};
+        to += size;
+    }
+    if (status == TR_OK) {
+        status = tr_vocabulary_init(vocabulary, pieces, (size_t)rows, text, error);
+        return status == TR_OK ? status : tr_fail_in(error, name);
+    }
+    free(pieces);
+    free(text);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- files */
+
+typedef struct directory {
+    const char *path;
+    tr_load load;
+    tr_package *package;
+    tr_error *error;
+} directory;
+
+static bool has_file(const directory *d, const char *name)
+{
+    tr_buffer joined = {0};
+    const bool found = tr_buffer_string(&joined, d->path) && tr_buffer_string(&joined, "/") &&
+                       tr_buffer_string(&joined, name) && tr_file_exists(joined.data);
+    tr_buffer_free(&joined);
+    return found;
+}
+
+static tr_status fail(const directory *d, tr_status status, const char *what)
+{
+    return tr_fail(d->error, status, "%s: %s", d->path, what);
+}
+
+static tr_status in_directory(const directory *d, tr_status status)
+{
+    return status == TR_OK ? status : tr_fail_in(d->error, d->path);
+}
+
+/* The file is closed again: what jansson makes of it is a copy. */
+static tr_status open_json(const directory *d, const char *name, json_t **root)
+{
+    tr_package *package = d->package;
+    tr_bytes bytes;
+    *root = NULL;
+    tr_status status = tr_package_file(package, d->path, name, d->load, &bytes, d->error);
+    if (status != TR_OK)
+        return status;
+    status = in_directory(d, tr_json_parse(bytes.data, bytes.size, name, root, d->error));
+    tr_file_close(&package->files[--package->file_count]);
+    return status;
+}
+
+static tr_status open_optional_json(const directory *d, const char *name, json_t **root)
+{
+    *root = NULL;
+    return has_file(d, name) ? open_json(d, name, root) : TR_OK;
+}
+
+/* Says what is missing before anything is read. */
+static tr_status check_files(const directory *d)
+{
+    if (!has_file(d, "config.json"))
+        return fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
+    if (!has_file(d, "model.safetensors")) {
+        if (has_file(d, "model.safetensors.index.json"))
+            return fail(d, TR_ERROR_UNSUPPORTED, "weights in several safetensors files are not supported");
+        if (has_file(d, "pytorch_model.bin"))
+            return fail(d, TR_ERROR_UNSUPPORTED,
+                        "pytorch_model.bin is not supported: save the model as model.safetensors (save_pretrained does)");
+        return fail(d, TR_ERROR_FORMAT, "model.safetensors is missing");
+    }
+    if (!has_file(d, "vocab.json"))
+        return fail(d, TR_ERROR_FORMAT, "vocab.json is missing: a model directory needs its tokenizer");
+    if (!has_file(d, "source.spm"))
+        return fail(d, TR_ERROR_FORMAT, "source.spm is missing: a model directory needs its tokenizer");
+    return TR_OK;
+}
+
+static tr_status read_network(const directory *d)
+{
+    tr_package *package = d->package;
+    json_t *settings, *generation = NULL;
+    tr_marian_ties ties;
+    tr_bytes file;
+    tr_status status = open_json(d, "config.json", &settings);
+    if (status == TR_OK)
+        status = open_optional_json(d, "generation_config.json", &generation);
+    if (status == TR_OK)
+        status = in_directory(d, tr_marian_config(settings, generation, &package->config, &ties, d->error));
+    json_decref(settings);
+    json_decref(generation);
+    if (status != TR_OK)
+        return status;
+    status = tr_config_check(&package->config, d->error);
+    if (status != TR_OK) {
+        tr_fail_in(d->error, "config.json");
+        return in_directory(d, status);
+    }
+    status = tr_package_file(package, d->path, "model.safetensors", d->load, &file, d->error);
+    if (status != TR_OK)
+        return status;
+    package->file_size = file.size;
+    status = tr_marian_weights(file, ties, &package->weights, d->error);
+    if (status != TR_OK) {
+        tr_fail_in(d->error, "model.safetensors");
+        return in_directory(d, status);
+    }
+    return in_directory(d, tr_package_check(package, d->error));
+}
+
+static tr_status read_vocabulary(const directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
+{
+    json_t *json;
+    tr_status status = open_json(d, name, &json);
+    if (status == TR_OK)
+        status = in_directory(d, tr_marian_vocabulary(json, name, rows, vocabulary, d->error));
+    json_decref(json);
+    return status;
+}
+
+static tr_status read_vocabularies(const directory *d, bool separate)
+{
+    tr_package *package = d->package;
+    const tr_config *c = &package->config;
+    tr_status status = read_vocabulary(d, "vocab.json", c->source_vocabulary, &package->source);
+    if (status == TR_OK && separate)
+        status = read_vocabulary(d, "target_vocab.json", c->target_vocabulary, &package->target_own);
+    else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
+        status = fail(d, TR_ERROR_FORMAT, "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
+    package->target = separate ? &package->target_own : &package->source;
+    package->config.unk_id = tr_vocabulary_find(&package->source, "<unk>", 5);
+    return status;
+}
+
+/* Opens both SentencePiece models; the target one, which decoding never needs, may be missing. */
+static tr_status open_pieces(const directory *d)
+{
+    tr_package *package = d->package;
+    tr_status status = tr_package_file(package, d->path, "source.spm", d->load, &package->source_spm, d->error);
+    if (status != TR_OK)
+        return status;
+    if (package->source_spm.size == 0)
+        return fail(d, TR_ERROR_FORMAT, "source.spm is empty");
+    if (!has_file(d, "target.spm")) {
+        package->target_spm = package->source_spm;
+        return TR_OK;
+    }
+    status = tr_package_file(package, d->path, "target.spm", d->load, &package->target_spm, d->error);
+    if (status != TR_OK)
+        return status;
+    const tr_bytes *source = &package->source_spm, *target = &package->target_spm;
+    if (target->size == 0)
+        return fail(d, TR_ERROR_FORMAT, "target.spm is empty");
+    if (source->size == target->size && memcmp(source->data, target->data, source->size) == 0) {
+        tr_file_close(&package->files[--package->file_count]);
+        package->target_spm = package->source_spm;
+    }
+    return TR_OK;
+}
+
+/* A language of unusual length is no language code: left unknown. */
+static void copy_language(const char *language, char out[TR_LANGUAGE])
+{
+    if (strlen(language) < TR_LANGUAGE)
+        strcpy(out, language);
+}
+
+static tr_status read_tokenizer(const directory *d)
+{
+    json_t *json;
+    tr_status status = open_optional_json(d, "tokenizer_config.json", &json);
+    tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
+    if (status == TR_OK) {
+        copy_language(tr_json_string(&fields, "source_lang", ""), d->package->source_language);
+        copy_language(tr_json_string(&fields, "target_lang", ""), d->package->target_language);
+        const bool separate = tr_json_bool(&fields, "separate_vocabs", false);
+        status = in_directory(d, fields.status);
+        if (status == TR_OK)
+            status = read_vocabularies(d, separate);
+    }
+    json_decref(json);
+    return status == TR_OK ? open_pieces(d) : status;
+}
+
+/* The directory's own name, unless it is "." or "..". */
+static void copy_name(const char *path, char *out, size_t size)
+{
+    size_t end = strlen(path);
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    const size_t length = end - start;
+    if (length < size && !(length <= 2 && strspn(path + start, ".") >= length)) {
+        memcpy(out, path + start, length);
+        out[length] = 0;
+    }
+}
+
+tr_status tr_open_marian_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
+{
+    tr_error local;
+    *package = (tr_package){.format = "Hugging Face Marian directory", .architecture = "marian", .directory = true};
+    copy_name(path, package->name, sizeof package->name);
+    const directory d = {path, load, package, error ? error : &local};
+    tr_status status = check_files(&d);
+    if (status == TR_OK)
+        status = read_network(&d);
+    if (status == TR_OK)
+        status = read_tokenizer(&d);
+    if (status != TR_OK)
+        tr_package_close(package);
+    return status;
+}

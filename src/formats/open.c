@@ -1,0 +1,119 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/package.h"
+#include "util/buffer.h"
+
+void tr_package_close(tr_package *package)
+{
+    tr_vocabulary_free(&package->source);
+    tr_vocabulary_free(&package->target_own);
+    tr_weights_free(&package->weights);
+    for (int i = 0; i < package->file_count; i++)
+        tr_file_close(&package->files[i]);
+    *package = (tr_package){0};
+}
+
+tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
+                          tr_error *error)
+{
+    if (package->file_count == TR_PACKAGE_FILES)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: more than %d files", path, TR_PACKAGE_FILES);
+    tr_buffer joined = {0};
+    if (!tr_buffer_string(&joined, path) ||
+        (name && (!tr_buffer_string(&joined, "/") || !tr_buffer_string(&joined, name)))) {
+        tr_buffer_free(&joined);
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    }
+    tr_file *file = &package->files[package->file_count];
+    const tr_status status = tr_file_open(joined.data, load, file, error);
+    tr_buffer_free(&joined);
+    if (status != TR_OK)
+        return status;
+    package->file_count++;
+    *bytes = (tr_bytes){file->data, file->size};
+    return TR_OK;
+}
+
+static tr_status check_embedding(const tr_package *package, const char *side, int rows, tr_error *error)
+{
+    const tr_tensor *embedding = tr_weights_find(&package->weights, side);
+    if (!embedding)
+        embedding = tr_weights_find(&package->weights, "token_embd.weight");
+    if (!embedding)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor token_embd.weight (or %s): is missing", side);
+    if (embedding->rank != 2 || embedding->shape[1] != package->config.d_model)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be [%d, %d] by the model's settings", embedding->name, rows,
+                       package->config.d_model);
+    if (embedding->shape[0] != rows)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %lld rows, but the vocabulary size is %d", embedding->name,
+                       (long long)embedding->shape[0], rows);
+    return TR_OK;
+}
+
+tr_status tr_package_check(const tr_package *package, tr_error *error)
+{
+    tr_status status = tr_config_check(&package->config, error);
+    if (status == TR_OK)
+        status = check_embedding(package, "enc.token_embd.weight", package->config.source_vocabulary, error);
+    if (status == TR_OK)
+        status = check_embedding(package, "dec.token_embd.weight", package->config.target_vocabulary, error);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- detection */
+
+static bool starts_with(const tr_file *file, const char *magic, size_t size)
+{
+    return file->size >= size && memcmp(file->data, magic, size) == 0;
+}
+
+static bool looks_like_safetensors(const tr_file *file)
+{
+    return file->size > 10 && file->data[6] == 0 && file->data[7] == 0 && file->data[8] == '{';
+}
+
+/* What a file is that is no GGUF: the reason for refusing it. */
+static const char *foreign_kind(const tr_file *file)
+{
+    if (file->size == 0)
+        return "is empty";
+    if (starts_with(file, "FUGG", 4))
+        return "is a GGUF file with its bytes in big-endian order, which is not supported";
+    if (file->size < 4 && starts_with(file, "GGUF", file->size))
+        return "is truncated";
+    if (looks_like_safetensors(file))
+        return "is a safetensors file: give its directory, which must hold config.json too";
+    if (starts_with(file, "PK\3\4", 4))
+        return "is a zip archive (PyTorch or NumPy weights?), not a model file: give a GGUF file or a directory with "
+               "config.json and model.safetensors";
+    if (starts_with(file, "\x80\2", 2))
+        return "is a Python pickle (old PyTorch weights?): give a directory with config.json and model.safetensors";
+    if (starts_with(file, "\x1f\x8b", 2) || starts_with(file, "\x28\xb5\x2f\xfd", 4))
+        return "is compressed: unpack it first";
+    if (starts_with(file, "version https://git-lfs", 23))
+        return "is a Git LFS pointer, not the model itself: run git lfs pull";
+    if (file->data[0] == '{')
+        return "is a JSON file, not a model file: give its directory";
+    return "is not a model file: neither GGUF nor a directory with config.json";
+}
+
+static tr_status open_file(const char *path, tr_load load, tr_package *package, tr_error *error)
+{
+    tr_file head;
+    tr_status status = tr_file_open(path, TR_LOAD_MAP, &head, error);
+    if (status != TR_OK)
+        return status;
+    const bool gguf = starts_with(&head, "GGUF", 4);
+    if (!gguf)
+        status =
+            tr_fail(error, head.size == 0 ? TR_ERROR_FORMAT : TR_ERROR_UNSUPPORTED, "%s: %s", path, foreign_kind(&head));
+    tr_file_close(&head);
+    return gguf ? tr_open_gguf(path, load, package, error) : status;
+}
+
+tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error)
+{
+    *package = (tr_package){0};
+    return tr_is_directory(path) ? tr_open_marian_hf(path, load, package, error) : open_file(path, load, package, error);
+}

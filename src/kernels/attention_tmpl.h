@@ -1,0 +1,100 @@
+/* Attention over blocks of 32 positions with running maxima: scores are never stored beyond one block. */
+
+/* Scores of 32 positions: sums over d of scale q[d] k[d, p], in two interleaved chains (even and odd d). */
+TR_INLINE void block_scores(const float *q, float scale, const float *keys, int head_size, vec s[2])
+{
+    vec odd[2] = {vec_set1(0), vec_set1(0)};
+    s[0] = s[1] = vec_set1(0);
+    int d = 0;
+    for (; d + 2 <= head_size; d += 2) {
+        const vec a = vec_set1(q[d] * scale), b = vec_set1(q[d + 1] * scale);
+        const float *k = keys + (size_t)d * TR_BLOCK;
+        s[0] = vec_fma(a, vec_load(k), s[0]);
+        s[1] = vec_fma(a, vec_load(k + 16), s[1]);
+        odd[0] = vec_fma(b, vec_load(k + TR_BLOCK), odd[0]);
+        odd[1] = vec_fma(b, vec_load(k + TR_BLOCK + 16), odd[1]);
+    }
+    if (d < head_size) {
+        const vec a = vec_set1(q[d] * scale);
+        const float *k = keys + (size_t)d * TR_BLOCK;
+        s[0] = vec_fma(a, vec_load(k), s[0]);
+        s[1] = vec_fma(a, vec_load(k + 16), s[1]);
+    }
+    s[0] = vec_add(s[0], odd[0]);
+    s[1] = vec_add(s[1], odd[1]);
+}
+
+/* out[0..width) = out * shrink + sum over p < n of weight[p] values[p], width columns of 16 at a time */
+TR_INLINE void add_values(float *out, float shrink, const float *weight, const float *values, size_t stride, int n, const int columns)
+{
+    vec acc[4];
+    UNROLL(4) for (int c = 0; c < columns; c++)
+        acc[c] = vec_mul(vec_load(out + 16 * c), vec_set1(shrink));
+    for (int p = 0; p < n; p++) {
+        const vec w = vec_set1(weight[p]);
+        UNROLL(4) for (int c = 0; c < columns; c++)
+            acc[c] = vec_fma(w, vec_load(values + (size_t)p * stride + 16 * c), acc[c]);
+    }
+    UNROLL(4) for (int c = 0; c < columns; c++)
+        vec_store(out + 16 * c, acc[c]);
+}
+
+/* One query; sum[pad16(head_size)] is working memory. */
+static void attend_one(const tr_attend *op, const float *q, float *out, float *sum)
+{
+    const int padded = tr_pad16(op->head_size);
+    float greatest = -INFINITY, total = 0;
+    for (int d = 0; d < padded; d += 16)
+        vec_store(sum + d, vec_set1(0));
+    for (int first = 0; first < op->length; first += TR_BLOCK) {
+        const float *block = op->blocks[first / TR_BLOCK];
+        const int n = op->length - first < TR_BLOCK ? op->length - first : TR_BLOCK;
+        vec s[2];
+        block_scores(q, op->scale, block + op->key_offset, op->head_size, s);
+        s[0] = vec_tail(s[0], n, -INFINITY);
+        s[1] = vec_tail(s[1], n - 16, -INFINITY);
+        const float here = vec_greatest(vec_max(s[0], s[1]));
+        const float next = here > greatest ? here : greatest;
+        const vec top = vec_set1(next);
+        s[0] = vec_exp(vec_sub(s[0], top));
+        s[1] = vec_exp(vec_sub(s[1], top));
+        float weight[TR_BLOCK], shrink;
+        vec_store(weight, s[0]);
+        vec_store(weight + 16, s[1]);
+        if (next == greatest) { /* also where the first block changes nothing */
+            shrink = 1;
+        } else {
+            float lanes[16];
+            vec_store(lanes, vec_exp(vec_set1(greatest - next)));
+            shrink = lanes[0];
+        }
+        greatest = next;
+        total = total * shrink + vec_sum(vec_add(s[0], s[1]));
+        const float *values = block + op->value_offset;
+        int d = 0;
+        for (; d + 64 <= padded; d += 64)
+            add_values(sum + d, shrink, weight, values + d, (size_t)padded, n, 4);
+        for (; d < padded; d += 16)
+            add_values(sum + d, shrink, weight, values + d, (size_t)padded, n, 1);
+    }
+    const vec divisor = vec_set1(1 / total);
+    for (int d = 0; d < op->head_size; d += 16)
+        vec_store_n(out + d, vec_mul(vec_load(sum + d), divisor), op->head_size - d);
+}
+
+static void attend(const tr_attend *op)
+{
+    enum { MOST = 1024 };
+    _Alignas(64) float sum[MOST]; /* tr_network_create admits no larger heads */
+    for (int i = 0; i < op->queries; i++)
+        attend_one(op, op->q + (size_t)i * op->q_stride, op->out + (size_t)i * op->out_stride, sum);
+}
+
+static void kv_put(const tr_kv_row *op)
+{
+    const int padded = tr_pad16(op->head_size);
+    for (int d = 0; d < op->head_size; d++)
+        op->keys[(size_t)d * TR_BLOCK + (size_t)op->position] = op->key[d];
+    for (int d = 0; d < op->head_size; d += 16) /* the load fills the padding with zeros */
+        vec_store(op->values + (size_t)op->position * (size_t)padded + d, vec_load_n(op->value + d, op->head_size - d));
+}

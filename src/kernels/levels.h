@@ -1,0 +1,11 @@
+/* The tables of all levels; dispatch.c knows which ones this build has. */
+#ifndef TR_KERNELS_LEVELS_H
+#define TR_KERNELS_LEVELS_H
+
+#include "kernels/kernels.h"
+
+extern const tr_kernels tr_kernels_portable;
+extern const tr_kernels tr_kernels_avx2;
+extern const tr_kernels tr_kernels_avx512;
+
+#endif

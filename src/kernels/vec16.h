@@ -1,0 +1,238 @@
+/* Sixteen floats, as 1, 2 or 4 parts of what the CPU has (part_*.h), and the one order in which lanes are summed:
+ *     s8[i] = v[i] + v[i+8],  s4[i] = s8[i] + s8[i+4],  s2[i] = s4[i] + s4[i+2],  sum = s2[0] + s2[1].
+ * Include a part_*.h first. */
+
+typedef struct vec {
+    part p[PARTS];
+} vec;
+
+#define UNROLL(n) _Pragma(TR_STRINGIFY(GCC unroll n))
+#define TR_STRINGIFY(x) #x
+#define EACH_PART _Pragma("GCC unroll 4") for (int h = 0; h < PARTS; h++)
+
+/* How many of n lanes fall to part h. */
+TR_INLINE int part_lanes(int n, int h)
+{
+    const int rest = n - h * LANES;
+    return rest < 0 ? 0 : rest > LANES ? LANES : rest;
+}
+
+#define VEC_UNARY(name, expression) TR_INLINE vec name(vec a) { EACH_PART a.p[h] = expression; return a; }
+#define VEC_BINARY(name, function) TR_INLINE vec name(vec a, vec b) { EACH_PART a.p[h] = function(a.p[h], b.p[h]); return a; }
+
+VEC_BINARY(vec_add, part_add)
+VEC_BINARY(vec_sub, part_sub)
+VEC_BINARY(vec_mul, part_mul)
+VEC_BINARY(vec_div, part_div)
+VEC_BINARY(vec_max, part_max)
+VEC_BINARY(vec_min, part_min)
+VEC_BINARY(vec_copysign, part_copysign)
+VEC_UNARY(vec_abs, part_abs(a.p[h]))
+VEC_UNARY(vec_exp2_magic, part_exp2_magic(a.p[h]))
+
+TR_INLINE vec vec_set1(float f) { vec a; EACH_PART a.p[h] = part_set1(f); return a; }
+TR_INLINE vec vec_load(const float *p) { vec a; EACH_PART a.p[h] = part_load(p + h * LANES); return a; }
+TR_INLINE void vec_store(float *p, vec a) { EACH_PART part_store(p + h * LANES, a.p[h]); }
+TR_INLINE vec vec_fma(vec a, vec b, vec c) { EACH_PART a.p[h] = part_fma(a.p[h], b.p[h], c.p[h]); return a; }
+
+/* The first n lanes, the others 0. */
+TR_INLINE vec vec_load_n(const float *p, int n)
+{
+    vec a;
+    EACH_PART a.p[h] = part_load_n(p + h * LANES, part_lanes(n, h));
+    return a;
+}
+
+TR_INLINE void vec_store_n(float *p, vec a, int n)
+{
+    EACH_PART part_store_n(p + h * LANES, a.p[h], part_lanes(n, h));
+}
+
+TR_INLINE vec vec_tail(vec a, int n, float fill)
+{
+    EACH_PART a.p[h] = part_tail(a.p[h], part_lanes(n, h), fill);
+    return a;
+}
+
+TR_INLINE vec vec_zero_below(vec a, vec x, vec limit)
+{
+    EACH_PART a.p[h] = part_zero_below(a.p[h], x.p[h], limit.p[h]);
+    return a;
+}
+
+TR_INLINE bool vec_any_above(vec a, vec b) /* or NaN */
+{
+    bool any = false;
+    EACH_PART any |= part_any_above(a.p[h], b.p[h]);
+    return any;
+}
+
+/* Lanes to fold across the parts: the sum of all, and the greatest (of no use with NaN). */
+TR_INLINE float vec_sum(vec a)
+{
+    float f[16];
+    vec_store(f, a);
+    float s4[4];
+    for (int i = 0; i < 4; i++)
+        s4[i] = (f[i] + f[i + 8]) + (f[i + 4] + f[i + 12]);
+    return (s4[0] + s4[2]) + (s4[1] + s4[3]);
+}
+
+TR_INLINE float vec_greatest(vec a)
+{
+    float f[16];
+    vec_store(f, a);
+    for (int n = 8; n; n /= 2)
+        for (int i = 0; i < n; i++)
+            f[i] = f[i] > f[i + n] ? f[i] : f[i + n];
+    return f[0];
+}
+
+/* The sums of 16 vectors, side by side, in two stages: fold4 takes four vectors to four lanes each, fold16 takes four
+ * such results (of vectors 0-3, 4-7, 8-11, 12-15) to the sixteen sums. The order of additions is vec_sum's. */
+#if defined(__AVX512F__)
+TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
+{
+    const part ab = _mm512_add_ps(_mm512_shuffle_f32x4(a.p[0], b.p[0], 0x44), _mm512_shuffle_f32x4(a.p[0], b.p[0], 0xee));
+    const part cd = _mm512_add_ps(_mm512_shuffle_f32x4(c.p[0], d.p[0], 0x44), _mm512_shuffle_f32x4(c.p[0], d.p[0], 0xee));
+    return (vec){{_mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd))}};
+}
+
+TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
+{
+    const part ab = _mm512_add_ps(_mm512_shuffle_ps(a.p[0], b.p[0], 0x44), _mm512_shuffle_ps(a.p[0], b.p[0], 0xee));
+    const part cd = _mm512_add_ps(_mm512_shuffle_ps(c.p[0], d.p[0], 0x44), _mm512_shuffle_ps(c.p[0], d.p[0], 0xee));
+    const part abcd = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x88), _mm512_shuffle_ps(ab, cd, 0xdd));
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return (vec){{_mm512_permutexvar_ps(order, abcd)}};
+}
+#elif defined(__AVX2__)
+TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
+{
+    const part a8 = _mm256_add_ps(a.p[0], a.p[1]), b8 = _mm256_add_ps(b.p[0], b.p[1]);
+    const part c8 = _mm256_add_ps(c.p[0], c.p[1]), d8 = _mm256_add_ps(d.p[0], d.p[1]);
+    return (vec){{_mm256_add_ps(_mm256_permute2f128_ps(a8, b8, 0x20), _mm256_permute2f128_ps(a8, b8, 0x31)),
+                  _mm256_add_ps(_mm256_permute2f128_ps(c8, d8, 0x20), _mm256_permute2f128_ps(c8, d8, 0x31))}};
+}
+
+TR_INLINE part fold_in_lanes(part a, part b, part c, part d)
+{
+    const part ab = _mm256_add_ps(_mm256_shuffle_ps(a, b, 0x44), _mm256_shuffle_ps(a, b, 0xee));
+    const part cd = _mm256_add_ps(_mm256_shuffle_ps(c, d, 0x44), _mm256_shuffle_ps(c, d, 0xee));
+    return _mm256_add_ps(_mm256_shuffle_ps(ab, cd, 0x88), _mm256_shuffle_ps(ab, cd, 0xdd));
+}
+
+TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
+{
+    /* lane j of low and high together: the sums 4i + j, i = 0..3; then a transposition */
+    const part low = fold_in_lanes(a.p[0], b.p[0], c.p[0], d.p[0]), high = fold_in_lanes(a.p[1], b.p[1], c.p[1], d.p[1]);
+    const part even = _mm256_permute2f128_ps(low, high, 0x20), odd = _mm256_permute2f128_ps(low, high, 0x31);
+    const __m256d first = _mm256_castps_pd(_mm256_unpacklo_ps(even, odd)), second = _mm256_castps_pd(_mm256_unpackhi_ps(even, odd));
+    return (vec){{_mm256_castpd_ps(_mm256_permute4x64_pd(first, 0xd8)), _mm256_castpd_ps(_mm256_permute4x64_pd(second, 0xd8))}};
+}
+#else
+TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
+{
+    return (vec){{(a.p[0] + a.p[2]) + (a.p[1] + a.p[3]), (b.p[0] + b.p[2]) + (b.p[1] + b.p[3]),
+                  (c.p[0] + c.p[2]) + (c.p[1] + c.p[3]), (d.p[0] + d.p[2]) + (d.p[1] + d.p[3])}};
+}
+
+TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
+{
+    const vec from[4] = {a, b, c, d};
+    float sums[16];
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            const part s4 = from[i].p[j];
+            sums[4 * i + j] = (s4[0] + s4[2]) + (s4[1] + s4[3]);
+        }
+    return vec_load(sums);
+}
+#endif
+
+/* e^x by a polynomial of degree 6 on [-ln2/2, ln2/2] (Cephes expf), relative error below 2e-7; 0 below the least normal
+ * float (so that e^-inf is 0), clipped above at e^88.37; NaN stays. */
+TR_INLINE vec vec_exp(vec x)
+{
+    const vec magic = vec_set1(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
+    const vec lowest = vec_set1(-87.33654f);
+    const vec clipped = vec_max(vec_set1(-88.0f), vec_min(vec_set1(88.37626f), x));
+    const vec t = vec_fma(clipped, vec_set1(1.44269504f), magic);
+    const vec n = vec_sub(t, magic);
+    vec r = vec_fma(n, vec_set1(-0.693359375f), clipped);
+    r = vec_fma(n, vec_set1(2.12194440e-4f), r);
+    vec y = vec_set1(1.9875691500e-4f);
+    y = vec_fma(y, r, vec_set1(1.3981999507e-3f));
+    y = vec_fma(y, r, vec_set1(8.3334519073e-3f));
+    y = vec_fma(y, r, vec_set1(4.1665795894e-2f));
+    y = vec_fma(y, r, vec_set1(1.6666665459e-1f));
+    y = vec_fma(y, r, vec_set1(5.0000001201e-1f));
+    y = vec_fma(y, vec_mul(r, r), vec_add(r, vec_set1(1.0f)));
+    return vec_zero_below(vec_mul(y, vec_exp2_magic(t)), x, lowest);
+}
+
+/* e^x / (1 + e^x): exact zero, not its product with a huge x, far below */
+TR_INLINE vec vec_sigmoid(vec x)
+{
+    const vec e = vec_exp(x);
+    return vec_div(e, vec_add(vec_set1(1.0f), e));
+}
+
+/* tanh x = 2 sigmoid(2x) - 1 */
+TR_INLINE vec vec_tanh(vec x)
+{
+    return vec_fma(vec_set1(2.0f), vec_sigmoid(vec_add(x, x)), vec_set1(-1.0f));
+}
+
+/* Abramowitz and Stegun 7.1.26, absolute error below 2e-7 */
+TR_INLINE vec vec_erf(vec x)
+{
+    const vec one = vec_set1(1.0f), a = vec_abs(x);
+    const vec t = vec_div(one, vec_fma(vec_set1(0.3275911f), a, one));
+    vec y = vec_set1(1.061405429f);
+    y = vec_fma(y, t, vec_set1(-1.453152027f));
+    y = vec_fma(y, t, vec_set1(1.421413741f));
+    y = vec_fma(y, t, vec_set1(-0.284496736f));
+    y = vec_fma(y, t, vec_set1(0.254829592f));
+    const vec e = vec_exp(vec_sub(vec_set1(0.0f), vec_mul(x, x)));
+    return vec_copysign(vec_sub(one, vec_mul(vec_mul(y, t), e)), x);
+}
+
+TR_INLINE vec vec_activate(vec x, tr_activation activation)
+{
+    switch (activation) {
+    case TR_ACTIVATION_NONE: return x;
+    case TR_ACTIVATION_RELU: return vec_max(vec_set1(0.0f), x);
+    case TR_ACTIVATION_SWISH: return vec_mul(x, vec_sigmoid(x));
+    case TR_ACTIVATION_GELU: {
+        const vec half = vec_mul(vec_set1(0.5f), x);
+        return vec_fma(half, vec_erf(vec_mul(x, vec_set1(0.70710678f))), half);
+    }
+    case TR_ACTIVATION_GELU_TANH: {
+        const vec half = vec_mul(vec_set1(0.5f), x);
+        const vec cube = vec_mul(vec_mul(x, x), x);
+        const vec u = vec_mul(vec_set1(0.79788456f), vec_fma(vec_set1(0.044715f), cube, x));
+        return vec_fma(half, vec_tanh(u), half);
+    }
+    }
+    return x;
+}
+
+/* Weights of any type as f32: lanes h * LANES .. of the 16 at w + i. */
+TR_INLINE part part_load_weight(tr_type type, const void *w, size_t i)
+{
+    switch (type) {
+    case TR_TYPE_F16: return part_load_f16((const uint16_t *)w + i);
+    case TR_TYPE_BF16: return part_load_bf16((const uint16_t *)w + i);
+    default: return part_load((const float *)w + i);
+    }
+}
+
+TR_INLINE part part_load_weight_n(tr_type type, const void *w, size_t i, int n)
+{
+    switch (type) {
+    case TR_TYPE_F16: return part_load_f16_n((const uint16_t *)w + i, n);
+    case TR_TYPE_BF16: return part_load_bf16_n((const uint16_t *)w + i, n);
+    default: return part_load_n((const float *)w + i, n);
+    }
+}

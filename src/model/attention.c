@@ -1,0 +1,71 @@
+/* Multi-head attention (Vaswani et al., 2017, section 3.2.2), for self-attention of the encoder, cached self-attention of the
+ * decoder and cross-attention alike: they differ in where keys and values come from. */
+#include "model/sublayer.h"
+
+#include <math.h>
+
+/* The columns of a member's own heads. */
+static tr_range own_columns(tr_range heads, int head_size)
+{
+    return (tr_range){heads.first * head_size, heads.last * head_size};
+}
+
+/* y[rows, own columns] = W x + b */
+static void project(tr_state *s, int member, const tr_linear *linear, const float *x, int rows, tr_range columns, float *y)
+{
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight, .bias = linear->bias, .rows = rows, .x = x,
+                                             .x_stride = s->stride, .y = y, .y_stride = s->stride},
+                                columns.first, columns.last, s->member[member].scratch);
+}
+
+void tr_attention_project(tr_state *s, int member, const float *x, int rows, const tr_attention *weights,
+                          const tr_cache_shape *shape, int layer, const tr_segment *segments, int count)
+{
+    const tr_range heads = tr_share(shape->heads, 1, member, s->members), columns = own_columns(heads, shape->head_size);
+    const tr_member *own = &s->member[member];
+    project(s, member, &weights->key, x, rows, columns, own->k);   /* [rows, own heads, head_size] */
+    project(s, member, &weights->value, x, rows, columns, own->v);
+    for (int i = 0; i < count; i++)
+        for (int r = 0; r < segments[i].rows; r++) {
+            const int position = segments[i].position + r;
+            float *block = segments[i].cache->blocks[position / TR_BLOCK];
+            const size_t row = (size_t)(segments[i].first + r) * s->stride;
+            for (int h = heads.first; h < heads.last; h++) {
+                float *keys = block + tr_cache_offset(shape, layer, h);
+                const size_t at = row + (size_t)h * (size_t)shape->head_size;
+                s->network->kernels->kv_put(&(tr_kv_row){shape->head_size, position % TR_BLOCK, own->k + at, own->v + at, keys,
+                                                         keys + (size_t)shape->head_size * TR_BLOCK});
+            }
+        }
+}
+
+/* context[rows, own columns] = softmax(q k^T / sqrt(head_size)) v, head by head */
+static void attend(tr_state *s, int member, const tr_cache_shape *shape, int layer, const tr_segment *segments, int count)
+{
+    const tr_range heads = tr_share(shape->heads, 1, member, s->members);
+    for (int i = 0; i < count; i++)
+        for (int h = heads.first; h < heads.last; h++) {
+            const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
+            const size_t keys = tr_cache_offset(shape, layer, h);
+            s->network->kernels->attend(&(tr_attend){
+                .queries = segments[i].rows, .head_size = shape->head_size, .length = segments[i].length,
+                .scale = 1 / sqrtf((float)shape->head_size), .q = s->member[member].q + at, .q_stride = s->stride,
+                .blocks = (const float *const *)segments[i].cache->blocks, .key_offset = keys,
+                .value_offset = keys + (size_t)shape->head_size * TR_BLOCK, .out = s->context + at, .out_stride = s->stride});
+        }
+}
+
+void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                          const tr_segment *segments, int count, bool projecting)
+{
+    tr_state *s = flow->state;
+    tr_sublayer_begin(flow, &weights->norm);
+    const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
+    project(s, flow->member, &weights->query, flow->x, flow->rows, own_columns(heads, shape->head_size), s->member[flow->member].q);
+    if (projecting)
+        tr_attention_project(s, flow->member, flow->x, flow->rows, weights, shape, layer, segments, count);
+    attend(s, flow->member, shape, layer, segments, count); /* own heads only: no barrier before it */
+    tr_state_meet(s);
+    tr_sublayer_add(flow, &weights->output, s->context, s->stride);
+    tr_sublayer_end(flow, &weights->norm);
+}

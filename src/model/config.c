@@ -1,0 +1,140 @@
+#include "model/config.h"
+
+#include <math.h>
+#include <string.h>
+
+tr_config tr_config_default(void)
+{
+    return (tr_config){
+        .embedding_scale = 1,
+        .layer_norm_epsilon = 1e-5f,
+        .start_id = -1,
+        .end_id = -1,
+        .pad_id = -1,
+        .unk_id = -1,
+        .forced_first_id = -1,
+        .forced_last_id = -1,
+    };
+}
+
+/* A whole number of the config and the range it must lie in. */
+typedef struct field_range {
+    const char *name;
+    int value, low, high;
+} field_range;
+
+static tr_status check_ranges(const field_range *fields, size_t count, tr_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].value < fields[i].low || fields[i].value > fields[i].high)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s is %d, must be %d to %d", fields[i].name, fields[i].value,
+                           fields[i].low, fields[i].high);
+    return TR_OK;
+}
+
+static tr_status check_sizes(const tr_config *c, tr_error *error)
+{
+    const field_range fields[] = {
+        {"d_model", c->d_model, 1, TR_MAX_D_MODEL},
+        {"encoder_layers", c->encoder_layers, 1, TR_MAX_LAYERS},
+        {"decoder_layers", c->decoder_layers, 1, TR_MAX_LAYERS},
+        {"encoder_heads", c->encoder_heads, 1, TR_MAX_D_MODEL},
+        {"decoder_heads", c->decoder_heads, 1, TR_MAX_D_MODEL},
+        {"encoder_ffn", c->encoder_ffn, 1, TR_MAX_FFN},
+        {"decoder_ffn", c->decoder_ffn, 1, TR_MAX_FFN},
+        {"source_vocabulary", c->source_vocabulary, 1, TR_MAX_VOCABULARY},
+        {"target_vocabulary", c->target_vocabulary, 1, TR_MAX_VOCABULARY},
+        {"max_positions", c->max_positions, 1, TR_MAX_POSITIONS},
+        {"position_offset", c->position_offset, 0, TR_MAX_POSITIONS},
+    };
+    const tr_status status = check_ranges(fields, sizeof fields / sizeof *fields, error);
+    if (status != TR_OK)
+        return status;
+    if (c->d_model % c->encoder_heads)
+        return tr_fail(error, TR_ERROR_FORMAT, "d_model %d is not divisible by encoder_heads %d", c->d_model,
+                       c->encoder_heads);
+    if (c->d_model % c->decoder_heads)
+        return tr_fail(error, TR_ERROR_FORMAT, "d_model %d is not divisible by decoder_heads %d", c->d_model,
+                       c->decoder_heads);
+    return TR_OK;
+}
+
+static tr_status check_ids(const tr_config *c, tr_error *error)
+{
+    const int source = c->source_vocabulary - 1, target = c->target_vocabulary - 1;
+    const field_range fields[] = {
+        {"start_id", c->start_id, 0, target},
+        {"end_id", c->end_id, 0, source < target ? source : target}, /* it ends sentences of both sides */
+        {"pad_id", c->pad_id, -1, target},
+        {"unk_id", c->unk_id, -1, source},
+        {"forced_first_id", c->forced_first_id, -1, target},
+        {"forced_last_id", c->forced_last_id, -1, target},
+        {"forbidden_count", c->forbidden_count, 0, TR_MAX_FORBIDDEN},
+    };
+    tr_status status = check_ranges(fields, sizeof fields / sizeof *fields, error);
+    for (int i = 0; status == TR_OK && i < c->forbidden_count; i++)
+        status = check_ranges(&(field_range){"forbidden", c->forbidden[i], 0, target}, 1, error);
+    return status;
+}
+
+tr_status tr_config_check(const tr_config *c, tr_error *error)
+{
+    tr_status status = check_sizes(c, error);
+    if (status == TR_OK)
+        status = check_ids(c, error);
+    if (status != TR_OK)
+        return status;
+    if (c->positions != TR_POSITIONS_SINUSOIDAL && c->positions != TR_POSITIONS_LEARNED)
+        return tr_fail(error, TR_ERROR_FORMAT, "positions is %d, an unknown kind", (int)c->positions);
+    if (c->activation <= TR_ACTIVATION_NONE || c->activation > TR_ACTIVATION_SWISH)
+        return tr_fail(error, TR_ERROR_FORMAT, "activation is %d, an unknown kind", (int)c->activation);
+    /* Negated comparisons, so that NaN fails them. */
+    if (!(fabsf(c->embedding_scale) <= 1e6f) || c->embedding_scale == 0)
+        return tr_fail(error, TR_ERROR_FORMAT, "embedding_scale is %g, must be a finite number other than 0",
+                       (double)c->embedding_scale);
+    if (!(c->layer_norm_epsilon >= 0 && c->layer_norm_epsilon <= 1))
+        return tr_fail(error, TR_ERROR_FORMAT, "layer_norm_epsilon is %g, must be 0 to 1", (double)c->layer_norm_epsilon);
+    return TR_OK;
+}
+
+/* Names of Hugging Face's activations.py; the first of each kind is the one that we write. */
+static const struct {
+    const char *name;
+    tr_activation activation;
+} activation_names[] = {
+    {"relu", TR_ACTIVATION_RELU},
+    {"gelu", TR_ACTIVATION_GELU},
+    {"gelu_python", TR_ACTIVATION_GELU},
+    {"gelu_new", TR_ACTIVATION_GELU_TANH},
+    {"gelu_pytorch_tanh", TR_ACTIVATION_GELU_TANH},
+    {"gelu_python_tanh", TR_ACTIVATION_GELU_TANH},
+    {"gelu_fast", TR_ACTIVATION_GELU_TANH},
+    {"gelu_accurate", TR_ACTIVATION_GELU_TANH},
+    {"swish", TR_ACTIVATION_SWISH},
+    {"silu", TR_ACTIVATION_SWISH},
+};
+
+enum { ACTIVATION_NAMES = sizeof activation_names / sizeof *activation_names };
+
+const char *tr_activation_name(tr_activation activation)
+{
+    for (size_t i = 0; i < ACTIVATION_NAMES; i++)
+        if (activation_names[i].activation == activation)
+            return activation_names[i].name;
+    return "none";
+}
+
+bool tr_activation_parse(const char *name, tr_activation *activation)
+{
+    for (size_t i = 0; i < ACTIVATION_NAMES; i++)
+        if (strcmp(activation_names[i].name, name) == 0) {
+            *activation = activation_names[i].activation;
+            return true;
+        }
+    return false;
+}
+
+const char *tr_positions_name(tr_positions positions)
+{
+    return positions == TR_POSITIONS_LEARNED ? "learned" : "sinusoidal";
+}

@@ -1,0 +1,42 @@
+#include <math.h>
+
+#include "model/state.h"
+
+void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross)
+{
+    const tr_network *n = flow->state->network;
+    tr_trace_rows(flow, "target.embedding", 0, flow->x);
+    for (int l = 0; l < n->config.decoder_layers; l++) {
+        tr_attention_forward(flow, &n->decoder[l].self, shape, l, self, flow->rows, true);
+        tr_attention_forward(flow, &n->decoder[l].cross, shape, l, cross, flow->rows, false);
+        tr_feedforward_forward(flow, &n->decoder[l].feedforward);
+        tr_trace_rows(flow, "decoder", l, n->config.pre_norm ? flow->state->stream : flow->x);
+    }
+    tr_flow_finish(flow, &n->target.final_norm);
+    if (n->target.final_norm.gamma)
+        tr_trace_rows(flow, "decoder.output", 0, flow->x);
+}
+
+/* A member's share of logits = W x + bias, x [rows, d_model] */
+static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
+{
+    tr_state *s = flow->state;
+    const tr_linear *linear = &s->network->logits;
+    const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight, .bias = bias, .rows = flow->rows, .x = flow->x,
+                                             .x_stride = s->stride, .y = y, .y_stride = (size_t)linear->weight.outputs, .best = best},
+                                own.first, own.last, s->member[flow->member].scratch);
+}
+
+void tr_logits_best(tr_flow *flow, const float *bias)
+{
+    tr_best *best = flow->state->member[flow->member].best;
+    for (int r = 0; r < flow->rows; r++)
+        best[r] = (tr_best){-INFINITY, -1, false};
+    logits(flow, bias, NULL, best);
+}
+
+void tr_logits_all(tr_flow *flow, const float *bias, float *y)
+{
+    logits(flow, bias, y, NULL);
+}

@@ -1,0 +1,16 @@
+#include "model/state.h"
+
+void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count)
+{
+    const tr_network *n = flow->state->network;
+    tr_trace_rows(flow, "source.embedding", 0, flow->x);
+    for (int l = 0; l < n->config.encoder_layers; l++) {
+        /* one cache serves all layers: a member reads only what it has put there itself */
+        tr_attention_forward(flow, &n->encoder[l].self, shape, 0, segments, count, true);
+        tr_feedforward_forward(flow, &n->encoder[l].feedforward);
+        tr_trace_rows(flow, "encoder", l, n->config.pre_norm ? flow->state->stream : flow->x);
+    }
+    tr_flow_finish(flow, &n->source.final_norm);
+    if (n->source.final_norm.gamma)
+        tr_trace_rows(flow, "encoder.output", 0, flow->x);
+}

@@ -1,0 +1,97 @@
+#include "model/state.h"
+
+#include <stdlib.h>
+
+tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model)
+{
+    const int head_size = d_model / heads;
+    return (tr_cache_shape){layers, heads, head_size, (size_t)TR_BLOCK * (size_t)(head_size + tr_pad16(head_size))};
+}
+
+size_t tr_cache_block_floats(const tr_cache_shape *shape)
+{
+    return (size_t)shape->layers * (size_t)shape->heads * shape->piece;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+tr_status tr_state_init(tr_state *state, const tr_network *network, int members, size_t bytes, tr_error *error)
+{
+    const tr_config *c = &network->config;
+    *state = (tr_state){.network = network, .members = members};
+    state->stride = (size_t)tr_pad16(c->d_model);
+    state->ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn));
+    tr_barrier_init(&state->barrier, members);
+    const tr_status status = tr_arena_init(&state->arena, bytes, error);
+    if (status != TR_OK)
+        return status;
+    state->member = calloc((size_t)members, sizeof *state->member);
+    if (!state->member) {
+        tr_state_free(state);
+        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+    }
+    return TR_OK;
+}
+
+void tr_state_free(tr_state *state)
+{
+    tr_arena_free(&state->arena);
+    free(state->member);
+    state->member = NULL;
+}
+
+static size_t scratch_bytes(const tr_network *network)
+{
+    const tr_config *c = &network->config;
+    return tr_matmul_scratch(larger(c->d_model, larger(c->encoder_ffn, c->decoder_ffn))) * sizeof(float);
+}
+
+size_t tr_state_rows_bytes(const tr_network *network, int members, int rows)
+{
+    const tr_config *c = &network->config;
+    const size_t stride = (size_t)tr_pad16(c->d_model) * sizeof(float);
+    const size_t ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn)) * sizeof(float);
+    const size_t shared = (2 * stride + ffn_stride) * (size_t)rows + 3 * 64;
+    const size_t own = (4 * stride + sizeof(tr_best)) * (size_t)rows + scratch_bytes(network) + 6 * 64;
+    return shared + (size_t)members * own;
+}
+
+bool tr_state_rows(tr_state *state, int rows)
+{
+    tr_arena *a = &state->arena;
+    const size_t bytes = (size_t)rows * state->stride * sizeof(float);
+    state->stream = tr_arena_alloc(a, bytes);
+    state->context = tr_arena_alloc(a, bytes);
+    state->hidden = tr_arena_alloc(a, (size_t)rows * state->ffn_stride * sizeof(float));
+    bool complete = state->stream && state->context && state->hidden;
+    for (int m = 0; m < state->members; m++) {
+        tr_member *own = &state->member[m];
+        own->x = tr_arena_alloc(a, bytes);
+        own->q = tr_arena_alloc(a, bytes);
+        own->k = tr_arena_alloc(a, bytes);
+        own->v = tr_arena_alloc(a, bytes);
+        own->best = tr_arena_alloc(a, (size_t)rows * sizeof *own->best);
+        own->scratch = tr_arena_alloc(a, scratch_bytes(state->network));
+        complete = complete && own->x && own->q && own->k && own->v && own->best && own->scratch;
+    }
+    return complete;
+}
+
+void tr_trace_rows(tr_flow *flow, const char *where, int layer, const float *rows)
+{
+    tr_state *s = flow->state;
+    if (!s->trace || flow->member != 0)
+        return;
+    const int width = s->network->config.d_model;
+    float *packed = malloc((size_t)flow->rows * (size_t)width * sizeof *packed); /* tests alone come here */
+    if (!packed)
+        return;
+    for (int r = 0; r < flow->rows; r++)
+        for (int i = 0; i < width; i++)
+            packed[(size_t)r * (size_t)width + (size_t)i] = rows[(size_t)r * s->stride + (size_t)i];
+    s->trace(s->trace_argument, where, layer, packed, flow->rows, width);
+    free(packed);
+}

@@ -1,0 +1,120 @@
+/* The working memory of a group of threads that run the network together, and the network's parts as functions that all members
+ * call together (SPMD): each computes its share and they meet at barriers.
+ *
+ * The work of a layer is cut by attention heads and by output columns:
+ *     own heads: q, k, v, attention -> context | own columns: stream += Wo context | own columns: hidden = act(W1 x)
+ *     | own columns: stream += W2 hidden |           ('|' is a barrier)
+ * LayerNorm needs whole rows; every member computes it for itself, which is cheaper than another barrier. */
+#ifndef TR_MODEL_STATE_H
+#define TR_MODEL_STATE_H
+
+#include "model/network.h"
+#include "util/arena.h"
+#include "util/team.h"
+
+/* Keys and values of one sentence, in blocks of 32 positions. A block holds [layers, heads] pieces of piece floats, each
+ * keys [head_size, 32], then values [32, pad16(head_size)]. */
+typedef struct tr_cache {
+    float **blocks;
+    int count; /* blocks in use */
+} tr_cache;
+
+typedef struct tr_cache_shape {
+    int layers, heads, head_size;
+    size_t piece; /* floats */
+} tr_cache_shape;
+
+tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model);
+size_t tr_cache_block_floats(const tr_cache_shape *shape);
+static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int head)
+{
+    return ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->piece;
+}
+
+/* Rows that attend to one cache. */
+typedef struct tr_segment {
+    int first, rows;  /* of the batch's rows */
+    tr_cache *cache;
+    int position;     /* where the first row's key and value go */
+    int length;       /* positions attended to */
+} tr_segment;
+
+/* What one member needs for itself. */
+typedef struct tr_member {
+    float *x;       /* [rows, stride] normalised rows */
+    float *q, *k, *v; /* [rows, stride]; its own heads' columns */
+    float *scratch; /* tr_matmul_scratch */
+    tr_best *best;  /* [rows] */
+} tr_member;
+
+/* For tests: sees the rows [count, width] that each part of the network yields, from member 0, in the order of computing.
+ * where: "source.embedding", "encoder" (behind layer 0..), "encoder.output" (behind a final norm), "target.embedding",
+ * "decoder", "decoder.output", "logits"; layer is 0 where there is none. Encoder rows are those of several sentences, one after
+ * the other; decoder rows are one for each sentence still in the batch, in their order. */
+typedef void tr_trace_function(void *argument, const char *where, int layer, const float *rows, int count, int width);
+
+typedef struct tr_state {
+    const tr_network *network;
+    int members;
+    tr_barrier barrier;
+    tr_arena arena;    /* rows of the batch at hand */
+    tr_member *member; /* [members] */
+    size_t stride, ffn_stride; /* floats from row to row: d_model and the larger ffn, padded to 16 */
+    float *stream;     /* [rows, stride] the residual stream */
+    float *context;    /* [rows, stride] what attention yields, all heads */
+    float *hidden;     /* [rows, ffn_stride] */
+    tr_trace_function *trace; /* NULL: none */
+    void *trace_argument;
+} tr_state;
+
+enum { TR_ENCODER_ROWS = 1024 }; /* the encoder takes sentences in turns of about this many tokens */
+
+/* bytes: what all rows of a batch need at most; see tr_state_rows_bytes. */
+tr_status tr_state_init(tr_state *state, const tr_network *network, int members, size_t bytes, tr_error *error);
+void tr_state_free(tr_state *state);
+
+/* Sets up stream, context, hidden and the members' buffers for rows; member 0 alone. False: the arena is used up. */
+bool tr_state_rows(tr_state *state, int rows);
+size_t tr_state_rows_bytes(const tr_network *network, int members, int rows);
+
+static inline void tr_state_meet(tr_state *state)
+{
+    tr_barrier_wait(&state->barrier);
+}
+
+/* Rows on their way through the layers, as one member sees them. */
+typedef struct tr_flow {
+    tr_state *state;
+    int member, rows;
+    const float *x;        /* [rows, stride] what the next sublayer reads */
+    const float *residual; /* what its output is added to */
+} tr_flow;
+
+/* Rows embedded in stream go in; behind the last sublayer x holds the result, normalised by final if there is one. */
+tr_flow tr_flow_start(tr_state *state, int member, int rows);
+void tr_flow_finish(tr_flow *flow, const tr_norm *final);
+
+/* stream[row] = scale E[id] + P[position], then the embedding's LayerNorm if there is one */
+void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int position);
+
+/* Multi-head attention of rows over caches. project: keys and values of the rows themselves are put into the caches first
+ * (self-attention); else the caches are complete (cross-attention). */
+void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                          const tr_segment *segments, int count, bool project);
+/* Keys and values of rows x into the caches: the own heads' share of it. */
+void tr_attention_project(tr_state *state, int member, const float *x, int rows, const tr_attention *weights,
+                          const tr_cache_shape *shape, int layer, const tr_segment *segments, int count);
+void tr_feedforward_forward(tr_flow *flow, const tr_feedforward *weights);
+
+/* All encoder layers; on return every member's flow->x is the encoder's output. */
+void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count);
+/* All decoder layers for one new token a sentence; segments and cross have one entry a row. */
+void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross);
+
+/* The output projection's share of a member: its argmax over bias + W x into member.best; or all logits [rows, vocabulary]. */
+void tr_logits_best(tr_flow *flow, const float *bias);
+void tr_logits_all(tr_flow *flow, const float *bias, float *logits);
+
+void tr_trace_rows(tr_flow *flow, const char *where, int layer, const float *rows);
+
+#endif

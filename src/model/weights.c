@@ -1,0 +1,211 @@
+#include "model/weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t tr_type_size(tr_type type)
+{
+    switch (type) {
+    case TR_TYPE_F32:
+    case TR_TYPE_I32: return 4;
+    case TR_TYPE_F16:
+    case TR_TYPE_BF16: return 2;
+    case TR_TYPE_I8: return 1;
+    }
+    return 0;
+}
+
+const char *tr_type_name(tr_type type)
+{
+    switch (type) {
+    case TR_TYPE_F32: return "f32";
+    case TR_TYPE_F16: return "f16";
+    case TR_TYPE_BF16: return "bf16";
+    case TR_TYPE_I8: return "i8";
+    case TR_TYPE_I32: return "i32";
+    }
+    return "unknown";
+}
+
+/* -------------------------------------------------------------------------------------------------------------- table */
+
+void tr_weights_free(tr_weights *weights)
+{
+    for (size_t i = 0; i < weights->count; i++) {
+        if (weights->tensors[i]->owned)
+            free((void *)weights->tensors[i]->data);
+        free(weights->tensors[i]);
+    }
+    free(weights->tensors);
+    tr_strmap_free(&weights->index);
+    *weights = (tr_weights){0};
+}
+
+uint64_t tr_tensor_elements(const tr_tensor *tensor)
+{
+    uint64_t elements = 1;
+    for (int i = 0; i < tensor->rank; i++)
+        elements *= (uint64_t)tensor->shape[i];
+    return elements;
+}
+
+static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
+{
+    if (!memchr(tensor->name, 0, sizeof tensor->name) || !tensor->name[0])
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %.*s: name is empty or too long", TR_TENSOR_NAME - 1, tensor->name);
+    if (tensor->rank < 1 || tensor->rank > TR_MAX_RANK)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %d dimensions, must be 1 to %d", tensor->name, tensor->rank,
+                       TR_MAX_RANK);
+    uint64_t bytes = tr_type_size(tensor->type);
+    bool overflow = false, empty = false;
+    for (int i = 0; i < tensor->rank; i++) {
+        if (tensor->shape[i] < 0)
+            return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has a negative size", tensor->name);
+        const uint64_t n = (uint64_t)tensor->shape[i];
+        empty = empty || n == 0;
+        overflow = overflow || (n && bytes > UINT64_MAX / n);
+        bytes *= n;
+    }
+    if (overflow || (empty ? 0 : bytes) != tensor->bytes)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its shape needs another number of bytes than the %zu it has",
+                       tensor->name, tensor->bytes);
+    return TR_OK;
+}
+
+static bool make_room(tr_weights *weights)
+{
+    if (!weights->index.slots && !tr_strmap_init(&weights->index, 256))
+        return false;
+    if (weights->count < weights->capacity)
+        return true;
+    const size_t capacity = weights->capacity ? weights->capacity * 2 : 64;
+    tr_tensor **tensors = realloc(weights->tensors, capacity * sizeof *tensors);
+    if (!tensors)
+        return false;
+    weights->tensors = tensors;
+    weights->capacity = capacity;
+    return true;
+}
+
+tr_status tr_weights_add(tr_weights *weights, const tr_tensor *tensor, tr_error *error)
+{
+    const tr_status status = check_tensor(tensor, error);
+    if (status != TR_OK)
+        return status;
+    const size_t length = strlen(tensor->name);
+    if (tr_strmap_find(&weights->index, tensor->name, length) >= 0)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name);
+    tr_tensor *copy = make_room(weights) ? malloc(sizeof *copy) : NULL;
+    if (!copy)
+        return tr_fail(error, TR_ERROR_MEMORY, "tensor %s: out of memory", tensor->name);
+    *copy = *tensor;
+    if (tr_strmap_add(&weights->index, copy->name, length, (int32_t)weights->count) < 0) {
+        free(copy);
+        return tr_fail(error, TR_ERROR_MEMORY, "tensor %s: out of memory", tensor->name);
+    }
+    weights->tensors[weights->count++] = copy;
+    return TR_OK;
+}
+
+const tr_tensor *tr_weights_find(const tr_weights *weights, const char *name)
+{
+    const int32_t i = tr_strmap_find(&weights->index, name, strlen(name));
+    return i < 0 ? NULL : weights->tensors[i];
+}
+
+/* --------------------------------------------------------------------------------------------------------- conversion
+ * In integers where it matters, so that neither the rounding mode nor flush-to-zero of the host changes a bit. */
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static float f16_to_f32(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
+    uint32_t bits;
+    if (magnitude >= 0x7c00)
+        bits = (magnitude << 13) + (255u - 31) * 0x800000; /* infinity, NaN: exponent 31 to 255 */
+    else if (magnitude >= 0x0400)
+        bits = (magnitude << 13) + 112u * 0x800000; /* exponent bias 15 to 127 */
+    else
+        bits = bits_of(float_of(0x3f000000 | magnitude) - 0.5f); /* subnormal: (0.5 + m 2^-24) - 0.5, exact */
+    return float_of(sign | bits);
+}
+
+static uint16_t f16_from_f32(float x)
+{
+    const uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffff;
+    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    if (magnitude > 0x7f800000)
+        return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff)); /* NaN, made quiet */
+    if (magnitude >= 0x477ff000)
+        return sign | 0x7c00; /* 65520 and above round to infinity */
+    if (magnitude >= 0x38800000)
+        return (uint16_t)(sign | ((magnitude - 112u * 0x800000 + 0xfff + (magnitude >> 13 & 1)) >> 13));
+    const uint32_t shift = 126 - (magnitude >> 23); /* the result counts units of 2^-24 */
+    if (shift > 24)
+        return sign; /* below half a unit */
+    const uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000, kept = mantissa >> shift;
+    return (uint16_t)(sign | ((mantissa + (1u << (shift - 1)) - 1 + (kept & 1)) >> shift));
+}
+
+static uint16_t bf16_from_f32(float x)
+{
+    const uint32_t bits = bits_of(x);
+    if ((bits & 0x7fffffff) > 0x7f800000)
+        return (uint16_t)(bits >> 16 | 0x40); /* NaN, made quiet: its payload may lie in the lost half */
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
+{
+    const uint16_t *halves = tensor->type == TR_TYPE_F32 ? NULL : (const uint16_t *)tensor->data + first;
+    switch (tensor->type) {
+    case TR_TYPE_F32:
+        if (count)
+            memcpy(out, (const float *)tensor->data + first, count * sizeof *out);
+        break;
+    case TR_TYPE_F16:
+        for (size_t i = 0; i < count; i++)
+            out[i] = f16_to_f32(halves[i]);
+        break;
+    case TR_TYPE_BF16:
+        for (size_t i = 0; i < count; i++)
+            out[i] = float_of((uint32_t)halves[i] << 16);
+        break;
+    case TR_TYPE_I8:
+    case TR_TYPE_I32: break; /* not floating: the caller's mistake */
+    }
+}
+
+void tr_from_f32(tr_type type, const float *in, size_t count, void *out)
+{
+    uint16_t *halves = out;
+    switch (type) {
+    case TR_TYPE_F32:
+        if (count)
+            memcpy(out, in, count * sizeof *in);
+        break;
+    case TR_TYPE_F16:
+        for (size_t i = 0; i < count; i++)
+            halves[i] = f16_from_f32(in[i]);
+        break;
+    case TR_TYPE_BF16:
+        for (size_t i = 0; i < count; i++)
+            halves[i] = bf16_from_f32(in[i]);
+        break;
+    case TR_TYPE_I8:
+    case TR_TYPE_I32: break;
+    }
+}

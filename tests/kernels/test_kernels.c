@@ -1,0 +1,472 @@
+/* Every kernel of every level against a reference on random shapes, 1 and odd sizes among them; with --bench it times them.
+ * Levels with fused multiply-add must equal, bit by bit, the portable source compiled with fmaf(); the portable level must be
+ * close to that, and that one close to sums in double precision. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "kernels/kernels.h"
+
+extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
+
+static uint32_t state = 1;
+
+static uint32_t random_bits(void)
+{
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+}
+
+static int random_int(int low, int high)
+{
+    return low + (int)(random_bits() % (uint32_t)(high - low + 1));
+}
+
+static float *random_floats(size_t n, float scale)
+{
+    float *f = aligned_alloc(64, (n * sizeof *f + 127) & ~(size_t)63);
+    assert_non_null(f);
+    for (size_t i = 0; i < n; i++)
+        f[i] = scale * ((float)(random_bits() >> 8) * 0x1p-23f - 1);
+    return f;
+}
+
+static void *as_type(tr_type type, const float *f, size_t n)
+{
+    void *out = aligned_alloc(64, (n * tr_type_size(type) + 127) & ~(size_t)63);
+    assert_non_null(out);
+    tr_from_f32(type, f, n, out);
+    return out;
+}
+
+/* Same bits where the level fuses, else the same up to rounding. */
+static void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n, float tolerance)
+{
+    for (size_t i = 0; i < n; i++)
+        if (level->fused ? memcmp(&got[i], &wanted[i], sizeof *got) != 0 : !(fabsf(got[i] - wanted[i]) <= tolerance))
+            fail_msg("%s, %s: element %zu is %.9g, not %.9g", level->level, what, i, got[i], wanted[i]);
+}
+
+typedef struct product {
+    tr_matrix matrix;
+    tr_matmul op;
+    float *weights, *x, *bias, *residual, *y, *scratch;
+    void *stored;
+} product;
+
+static product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual)
+{
+    product p = {0};
+    const size_t stride = (size_t)outputs + 3;
+    p.weights = random_floats((size_t)outputs * (size_t)inputs, 1);
+    p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
+    p.x = random_floats((size_t)rows * ((size_t)inputs + 1), 1);
+    p.bias = random_floats((size_t)outputs, 1);
+    p.residual = random_floats((size_t)rows * stride, 1);
+    p.y = random_floats((size_t)rows * stride, 1);
+    p.scratch = random_floats(tr_matmul_scratch(inputs), 1);
+    p.matrix = (tr_matrix){type, outputs, inputs, p.stored};
+    p.op = (tr_matmul){.weight = NULL, .bias = bias ? p.bias : NULL, .rows = rows, .x = p.x, .x_stride = (size_t)inputs + 1,
+                       .residual = residual ? p.residual : NULL, .residual_stride = stride, .y = p.y, .y_stride = stride};
+    return p;
+}
+
+static void free_product(product *p)
+{
+    free(p->weights), free(p->stored), free(p->x), free(p->bias), free(p->residual), free(p->y), free(p->scratch);
+}
+
+static void check_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, tr_activation activation)
+{
+    product p = make_product(rows, inputs, outputs, type, rows % 2, outputs % 2);
+    const size_t size = (size_t)rows * p.op.y_stride;
+    p.op.weight = &p.matrix;
+    p.op.activation = activation;
+    float *wanted = random_floats(size, 1);
+    memcpy(wanted, p.y, size * sizeof *wanted); /* what lies between the rows must stay */
+
+    tr_matmul reference = p.op;
+    reference.y = wanted;
+    tr_kernels_reference.matmul(&reference, 0, outputs, p.scratch);
+    /* the outputs in two shares, as two threads would */
+    const int middle = tr_pad16(outputs) / 32 * 16;
+    level->matmul(&p.op, 0, middle, p.scratch);
+    level->matmul(&p.op, middle, outputs, p.scratch);
+    char what[128];
+    snprintf(what, sizeof what, "matmul %d x %d x %d %s %s", rows, inputs, outputs, tr_type_name(type),
+             tr_activation_name(activation));
+    expect_same(level, what, p.y, wanted, size, 1e-5f * (float)inputs);
+
+    /* argmax over the shares equals the argmax of the logits */
+    tr_best best[64];
+    tr_matmul argmax = p.op;
+    argmax.residual = NULL;
+    argmax.activation = TR_ACTIVATION_NONE;
+    argmax.best = best;
+    for (int r = 0; r < rows; r++)
+        best[r] = (tr_best){-INFINITY, -1, false};
+    level->matmul(&argmax, 0, outputs, p.scratch);
+    argmax.best = NULL;
+    level->matmul(&argmax, 0, outputs, p.scratch);
+    for (int r = 0; r < rows; r++) {
+        const float *y = p.y + (size_t)r * p.op.y_stride;
+        int top = 0;
+        for (int o = 1; o < outputs; o++)
+            if (y[o] > y[top])
+                top = o;
+        assert_int_equal(best[r].id, top);
+        assert_memory_equal(&best[r].value, &y[top], sizeof(float));
+        assert_false(best[r].nan);
+    }
+
+    /* rows do not see each other */
+    for (int r = 0; r < rows; r++) {
+        tr_matmul single = argmax;
+        single.rows = 1;
+        single.x = p.x + (size_t)r * p.op.x_stride;
+        single.y = wanted;
+        level->matmul(&single, 0, outputs, p.scratch);
+        assert_memory_equal(wanted, p.y + (size_t)r * p.op.y_stride, (size_t)outputs * sizeof(float));
+    }
+    free(wanted);
+    free_product(&p);
+}
+
+static void each_level(void (*check)(const tr_kernels *level))
+{
+    int count;
+    const tr_kernels *const *levels = tr_kernels_available(&count);
+    for (int i = 0; i < count; i++)
+        check(levels[i]);
+    check(&tr_kernels_reference);
+}
+
+static void matmul_of_level(const tr_kernels *level)
+{
+    static const int sizes[] = {1, 2, 3, 15, 16, 17, 31, 33, 40, 64, 65};
+    static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t o = 0; o < sizeof sizes / sizeof *sizes; o++)
+            check_product(level, random_int(1, 9), sizes[i], sizes[o], types[(i + o) % 3], (tr_activation)((i + 2 * o) % 5));
+    for (int n = 0; n < 60; n++)
+        check_product(level, random_int(1, 33), random_int(1, 300), random_int(1, 200), types[n % 3], (tr_activation)(n % 5));
+}
+
+static void test_matmul(void **unused)
+{
+    (void)unused;
+    each_level(matmul_of_level);
+}
+
+/* The reference itself against double precision. */
+static void test_matmul_exact(void **unused)
+{
+    (void)unused;
+    product p = make_product(7, 100, 50, TR_TYPE_F32, true, true);
+    p.op.weight = &p.matrix;
+    tr_kernels_reference.matmul(&p.op, 0, 50, p.scratch);
+    for (int r = 0; r < 7; r++)
+        for (int o = 0; o < 50; o++) {
+            double sum = (double)p.bias[o] + p.residual[(size_t)r * p.op.y_stride + (size_t)o];
+            for (int i = 0; i < 100; i++)
+                sum += (double)p.weights[o * 100 + i] * p.x[(size_t)r * p.op.x_stride + (size_t)i];
+            assert_true(fabs(sum - p.y[(size_t)r * p.op.y_stride + (size_t)o]) < 1e-5);
+        }
+    free_product(&p);
+}
+
+static void nan_of_level(const tr_kernels *level)
+{
+    product p = make_product(3, 20, 40, TR_TYPE_F32, true, false);
+    p.op.weight = &p.matrix;
+    tr_best best[3];
+    p.op.best = best;
+    for (int r = 0; r < 3; r++)
+        best[r] = (tr_best){-INFINITY, -1, false};
+    p.x[p.op.x_stride + 5] = NAN;
+    p.bias[7] = -INFINITY; /* a forbidden token never wins and is no NaN */
+    level->matmul(&p.op, 0, 40, p.scratch);
+    assert_true(best[1].nan);
+    assert_false(best[0].nan || best[2].nan);
+    assert_int_not_equal(best[0].id, 7);
+    free_product(&p);
+}
+
+static void test_argmax_nan(void **unused)
+{
+    (void)unused;
+    each_level(nan_of_level);
+}
+
+static void ties_of_level(const tr_kernels *level)
+{
+    product p = make_product(1, 8, 40, TR_TYPE_F32, true, false);
+    p.op.weight = &p.matrix;
+    memset(p.x, 0, 8 * sizeof *p.x);
+    for (int o = 0; o < 40; o++)
+        p.bias[o] = o == 11 || o == 12 || o == 33 ? 2 : 1;
+    tr_best best = {-INFINITY, -1, false};
+    p.op.best = &best;
+    level->matmul(&p.op, 0, 40, p.scratch);
+    assert_int_equal(best.id, 11);
+    free_product(&p);
+}
+
+static void test_argmax_ties(void **unused)
+{
+    (void)unused;
+    each_level(ties_of_level);
+}
+
+static void check_activation(const tr_kernels *level, tr_activation activation, double (*exact)(double))
+{
+    /* y = activation(1 * x) */
+    const float one = 1;
+    const tr_matrix identity = {TR_TYPE_F32, 1, 1, &one};
+    float scratch[TR_PANEL * 16], x[401], y[401];
+    for (int i = 0; i < 401; i++)
+        x[i] = (float)(i - 200) * 0.5f;
+    x[0] = -INFINITY, x[400] = 3e38f, x[1] = -3e38f;
+    const tr_matmul op = {.weight = &identity, .rows = 401, .x = x, .x_stride = 1, .y = y, .y_stride = 1, .activation = activation};
+    level->matmul(&op, 0, 1, scratch);
+    for (int i = 1; i < 400; i++)
+        if (fabs(y[i] - exact(x[i])) > 4e-6 + 1e-6 * fabs(exact(x[i])))
+            fail_msg("%s: %s(%g) is %.9g, not %.9g", level->level, tr_activation_name(activation), x[i], y[i], exact(x[i]));
+}
+
+static double exact_swish(double x)
+{
+    return x < -700 ? 0 : x / (1 + exp(-x));
+}
+
+static double exact_gelu(double x)
+{
+    return 0.5 * x * (1 + erf(x / sqrt(2)));
+}
+
+static double exact_gelu_tanh(double x)
+{
+    return fabs(x) > 1e6 ? (x > 0 ? x : 0) : 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+
+static void activations_of_level(const tr_kernels *level)
+{
+    check_activation(level, TR_ACTIVATION_SWISH, exact_swish);
+    check_activation(level, TR_ACTIVATION_GELU, exact_gelu);
+    check_activation(level, TR_ACTIVATION_GELU_TANH, exact_gelu_tanh);
+}
+
+static void test_activations(void **unused)
+{
+    (void)unused;
+    each_level(activations_of_level);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- attention */
+
+/* Attention in double precision over keys and values in plain rows. */
+static void exact_attention(int head_size, int length, double scale, const float *q, const float *k, const float *v, double *out)
+{
+    double *s = malloc((size_t)length * sizeof *s), top = -INFINITY, total = 0;
+    for (int p = 0; p < length; p++) {
+        s[p] = 0;
+        for (int d = 0; d < head_size; d++)
+            s[p] += scale * q[d] * k[p * head_size + d];
+        top = fmax(top, s[p]);
+    }
+    for (int p = 0; p < length; p++)
+        total += s[p] = exp(s[p] - top);
+    for (int d = 0; d < head_size; d++) {
+        out[d] = 0;
+        for (int p = 0; p < length; p++)
+            out[d] += s[p] / total * v[p * head_size + d];
+    }
+    free(s);
+}
+
+static void attention_case(const tr_kernels *level, int head_size, int length, int queries)
+{
+    const int blocks = (length + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(head_size);
+    const size_t value_offset = (size_t)head_size * TR_BLOCK, block_size = value_offset + (size_t)TR_BLOCK * (size_t)padded;
+    float *q = random_floats((size_t)(queries * head_size), 3), *k = random_floats((size_t)(length * head_size), 1);
+    float *v = random_floats((size_t)(length * head_size), 1), *pool = random_floats((size_t)blocks * block_size, 100);
+    float *out = random_floats((size_t)(queries * head_size), 1), *wanted = random_floats((size_t)(queries * head_size), 1);
+    const float **table = malloc((size_t)blocks * sizeof *table);
+    for (int b = 0; b < blocks; b++)
+        table[b] = pool + (size_t)b * block_size;
+    for (int p = 0; p < length; p++) {
+        float *block = pool + (size_t)(p / TR_BLOCK) * block_size;
+        level->kv_put(&(tr_kv_row){head_size, p % TR_BLOCK, k + (size_t)(p * head_size), v + (size_t)(p * head_size), block,
+                                   block + value_offset});
+    }
+    tr_attend op = {queries, head_size, length, 1 / sqrtf((float)head_size), q, (size_t)head_size, table, 0, value_offset, out,
+                    (size_t)head_size};
+    level->attend(&op);
+    op.out = wanted;
+    tr_kernels_reference.attend(&op);
+    char what[64];
+    snprintf(what, sizeof what, "attention %d heads of %d over %d", queries, head_size, length);
+    expect_same(level, what, out, wanted, (size_t)(queries * head_size), 1e-5f);
+    double *exact = malloc((size_t)head_size * sizeof *exact);
+    for (int i = 0; i < queries; i++) {
+        exact_attention(head_size, length, op.scale, q + i * head_size, k, v, exact);
+        for (int d = 0; d < head_size; d++)
+            assert_true(fabs(exact[d] - out[i * head_size + d]) < 2e-5);
+    }
+    free(exact), free(q), free(k), free(v), free(pool), free(out), free(wanted), free(table);
+}
+
+static void attention_of_level(const tr_kernels *level)
+{
+    static const int heads[] = {1, 3, 8, 16, 20, 32, 64, 80, 128, 200}, lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 97, 300};
+    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            attention_case(level, heads[h], lengths[l], random_int(1, 4));
+}
+
+static void test_attention(void **unused)
+{
+    (void)unused;
+    each_level(attention_of_level);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- rows */
+
+static void rows_of_level(const tr_kernels *level)
+{
+    for (int n = 0; n < 100; n++) {
+        const int rows = random_int(1, 4), width = n < 40 ? n + 1 : random_int(1, 600);
+        const size_t size = (size_t)(rows * width);
+        float *x = random_floats(size, 5), *gamma = random_floats((size_t)width, 1), *beta = random_floats((size_t)width, 1);
+        float *y = random_floats(size, 1), *wanted = random_floats(size, 1);
+        tr_layernorm op = {rows, width, 1e-5f, gamma, beta, x, (size_t)width, y, (size_t)width};
+        level->layernorm(&op);
+        op.y = wanted;
+        tr_kernels_reference.layernorm(&op);
+        expect_same(level, "layernorm", y, wanted, size, 1e-4f);
+        for (int r = 0; r < rows; r++) {
+            double mean = 0, variance = 0;
+            for (int i = 0; i < width; i++)
+                mean += x[r * width + i] / (double)width;
+            for (int i = 0; i < width; i++)
+                variance += (x[r * width + i] - mean) * (x[r * width + i] - mean) / width;
+            for (int i = 0; i < width; i++)
+                assert_true(fabs((x[r * width + i] - mean) / sqrt(variance + 1e-5) * gamma[i] + beta[i] - wanted[r * width + i]) <
+                            1e-4);
+        }
+        const tr_type type = (tr_type)(n % 3);
+        void *table = as_type(type, x, size);
+        const tr_matrix matrix = {type, rows, width, table};
+        level->embed(y, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
+        tr_kernels_reference.embed(wanted, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
+        expect_same(level, "embed", y, wanted, (size_t)width, 1e-4f);
+        free(x), free(gamma), free(beta), free(y), free(wanted), free(table);
+    }
+}
+
+static void test_rows(void **unused)
+{
+    (void)unused;
+    each_level(rows_of_level);
+}
+
+/* Every half-precision number widens to the same f32 at every level. */
+static void halves_of_level(const tr_kernels *level)
+{
+    uint16_t *all = malloc(65536 * sizeof *all);
+    float *out = malloc(65536 * sizeof *out), *wanted = malloc(65536 * sizeof *wanted);
+    for (int i = 0; i < 65536; i++)
+        all[i] = (uint16_t)i;
+    for (tr_type type = TR_TYPE_F16; type <= TR_TYPE_BF16; type++) {
+        const tr_matrix matrix = {type, 1, 65536, all};
+        tr_tensor tensor = {.type = type, .rank = 1, .shape = {65536}, .data = all, .bytes = 131072};
+        level->embed(out, &matrix, 0, 1, NULL);
+        tr_tensor_to_f32(&tensor, 0, 65536, wanted);
+        for (int i = 0; i < 65536; i++)
+            assert_true(out[i] == wanted[i] || (isnan(out[i]) && isnan(wanted[i])));
+    }
+    free(all), free(out), free(wanted);
+}
+
+static void test_halves(void **unused)
+{
+    (void)unused;
+    each_level(halves_of_level);
+}
+
+static void test_select(void **unused)
+{
+    (void)unused;
+    const tr_kernels *kernels;
+    tr_error error;
+    assert_int_equal(tr_kernels_select("portable", &kernels, &error), TR_OK);
+    assert_string_equal(kernels->level, "portable");
+    assert_int_equal(tr_kernels_select("sse9", &kernels, &error), TR_ERROR_ARGUMENT);
+    assert_null(kernels);
+    assert_non_null(strstr(error.message, "sse9"));
+    assert_non_null(strstr(error.message, "portable"));
+}
+
+/* -------------------------------------------------------------------------------------------------------------- bench */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void bench_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type)
+{
+    product p = make_product(rows, inputs, outputs, type, true, false);
+    p.op.weight = &p.matrix;
+    double best = INFINITY;
+    for (int round = 0; round < 7; round++) {
+        const double start = seconds();
+        int repeats = 0;
+        do {
+            level->matmul(&p.op, 0, outputs, p.scratch);
+            repeats++;
+        } while (seconds() - start < 0.02);
+        best = fmin(best, (seconds() - start) / repeats);
+    }
+    const double macs = (double)rows * inputs * outputs, bytes = (double)inputs * outputs * (double)tr_type_size(type);
+    printf("%-9s matmul %-4s %4d x %4d x %5d  %8.1f us  %6.1f GMAC/s  %6.1f GB/s of weights\n", level->level, tr_type_name(type), rows,
+           inputs, outputs, best * 1e6, macs / best * 1e-9, bytes / best * 1e-9);
+    free_product(&p);
+}
+
+static void bench(void)
+{
+    int count;
+    const tr_kernels *const *levels = tr_kernels_available(&count);
+    static const int shapes[][2] = {{512, 512}, {512, 2048}, {2048, 512}, {512, 65001}};
+    for (int i = 0; i < count; i++)
+        for (tr_type type = TR_TYPE_F32; type <= TR_TYPE_BF16; type++)
+            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+                for (int rows = 1; rows <= 32; rows = rows == 1 ? 4 : rows * 8)
+                    bench_product(levels[i], rows, shapes[s][0], shapes[s][1], type);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
+        bench();
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matmul),    cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
+        cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_rows),      cmocka_unit_test(test_halves),       cmocka_unit_test(test_select),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing script sets or uses
+# What run.sh, test.sh and .ci/run share: installing what a build needs, and building with Meson.
+# The script that sources it sets `root`, the project's folder, and before build() the list `needs`.
+# Nothing here writes to stdout or reads stdin: they belong to the user.
+
+c_compiler=${CC:-cc} cpp_compiler=${CXX:-c++}
+# KIND NAME PACKAGE...: what must be there, and the Debian and Ubuntu packages that bring it. SentencePiece 0.2 (Debian 13,
+# Ubuntu 24.04) asks for protobuf-lite in its pkg-config file, but its package does not bring that.
+build_needs=(
+    'command meson meson'
+    'command ninja ninja-build'
+    'command pkg-config pkg-config'
+    "command ${c_compiler%% *} gcc"
+    "command ${cpp_compiler%% *} g++"
+    'library sentencepiece libsentencepiece-dev libprotobuf-dev'
+    'library jansson libjansson-dev'
+)
+test_needs=('library cmocka libcmocka-dev')
+clang_needs=('command clang clang' 'openmp clang libomp-dev')
+
+fail() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+note() { # for someone who watches
+    [ ! -t 2 ] || printf '%s\n' "$1" >&2
+}
+
+quietly() { # quietly COMMAND...: shows what the command says only if it fails
+    local output
+    output=$("$@" 2>&1 </dev/null 9>&-) && return
+    printf '%s\n' "$output" >&2
+    return 1
+}
+
+is_there() { # is_there KIND NAME
+    case $1 in
+    command) command -v "$2" ;;
+    library) pkg-config --exists "$2" ;;
+    openmp) printf '#include <omp.h>\n' | "$2" -fopenmp -fsyntax-only -x c - ;;
+    esac >/dev/null 2>&1
+}
+
+# list_missing NEED...: sets `packages` and `names` to those that are not there.
+list_missing() {
+    local need kind name bring
+    packages=() names=()
+    for need; do
+        read -r kind name bring <<<"$need"
+        is_there "$kind" "$name" && continue
+        names+=("$name")
+        # shellcheck disable=SC2206 # several words
+        packages+=($bring)
+    done
+}
+
+install_needs() { # install_needs NEED...
+    local packages names
+    list_missing "$@"
+    [ ${#packages[@]} -gt 0 ] || return 0
+    local missing="missing: ${names[*]} (Debian and Ubuntu packages: ${packages[*]})"
+    command -v apt-get >/dev/null || fail "$missing; install them and run this again"
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "$missing; install them as root and run this again"
+        apt=(sudo "${apt[@]}")
+    fi
+    local install=("${apt[@]}" install -y --no-install-recommends "${packages[@]}")
+    note "installing ${packages[*]}…"
+    # The package lists of a fresh machine are empty or old; only then are they fetched.
+    if ! quietly "${install[@]}" 2>/dev/null; then
+        quietly "${apt[@]}" update || fail "$missing; apt-get update failed"
+        quietly "${install[@]}" || fail "$missing; apt-get install failed"
+    fi
+    list_missing "$@"
+    [ ${#packages[@]} -eq 0 ] || fail "still missing after apt-get: ${names[*]}"
+}
+
+# is_built DIR: nothing that the tool is made of is newer than DIR's last build. Folders count too: a file that was removed
+# leaves its folder newer.
+is_built() {
+    [ -x "$1/translate" ] && [ -f "$1/.built" ] &&
+        [ -z "$(find "$root/src" "$root/include" "$root"/meson* -newer "$1/.built" -print -quit)" ]
+}
+
+# configure DIR OPTION=VALUE...: sets DIR up, or changes only the options that differ.
+configure() {
+    local dir=$1 option
+    shift
+    if [ ! -f "$dir/build.ninja" ]; then
+        quietly meson setup "$dir" "$root" "${@/#/-D}" || fail "$dir: meson setup failed"
+        return
+    fi
+    for option; do
+        grep -qsx "${option%%=*} = ${option#*=}" "$dir/meson-private/cmd_line.txt" ||
+            quietly meson configure "$dir" "-D$option" || fail "$dir: meson configure failed"
+    done
+}
+
+# build DIR TARGET OPTION=VALUE...: one build at a time in DIR; whoever waited finds the work done.
+build() {
+    local dir=$1 target=$2
+    shift 2
+    (
+        mkdir -p "$dir"
+        exec 9>"$dir/.lock"
+        flock 9
+        [ "$target" = translate ] && is_built "$dir" && exit
+        install_needs "${needs[@]}"
+        note 'building…'
+        configure "$dir" "$@"
+        touch "$dir/.building"
+        quietly ninja -C "$dir" "$target" || fail "$dir: the build failed"
+        mv "$dir/.building" "$dir/.built"
+    )
+}
