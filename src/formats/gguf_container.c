@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The least that an entry (key length, type, value) and a tensor (name length, rank, type, offset) take in the file. */
-enum { HEADER = 24, LEAST_ENTRY = 13, LEAST_TENSOR = 24, KEY_SHOWN = 60 };
+/* The least that a tensor's description (name length, rank, type, offset) takes in the file. */
+enum { LEAST_TENSOR = 24, KEY_SHOWN = 60 };
 
 static const unsigned char type_sizes[TR_GGUF_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
@@ -205,10 +205,6 @@ static tr_status read_header(cursor *c, uint64_t *tensors, uint64_t *entries, tr
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "GGUF version %llu%s is not supported, only %d",
                        (unsigned long long)version, version && (version & 0xffff) == 0 ? " (bytes in big-endian order)" : "",
                        (int)TR_GGUF_VERSION);
-    if (*entries > (c->size - HEADER) / LEAST_ENTRY)
-        return truncated(error, "the number of metadata entries");
-    if (*tensors > (c->size - HEADER) / LEAST_TENSOR)
-        return truncated(error, "the number of tensors");
     return TR_OK;
 }
 
@@ -231,6 +227,8 @@ tr_status tr_gguf_parse(tr_gguf *gguf, const void *data, size_t size, tr_error *
             status = add_entry(gguf, &entry, error);
     }
     gguf->tensors_at = c.at;
+    if (status == TR_OK && gguf->tensors > (size - c.at) / LEAST_TENSOR)
+        status = truncated(error, "the number of tensors");
     if (status != TR_OK)
         tr_gguf_free(gguf);
     return status;

@@ -5,8 +5,18 @@
 
 #include "util/error.h"
 
-/* Wire format, piece count and lengths, UTF-8, finite scores, piece types, unique pieces, one unknown piece, model type,
- * and the normalisation rule (precompiled_charsmap: trie and text inside its bounds). TR_ERROR_FORMAT says what is wrong. */
+enum {
+    TR_SPM_MAX_PIECE = 1024, /* bytes; the loader recurses once a byte */
+};
+
+/* Wire format, piece count and lengths, UTF-8, finite scores, piece types, one unknown piece, all byte pieces or none, model
+ * type, nesting of user-defined pieces, and the normalisation rules (precompiled_charsmap: trie and text inside its bounds).
+ * That pieces are unique is left to the loader, which has to build an index of them anyway and reports it properly.
+ * TR_ERROR_FORMAT says what is wrong. */
 tr_status tr_spm_check(const void *data, size_t size, tr_error *error);
+
+/* Where the self test lies in a file that passed the check, with its tag; *length 0 if there is none. The loader runs it and
+ * prints to stderr when a sample comes out otherwise, so it is cut out before loading. */
+void tr_spm_self_test(const void *data, size_t size, size_t *offset, size_t *length);
 
 #endif

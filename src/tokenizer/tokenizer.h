@@ -22,11 +22,13 @@ typedef struct tr_tokenizer_parts {
 tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error);
 void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
 
-/* Appends the ids of text, without an end mark. text must be valid UTF-8 without NUL (tr_utf8_clean). */
+/* Appends the ids of text, without an end mark. text must be valid UTF-8 without NUL (tr_utf8_clean).
+ * A text of more than 64 KiB is encoded in parts, cut before a space where there is one: the library's time grows with the
+ * square of a run of unknown characters, and its memory is 100 times the text. On failure ids is as before. */
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error);
 
-/* Appends the text of target ids: "▁" is a space, byte pieces <0x..> are joined to characters (invalid UTF-8 becomes
- * U+FFFD), special and unknown tokens are left out, the space in front is dropped. */
+/* Appends the text of target ids: "▁" is a space, byte pieces <0x..> are joined to characters (a byte of invalid UTF-8
+ * becomes U+FFFD, as does NUL), special and unknown tokens are left out, white space at both ends is dropped. */
 tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
                               tr_error *error);
 

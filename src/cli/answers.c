@@ -1,0 +1,182 @@
+#include "cli/answers.h"
+
+#include "cli/pieces.h"
+#include "util/utf8.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One line's translation, whichever way it was made. */
+typedef struct answer {
+    const char *text;
+    size_t size;
+    int sentences, source_tokens, target_tokens;
+    unsigned flags;
+} answer;
+
+/* ------------------------------------------------------------------------------------------------------------ writing */
+
+static int append_to_buffer(const char *data, size_t size, void *buffer)
+{
+    return tr_buffer_append(buffer, data, size) ? 0 : -1;
+}
+
+static json_t *json_flags(unsigned flags)
+{
+    static const struct {
+        unsigned flag;
+        const char *name;
+    } names[] = {{TR_FLAG_CUT, "cut"}, {TR_FLAG_INVALID_UTF8, "invalid_utf8"}, {TR_FLAG_MAX_LENGTH, "max_length"}};
+    json_t *array = json_array();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (flags & names[i].flag)
+            json_array_append_new(array, json_string(names[i].name));
+    return array;
+}
+
+static bool write_json(const cli_line *line, uint64_t number, const answer *a, tr_buffer *out)
+{
+    tr_buffer source = {0};
+    bool good = tr_utf8_clean(line->text, line->size, &source);
+    json_t *object = json_object();
+    if (good && object)
+        good = json_object_set_new(object, "line", json_integer((json_int_t)number)) == 0 &&
+               json_object_set_new(object, "source", json_stringn(source.data ? source.data : "", source.size)) == 0 &&
+               json_object_set_new(object, "text", json_stringn(a->text, a->size)) == 0 &&
+               json_object_set_new(object, "tokens", json_integer(a->target_tokens)) == 0 &&
+               json_object_set_new(object, "flags", json_flags(a->flags)) == 0 &&
+               json_dump_callback(object, append_to_buffer, out, JSON_COMPACT) == 0 && tr_buffer_append(out, "\n", 1);
+    json_decref(object);
+    tr_buffer_free(&source);
+    return good && object;
+}
+
+static bool write_plain(const cli_line *line, const answer *a, bool break_lines, tr_buffer *out)
+{
+    const size_t at = out->size;
+    if (!tr_buffer_append(out, a->text, a->size))
+        return false;
+    if (!break_lines) /* a model may emit any byte; one line must stay one line */
+        for (char *p = out->data + at; (p = memchr(p, '\n', (size_t)(out->data + out->size - p)));)
+            *p++ = ' ';
+    return tr_buffer_append(out, line->carriage_return ? "\r\n" : "\n", 1 + (size_t)line->carriage_return);
+}
+
+static void warn(cli_translator *t, uint64_t number, unsigned flags)
+{
+    if (flags & TR_FLAG_INVALID_UTF8 && !t->totals.warned_utf8) {
+        cli_warn(t->settings, "line %" PRIu64 ": invalid UTF-8 or NUL became U+FFFD (said once)", number);
+        t->totals.warned_utf8 = true;
+    }
+    if (flags & TR_FLAG_CUT && !t->totals.warned_cut) {
+        cli_warn(t->settings, "line %" PRIu64 ": longer than the model takes, translated in pieces (said once)", number);
+        t->totals.warned_cut = true;
+    }
+}
+
+static int finish_line(cli_translator *t, const cli_line *line, const answer *a, bool break_lines, tr_buffer *out)
+{
+    const uint64_t number = ++t->totals.lines;
+    t->totals.sentences += (uint64_t)a->sentences;
+    t->totals.source_tokens += (uint64_t)a->source_tokens;
+    t->totals.target_tokens += (uint64_t)a->target_tokens;
+    warn(t, number, a->flags);
+    const bool good = t->settings->json ? write_json(line, number, a, out) : write_plain(line, a, break_lines, out);
+    return good ? CLI_DONE : cli_fail_memory();
+}
+
+static int failed(const tr_error *error)
+{
+    return error->status == TR_ERROR_CANCELLED ? CLI_FAILED : cli_fail_error(error);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- text */
+
+static int translate_text(cli_translator *t, const cli_line *lines, size_t count, bool break_lines, tr_buffer *out)
+{
+    const char **texts = malloc(count * sizeof *texts);
+    size_t *sizes = malloc(count * sizeof *sizes);
+    tr_result *results = NULL;
+    tr_error error;
+    int status = texts && sizes ? CLI_DONE : cli_fail_memory();
+    for (size_t i = 0; !status && i < count; i++) {
+        texts[i] = lines[i].text;
+        sizes[i] = lines[i].size;
+    }
+    const double start = cli_seconds();
+    if (!status && tr_translate(t->model->context, texts, sizes, count, &t->options, &results, &error))
+        status = failed(&error);
+    t->totals.seconds += cli_seconds() - start;
+    for (size_t i = 0; !status && i < count; i++) {
+        const tr_result *r = &results[i];
+        const answer a = {r->text, r->size, r->sentences, r->source_tokens, r->target_tokens, r->flags};
+        status = finish_line(t, &lines[i], &a, break_lines, out);
+    }
+    tr_results_free(results, count);
+    free(texts);
+    free(sizes);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- tokens */
+
+static int parse_sources(cli_translator *t, const cli_line *lines, size_t count, tr_tokens *sources)
+{
+    int status = CLI_DONE;
+    for (size_t i = 0; !status && i < count; i++) {
+        tr_ids ids = {0};
+        status = cli_parse_pieces(t->model, CLI_SOURCE, lines[i].text, lines[i].size, t->totals.lines + i + 1, &ids);
+        sources[i] = (tr_tokens){ids.data, ids.size};
+    }
+    return status;
+}
+
+static int finish_tokens(cli_translator *t, const cli_line *line, const tr_tokens *source, const tr_tokens *output,
+                         tr_buffer *out)
+{
+    tr_buffer text = {0};
+    int status = tr_buffer_reserve(&text, 1) && cli_print_pieces(t->model, CLI_TARGET, output->ids, output->count, &text)
+                     ? CLI_DONE
+                     : cli_fail_memory();
+    if (!status) {
+        const unsigned flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
+        const answer a = {text.data, text.size, 1, (int)source->count, (int)output->count, flags};
+        status = finish_line(t, line, &a, false, out);
+    }
+    tr_buffer_free(&text);
+    return status;
+}
+
+/* Empty lines stay empty: they hold nothing to translate. */
+static int translate_tokens(cli_translator *t, const cli_line *lines, size_t count, tr_buffer *out)
+{
+    tr_tokens *sources = calloc(count, sizeof *sources), *packed = calloc(count, sizeof *packed), *outputs = NULL;
+    tr_error error;
+    size_t used = 0, next = 0;
+    int status = sources && packed ? parse_sources(t, lines, count, sources) : cli_fail_memory();
+    for (size_t i = 0; !status && i < count; i++)
+        if (sources[i].count)
+            packed[used++] = sources[i];
+    const double start = cli_seconds();
+    if (!status && used && tr_translate_tokens(t->model->context, packed, used, &t->options, &outputs, &error))
+        status = failed(&error);
+    t->totals.seconds += cli_seconds() - start;
+    const tr_tokens empty = {0};
+    for (size_t i = 0; !status && i < count; i++)
+        status = finish_tokens(t, &lines[i], &sources[i], sources[i].count ? &outputs[next++] : &empty, out);
+    tr_tokens_array_free(outputs, used);
+    for (size_t i = 0; sources && i < count; i++)
+        free(sources[i].ids);
+    free(sources);
+    free(packed);
+    return status;
+}
+
+int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, tr_buffer *out)
+{
+    if (translator->settings->tokens)
+        return translate_tokens(translator, lines, count, out);
+    return translate_text(translator, lines, count, break_lines, out);
+}

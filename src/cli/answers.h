@@ -1,0 +1,29 @@
+/* Lines in, translations out, in the form that the options ask for: the library's two ways (text and tokens) and the two
+ * ways of writing a line (plain and JSON). */
+#ifndef TR_CLI_ANSWERS_H
+#define TR_CLI_ANSWERS_H
+
+#include "cli/lines.h"
+#include "cli/model.h"
+#include "util/buffer.h"
+
+/* Counted over the whole run. */
+typedef struct cli_totals {
+    uint64_t lines, sentences, source_tokens, target_tokens;
+    double seconds; /* inside the library */
+    bool warned_utf8, warned_cut;
+} cli_totals;
+
+typedef struct cli_translator {
+    const cli_settings *settings;
+    const cli_model *model;
+    tr_translate_options options;
+    cli_totals totals;
+} cli_translator;
+
+/* Translates lines and appends what is to be printed for them. The first is line number totals.lines + 1 of the run, and
+ * afterwards they are counted. break_lines: a translation may itself hold line breaks (TEXT arguments do).
+ * CLI_FAILED without a message: interrupted. */
+int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, tr_buffer *out);
+
+#endif

@@ -1,0 +1,146 @@
+/* translate convert IN OUT.gguf */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+#include "cli/model.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "formats/gguf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The file is written and verified in a folder of its own beside OUT, then moved to its place. */
+static char scratch[CLI_PATH];
+
+/* Removes the folder and whatever is in it. Also called when the input is cut short while it is mapped. */
+static void remove_scratch(void)
+{
+    DIR *folder = *scratch ? opendir(scratch) : NULL;
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        unlinkat(dirfd(folder), entry->d_name, 0); /* "." and ".." are refused */
+    if (folder)
+        closedir(folder);
+    if (*scratch)
+        rmdir(scratch);
+    *scratch = 0;
+}
+
+static int check_places(const cli_settings *s, const char *in, const char *out)
+{
+    struct stat a, b;
+    const bool exists = stat(out, &b) == 0;
+    if (stat(in, &a) < 0)
+        return cli_fail("%s: %s", in, strerror(errno));
+    if (exists && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        return cli_usage(s, "%s: is the input and the output", out);
+    if (exists && S_ISDIR(b.st_mode))
+        return cli_fail("%s: is a directory; name a file to write", out);
+    if (exists && !S_ISREG(b.st_mode))
+        return cli_fail("%s: is not a regular file", out);
+    if (exists && !s->force)
+        return cli_fail("%s: exists already; --force replaces it", out);
+    return CLI_DONE;
+}
+
+/* The widest type among the matrices: nothing is lost. */
+static tr_type stored_type(const tr_weights *weights)
+{
+    bool half = false, brain = false;
+    for (size_t i = 0; i < weights->count; i++) {
+        const tr_tensor *t = weights->tensors[i];
+        if (t->rank == 2 && t->type == TR_TYPE_F32)
+            return TR_TYPE_F32;
+        half |= t->type == TR_TYPE_F16;
+        brain |= t->type == TR_TYPE_BF16;
+    }
+    return half && !brain ? TR_TYPE_F16 : brain && !half ? TR_TYPE_BF16 : TR_TYPE_F32;
+}
+
+static tr_type wanted_type(const cli_settings *s, const tr_weights *weights)
+{
+    switch ((tr_compute)s->compute) {
+    case TR_COMPUTE_AUTO: break;
+    case TR_COMPUTE_F32: return TR_TYPE_F32;
+    case TR_COMPUTE_F16: return TR_TYPE_F16;
+    case TR_COMPUTE_BF16: return TR_TYPE_BF16;
+    }
+    return stored_type(weights);
+}
+
+static int on_progress(void *started, uint64_t done, uint64_t total)
+{
+    const cli_progress now = {.done = done, .total = total};
+    bool *running = started;
+    if (!*running) {
+        const cli_progress first = {.done = 0, .total = total};
+        cli_progress_start(&first, false);
+        *running = true;
+    }
+    cli_progress_update(&now);
+    return cli_interrupted() != 0;
+}
+
+static int write_and_verify(const cli_settings *s, const tr_package *package, const char *file)
+{
+    tr_error error;
+    uint64_t checksum;
+    bool running = s->quiet; /* then the bar is never started */
+    const tr_type type = wanted_type(s, &package->weights);
+    tr_status status = tr_gguf_write(package, file, type, on_progress, &running, &error);
+    cli_progress_stop();
+    if (status == TR_OK)
+        status = tr_gguf_verify(file, &checksum, &error);
+    if (status == TR_OK && s->verbose)
+        cli_note("%s: %s matrices, checksum %016llx", s->arguments[1], tr_type_name(type), (unsigned long long)checksum);
+    if (cli_interrupted())
+        return cli_fail("interrupted: nothing was written");
+    return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
+}
+
+static int convert_to(const cli_settings *s, const tr_package *package, const char *out)
+{
+    char file[CLI_PATH + 16];
+    if (snprintf(scratch, sizeof scratch, "%s.XXXXXX", out) >= (int)sizeof scratch) {
+        *scratch = 0;
+        return cli_fail("%s: %s", out, strerror(ENAMETOOLONG));
+    }
+    if (!mkdtemp(scratch)) {
+        *scratch = 0;
+        return cli_fail("%s: cannot write: %s", out, strerror(errno));
+    }
+    snprintf(file, sizeof file, "%s/model.gguf", scratch);
+    int status = write_and_verify(s, package, file);
+    if (!status && rename(file, out) < 0)
+        status = cli_fail("%s: cannot write: %s", out, strerror(errno));
+    remove_scratch();
+    return status;
+}
+
+int cli_convert(const cli_settings *settings)
+{
+    const char *in = settings->arguments[0];
+    char *out = NULL;
+    tr_package package;
+    tr_error error;
+    int status = check_places(settings, in, settings->arguments[1]);
+    if (status)
+        return status;
+    out = realpath(settings->arguments[1], NULL); /* a symbolic link stays one */
+    cli_guard_model_file(in, remove_scratch);
+    if (!cli_catch_interrupts())
+        status = cli_fail("signals: cannot be caught, too many open files");
+    else if (tr_package_open(in, TR_LOAD_MAP, &package, &error))
+        status = cli_fail_error(&error);
+    else {
+        status = convert_to(settings, &package, out ? out : settings->arguments[1]);
+        tr_package_close(&package);
+    }
+    free(out);
+    return cli_interrupted() ? 128 + cli_interrupted() : status;
+}

@@ -1,0 +1,206 @@
+/* translate info FILE */
+#include "cli/cli.h"
+#include "cli/model.h"
+#include "cli/signals.h"
+#include "formats/gguf.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TYPES = TR_TYPE_I32 + 1 };
+
+typedef struct summary {
+    const tr_package *package;
+    uint64_t parameters;
+    uint64_t tensors[TYPES], bytes[TYPES]; /* by type */
+    bool verified;
+} summary;
+
+static summary summarise(const tr_package *package)
+{
+    summary s = {.package = package};
+    for (size_t i = 0; i < package->weights.count; i++) {
+        const tr_tensor *t = package->weights.tensors[i];
+        s.parameters += tr_tensor_elements(t);
+        s.tensors[t->type]++;
+        s.bytes[t->type] += t->bytes;
+    }
+    return s;
+}
+
+static const tr_piece *target_piece(const tr_package *package, int id)
+{
+    const bool known = id >= 0 && (size_t)id < package->target->size && package->target->pieces[id].data;
+    return known ? &package->target->pieces[id] : NULL;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- JSON */
+
+static json_t *json_id(int id)
+{
+    return id < 0 ? json_null() : json_integer(id);
+}
+
+static json_t *json_weights(const summary *s)
+{
+    json_t *object = json_object();
+    for (int type = 0; type < TYPES; type++)
+        if (s->tensors[type])
+            json_object_set_new(
+                object, tr_type_name((tr_type)type),
+                json_pack("{s:I, s:I}", "tensors", (json_int_t)s->tensors[type], "bytes", (json_int_t)s->bytes[type]));
+    return object;
+}
+
+static json_t *json_tokens(const tr_config *c)
+{
+    json_t *forbidden = json_array();
+    for (int i = 0; i < c->forbidden_count; i++)
+        json_array_append_new(forbidden, json_integer(c->forbidden[i]));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "start", json_id(c->start_id), "end", json_id(c->end_id), "pad",
+                     json_id(c->pad_id), "unk", json_id(c->unk_id), "forced_first", json_id(c->forced_first_id),
+                     "forced_last", json_id(c->forced_last_id), "forbidden", forbidden);
+}
+
+static json_t *json_shape(const tr_config *c)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:i, s:b, s:b, s:b, s:f}", "d_model", c->d_model,
+                     "encoder_layers", c->encoder_layers, "decoder_layers", c->decoder_layers, "encoder_heads",
+                     c->encoder_heads, "decoder_heads", c->decoder_heads, "encoder_ffn", c->encoder_ffn, "decoder_ffn",
+                     c->decoder_ffn, "activation", tr_activation_name(c->activation), "positions",
+                     tr_positions_name(c->positions), "max_positions", c->max_positions, "pre_norm", c->pre_norm,
+                     "final_norm", c->final_norm, "embedding_norm", c->embedding_norm, "embedding_scale",
+                     (double)c->embedding_scale);
+}
+
+static int print_json(const char *path, const summary *s)
+{
+    const tr_package *p = s->package;
+    char checksum[17];
+    snprintf(checksum, sizeof checksum, "%016" PRIx64, p->checksum);
+    json_t *tokenizer = p->source_spm.data
+                            ? json_pack("{s:s, s:I, s:b}", "type", "sentencepiece", "source_pieces",
+                                        (json_int_t)p->source.size, "target_model", p->target_spm.data != NULL)
+                            : json_null();
+    json_t *object =
+        json_pack("{s:s%, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:I, s:s?, s:b}", "file", path,
+                  strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name, "source_language",
+                  p->source_language, "target_language", p->target_language, "parameters", (json_int_t)s->parameters,
+                  "shape", json_shape(&p->config), "source_vocabulary", p->config.source_vocabulary, "target_vocabulary",
+                  p->config.target_vocabulary, "shared_vocabulary", p->target == &p->source, "tokenizer", tokenizer,
+                  "tokens", json_tokens(&p->config), "weights", json_weights(s), "size", (json_int_t)p->file_size,
+                  "checksum", p->has_checksum ? checksum : NULL, "verified", s->verified);
+    if (!object)
+        return cli_fail("%s: its name or one of its texts is not UTF-8", path);
+    json_dumpf(object, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(object);
+    return CLI_DONE;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- text */
+
+static void print_token(const tr_package *p, const char *label, int id)
+{
+    const tr_piece *piece = target_piece(p, id);
+    if (id >= 0)
+        printf("  %s%d%s%.*s", label, id, piece ? " " : "", piece ? (int)piece->size : 0, piece ? piece->data : "");
+}
+
+static void print_tokens(const tr_package *p)
+{
+    const tr_config *c = &p->config;
+    printf("special     ");
+    print_token(p, "start ", c->start_id);
+    print_token(p, "end ", c->end_id);
+    print_token(p, "padding ", c->pad_id);
+    print_token(p, "unknown ", c->unk_id);
+    printf("\nforced      ");
+    print_token(p, "first ", c->forced_first_id);
+    print_token(p, "last ", c->forced_last_id);
+    if (c->forced_first_id < 0 && c->forced_last_id < 0)
+        printf("  none");
+    printf("\nforbidden   ");
+    for (int i = 0; i < c->forbidden_count; i++)
+        print_token(p, "", c->forbidden[i]);
+    puts(c->forbidden_count ? "" : "  none");
+}
+
+static void print_shape(const tr_config *c)
+{
+    printf("shape         d_model %d, %d encoder and %d decoder layers, heads %d and %d,\n", c->d_model, c->encoder_layers,
+           c->decoder_layers, c->encoder_heads, c->decoder_heads);
+    printf("              feed-forward %d and %d (%s), norm %s each block%s%s\n", c->encoder_ffn, c->decoder_ffn,
+           tr_activation_name(c->activation), c->pre_norm ? "before" : "after", c->final_norm ? ", final norm" : "",
+           c->embedding_norm ? ", embedding norm" : "");
+    printf("positions     %s, %d\n", tr_positions_name(c->positions), c->max_positions);
+}
+
+static void print_vocabulary(const tr_package *p)
+{
+    const tr_config *c = &p->config;
+    printf("vocabulary    ");
+    if (p->target == &p->source)
+        printf("%d tokens, shared by source and target\n", c->source_vocabulary);
+    else
+        printf("%d source and %d target tokens\n", c->source_vocabulary, c->target_vocabulary);
+    printf("tokenizer     %s\n", p->source_spm.data ? "SentencePiece" : "none: --tokens only");
+}
+
+static void print_weights(const summary *s)
+{
+    printf("weights     ");
+    const char *comma = "  ";
+    for (int type = 0; type < TYPES; type++)
+        if (s->tensors[type]) {
+            printf("%s%" PRIu64 " tensors in %s (%.1f MB)", comma, s->tensors[type], tr_type_name((tr_type)type),
+                   (double)s->bytes[type] / 1e6);
+            comma = ", ";
+        }
+    printf("\nparameters    %" PRIu64 " (%.1f million)\n", s->parameters, (double)s->parameters / 1e6);
+}
+
+static void print_text(const char *path, const summary *s)
+{
+    const tr_package *p = s->package;
+    printf("file          %s\n", path);
+    printf("format        %s, architecture %s\n", p->format, p->architecture);
+    printf("name          %s\n", *p->name ? p->name : "unknown");
+    printf("languages     %s to %s\n", *p->source_language ? p->source_language : "unknown",
+           *p->target_language ? p->target_language : "unknown");
+    print_shape(&p->config);
+    print_vocabulary(p);
+    print_tokens(p);
+    print_weights(s);
+    printf("size          %" PRIu64 " bytes\n", p->file_size);
+    if (p->has_checksum)
+        printf("checksum      %016" PRIx64 "%s\n", p->checksum, s->verified ? ", verified" : "");
+    else
+        puts("checksum      none");
+}
+
+int cli_info(const cli_settings *settings)
+{
+    const char *path = settings->arguments[0];
+    tr_package package;
+    tr_error error;
+    uint64_t checksum;
+    if (settings->verify && tr_is_directory(path))
+        return cli_fail("%s: is a directory, which holds no checksum; only GGUF files can be verified", path);
+    cli_guard_model_file(path, NULL);
+    if (settings->verify && tr_gguf_verify(path, &checksum, &error))
+        return cli_fail_error(&error);
+    if (tr_package_open(path, TR_LOAD_MAP, &package, &error))
+        return cli_fail_error(&error);
+    summary s = summarise(&package);
+    s.verified = settings->verify;
+    int status = CLI_DONE;
+    if (settings->json)
+        status = print_json(path, &s);
+    else
+        print_text(path, &s);
+    tr_package_close(&package);
+    return status;
+}

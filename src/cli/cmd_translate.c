@@ -1,0 +1,243 @@
+/* translate [OPTIONS] [TEXT...] */
+#define _GNU_SOURCE
+#include "cli/answers.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Lines that are translated together. The first chunk is small, so that something appears soon; then they grow, since long
+ * and short lines share batches better in a large one, but only while a chunk takes less than a second. */
+enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20 };
+
+typedef struct job {
+    const cli_settings *settings;
+    cli_model model;
+    cli_translator translator;
+    cli_reader reader;
+    cli_output output;
+    tr_buffer rendered;
+    uint64_t bytes_done;  /* of the input: the chunks before this one */
+    uint64_t chunk_bytes; /* of this one */
+} job;
+
+/* -------------------------------------------------------------------------------------------------------------- usage */
+
+static int check_usage(const cli_settings *s)
+{
+    const bool to_file = s->output && strcmp(s->output, "-") != 0;
+    if (s->beam != 1)
+        return cli_usage(s, "--beam %d: this version decodes greedily only, with --beam 1", s->beam);
+    if (s->n_best != 1)
+        return cli_usage(s, "--n-best %d: this version decodes greedily only, with --n-best 1", s->n_best);
+    if (s->min_length > s->max_length)
+        return cli_usage(s, "--min-length %d: more than --max-length %d", s->min_length, s->max_length);
+    if (s->input && s->argument_count)
+        return cli_usage(s, "--input %s: TEXT is given too; only one of them", s->input);
+    if (s->resume && !to_file)
+        return cli_usage(s, "--resume: needs --output FILE");
+    if (s->resume && s->argument_count)
+        return cli_usage(s, "--resume: needs lines from a file or standard input, not TEXT");
+    return CLI_DONE;
+}
+
+static int check_model(const job *j)
+{
+    if (!j->settings->tokens && !j->model.info.has_tokenizer)
+        return cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", j->model.path);
+    return CLI_DONE;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- one chunk */
+
+static void show_progress(const job *j, const tr_progress *p)
+{
+    const cli_totals *totals = &j->translator.totals;
+    const double share = p->texts ? (double)p->texts_done / (double)p->texts : 0;
+    const cli_progress now = {.done = j->bytes_done + (uint64_t)(share * (double)j->chunk_bytes),
+                              .total = j->reader.file_size,
+                              .lines = totals->lines + p->texts_done,
+                              .tokens = totals->target_tokens + p->target_tokens};
+    cli_progress_update(&now);
+}
+
+static int on_progress(void *argument, const tr_progress *p)
+{
+    show_progress(argument, p);
+    return cli_interrupted() != 0;
+}
+
+static int run_chunk(job *j, const cli_line *lines, size_t count, bool break_lines)
+{
+    j->chunk_bytes = j->reader.consumed - j->bytes_done;
+    tr_buffer_clear(&j->rendered);
+    int status = cli_translate_lines(&j->translator, lines, count, break_lines, &j->rendered);
+    if (!status) {
+        cli_progress_clear(); /* the text may go to the same terminal */
+        status = cli_output_write(&j->output, j->rendered.data, j->rendered.size);
+    }
+    j->bytes_done = j->reader.consumed;
+    j->chunk_bytes = 0;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- resume */
+
+static int wrong_part(const job *j, const char *why)
+{
+    return cli_fail("%s: %s; delete it to start from the beginning", j->output.part, why);
+}
+
+/* Translates the last finished line again: it tells whether input, model and options are those of the earlier run. */
+static int check_last_line(job *j, const cli_line *line)
+{
+    const cli_totals before = j->translator.totals;
+    const tr_buffer *last = &j->output.last;
+    j->translator.totals.lines = j->output.lines - 1;
+    tr_buffer_clear(&j->rendered);
+    const int status = cli_translate_lines(&j->translator, line, 1, false, &j->rendered);
+    j->translator.totals = before;
+    j->translator.totals.lines = j->output.lines;
+    if (status)
+        return status;
+    if (j->rendered.size != last->size || memcmp(j->rendered.data, last->data, last->size) != 0)
+        return wrong_part(j, "its last line is not what this input, model and options give");
+    return CLI_DONE;
+}
+
+/* Passes over the lines of the input that FILE.part already holds. */
+static int skip_finished(job *j)
+{
+    for (uint64_t left = j->output.lines; left;) {
+        const cli_line *lines;
+        size_t count;
+        int status = cli_reader_next(&j->reader, left < LARGEST_CHUNK ? left : LARGEST_CHUNK, CHUNK_BYTES, &lines, &count);
+        if (status)
+            return status;
+        if (!count)
+            return wrong_part(j, "it has more lines than the input");
+        left -= count;
+        if (!left) {
+            status = check_last_line(j, &lines[count - 1]);
+            if (status)
+                return status;
+        }
+    }
+    j->bytes_done = j->reader.consumed;
+    if (j->settings->verbose && j->output.lines)
+        cli_note("%s: %" PRIu64 " lines are done already", j->output.part, j->output.lines);
+    return CLI_DONE;
+}
+
+/* -------------------------------------------------------------------------------------------------------- the whole run */
+
+static int run_lines(job *j)
+{
+    size_t limit = FIRST_CHUNK;
+    int status = skip_finished(j);
+    if (!status && !j->settings->quiet) {
+        const cli_progress first = {j->bytes_done, j->reader.file_size, j->translator.totals.lines, 0};
+        cli_progress_start(&first, true);
+    }
+    while (!status && !cli_interrupted()) {
+        const cli_line *lines;
+        size_t count;
+        status = cli_reader_next(&j->reader, limit, CHUNK_BYTES, &lines, &count);
+        if (status || !count)
+            break;
+        const double start = cli_seconds();
+        status = run_chunk(j, lines, count, false);
+        if (count == limit && limit < LARGEST_CHUNK && cli_seconds() - start < 1)
+            limit *= 2;
+    }
+    cli_progress_stop();
+    return status;
+}
+
+static int run_text(job *j)
+{
+    tr_buffer text = {0};
+    int status = cli_join_arguments(j->settings, &text);
+    const cli_line line = {text.data, text.size, false};
+    if (!status)
+        status = run_chunk(j, &line, 1, true);
+    tr_buffer_free(&text);
+    return status;
+}
+
+static void print_stats(const job *j)
+{
+    const cli_totals *t = &j->translator.totals;
+    cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, load %.1f ms, peak %.1f MB", t->sentences,
+             t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0,
+             j->model.load_seconds * 1e3, cli_peak_megabytes());
+}
+
+/* What remains to be said and done when the run did not come to its end. */
+static int abandon(job *j, int status)
+{
+    char *part = j->output.part ? strdup(j->output.part) : NULL;
+    const bool kept = cli_output_abandon(&j->output);
+    const int number = cli_interrupted();
+    if (number && kept)
+        cli_fail("interrupted: %s holds what is done; the same command with --resume continues it",
+                 part ? part : "FILE.part");
+    else if (number && part)
+        cli_fail("interrupted: nothing was written");
+    free(part);
+    return number ? 128 + number : status;
+}
+
+static int run(job *j)
+{
+    const cli_settings *s = j->settings;
+    const bool text = s->argument_count > 0;
+    int status = text ? CLI_DONE : cli_reader_open(&j->reader, s->input);
+    if (!status)
+        status = cli_output_open(&j->output, s, j->reader.descriptor);
+    if (status)
+        return status;
+    const bool bar = !s->quiet && !text && j->reader.file_size && cli_progress_possible();
+    if ((j->output.part || bar) && !cli_catch_interrupts())
+        return cli_fail("signals: cannot be caught, too many open files");
+    if (!text && !s->input && !s->quiet && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        cli_note("type text, then Enter; Ctrl-D ends (translate --help tells more)");
+    status = cli_model_open(&j->model, s, true);
+    if (!status)
+        status = check_model(j);
+    if (!status)
+        status = text ? run_text(j) : run_lines(j);
+    if (!status && cli_interrupted())
+        status = CLI_FAILED;
+    if (!status)
+        status = cli_output_finish(&j->output);
+    if (!status && s->stats)
+        print_stats(j);
+    return status;
+}
+
+int cli_translate(const cli_settings *settings)
+{
+    int status = check_usage(settings);
+    if (status)
+        return status;
+    job j = {.settings = settings, .reader.descriptor = -1, .output.descriptor = -1};
+    j.translator = (cli_translator){.settings = settings, .model = &j.model, .options = tr_translate_default_options()};
+    j.translator.options.max_length = settings->max_length;
+    j.translator.options.min_length = settings->min_length;
+    j.translator.options.split = (tr_split)settings->split;
+    j.translator.options.progress = on_progress;
+    j.translator.options.progress_argument = &j;
+    status = run(&j);
+    if (status)
+        status = abandon(&j, status);
+    cli_reader_close(&j.reader);
+    cli_model_close(&j.model);
+    tr_buffer_free(&j.rendered);
+    return status;
+}

@@ -1,0 +1,183 @@
+#define _GNU_SOURCE
+#include "cli/lines.h"
+
+#include "cli/cli.h"
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 1 << 16 };
+
+int cli_reader_open(cli_reader *reader, const char *path)
+{
+    *reader = (cli_reader){.descriptor = STDIN_FILENO, .name = "standard input"};
+    if (path && strcmp(path, "-") != 0) {
+        reader->name = path;
+        reader->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        if (reader->descriptor < 0)
+            return cli_fail("%s: %s", path, strerror(errno));
+    }
+    struct stat st;
+    if (fstat(reader->descriptor, &st) < 0)
+        return cli_fail("%s: %s", reader->name, strerror(errno));
+    if (S_ISDIR(st.st_mode)) {
+        cli_reader_close(reader);
+        return cli_fail("%s: is a directory", reader->name);
+    }
+    const off_t at = S_ISREG(st.st_mode) ? lseek(reader->descriptor, 0, SEEK_CUR) : -1;
+    if (at >= 0 && st.st_size > at)
+        reader->file_size = (uint64_t)(st.st_size - at);
+    return CLI_DONE;
+}
+
+void cli_reader_close(cli_reader *reader)
+{
+    if (reader->descriptor > STDERR_FILENO)
+        close(reader->descriptor);
+    reader->descriptor = -1;
+    free(reader->data);
+    free(reader->lines);
+    reader->data = NULL;
+    reader->lines = NULL;
+}
+
+/* True if read() would not block: data, the end, or an error. */
+static bool ready(const cli_reader *reader)
+{
+    struct pollfd p = {.fd = reader->descriptor, .events = POLLIN};
+    return poll(&p, 1, 0) != 0;
+}
+
+/* Waits until ready; false if an interrupt came. */
+static bool wait_ready(const cli_reader *reader)
+{
+    struct pollfd p[2] = {{.fd = reader->descriptor, .events = POLLIN},
+                          {.fd = cli_interrupt_descriptor(), .events = POLLIN}};
+    while (!cli_interrupted()) {
+        const int n = poll(p, 2, -1); /* a descriptor of -1 is left out */
+        if (n > 0 && p[0].revents)
+            return !cli_interrupted();
+        if (n < 0 && errno != EINTR)
+            return true; /* read() will tell */
+    }
+    return false;
+}
+
+/* Makes room behind data[end). */
+static bool make_room(cli_reader *reader)
+{
+    if (reader->capacity - reader->end >= READ_SIZE)
+        return true;
+    const size_t capacity = reader->capacity ? reader->capacity * 2 : 2 * READ_SIZE;
+    char *data = capacity > reader->capacity ? realloc(reader->data, capacity) : NULL;
+    if (!data)
+        return false;
+    reader->data = data;
+    reader->capacity = capacity;
+    return true;
+}
+
+static int read_more(cli_reader *reader)
+{
+    if (!make_room(reader))
+        return cli_fail("%s: out of memory for a line", reader->name);
+    for (;;) {
+        const ssize_t n = read(reader->descriptor, reader->data + reader->end, reader->capacity - reader->end);
+        if (n > 0)
+            reader->end += (size_t)n;
+        else if (n == 0)
+            reader->at_end = true;
+        else if (errno == EINTR && !cli_interrupted())
+            continue;
+        else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            if (wait_ready(reader))
+                continue;
+            return CLI_FAILED;
+        } else
+            return cli_interrupted() ? CLI_FAILED : cli_fail("%s: cannot read: %s", reader->name, strerror(errno));
+        return CLI_DONE;
+    }
+}
+
+/* Appends the line data[begin..begin + size), with `ending` bytes of line end behind it, as an offset: data may move. */
+static bool add_line(cli_reader *reader, size_t *count, size_t size, size_t ending)
+{
+    if (*count == reader->line_capacity) {
+        const size_t capacity = reader->line_capacity ? reader->line_capacity * 2 : 64;
+        cli_line *lines = realloc(reader->lines, capacity * sizeof *lines);
+        if (!lines)
+            return false;
+        reader->lines = lines;
+        reader->line_capacity = capacity;
+    }
+    const bool cr = size && reader->data[reader->begin + size - 1] == '\r';
+    reader->lines[(*count)++] = (cli_line){NULL, size - cr, cr};
+    reader->begin += size + ending;
+    reader->consumed += size + ending;
+    reader->scanned = 0;
+    return true;
+}
+
+/* The size of the line at data[begin), or false if its end has not been read yet. */
+static bool complete_line(cli_reader *reader, size_t *size)
+{
+    const size_t unread = reader->end - reader->begin;
+    if (unread == reader->scanned)
+        return false;
+    const char *from = reader->data + reader->begin;
+    const char *newline = memchr(from + reader->scanned, '\n', unread - reader->scanned);
+    reader->scanned = unread;
+    if (newline)
+        *size = (size_t)(newline - from);
+    return newline != NULL;
+}
+
+int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, const cli_line **lines, size_t *count)
+{
+    if (reader->begin) /* what is left of the last chunk goes to the front */
+        memmove(reader->data, reader->data + reader->begin, reader->end - reader->begin);
+    reader->end -= reader->begin;
+    reader->begin = 0;
+    size_t n = 0;
+    *count = 0;
+    while (n < max_lines && reader->begin < max_bytes) {
+        size_t size;
+        if (complete_line(reader, &size)) {
+            if (!add_line(reader, &n, size, 1))
+                return cli_fail_memory();
+            continue;
+        }
+        if (reader->at_end) {
+            if (reader->end > reader->begin && !add_line(reader, &n, reader->end - reader->begin, 0))
+                return cli_fail_memory();
+            break;
+        }
+        if (n ? !ready(reader) : !wait_ready(reader))
+            break;
+        const int status = read_more(reader);
+        if (status)
+            return status;
+    }
+    const char *text = reader->data; /* the lines lie one behind the other */
+    for (size_t i = 0; i < n; i++) {
+        reader->lines[i].text = text;
+        text += reader->lines[i].size + reader->lines[i].carriage_return + 1;
+    }
+    *lines = reader->lines;
+    *count = n;
+    return n == 0 && cli_interrupted() ? CLI_FAILED : CLI_DONE;
+}
+
+int cli_join_arguments(const cli_settings *settings, tr_buffer *text)
+{
+    bool good = tr_buffer_reserve(text, 1); /* "" is a text, too */
+    for (int i = 0; good && i < settings->argument_count; i++)
+        good = tr_buffer_string(text, i ? " " : "") && tr_buffer_string(text, settings->arguments[i]);
+    return good ? CLI_DONE : cli_fail_memory();
+}

@@ -1,0 +1,203 @@
+/* translate: the command. This file picks the subcommand and holds what all of them say and measure. */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+
+#include "cli/progress.h"
+
+#include <translate/translate.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ----------------------------------------------------------------------------------------------------------- commands */
+
+static const cli_command commands[] = {
+    {"translate", CMD_TRANSLATE, cli_translate, 0, -1,
+     "translate [OPTIONS] [TEXT...]\n       translate COMMAND [OPTIONS] ...",
+     "Translates TEXT, or standard input line by line if there is none.\n"
+     "Arguments are joined by a space; -- ends options, so that TEXT may begin with a\n"
+     "dash or with the name of a command. A later option overrides an earlier one.\n"
+     "\nExamples / 示例:\n"
+     "  translate \"今天天气很好\"              one sentence / 翻译一句话\n"
+     "  translate -i book.txt -o book.en.txt  a whole file / 翻译整个文件\n"
+     "  translate < zh.txt > en.txt           through a pipe / 通过管道翻译\n"
+     "  translate                             each line as you type it / 逐行翻译\n"
+     "  translate --json \"你好。再见。\"       for other programs / 供程序使用\n"
+     "  translate -m model.gguf \"你好\"        with another model / 使用其他模型\n"
+     "\nCommands (the first word; 'translate COMMAND --help' tells more):\n"
+     "  bench      measure the speed of a model on this machine\n"
+     "  convert    turn a published model into one GGUF file\n"
+     "  info       show what a model file holds, and verify it\n"
+     "  tokenize   show the tokens of a text\n",
+     "Exit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
+     "default model; TRANSLATE_CPU, the kernels to use (portable, avx2, avx512, ...).\n"},
+    {"translate bench", CMD_BENCH, cli_bench, 0, 0, "translate bench [OPTIONS]",
+     "Measures how fast a model translates on this machine. Text is cut into tokens\n"
+     "first; what is timed is the network, from token numbers to token numbers: the\n"
+     "median of --rounds passes over all lines, after one that does not count.\n",
+     "Examples / 示例:\n"
+     "  translate bench                                    the default model\n"
+     "  translate bench -i zh.txt --batch-size 1 -T 1      your own lines\n"
+     "  translate bench --fixed-length 30 --json           to compare engines\n"},
+    {"translate convert", CMD_CONVERT, cli_convert, 2, 2, "translate convert [OPTIONS] IN OUT.gguf",
+     "Writes the model IN, a published directory or a GGUF file, as one GGUF file and\n"
+     "reads it back to verify it. OUT.gguf appears complete or not at all.\n",
+     "Example / 示例:\n"
+     "  translate convert opus-mt-zh-en zh-en.gguf --compute f16\n"},
+    {"translate info", CMD_INFO, cli_info, 1, 1, "translate info [OPTIONS] FILE",
+     "Shows what the model FILE (or directory) holds: its shape, languages, tokenizer,\n"
+     "special tokens, weights and checksum.\n",
+     "Example / 示例:\n"
+     "  translate info --verify zh-en.gguf\n"},
+    {"translate tokenize", CMD_TOKENIZE, cli_tokenize, 0, -1, "translate tokenize [OPTIONS] [TEXT...]",
+     "Shows the tokens that the model sees in TEXT, or in each line of standard input,\n"
+     "separated by spaces, without the end mark that is added later.\n",
+     "Examples / 示例:\n"
+     "  translate tokenize \"今天天气很好\"\n"
+     "  translate tokenize --ids < zh.txt\n"
+     "  translate tokenize --decode \"▁Hello ▁world\"\n"},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* Words that are kept for later versions. */
+static const char *const reserved[] = {"serve", "score", "attention", "pull", "shortlist"};
+
+/* ----------------------------------------------------------------------------------------------------------- messages */
+
+static void say(const char *before, const char *format, va_list arguments, const char *after)
+{
+    char line[4096 + 1024];
+    vsnprintf(line, sizeof line, format, arguments);
+    for (char *p = line; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) /* a file's name may hold anything; it stays one line */
+            *p = '?';
+    cli_progress_clear();
+    fprintf(stderr, "translate: %s%s%s\n", before, line, after);
+}
+
+int cli_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments, "");
+    va_end(arguments);
+    return CLI_FAILED;
+}
+
+int cli_fail_memory(void)
+{
+    return cli_fail("memory: there is not enough");
+}
+
+int cli_usage(const cli_settings *settings, const char *format, ...)
+{
+    char after[64];
+    snprintf(after, sizeof after, " (try '%s --help')", settings->command->name);
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments, after);
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+void cli_warn(const cli_settings *settings, const char *format, ...)
+{
+    if (settings->quiet)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    say("warning: ", format, arguments, "");
+    va_end(arguments);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments, "");
+    va_end(arguments);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- measuring */
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* getrusage() counts what the process that started this one had in memory, too, if it used vfork(): ask /proc first. */
+double cli_peak_megabytes(void)
+{
+    char line[256];
+    long kilobytes = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmHWM: %ld kB", &kilobytes) == 1)
+            break;
+    if (status)
+        fclose(status);
+    if (!kilobytes) {
+        struct rusage usage = {0};
+        getrusage(RUSAGE_SELF, &usage);
+        kilobytes = usage.ru_maxrss;
+    }
+    return (double)kilobytes * 1024 / 1e6;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- main */
+
+/* A closed standard stream must not become the number of a file that is opened later: reading and writing these fails. */
+static void occupy_streams(void)
+{
+    for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static int run(const cli_command *command, char **arguments, int count)
+{
+    cli_settings settings;
+    int status = cli_parse(command, arguments, count, &settings);
+    if (!status && settings.help)
+        cli_help(command);
+    else if (!status && settings.version)
+        printf("translate %s\n", tr_version());
+    else if (!status)
+        status = command->run(&settings);
+    free(settings.arguments);
+    return status;
+}
+
+static int close_stdout(int status)
+{
+    const bool failed = ferror(stdout) != 0;
+    if ((fflush(stdout) != 0 || failed) && status == CLI_DONE)
+        return errno == EPIPE ? CLI_FAILED : cli_fail("standard output: cannot write: %s", strerror(errno));
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    occupy_streams();
+    const char *first = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcmp(first, reserved[i]) == 0) {
+            cli_fail("%s: not in this version (for the word itself: translate -- %s)", first, first);
+            return CLI_USAGE;
+        }
+    for (int i = 1; i < COMMANDS; i++)
+        if (strcmp(first, strchr(commands[i].name, ' ') + 1) == 0)
+            return close_stdout(run(&commands[i], argv + 2, argc - 2));
+    return close_stdout(run(&commands[0], argv + 1, argc > 1 ? argc - 1 : 0));
+}

@@ -1,0 +1,149 @@
+#define _GNU_SOURCE
+#include "cli/model.h"
+
+#include "cli/config.h"
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define MODEL_NAME "zh-en.gguf"
+
+int cli_fail_error(const tr_error *error)
+{
+    return cli_fail("%s", error->message);
+}
+
+/* --------------------------------------------------------------------------------------------------- the default model */
+
+/* Where the program itself lies, without a slash at the end; false if the system does not tell. */
+static bool program_folder(char folder[CLI_PATH])
+{
+    const ssize_t n = readlink("/proc/self/exe", folder, CLI_PATH - 1);
+    if (n <= 0)
+        return false;
+    folder[n] = 0;
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = 0;
+    return slash != NULL;
+}
+
+/* Beside the program, so that an installation can be moved and a build tree works; then where it was installed. */
+static bool default_model(char path[CLI_PATH])
+{
+    static const char *const beside[] = {"../share/translate/" MODEL_NAME, "../models/" MODEL_NAME};
+    char folder[CLI_PATH], candidate[CLI_PATH];
+    const bool known = program_folder(folder);
+    for (int i = 0; known && i < 2; i++) {
+        const int n = snprintf(candidate, sizeof candidate, "%s/%s", folder, beside[i]);
+        if (n > 0 && n < CLI_PATH && access(candidate, R_OK) == 0 && realpath(candidate, path))
+            return true;
+    }
+    snprintf(path, CLI_PATH, "%s", TR_MODEL_PATH);
+    return access(path, R_OK) == 0;
+}
+
+static int find_model(char path[CLI_PATH], const cli_settings *settings)
+{
+    const char *variable = getenv("TRANSLATE_MODEL");
+    const char *wanted = settings->model ? settings->model : variable && *variable ? variable : NULL;
+    if (!wanted)
+        return default_model(path) ? CLI_DONE
+                                   : cli_fail("no model: there is no " TR_MODEL_PATH
+                                              "; name a model file with -m FILE or in $TRANSLATE_MODEL");
+    if (strncmp(wanted, "hf:", 3) == 0)
+        return cli_fail("%s: fetching models is not in this version; download it and give the directory with -m", wanted);
+    if (snprintf(path, CLI_PATH, "%s", wanted) >= CLI_PATH)
+        return cli_fail("-m: %s", strerror(ENAMETOOLONG));
+    return CLI_DONE;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- languages */
+
+/* The language without script and region: zh, zh-CN, zh_Hans are one; three-letter codes of ours become two-letter ones. */
+static void primary_language(const char *code, char out[9])
+{
+    static const char *const same[][2] = {{"zho", "zh"}, {"chi", "zh"}, {"cmn", "zh"}, {"eng", "en"}};
+    size_t n = strcspn(code, "-_");
+    n = n < 8 ? n : 8;
+    memcpy(out, code, n);
+    out[n] = 0;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (strcasecmp(out, same[i][0]) == 0)
+            snprintf(out, 9, "%s", same[i][1]);
+}
+
+static int check_language(const cli_settings *settings, const char *option, const char *wanted, const char *has,
+                          const tr_model_info *info)
+{
+    char a[9], b[9];
+    if (!wanted || !*has)
+        return CLI_DONE;
+    primary_language(wanted, a);
+    primary_language(has, b);
+    if (strcasecmp(a, b) == 0)
+        return CLI_DONE;
+    return cli_usage(settings, "--%s %s: this model translates %s to %s", option, wanted,
+                     *info->source_language ? info->source_language : "?",
+                     *info->target_language ? info->target_language : "?");
+}
+
+static int check_languages(const cli_settings *settings, const tr_model_info *info)
+{
+    const int status = check_language(settings, "source", settings->source, info->source_language, info);
+    return status ? status : check_language(settings, "target", settings->target, info->target_language, info);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ opening */
+
+static void describe(const cli_model *model)
+{
+    const tr_model_info *i = &model->info;
+    cli_note("model %s: %s, %s %s-%s, d_model %d, layers %d+%d, weights %s", model->path, i->format, i->architecture,
+             *i->source_language ? i->source_language : "?", *i->target_language ? i->target_language : "?", i->d_model,
+             i->encoder_layers, i->decoder_layers, i->compute);
+    cli_note("kernels %s, loaded in %.1f ms", i->cpu, model->load_seconds * 1e3);
+}
+
+int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context)
+{
+    *model = (cli_model){.model = NULL};
+    int status = find_model(model->path, settings);
+    if (status)
+        return status;
+    if (settings->load == TR_LOAD_MAP)
+        cli_guard_model_file(model->path, NULL);
+    tr_error error;
+    tr_model_options options = tr_model_default_options();
+    options.load = (tr_load)settings->load;
+    options.compute = (tr_compute)settings->compute;
+    tr_context_options context = tr_context_default_options();
+    context.threads = settings->threads;
+    context.batch_size = settings->batch_size;
+    const double start = cli_seconds();
+    if (tr_model_open(model->path, &options, &model->model, &error))
+        return cli_fail_error(&error);
+    tr_model_get_info(model->model, &model->info);
+    status = check_languages(settings, &model->info);
+    if (!status && with_context && tr_context_create(model->model, &context, &model->context, &error))
+        status = cli_fail_error(&error);
+    model->load_seconds = cli_seconds() - start;
+    if (status)
+        cli_model_close(model);
+    else if (settings->verbose)
+        describe(model);
+    return status;
+}
+
+void cli_model_close(cli_model *model)
+{
+    tr_context_destroy(model->context);
+    tr_model_close(model->model);
+    model->context = NULL;
+    model->model = NULL;
+}

@@ -1,0 +1,26 @@
+/* Finding and opening the model that the command line means. */
+#ifndef TR_CLI_MODEL_H
+#define TR_CLI_MODEL_H
+
+#include "cli/cli.h"
+
+#include <translate/translate.h>
+
+enum { CLI_PATH = 4096 }; /* bytes of a path, as Linux limits them */
+
+typedef struct cli_model {
+    char path[CLI_PATH];
+    tr_model *model;
+    tr_context *context; /* NULL where none was asked for */
+    tr_model_info info;
+    double load_seconds; /* from open to ready */
+} cli_model;
+
+/* Finds the model and opens it, with a context if with_context. Prints a message on failure; then nothing needs closing. */
+int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context);
+void cli_model_close(cli_model *model);
+
+/* Prints what the library said as "translate: MESSAGE"; returns CLI_FAILED. */
+int cli_fail_error(const tr_error *error);
+
+#endif

@@ -1,0 +1,52 @@
+/* The options of all subcommands: one table that both the parser and --help read. */
+#ifndef TR_CLI_OPTIONS_H
+#define TR_CLI_OPTIONS_H
+
+#include <stdbool.h>
+
+typedef struct cli_command cli_command;
+
+/* What the command line said. Fields that a command does not know keep their defaults. */
+typedef struct cli_settings {
+    const cli_command *command;
+    const char *model;           /* NULL: the default model */
+    const char *source, *target; /* languages, NULL: the model's */
+    const char *input, *output;  /* NULL or "-": the standard streams */
+    int threads, batch_size;     /* threads 0: the usable cores */
+    int compute;                 /* a tr_compute */
+    int load;                    /* a tr_load */
+    int beam, n_best;
+    int max_length, min_length;
+    int split;                /* a tr_split */
+    int loop_guard;           /* 0 on, 1 off: reserved */
+    int fixed_length, rounds; /* bench */
+    bool tokens, json, stats, quiet, verbose, help, version, resume;
+    bool verify;      /* info */
+    bool force;       /* convert */
+    bool ids, decode; /* tokenize */
+    char **arguments; /* what is no option, in order; the array is allocated */
+    int argument_count;
+} cli_settings;
+
+/* Commands, as bits: which of them know an option. */
+enum { CMD_TRANSLATE = 1, CMD_BENCH = 2, CMD_CONVERT = 4, CMD_INFO = 8, CMD_TOKENIZE = 16 };
+
+struct cli_command {
+    const char *name; /* "translate" or "translate bench" */
+    unsigned bit;
+    int (*run)(const cli_settings *settings);
+    int min_arguments, max_arguments; /* max -1: any number */
+    const char *usage;                /* lines of the synopsis */
+    const char *about;                /* what it does, for --help */
+    const char *epilogue;             /* examples and the rest, for --help */
+};
+
+/* Parses arguments[0..count) (without the program's and the command's name). Options and other arguments may be mixed;
+ * "--" ends options; a later option overrides an earlier one. Returns CLI_DONE, or prints a message and returns another
+ * status. free(settings->arguments) in either case. */
+int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings);
+
+/* Prints a command's help to stdout. */
+void cli_help(const cli_command *command);
+
+#endif

@@ -1,0 +1,101 @@
+#define _GNU_SOURCE
+#include "cli/progress.h"
+
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { BAR_WIDTH = 24 };
+
+static struct {
+    bool running, drawn, unit_lines;
+    cli_progress first;
+    double started, last_draw;
+} state;
+
+bool cli_progress_possible(void)
+{
+    const char *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+void cli_progress_start(const cli_progress *at, bool unit_lines)
+{
+    if (!cli_progress_possible() || at->total == 0)
+        return;
+    state.running = true;
+    state.unit_lines = unit_lines;
+    state.first = *at;
+    state.started = cli_seconds();
+    state.last_draw = state.started; /* short work shows no bar */
+}
+
+static int terminal_width(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 1)
+        return 80;
+    return size.ws_col;
+}
+
+static void format_time(double seconds, char *out, size_t size)
+{
+    const unsigned long s = seconds < 0 ? 0 : seconds > 3.6e8 ? 360000000ul : (unsigned long)seconds;
+    if (s >= 3600)
+        snprintf(out, size, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, size, "%lu:%02lu", s / 60, s % 60);
+}
+
+/* One row of ASCII, so that columns are bytes. */
+static void draw(const cli_progress *now, double elapsed)
+{
+    char bar[BAR_WIDTH + 1], left[32] = "-:--", row[256];
+    const double share = now->done >= now->total ? 1 : (double)now->done / (double)now->total;
+    const int filled = (int)(share * BAR_WIDTH);
+    for (int i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
+    bar[BAR_WIDTH] = 0;
+    if (now->done > state.first.done && now->total >= now->done)
+        format_time(elapsed * (double)(now->total - now->done) / (double)(now->done - state.first.done), left, sizeof left);
+    int size = snprintf(row, sizeof row, "[%s] %3d%%", bar, (int)(share * 100));
+    if (state.unit_lines)
+        size += snprintf(row + size, sizeof row - (size_t)size, "  %" PRIu64 " lines  %.0f tokens/s", now->lines,
+                         elapsed > 0 ? (double)(now->tokens - state.first.tokens) / elapsed : 0.0);
+    size += snprintf(row + size, sizeof row - (size_t)size, "  %s left", left);
+    const int width = terminal_width() - 1; /* the last column may wrap */
+    fprintf(stderr, "\r%.*s\x1b[K", size < width ? size : width, row);
+    fflush(stderr);
+    state.drawn = true;
+}
+
+void cli_progress_update(const cli_progress *now)
+{
+    if (!state.running)
+        return;
+    const double time = cli_seconds();
+    if (time - state.last_draw < 0.1)
+        return;
+    state.last_draw = time;
+    draw(now, time - state.started);
+}
+
+void cli_progress_clear(void)
+{
+    if (!state.drawn)
+        return;
+    fputs("\r\x1b[K", stderr);
+    fflush(stderr);
+    state.drawn = false;
+}
+
+void cli_progress_stop(void)
+{
+    cli_progress_clear();
+    state.running = false;
+}

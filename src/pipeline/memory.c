@@ -1,0 +1,110 @@
+#include "pipeline/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tr_memory_entry {
+    tr_result result; /* its text lies in data, behind the key */
+    char data[];      /* the text, its translation, NUL */
+};
+
+/* Bytes that an entry takes besides its texts: struct, slot in the index, pointer, allocator. */
+enum { OVERHEAD = sizeof(tr_memory_entry) + 2 * sizeof(tr_strmap_slot) + 2 * sizeof(void *) + 16 };
+
+static void generation_free(tr_generation *generation)
+{
+    for (size_t i = 0; i < generation->count; i++)
+        free(generation->entries[i]);
+    free(generation->entries);
+    tr_strmap_free(&generation->index);
+    *generation = (tr_generation){0};
+}
+
+void tr_memory_free(tr_memory *memory)
+{
+    generation_free(&memory->young);
+    generation_free(&memory->old);
+}
+
+void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options)
+{
+    if (memory->max_length == options->max_length && memory->min_length == options->min_length &&
+        memory->split == options->split)
+        return;
+    tr_memory_free(memory);
+    memory->max_length = options->max_length;
+    memory->min_length = options->min_length;
+    memory->split = options->split;
+}
+
+tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error)
+{
+    *to = *from;
+    to->text = malloc(from->size + 1);
+    if (!to->text)
+        return tr_fail(error, TR_ERROR_MEMORY, "result: out of memory");
+    memcpy(to->text, from->text, from->size + 1);
+    return TR_OK;
+}
+
+static const tr_memory_entry *generation_find(const tr_generation *generation, const char *text, size_t size)
+{
+    const int32_t found = size <= UINT32_MAX ? tr_strmap_find(&generation->index, text, size) : -1;
+    return found < 0 ? NULL : generation->entries[found];
+}
+
+tr_status tr_memory_find(tr_memory *memory, const char *text, size_t size, bool *found, tr_result *result, tr_error *error)
+{
+    const tr_memory_entry *entry = generation_find(&memory->young, text, size);
+    const tr_memory_entry *old = entry ? NULL : generation_find(&memory->old, text, size);
+    *found = entry || old;
+    if (!*found)
+        return TR_OK;
+    const tr_status status = tr_result_copy(entry ? &entry->result : &old->result, result, error);
+    if (old && status == TR_OK)
+        tr_memory_add(memory, text, size, result);
+    return status;
+}
+
+static bool make_room(tr_generation *generation)
+{
+    if (!generation->index.slots && !tr_strmap_init(&generation->index, 0))
+        return false;
+    if (generation->count < generation->capacity)
+        return true;
+    const size_t larger = generation->capacity ? generation->capacity * 2 : 64;
+    tr_memory_entry **moved = realloc(generation->entries, larger * sizeof *moved);
+    if (!moved)
+        return false;
+    generation->entries = moved;
+    generation->capacity = larger;
+    return true;
+}
+
+void tr_memory_add(tr_memory *memory, const char *text, size_t size, const tr_result *result)
+{
+    const size_t half = (memory->limit ? memory->limit : TR_MEMORY_BYTES) / 2;
+    if (size > half || result->size > half || OVERHEAD + size + result->size + 1 > half)
+        return;
+    const size_t bytes = OVERHEAD + size + result->size + 1;
+    if (memory->young.bytes + bytes > half) {
+        generation_free(&memory->old);
+        memory->old = memory->young;
+        memory->young = (tr_generation){0};
+    }
+    tr_generation *young = &memory->young;
+    tr_memory_entry *entry = make_room(young) ? malloc(sizeof *entry + size + result->size + 1) : NULL;
+    if (!entry)
+        return;
+    entry->result = *result;
+    entry->result.text = entry->data + size;
+    if (size)
+        memcpy(entry->data, text, size);
+    memcpy(entry->result.text, result->text, result->size + 1);
+    if (tr_strmap_add(&young->index, entry->data, size, (int32_t)young->count) != (int32_t)young->count) {
+        free(entry); /* no memory, or it is there already */
+        return;
+    }
+    young->entries[young->count++] = entry;
+    young->bytes += bytes;
+}

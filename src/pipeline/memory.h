@@ -1,0 +1,41 @@
+/* Texts already translated by a context, so that a text seen again costs a look-up. Two generations: when the young one is
+ * full, the old one is forgotten and the young one becomes old; what is found in the old one becomes young again. */
+#ifndef TR_PIPELINE_MEMORY_H
+#define TR_PIPELINE_MEMORY_H
+
+#include "util/error.h"
+#include "util/strmap.h"
+
+enum { TR_MEMORY_BYTES = 64 << 20 }; /* both generations together */
+
+typedef struct tr_memory_entry tr_memory_entry;
+
+typedef struct tr_generation {
+    tr_strmap index;
+    tr_memory_entry **entries; /* owned */
+    size_t count, capacity, bytes;
+} tr_generation;
+
+/* A zeroed struct is an empty memory. */
+typedef struct tr_memory {
+    tr_generation young, old;
+    size_t limit;               /* bytes of both; 0: TR_MEMORY_BYTES */
+    int max_length, min_length; /* the options that what is kept was made with */
+    tr_split split;
+} tr_memory;
+
+void tr_memory_free(tr_memory *memory);
+
+/* Forgets everything if options are not those of what is kept. */
+void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options);
+
+/* A copy of what was kept for text, *found false if nothing was. TR_ERROR_MEMORY */
+tr_status tr_memory_find(tr_memory *memory, const char *text, size_t size, bool *found, tr_result *result, tr_error *error);
+
+/* Keeps a copy. It is no failure where that does not work: memory is short, or the text is too large. */
+void tr_memory_add(tr_memory *memory, const char *text, size_t size, const tr_result *result);
+
+/* Copies from, text and all. */
+tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error);
+
+#endif

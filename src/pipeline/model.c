@@ -1,0 +1,145 @@
+#include "pipeline/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tr_model_options tr_model_default_options(void)
+{
+    return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO, .cpu = NULL};
+}
+
+static tr_status open_tokenizer(tr_model *model, tr_error *error)
+{
+    const tr_package *package = &model->package;
+    const tr_config *config = &package->config;
+    if (!package->source_spm.data)
+        return TR_OK;
+    tr_tokenizer_parts parts = {.source_spm = package->source_spm.data,
+                                .source_spm_size = package->source_spm.size,
+                                .source = &package->source,
+                                .target = package->target,
+                                .unk_id = config->unk_id};
+    const int special[] = {config->start_id, config->end_id, config->pad_id};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if (special[i] >= 0)
+            parts.special[parts.special_count++] = special[i];
+    return tr_tokenizer_create(&parts, &model->tokenizer, error);
+}
+
+/* Fills a zeroed model; the caller closes it on failure. */
+static tr_status open_parts(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)
+{
+    const tr_package *package = &model->package;
+    tr_compute compute = options->compute;
+    if (compute == TR_COMPUTE_AUTO && package->directory)
+        compute = TR_COMPUTE_F32;
+    const tr_status status =
+        tr_network_create(&package->config, &package->weights, compute, kernels, &model->network, error);
+    return status == TR_OK ? open_tokenizer(model, error) : status;
+}
+
+tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error)
+{
+    const tr_model_options chosen = options ? *options : tr_model_default_options();
+    if (!model)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: model is NULL");
+    *model = NULL;
+    if (!path)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: path is NULL");
+    if ((int)chosen.load < TR_LOAD_MAP || chosen.load > TR_LOAD_COPY)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: load %d is unknown", (int)chosen.load);
+    if ((int)chosen.compute < TR_COMPUTE_AUTO || chosen.compute > TR_COMPUTE_BF16)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: compute %d is unknown", (int)chosen.compute);
+    const tr_kernels *kernels;
+    tr_status status = tr_kernels_select(chosen.cpu, &kernels, error);
+    if (status != TR_OK)
+        return status;
+    tr_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    status = tr_package_open(path, chosen.load, &m->package, error);
+    if (status != TR_OK) {
+        free(m);
+        return status;
+    }
+    tr_error inner = {0};
+    status = open_parts(m, &chosen, kernels, &inner);
+    if (status != TR_OK) {
+        tr_model_close(m);
+        tr_fail_in(&inner, path);
+        if (error)
+            *error = inner;
+        return status;
+    }
+    *model = m;
+    return TR_OK;
+}
+
+void tr_model_close(tr_model *model)
+{
+    if (!model)
+        return;
+    tr_tokenizer_destroy(model->tokenizer);
+    tr_network_destroy(model->network);
+    tr_package_close(&model->package);
+    free(model);
+}
+
+void tr_model_get_info(const tr_model *model, tr_model_info *info)
+{
+    const tr_package *package = &model->package;
+    const tr_config *config = &package->config;
+    *info = (tr_model_info){
+        .format = package->format,
+        .architecture = package->architecture,
+        .name = package->name,
+        .source_language = package->source_language,
+        .target_language = package->target_language,
+        .compute = tr_type_name(model->network->type),
+        .cpu = model->network->kernels->level,
+        .d_model = config->d_model,
+        .encoder_layers = config->encoder_layers,
+        .decoder_layers = config->decoder_layers,
+        .encoder_heads = config->encoder_heads,
+        .decoder_heads = config->decoder_heads,
+        .encoder_ffn = config->encoder_ffn,
+        .decoder_ffn = config->decoder_ffn,
+        .source_vocabulary = config->source_vocabulary,
+        .target_vocabulary = config->target_vocabulary,
+        .max_source_length = config->max_positions,
+        .max_target_length = config->max_positions,
+        .start_id = config->start_id,
+        .end_id = config->end_id,
+        .pad_id = config->pad_id,
+        .unk_id = config->unk_id,
+        .parameters = model->network->parameters,
+        .file_size = package->file_size,
+        .has_tokenizer = model->tokenizer != NULL,
+    };
+}
+
+static tr_status encode(const void *argument, const char *text, size_t size, tr_ids *ids, tr_error *error)
+{
+    return tr_tokenizer_encode(argument, text, size, ids, error);
+}
+
+tr_status tr_model_encoder(const tr_model *model, tr_encoder *encoder, tr_error *error)
+{
+    const tr_config *config = &model->package.config;
+    *encoder = (tr_encoder){encode, model->tokenizer, config->end_id, config->max_positions - 1};
+    if (!model->tokenizer)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
+    if (encoder->limit < 1)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it takes no token besides the end mark");
+    return TR_OK;
+}
+
+bool tr_is_unspaced_language(const char *language)
+{
+    static const char *const unspaced[] = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"};
+    const size_t size = strcspn(language, "-_");
+    for (size_t i = 0; i < sizeof unspaced / sizeof *unspaced; i++)
+        if (strlen(unspaced[i]) == size && memcmp(unspaced[i], language, size) == 0)
+            return true;
+    return false;
+}

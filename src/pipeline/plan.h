@@ -1,0 +1,55 @@
+/* From texts to what the network computes: a text becomes chunks (sentences, or pieces of sentences that are too long),
+ * each a span of bytes and a list of token ids. */
+#ifndef TR_PIPELINE_PLAN_H
+#define TR_PIPELINE_PLAN_H
+
+#include "pipeline/sentences.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* Tokens that a piece of a cut sentence has at most: networks are trained on sentences of about this length, and many pieces
+ * of moderate length decode faster side by side than a few long ones. */
+enum { TR_PIECE_TOKENS = 128 };
+
+/* How chunks become ids. */
+typedef struct tr_encoder {
+    /* Appends the ids of valid UTF-8, without an end mark. Called from several threads at once. */
+    tr_status (*encode)(const void *argument, const char *text, size_t size, tr_ids *ids, tr_error *error);
+    const void *argument;
+    int end_id; /* appended to each chunk */
+    int limit;  /* tokens that the network takes, the end mark not counted; >= 1 */
+} tr_encoder;
+
+typedef struct tr_chunk {
+    size_t first, last; /* bytes of the text; the second and later pieces of a single character are empty */
+    size_t ids;         /* index of its first id in tr_plan.ids */
+    int length;         /* ids, the end mark included; 1: nothing that the network knows (it stays as it is) */
+    size_t unit;        /* filled by batch.h */
+} tr_chunk;
+
+/* A zeroed struct is an empty plan. */
+typedef struct tr_plan {
+    tr_ids ids;
+    tr_chunk *chunks;
+    size_t count, capacity;
+} tr_plan;
+
+/* A text and what was planned for it. */
+typedef struct tr_text {
+    const char *data; /* valid UTF-8: the caller's bytes, or clean */
+    size_t size;
+    char *clean;         /* owned, NULL if the caller's bytes were valid */
+    size_t first, count; /* chunks in the plan */
+    int sentences;
+    unsigned flags; /* TR_FLAG_CUT, TR_FLAG_INVALID_UTF8 */
+} tr_text;
+
+void tr_plan_clear(tr_plan *plan); /* empties it, keeps the memory */
+void tr_plan_free(tr_plan *plan);
+
+/* Cleans the bytes, splits them, and appends their chunks to the plan. text is filled even on failure. */
+tr_status tr_plan_text(tr_plan *plan, const tr_encoder *encoder, tr_split split, const char *data, size_t size,
+                       tr_text *text, tr_error *error);
+void tr_text_free(tr_text *text);
+
+#endif

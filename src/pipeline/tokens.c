@@ -1,0 +1,218 @@
+/* The entry points that speak tokens instead of text. */
+#include "pipeline/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/tally.h"
+#include "util/utf8.h"
+
+static tr_status out_of_memory(tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "tokens: out of memory");
+}
+
+/* ----------------------------------------------------------------------------------------------------- text and tokens */
+
+tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
+{
+    if (!tokens)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: tokens is NULL");
+    *tokens = (tr_tokens){0};
+    if (!model || (!text && size))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: %s is NULL", model ? "text" : "model");
+    if (!model->tokenizer)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
+    tr_buffer clean = {0};
+    tr_ids ids = {0};
+    tr_status status = TR_OK;
+    if (!tr_utf8_valid(text, size)) {
+        if (!tr_utf8_clean(text, size, &clean))
+            status = out_of_memory(error);
+        text = clean.data;
+        size = clean.size;
+    }
+    if (status == TR_OK)
+        status = tr_tokenizer_encode(model->tokenizer, text, size, &ids, error);
+    tr_buffer_free(&clean);
+    if (status != TR_OK) {
+        tr_ids_free(&ids);
+        return status;
+    }
+    *tokens = (tr_tokens){ids.data, ids.size};
+    return TR_OK;
+}
+
+tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size, tr_error *error)
+{
+    if (size)
+        *size = 0;
+    if (!text)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: text is NULL");
+    *text = NULL;
+    if (!model || (!ids && count))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: %s is NULL", model ? "ids" : "model");
+    if (!model->tokenizer)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
+    tr_buffer out = {0};
+    if (!tr_buffer_string(&out, ""))
+        return out_of_memory(error);
+    const tr_status status = tr_tokenizer_decode(model->tokenizer, ids, count, &out, error);
+    if (status != TR_OK) {
+        tr_buffer_free(&out);
+        return status;
+    }
+    *text = out.data;
+    if (size)
+        *size = out.size;
+    return TR_OK;
+}
+
+static const char *piece(const tr_vocabulary *vocabulary, int32_t id, size_t *size)
+{
+    const bool known = id >= 0 && (size_t)id < vocabulary->size && vocabulary->pieces[id].data;
+    if (size)
+        *size = known ? vocabulary->pieces[id].size : 0;
+    return known ? vocabulary->pieces[id].data : NULL;
+}
+
+const char *tr_source_piece(const tr_model *model, int32_t id, size_t *size)
+{
+    return piece(&model->package.source, id, size);
+}
+
+const char *tr_target_piece(const tr_model *model, int32_t id, size_t *size)
+{
+    return piece(model->package.target, id, size);
+}
+
+int32_t tr_source_id(const tr_model *model, const char *piece_text, size_t size)
+{
+    return tr_vocabulary_find(&model->package.source, piece_text, size);
+}
+
+int32_t tr_target_id(const tr_model *model, const char *piece_text, size_t size)
+{
+    return tr_vocabulary_find(model->package.target, piece_text, size);
+}
+
+void tr_tokens_free(tr_tokens *tokens)
+{
+    if (!tokens)
+        return;
+    free(tokens->ids);
+    *tokens = (tr_tokens){0};
+}
+
+void tr_tokens_array_free(tr_tokens *tokens, size_t count)
+{
+    for (size_t i = 0; tokens && i < count; i++)
+        free(tokens[i].ids);
+    free(tokens);
+}
+
+void tr_free(void *memory)
+{
+    free(memory);
+}
+
+/* --------------------------------------------------------------------------------------------------- tokens to tokens */
+
+static tr_status check_source(const tr_config *config, const tr_tokens *source, size_t index, tr_error *error)
+{
+    if (!source->ids && source->count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: its ids are NULL", index);
+    if (source->count >= (size_t)config->max_positions)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: %zu tokens and the end mark, but the model takes %d", index,
+                       source->count, config->max_positions);
+    for (size_t i = 0; i < source->count; i++)
+        if (source->ids[i] < 0 || source->ids[i] >= config->source_vocabulary)
+            return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: token %zu is %d, not an id below %d", index, i,
+                           (int)source->ids[i], config->source_vocabulary);
+    return TR_OK;
+}
+
+/* A unit for each source, with the end mark behind its ids, all in *memory. */
+static tr_status lay_out(const tr_config *config, const tr_tokens *sources, size_t count, tr_unit **units, int32_t **memory,
+                         tr_error *error)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tr_status status = check_source(config, &sources[i], i, error);
+        if (status != TR_OK)
+            return status;
+        total += sources[i].count + 1;
+    }
+    *units = calloc(count ? count : 1, sizeof **units);
+    *memory = calloc(total ? total : 1, sizeof **memory);
+    if (!*units || !*memory)
+        return out_of_memory(error);
+    int32_t *to = *memory;
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = sources[i].count;
+        if (n)
+            memcpy(to, sources[i].ids, n * sizeof *to);
+        to[n] = config->end_id;
+        (*units)[i] = (tr_unit){.source = to, .source_length = (int)n + 1};
+        to += n + 1;
+    }
+    return TR_OK;
+}
+
+static tr_status copy_targets(const tr_unit *units, size_t count, tr_tokens **outputs, tr_error *error)
+{
+    tr_tokens *made = calloc(count ? count : 1, sizeof *made);
+    for (size_t i = 0; made && i < count; i++) {
+        const size_t n = (size_t)units[i].target_length;
+        made[i] = (tr_tokens){malloc((n ? n : 1) * sizeof(int32_t)), n};
+        if (!made[i].ids) {
+            tr_tokens_array_free(made, i);
+            made = NULL;
+        } else if (n) {
+            memcpy(made[i].ids, units[i].target, n * sizeof(int32_t));
+        }
+    }
+    *outputs = made;
+    return made ? TR_OK : out_of_memory(error);
+}
+
+static tr_status run_units(tr_context *context, const tr_translate_options *options, tr_job *job, tr_error *error)
+{
+    tr_tally tally;
+    tr_status status = tr_tally_init(&tally, options, job->count, job->count, job->count, error);
+    if (status != TR_OK)
+        return status;
+    for (size_t i = 0; i < job->count; i++)
+        tr_tally_wait(&tally, i, i);
+    job->options = (tr_decode_options){options->max_length, options->min_length};
+    job->done = options->progress ? tr_tally_done : NULL;
+    job->argument = &tally;
+    status = tr_scheduler_run(context->scheduler, job, error);
+    tr_tally_free(&tally);
+    return status;
+}
+
+tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
+                              const tr_translate_options *options, tr_tokens **outputs, tr_error *error)
+{
+    if (!outputs)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: outputs is NULL");
+    *outputs = NULL;
+    if (!context || (!sources && count))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: %s is NULL", context ? "sources" : "context");
+    tr_translate_options resolved;
+    tr_status status = tr_options_resolve(context->model, options, &resolved, error);
+    if (status != TR_OK)
+        return status;
+    tr_job job = {.count = count};
+    int32_t *memory = NULL;
+    status = lay_out(&context->model->package.config, sources, count, &job.units, &memory, error);
+    if (status == TR_OK)
+        status = run_units(context, &resolved, &job, error);
+    if (status == TR_OK)
+        status = copy_targets(job.units, count, outputs, error);
+    tr_batches_free(&job.batches);
+    free(job.units);
+    free(memory);
+    return status;
+}

@@ -1,0 +1,349 @@
+/* tr_translate: texts to chunks to units to batches, and all the way back. */
+#include "pipeline/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/tally.h"
+
+/* Texts a thread from which on several threads prepare them. */
+enum { TEXTS_PER_THREAD = 8 };
+
+/* One of the caller's texts. */
+typedef struct entry {
+    size_t size;    /* bytes as given */
+    size_t same_as; /* an earlier, equal text of this call; SIZE_MAX: none */
+    bool known;     /* its result came from the context's memory */
+    int plan;       /* of the context's plans: where its chunks are */
+    size_t first;   /* its first chunk in work.chunks */
+    tr_text text;   /* for those that are computed */
+} entry;
+
+typedef struct work {
+    tr_context *context;
+    tr_encoder encoder;
+    tr_translate_options options;
+    const char *const *texts;
+    size_t count;
+    entry *entries; /* [count] */
+    size_t *todo;   /* texts to compute */
+    size_t todo_count;
+    int planners;           /* threads that prepare texts */
+    tr_status *plan_status; /* [planners] */
+    tr_error *plan_errors;  /* [planners] */
+    tr_chunk **chunks;      /* [chunk_count] those of all texts to compute, in order */
+    const int32_t **bases;  /* [chunk_count] */
+    size_t chunk_count;
+    tr_job job;
+    tr_tally tally;
+    tr_result *results; /* [count] */
+} work;
+
+static tr_status out_of_memory(tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
+}
+
+static void *array(size_t count, size_t size)
+{
+    return calloc(count ? count : 1, size);
+}
+
+static void free_work(work *w)
+{
+    for (size_t i = 0; w->entries && i < w->count; i++)
+        tr_text_free(&w->entries[i].text);
+    free(w->entries);
+    free(w->todo);
+    free(w->plan_status);
+    free(w->plan_errors);
+    free(w->chunks);
+    free(w->bases);
+    free(w->job.units);
+    tr_batches_free(&w->job.batches);
+    tr_tally_free(&w->tally);
+}
+
+/* ---------------------------------------------------------------------------------------------------- texts seen before */
+
+static tr_status measure_texts(work *w, const size_t *sizes, tr_error *error)
+{
+    w->entries = array(w->count, sizeof *w->entries);
+    w->todo = array(w->count, sizeof *w->todo);
+    w->results = array(w->count, sizeof *w->results);
+    if (!w->entries || !w->todo || !w->results)
+        return out_of_memory(error);
+    for (size_t i = 0; i < w->count; i++) {
+        if (!w->texts[i] && !(sizes && !sizes[i]))
+            return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: text %zu is NULL", i);
+        w->entries[i].size = sizes ? sizes[i] : strlen(w->texts[i]);
+        w->entries[i].same_as = SIZE_MAX;
+    }
+    return TR_OK;
+}
+
+/* Finds the texts that need no computing: those of earlier calls, and those that this call holds before. */
+static tr_status find_repeats(work *w, tr_strmap *seen, tr_error *error)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        entry *e = &w->entries[i];
+        const char *data = w->texts[i];
+        const bool fits = w->options.reuse && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
+        int32_t earlier = (int32_t)i;
+        if (fits) {
+            earlier = tr_strmap_add(seen, data, e->size, (int32_t)i);
+            if (earlier < 0)
+                return out_of_memory(error);
+        }
+        if (fits && (size_t)earlier < i) {
+            e->same_as = (size_t)earlier;
+            continue;
+        }
+        if (fits) {
+            const tr_status status = tr_memory_find(&w->context->memory, data, e->size, &e->known, &w->results[i], error);
+            if (status != TR_OK)
+                return status;
+            w->results[i].flags |= e->known ? TR_FLAG_REPEATED : 0;
+        }
+        if (!e->known)
+            w->todo[w->todo_count++] = i;
+    }
+    return TR_OK;
+}
+
+static tr_status select_texts(work *w, tr_error *error)
+{
+    tr_strmap seen = {0};
+    if (w->options.reuse) {
+        tr_memory_prepare(&w->context->memory, &w->options);
+        if (!tr_strmap_init(&seen, w->count))
+            return out_of_memory(error);
+    }
+    const tr_status status = find_repeats(w, &seen, error);
+    tr_strmap_free(&seen);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- planning */
+
+/* Thread t prepares its share of the texts in a plan of its own. */
+static void plan_share(void *argument, int thread)
+{
+    work *w = argument;
+    if (thread >= w->planners)
+        return;
+    const size_t share = w->todo_count / (size_t)w->planners, more = w->todo_count % (size_t)w->planners;
+    const size_t t = (size_t)thread, first = share * t + (t < more ? t : more), last = first + share + (t < more);
+    for (size_t i = first; i < last && w->plan_status[thread] == TR_OK; i++) {
+        entry *e = &w->entries[w->todo[i]];
+        e->plan = thread;
+        const char *data = e->size ? w->texts[w->todo[i]] : "";
+        w->plan_status[thread] = tr_plan_text(&w->context->plans[thread], &w->encoder, w->options.split, data, e->size,
+                                              &e->text, &w->plan_errors[thread]);
+    }
+}
+
+static tr_status plan_texts(work *w, tr_error *error)
+{
+    const int threads = w->context->threads;
+    w->planners = w->todo_count >= (size_t)threads * TEXTS_PER_THREAD ? threads : 1;
+    w->plan_status = array((size_t)w->planners, sizeof *w->plan_status);
+    w->plan_errors = array((size_t)w->planners, sizeof *w->plan_errors);
+    if (!w->plan_status || !w->plan_errors)
+        return out_of_memory(error);
+    tr_status status = TR_OK;
+    if (w->planners == 1)
+        plan_share(w, 0);
+    else
+        status = tr_team_run(tr_scheduler_team(w->context->scheduler), plan_share, w, error);
+    for (int t = 0; t < w->planners && status == TR_OK; t++) {
+        status = w->plan_status[t];
+        if (status != TR_OK && error)
+            *error = w->plan_errors[t];
+    }
+    return status;
+}
+
+/* Lists the chunks of all texts, now that the plans do not move any more, and makes units of them. */
+static tr_status make_units(work *w, tr_error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->todo_count; i++)
+        count += w->entries[w->todo[i]].text.count;
+    w->chunks = array(count, sizeof *w->chunks);
+    w->bases = array(count, sizeof *w->bases);
+    if (!w->chunks || !w->bases)
+        return out_of_memory(error);
+    for (size_t i = 0; i < w->todo_count; i++) {
+        entry *e = &w->entries[w->todo[i]];
+        const tr_plan *plan = &w->context->plans[e->plan];
+        e->first = w->chunk_count;
+        for (size_t s = 0; s < e->text.count; s++) {
+            w->chunks[w->chunk_count] = &plan->chunks[e->text.first + s];
+            w->bases[w->chunk_count++] = plan->ids.data;
+        }
+    }
+    return tr_units_make(w->chunks, w->bases, count, w->options.reuse, &w->job.units, &w->job.count, error);
+}
+
+static tr_status start_tally(work *w, tr_error *error)
+{
+    const tr_status status = tr_tally_init(&w->tally, &w->options, w->job.count, w->chunk_count, w->count, error);
+    if (status != TR_OK || !w->options.progress)
+        return status;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->entries[i].same_as != SIZE_MAX)
+            tr_tally_repeat(&w->tally, w->entries[i].same_as);
+    for (size_t i = 0; i < w->count; i++) {
+        const entry *e = &w->entries[i];
+        if (e->same_as != SIZE_MAX)
+            continue;
+        size_t units = 0;
+        for (size_t s = 0; s < e->text.count; s++) {
+            const size_t unit = w->chunks[e->first + s]->unit;
+            if (unit != SIZE_MAX) {
+                tr_tally_wait(&w->tally, i, unit);
+                units++;
+            }
+        }
+        if (!units)
+            tr_tally_finish(&w->tally, i);
+    }
+    return TR_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- results */
+
+/* Appends the translation of one chunk, with a space before it where the text has none between two sentences. */
+static tr_status append_chunk(const work *w, const tr_text *text, const tr_chunk *chunk, bool space, tr_buffer *out,
+                              tr_result *result, tr_error *error)
+{
+    const size_t before = out->size;
+    if (space && !tr_buffer_string(out, " "))
+        return out_of_memory(error);
+    const size_t start = out->size;
+    result->source_tokens += chunk->length - 1;
+    if (chunk->unit == SIZE_MAX) {
+        if (!tr_buffer_append(out, text->data + chunk->first, chunk->last - chunk->first))
+            return out_of_memory(error);
+    } else {
+        const tr_unit *unit = &w->job.units[chunk->unit];
+        result->target_tokens += unit->target_length;
+        result->flags |= unit->finished ? 0 : TR_FLAG_MAX_LENGTH;
+        const tr_status status =
+            tr_tokenizer_decode(w->context->model->tokenizer, unit->target, (size_t)unit->target_length, out, error);
+        if (status != TR_OK)
+            return status;
+    }
+    if (out->size == start)
+        out->size = before; /* nothing came: no space either */
+    return TR_OK;
+}
+
+/* The translation of a text: its chunks, with the text's own white space around and between them. */
+static tr_status join_text(const work *w, const entry *e, tr_buffer *out, tr_result *result, tr_error *error)
+{
+    const tr_text *text = &e->text;
+    const bool spaced = !tr_is_unspaced_language(w->context->model->package.target_language);
+    size_t at = 0;
+    *result = (tr_result){.sentences = text->sentences, .flags = text->flags};
+    tr_buffer_clear(out);
+    for (size_t s = 0; s < text->count; s++) {
+        const tr_chunk *chunk = w->chunks[e->first + s];
+        if (!tr_buffer_append(out, text->data + at, chunk->first - at))
+            return out_of_memory(error);
+        const bool space = spaced && s && chunk->first == at;
+        const tr_status status = append_chunk(w, text, chunk, space, out, result, error);
+        if (status != TR_OK)
+            return status;
+        at = chunk->last;
+    }
+    if (!tr_buffer_append(out, text->data + at, text->size - at))
+        return out_of_memory(error);
+    const tr_result view = {.text = out->data,
+                            .size = out->size,
+                            .sentences = result->sentences,
+                            .source_tokens = result->source_tokens,
+                            .target_tokens = result->target_tokens,
+                            .flags = result->flags};
+    return tr_result_copy(&view, result, error);
+}
+
+static tr_status make_results(work *w, tr_error *error)
+{
+    tr_buffer out = {0};
+    tr_status status = TR_OK;
+    for (size_t i = 0; i < w->todo_count && status == TR_OK; i++)
+        status = join_text(w, &w->entries[w->todo[i]], &out, &w->results[w->todo[i]], error);
+    tr_buffer_free(&out);
+    for (size_t i = 0; i < w->count && status == TR_OK; i++) {
+        if (w->entries[i].same_as == SIZE_MAX)
+            continue;
+        status = tr_result_copy(&w->results[w->entries[i].same_as], &w->results[i], error);
+        w->results[i].flags |= TR_FLAG_REPEATED;
+    }
+    return status;
+}
+
+static void remember(work *w)
+{
+    for (size_t i = 0; w->options.reuse && i < w->todo_count; i++) {
+        const size_t text = w->todo[i];
+        if (w->entries[text].text.sentences)
+            tr_memory_add(&w->context->memory, w->texts[text], w->entries[text].size, &w->results[text]);
+    }
+}
+
+static tr_status translate(work *w, const size_t *sizes, tr_error *error)
+{
+    tr_status status = measure_texts(w, sizes, error);
+    if (status == TR_OK)
+        status = select_texts(w, error);
+    if (status == TR_OK)
+        status = plan_texts(w, error);
+    if (status == TR_OK)
+        status = make_units(w, error);
+    if (status == TR_OK)
+        status = start_tally(w, error);
+    if (status != TR_OK)
+        return status;
+    w->job.options = (tr_decode_options){w->options.max_length, w->options.min_length};
+    w->job.done = w->options.progress ? tr_tally_done : NULL;
+    w->job.argument = &w->tally;
+    status = tr_scheduler_run(w->context->scheduler, &w->job, error);
+    return status == TR_OK ? make_results(w, error) : status;
+}
+
+tr_status tr_translate(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,
+                       const tr_translate_options *options, tr_result **results, tr_error *error)
+{
+    if (!results)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: results is NULL");
+    *results = NULL;
+    if (!context || (!texts && count))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: %s is NULL", context ? "texts" : "context");
+    work w = {.context = context, .texts = texts, .count = count};
+    tr_status status = tr_options_resolve(context->model, options, &w.options, error);
+    if (status == TR_OK)
+        status = tr_model_encoder(context->model, &w.encoder, error);
+    if (status != TR_OK)
+        return status;
+    for (int t = 0; t < context->threads; t++)
+        tr_plan_clear(&context->plans[t]);
+    status = translate(&w, sizes, error);
+    if (status == TR_OK) {
+        remember(&w);
+        *results = w.results;
+    } else {
+        tr_results_free(w.results, count);
+    }
+    free_work(&w);
+    return status;
+}
+
+void tr_results_free(tr_result *results, size_t count)
+{
+    for (size_t i = 0; results && i < count; i++)
+        free(results[i].text);
+    free(results);
+}

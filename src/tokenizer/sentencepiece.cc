@@ -1,0 +1,80 @@
+#include <sentencepiece_processor.h>
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+
+extern "C" {
+#include "tokenizer/sentencepiece.h"
+}
+
+struct tr_sentencepiece {
+    sentencepiece::SentencePieceProcessor processor;
+};
+
+namespace
+{
+
+/* The library's message begins with its own source file and the failed condition; those stay, they say most. */
+tr_status fail(tr_error *error, const char *what, const sentencepiece::util::Status &status)
+{
+    const bool memory = status.code() == sentencepiece::util::StatusCode::kResourceExhausted;
+    return tr_fail(error, memory ? TR_ERROR_MEMORY : TR_ERROR_FORMAT, "SentencePiece: %s: %s", what, status.error_message());
+}
+
+/* Runs body, which returns a tr_status, and turns what it throws into one. */
+template <typename Body> tr_status guarded(tr_error *error, const char *what, Body body) noexcept
+{
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return tr_fail(error, TR_ERROR_MEMORY, "SentencePiece: %s: out of memory", what);
+    } catch (const std::exception &e) {
+        return tr_fail(error, TR_ERROR_FORMAT, "SentencePiece: %s: %s", what, e.what());
+    } catch (...) {
+        return tr_fail(error, TR_ERROR_FORMAT, "SentencePiece: %s: unknown failure", what);
+    }
+}
+
+} // namespace
+
+tr_status tr_sentencepiece_create(const void *data, size_t size, tr_sentencepiece **model, tr_error *error)
+{
+    *model = nullptr;
+    const char *const what = "cannot load the model";
+    return guarded(error, what, [&] {
+        std::unique_ptr<tr_sentencepiece> loaded(new tr_sentencepiece);
+        const auto status = loaded->processor.LoadFromSerializedProto({static_cast<const char *>(data), size});
+        if (!status.ok())
+            return fail(error, what, status);
+        *model = loaded.release();
+        return TR_OK;
+    });
+}
+
+void tr_sentencepiece_destroy(tr_sentencepiece *model)
+{
+    delete model;
+}
+
+tr_status tr_sentencepiece_encode(const tr_sentencepiece *model, const char *text, size_t size, tr_sentencepiece_take *take,
+                                  void *argument, tr_error *error)
+{
+    const char *const what = "cannot encode the text";
+    return guarded(error, what, [&] {
+        sentencepiece::ImmutableSentencePieceText result;
+        const auto status = model->processor.Encode(std::string_view(text, size), result.mutable_proto());
+        if (!status.ok())
+            return fail(error, what, status);
+        const int count = static_cast<int>(result.pieces_size());
+        for (int i = 0; i < count; i++) {
+            const auto piece = result.pieces(i);
+            const std::string &bytes = piece.piece();
+            if (!take(argument, bytes.data(), bytes.size(), piece.begin(), piece.end()))
+                return TR_ERROR_CANCELLED;
+        }
+        return TR_OK;
+    });
+}

@@ -1,0 +1,301 @@
+#include "tokenizer/tokenizer.h"
+
+#include "tokenizer/sentencepiece.h"
+#include "tokenizer/spm_check.h"
+#include "util/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tr_tokenizer {
+    tr_sentencepiece *spm;
+    const tr_vocabulary *source, *target;
+    int unk_id;
+    int silent[4]; /* target ids that decode to nothing; -1 in unused places */
+    bool bytes;    /* the target vocabulary has byte pieces */
+};
+
+static const char space_piece[] = "\xe2\x96\x81"; /* "▁" U+2581 */
+enum { SPACE_PIECE = 3, BYTE_PIECE = 6 /* "<0x4F>" */, PART = 1 << 16 /* bytes of text encoded at once */ };
+
+/* ------------------------------------------------------------------------------------------------------------ creation */
+
+/* Without byte fallback "<0x41>" is ordinary text, so all 256 must be there. */
+static bool has_byte_pieces(const tr_vocabulary *vocabulary)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (int byte = 0; byte < 256; byte++) {
+        const char piece[BYTE_PIECE] = {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
+        if (tr_vocabulary_find(vocabulary, piece, BYTE_PIECE) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* The id under which the target vocabulary has the source's unknown token. */
+static int target_unknown(const tr_tokenizer_parts *parts)
+{
+    if (parts->unk_id < 0 || parts->source == parts->target)
+        return parts->unk_id;
+    const tr_piece unknown = parts->source->pieces[parts->unk_id];
+    return unknown.data ? tr_vocabulary_find(parts->target, unknown.data, unknown.size) : -1;
+}
+
+static tr_status load_spm(const tr_tokenizer_parts *parts, tr_sentencepiece **spm, tr_error *error)
+{
+    const char *const data = parts->source_spm;
+    const size_t size = parts->source_spm_size;
+    size_t offset, length;
+    tr_status status = tr_spm_check(data, size, error);
+    if (status != TR_OK)
+        return status;
+    tr_spm_self_test(data, size, &offset, &length);
+    if (length == 0)
+        return tr_sentencepiece_create(data, size, spm, error);
+    char *const rest = malloc(size);
+    if (!rest)
+        return tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
+    memcpy(rest, data, offset);
+    memcpy(rest + offset, data + offset + length, size - offset - length);
+    status = tr_sentencepiece_create(rest, size - length, spm, error);
+    free(rest);
+    return status;
+}
+
+tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error)
+{
+    *tokenizer = NULL;
+    if (parts->unk_id < -1 || (parts->unk_id >= 0 && (size_t)parts->unk_id >= parts->source->size))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the unknown token's id %d is not one of %zu", parts->unk_id,
+                       parts->source->size);
+    if (parts->special_count < 0 || parts->special_count > 3)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: %d special tokens", parts->special_count);
+    tr_tokenizer *const t = malloc(sizeof *t);
+    if (!t)
+        return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    *t = (tr_tokenizer){.source = parts->source, .target = parts->target, .unk_id = parts->unk_id};
+    for (int i = 0; i < 3; i++)
+        t->silent[i] = i < parts->special_count ? parts->special[i] : -1;
+    t->silent[3] = target_unknown(parts);
+    t->bytes = has_byte_pieces(parts->target);
+    const tr_status status = load_spm(parts, &t->spm, error);
+    if (status != TR_OK) {
+        free(t);
+        return status;
+    }
+    *tokenizer = t;
+    return TR_OK;
+}
+
+void tr_tokenizer_destroy(tr_tokenizer *tokenizer)
+{
+    if (!tokenizer)
+        return;
+    tr_sentencepiece_destroy(tokenizer->spm);
+    free(tokenizer);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ encoding */
+
+typedef struct encoding {
+    const tr_tokenizer *tokenizer;
+    tr_ids *ids;
+    tr_status status;
+    tr_error *error;
+} encoding;
+
+static bool take_piece(void *argument, const char *piece, size_t size, size_t begin, size_t end)
+{
+    (void)begin, (void)end;
+    encoding *const e = argument;
+    int32_t id = tr_vocabulary_find(e->tokenizer->source, piece, size);
+    if (id < 0)
+        id = e->tokenizer->unk_id;
+    if (id < 0)
+        e->status = tr_fail(e->error, TR_ERROR_FORMAT,
+                            "tokenizer: the vocabulary has neither the piece \"%.*s\" nor an "
+                            "unknown token",
+                            (int)(size < 100 ? size : 100), piece);
+    else if (!tr_ids_append(e->ids, &id, 1))
+        e->status = tr_fail(e->error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    return e->status == TR_OK;
+}
+
+/* Bytes of a token ">>lang<<" at the front of text that the vocabulary has, and its id; 0 if there is none. */
+static size_t language_token(const tr_vocabulary *vocabulary, const char *text, size_t size, int32_t *id)
+{
+    if (size < 4 || memcmp(text, ">>", 2))
+        return 0;
+    const char *const last = text + size - 1;
+    for (const char *at = text + 2; (at = memchr(at, '<', (size_t)(last - at))) != NULL; at++)
+        if (at[1] == '<') {
+            const size_t length = (size_t)(at + 2 - text);
+            *id = tr_vocabulary_find(vocabulary, text, length);
+            return *id < 0 ? 0 : length;
+        }
+    return 0;
+}
+
+/* Bytes of the first part of text. The halves left and right of a space encode alike together and apart. */
+static size_t part_size(const char *text, size_t size)
+{
+    if (size <= PART)
+        return size;
+    for (size_t i = PART; i > PART / 2; i--)
+        if (text[i] == ' ' && text[i - 1] != ' ')
+            return i;
+    size_t cut = PART;
+    while (cut > PART / 2 && (text[cut] & 0xc0) == 0x80) /* to the start of a character */
+        cut--;
+    return cut;
+}
+
+static tr_status encode_text(encoding *e, const char *text, size_t size)
+{
+    while (size) {
+        const size_t part = part_size(text, size);
+        const tr_status status = tr_sentencepiece_encode(e->tokenizer->spm, text, part, take_piece, e, e->error);
+        if (e->status != TR_OK) /* why take_piece stopped */
+            return e->status;
+        if (status != TR_OK)
+            return status;
+        text += part;
+        size -= part;
+    }
+    return TR_OK;
+}
+
+tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error)
+{
+    const size_t before = ids->size;
+    int32_t language;
+    const size_t prefix = language_token(tokenizer->source, text, size, &language);
+    if (prefix && !tr_ids_append(ids, &language, 1))
+        return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    encoding e = {tokenizer, ids, TR_OK, error};
+    const tr_status status = encode_text(&e, text + prefix, size - prefix);
+    if (status != TR_OK)
+        ids->size = before;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ decoding */
+
+/* The white space of Python's str.strip(), which MarianTokenizer ends with. */
+static bool is_space(int32_t code)
+{
+    return (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x20) || code == 0x85 || code == 0xa0 ||
+           code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 || code == 0x202f ||
+           code == 0x205f || code == 0x3000;
+}
+
+/* Removes white space at both ends of text from byte start on, which is valid UTF-8. */
+static void strip(tr_buffer *text, size_t start)
+{
+    size_t first = start, end = text->size, length;
+    while (first < end && is_space(tr_utf8_decode(text->data + first, end - first, &length)))
+        first += length;
+    while (end > first) {
+        size_t last = end - 1;
+        while (last > first && (text->data[last] & 0xc0) == 0x80)
+            last--;
+        if (!is_space(tr_utf8_decode(text->data + last, end - last, &length)))
+            break;
+        end = last;
+    }
+    if (!text->data)
+        return;
+    memmove(text->data + start, text->data + first, end - first);
+    text->size = start + end - first;
+    text->data[text->size] = 0;
+}
+
+/* Appends size bytes of text with spaces for "▁". */
+static bool append_text(tr_buffer *out, const char *text, size_t size)
+{
+    while (size) {
+        const char *mark = memchr(text, space_piece[0], size);
+        const size_t plain = mark ? (size_t)(mark - text) : size;
+        if (!tr_buffer_append(out, text, plain))
+            return false;
+        text += plain, size -= plain;
+        if (!size)
+            return true;
+        const bool space = size >= SPACE_PIECE && memcmp(text, space_piece, SPACE_PIECE) == 0;
+        const size_t taken = space ? SPACE_PIECE : 1;
+        if (!tr_buffer_append(out, space ? " " : text, 1))
+            return false;
+        text += taken, size -= taken;
+    }
+    return true;
+}
+
+/* Appends the characters that a run of byte pieces spells. As in SentencePiece, each byte that belongs to no valid character
+ * becomes one U+FFFD; so does NUL, which has no place in a text. */
+static bool append_bytes(tr_buffer *out, const char *bytes, size_t size)
+{
+    for (size_t i = 0, length; i < size; i += length) {
+        const bool good = tr_utf8_decode(bytes + i, size - i, &length) > 0;
+        if (!good)
+            length = 1;
+        if (!(good ? append_text(out, bytes + i, length) : tr_buffer_append(out, "\xef\xbf\xbd", 3)))
+            return false;
+    }
+    return true;
+}
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte of a byte piece; -1 for other pieces. */
+static int byte_of(tr_piece p)
+{
+    if (p.size != BYTE_PIECE || memcmp(p.data, "<0x", 3) || p.data[5] != '>' || hex(p.data[3]) < 0 || hex(p.data[4]) < 0)
+        return -1;
+    return hex(p.data[3]) * 16 + hex(p.data[4]);
+}
+
+static bool is_silent(const tr_tokenizer *t, int32_t id)
+{
+    return id == t->silent[0] || id == t->silent[1] || id == t->silent[2] || id == t->silent[3];
+}
+
+static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *bytes, tr_buffer *text)
+{
+    for (size_t i = 0; i < count; i++) {
+        const tr_piece piece = t->target->pieces[ids[i]];
+        if (!piece.data || is_silent(t, ids[i]))
+            continue;
+        const int byte = t->bytes ? byte_of(piece) : -1;
+        if (byte >= 0) {
+            if (!tr_buffer_append(bytes, &(char){(char)byte}, 1))
+                return false;
+            continue;
+        }
+        if (!append_bytes(text, bytes->data, bytes->size) || !append_text(text, piece.data, piece.size))
+            return false;
+        bytes->size = 0;
+    }
+    return append_bytes(text, bytes->data, bytes->size);
+}
+
+tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
+                              tr_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || (size_t)ids[i] >= tokenizer->target->size)
+            return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the id %d is not one of %zu", ids[i],
+                           tokenizer->target->size);
+    const size_t start = text->size;
+    tr_buffer bytes = {0}; /* the run of byte pieces just before here */
+    const bool done = tr_buffer_reserve(text, 4 * count) && decode_all(tokenizer, ids, count, &bytes, text);
+    tr_buffer_free(&bytes);
+    if (!done) {
+        text->size = start;
+        return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    }
+    strip(text, start);
+    return TR_OK;
+}

@@ -1,0 +1,152 @@
+"""What the tests of the command share: running it, with and without a terminal."""
+import contextlib
+import os
+import pathlib
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+TOOL = ""
+MODEL = ""
+
+LINES = """今天天气很好。
+我喜欢读书。
+他在学校工作。
+这是什么？
+我们明天去北京。
+她会说三种语言。
+请给我一杯水。
+火车几点开？
+这本书很有意思。
+我不知道他在哪里。
+你叫什么名字？
+医院在银行旁边。
+孩子们在公园里玩。
+昨天下了一场大雨。
+他每天六点起床。
+这里的东西太贵了。
+我想学习中文。
+谢谢你的帮助。
+电影什么时候开始？
+我的手机没有电了。""".split("\n")
+
+
+def environment(**more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSLATE_")}
+    env.update({"TRANSLATE_MODEL": MODEL, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+    env.update(more)
+    return {k: v for k, v in env.items() if v is not None}
+
+
+def many_lines(count):
+    """Lines that differ, so that nothing is translated only once."""
+    return [f"第{i}个问题是什么？" for i in range(1, count + 1)]
+
+
+def text_of(lines):
+    return ("\n".join(lines) + "\n").encode()
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain")
+        time.sleep(0.01)
+
+
+class Terminal:
+    """A pseudo-terminal: slave is given to the program, what it shows is collected."""
+
+    def __init__(self):
+        self.master, self.slave = pty.openpty()
+        self.shown = b""
+
+    def read(self, until=None, seconds=30):
+        """Collects until the text was shown, or (None) until the program has closed its side."""
+        end = time.monotonic() + seconds
+        while until is None or until not in self.shown:
+            ready = select.select([self.master], [], [], max(0, end - time.monotonic()))[0]
+            if not ready:
+                raise AssertionError(f"not shown in {seconds} s: {until!r}; shown: {self.shown!r}")
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:  # EIO: closed
+                data = b""
+            if not data:
+                if until is None:
+                    break
+                raise AssertionError(f"ended without showing {until!r}; shown: {self.shown!r}")
+            self.shown += data
+        return self.shown
+
+    def close_slave(self):
+        if self.slave >= 0:
+            os.close(self.slave)
+            self.slave = -1
+
+    def close(self):
+        self.close_slave()
+        os.close(self.master)
+
+
+class CommandTest(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="translate-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_tool(self, *args, stdin=b"", env=None, timeout=60, **more):
+        if "stdin_file" in more:
+            with open(more.pop("stdin_file"), "rb") as f:
+                return subprocess.run([TOOL, *map(str, args)], stdin=f, capture_output=True, env=env or environment(),
+                                      timeout=timeout, **more)
+        return subprocess.run([TOOL, *map(str, args)], input=stdin, capture_output=True, env=env or environment(),
+                              timeout=timeout, **more)
+
+    def good(self, *args, warnings=False, **more):
+        """stdout of a run that must succeed, and say nothing on stderr unless warnings are expected."""
+        r = self.run_tool(*args, **more)
+        self.assertEqual(r.returncode, 0, (args, r.stderr))
+        if not warnings:
+            self.assertEqual(r.stderr, b"", args)
+        return r.stdout
+
+    def bad(self, status, *args, says=(), **more):
+        """A run that must end with status and one line on stderr which holds every text of says; stdout stays empty."""
+        r = self.run_tool(*args, **more)
+        message = r.stderr.decode("utf-8", "replace")
+        self.assertEqual(r.returncode, status, (args, message))
+        self.assertRegex(message, r"\Atranslate: [^\n]+: [^\n]+\n\Z", args)
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, message)
+        self.assertEqual(r.stdout, b"", args)
+        return message
+
+    @contextlib.contextmanager
+    def started(self, *args, **more):
+        more.setdefault("env", environment())
+        for stream in ("stdin", "stdout", "stderr"):
+            more.setdefault(stream, subprocess.PIPE)
+        p = subprocess.Popen([TOOL, *map(str, args)], **more)
+        try:
+            yield p
+        finally:
+            if p.poll() is None:
+                p.send_signal(signal.SIGKILL)
+            p.wait()
+            for stream in (p.stdin, p.stdout, p.stderr):
+                if stream and not stream.closed:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+
+    def file(self, name, content=b""):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path

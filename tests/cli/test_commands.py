@@ -1,0 +1,223 @@
+"""bench, convert, info and tokenize."""
+import json
+import os
+import shutil
+import signal
+
+import support
+from support import LINES, CommandTest, Terminal, text_of, wait_for
+
+BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text", "load_ms",
+              "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
+
+
+class Bench(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.lines = self.file("lines", b"\n" + text_of(LINES[:5]) + b"  \n\r\n" + LINES[5].encode())
+
+    def bench(self, *args):
+        out = self.good("bench", "--rounds", "1", "--json", *args)
+        self.assertEqual(out.count(b"\n"), 1)
+        return json.loads(out)
+
+    def test_json(self):
+        r = self.bench("-i", self.lines, "--batch-size", "4", "--threads", "2", "--compute", "f32")
+        self.assertLessEqual(BENCH_KEYS, set(r))
+        self.assertEqual((r["sentences"], r["batch_size"], r["threads"], r["compute"]), (6, 4, 2, "f32"))
+        for key in ("tokens_per_second", "sentences_per_second", "seconds", "seconds_text", "load_ms", "peak_rss_mb"):
+            self.assertGreater(r[key], 0, key)
+        self.assertAlmostEqual(r["tokens_per_second"] * r["seconds"], r["target_tokens"], delta=0.01)
+        self.assertAlmostEqual(r["sentences_per_second"] * r["seconds"], 6, delta=0.01)
+        ids = self.good("tokenize", "--ids", stdin=text_of(LINES[:6])).split()
+        self.assertEqual(r["source_tokens"], len(ids))
+
+    def test_same_tokens_as_translating(self):
+        rows = self.good("--exact", "--json", stdin=text_of(LINES[:6])).splitlines()
+        self.assertEqual(self.bench("-i", self.lines, "--compute", "f32")["target_tokens"],
+                         sum(json.loads(r)["tokens"] for r in rows))
+
+    def test_lengths(self):
+        for n in (1, 7, 40):
+            for batch in (1, 4):
+                r = self.bench("-i", self.lines, "--fixed-length", n, "--batch-size", batch)
+                self.assertEqual((r["target_tokens"], r["fixed_length"]), (6 * n, n))
+        self.assertLessEqual(self.bench("-i", self.lines, "--max-length", "2")["target_tokens"], 12)
+        self.bad(2, "bench", "--fixed-length", "1000000", says="--fixed-length 1000000")
+
+    def test_built_in_lines_and_table(self):
+        out = self.good("bench", "--rounds", "2", "--fixed-length", "1").decode()
+        table = dict(line.split(None, 1) for line in out.splitlines())
+        self.assertLessEqual(BENCH_KEYS, set(table))
+        self.assertEqual(int(table["target_tokens"]), int(table["sentences"]))
+        self.assertEqual(table["rounds"], "2")
+
+    def test_verbose_tells_each_pass(self):
+        r = self.run_tool("bench", "-v", "--rounds", "3", "-i", self.lines, "--fixed-length", "2")
+        self.assertEqual(r.stderr.count(b"\ntranslate: pass "), 3)
+
+    def test_tokens(self):
+        pieces = self.file("pieces", self.good("tokenize", stdin=text_of(LINES[:6])))
+        a = self.bench("-i", pieces, "--tokens", "--compute", "f32")
+        b = self.bench("-i", self.lines, "--compute", "f32")
+        self.assertEqual((a["source_tokens"], a["target_tokens"]), (b["source_tokens"], b["target_tokens"]))
+        self.bad(2, "bench", "--tokens", says="--input")
+
+    def test_long_lines_are_cut(self):
+        long = self.file("long", ("好，" * 4000).encode())
+        r = self.run_tool("bench", "--json", "--rounds", "1", "--fixed-length", "1", "-i", long)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: warning: 1 lines [^\n]+\n\Z")
+
+    def test_errors(self):
+        self.bad(1, "bench", "-i", self.folder / "none", says="none")
+        self.bad(1, "bench", "-i", self.file("blank", b"\n \n"), says="no lines")
+        self.bad(1, "bench", "-m", self.folder / "none", says="none")
+        self.bad(2, "bench", "--compute", "int8", says="f32|f16|bf16")
+
+
+class Info(CommandTest):
+    def test_json(self):
+        o = json.loads(self.good("info", "--json", support.MODEL))
+        self.assertEqual((o["file"], o["format"], o["source_language"], o["target_language"]), (support.MODEL, "GGUF", "zh", "en"))
+        self.assertEqual(o["size"], os.path.getsize(support.MODEL))
+        self.assertEqual(o["shape"]["d_model"] % o["shape"]["encoder_heads"], 0)
+        self.assertGreater(o["parameters"], o["source_vocabulary"] * o["shape"]["d_model"])
+        self.assertEqual(sum(w["bytes"] for w in o["weights"].values()) > o["parameters"], True)
+        self.assertIn(o["tokens"]["pad"], o["tokens"]["forbidden"])
+        self.assertRegex(o["checksum"], r"\A[0-9a-f]{16}\Z")
+        self.assertIs(o["verified"], False)
+
+    def test_text(self):
+        o = json.loads(self.good("info", "--json", support.MODEL))
+        text = self.good("info", support.MODEL).decode()
+        for shown in (f"d_model {o['shape']['d_model']}", "zh to en", "SentencePiece", str(o["parameters"]), o["checksum"],
+                      str(o["size"]), "</s>", "<pad>", o["shape"]["activation"]):
+            self.assertIn(shown, text)
+        self.assertNotIn("verified", text)
+
+    def test_verify(self):
+        self.assertIn("verified", self.good("info", "--verify", support.MODEL).decode())
+        self.assertIs(json.loads(self.good("info", "--verify", "--json", support.MODEL))["verified"], True)
+        content = bytearray(open(support.MODEL, "rb").read())
+        content[-5000] ^= 1
+        self.bad(1, "info", "--verify", self.file("flipped.gguf", content), says=["flipped.gguf", "checksum"])
+        self.bad(1, "info", "--verify", self.folder, says="directory")
+
+    def test_errors(self):
+        self.bad(1, "info", self.folder / "none", says="none")
+        self.bad(1, "info", self.file("foreign", b"text" * 100), says="foreign")
+        self.bad(1, "info", self.file("empty"), says="empty")
+        self.bad(1, "info", self.folder, says=str(self.folder))
+
+
+class Convert(CommandTest):
+    def names(self):
+        return sorted(p.name for p in self.folder.iterdir())
+
+    def test_round_trip(self):
+        """f32 holds all of f16; back again it is the same model."""
+        wide, narrow, again = (self.folder / n for n in ("wide.gguf", "narrow.gguf", "again.gguf"))
+        self.good("convert", support.MODEL, wide, "--compute", "f32")
+        self.good("convert", "--compute", "f16", wide, narrow)
+        self.good("convert", narrow, again)
+        self.assertEqual(narrow.read_bytes(), again.read_bytes())
+        self.assertEqual(self.names(), ["again.gguf", "narrow.gguf", "wide.gguf"])
+        self.assertGreater(wide.stat().st_size, 1.5 * narrow.stat().st_size)
+        expected = self.good(stdin=text_of(LINES))
+        original = json.loads(self.good("info", "--json", support.MODEL))
+        for model in (wide, narrow):
+            self.assertEqual(self.good("-m", model, stdin=text_of(LINES)), expected)
+            o = json.loads(self.good("info", "--verify", "--json", model))
+            for key in ("shape", "tokens", "parameters", "name", "source_language", "target_language", "tokenizer"):
+                self.assertEqual(o[key], original[key], key)
+
+    def test_bf16(self):
+        out = self.folder / "b.gguf"
+        self.good("convert", "--compute=bf16", support.MODEL, out)
+        self.assertIn("bf16", json.loads(self.good("info", "--json", out))["weights"])
+        self.assertEqual(self.good("-m", out, stdin=text_of(LINES)), self.good("--compute", "bf16", stdin=text_of(LINES)))
+
+    def test_does_not_overwrite(self):
+        out = self.file("out.gguf", b"precious")
+        self.bad(1, "convert", support.MODEL, out, says="--force")
+        self.assertEqual(out.read_bytes(), b"precious")
+        self.bad(1, "convert", "-f", self.file("bad", b"GGUFxxxx"), out)
+        self.assertEqual(out.read_bytes(), b"precious")
+        self.good("convert", "-f", support.MODEL, out)
+        self.good("info", "--verify", out)
+        self.good("convert", "--force", support.MODEL, out)
+
+    def test_errors_leave_nothing(self):
+        copy = self.file("copy.gguf", b"")
+        shutil.copy(support.MODEL, copy)
+        before = self.names()
+        self.bad(2, "convert", "-f", copy, copy, says="input and the output")
+        self.bad(2, "convert", "-f", copy, self.folder / "." / "copy.gguf", says="input and the output")
+        self.bad(1, "convert", self.folder / "none", self.folder / "x.gguf", says="none")
+        self.bad(1, "convert", copy, self.folder, says="is a directory")
+        self.bad(1, "convert", copy, self.folder / "none" / "x.gguf", says="x.gguf")
+        self.bad(1, "convert", copy, "/dev/null", says="regular")
+        self.bad(2, "convert", copy, self.folder / "x.gguf", "--compute", "int8", says="f32|f16|bf16")
+        self.assertEqual(self.names(), before)
+        self.assertEqual(copy.read_bytes(), open(support.MODEL, "rb").read())
+
+    def test_interrupted(self):
+        with self.started("convert", "--compute", "f32", support.MODEL, self.folder / "x.gguf") as p:
+            wait_for(lambda: self.names() or p.poll() is not None)
+            p.send_signal(signal.SIGINT)
+            status = p.wait(30)
+        if status == 0:  # it was faster
+            self.assertEqual(self.names(), ["x.gguf"])
+            self.good("info", "--verify", self.folder / "x.gguf")
+        else:
+            self.assertEqual((status, self.names()), (130, []))
+
+    def test_silent_but_for_a_bar_on_a_terminal(self):
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+        with self.started("convert", "--compute", "f32", support.MODEL, self.folder / "x.gguf", stderr=terminal.slave) as p:
+            terminal.close_slave()
+            shown = terminal.read()
+            self.assertEqual((p.wait(60), p.stdout.read()), (0, b""))
+        if shown:  # it may be done before the first bar
+            self.assertRegex(shown, rb"\A(\r\[=*>? *\] +\d+%  [\d:-]+ left\x1b\[K)+\r\x1b\[K\Z")
+
+
+class Tokenize(CommandTest):
+    def test_pieces_and_ids_agree(self):
+        pieces = self.good("tokenize", stdin=text_of(LINES)).decode().splitlines()
+        ids = self.good("tokenize", "--ids", stdin=text_of(LINES)).decode().splitlines()
+        self.assertEqual(len(pieces), len(LINES))
+        names = {}
+        for p, i in zip(pieces, ids):
+            p, i = p.split(" "), [int(x) for x in i.split(" ")]
+            self.assertEqual(len(p), len(i))
+            for piece, number in zip(p, i):
+                self.assertEqual(names.setdefault(number, piece), piece)
+
+    def test_pieces_are_the_text(self):
+        for line in LINES[:5]:
+            joined = self.good("tokenize", line).decode().strip().replace(" ", "").replace("▁", " ").strip()
+            self.assertEqual(joined.replace("?", "？").replace(",", "，"), line)
+
+    def test_ways_of_input(self):
+        f = self.file("l", text_of(LINES[:2]) + b"\r\n")
+        expected = self.good("tokenize", LINES[0]) + self.good("tokenize", LINES[1]) + b"\r\n"
+        self.assertEqual(self.good("tokenize", "-i", f), expected)
+        self.assertEqual(self.good("tokenize", stdin=f.read_bytes()), expected)
+        self.assertEqual(self.good("tokenize", "我", "们"), self.good("tokenize", "我 们"))
+        self.assertEqual(self.good("tokenize", ""), b"\n")
+        self.assertEqual(self.good("tokenize", stdin=b""), b"")
+
+    def test_decode(self):
+        tokens = self.good("--tokens", "--compute", "f32", self.good("tokenize", LINES[0]).decode().strip())
+        text = self.good("--exact", LINES[0])
+        self.assertEqual(self.good("tokenize", "--decode", stdin=tokens), text)
+        self.assertEqual(self.good("tokenize", "-d", tokens.decode().strip()), text)
+        self.bad(1, "tokenize", "--decode", "--ids", "99999999", says="99999999")
+        self.bad(1, "tokenize", "--decode", "--ids", "0", "x", says="'x'")
+
+    def test_errors(self):
+        self.bad(1, "tokenize", "-i", self.folder / "none", says="none")
+        self.bad(1, "tokenize", "-m", self.folder / "none", "x", says="none")

@@ -1,0 +1,287 @@
+"""The command line: every option, every way of writing it, every wrong use."""
+import json
+import os
+import re
+import shutil
+import unicodedata
+
+import support
+from support import LINES, CommandTest, environment, text_of
+
+SENTENCE = "今天天气很好"
+COMMANDS = ["", "bench", "convert", "info", "tokenize"]
+
+
+def columns(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+class Help(CommandTest):
+    def help(self, command):
+        return self.good(*command.split(), "--help").decode()
+
+    def test_fits_a_terminal(self):
+        for command in COMMANDS:
+            for line in self.help(command).split("\n"):
+                self.assertLessEqual(columns(line), 80, line)
+                self.assertEqual(line, line.rstrip())
+
+    def test_shows_what_the_parser_knows(self):
+        """Each option that help lists is taken, with a value if help shows one, in each form; and -h is --help."""
+        for command in COMMANDS:
+            first = command.split()
+            text = self.help(command)
+            self.assertEqual(text, self.good(*first, "-h").decode())
+            listed = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(?: (\S+))?(?:  |\n|$)", text, re.M)
+            self.assertGreaterEqual(len(listed), 5)
+            for letter, name, value in listed:
+                sample = {"": None, "N": "1"}.get(value, value.split("|")[0])
+                forms = [[f"--{name}"] if sample is None else [f"--{name}", sample]]
+                if sample is not None:
+                    forms.append([f"--{name}={sample}"])
+                if letter:
+                    forms.append([f"-{letter}"] if sample is None else [f"-{letter}", sample])
+                    forms.append([f"-q{letter}"] if sample is None else [f"-q{letter}{sample}"])
+                for form in forms:
+                    out = self.good(*first, *form, "--help")
+                    self.assertIn(b"Usage: translate" if name != "version" else b"", out)
+                if sample is not None:
+                    self.bad(2, *first, f"--{name}", says=[f"--{name}", "needs a value"])
+                else:
+                    self.bad(2, *first, f"--{name}=x", says=[f"--{name}", "takes no value"])
+
+    def test_examples_in_both_languages(self):
+        self.assertIn("今天天气很好", self.help(""))
+        self.assertIn("示例", self.help(""))
+
+    def test_every_command_is_in_the_help(self):
+        for command in COMMANDS[1:]:
+            self.assertIn(f"\n  {command} ", self.help(""))
+
+    def test_version(self):
+        for command in COMMANDS:
+            for form in ("-V", "--version"):
+                self.assertRegex(self.good(*command.split(), form).decode(), r"\Atranslate \d+\.\d+\.\d+\n\Z")
+
+
+class WrongUsage(CommandTest):
+    def test_unknown_options_name_the_nearest(self):
+        for wrong, meant in [("--thread", "--threads"), ("--jsno", "--json"), ("--modle", "--model"), ("--verb", "--verbose"),
+                             ("--ouput", "--output"), ("--max-lenght", "--max-length")]:
+            self.bad(2, wrong, says=[wrong, f"did you mean {meant}?", "try 'translate --help'"])
+        self.assertNotIn("mean", self.bad(2, "--something-else", says="unknown option"))
+        self.assertNotIn("mean", self.bad(2, "--zzzzz"))
+
+    def test_commands_know_only_their_own(self):
+        self.bad(2, "bench", "--split", "auto", says="try 'translate bench --help'")
+        self.bad(2, "info", "--force", "x", says="try 'translate info --help'")
+        self.bad(2, "convert", "--json", "x", "y", says="try 'translate convert --help'")
+        self.bad(2, "tokenize", "--threads", "1", says="try 'translate tokenize --help'")
+        self.bad(2, "--rounds", "1", says="--rounds")
+
+    def test_unknown_letters(self):
+        self.bad(2, "-x", says="-x")
+        self.bad(2, "-qx", says="-x")
+        self.bad(2, "-你", says="--")
+
+    def test_values(self):
+        for option, value in [("--threads", "two"), ("--threads", "-1"), ("--threads", ""), ("-T", "99999"), ("-T", "1x"),
+                              ("--batch-size", "0"), ("--max-length", "0"), ("--max-length", "999999999999999999999"),
+                              ("--min-length", "-1"), ("--beam", "0"), ("--n-best", "x"), ("--threads", " 1")]:
+            self.bad(2, option, value, says=["number", f"'{value}'"])
+        for option, choices in [("--compute", "auto|f32|f16|bf16"), ("--split", "auto|never"), ("--loop-guard", "on|off"),
+                                ("--load", "map|copy")]:
+            for wrong in ("other", choices.split("|")[0][:-1], choices):
+                self.bad(2, option, wrong, says=[option, f"'{wrong}'", choices])
+        for option in ("--model", "--input", "--output"):
+            self.bad(2, option, "", says="empty")
+            self.bad(2, f"{option}=", says="empty")
+
+    def test_not_in_this_version(self):
+        self.bad(2, "--compute", "int8", SENTENCE, says=["int8", "f32|f16|bf16"])
+        self.bad(2, "-b", "4", SENTENCE, says=["--beam 4", "greedi"])
+        self.bad(2, "--n-best=2", SENTENCE, says=["--n-best 2", "greedi"])
+        self.bad(2, "--scores", SENTENCE, says=["--scores", "not in this version"])
+        self.bad(2, "--alignment", SENTENCE, says=["--alignment", "not in this version"])
+        for word in ("serve", "score", "attention", "pull", "shortlist"):
+            self.bad(2, word, says=[word, "not in this version"])
+            self.bad(2, word, "--help", says=word)
+        self.bad(1, "-m", "hf:Helsinki-NLP/opus-mt-zh-en", SENTENCE, says=["hf:", "not in this version"])
+
+    def test_contradictions(self):
+        f = self.file("in.txt", b"x\n")
+        self.bad(2, "--min-length", "9", "--max-length", "8", SENTENCE, says="--min-length")
+        self.bad(2, "-i", f, SENTENCE, says="TEXT")
+        self.bad(2, "--resume", "-i", f, says="--output")
+        self.bad(2, "--resume", "-o", self.folder / "o", SENTENCE, says="--resume")
+        self.bad(2, "tokenize", "-i", f, SENTENCE, says="TEXT")
+        self.bad(2, "-t", "fr", SENTENCE, says=["--target fr", "zh", "en"])
+        self.bad(2, "-s", "en", SENTENCE, says=["--source en", "zh"])
+
+    def test_arguments_of_commands(self):
+        self.bad(2, "info", says="too few")
+        self.bad(2, "info", "a", "b", says="b: unexpected")
+        self.bad(2, "convert", "a", says="too few")
+        self.bad(2, "convert", "a", "b", "c", says="c: unexpected")
+        self.bad(2, "bench", "text", says="text: unexpected")
+
+
+class Options(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.input = text_of(LINES)
+
+    def setUp(self):
+        super().setUp()
+        self.plain = self.good(stdin=self.input)
+
+    def test_a_known_sentence(self):
+        self.assertEqual(self.good(SENTENCE).decode(), "The weather is very good today.\n")
+
+    def test_text_is_joined(self):
+        self.assertEqual(self.good("我", "喜欢", "读书"), self.good("我 喜欢 读书"))
+        self.assertEqual(self.good(""), b"\n")
+        self.assertEqual(json.loads(self.good("--json", "a", "", "b"))["source"], "a  b")
+
+    def test_options_anywhere_and_their_end(self):
+        expected = self.good(SENTENCE)
+        for form in (["-T", "1", SENTENCE], [SENTENCE, "-T", "1"], ["-T1", SENTENCE], ["--threads=1", SENTENCE],
+                     ["-qT1", SENTENCE], ["--", SENTENCE], ["-q", "--", SENTENCE], ["-T1", "-T2", SENTENCE],
+                     ["--split=never", SENTENCE, "--split=auto"]):
+            self.assertEqual(self.good(*form), expected, form)
+        for word in ("serve", "info", "--json", "-q"):
+            source = json.loads(self.good("--json", "--", word))["source"]
+            self.assertEqual(source, word)
+        self.assertEqual(json.loads(self.good("--json", "-"))["source"], "-")
+
+    def test_threads_and_batches_do_not_change_the_output(self):
+        self.assertEqual(len(self.plain.split(b"\n")), len(LINES) + 1)
+        for form in (["-T", "1"], ["-T", "2"], ["--threads", "0"], ["--batch-size", "1"], ["--batch-size", "3"],
+                     ["-T", "2", "--batch-size", "1"], ["-T3", "--batch-size=32"], ["--load", "copy"], ["--load", "map"],
+                     ["-s", "zh", "-t", "en"], ["-s", "zh-CN"], ["--source", "zh-Hans", "--target", "EN"], ["-b1", "-n1"],
+                     ["--beam", "1", "--n-best", "1"], ["--loop-guard", "on"], ["--loop-guard", "off"], ["--max-length", "512"],
+                     ["--min-length", "0"], ["--compute", "auto"], ["-m", support.MODEL]):
+            self.assertEqual(self.good(*form, stdin=self.input), self.plain, form)
+
+    def test_compute(self):
+        outputs = {c: self.good("--compute", c, stdin=self.input) for c in ("f32", "f16", "bf16")}
+        for compute, out in outputs.items():
+            self.assertEqual(out.count(b"\n"), len(LINES), compute)
+            note = self.run_tool("-v", "--compute", compute, SENTENCE).stderr.decode()
+            self.assertIn(f"weights {compute}\n", note)
+        same = sum(a == b for a, b in zip(outputs["f32"].split(b"\n"), outputs["bf16"].split(b"\n")))
+        self.assertGreaterEqual(same, len(LINES) // 2)
+
+    def test_exact_is_its_three_options(self):
+        line = "你好。再见。我喜欢读书。"
+        whole = self.good("--split", "never", "--loop-guard", "off", "--compute", "f32", line)
+        self.assertEqual(self.good("--exact", line), whole)
+        self.assertIn("weights f32\n", self.run_tool("-v", "--exact", line).stderr.decode())
+
+    def test_split(self):
+        line = "".join(LINES[:3])
+        self.assertRegex(self.run_tool("--stats", line).stderr.decode(), r"\Atranslate: 3 sentences, ")
+        self.assertRegex(self.run_tool("--stats", "--split", "never", line).stderr.decode(), r"\Atranslate: 1 sentences, ")
+        self.assertEqual(self.good(line).decode().strip(), b" ".join(self.plain.split(b"\n")[:3]).decode())
+
+    def test_lengths(self):
+        short = [json.loads(l) for l in self.good("--json", "--max-length", "3", stdin=self.input).splitlines()]
+        self.assertTrue(all(r["tokens"] <= 3 for r in short))
+        self.assertTrue(any("max_length" in r["flags"] for r in short))
+        long = [json.loads(l) for l in self.good("--json", "--min-length", "40", stdin=self.input).splitlines()]
+        self.assertTrue(all(r["tokens"] >= 40 for r in long))
+        forced = [json.loads(l) for l in self.good("--json", "--min-length", "9", "--max-length", "9", stdin=self.input).splitlines()]
+        self.assertEqual({r["tokens"] for r in forced}, {9})
+
+    def test_json(self):
+        rows = self.good("--json", stdin=self.input + b"\na\xffb\r\n", warnings=True).splitlines()
+        objects = [json.loads(r) for r in rows]
+        for o in objects:
+            self.assertEqual(list(o), ["line", "source", "text", "tokens", "flags"])
+        self.assertEqual([o["line"] for o in objects], list(range(1, len(LINES) + 3)))
+        self.assertEqual([o["source"] for o in objects], LINES + ["", "a\ufffdb"])
+        self.assertEqual([o["text"] for o in objects[:-2]], self.plain.decode().splitlines())
+        self.assertTrue(all(o["tokens"] > 0 and o["flags"] == [] for o in objects[:-2]))
+        self.assertEqual((objects[-2]["text"], objects[-2]["tokens"]), ("", 0))
+        self.assertEqual(objects[-1]["flags"], ["invalid_utf8"])
+        self.assertEqual(json.loads(self.good("--json", "一\n二"))["source"], "一\n二")
+
+    def test_stats(self):
+        r = self.run_tool("--stats", "-q", stdin=self.input)
+        self.assertEqual(r.stdout, self.plain)
+        number = r"[\d.]+"
+        match = re.fullmatch(rf"translate: (\d+) sentences, (\d+) tokens, ({number}) s, ({number}) tokens/s, "
+                             rf"load ({number}) ms, peak ({number}) MB\n", r.stderr.decode())
+        self.assertTrue(match, r.stderr)
+        tokens = sum(json.loads(l)["tokens"] for l in self.good("--json", stdin=self.input).splitlines())
+        self.assertEqual((int(match[1]), int(match[2])), (len(LINES), tokens))
+        self.assertAlmostEqual(float(match[4]) * float(match[3]) / tokens, 1, delta=0.1)
+
+    def test_quiet_and_verbose(self):
+        self.assertEqual(self.good("-q", stdin=b"a\x00b\n"), self.good(stdin=b"a\x00b\n", warnings=True))
+        shown = self.run_tool("-v", SENTENCE).stderr.decode()
+        self.assertIn(support.MODEL, shown)
+        self.assertIn("kernels", shown)
+
+
+class Tokens(CommandTest):
+    def test_the_way_through_pieces_is_the_way_of_text(self):
+        pieces = self.good("tokenize", stdin=text_of(LINES))
+        out = self.good("--tokens", "--compute", "f32", stdin=pieces)
+        self.assertEqual(self.good("tokenize", "--decode", stdin=out), self.good("--exact", stdin=text_of(LINES)))
+
+    def test_empty_and_unknown(self):
+        self.assertEqual(self.good("--tokens", stdin=b"\n   \n"), b"\n\n")
+        info = json.loads(self.good("info", "--json", support.MODEL))
+        if info["tokens"]["unk"] is not None:
+            self.assertEqual(self.good("--tokens", "no-such-piece-in-any-vocabulary"), self.good("--tokens", "<unk>"))
+
+    def test_json(self):
+        o = json.loads(self.good("--tokens", "--json", self.good("tokenize", SENTENCE).decode().strip()))
+        self.assertEqual(o["tokens"], len(o["text"].split(" ")))
+        self.assertEqual(self.good("tokenize", "--decode", o["text"]), self.good("--exact", SENTENCE))
+
+    def test_too_long_for_the_model(self):
+        piece = self.good("tokenize", "好").decode().split()[-1]
+        self.bad(1, "--tokens", " ".join([piece] * 100000))
+
+
+class Models(CommandTest):
+    def test_damaged(self):
+        whole = open(support.MODEL, "rb").read()
+        self.bad(1, "-m", self.folder / "none.gguf", SENTENCE, says="none.gguf")
+        for name, content in [("empty", b""), ("foreign", b"hello" * 1000), ("header", whole[:20]), ("cut", whole[:-1000]),
+                              ("half", whole[:len(whole) // 2])]:
+            self.bad(1, "-m", self.file(name, content), SENTENCE, says=name)
+        (self.folder / "dir").mkdir()
+        self.bad(1, "-m", self.folder / "dir", SENTENCE, says="dir")
+        self.bad(1, SENTENCE, env=environment(TRANSLATE_CPU="imaginary"), says="imaginary")
+
+    def test_message_is_one_line_whatever_the_name(self):
+        self.bad(1, "-m", "a\nb\x1b[2J", SENTENCE)
+        self.bad(2, "a\nb", "--x\ny", says="unknown")
+
+    def test_where_the_default_is(self):
+        """Beside the program: as in a build tree, as in an installation that was moved; else a message that helps."""
+        (self.folder / "bin").mkdir()
+        tool = self.folder / "bin/translate"
+        shutil.copy(support.TOOL, tool)
+        expected = self.good(SENTENCE)
+        without = environment(TRANSLATE_MODEL=None)
+        for place in ("models", "share/translate"):
+            (self.folder / place).mkdir(parents=True)
+            os.symlink(os.path.abspath(support.MODEL), self.folder / place / "zh-en.gguf")
+            for env in (without, environment(TRANSLATE_MODEL="")):
+                r = self.run_tool(SENTENCE, env=env, executable=tool)
+                self.assertEqual((r.returncode, r.stdout), (0, expected), r.stderr)
+            (self.folder / place / "zh-en.gguf").unlink()
+        r = self.run_tool(SENTENCE, env=without, executable=tool)
+        if r.returncode == 0:
+            self.skipTest("a model is installed on this machine")
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: no model: .*-m FILE.*TRANSLATE_MODEL\n\Z")
+
+    def test_option_wins_over_variable(self):
+        env = environment(TRANSLATE_MODEL=str(self.folder / "none"))
+        self.bad(1, SENTENCE, env=env, says="none")
+        self.assertEqual(self.good("-m", support.MODEL, SENTENCE, env=env), self.good(SENTENCE))

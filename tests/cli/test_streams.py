@@ -1,0 +1,222 @@
+"""Standard input and output: lines as they come, pipes, terminals, bad text, signals."""
+import os
+import select
+import signal
+import time
+
+import support
+from support import LINES, CommandTest, Terminal, environment, many_lines, text_of
+
+
+def read_line(stream, seconds=20):
+    """A line from a pipe that must come soon, although the program's input stays open."""
+    line, end = b"", time.monotonic() + seconds
+    while not line.endswith(b"\n"):
+        if not select.select([stream], [], [], max(0, end - time.monotonic()))[0]:
+            raise AssertionError(f"no answer; so far {line!r}")
+        data = os.read(stream.fileno(), 1)
+        if not data:
+            raise AssertionError(f"ended; so far {line!r}")
+        line += data
+    return line
+
+
+class Interactive(CommandTest):
+    def test_a_line_in_a_line_out_through_pipes(self):
+        expected = self.good(stdin=text_of(LINES[:3])).splitlines(keepends=True)
+        for options in ([], ["--json"], ["--tokens"]):
+            with self.started(*options, bufsize=0) as p:
+                for line, answer in zip(LINES[:3], expected):
+                    p.stdin.write(line.encode() + b"\n")
+                    got = read_line(p.stdout)
+                    if not options:
+                        self.assertEqual(got, answer)
+                p.stdin.close()
+                self.assertEqual((p.stdout.read(), p.stderr.read(), p.wait(10)), (b"", b"", 0))
+
+    def test_half_a_line_does_not_hold_up_whole_ones(self):
+        expected = self.good(stdin=text_of(LINES[:2])).splitlines(keepends=True)
+        with self.started(bufsize=0) as p:
+            p.stdin.write((LINES[0] + "\n" + LINES[1][:2]).encode())
+            self.assertEqual(read_line(p.stdout), expected[0])
+            p.stdin.write((LINES[1][2:] + "\n").encode())
+            self.assertEqual(read_line(p.stdout), expected[1])
+
+    def test_tokenize_is_as_prompt(self):
+        with self.started("tokenize", bufsize=0) as p:
+            for line in LINES[:2]:
+                p.stdin.write(line.encode() + b"\n")
+                self.assertEqual(read_line(p.stdout), self.good("tokenize", line))
+
+    def test_terminal(self):
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+        expected = self.good(stdin=text_of(LINES[:1])).strip()
+        with self.started(stdin=terminal.slave, stdout=terminal.slave, stderr=terminal.slave) as p:
+            terminal.close_slave()
+            terminal.read(b"Ctrl-D ends")
+            os.write(terminal.master, LINES[0].encode() + b"\n")
+            terminal.read(expected)
+            os.write(terminal.master, b"\x04")
+            self.assertEqual(p.wait(20), 0)
+            self.assertNotIn(b"%", terminal.read())
+
+    def test_no_hint_where_nobody_types(self):
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+        with self.started(stderr=terminal.slave) as p:
+            p.communicate(b"")
+            self.assertEqual(p.returncode, 0)
+        terminal.close_slave()
+        self.assertEqual(terminal.read(), b"")
+
+
+class Text(CommandTest):
+    def test_line_ends(self):
+        a, b = self.good(stdin=text_of(LINES[:2])).splitlines()
+        x, y = (l.encode() for l in LINES[:2])
+        self.assertEqual(self.good(stdin=x + b"\r\n" + y + b"\r\n"), a + b"\r\n" + b + b"\r\n")
+        self.assertEqual(self.good(stdin=x + b"\r\n" + y + b"\n"), a + b"\r\n" + b + b"\n")
+        self.assertEqual(self.good(stdin=x + b"\n" + y), a + b"\n" + b + b"\n")
+        self.assertEqual(self.good(stdin=b"\n\r\n" + x + b"\n\n\n" + y + b"\n\n"), b"\n\r\n" + a + b"\n\n\n" + b + b"\n\n")
+        # only "\n" ends a line: these stay inside one
+        self.assertEqual(self.good(stdin="一\u2028二\x0b三\x0c四\x85五".encode()).count(b"\n"), 1)
+
+    def test_nothing(self):
+        self.assertEqual(self.good(stdin=b""), b"")
+        self.assertEqual(self.good("--json", stdin=b""), b"")
+        self.assertEqual(self.good(stdin=b"\n"), b"\n")
+        self.assertEqual(self.good(stdin_file=self.file("empty")), b"")
+
+    def test_blank(self):
+        self.assertEqual(self.good(stdin=b" " * 10000 + b"\n\t\n"), b" " * 10000 + b"\n\t\n")
+
+    def test_invalid_utf8_and_nul(self):
+        bad = [b"\xff", b"a\x00b", b"\xe4\xbb", b"\xed\xa0\x80", b"\xc0\xaf"]
+        r = self.run_tool(stdin=b"\n".join(bad * 3) + b"\n")
+        self.assertEqual((r.returncode, r.stdout.count(b"\n")), (0, 15))
+        r.stdout.decode("utf-8")
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: warning: line 1: [^\n]+U\+FFFD[^\n]*\n\Z")
+        self.assertNotIn(b"\x00", r.stdout)
+        self.assertEqual(self.good("-q", stdin=b"\n".join(bad * 3)), r.stdout)
+        later = self.run_tool(stdin=b"x\n\ny\n\xff\n\xff\n").stderr.decode()
+        self.assertRegex(later, r"\Atranslate: warning: line 4: [^\n]+\n\Z")
+
+    def test_a_megabyte_in_a_line(self):
+        line = b" " * (1 << 20) + LINES[0].encode()
+        expected = self.good(LINES[0])
+        self.assertEqual(self.good(stdin=line + b"\n" + LINES[1].encode()), b" " * (1 << 20) + expected + self.good(LINES[1]))
+
+    def test_cut_lines_warn_once(self):
+        long = "，".join(LINES[i % 20][:-1] for i in range(400))
+        r = self.run_tool("--split", "never", "--max-length", "8", stdin=text_of([LINES[0], long, long + "。"]))
+        self.assertEqual((r.returncode, r.stdout.count(b"\n")), (0, 3), r.stderr)
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: warning: line 2: [^\n]+pieces[^\n]*\n\Z")
+
+    def test_many_lines_keep_their_order(self):
+        lines = (LINES + [""]) * 300
+        once = self.good(stdin=text_of(LINES + [""])).splitlines()
+        for more in ({"stdin": text_of(lines)}, {"stdin_file": self.file("lines", text_of(lines))}):
+            self.assertEqual(self.good(**more).splitlines(), once * 300)
+
+
+class Ends(CommandTest):
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            for args in (["好"], ["--help"], ["-V"], ["info", support.MODEL], ["tokenize", "好"], ["bench", "--rounds", "1",
+                         "-i", self.file("l", b"x\n"), "--fixed-length", "1"]):
+                with self.started(*args, stdout=full) as p:
+                    _, err = p.communicate(b"", timeout=30)
+                    self.assertEqual(p.returncode, 1, args)
+                    self.assertRegex(err.decode(), r"\Atranslate: standard output: cannot write: No space[^\n]*\n\Z", args)
+        self.bad(1, "-o", "/dev/full", "好", says="/dev/full: cannot write")
+
+    def test_reader_that_goes_away(self):
+        with self.started(stdin=open(self.file("l", text_of(many_lines(2000))), "rb"), restore_signals=True) as p:
+            read_line(p.stdout)
+            p.stdout.close()
+            self.assertEqual(p.wait(60), -signal.SIGPIPE)
+            self.assertEqual(p.stderr.read(), b"")
+            p.stdout = None
+
+    def test_reader_that_goes_away_with_the_signal_ignored(self):
+        with self.started(stdin=open(self.file("l", text_of(many_lines(2000))), "rb"), restore_signals=False,
+                          preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) as p:
+            read_line(p.stdout)
+            p.stdout.close()
+            self.assertEqual(p.wait(60), 1)
+            self.assertEqual(p.stderr.read(), b"")
+            p.stdout = None
+
+    def test_closed_streams(self):
+        for stream, says in ((0, b"standard input"), (1, b"standard output")):
+            with self.started(*(["好"] if stream else []), preexec_fn=lambda n=stream: os.close(n), stdin=None) as p:
+                err = p.stderr.read()
+                self.assertEqual(p.wait(30), 1)
+                self.assertRegex(err, rb"\Atranslate: " + says + rb": [^\n]+\n\Z")
+
+    def test_input_that_cannot_be_read(self):
+        self.bad(1, "-i", self.folder / "none", says="none")
+        self.bad(1, "-i", self.folder, says="is a directory")
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        with self.started(stdin=descriptor) as p:
+            self.assertEqual((p.wait(30), p.stderr.read()), (1, b"translate: standard input: is a directory\n"))
+        os.close(descriptor)
+
+    def test_model_cut_short_while_it_is_mapped(self):
+        model = self.file("model.gguf", open(support.MODEL, "rb").read())
+        with self.started("-m", model, bufsize=0) as p:
+            p.stdin.write(LINES[0].encode() + b"\n")
+            read_line(p.stdout)
+            os.truncate(model, 4096)
+            p.stdin.write(LINES[1].encode() + b"\n")
+            self.assertEqual(p.wait(30), 1)
+            self.assertRegex(p.stderr.read().decode(), rf"\Atranslate: {model}: [^\n]*cut short[^\n]*\n\Z")
+
+    def test_model_cut_short_after_it_was_copied(self):
+        model = self.file("model.gguf", open(support.MODEL, "rb").read())
+        with self.started("-m", model, "--load", "copy", bufsize=0) as p:
+            p.stdin.write(LINES[0].encode() + b"\n")
+            read_line(p.stdout)
+            os.truncate(model, 4096)
+            p.stdin.write(LINES[1].encode() + b"\n")
+            self.assertEqual(read_line(p.stdout), self.good(LINES[1]))
+
+
+class Progress(CommandTest):
+    def shown(self, *args, signal_first=None, **more):
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+        with self.started(*args, stderr=terminal.slave, **more) as p:
+            terminal.close_slave()
+            shown = terminal.read()
+            self.assertEqual(p.wait(60), 0, shown)
+        return shown.decode()
+
+    def test_bar(self):
+        lines = self.file("lines", text_of(many_lines(1500)))
+        shown = self.shown("-i", lines, "-o", self.folder / "out")
+        rows = [r for r in shown.split("\r") if "[" in r and "%" in r]
+        self.assertTrue(rows, "no bar was drawn in all that time")
+        for row in rows:
+            row = row.removesuffix("\x1b[K")
+            self.assertLess(len(row), 80)
+            self.assertRegex(row, r"\A\[=*>? *\] +\d+%  \d+ lines  \d+ tokens/s  [\d:-]+ left\Z")
+        percents = [int(r.split("]")[1].split("%")[0]) for r in rows]
+        self.assertEqual(percents, sorted(percents))
+        self.assertTrue(shown.endswith("\r\x1b[K"), "the bar stays behind")
+        self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), 1500)
+
+    def test_bar_with_redirected_input(self):
+        lines = self.file("lines", text_of(many_lines(1500)))
+        with open(lines, "rb") as f:
+            self.assertIn(" lines ", self.shown(stdin=f, stdout=open(self.folder / "out", "wb")))
+
+    def test_none(self):
+        lines = self.file("lines", text_of(many_lines(300)))
+        out = open(self.folder / "out", "wb")
+        self.assertEqual(self.shown("-q", "-i", lines, stdout=out), "")
+        self.assertEqual(self.shown("-i", lines, stdout=out, env=environment(TERM="dumb")), "")
+        with open("/dev/null", "rb") as null:
+            self.assertEqual(self.shown(stdin=null, stdout=out), "")
+        self.assertEqual(self.run_tool("-i", lines).stderr, b"")

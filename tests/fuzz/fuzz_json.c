@@ -1,0 +1,44 @@
+/* libFuzzer target: config.json, generation_config.json and vocab.json, from memory. The input is those three texts with a
+ * NUL between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/json.h"
+#include "formats/marian_hf.h"
+
+enum { ROWS = 64 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Parses up to the next NUL and moves *data behind it; NULL if that is no JSON object. */
+static json_t *next_object(const uint8_t **data, size_t *size)
+{
+    const uint8_t *end = *size ? memchr(*data, 0, *size) : NULL;
+    const size_t length = end ? (size_t)(end - *data) : *size, skipped = length + (end != NULL);
+    json_t *root;
+    tr_error error;
+    if (tr_json_parse(*data, length, "fuzz.json", &root, &error) != TR_OK && strchr(error.message, '\n'))
+        abort();
+    *data += skipped;
+    *size -= skipped;
+    return root;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    json_t *settings = next_object(&data, &size), *generation = next_object(&data, &size);
+    json_t *pieces = next_object(&data, &size);
+    tr_config config;
+    tr_marian_ties ties;
+    tr_vocabulary vocabulary = {0};
+    if (tr_marian_config(settings, generation, &config, &ties, NULL) == TR_OK)
+        tr_config_check(&config, NULL);
+    tr_error error;
+    if (pieces && tr_marian_vocabulary(pieces, "vocab.json", ROWS, &vocabulary, &error) == TR_OK && vocabulary.size != ROWS)
+        abort();
+    tr_vocabulary_free(&vocabulary);
+    json_decref(settings);
+    json_decref(generation);
+    json_decref(pieces);
+    return 0;
+}
