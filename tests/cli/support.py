@@ -52,6 +52,10 @@ def text_of(lines):
     return ("\n".join(lines) + "\n").encode()
 
 
+def model_bytes():
+    return pathlib.Path(MODEL).read_bytes()
+
+
 def wait_for(condition, seconds=30):
     end = time.monotonic() + seconds
     while not condition():
@@ -145,6 +149,11 @@ class CommandTest(unittest.TestCase):
                 if stream and not stream.closed:
                     with contextlib.suppress(OSError):
                         stream.close()
+
+    def opened(self, path, mode="rb"):
+        stream = open(path, mode)
+        self.addCleanup(stream.close)
+        return stream
 
     def file(self, name, content=b""):
         path = self.folder / name

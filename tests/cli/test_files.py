@@ -5,7 +5,7 @@ import signal
 from support import LINES, CommandTest, many_lines, text_of, wait_for
 
 
-class OutputFile(CommandTest):
+class FileTest(CommandTest):
     def setUp(self):
         super().setUp()
         self.lines = many_lines(60)
@@ -19,6 +19,8 @@ class OutputFile(CommandTest):
     def names(self):
         return sorted(p.name for p in self.folder.iterdir())
 
+
+class OutputFile(FileTest):
     def test_file_to_file(self):
         self.assertEqual(self.good("-i", self.input, "-o", self.output), b"")
         self.assertEqual(self.output.read_bytes(), self.expected())
@@ -74,7 +76,7 @@ class OutputFile(CommandTest):
         self.assertEqual(self.part.read_bytes(), b"precious\n")
 
 
-class Resume(OutputFile):
+class Resume(FileTest):
     def test_continues(self):
         for options in ([], ["--json"]):
             whole = self.good(*options, "-i", self.input)

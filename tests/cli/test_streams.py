@@ -5,7 +5,7 @@ import signal
 import time
 
 import support
-from support import LINES, CommandTest, Terminal, environment, many_lines, text_of
+from support import LINES, CommandTest, Terminal, environment, many_lines, model_bytes, text_of
 
 
 def read_line(stream, seconds=20):
@@ -132,7 +132,7 @@ class Ends(CommandTest):
         self.bad(1, "-o", "/dev/full", "好", says="/dev/full: cannot write")
 
     def test_reader_that_goes_away(self):
-        with self.started(stdin=open(self.file("l", text_of(many_lines(2000))), "rb"), restore_signals=True) as p:
+        with self.started("--max-length", "2", stdin=self.opened(self.file("l", text_of(many_lines(900)))), restore_signals=True) as p:
             read_line(p.stdout)
             p.stdout.close()
             self.assertEqual(p.wait(60), -signal.SIGPIPE)
@@ -140,7 +140,7 @@ class Ends(CommandTest):
             p.stdout = None
 
     def test_reader_that_goes_away_with_the_signal_ignored(self):
-        with self.started(stdin=open(self.file("l", text_of(many_lines(2000))), "rb"), restore_signals=False,
+        with self.started("--max-length", "2", stdin=self.opened(self.file("l", text_of(many_lines(900)))), restore_signals=False,
                           preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) as p:
             read_line(p.stdout)
             p.stdout.close()
@@ -164,7 +164,7 @@ class Ends(CommandTest):
         os.close(descriptor)
 
     def test_model_cut_short_while_it_is_mapped(self):
-        model = self.file("model.gguf", open(support.MODEL, "rb").read())
+        model = self.file("model.gguf", model_bytes())
         with self.started("-m", model, bufsize=0) as p:
             p.stdin.write(LINES[0].encode() + b"\n")
             read_line(p.stdout)
@@ -174,7 +174,7 @@ class Ends(CommandTest):
             self.assertRegex(p.stderr.read().decode(), rf"\Atranslate: {model}: [^\n]*cut short[^\n]*\n\Z")
 
     def test_model_cut_short_after_it_was_copied(self):
-        model = self.file("model.gguf", open(support.MODEL, "rb").read())
+        model = self.file("model.gguf", model_bytes())
         with self.started("-m", model, "--load", "copy", bufsize=0) as p:
             p.stdin.write(LINES[0].encode() + b"\n")
             read_line(p.stdout)
@@ -194,7 +194,7 @@ class Progress(CommandTest):
         return shown.decode()
 
     def test_bar(self):
-        lines = self.file("lines", text_of(many_lines(1500)))
+        lines = self.file("lines", text_of(many_lines(300)))
         shown = self.shown("-i", lines, "-o", self.folder / "out")
         rows = [r for r in shown.split("\r") if "[" in r and "%" in r]
         self.assertTrue(rows, "no bar was drawn in all that time")
@@ -205,16 +205,16 @@ class Progress(CommandTest):
         percents = [int(r.split("]")[1].split("%")[0]) for r in rows]
         self.assertEqual(percents, sorted(percents))
         self.assertTrue(shown.endswith("\r\x1b[K"), "the bar stays behind")
-        self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), 1500)
+        self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), 300)
 
     def test_bar_with_redirected_input(self):
-        lines = self.file("lines", text_of(many_lines(1500)))
+        lines = self.file("lines", text_of(many_lines(300)))
         with open(lines, "rb") as f:
-            self.assertIn(" lines ", self.shown(stdin=f, stdout=open(self.folder / "out", "wb")))
+            self.assertIn(" lines ", self.shown(stdin=f, stdout=self.opened(self.folder / "out", "wb")))
 
     def test_none(self):
-        lines = self.file("lines", text_of(many_lines(300)))
-        out = open(self.folder / "out", "wb")
+        lines = self.file("lines", text_of(many_lines(100)))
+        out = self.opened(self.folder / "out", "wb")
         self.assertEqual(self.shown("-q", "-i", lines, stdout=out), "")
         self.assertEqual(self.shown("-i", lines, stdout=out, env=environment(TERM="dumb")), "")
         with open("/dev/null", "rb") as null:
