@@ -26,6 +26,8 @@ tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
 
 tr_status tr_fail_in(tr_error *error, const char *prefix)
 {
+    if (!error)
+        return TR_OK;
     char message[TR_MESSAGE_SIZE];
     memcpy(message, error->message, sizeof message);
     return tr_fail(error, error->status, "%s: %s", prefix, message);

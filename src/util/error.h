@@ -8,7 +8,7 @@
  * Control characters are replaced by '?', so that text from a hostile file stays on one line. */
 tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "PREFIX: " before the message that *error already holds; returns its status. */
+/* Puts "PREFIX: " before the message that *error already holds; returns its status. NULL: does nothing. */
 tr_status tr_fail_in(tr_error *error, const char *prefix);
 
 #endif
