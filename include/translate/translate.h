@@ -12,6 +12,8 @@
  *     else
  *         puts(results[0].text);
  *
+ * examples/translate.c is a whole program, examples/threads.c one with many threads.
+ *
  * Conventions
  *   Errors     Every function that can fail returns a tr_status and takes a tr_error (NULL is allowed) that receives the
  *              status and one line of text, "WHAT: WHY". On failure outputs are set to NULL and nothing needs freeing.
@@ -20,7 +22,10 @@
  *              NUL bytes become U+FFFD and set TR_FLAG_INVALID_UTF8. Text that the library returns is NUL-terminated.
  *   Threads    A tr_model is immutable once opened and may be shared by any number of threads. A tr_context belongs to one
  *              thread at a time; create one per thread. A context starts its own helper threads (see
- *              tr_context_options.threads).
+ *              tr_context_options.threads); a program that has many threads gives each context a single one.
+ *   Sameness   The translation of a sentence does not depend on the number of threads, the batch size, the other texts of a
+ *              call or earlier calls. It depends on the kernel level only between those with and without fused
+ *              multiply-add.
  *   fork       After fork() the child may use models opened by the parent. Contexts must be created in the process that
  *              uses them: with the OpenMP backend a child must not create contexts if its parent already ran one (libgomp
  *              does not survive fork); choose TR_THREADS_POSIX in programs that fork.
@@ -89,13 +94,14 @@ typedef struct tr_model_options {
     const char *cpu;    /* kernel level, e.g. "avx2"; default NULL: $TRANSLATE_CPU, else the best that this CPU has */
 } tr_model_options;
 
+/* TR_LOAD_MAP, TR_COMPUTE_AUTO, the best CPU level. */
 TR_API tr_model_options tr_model_default_options(void);
 
 /* Opens a model file (GGUF) or a published directory (Hugging Face Marian). options may be NULL.
  * TR_ERROR_IO: cannot be read. TR_ERROR_FORMAT: damaged, incomplete or contradictory; the message names the file and the
  * tensor or field. TR_ERROR_UNSUPPORTED: another architecture. TR_ERROR_ARGUMENT: unknown CPU level. */
 TR_API tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error);
-TR_API void tr_model_close(tr_model *model); /* NULL is allowed */
+TR_API void tr_model_close(tr_model *model); /* NULL is allowed; no context may still use the model */
 
 typedef struct tr_model_info {
     const char *format;       /* "GGUF" or "Hugging Face Marian directory" */
@@ -124,16 +130,18 @@ typedef struct tr_context tr_context;
 typedef enum tr_threads { TR_THREADS_OPENMP, TR_THREADS_POSIX } tr_threads;
 
 typedef struct tr_context_options {
-    int threads;           /* default 0: the usable cores (affinity mask, cgroup limit) */
-    tr_threads backend;    /* default TR_THREADS_OPENMP */
-    int batch_size;        /* sentences that one worker decodes side by side, default 32. 1: exactly one sentence in
-                              flight, all threads share it */
+    int threads;        /* 1 .. 1024; default 0: the usable cores (affinity mask, cgroup limit) */
+    tr_threads backend; /* default TR_THREADS_OPENMP */
+    int batch_size;     /* 1 .. 4096 sentences that one worker decodes side by side, default 32. 1: exactly one sentence
+                           in flight, all threads share it. Else each thread decodes batches of its own, unless there are
+                           fewer sentences than threads */
 } tr_context_options;
 
 TR_API tr_context_options tr_context_default_options(void);
 
-/* Working memory for one caller: key/value caches, activations, helper threads, and a memory of lines already translated.
- * options may be NULL. */
+/* Working memory for one caller: key/value caches, activations, helper threads, and a memory of texts already translated
+ * (at most 64 MB; what has not been asked for longest is forgotten first). It is made as it is needed and kept until the
+ * context is destroyed. options may be NULL. TR_ERROR_ARGUMENT: an option is out of range. TR_ERROR_MEMORY. */
 TR_API tr_status tr_context_create(const tr_model *model, const tr_context_options *options, tr_context **context,
                                    tr_error *error);
 TR_API void tr_context_destroy(tr_context *context); /* NULL is allowed */
@@ -141,47 +149,57 @@ TR_API void tr_context_destroy(tr_context *context); /* NULL is allowed */
 /* -------------------------------------------------------------------------------------------------------- translation */
 
 typedef enum tr_split {
-    TR_SPLIT_AUTO,  /* several sentences in a text are translated one by one and joined again */
-    TR_SPLIT_NEVER, /* each text goes to the network whole, cut only if the model cannot take its length */
+    TR_SPLIT_AUTO,  /* several sentences in a text, and its lines, are translated one by one and joined again */
+    TR_SPLIT_NEVER, /* each text goes to the network whole, without the white space around it, cut only if the model cannot
+                       take its length */
 } tr_split;
 
 enum {
-    TR_FLAG_CUT = 1,          /* a sentence was longer than the model takes and was translated in pieces */
+    TR_FLAG_CUT = 1,          /* a sentence was longer than the model takes and was translated in pieces: cut at clause
+                                 marks, else at white space, else anywhere; nothing is dropped */
     TR_FLAG_INVALID_UTF8 = 2, /* the text held invalid UTF-8 or NUL bytes, replaced by U+FFFD */
     TR_FLAG_MAX_LENGTH = 4,   /* a sentence reached max_length before its end mark */
     TR_FLAG_REPEATED = 8,     /* the text had been translated before by this context and was not computed again */
 };
 
 typedef struct tr_progress {
-    size_t texts_done, texts;    /* of this call */
-    uint64_t source_tokens, target_tokens; /* so far in this call */
+    size_t texts_done, texts;              /* of this call */
+    uint64_t source_tokens, target_tokens; /* computed so far in this call, end marks not counted */
 } tr_progress;
 
 typedef struct tr_translate_options {
-    int max_length; /* most target tokens a sentence, the end mark not counted; default 512; clipped to the model's own */
-    int min_length; /* fewest target tokens a sentence: the end mark is forbidden before; default 0 */
+    int max_length; /* most target tokens a sentence, >= 1, the end mark not counted; default 512; clipped to the model's
+                       own */
+    int min_length; /* fewest target tokens a sentence, 0 .. max_length: the end mark is forbidden before; default 0 */
     tr_split split; /* default TR_SPLIT_AUTO */
-    bool reuse;     /* translate a text seen before by this context only once; default true */
-    /* Called from the calling thread or a helper thread, one at a time, as batches finish; non-zero cancels. May be NULL. */
+    bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
+                       that a call holds several times, is computed once. false: everything is computed */
+    /* Called from the calling thread or a helper thread, one at a time, as batches finish; non-zero cancels the call with
+     * TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
     int (*progress)(void *argument, const tr_progress *progress);
     void *progress_argument;
 } tr_translate_options;
 
 TR_API tr_translate_options tr_translate_default_options(void);
 
+/* The translation of one text. */
 typedef struct tr_result {
     char *text;  /* NUL-terminated, in UTF-8 */
     size_t size; /* bytes, without the NUL */
-    int sentences;
-    int source_tokens, target_tokens; /* end marks not counted */
+    int sentences;                    /* that the text was split into; 0 for a blank text */
+    int source_tokens, target_tokens; /* of all its sentences, end marks not counted */
     unsigned flags;                   /* TR_FLAG_... */
 } tr_result;
 
 /* Translates texts[0..count) together, in batches, and returns results[0..count) in the same order.
- * sizes: bytes of each text, NULL if they are NUL-terminated. options may be NULL. An empty or blank text gives itself.
- * Leading and trailing white space of a text is kept, and line breaks within it separate sentences and are kept.
- * TR_ERROR_ARGUMENT: the model has no tokenizer, or an option is out of range. TR_ERROR_NUMERIC: NaN in the network.
- * Free with tr_results_free(*results, count). */
+ * sizes: bytes of each text, NULL if they are NUL-terminated; a text of no bytes may be NULL. options may be NULL.
+ * An empty or blank text gives itself, and so does a sentence in which the tokenizer sees nothing. White space around a text
+ * and between its sentences is kept; line breaks separate sentences (TR_SPLIT_AUTO). Where the text has none between two
+ * sentences, as in Chinese, one space is put between their translations, unless these are Chinese or Japanese.
+ * The more texts a call has, the better it fills its threads; a few thousand lines a call are plenty.
+ * TR_ERROR_ARGUMENT: the model has no tokenizer, an option is out of range, or a text is NULL. TR_ERROR_NUMERIC: NaN in the
+ * network. TR_ERROR_CANCELLED: by the callback. TR_ERROR_MEMORY. All or nothing: on failure there are no results, and the
+ * context can be used again. Free with tr_results_free(*results, count). */
 TR_API tr_status tr_translate(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,
                               const tr_translate_options *options, tr_result **results, tr_error *error);
 TR_API void tr_results_free(tr_result *results, size_t count); /* NULL is allowed */
@@ -193,14 +211,17 @@ typedef struct tr_tokens {
     size_t count;
 } tr_tokens;
 
-/* Token ids of one text, without the end mark. The text is one segment: no splitting. Free ids with tr_tokens_free. */
+/* Token ids of one text, without the end mark. The text is one sentence: no splitting. Free with tr_tokens_free.
+ * TR_ERROR_ARGUMENT: the model has no tokenizer. */
 TR_API tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error);
 
-/* Text of target token ids; start, end and padding tokens are left out. *text is NUL-terminated; free with tr_free. */
+/* Text of target token ids; start, end and padding tokens are left out. *text is NUL-terminated; free with tr_free. size may
+ * be NULL. TR_ERROR_ARGUMENT: the model has no tokenizer, or an id is outside its vocabulary. */
 TR_API tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size,
                                tr_error *error);
 
-/* The piece of one token and its size in bytes; NULL if id is outside the vocabulary. Lives as long as the model. */
+/* The piece of one token, not NUL-terminated, and its size in bytes (size may be NULL); NULL if id is outside the
+ * vocabulary. Lives as long as the model. */
 TR_API const char *tr_source_piece(const tr_model *model, int32_t id, size_t *size);
 TR_API const char *tr_target_piece(const tr_model *model, int32_t id, size_t *size);
 
@@ -209,8 +230,9 @@ TR_API int32_t tr_source_id(const tr_model *model, const char *piece, size_t siz
 TR_API int32_t tr_target_id(const tr_model *model, const char *piece, size_t size);
 
 /* Translates sources[0..count), each without its end mark (the library adds it), to outputs[0..count), likewise without.
- * options->split, reuse are ignored; a source longer than the model takes is TR_ERROR_ARGUMENT; an empty source is
- * allowed. min_length == max_length forces exactly that many tokens.
+ * options->split and reuse are ignored: every source is computed. min_length == max_length forces exactly that many tokens.
+ * An empty source is allowed. TR_ERROR_ARGUMENT: a source is longer than the model takes (tr_model_info.max_source_length
+ * less the end mark) or has an id outside the vocabulary.
  * Free each outputs[i] with tr_tokens_free, or all with tr_tokens_array_free(outputs, count). */
 TR_API tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
                                      const tr_translate_options *options, tr_tokens **outputs, tr_error *error);
