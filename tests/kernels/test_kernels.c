@@ -63,19 +63,20 @@ typedef struct product {
     void *stored;
 } product;
 
-static product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual)
+/* gap: floats between the rows of x, 1 to have them unaligned */
+static product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual, int gap)
 {
     product p = {0};
     const size_t stride = (size_t)outputs + 3;
     p.weights = random_floats((size_t)outputs * (size_t)inputs, 1);
     p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
-    p.x = random_floats((size_t)rows * ((size_t)inputs + 1), 1);
+    p.x = random_floats((size_t)rows * (size_t)(inputs + gap), 1);
     p.bias = random_floats((size_t)outputs, 1);
     p.residual = random_floats((size_t)rows * stride, 1);
     p.y = random_floats((size_t)rows * stride, 1);
     p.scratch = random_floats(tr_matmul_scratch(inputs), 1);
     p.matrix = (tr_matrix){type, outputs, inputs, p.stored};
-    p.op = (tr_matmul){.weight = NULL, .bias = bias ? p.bias : NULL, .rows = rows, .x = p.x, .x_stride = (size_t)inputs + 1,
+    p.op = (tr_matmul){.weight = NULL, .bias = bias ? p.bias : NULL, .rows = rows, .x = p.x, .x_stride = (size_t)(inputs + gap),
                        .residual = residual ? p.residual : NULL, .residual_stride = stride, .y = p.y, .y_stride = stride};
     return p;
 }
@@ -87,7 +88,7 @@ static void free_product(product *p)
 
 static void check_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, tr_activation activation)
 {
-    product p = make_product(rows, inputs, outputs, type, rows % 2, outputs % 2);
+    product p = make_product(rows, inputs, outputs, type, rows % 2, outputs % 2, 1);
     const size_t size = (size_t)rows * p.op.y_stride;
     p.op.weight = &p.matrix;
     p.op.activation = activation;
@@ -171,7 +172,7 @@ static void test_matmul(void **unused)
 static void test_matmul_exact(void **unused)
 {
     (void)unused;
-    product p = make_product(7, 100, 50, TR_TYPE_F32, true, true);
+    product p = make_product(7, 100, 50, TR_TYPE_F32, true, true, 1);
     p.op.weight = &p.matrix;
     tr_kernels_reference.matmul(&p.op, 0, 50, p.scratch);
     for (int r = 0; r < 7; r++)
@@ -186,7 +187,7 @@ static void test_matmul_exact(void **unused)
 
 static void nan_of_level(const tr_kernels *level)
 {
-    product p = make_product(3, 20, 40, TR_TYPE_F32, true, false);
+    product p = make_product(3, 20, 40, TR_TYPE_F32, true, false, 1);
     p.op.weight = &p.matrix;
     tr_best best[3];
     p.op.best = best;
@@ -209,7 +210,7 @@ static void test_argmax_nan(void **unused)
 
 static void ties_of_level(const tr_kernels *level)
 {
-    product p = make_product(1, 8, 40, TR_TYPE_F32, true, false);
+    product p = make_product(1, 8, 40, TR_TYPE_F32, true, false, 1);
     p.op.weight = &p.matrix;
     memset(p.x, 0, 8 * sizeof *p.x);
     for (int o = 0; o < 40; o++)
@@ -427,7 +428,7 @@ static double seconds(void)
 
 static void bench_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type)
 {
-    product p = make_product(rows, inputs, outputs, type, true, false);
+    product p = make_product(rows, inputs, outputs, type, true, false, 0);
     p.op.weight = &p.matrix;
     double best = INFINITY;
     for (int round = 0; round < 7; round++) {
