@@ -4,20 +4,21 @@
  * A tile is up to TILE_ROWS rows of x by 4 outputs: its accumulators fill the registers. The 16 outputs of a panel are
  * four tiles; their sums are folded together, and the epilogue (bias, activation, residual, argmax) sees 16 outputs side by side. */
 
-/* Weights that are used once go to the first-level cache; a panel that several tiles will use waits in the second. */
-TR_INLINE void prefetch_weight(tr_type type, const void *w, size_t i, const int rows)
+/* Fetches lines ahead of the weights in use: once read they go to the first-level cache at once; what several tiles will use
+ * waits in the second. */
+TR_INLINE void prefetch_lines(const char *address, const int lines, const int rows)
 {
-    const char *address = (const char *)w + i * (type == TR_TYPE_F32 ? 4 : 2);
-    if (rows <= 2)
-        __builtin_prefetch(address, 0, 3);
-    else
-        __builtin_prefetch(address, 0, 2);
+    UNROLL(4) for (int i = 0; i < lines; i++)
+        if (rows <= 2)
+            __builtin_prefetch(address + 64 * i, 0, 3);
+        else
+            __builtin_prefetch(address + 64 * i, 0, 2);
 }
 
-/* offset: of the four outputs' weights in w, in elements; ahead: how far to prefetch. out[r]: the four outputs' partial sums
- * (vec_fold4) of row r. */
+/* offset: of the four outputs' weights in w, in elements. ahead: what to prefetch meanwhile, lines cache lines every 16
+ * inputs. out[r]: the four outputs' partial sums (vec_fold4) of row r. */
 TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t offset[4], tr_type type, int inputs,
-                    const int rows, vec *out, size_t out_stride, size_t ahead)
+                    const int rows, vec *out, size_t out_stride, const char *ahead, const int lines)
 {
     vec sums[TILE_ROWS][4];
     EACH_PART {
@@ -28,10 +29,11 @@ TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t
         int i = h * LANES;
         for (; i + LANES <= inputs; i += 16) {
             part weights[4];
-            UNROLL(4) for (int j = 0; j < 4; j++) {
+            UNROLL(4) for (int j = 0; j < 4; j++)
                 weights[j] = part_load_weight(type, w, offset[j] + (size_t)i);
-                if (h == 0)
-                    prefetch_weight(type, w, offset[j] + (size_t)i + ahead, rows);
+            if (h == 0) {
+                prefetch_lines(ahead, lines, rows);
+                ahead += 64 * lines;
             }
             UNROLL(8) for (int r = 0; r < rows; r++) {
                 const part a = part_load(x + (size_t)r * x_stride + i);
@@ -57,22 +59,32 @@ TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t
         out[(size_t)r * out_stride] = vec_fold4(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
 }
 
-/* The 16 outputs of a panel (n of them real) for rows of x. */
-TR_INLINE void panel_tiles(const float *x, size_t x_stride, const void *w, size_t stride, tr_type type, int inputs, int n,
-                           const int rows, vec sums[TILE_ROWS][4])
+/* Where a panel of weights lies, and what is next. */
+typedef struct panel {
+    const void *w;
+    tr_type type;
+    size_t stride; /* elements from one output's weights to the next's */
+    int inputs, outputs; /* outputs <= 16 */
+    const char *ahead;   /* bytes to prefetch meanwhile, in small pieces: a tile after the other moves it on */
+} panel;
+
+/* The 16 outputs of a panel for rows of x; lines: see tile. */
+TR_INLINE void panel_tiles(panel *p, const float *x, size_t x_stride, tr_type type, const int lines, const int rows,
+                           vec sums[TILE_ROWS][4])
 {
     for (int j = 0; j < 4; j++) {
         size_t offset[4]; /* behind the last output: its weights again, for results that nobody reads */
         for (int k = 0; k < 4; k++)
-            offset[k] = (size_t)(4 * j + k < n ? 4 * j + k : n - 1) * stride;
-        tile(x, x_stride, w, offset, type, inputs, rows, &sums[0][j], 4, (rows <= 2 ? 4 : TR_PANEL) * stride);
+            offset[k] = (size_t)(4 * j + k < p->outputs ? 4 * j + k : p->outputs - 1) * p->stride;
+        tile(x, x_stride, p->w, offset, type, p->inputs, rows, &sums[0][j], 4, p->ahead, lines);
+        p->ahead += (size_t)(p->inputs / 16) * 64 * (size_t)lines;
     }
 }
 
 #define PANEL_CASE(r) \
-    case r: panel_tiles(x, x_stride, w, stride, type, inputs, n, r, sums); break;
+    case r: panel_tiles(p, x, x_stride, type, lines, r, sums); break;
 
-TR_INLINE void panel_rows(const float *x, size_t x_stride, const void *w, size_t stride, tr_type type, int inputs, int n, int rows,
+TR_INLINE void panel_rows(panel *p, const float *x, size_t x_stride, tr_type type, const int lines, int rows,
                           vec sums[TILE_ROWS][4])
 {
     switch (rows) {
@@ -87,23 +99,18 @@ TR_INLINE void panel_rows(const float *x, size_t x_stride, const void *w, size_t
     }
 }
 
-static __attribute__((noinline)) void panel_f32(const float *x, size_t x_stride, const void *w, size_t stride, int inputs, int n,
-                                                int rows, vec sums[TILE_ROWS][4])
-{
-    panel_rows(x, x_stride, w, stride, TR_TYPE_F32, inputs, n, rows, sums);
-}
+/* lines: 16 inputs of four outputs are four cache lines of f32, two of halves; where many tiles use a panel, each need fetch but
+ * a part of the next one. */
+#define PANEL_FUNCTION(name, type, lines) \
+    static __attribute__((noinline)) void name(panel *p, const float *x, size_t x_stride, int rows, vec sums[TILE_ROWS][4]) \
+    { \
+        panel_rows(p, x, x_stride, type, lines, rows, sums); \
+    }
 
-static __attribute__((noinline)) void panel_f16(const float *x, size_t x_stride, const void *w, size_t stride, int inputs, int n,
-                                                int rows, vec sums[TILE_ROWS][4])
-{
-    panel_rows(x, x_stride, w, stride, TR_TYPE_F16, inputs, n, rows, sums);
-}
-
-static __attribute__((noinline)) void panel_bf16(const float *x, size_t x_stride, const void *w, size_t stride, int inputs, int n,
-                                                 int rows, vec sums[TILE_ROWS][4])
-{
-    panel_rows(x, x_stride, w, stride, TR_TYPE_BF16, inputs, n, rows, sums);
-}
+PANEL_FUNCTION(panel_f32, TR_TYPE_F32, 4)
+PANEL_FUNCTION(panel_f32_again, TR_TYPE_F32, 1)
+PANEL_FUNCTION(panel_f16, TR_TYPE_F16, 2)
+PANEL_FUNCTION(panel_bf16, TR_TYPE_BF16, 2)
 
 /* Half-precision weights [n, inputs] as f32 [n, pad16(inputs)], the padding zero. */
 static void widen(tr_type type, const void *w, size_t stride, int inputs, int n, float *out)
@@ -112,7 +119,7 @@ static void widen(tr_type type, const void *w, size_t stride, int inputs, int n,
         const size_t row = (size_t)o * stride;
         int i = 0;
         for (; i + 16 <= inputs; i += 16) {
-            prefetch_weight(type, w, row + (size_t)i + TR_PANEL * stride, TILE_ROWS);
+            prefetch_lines((const char *)w + 2 * (row + (size_t)i + TR_PANEL * stride), 1, TILE_ROWS);
             EACH_PART part_store(out + i + h * LANES, type == TR_TYPE_F16 ? part_load_f16((const uint16_t *)w + row + i + h * LANES)
                                                                           : part_load_bf16((const uint16_t *)w + row + i + h * LANES));
         }
@@ -158,6 +165,27 @@ static int rows_in_cache(int inputs)
     return rows < 2 * TILE_ROWS ? 2 * TILE_ROWS : rows;
 }
 
+/* Rows [start, start + rows) of x with one panel, tile by tile; tiles are of nearly equal height. */
+static void panel_product(const tr_matmul *op, panel *p, int start, int rows, int first)
+{
+    const int tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    for (int t = 0; t < tiles; t++) {
+        const int top = start + rows * t / tiles, height = start + rows * (t + 1) / tiles - top;
+        const float *x = op->x + (size_t)top * op->x_stride;
+        vec sums[TILE_ROWS][4];
+        if (p->type == TR_TYPE_F16)
+            panel_f16(p, x, op->x_stride, height, sums);
+        else if (p->type == TR_TYPE_BF16)
+            panel_bf16(p, x, op->x_stride, height, sums);
+        else if (tiles < 4)
+            panel_f32(p, x, op->x_stride, height, sums);
+        else
+            panel_f32_again(p, x, op->x_stride, height, sums);
+        for (int r = 0; r < height; r++)
+            epilogue(op, top + r, first, p->outputs, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]));
+    }
+}
+
 static void matmul(const tr_matmul *op, int first, int last, float *scratch)
 {
     const tr_matrix *m = op->weight;
@@ -165,31 +193,18 @@ static void matmul(const tr_matmul *op, int first, int last, float *scratch)
     const int block = rows_in_cache(m->inputs);
     for (int start = 0; start < op->rows; start += block) {
         const int rows = op->rows - start < block ? op->rows - start : block;
-        const int tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
         for (int o = first; o < last; o += TR_PANEL) {
-            const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
-            const void *w = (const char *)m->data + (size_t)o * row_bytes;
-            tr_type type = m->type;
-            size_t stride = (size_t)m->inputs;
-            if (type != TR_TYPE_F32 && tiles > 1) { /* widening pays once the panel serves several tiles */
-                widen(type, w, stride, m->inputs, n, scratch);
-                type = TR_TYPE_F32;
-                w = scratch;
-                stride = (size_t)tr_pad16(m->inputs);
+            const char *w = (const char *)m->data + (size_t)o * row_bytes;
+            panel p = {w, m->type, (size_t)m->inputs, m->inputs, last - o < TR_PANEL ? last - o : TR_PANEL, NULL};
+            /* one tile has read a quarter of the panel when the next begins; many share the next panel among them */
+            p.ahead = w + (rows <= 2 ? 4 : TR_PANEL) * row_bytes;
+            if (m->type != TR_TYPE_F32 && rows > TILE_ROWS) { /* widening pays once the panel serves several tiles */
+                widen(m->type, w, p.stride, m->inputs, p.outputs, scratch);
+                p.type = TR_TYPE_F32;
+                p.w = p.ahead = (const char *)scratch;
+                p.stride = (size_t)tr_pad16(m->inputs);
             }
-            for (int t = 0; t < tiles; t++) { /* tiles of nearly equal height */
-                const int top = start + rows * t / tiles, height = start + rows * (t + 1) / tiles - top;
-                const float *x = op->x + (size_t)top * op->x_stride;
-                vec sums[TILE_ROWS][4];
-                if (type == TR_TYPE_F32)
-                    panel_f32(x, op->x_stride, w, stride, m->inputs, n, height, sums);
-                else if (type == TR_TYPE_F16)
-                    panel_f16(x, op->x_stride, w, stride, m->inputs, n, height, sums);
-                else
-                    panel_bf16(x, op->x_stride, w, stride, m->inputs, n, height, sums);
-                for (int r = 0; r < height; r++)
-                    epilogue(op, top + r, o, n, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]));
-            }
+            panel_product(op, &p, start, rows, o);
         }
     }
 }
