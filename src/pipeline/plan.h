@@ -11,6 +11,10 @@
  * of moderate length decode faster side by side than a few long ones. */
 enum { TR_PIECE_TOKENS = 128 };
 
+/* Target tokens of such a piece at most: what is cut is often no text at all (encoded data, a listing), and a network that
+ * babbles on it would otherwise run to the full length for every piece. */
+enum { TR_PIECE_TARGET = 2 * TR_PIECE_TOKENS };
+
 /* How chunks become ids. */
 typedef struct tr_encoder {
     /* Appends the ids of valid UTF-8, without an end mark. Called from several threads at once. */
@@ -24,6 +28,7 @@ typedef struct tr_chunk {
     size_t first, last; /* bytes of the text; the second and later pieces of a single character are empty */
     size_t ids;         /* index of its first id in tr_plan.ids */
     int length;         /* ids, the end mark included; 1: nothing that the network knows (it stays as it is) */
+    bool piece;         /* of a sentence that was cut */
     size_t unit;        /* filled by batch.h */
 } tr_chunk;
 
