@@ -90,23 +90,28 @@ class Reference:
         return float(logits[theirs] - logits[mine])
 
 
-def run_ours(tool, model, lines, threads):
-    """Text and target pieces of each line."""
-    command = [tool, "--exact", "--json", "--quiet", "-m", model, "--max-length", str(MAX_LENGTH - 2)]
-    command += ["-T", str(threads)] if threads else []
+def run(command, lines):
+    """What the command answers to lines, line by line."""
     done = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    answers = done.stdout.removesuffix("\n").split("\n")
     if len(answers) != len(lines):
-        sys.exit(f"{tool}: gave {len(answers)} lines for {len(lines)}")
+        sys.exit(f"{' '.join(command)}: gave {len(answers)} lines for {len(lines)}")
     return answers
 
 
-def piece_ids(tokens, pieces):
-    """Target ids of the command's "tokens": ids already, or pieces (one string or a list)."""
-    tokens = tokens.split(" ") if isinstance(tokens, str) else tokens
-    return [token if isinstance(token, int) else pieces[token] for token in tokens if token != ""]
+def run_ours(options, lines, directory):
+    """Source ids, target ids and text of each line. Target ids come from a run of its own, from our source tokens."""
+    with open(os.path.join(directory, "vocab.json"), encoding="utf-8") as file:
+        ids = json.load(file)
+    model = ["-q", "-m", options.file or options.model]
+    limits = ["--exact", "--max-length", str(MAX_LENGTH - 2)] + (["-T", str(options.threads)] if options.threads else [])
+    pieces = run([options.tool, "tokenize", *model], lines)
+    targets = run([options.tool, *model, *limits, "--tokens"], pieces)
+    texts = run([options.tool, *model, *limits], lines)
+    return [([ids[piece] for piece in source.split(" ")], [ids[piece] for piece in target.split(" ") if piece], text)
+            for source, target, text in zip(pieces, targets, texts)]
 
 
 def main():
@@ -131,23 +136,25 @@ def main():
     if options.reference_only:
         return 0
 
-    with open(os.path.join(options.model, "vocab.json"), encoding="utf-8") as file:
-        pieces = json.load(file)
-    equal, differing_text = 0, 0
-    results = run_ours(options.tool, options.file or options.model, lines, options.threads)
-    for number, (answer, result) in enumerate(zip(answers, results)):
-        ours = piece_ids(result["tokens"], pieces)
-        if ours == answer["ids"]:
+    equal, differing_source, differing_text = 0, 0, 0
+    for number, (answer, (source, ours, text)) in enumerate(zip(answers, run_ours(options, lines, options.model))):
+        both = f"  reference  {answer['text']}\n  ours       {text}"
+        if source != answer["source_ids"]:
+            differing_source += 1
+            print(f"line {number}: {answer['source']}\n"
+                  f"  other source tokens: reference {answer['source_ids']}, ours {source}")
+        elif ours != answer["ids"]:
+            pairs = zip(ours, answer["ids"])
+            step = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(ours), len(answer["ids"])))
+            margin = reference.margin(answer, ours, step)
+            print(f"line {number}: {answer['source']}\n{both}\n  first difference at token {step}, margin {margin:.2e}")
+        else:
             equal += 1
-            if result["text"] != answer["text"]:
+            if text != answer["text"]:
                 differing_text += 1
-                print(f"line {number}: same tokens, other text\n"
-                      f"  reference  {answer['text']}\n  ours       {result['text']}")
-            continue
-        step = next((i for i, (a, b) in enumerate(zip(ours, answer["ids"])) if a != b), min(len(ours), len(answer["ids"])))
-        print(f"line {number}: {answer['source']}\n  reference  {answer['text']}\n  ours       {result['text']}\n"
-              f"  first difference at token {step}, margin {reference.margin(answer, ours, step):.2e}")
-    print(f"{equal} of {len(lines)} lines have the same tokens; {differing_text} of these another text")
+                print(f"line {number}: {answer['source']}\n{both}\n  same tokens, other text")
+    print(f"{equal} of {len(lines)} lines have the same tokens; {differing_source} other source tokens, "
+          f"{differing_text} the same tokens but another text")
     return 0 if len(lines) - equal <= options.allow and not differing_text else 1
 
 

@@ -28,9 +28,13 @@ typedef struct job {
 
 /* -------------------------------------------------------------------------------------------------------------- usage */
 
+static bool writes_file(const cli_settings *s)
+{
+    return s->output && strcmp(s->output, "-") != 0;
+}
+
 static int check_usage(const cli_settings *s)
 {
-    const bool to_file = s->output && strcmp(s->output, "-") != 0;
     if (s->beam != 1)
         return cli_usage(s, "--beam %d: this version decodes greedily only, with --beam 1", s->beam);
     if (s->n_best != 1)
@@ -39,7 +43,7 @@ static int check_usage(const cli_settings *s)
         return cli_usage(s, "--min-length %d: more than --max-length %d", s->min_length, s->max_length);
     if (s->input && s->argument_count)
         return cli_usage(s, "--input %s: TEXT is given too; only one of them", s->input);
-    if (s->resume && !to_file)
+    if (s->resume && !writes_file(s))
         return cli_usage(s, "--resume: needs --output FILE");
     if (s->resume && s->argument_count)
         return cli_usage(s, "--resume: needs lines from a file or standard input, not TEXT");
@@ -198,13 +202,14 @@ static int run(job *j)
     const cli_settings *s = j->settings;
     const bool text = s->argument_count > 0;
     int status = text ? CLI_DONE : cli_reader_open(&j->reader, s->input);
-    if (!status)
-        status = cli_output_open(&j->output, s, j->reader.descriptor);
     if (status)
         return status;
     const bool bar = !s->quiet && !text && j->reader.file_size && cli_progress_possible();
-    if ((j->output.part || bar) && !cli_catch_interrupts())
+    if ((writes_file(s) || bar) && !cli_catch_interrupts())
         return cli_fail("signals: cannot be caught, too many open files");
+    status = cli_output_open(&j->output, s, j->reader.descriptor);
+    if (status)
+        return status;
     if (!text && !s->input && !s->quiet && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         cli_note("type text, then Enter; Ctrl-D ends (translate --help tells more)");
     status = cli_model_open(&j->model, s, true);

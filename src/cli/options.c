@@ -49,7 +49,8 @@ typedef struct option {
 /* clang-format off */
 static const option options[] = {
     {WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
-     "model file (GGUF) or published directory; default: $TRANSLATE_MODEL, else the zh-en model that comes with the program"},
+     "model file (GGUF) or published directory; default: $TRANSLATE_MODEL, else the zh-en model that comes with the "
+     "program"},
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input; zh, zh-CN and zh-Hans are one"},
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,

@@ -8,6 +8,15 @@ static bool failed(tr_worker *w, tr_status status, const char *what)
     return false;
 }
 
+/* All members ask whether member 0 has failed; it goes on, and may change the status, only when all have read it. */
+static bool all_is_well(tr_worker *w)
+{
+    tr_state_meet(&w->state);
+    const bool well = w->status == TR_OK;
+    tr_state_meet(&w->state);
+    return well;
+}
+
 /* ------------------------------------------------------------------------------------------------------------ encoder */
 
 static bool check_batch(tr_worker *w, const tr_decode_options *options)
@@ -88,14 +97,15 @@ static void encode_chunk(tr_worker *w, int member)
         tr_attention_project(s, member, flow.x, rows, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments + first, count);
 }
 
-static void encode(tr_worker *w, int member)
+static bool encode(tr_worker *w, int member)
 {
     for (;;) {
         if (member == 0)
             next_chunk(w);
-        tr_state_meet(&w->state);
-        if (w->status != TR_OK || w->chunk_rows == 0)
-            return;
+        if (!all_is_well(w))
+            return false;
+        if (w->chunk_rows == 0)
+            return true;
         encode_chunk(w, member);
         tr_state_meet(&w->state);
     }
@@ -195,8 +205,9 @@ static void decode(tr_worker *w, int member, const tr_decode_options *options)
     tr_state *s = &w->state;
     if (member == 0)
         start_decoding(w);
-    tr_state_meet(s);
-    while (w->status == TR_OK && w->rows > 0) {
+    if (!all_is_well(w))
+        return;
+    while (w->status == TR_OK && w->rows > 0) { /* stays as it is until the members have met in the layers */
         tr_flow flow = tr_flow_start(s, member, w->rows);
         tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
         const float *bias = w->step < options->min_length ? w->bias_without_end : s->network->logits.bias;
@@ -222,10 +233,7 @@ tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *se
         tr_pool_reset(&w->pool);
         check_batch(w, options);
     }
-    tr_state_meet(&w->state);
-    if (w->status == TR_OK)
-        encode(w, member);
-    if (w->status == TR_OK)
+    if (all_is_well(w) && encode(w, member))
         decode(w, member, options);
     const tr_status status = w->status;
     if (status != TR_OK && member == 0 && error)

@@ -177,8 +177,7 @@ static tr_status read_vocabulary(const tr_gguf *gguf, const char *key, int rows,
         if (size) /* an empty string stands for an id without a piece */
             pieces[i] = (tr_piece){text, (uint32_t)size};
     }
-    const tr_status status = tr_vocabulary_init(vocabulary, pieces, (size_t)rows, NULL, error);
-    return status == TR_OK ? status : tr_fail_in(error, key);
+    return tr_fail_in(error, tr_vocabulary_init(vocabulary, pieces, (size_t)rows, NULL, error), key);
 }
 
 static tr_status read_vocabularies(const tr_gguf *gguf, tr_package *package, tr_error *error)
@@ -240,9 +239,7 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
     tr_status status = tr_package_file(package, path, NULL, load, &file, error);
     if (status == TR_OK) {
         package->file_size = file.size;
-        status = tr_gguf_read(file.data, file.size, package, error);
-        if (status != TR_OK)
-            tr_fail_in(error, path);
+        status = tr_fail_in(error, tr_gguf_read(file.data, file.size, package, error), path);
     }
     if (status != TR_OK)
         tr_package_close(package);
@@ -295,5 +292,5 @@ tr_status tr_gguf_verify(const char *path, uint64_t *checksum, tr_error *error)
         tr_gguf_free(&gguf);
     }
     tr_file_close(&file);
-    return status == TR_OK ? status : tr_fail_in(error, path);
+    return tr_fail_in(error, status, path);
 }

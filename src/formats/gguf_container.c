@@ -346,7 +346,7 @@ tr_status tr_gguf_tensors(const tr_gguf *gguf, tr_gguf_each *each, void *argumen
 {
     size_t alignment = TR_GGUF_DEFAULT_ALIGNMENT, start;
     tr_tensor tensor;
-    uint64_t offset;
+    uint64_t offset = 0;
     tr_status status = read_alignment(gguf, &alignment, error);
     /* Once to find where the data begins, once to use the descriptions. */
     cursor c = {gguf->data, gguf->tensors_at, gguf->size, true};

@@ -55,8 +55,7 @@ tr_status tr_marian_vocabulary(const json_t *json, const char *name, int rows, t
         to += size;
     }
     if (status == TR_OK) {
-        status = tr_vocabulary_init(vocabulary, pieces, (size_t)rows, text, error);
-        return status == TR_OK ? status : tr_fail_in(error, name);
+        return tr_fail_in(error, tr_vocabulary_init(vocabulary, pieces, (size_t)rows, text, error), name);
     }
     free(pieces);
     free(text);
@@ -88,7 +87,7 @@ static tr_status fail(const directory *d, tr_status status, const char *what)
 
 static tr_status in_directory(const directory *d, tr_status status)
 {
-    return status == TR_OK ? status : tr_fail_in(d->error, d->path);
+    return tr_fail_in(d->error, status, d->path);
 }
 
 /* The file is closed again: what jansson makes of it is a copy. */
@@ -146,20 +145,16 @@ static tr_status read_network(const directory *d)
     json_decref(generation);
     if (status != TR_OK)
         return status;
-    status = tr_config_check(&package->config, d->error);
-    if (status != TR_OK) {
-        tr_fail_in(d->error, "config.json");
+    status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
+    if (status != TR_OK)
         return in_directory(d, status);
-    }
     status = tr_package_file(package, d->path, "model.safetensors", d->load, &file, d->error);
     if (status != TR_OK)
         return status;
     package->file_size = file.size;
-    status = tr_marian_weights(file, ties, &package->weights, d->error);
-    if (status != TR_OK) {
-        tr_fail_in(d->error, "model.safetensors");
+    status = tr_fail_in(d->error, tr_marian_weights(file, ties, &package->weights, d->error), "model.safetensors");
+    if (status != TR_OK)
         return in_directory(d, status);
-    }
     return in_directory(d, tr_package_check(package, d->error));
 }
 

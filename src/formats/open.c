@@ -37,9 +37,9 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
 
 static tr_status check_embedding(const tr_package *package, const char *side, int rows, tr_error *error)
 {
-    const tr_tensor *embedding = tr_weights_find(&package->weights, side);
+    const tr_tensor *embedding = tr_weights_find(&package->weights, "token_embd.weight");
     if (!embedding)
-        embedding = tr_weights_find(&package->weights, "token_embd.weight");
+        embedding = tr_weights_find(&package->weights, side);
     if (!embedding)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor token_embd.weight (or %s): is missing", side);
     if (embedding->rank != 2 || embedding->shape[1] != package->config.d_model)

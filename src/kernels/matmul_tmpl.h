@@ -4,12 +4,22 @@
  * A tile is up to TILE_ROWS rows of x by 4 outputs: its accumulators fill the registers. The 16 outputs of a panel are
  * four tiles; their sums are folded together, and the epilogue (bias, activation, residual, argmax) sees 16 outputs side by side. */
 
-/* Offset of w's row o in elements is o * stride. out[r]: the four outputs' partial sums (vec_fold4) of row r. */
+/* Weights that are used once go to the first-level cache; a panel that several tiles will use waits in the second. */
+TR_INLINE void prefetch_weight(tr_type type, const void *w, size_t i, const int rows)
+{
+    const char *address = (const char *)w + i * (type == TR_TYPE_F32 ? 4 : 2);
+    if (rows <= 2)
+        __builtin_prefetch(address, 0, 3);
+    else
+        __builtin_prefetch(address, 0, 2);
+}
+
+/* offset: of the four outputs' weights in w, in elements; ahead: how far to prefetch. out[r]: the four outputs' partial sums
+ * (vec_fold4) of row r. */
 TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t offset[4], tr_type type, int inputs,
-                    const int rows, vec *out, size_t out_stride, bool prefetch)
+                    const int rows, vec *out, size_t out_stride, size_t ahead)
 {
     vec sums[TILE_ROWS][4];
-    const size_t ahead = offset[3] - offset[0] + (size_t)inputs; /* the next tile's weights */
     EACH_PART {
         part acc[TILE_ROWS][4];
         UNROLL(8) for (int r = 0; r < rows; r++)
@@ -20,8 +30,8 @@ TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t
             part weights[4];
             UNROLL(4) for (int j = 0; j < 4; j++) {
                 weights[j] = part_load_weight(type, w, offset[j] + (size_t)i);
-                if (prefetch && h == 0)
-                    __builtin_prefetch((const char *)w + (offset[j] + (size_t)i + ahead) * (type == TR_TYPE_F32 ? 4 : 2), 0, 3);
+                if (h == 0)
+                    prefetch_weight(type, w, offset[j] + (size_t)i + ahead, rows);
             }
             UNROLL(8) for (int r = 0; r < rows; r++) {
                 const part a = part_load(x + (size_t)r * x_stride + i);
@@ -55,7 +65,7 @@ TR_INLINE void panel_tiles(const float *x, size_t x_stride, const void *w, size_
         size_t offset[4]; /* behind the last output: its weights again, for results that nobody reads */
         for (int k = 0; k < 4; k++)
             offset[k] = (size_t)(4 * j + k < n ? 4 * j + k : n - 1) * stride;
-        tile(x, x_stride, w, offset, type, inputs, rows, &sums[0][j], 4, rows <= 2);
+        tile(x, x_stride, w, offset, type, inputs, rows, &sums[0][j], 4, (rows <= 2 ? 4 : TR_PANEL) * stride);
     }
 }
 
@@ -98,10 +108,18 @@ static __attribute__((noinline)) void panel_bf16(const float *x, size_t x_stride
 /* Half-precision weights [n, inputs] as f32 [n, pad16(inputs)], the padding zero. */
 static void widen(tr_type type, const void *w, size_t stride, int inputs, int n, float *out)
 {
-    for (int o = 0; o < n; o++, out += tr_pad16(inputs))
-        for (int i = 0; i < inputs; i += 16)
-            EACH_PART part_store(out + i + h * LANES, part_load_weight_n(type, w, (size_t)o * stride + (size_t)i + h * LANES,
+    for (int o = 0; o < n; o++, out += tr_pad16(inputs)) {
+        const size_t row = (size_t)o * stride;
+        int i = 0;
+        for (; i + 16 <= inputs; i += 16) {
+            prefetch_weight(type, w, row + (size_t)i + TR_PANEL * stride, TILE_ROWS);
+            EACH_PART part_store(out + i + h * LANES, type == TR_TYPE_F16 ? part_load_f16((const uint16_t *)w + row + i + h * LANES)
+                                                                          : part_load_bf16((const uint16_t *)w + row + i + h * LANES));
+        }
+        if (i < inputs)
+            EACH_PART part_store(out + i + h * LANES, part_load_weight_n(type, w, row + (size_t)i + (size_t)h * LANES,
                                                                          part_lanes(inputs - i, h)));
+    }
 }
 
 static void take_best(tr_best *best, vec y, int first, int n)

@@ -66,7 +66,7 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
     status = open_parts(m, &chosen, kernels, &inner);
     if (status != TR_OK) {
         tr_model_close(m);
-        tr_fail_in(&inner, path);
+        tr_fail_in(&inner, status, path);
         if (error)
             *error = inner;
         return status;

@@ -219,7 +219,7 @@ static tr_status check_normalizer(model *m, reader r)
         seen = true;
         const tr_status status = tr_charsmap_check(f.bytes.at, (size_t)f.value, m->error);
         if (status != TR_OK)
-            return m->error ? tr_fail_in(m->error, "SentencePiece model") : status;
+            return tr_fail_in(m->error, status, "SentencePiece model");
     }
     return TR_OK;
 }

@@ -24,11 +24,13 @@ tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
     return status;
 }
 
-tr_status tr_fail_in(tr_error *error, const char *prefix)
+tr_status tr_fail_in(tr_error *error, tr_status status, const char *prefix)
 {
+    if (!error || status == TR_OK)
+        return status;
     char message[TR_MESSAGE_SIZE];
     memcpy(message, error->message, sizeof message);
-    return tr_fail(error, error->status, "%s: %s", prefix, message);
+    return tr_fail(error, status, "%s: %s", prefix, message);
 }
 
 const char *tr_version(void)

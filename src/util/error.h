@@ -8,7 +8,8 @@
  * Control characters are replaced by '?', so that text from a hostile file stays on one line. */
 tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "PREFIX: " before the message that *error already holds; returns its status. */
-tr_status tr_fail_in(tr_error *error, const char *prefix);
+/* Puts "PREFIX: " before the message that *error holds since the failure with this status; returns status.
+ * TR_OK: there was no failure, nothing happens. */
+tr_status tr_fail_in(tr_error *error, tr_status status, const char *prefix);
 
 #endif

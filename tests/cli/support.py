@@ -52,7 +52,11 @@ def text_of(lines):
     return ("\n".join(lines) + "\n").encode()
 
 
-def wait_for(condition, seconds=30):
+def model_bytes():
+    return pathlib.Path(MODEL).read_bytes()
+
+
+def wait_for(condition, seconds=90):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -67,7 +71,7 @@ class Terminal:
         self.master, self.slave = pty.openpty()
         self.shown = b""
 
-    def read(self, until=None, seconds=30):
+    def read(self, until=None, seconds=120):
         """Collects until the text was shown, or (None) until the program has closed its side."""
         end = time.monotonic() + seconds
         while until is None or until not in self.shown:
@@ -102,7 +106,7 @@ class CommandTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="translate-test-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_tool(self, *args, stdin=b"", env=None, timeout=60, **more):
+    def run_tool(self, *args, stdin=b"", env=None, timeout=120, **more):
         if "stdin_file" in more:
             with open(more.pop("stdin_file"), "rb") as f:
                 return subprocess.run([TOOL, *map(str, args)], stdin=f, capture_output=True, env=env or environment(),
@@ -145,6 +149,11 @@ class CommandTest(unittest.TestCase):
                 if stream and not stream.closed:
                     with contextlib.suppress(OSError):
                         stream.close()
+
+    def opened(self, path, mode="rb"):
+        stream = open(path, mode)
+        self.addCleanup(stream.close)
+        return stream
 
     def file(self, name, content=b""):
         path = self.folder / name

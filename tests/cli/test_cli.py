@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""The command's every option and every error. Usage: test_cli.py TOOL MODEL [TEST...]"""
+"""The command's every option and every error.
+Usage: test_cli.py TOOL MODEL [commands|files|options|streams|CLASS[.TEST]]..."""
+import importlib
 import sys
 import unittest
 
 import support
 
+PARTS = ("commands", "files", "options", "streams")
+
 if __name__ == "__main__":
     support.TOOL, support.MODEL = sys.argv[1:3]
-    from test_commands import *  # noqa: F401,F403  (unittest finds the classes by their presence here)
-    from test_files import *  # noqa: F401,F403
-    from test_options import *  # noqa: F401,F403
-    from test_streams import *  # noqa: F401,F403
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    chosen = [a for a in sys.argv[3:] if a in PARTS]
+    for part in chosen or PARTS:
+        module = importlib.import_module(f"test_{part}")
+        globals().update({n: c for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, unittest.TestCase)})
+    unittest.main(argv=[sys.argv[0], *(a for a in sys.argv[3:] if a not in PARTS)])

@@ -5,10 +5,10 @@ import shutil
 import signal
 
 import support
-from support import LINES, CommandTest, Terminal, text_of, wait_for
+from support import LINES, CommandTest, Terminal, model_bytes, text_of, wait_for
 
-BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text", "load_ms",
-              "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
+BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text",
+              "load_ms", "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
 
 
 class Bench(CommandTest):
@@ -22,9 +22,9 @@ class Bench(CommandTest):
         return json.loads(out)
 
     def test_json(self):
-        r = self.bench("-i", self.lines, "--batch-size", "4", "--threads", "2", "--compute", "f32")
+        r = self.bench("-i", self.lines, "--batch-size", "4", "--threads", "2", "--compute", "bf16")
         self.assertLessEqual(BENCH_KEYS, set(r))
-        self.assertEqual((r["sentences"], r["batch_size"], r["threads"], r["compute"]), (6, 4, 2, "f32"))
+        self.assertEqual((r["sentences"], r["batch_size"], r["threads"], r["compute"]), (6, 4, 2, "bf16"))
         for key in ("tokens_per_second", "sentences_per_second", "seconds", "seconds_text", "load_ms", "peak_rss_mb"):
             self.assertGreater(r[key], 0, key)
         self.assertAlmostEqual(r["tokens_per_second"] * r["seconds"], r["target_tokens"], delta=0.01)
@@ -79,11 +79,12 @@ class Bench(CommandTest):
 class Info(CommandTest):
     def test_json(self):
         o = json.loads(self.good("info", "--json", support.MODEL))
-        self.assertEqual((o["file"], o["format"], o["source_language"], o["target_language"]), (support.MODEL, "GGUF", "zh", "en"))
+        self.assertEqual((o["file"], o["format"]), (support.MODEL, "GGUF"))
+        self.assertEqual((o["source_language"], o["target_language"]), ("zh", "en"))
         self.assertEqual(o["size"], os.path.getsize(support.MODEL))
         self.assertEqual(o["shape"]["d_model"] % o["shape"]["encoder_heads"], 0)
         self.assertGreater(o["parameters"], o["source_vocabulary"] * o["shape"]["d_model"])
-        self.assertEqual(sum(w["bytes"] for w in o["weights"].values()) > o["parameters"], True)
+        self.assertGreater(sum(w["bytes"] for w in o["weights"].values()), o["parameters"])
         self.assertIn(o["tokens"]["pad"], o["tokens"]["forbidden"])
         self.assertRegex(o["checksum"], r"\A[0-9a-f]{16}\Z")
         self.assertIs(o["verified"], False)
@@ -99,7 +100,7 @@ class Info(CommandTest):
     def test_verify(self):
         self.assertIn("verified", self.good("info", "--verify", support.MODEL).decode())
         self.assertIs(json.loads(self.good("info", "--verify", "--json", support.MODEL))["verified"], True)
-        content = bytearray(open(support.MODEL, "rb").read())
+        content = bytearray(model_bytes())
         content[-5000] ^= 1
         self.bad(1, "info", "--verify", self.file("flipped.gguf", content), says=["flipped.gguf", "checksum"])
         self.bad(1, "info", "--verify", self.folder, says="directory")
@@ -160,13 +161,13 @@ class Convert(CommandTest):
         self.bad(1, "convert", copy, "/dev/null", says="regular")
         self.bad(2, "convert", copy, self.folder / "x.gguf", "--compute", "int8", says="f32|f16|bf16")
         self.assertEqual(self.names(), before)
-        self.assertEqual(copy.read_bytes(), open(support.MODEL, "rb").read())
+        self.assertEqual(copy.read_bytes(), model_bytes())
 
     def test_interrupted(self):
         with self.started("convert", "--compute", "f32", support.MODEL, self.folder / "x.gguf") as p:
             wait_for(lambda: self.names() or p.poll() is not None)
             p.send_signal(signal.SIGINT)
-            status = p.wait(30)
+            status = p.wait(90)
         if status == 0:  # it was faster
             self.assertEqual(self.names(), ["x.gguf"])
             self.good("info", "--verify", self.folder / "x.gguf")
@@ -179,7 +180,7 @@ class Convert(CommandTest):
         with self.started("convert", "--compute", "f32", support.MODEL, self.folder / "x.gguf", stderr=terminal.slave) as p:
             terminal.close_slave()
             shown = terminal.read()
-            self.assertEqual((p.wait(60), p.stdout.read()), (0, b""))
+            self.assertEqual((p.wait(90), p.stdout.read()), (0, b""))
         if shown:  # it may be done before the first bar
             self.assertRegex(shown, rb"\A(\r\[=*>? *\] +\d+%  [\d:-]+ left\x1b\[K)+\r\x1b\[K\Z")
 

@@ -5,7 +5,7 @@ import signal
 from support import LINES, CommandTest, many_lines, text_of, wait_for
 
 
-class OutputFile(CommandTest):
+class FileTest(CommandTest):
     def setUp(self):
         super().setUp()
         self.lines = many_lines(60)
@@ -19,6 +19,8 @@ class OutputFile(CommandTest):
     def names(self):
         return sorted(p.name for p in self.folder.iterdir())
 
+
+class OutputFile(FileTest):
     def test_file_to_file(self):
         self.assertEqual(self.good("-i", self.input, "-o", self.output), b"")
         self.assertEqual(self.output.read_bytes(), self.expected())
@@ -74,7 +76,7 @@ class OutputFile(CommandTest):
         self.assertEqual(self.part.read_bytes(), b"precious\n")
 
 
-class Resume(OutputFile):
+class Resume(FileTest):
     def test_continues(self):
         for options in ([], ["--json"]):
             whole = self.good(*options, "-i", self.input)
@@ -127,8 +129,9 @@ class Interrupted(CommandTest):
                 p.stdin.flush()
             wait_for(lambda: part.exists() and part.stat().st_size)
             p.send_signal(number)
-            self.assertEqual(p.wait(30), status)
-            self.assertRegex(p.stderr.read().decode(), r"\Atranslate: interrupted: [^\n]*out\.txt\.part[^\n]*--resume[^\n]*\n\Z")
+            self.assertEqual(p.wait(90), status)
+            self.assertRegex(p.stderr.read().decode(),
+                             r"\Atranslate: interrupted: [^\n]*out\.txt\.part[^\n]*--resume[^\n]*\n\Z")
         self.assertFalse(output.exists())
         done = part.read_bytes().count(b"\n")
         self.assertTrue(part.read_bytes().endswith(b"\n"))
@@ -152,7 +155,7 @@ class Interrupted(CommandTest):
         with self.started("-o", output) as p:
             wait_for(lambda: (self.folder / "out.txt.part").exists())
             p.send_signal(signal.SIGINT)
-            self.assertEqual(p.wait(30), 130)
+            self.assertEqual(p.wait(90), 130)
             self.assertEqual(p.stderr.read(), b"translate: interrupted: nothing was written\n")
         self.assertEqual(list(self.folder.iterdir()), [])
 
@@ -162,7 +165,7 @@ class Interrupted(CommandTest):
             wait_for(lambda: (self.folder / "out.txt.part").exists())
             self.bad(1, "-o", output, "好", says="out.txt.part")
             self.bad(1, "-o", output, "--resume", says="another run")
-            out, err = p.communicate(text_of(LINES[:2]), timeout=30)
+            out, err = p.communicate(text_of(LINES[:2]), timeout=90)
             self.assertEqual((p.returncode, out, err), (0, b"", b""))
         self.assertEqual(output.read_bytes(), self.good(stdin=text_of(LINES[:2])))
 

@@ -6,7 +6,7 @@ import shutil
 import unicodedata
 
 import support
-from support import LINES, CommandTest, environment, text_of
+from support import LINES, CommandTest, environment, model_bytes, text_of
 
 SENTENCE = "今天天气很好"
 COMMANDS = ["", "bench", "convert", "info", "tokenize"]
@@ -66,8 +66,8 @@ class Help(CommandTest):
 
 class WrongUsage(CommandTest):
     def test_unknown_options_name_the_nearest(self):
-        for wrong, meant in [("--thread", "--threads"), ("--jsno", "--json"), ("--modle", "--model"), ("--verb", "--verbose"),
-                             ("--ouput", "--output"), ("--max-lenght", "--max-length")]:
+        for wrong, meant in [("--thread", "--threads"), ("--jsno", "--json"), ("--modle", "--model"),
+                             ("--verb", "--verbose"), ("--ouput", "--output"), ("--max-lenght", "--max-length")]:
             self.bad(2, wrong, says=[wrong, f"did you mean {meant}?", "try 'translate --help'"])
         self.assertNotIn("mean", self.bad(2, "--something-else", says="unknown option"))
         self.assertNotIn("mean", self.bad(2, "--zzzzz"))
@@ -159,16 +159,19 @@ class Options(CommandTest):
         for form in (["-T", "1"], ["-T", "2"], ["--threads", "0"], ["--batch-size", "1"], ["--batch-size", "3"],
                      ["-T", "2", "--batch-size", "1"], ["-T3", "--batch-size=32"], ["--load", "copy"], ["--load", "map"],
                      ["-s", "zh", "-t", "en"], ["-s", "zh-CN"], ["--source", "zh-Hans", "--target", "EN"], ["-b1", "-n1"],
-                     ["--beam", "1", "--n-best", "1"], ["--loop-guard", "on"], ["--loop-guard", "off"], ["--max-length", "512"],
-                     ["--min-length", "0"], ["--compute", "auto"], ["-m", support.MODEL]):
+                     ["--beam", "1", "--n-best", "1"], ["--loop-guard", "on"], ["--loop-guard", "off"],
+                     ["--max-length", "512"], ["--min-length", "0"], ["--compute", "auto"], ["-m", support.MODEL]):
             self.assertEqual(self.good(*form, stdin=self.input), self.plain, form)
 
     def test_compute(self):
-        outputs = {c: self.good("--compute", c, stdin=self.input) for c in ("f32", "f16", "bf16")}
+        wide = self.folder / "wide.gguf"
+        self.good("convert", "--compute", "f32", support.MODEL, wide)
+        outputs = {c: self.good("-m", wide, "--compute", c, stdin=self.input) for c in ("f32", "f16", "bf16")}
         for compute, out in outputs.items():
             self.assertEqual(out.count(b"\n"), len(LINES), compute)
-            note = self.run_tool("-v", "--compute", compute, SENTENCE).stderr.decode()
+            note = self.run_tool("-v", "-m", wide, "--compute", compute, SENTENCE).stderr.decode()
             self.assertIn(f"weights {compute}\n", note)
+        self.assertEqual(self.good("--compute", "f32", stdin=self.input), outputs["f32"])
         same = sum(a == b for a, b in zip(outputs["f32"].split(b"\n"), outputs["bf16"].split(b"\n")))
         self.assertGreaterEqual(same, len(LINES) // 2)
 
@@ -176,7 +179,8 @@ class Options(CommandTest):
         line = "你好。再见。我喜欢读书。"
         whole = self.good("--split", "never", "--loop-guard", "off", "--compute", "f32", line)
         self.assertEqual(self.good("--exact", line), whole)
-        self.assertIn("weights f32\n", self.run_tool("-v", "--exact", line).stderr.decode())
+        self.assertNotEqual(self.good("--exact", line), self.good(line))
+        self.assertEqual(self.good("--exact", "--split", "auto", line), self.good("--compute", "f32", line))
 
     def test_split(self):
         line = "".join(LINES[:3])
@@ -190,8 +194,8 @@ class Options(CommandTest):
         self.assertTrue(any("max_length" in r["flags"] for r in short))
         long = [json.loads(l) for l in self.good("--json", "--min-length", "40", stdin=self.input).splitlines()]
         self.assertTrue(all(r["tokens"] >= 40 for r in long))
-        forced = [json.loads(l) for l in self.good("--json", "--min-length", "9", "--max-length", "9", stdin=self.input).splitlines()]
-        self.assertEqual({r["tokens"] for r in forced}, {9})
+        forced = self.good("--json", "--min-length", "9", "--max-length", "9", stdin=self.input).splitlines()
+        self.assertEqual({json.loads(r)["tokens"] for r in forced}, {9})
 
     def test_json(self):
         rows = self.good("--json", stdin=self.input + b"\na\xffb\r\n", warnings=True).splitlines()
@@ -243,12 +247,12 @@ class Tokens(CommandTest):
 
     def test_too_long_for_the_model(self):
         piece = self.good("tokenize", "好").decode().split()[-1]
-        self.bad(1, "--tokens", " ".join([piece] * 100000))
+        self.bad(1, "--tokens", stdin=" ".join([piece] * 100000).encode())
 
 
 class Models(CommandTest):
     def test_damaged(self):
-        whole = open(support.MODEL, "rb").read()
+        whole = model_bytes()
         self.bad(1, "-m", self.folder / "none.gguf", SENTENCE, says="none.gguf")
         for name, content in [("empty", b""), ("foreign", b"hello" * 1000), ("header", whole[:20]), ("cut", whole[:-1000]),
                               ("half", whole[:len(whole) // 2])]:

@@ -209,7 +209,7 @@ static void add(weights *w, const char *name, int rows, int cols)
 
 static void add_linear(weights *w, const char *prefix, const char *name, int rows, int cols)
 {
-    char full[128];
+    char full[256];
     snprintf(full, sizeof full, "%s%s.weight", prefix, name);
     add(w, full, rows, cols);
     snprintf(full, sizeof full, "%s%s.bias", prefix, name);

@@ -87,7 +87,8 @@ static tr_status check_and_use(const void *data, size_t size, tr_error *error)
                                         "今天天气\xef\xbc\xa1",
                                         "e\xcc\x81\xef\xb7\xba",
                                         "\xf0\x9f\x98\x80\xf0\x93\x80\x80",
-                                        "http://C++"};
+                                        "http://C++",
+                                        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"};
     tr_sentencepiece *model;
     tr_status status = tr_spm_check(data, size, error);
     if (status == TR_OK)
