@@ -9,17 +9,23 @@ static tr_status out_of_memory(tr_error *error)
     return tr_fail(error, TR_ERROR_MEMORY, "batches: out of memory");
 }
 
+static tr_status no_units(tr_unit **units, tr_strmap seen[2], tr_error *error)
+{
+    tr_strmap_free(&seen[0]);
+    tr_strmap_free(&seen[1]);
+    free(*units);
+    *units = NULL;
+    return out_of_memory(error);
+}
+
 tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,
                         size_t *unit_count, tr_error *error)
 {
-    tr_strmap seen = {0};
+    tr_strmap seen[2] = {{0}, {0}}; /* of whole sentences and of pieces */
     *unit_count = 0;
     *units = count <= INT32_MAX ? calloc(count ? count : 1, sizeof **units) : NULL;
-    if (!*units || (merge && !tr_strmap_init(&seen, count))) {
-        free(*units);
-        *units = NULL;
-        return out_of_memory(error);
-    }
+    if (!*units || (merge && (!tr_strmap_init(&seen[0], count) || !tr_strmap_init(&seen[1], 0))))
+        return no_units(units, seen, error);
     size_t made = 0;
     for (size_t i = 0; i < count; i++) {
         tr_chunk *chunk = chunks[i];
@@ -29,37 +35,40 @@ tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, si
             continue;
         int32_t unit = (int32_t)made;
         if (merge)
-            unit = tr_strmap_add(&seen, (const char *)source, (size_t)chunk->length * sizeof *source, unit);
-        if (unit < 0) {
-            tr_strmap_free(&seen);
-            free(*units);
-            *units = NULL;
-            return out_of_memory(error);
-        }
+            unit = tr_strmap_add(&seen[chunk->piece], (const char *)source, (size_t)chunk->length * sizeof *source, unit);
+        if (unit < 0)
+            return no_units(units, seen, error);
         if ((size_t)unit == made)
-            (*units)[made++] = (tr_unit){.source = source, .source_length = chunk->length};
+            (*units)[made++] = (tr_unit){.source = source, .source_length = chunk->length, .piece = chunk->piece};
         chunk->unit = (size_t)unit;
     }
-    tr_strmap_free(&seen);
+    tr_strmap_free(&seen[0]);
+    tr_strmap_free(&seen[1]);
     *unit_count = made;
     return TR_OK;
 }
 
-/* Counting sort: order[] by falling length, stable. */
+/* The bucket of a unit: whole sentences before pieces, then by falling length. */
+static size_t bucket(const tr_unit *unit, int longest)
+{
+    return (size_t)(longest - unit->source_length + (unit->piece ? longest : 0));
+}
+
+/* Counting sort, stable. */
 static bool sort_by_length(const tr_unit *units, size_t count, size_t *order)
 {
     int longest = 0;
     for (size_t i = 0; i < count; i++)
         longest = units[i].source_length > longest ? units[i].source_length : longest;
-    size_t *starts = calloc((size_t)longest + 2, sizeof *starts);
+    size_t *starts = calloc(2 * (size_t)longest + 2, sizeof *starts);
     if (!starts)
         return false;
     for (size_t i = 0; i < count; i++)
-        starts[longest - units[i].source_length + 1]++;
-    for (int i = 0; i <= longest; i++)
+        starts[bucket(&units[i], longest) + 1]++;
+    for (size_t i = 0; i <= 2 * (size_t)longest; i++)
         starts[i + 1] += starts[i];
     for (size_t i = 0; i < count; i++)
-        order[starts[longest - units[i].source_length]++] = i;
+        order[starts[bucket(&units[i], longest)]++] = i;
     free(starts);
     return true;
 }
@@ -80,12 +89,14 @@ static void cut_batches(const tr_unit *units, size_t count, size_t most, size_t 
     for (size_t first = 0, i = 0; first < count; first = i) {
         size_t tokens = 0;
         for (i = first; i < count && i - first < most; i++) {
-            tokens += (size_t)units[batches->order[i]].source_length;
-            if (tokens > most_tokens && i > first)
+            const tr_unit *unit = &units[batches->order[i]];
+            tokens += (size_t)unit->source_length;
+            if (i > first && (tokens > most_tokens || unit->piece != units[batches->order[first]].piece))
                 break;
         }
         if (batches->batches)
-            batches->batches[batches->count] = (tr_batch){.first = first, .count = (int)(i - first)};
+            batches->batches[batches->count] =
+                (tr_batch){.first = first, .count = (int)(i - first), .piece = units[batches->order[first]].piece};
         batches->count++;
     }
 }

@@ -60,7 +60,7 @@ static tr_status add_chunk(tr_plan *plan, const tr_encoder *encoder, size_t firs
     const int32_t end = encoder->end_id;
     if (!tr_ids_append(&plan->ids, &end, 1))
         return out_of_memory(error);
-    plan->chunks[plan->count++] = (tr_chunk){first, last, ids, (int)(plan->ids.size - ids), 0};
+    plan->chunks[plan->count++] = (tr_chunk){first, last, ids, (int)(plan->ids.size - ids), false, 0};
     return TR_OK;
 }
 

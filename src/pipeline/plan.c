@@ -46,6 +46,8 @@ static tr_status plan_sentence(tr_plan *plan, const tr_encoder *encoder, tr_text
     const tr_status status = tr_cut_sentence(plan, encoder, text->data, span, error);
     if (plan->count > before + 1)
         text->flags |= TR_FLAG_CUT;
+    for (size_t i = before; i < plan->count; i++)
+        plan->chunks[i].piece = plan->count > before + 1;
     text->sentences++;
     return status;
 }

@@ -7,9 +7,14 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Tokens that a piece of a cut sentence has at most: networks are trained on sentences of about this length, and many pieces
- * of moderate length decode faster side by side than a few long ones. */
-enum { TR_PIECE_TOKENS = 128 };
+/* Tokens that a piece of a cut sentence has at most. Networks are trained on sentences of this length or less: on longer
+ * pieces without marks they babble more often, and cost more a token (on Chinese text without marks, 128 takes 1.4 times the
+ * time of 64). */
+enum { TR_PIECE_TOKENS = 64 };
+
+/* Target tokens of such a piece at most: what is cut is often no text at all (encoded data, a listing), and a network that
+ * babbles on it would otherwise run to the full length for every piece. */
+enum { TR_PIECE_TARGET = 2 * TR_PIECE_TOKENS };
 
 /* How chunks become ids. */
 typedef struct tr_encoder {
@@ -24,6 +29,7 @@ typedef struct tr_chunk {
     size_t first, last; /* bytes of the text; the second and later pieces of a single character are empty */
     size_t ids;         /* index of its first id in tr_plan.ids */
     int length;         /* ids, the end mark included; 1: nothing that the network knows (it stays as it is) */
+    bool piece;         /* of a sentence that was cut */
     size_t unit;        /* filled by batch.h */
 } tr_chunk;
 

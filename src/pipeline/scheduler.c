@@ -8,11 +8,12 @@
 /* Threads that decode a batch together. Member 0 fetches the batch; the others find it here behind a meeting. */
 typedef struct crew {
     tr_worker *worker;
-    tr_sentence *sentences; /* [batch_size] */
-    tr_sentence **pointers; /* [batch_size] */
-    int32_t *targets;       /* [batch_size * max_length] */
-    size_t target_capacity; /* elements */
-    int count;              /* sentences of the batch in hand; 0: there is none left */
+    tr_sentence *sentences;    /* [batch_size] */
+    tr_sentence **pointers;    /* [batch_size] */
+    int32_t *targets;          /* [batch_size * max_length] */
+    size_t target_capacity;    /* elements */
+    tr_decode_options options; /* of the batch in hand */
+    int count;                 /* sentences of the batch in hand; 0: there is none left */
 } crew;
 
 /* The groups of one shape, made when first needed. */
@@ -163,6 +164,11 @@ static tr_batch *fetch_batch(run *r, crew *group)
                                             .target = group->targets + (size_t)i * (size_t)job->options.max_length};
         group->pointers[i] = &group->sentences[i];
     }
+    group->options = job->options;
+    if (batch->piece && group->options.max_length > TR_PIECE_TARGET) {
+        const int least = group->options.min_length;
+        group->options.max_length = least > TR_PIECE_TARGET ? least : TR_PIECE_TARGET;
+    }
     group->count = batch->count;
     return batch;
 }
@@ -211,7 +217,7 @@ static void run_member(void *argument, int thread)
         if (!group->count)
             return;
         tr_error error = {0};
-        tr_status status = tr_decode_greedy(group->worker, member, group->pointers, group->count, &r->job->options, &error);
+        tr_status status = tr_decode_greedy(group->worker, member, group->pointers, group->count, &group->options, &error);
         tr_worker_meet(group->worker); /* nobody reads the sentences any more */
         if (member == 0) {
             if (status == TR_OK)

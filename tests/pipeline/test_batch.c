@@ -36,6 +36,12 @@ static void equal_chunks_share_a_unit(void **state)
     assert_int_equal(count, 4);
     assert_int_equal(d.unit, 3);
     free(units);
+    d.piece = true; /* its translation is bounded otherwise: a unit of its own */
+    assert_int_equal(tr_units_make(chunks, bases, 5, true, &units, &count, NULL), TR_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(d.unit, 2);
+    assert_true(units[2].piece && !units[0].piece);
+    free(units);
     assert_int_equal(tr_units_make(NULL, NULL, 0, true, &units, &count, NULL), TR_OK);
     assert_int_equal(count, 0);
     free(units);
@@ -58,9 +64,13 @@ static void check_batches(const tr_unit *units, size_t count, int batch_size, in
         assert_true(tokens <= (size_t)batch_size * TR_BATCH_TOKENS || batches.batches[b].count == 1);
     }
     assert_int_equal(at, count);
+    for (size_t b = 0; b < batches.count; b++)
+        for (int i = 0; i < batches.batches[b].count; i++)
+            assert_int_equal(units[batches.order[batches.batches[b].first + (size_t)i]].piece, batches.batches[b].piece);
     for (size_t i = 1; i < count; i++) {
         const size_t before = batches.order[i - 1], here = batches.order[i];
-        assert_true(units[before].source_length > units[here].source_length ||
+        assert_true(units[before].piece <= units[here].piece);
+        assert_true(units[before].piece < units[here].piece || units[before].source_length > units[here].source_length ||
                     (units[before].source_length == units[here].source_length && before < here));
     }
     if (count >= (size_t)groups) /* rounding up leaves at most half of the groups without a batch */
@@ -76,6 +86,7 @@ static void batches_hold_all_units_in_order(void **state)
     for (size_t i = 0; i < 300; i++) {
         random = random * 1664525 + 1013904223;
         units[i].source_length = 1 + (int)(random >> 16) % (i % 10 ? 40 : 511);
+        units[i].piece = random >> 30 == 3;
     }
     static const size_t counts[] = {0, 1, 2, 3, 31, 32, 33, 64, 65, 299, 300};
     static const int sizes[] = {1, 2, 32, 1000}, groups[] = {1, 2, 7, 64};
