@@ -1,27 +1,29 @@
 /* Attention over blocks of 32 positions with running maxima: scores are never stored beyond one block. */
 
-/* Scores of 32 positions: sums over d of scale q[d] k[d, p], in two interleaved chains (even and odd d). */
-TR_INLINE void block_scores(const float *q, float scale, const float *keys, int head_size, vec s[2])
+/* Scores of n <= 32 positions, scale q·k[p], in the order of the matrix product; q and keys [n, padded] padded with zeros. The lanes
+ * behind n hold anything finite. */
+TR_INLINE void block_scores(const float *q, float scale, const float *keys, int padded, int n, vec s[2])
 {
-    vec odd[2] = {vec_set1(0), vec_set1(0)};
-    s[0] = s[1] = vec_set1(0);
-    int d = 0;
-    for (; d + 2 <= head_size; d += 2) {
-        const vec a = vec_set1(q[d] * scale), b = vec_set1(q[d + 1] * scale);
-        const float *k = keys + (size_t)d * TR_BLOCK;
-        s[0] = vec_fma(a, vec_load(k), s[0]);
-        s[1] = vec_fma(a, vec_load(k + 16), s[1]);
-        odd[0] = vec_fma(b, vec_load(k + TR_BLOCK), odd[0]);
-        odd[1] = vec_fma(b, vec_load(k + TR_BLOCK + 16), odd[1]);
+    vec quads[8];
+    for (int g = 0; g < 8; g++) {
+        vec acc[4];
+        UNROLL(4) for (int j = 0; j < 4; j++)
+            acc[j] = vec_set1(0);
+        if (4 * g < n) {
+            const float *k[4]; /* behind the last position: it again */
+            UNROLL(4) for (int j = 0; j < 4; j++)
+                k[j] = keys + (size_t)(4 * g + j < n ? 4 * g + j : n - 1) * (size_t)padded;
+            for (int d = 0; d < padded; d += 16) {
+                const vec a = vec_load(q + d);
+                UNROLL(4) for (int j = 0; j < 4; j++)
+                    acc[j] = vec_fma(a, vec_load(k[j] + d), acc[j]);
+            }
+        }
+        quads[g] = vec_fold4(acc[0], acc[1], acc[2], acc[3]);
     }
-    if (d < head_size) {
-        const vec a = vec_set1(q[d] * scale);
-        const float *k = keys + (size_t)d * TR_BLOCK;
-        s[0] = vec_fma(a, vec_load(k), s[0]);
-        s[1] = vec_fma(a, vec_load(k + 16), s[1]);
-    }
-    s[0] = vec_add(s[0], odd[0]);
-    s[1] = vec_add(s[1], odd[1]);
+    const vec factor = vec_set1(scale);
+    s[0] = vec_mul(vec_fold16(quads[0], quads[1], quads[2], quads[3]), factor);
+    s[1] = vec_mul(vec_fold16(quads[4], quads[5], quads[6], quads[7]), factor);
 }
 
 /* out[0..width) = out * shrink + sum over p < n of weight[p] values[p], width columns of 16 at a time */
@@ -39,18 +41,20 @@ TR_INLINE void add_values(float *out, float shrink, const float *weight, const f
         vec_store(out + 16 * c, acc[c]);
 }
 
-/* One query; sum[pad16(head_size)] is working memory. */
-static void attend_one(const tr_attend *op, const float *q, float *out, float *sum)
+/* One query; padded_q and sum [pad16(head_size)] are working memory. */
+static void attend_one(const tr_attend *op, const float *q, float *out, float *padded_q, float *sum)
 {
     const int padded = tr_pad16(op->head_size);
     float greatest = -INFINITY, total = 0;
-    for (int d = 0; d < padded; d += 16)
+    for (int d = 0; d < padded; d += 16) {
         vec_store(sum + d, vec_set1(0));
+        vec_store(padded_q + d, vec_load_n(q + d, op->head_size - d));
+    }
     for (int first = 0; first < op->length; first += TR_BLOCK) {
         const float *block = op->blocks[first / TR_BLOCK];
         const int n = op->length - first < TR_BLOCK ? op->length - first : TR_BLOCK;
         vec s[2];
-        block_scores(q, op->scale, block + op->key_offset, op->head_size, s);
+        block_scores(padded_q, op->scale, block + op->key_offset, padded, n, s);
         s[0] = vec_tail(s[0], n, -INFINITY);
         s[1] = vec_tail(s[1], n - 16, -INFINITY);
         const float here = vec_greatest(vec_max(s[0], s[1]));
@@ -85,16 +89,16 @@ static void attend_one(const tr_attend *op, const float *q, float *out, float *s
 static void attend(const tr_attend *op)
 {
     enum { MOST = 1024 };
-    _Alignas(64) float sum[MOST]; /* tr_network_create admits no larger heads */
+    _Alignas(64) float q[MOST], sum[MOST]; /* tr_network_create admits no larger heads */
     for (int i = 0; i < op->queries; i++)
-        attend_one(op, op->q + (size_t)i * op->q_stride, op->out + (size_t)i * op->out_stride, sum);
+        attend_one(op, op->q + (size_t)i * op->q_stride, op->out + (size_t)i * op->out_stride, q, sum);
 }
 
 static void kv_put(const tr_kv_row *op)
 {
-    const int padded = tr_pad16(op->head_size);
-    for (int d = 0; d < op->head_size; d++)
-        op->keys[(size_t)d * TR_BLOCK + (size_t)op->position] = op->key[d];
-    for (int d = 0; d < op->head_size; d += 16) /* the load fills the padding with zeros */
-        vec_store(op->values + (size_t)op->position * (size_t)padded + d, vec_load_n(op->value + d, op->head_size - d));
+    const size_t at = (size_t)op->position * (size_t)tr_pad16(op->head_size);
+    for (int d = 0; d < op->head_size; d += 16) { /* the loads fill the padding with zeros */
+        vec_store(op->keys + at + d, vec_load_n(op->key + d, op->head_size - d));
+        vec_store(op->values + at + d, vec_load_n(op->value + d, op->head_size - d));
+    }
 }

@@ -54,8 +54,7 @@ static inline size_t tr_matmul_scratch(int inputs)
 
 /* Softmax attention of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
  * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p]) v[p].
- * Block b holds keys [head_size, 32] at blocks[b] + key_offset: positions lie together, so that 32 scores are computed
- * side by side; and values [32, pad16(head_size)] at blocks[b] + value_offset. */
+ * Block b holds keys [32, pad16(head_size)] at blocks[b] + key_offset and values of the same shape at blocks[b] + value_offset. */
 typedef struct tr_attend {
     int queries, head_size, length; /* length >= 1: positions attended to */
     float scale;                    /* 1/sqrt(head_size) */
@@ -82,7 +81,7 @@ typedef struct tr_layernorm {
 typedef struct tr_kv_row {
     int head_size, position;
     const float *key, *value; /* [head_size] */
-    float *keys, *values;     /* the head's [head_size, 32] and [32, pad16(head_size)] */
+    float *keys, *values;     /* the head's [32, pad16(head_size)] */
 } tr_kv_row;
 
 typedef struct tr_kernels {

@@ -34,7 +34,7 @@ void tr_attention_project(tr_state *s, int member, const float *x, int rows, con
                 float *keys = block + tr_cache_offset(shape, layer, h);
                 const size_t at = row + (size_t)h * (size_t)shape->head_size;
                 s->network->kernels->kv_put(&(tr_kv_row){shape->head_size, position % TR_BLOCK, own->k + at, own->v + at, keys,
-                                                         keys + (size_t)shape->head_size * TR_BLOCK});
+                                                         keys + shape->piece / 2});
             }
         }
 }
@@ -51,7 +51,7 @@ static void attend(tr_state *s, int member, const tr_cache_shape *shape, int lay
                 .queries = segments[i].rows, .head_size = shape->head_size, .length = segments[i].length,
                 .scale = 1 / sqrtf((float)shape->head_size), .q = s->member[member].q + at, .q_stride = s->stride,
                 .blocks = (const float *const *)segments[i].cache->blocks, .key_offset = keys,
-                .value_offset = keys + (size_t)shape->head_size * TR_BLOCK, .out = s->context + at, .out_stride = s->stride});
+                .value_offset = keys + shape->piece / 2, .out = s->context + at, .out_stride = s->stride});
         }
 }
 

@@ -5,7 +5,7 @@
 tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model)
 {
     const int head_size = d_model / heads;
-    return (tr_cache_shape){layers, heads, head_size, (size_t)TR_BLOCK * (size_t)(head_size + tr_pad16(head_size))};
+    return (tr_cache_shape){layers, heads, head_size, 2 * (size_t)TR_BLOCK * (size_t)tr_pad16(head_size)};
 }
 
 size_t tr_cache_block_floats(const tr_cache_shape *shape)

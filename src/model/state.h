@@ -13,7 +13,7 @@
 #include "util/team.h"
 
 /* Keys and values of one sentence, in blocks of 32 positions. A block holds [layers, heads] pieces of piece floats, each
- * keys [head_size, 32], then values [32, pad16(head_size)]. */
+ * keys [32, pad16(head_size)], then values of the same shape. */
 typedef struct tr_cache {
     float **blocks;
     int count; /* blocks in use */
@@ -21,7 +21,7 @@ typedef struct tr_cache {
 
 typedef struct tr_cache_shape {
     int layers, heads, head_size;
-    size_t piece; /* floats */
+    size_t piece; /* floats, one half of them keys */
 } tr_cache_shape;
 
 tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model);

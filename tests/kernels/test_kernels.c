@@ -297,7 +297,7 @@ static void exact_attention(int head_size, int length, double scale, const float
 static void attention_case(const tr_kernels *level, int head_size, int length, int queries)
 {
     const int blocks = (length + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(head_size);
-    const size_t value_offset = (size_t)head_size * TR_BLOCK, block_size = value_offset + (size_t)TR_BLOCK * (size_t)padded;
+    const size_t value_offset = (size_t)TR_BLOCK * (size_t)padded, block_size = 2 * value_offset;
     float *q = random_floats((size_t)(queries * head_size), 3), *k = random_floats((size_t)(length * head_size), 1);
     float *v = random_floats((size_t)(length * head_size), 1), *pool = random_floats((size_t)blocks * block_size, 100);
     float *out = random_floats((size_t)(queries * head_size), 1), *wanted = random_floats((size_t)(queries * head_size), 1);
