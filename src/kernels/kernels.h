@@ -46,6 +46,31 @@ typedef struct tr_matmul {
     tr_best *best;     /* [rows] or NULL */
 } tr_matmul;
 
+/* A coarse copy of a matrix, in int8 by rows, that finds the few outputs which can be the greatest, and the bounds that prove it:
+ *     |w[o]·x - scale[o] coarse[o]·x| <= radius[o] |x|
+ * by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] - scale[o] coarse[o]| plus what rounding can add. Reading it costs a
+ * quarter of f32: for few rows, where reading is all that counts. */
+typedef struct tr_screen {
+    const tr_matrix *exact; /* [outputs, inputs] */
+    tr_matrix coarse;       /* I8, the same shape */
+    float *scale, *radius;  /* [outputs] */
+} tr_screen;
+
+enum { TR_SCREEN_ROWS = 3 }; /* rows up to which screening pays: one tile at every level */
+
+/* The argmax over a share of the outputs, the same bits as matmul with best would find, for up to TR_SCREEN_ROWS rows. */
+typedef struct tr_screened {
+    const tr_screen *screen;
+    const float *bias; /* [outputs] */
+    float slack;       /* what rounding can add to a logit besides: 2^-22 of the greatest finite |bias| */
+    int rows;
+    const float *x;    /* [rows, inputs] */
+    size_t x_stride;
+    float *upper;      /* [rows, upper_stride]: working memory */
+    size_t upper_stride; /* >= outputs */
+    tr_best *best;     /* [rows] */
+} tr_screened;
+
 /* Floats of scratch that a matmul with this many inputs needs, for each thread that computes. */
 static inline size_t tr_matmul_scratch(int inputs)
 {
@@ -89,6 +114,9 @@ typedef struct tr_kernels {
     bool fused;        /* computes with fused multiply-add */
     /* Outputs [first, last): first is a multiple of 16, last too unless it is the end. scratch: tr_matmul_scratch floats. */
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
+    /* Fills rows [first, last) of a screen whose memory is there. */
+    void (*screen_build)(tr_screen *screen, int first, int last);
+    void (*screened_best)(const tr_screened *op, int first, int last);
     void (*attend)(const tr_attend *op);
     void (*layernorm)(const tr_layernorm *op);
     /* out[width] = scale * row index of table + add[width]; add may be NULL */

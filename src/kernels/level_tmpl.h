@@ -5,6 +5,7 @@
 
 #include "kernels/vec16.h"
 #include "kernels/matmul_tmpl.h"
+#include "kernels/screen_tmpl.h"
 #include "kernels/attention_tmpl.h"
 #include "kernels/rows_tmpl.h"
 
@@ -12,6 +13,8 @@ const tr_kernels TR_LEVEL = {
     .level = TR_LEVEL_NAME,
     .fused = TR_LEVEL_FUSED,
     .matmul = matmul,
+    .screen_build = screen_build,
+    .screened_best = screened_best,
     .attend = attend,
     .layernorm = layernorm,
     .embed = embed,

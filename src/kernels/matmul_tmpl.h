@@ -111,6 +111,17 @@ PANEL_FUNCTION(panel_f32, TR_TYPE_F32, 4)
 PANEL_FUNCTION(panel_f32_again, TR_TYPE_F32, 1)
 PANEL_FUNCTION(panel_f16, TR_TYPE_F16, 2)
 PANEL_FUNCTION(panel_bf16, TR_TYPE_BF16, 2)
+PANEL_FUNCTION(panel_i8, TR_TYPE_I8, 1)
+
+static void panel_of_type(panel *p, const float *x, size_t x_stride, int rows, vec sums[TILE_ROWS][4])
+{
+    switch (p->type) {
+    case TR_TYPE_F16: panel_f16(p, x, x_stride, rows, sums); break;
+    case TR_TYPE_BF16: panel_bf16(p, x, x_stride, rows, sums); break;
+    case TR_TYPE_I8: panel_i8(p, x, x_stride, rows, sums); break;
+    default: panel_f32(p, x, x_stride, rows, sums);
+    }
+}
 
 /* Half-precision weights [n, inputs] as f32 [n, pad16(inputs)], the padding zero. */
 static void widen(tr_type type, const void *w, size_t stride, int inputs, int n, float *out)
@@ -120,12 +131,19 @@ static void widen(tr_type type, const void *w, size_t stride, int inputs, int n,
         int i = 0;
         for (; i + 16 <= inputs; i += 16) {
             prefetch_lines((const char *)w + 2 * (row + (size_t)i + TR_PANEL * stride), 1, TILE_ROWS);
-            EACH_PART part_store(out + i + h * LANES, type == TR_TYPE_F16 ? part_load_f16((const uint16_t *)w + row + i + h * LANES)
-                                                                          : part_load_bf16((const uint16_t *)w + row + i + h * LANES));
+            vec_store(out + i, vec_load_weight(type, w, row + (size_t)i));
         }
         if (i < inputs)
-            EACH_PART part_store(out + i + h * LANES, part_load_weight_n(type, w, row + (size_t)i + (size_t)h * LANES,
-                                                                         part_lanes(inputs - i, h)));
+            vec_store(out + i, vec_load_weight_n(type, w, row + (size_t)i, inputs - i));
+    }
+}
+
+TR_INLINE void take_value(tr_best *best, float value, int id)
+{
+    best->nan |= value != value;
+    if (value > best->value) {
+        best->value = value;
+        best->id = id;
     }
 }
 
@@ -135,13 +153,8 @@ static void take_best(tr_best *best, vec y, int first, int n)
         return;
     float values[16];
     vec_store(values, y);
-    for (int i = 0; i < n; i++) {
-        best->nan |= values[i] != values[i];
-        if (values[i] > best->value) {
-            best->value = values[i];
-            best->id = first + i;
-        }
-    }
+    for (int i = 0; i < n; i++)
+        take_value(best, values[i], first + i);
 }
 
 TR_INLINE void epilogue(const tr_matmul *op, int row, int first, int n, vec y)
@@ -173,14 +186,10 @@ static void panel_product(const tr_matmul *op, panel *p, int start, int rows, in
         const int top = start + rows * t / tiles, height = start + rows * (t + 1) / tiles - top;
         const float *x = op->x + (size_t)top * op->x_stride;
         vec sums[TILE_ROWS][4];
-        if (p->type == TR_TYPE_F16)
-            panel_f16(p, x, op->x_stride, height, sums);
-        else if (p->type == TR_TYPE_BF16)
-            panel_bf16(p, x, op->x_stride, height, sums);
-        else if (tiles < 4)
-            panel_f32(p, x, op->x_stride, height, sums);
-        else
+        if (p->type == TR_TYPE_F32 && tiles >= 4)
             panel_f32_again(p, x, op->x_stride, height, sums);
+        else
+            panel_of_type(p, x, op->x_stride, height, sums);
         for (int r = 0; r < height; r++)
             epilogue(op, top + r, first, p->outputs, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]));
     }

@@ -97,6 +97,23 @@ TR_INLINE part part_load_bf16(const uint16_t *p)
     return (part)((part_bits){p[0], p[1], p[2], p[3]} << 16);
 }
 
+TR_INLINE part part_load_i8(const int8_t *p) { return (part){p[0], p[1], p[2], p[3]}; }
+
+/* the first n lanes, which hold integers from -127 to 127 */
+TR_INLINE void part_store_i8_n(int8_t *p, part a, int n)
+{
+    for (int i = 0; i < n; i++)
+        p[i] = (int8_t)a[i];
+}
+
+TR_INLINE part part_load_i8_n(const int8_t *p, int n)
+{
+    int8_t q[LANES] = {0};
+    if (n > 0)
+        memcpy(q, p, (size_t)n);
+    return part_load_i8(q);
+}
+
 TR_INLINE part part_load_f16_n(const uint16_t *p, int n)
 {
     uint16_t h[LANES] = {0};

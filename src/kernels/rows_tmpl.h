@@ -30,9 +30,7 @@ static void embed(float *out, const tr_matrix *table, int index, float scale, co
     const vec factor = vec_set1(scale);
     for (int i = 0; i < table->inputs; i += 16) {
         const int n = table->inputs - i;
-        vec row;
-        EACH_PART row.p[h] =
-            part_load_weight_n(table->type, table->data, first + (size_t)i + (size_t)h * LANES, part_lanes(n, h));
+        const vec row = vec_load_weight_n(table->type, table->data, first + (size_t)i, n);
         vec_store_n(out + i, vec_fma(row, factor, add ? vec_load_n(add + i, n) : vec_set1(0)), n);
     }
 }

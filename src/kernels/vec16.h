@@ -224,6 +224,7 @@ TR_INLINE part part_load_weight(tr_type type, const void *w, size_t i)
     switch (type) {
     case TR_TYPE_F16: return part_load_f16((const uint16_t *)w + i);
     case TR_TYPE_BF16: return part_load_bf16((const uint16_t *)w + i);
+    case TR_TYPE_I8: return part_load_i8((const int8_t *)w + i);
     default: return part_load((const float *)w + i);
     }
 }
@@ -233,6 +234,21 @@ TR_INLINE part part_load_weight_n(tr_type type, const void *w, size_t i, int n)
     switch (type) {
     case TR_TYPE_F16: return part_load_f16_n((const uint16_t *)w + i, n);
     case TR_TYPE_BF16: return part_load_bf16_n((const uint16_t *)w + i, n);
+    case TR_TYPE_I8: return part_load_i8_n((const int8_t *)w + i, n);
     default: return part_load_n((const float *)w + i, n);
     }
+}
+
+TR_INLINE vec vec_load_weight(tr_type type, const void *w, size_t i)
+{
+    vec a;
+    EACH_PART a.p[h] = part_load_weight(type, w, i + (size_t)h * LANES);
+    return a;
+}
+
+TR_INLINE vec vec_load_weight_n(tr_type type, const void *w, size_t i, int n)
+{
+    vec a;
+    EACH_PART a.p[h] = part_load_weight_n(type, w, i + (size_t)h * LANES, part_lanes(n, h));
+    return a;
 }

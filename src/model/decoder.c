@@ -30,10 +30,20 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
 
 void tr_logits_best(tr_flow *flow, const float *bias)
 {
-    tr_best *best = flow->state->member[flow->member].best;
+    tr_state *s = flow->state;
+    tr_best *best = s->member[flow->member].best;
     for (int r = 0; r < flow->rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    logits(flow, bias, NULL, best);
+    if (!s->network->screen || flow->rows > TR_SCREEN_ROWS) {
+        logits(flow, bias, NULL, best);
+        return;
+    }
+    const int vocabulary = s->network->config.target_vocabulary;
+    const tr_range own = tr_share(vocabulary, TR_PANEL, flow->member, s->members);
+    s->network->kernels->screened_best(&(tr_screened){.screen = s->network->screen, .bias = bias, .slack = s->network->screen_slack,
+                                                      .rows = flow->rows, .x = flow->x, .x_stride = s->stride, .upper = s->upper,
+                                                      .upper_stride = (size_t)vocabulary, .best = best},
+                                       own.first, own.last);
 }
 
 void tr_logits_all(tr_flow *flow, const float *bias, float *y)

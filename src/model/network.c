@@ -1,5 +1,7 @@
 #include "model/network.h"
 
+#include "util/arena.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,6 +9,8 @@
 #include <string.h>
 
 enum { MAX_HEAD = 1024 }; /* the attention kernels' working memory */
+enum { HUGE_PAGE = 2 << 20 };
+enum { SCREEN_BYTES = 24 << 20 }; /* output matrices from this size on are screened: smaller ones stay in the cache anyway */
 
 /* What binding needs at hand; the first failure sticks and makes the rest do nothing. */
 typedef struct binder {
@@ -35,11 +39,14 @@ static void *own(binder *b, size_t bytes)
         }
         n->owned = larger;
     }
-    void *memory = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    const size_t alignment = bytes < HUGE_PAGE ? 64 : HUGE_PAGE;
+    void *memory = aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
     if (!memory) {
         fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
         return NULL;
     }
+    if (bytes >= HUGE_PAGE)
+        tr_huge_pages(memory, bytes);
     return n->owned[n->owned_count++] = memory;
 }
 
@@ -303,6 +310,28 @@ static void bind_logits(binder *b)
     n->logits.bias = bias;
 }
 
+/* The coarse copy of a large output matrix, for decoding few sentences at a time. */
+static void make_screen(binder *b)
+{
+    tr_network *n = b->network;
+    const tr_matrix *m = &n->logits.weight;
+    const size_t outputs = (size_t)m->outputs, count = outputs * (size_t)m->inputs;
+    if (b->status != TR_OK || count * tr_type_size(m->type) < SCREEN_BYTES)
+        return;
+    tr_screen *s = own(b, sizeof *s);
+    void *coarse = own(b, count);
+    float *scale = own(b, outputs * sizeof *scale), *radius = own(b, outputs * sizeof *radius);
+    if (b->status != TR_OK)
+        return;
+    *s = (tr_screen){m, {TR_TYPE_I8, m->outputs, m->inputs, coarse}, scale, radius};
+    n->kernels->screen_build(s, 0, m->outputs);
+    for (int o = 0; o < m->outputs; o++) {
+        const float slack = fabsf(n->logits.bias[o]) * 0x1p-22f;
+        n->screen_slack = isfinite(slack) && slack > n->screen_slack ? slack : n->screen_slack;
+    }
+    n->screen = s;
+}
+
 static void bind_all(binder *b)
 {
     tr_network *n = b->network;
@@ -316,6 +345,7 @@ static void bind_all(binder *b)
     bind_side(b, &n->target, "dec");
     bind_layers(b);
     bind_logits(b);
+    make_screen(b);
     if (b->status == TR_OK && c->positions == TR_POSITIONS_SINUSOIDAL)
         n->source.positions = n->target.positions = sinusoidal_positions(b, c->max_positions, c->d_model);
     n->type = n->logits.weight.type;

@@ -54,6 +54,8 @@ typedef struct tr_network {
     tr_decoder_layer *decoder; /* [decoder_layers] */
     tr_linear logits;          /* [target_vocabulary, d_model]; its bias holds the final logits bias and -inf for
                                   forbidden tokens */
+    tr_screen *screen;         /* of logits.weight where that is large, else NULL */
+    float screen_slack;
     uint64_t parameters;
     void **owned; /* memory made while building: converted vectors, position tables, rounded matrices */
     size_t owned_count;

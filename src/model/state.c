@@ -49,6 +49,11 @@ static size_t scratch_bytes(const tr_network *network)
     return tr_matmul_scratch(larger(c->d_model, larger(c->encoder_ffn, c->decoder_ffn))) * sizeof(float);
 }
 
+static size_t upper_bytes(const tr_network *network)
+{
+    return network->screen ? TR_SCREEN_ROWS * (size_t)network->config.target_vocabulary * sizeof(float) + 64 : 0;
+}
+
 size_t tr_state_rows_bytes(const tr_network *network, int members, int rows)
 {
     const tr_config *c = &network->config;
@@ -56,7 +61,7 @@ size_t tr_state_rows_bytes(const tr_network *network, int members, int rows)
     const size_t ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn)) * sizeof(float);
     const size_t shared = (2 * stride + ffn_stride) * (size_t)rows + 3 * 64;
     const size_t own = (4 * stride + sizeof(tr_best)) * (size_t)rows + scratch_bytes(network) + 6 * 64;
-    return shared + (size_t)members * own;
+    return shared + (size_t)members * own + upper_bytes(network);
 }
 
 bool tr_state_rows(tr_state *state, int rows)
@@ -67,6 +72,10 @@ bool tr_state_rows(tr_state *state, int rows)
     state->context = tr_arena_alloc(a, bytes);
     state->hidden = tr_arena_alloc(a, (size_t)rows * state->ffn_stride * sizeof(float));
     bool complete = state->stream && state->context && state->hidden;
+    if (state->network->screen) {
+        state->upper = tr_arena_alloc(a, upper_bytes(state->network));
+        complete = complete && state->upper;
+    }
     for (int m = 0; m < state->members; m++) {
         tr_member *own = &state->member[m];
         own->x = tr_arena_alloc(a, bytes);

@@ -63,6 +63,7 @@ typedef struct tr_state {
     float *stream;     /* [rows, stride] the residual stream */
     float *context;    /* [rows, stride] what attention yields, all heads */
     float *hidden;     /* [rows, ffn_stride] */
+    float *upper;      /* [TR_SCREEN_ROWS, vocabulary] for screening; NULL where the network has no screen */
     tr_trace_function *trace; /* NULL: none */
     void *trace_argument;
 } tr_state;

@@ -22,6 +22,17 @@ void tr_arena_free(tr_arena *arena)
     *arena = (tr_arena){0};
 }
 
+void tr_huge_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = 4096, first = ((uintptr_t)memory + page - 1) & ~(page - 1), last = ((uintptr_t)memory + bytes) & ~(page - 1);
+    if (first < last)
+        madvise((void *)first, last - first, MADV_HUGEPAGE); /* a wish: failing is fine */
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 void *tr_arena_alloc(tr_arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX - 63)

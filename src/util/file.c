@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "util/file.h"
 
+#include "util/arena.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,6 +57,8 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
         void *data = load == TR_LOAD_MAP
                          ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0)
                          : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (data != MAP_FAILED && load == TR_LOAD_COPY)
+            tr_huge_pages(data, size);
         if (data == MAP_FAILED) {
             status = fail_errno(error, path, load == TR_LOAD_MAP ? "cannot map" : "cannot load");
         } else {

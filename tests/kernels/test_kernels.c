@@ -228,6 +228,59 @@ static void test_argmax_ties(void **unused)
     each_level(ties_of_level);
 }
 
+/* Screening finds what the full product finds, ties, forbidden tokens and equal rows included. */
+static void screen_case(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, float spread)
+{
+    product p = make_product(rows, inputs, outputs, type, true, false, 2);
+    for (int o = 1; o < outputs; o += 1 + outputs / 7) /* equal rows: ties */
+        memcpy((char *)p.stored + (size_t)o * (size_t)inputs * tr_type_size(type), p.stored, (size_t)inputs * tr_type_size(type));
+    for (int o = 0; o < outputs; o++)
+        p.bias[o] = o % 5 == 3 ? -INFINITY : o % 3 ? p.bias[o] * spread : 0;
+    if (inputs == 31)
+        memset(p.x, 0, (size_t)rows * p.op.x_stride * sizeof *p.x);
+    p.op.weight = &p.matrix;
+    tr_best wanted[TR_SCREEN_ROWS], got[TR_SCREEN_ROWS];
+    for (int r = 0; r < rows; r++)
+        wanted[r] = got[r] = (tr_best){-INFINITY, -1, false};
+    p.op.best = wanted;
+    level->matmul(&p.op, 0, outputs, p.scratch);
+
+    float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
+    float *upper = random_floats((size_t)(outputs * rows), 1);
+    int8_t *coarse = malloc((size_t)(outputs * inputs));
+    tr_screen screen = {&p.matrix, {TR_TYPE_I8, outputs, inputs, coarse}, scale, radius};
+    level->screen_build(&screen, 0, outputs);
+    const tr_screened op = {.screen = &screen, .bias = p.bias, .slack = spread * 0x1p-22f, .rows = rows, .x = p.x,
+                            .x_stride = p.op.x_stride, .upper = upper, .upper_stride = (size_t)outputs, .best = got};
+    const int middle = tr_pad16(outputs) / 32 * 16;
+    level->screened_best(&op, 0, middle);
+    level->screened_best(&op, middle, outputs);
+    for (int r = 0; r < rows; r++) {
+        assert_int_equal(got[r].id, wanted[r].id);
+        assert_memory_equal(&got[r].value, &wanted[r].value, sizeof(float));
+        assert_false(got[r].nan);
+    }
+    /* damaged weights are still found */
+    p.x[0] = NAN;
+    level->screened_best(&op, 0, outputs);
+    assert_true(got[0].nan);
+    free(scale), free(radius), free(upper), free(coarse);
+    free_product(&p);
+}
+
+static void screen_of_level(const tr_kernels *level)
+{
+    for (int n = 0; n < 150; n++)
+        screen_case(level, random_int(1, TR_SCREEN_ROWS), n % 10 ? random_int(1, 200) : 31, random_int(1, 400), (tr_type)(n % 3),
+                    n % 4 ? 1.0f : 1e6f);
+}
+
+static void test_screen(void **unused)
+{
+    (void)unused;
+    each_level(screen_of_level);
+}
+
 static void check_activation(const tr_kernels *level, tr_activation activation, double (*exact)(double))
 {
     /* y = activation(1 * x) */
@@ -466,7 +519,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul),    cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
-        cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_screen), cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
         cmocka_unit_test(test_rows),      cmocka_unit_test(test_halves),       cmocka_unit_test(test_select),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,28 @@ TR_INLINE part part_load_bf16(const uint16_t *p)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
 }
+TR_INLINE part part_load_i8(const int8_t *p)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+TR_INLINE void part_store_i8_n(int8_t *p, part a, int n)
+{
+    const __m256i i32 = _mm256_cvtps_epi32(a);
+    const __m128i i16 = _mm_packs_epi32(_mm256_castsi256_si128(i32), _mm256_extracti128_si256(i32, 1));
+    int8_t q[16];
+    _mm_storeu_si128((__m128i *)q, _mm_packs_epi16(i16, i16));
+    if (n == LANES)
+        memcpy(p, q, LANES);
+    else if (n > 0)
+        memcpy(p, q, (size_t)n);
+}
+TR_INLINE part part_load_i8_n(const int8_t *p, int n)
+{
+    int8_t q[LANES] = {0};
+    if (n > 0)
+        memcpy(q, p, (size_t)(n < LANES ? n : LANES));
+    return part_load_i8(q);
+}
 TR_INLINE part part_load_f16_n(const uint16_t *p, int n)
 {
     uint16_t h[LANES] = {0};

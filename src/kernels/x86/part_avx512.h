@@ -44,6 +44,18 @@ TR_INLINE part part_widen_bf16(__m256i h)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
 }
 TR_INLINE part part_load_bf16(const uint16_t *p) { return part_widen_bf16(_mm256_loadu_si256((const __m256i *)p)); }
+TR_INLINE part part_load_i8(const int8_t *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+TR_INLINE void part_store_i8_n(int8_t *p, part a, int n)
+{
+    _mm_mask_storeu_epi8(p, lane_mask(n), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(a)));
+}
+TR_INLINE part part_load_i8_n(const int8_t *p, int n)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(lane_mask(n), p)));
+}
 TR_INLINE part part_load_f16_n(const uint16_t *p, int n)
 {
     return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lane_mask(n), p));

@@ -1,0 +1,112 @@
+/* The argmax of an output projection by screening (see tr_screen): a pass over coarse weights bounds every output from both sides;
+ * then only those are computed exactly whose upper bound reaches the greatest lower bound. */
+
+/* Sixteen weights (n of them real) at w + at: rounded to steps of scale and stored in coarse; adds the squares of the errors. */
+TR_INLINE vec screen_weights(vec w, vec scale, vec inverse, int8_t *coarse, int n, vec errors)
+{
+    const vec magic = vec_set1(12582912.0f); /* see vec_exp */
+    vec q = vec_sub(vec_add(vec_mul(w, inverse), magic), magic);
+    q = vec_max(vec_min(q, vec_set1(127)), vec_set1(-127)); /* NaN becomes 127; its radius is NaN: always computed exactly */
+    EACH_PART part_store_i8_n(coarse + h * LANES, q.p[h], part_lanes(n, h));
+    const vec e = vec_sub(w, vec_mul(q, scale));
+    return vec_fma(e, e, errors);
+}
+
+/* Row o of the coarse copy: symmetric int8, the error's norm measured, not estimated. */
+static void screen_row(tr_screen *s, int o)
+{
+    const tr_matrix *m = s->exact;
+    const size_t first = (size_t)o * (size_t)m->inputs;
+    const int whole = m->inputs & ~15, rest = m->inputs & 15;
+    int8_t *coarse = (int8_t *)s->coarse.data + first;
+    vec most = vec_set1(0), norm = vec_set1(0), errors = vec_set1(0);
+    for (int i = 0; i < whole; i += 16) {
+        const vec w = vec_load_weight(m->type, m->data, first + (size_t)i);
+        most = vec_max(most, vec_abs(w));
+        norm = vec_fma(w, w, norm);
+    }
+    const vec tail = vec_load_weight_n(m->type, m->data, first + (size_t)whole, rest);
+    most = vec_max(most, vec_abs(tail));
+    norm = vec_fma(tail, tail, norm);
+    s->scale[o] = vec_greatest(most) / 127;
+    const vec scale = vec_set1(s->scale[o]), inverse = vec_set1(s->scale[o] > 0 ? 1 / s->scale[o] : 0);
+    for (int i = 0; i < whole; i += 16)
+        errors = screen_weights(vec_load_weight(m->type, m->data, first + (size_t)i), scale, inverse, coarse + i, 16, errors);
+    errors = screen_weights(tail, scale, inverse, coarse + whole, rest, errors);
+    /* Rounding: a sum of n products in 16 lanes is off by at most (n/16 + 6) 2^-24 of the norms' product, twice that without
+     * fused multiply-add, in the coarse sum and in the exact one; the bias and the bounds add a few 2^-24 more. */
+    const float rounding = 0x1p-18f + (float)m->inputs * 0x1p-25f;
+    s->radius[o] = 1.0001f * sqrtf(vec_sum(errors)) + rounding * sqrtf(vec_sum(norm));
+}
+
+static void screen_build(tr_screen *screen, int first, int last)
+{
+    for (int o = first; o < last; o++)
+        screen_row(screen, o);
+}
+
+/* upper[o] for all outputs of the share; returns the greatest lower bound of each row in least. */
+static void screen_bounds(const tr_screened *op, int first, int last, const float norm[TR_SCREEN_ROWS], float least[TR_SCREEN_ROWS])
+{
+    const tr_matrix *m = &op->screen->coarse;
+    vec greatest[TR_SCREEN_ROWS];
+    for (int r = 0; r < op->rows; r++)
+        greatest[r] = vec_set1(-INFINITY);
+    for (int o = first; o < last; o += TR_PANEL) {
+        const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
+        const char *w = (const char *)m->data + (size_t)o * (size_t)m->inputs;
+        panel p = {w, TR_TYPE_I8, (size_t)m->inputs, m->inputs, n, w + 4 * (size_t)m->inputs + 1024};
+        vec sums[TILE_ROWS][4];
+        panel_of_type(&p, op->x, op->x_stride, op->rows, sums);
+        const vec scale = vec_load_n(op->screen->scale + o, n), radius = vec_load_n(op->screen->radius + o, n);
+        const vec bias = vec_load_n(op->bias + o, n);
+        for (int r = 0; r < op->rows; r++) {
+            const vec dot = vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
+            const vec middle = vec_fma(dot, scale, bias), reach = vec_fma(radius, vec_set1(norm[r]), vec_set1(op->slack));
+            greatest[r] = vec_max(vec_tail(vec_sub(middle, reach), n, -INFINITY), greatest[r]);
+            vec_store_n(op->upper + (size_t)r * op->upper_stride + o, vec_add(middle, reach), n);
+        }
+    }
+    for (int r = 0; r < op->rows; r++)
+        least[r] = vec_greatest(greatest[r]);
+}
+
+/* One logit as matmul computes it. */
+static float exact_logit(const tr_screened *op, int row, int o)
+{
+    const tr_matrix *m = op->screen->exact;
+    const char *w = (const char *)m->data + (size_t)o * (size_t)m->inputs * (m->type == TR_TYPE_F32 ? 4 : 2);
+    panel p = {w, m->type, (size_t)m->inputs, m->inputs, 1, w};
+    vec sums[TILE_ROWS][4];
+    float lanes[16];
+    panel_of_type(&p, op->x + (size_t)row * op->x_stride, op->x_stride, 1, sums);
+    vec_store(lanes, vec_fold16(sums[0][0], sums[0][1], sums[0][2], sums[0][3]));
+    return lanes[0] + op->bias[o];
+}
+
+static void screened_best(const tr_screened *op, int first, int last)
+{
+    const int inputs = op->screen->exact->inputs;
+    float norm[TR_SCREEN_ROWS], least[TR_SCREEN_ROWS];
+    for (int r = 0; r < op->rows; r++) {
+        vec sum = vec_set1(0);
+        for (int i = 0; i < inputs; i += 16) {
+            const vec x = vec_load_n(op->x + (size_t)r * op->x_stride + i, inputs - i);
+            sum = vec_fma(x, x, sum);
+        }
+        norm[r] = 1.0001f * sqrtf(vec_sum(sum));
+    }
+    screen_bounds(op, first, last, norm, least);
+    for (int r = 0; r < op->rows; r++) {
+        const float *upper = op->upper + (size_t)r * op->upper_stride;
+        const vec below = vec_set1(nextafterf(least[r], -INFINITY));
+        for (int o = first; o < last; o += 16) {
+            const int n = last - o < 16 ? last - o : 16;
+            if (!vec_any_above(vec_tail(vec_load_n(upper + o, n), n, -INFINITY), below)) /* NaN is above */
+                continue;
+            for (int i = o; i < o + n; i++)
+                if (!(upper[i] < least[r]))
+                    take_value(&op->best[r], exact_logit(op, r, i), i);
+        }
+    }
+}
