@@ -183,7 +183,12 @@ static void print_text(const char *path, const summary *s)
 
 int cli_info(const cli_settings *settings)
 {
-    const char *path = settings->arguments[0];
+    char path[CLI_PATH];
+    cli_settings named = *settings;
+    if (settings->argument_count)
+        named.model = settings->arguments[0];
+    if (cli_model_find(path, &named))
+        return CLI_FAILED;
     tr_package package;
     tr_error error;
     uint64_t checksum;

@@ -1,6 +1,7 @@
 /* translate: the command. This file picks the subcommand and holds what all of them say and measure. */
 #define _GNU_SOURCE
 #include "cli/cli.h"
+#include "util/heap.h"
 
 #include "cli/progress.h"
 
@@ -52,7 +53,7 @@ static const cli_command commands[] = {
      "reads it back to verify it. OUT.gguf appears complete or not at all.\n",
      "Example / 示例:\n"
      "  translate convert opus-mt-zh-en zh-en.gguf --compute f16\n"},
-    {"translate info", CMD_INFO, cli_info, 1, 1, "translate info [OPTIONS] FILE",
+    {"translate info", CMD_INFO, cli_info, 0, 1, "translate info [OPTIONS] [FILE]",
      "Shows what the model FILE (or directory) holds: its shape, languages, tokenizer,\n"
      "special tokens, weights and checksum.\n",
      "Example / 示例:\n"
@@ -190,6 +191,7 @@ static int close_stdout(int status)
 int main(int argc, char **argv)
 {
     occupy_streams();
+    tr_heap_prepare(8 << 20); /* what a tokenizer of some ten thousand pieces takes */
     const char *first = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(first, reserved[i]) == 0) {

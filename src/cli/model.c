@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MODEL_NAME "zh-en.gguf"
@@ -48,7 +49,7 @@ static bool default_model(char path[CLI_PATH])
     return access(path, R_OK) == 0;
 }
 
-static int find_model(char path[CLI_PATH], const cli_settings *settings)
+int cli_model_find(char path[CLI_PATH], const cli_settings *settings)
 {
     const char *variable = getenv("TRANSLATE_MODEL");
     const char *wanted = settings->model ? settings->model : variable && *variable ? variable : NULL;
@@ -110,17 +111,32 @@ static void describe(const cli_model *model)
     cli_note("kernels %s, loaded in %.1f ms", i->cpu, model->load_seconds * 1e3);
 }
 
+/* Reading the file pays where much is to be translated: memory of our own can have huge pages. */
+static tr_load choose_load(const cli_settings *settings)
+{
+    enum { AUTO, MAP };
+    if (settings->load != AUTO)
+        return settings->load == MAP ? TR_LOAD_MAP : TR_LOAD_COPY;
+    struct stat input;
+    const bool whole_file = !settings->argument_count &&
+                            (settings->input ? stat(settings->input, &input) == 0 : fstat(STDIN_FILENO, &input) == 0) &&
+                            S_ISREG(input.st_mode);
+    const unsigned bit = settings->command->bit;
+    return bit == CMD_BENCH || (bit == CMD_TRANSLATE && whole_file) ? TR_LOAD_COPY : TR_LOAD_MAP;
+}
+
 int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context)
 {
     *model = (cli_model){.model = NULL};
-    int status = find_model(model->path, settings);
+    int status = cli_model_find(model->path, settings);
     if (status)
         return status;
-    if (settings->load == TR_LOAD_MAP)
+    const tr_load load = choose_load(settings);
+    if (load == TR_LOAD_MAP)
         cli_guard_model_file(model->path, NULL);
     tr_error error;
     tr_model_options options = tr_model_default_options();
-    options.load = (tr_load)settings->load;
+    options.load = load;
     options.compute = (tr_compute)settings->compute;
     tr_context_options context = tr_context_default_options();
     context.threads = settings->threads;

@@ -16,6 +16,9 @@ typedef struct cli_model {
     double load_seconds; /* from open to ready */
 } cli_model;
 
+/* The path of the model that the settings mean, or of the default one. */
+int cli_model_find(char path[CLI_PATH], const cli_settings *settings);
+
 /* Finds the model and opens it, with a context if with_context. Prints a message on failure; then nothing needs closing. */
 int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context);
 void cli_model_close(cli_model *model);

@@ -59,8 +59,9 @@ static const option options[] = {
      "type of the weights; default auto: as stored (a directory: f32)"},
     {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16", FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN"},
-    {WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", "map|copy", FIELD(load), 0, 0,
-     "map the model file (default), or read it into memory so that it may change meanwhile"},
+    {WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", "auto|map|copy", FIELD(load), 0, 0,
+     "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "
+     "(default): copy for bench and for whole files of text, else map"},
 
     {CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read lines from FILE; default standard input"},

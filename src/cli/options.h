@@ -14,7 +14,7 @@ typedef struct cli_settings {
     const char *input, *output;  /* NULL or "-": the standard streams */
     int threads, batch_size;     /* threads 0: the usable cores */
     int compute;                 /* a tr_compute */
-    int load;                    /* a tr_load */
+    int load;                    /* 0 auto, 1 map, 2 copy */
     int beam, n_best;
     int max_length, min_length;
     int split;                /* a tr_split */

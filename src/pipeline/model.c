@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/task.h"
+
 tr_model_options tr_model_default_options(void)
 {
     return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO, .cpu = NULL};
@@ -26,8 +28,7 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
     return tr_tokenizer_create(&parts, &model->tokenizer, error);
 }
 
-/* Fills a zeroed model; the caller closes it on failure. */
-static tr_status open_parts(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)
+static tr_status open_network(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)
 {
     const tr_package *package = &model->package;
     tr_compute compute = options->compute;
@@ -35,7 +36,41 @@ static tr_status open_parts(tr_model *model, const tr_model_options *options, co
         compute = TR_COMPUTE_F32;
     const tr_status status =
         tr_network_create(&package->config, &package->weights, compute, kernels, &model->network, error);
-    return status == TR_OK ? open_tokenizer(model, error) : status;
+    if (status != TR_OK)
+        return status;
+    /* halves that are asked for as f32 stay as they are: widening them is exact */
+    model->compute = tr_type_name(compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type);
+    for (int i = 0; i < package->file_count; i++)
+        tr_file_populate(&package->files[i]);
+    return TR_OK;
+}
+
+/* Loading the tokenizer takes longest: the network is made beside it. */
+typedef struct network_task {
+    tr_task task;
+    tr_model *model;
+    const tr_model_options *options;
+    const tr_kernels *kernels;
+    tr_status status;
+    tr_error error;
+} network_task;
+
+static void run_network_task(void *argument)
+{
+    network_task *t = argument;
+    t->status = open_network(t->model, t->options, t->kernels, &t->error);
+}
+
+/* Fills a zeroed model; the caller closes it on failure. */
+static tr_status open_parts(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)
+{
+    network_task network = {.model = model, .options = options, .kernels = kernels};
+    tr_task_start(&network.task, run_network_task, &network);
+    const tr_status status = open_tokenizer(model, error);
+    tr_task_wait(&network.task);
+    if (network.status != TR_OK)
+        *error = network.error;
+    return network.status != TR_OK ? network.status : status;
 }
 
 tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error)
@@ -95,7 +130,7 @@ void tr_model_get_info(const tr_model *model, tr_model_info *info)
         .name = package->name,
         .source_language = package->source_language,
         .target_language = package->target_language,
-        .compute = tr_type_name(model->network->type),
+        .compute = model->compute,
         .cpu = model->network->kernels->level,
         .d_model = config->d_model,
         .encoder_layers = config->encoder_layers,

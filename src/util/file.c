@@ -73,6 +73,16 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
     return status;
 }
 
+void tr_file_populate(const tr_file *file)
+{
+#ifdef MADV_POPULATE_READ
+    if (file->mapped)
+        madvise((void *)file->data, file->size, MADV_POPULATE_READ);
+#else
+    (void)file;
+#endif
+}
+
 void tr_file_close(tr_file *file)
 {
     if (file->data)

@@ -53,6 +53,12 @@ static size_t valid_prefix(const char *text, size_t size)
         }
         if (i == size)
             break;
+        /* three bytes with a first one that allows any continuation: most Chinese */
+        const unsigned char *s = (const unsigned char *)text + i;
+        if (size - i >= 3 && s[0] >= 0xe1 && s[0] <= 0xec && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80) {
+            i += 3;
+            continue;
+        }
         size_t length;
         if (tr_utf8_decode(text + i, size - i, &length) <= 0)
             break;
