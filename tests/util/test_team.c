@@ -1,0 +1,145 @@
+/* Teams and barriers: every thread runs once, nobody passes a barrier early, what was written before one is seen behind it. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "util/task.h"
+#include "util/team.h"
+
+enum { MOST = 8, ROUNDS = 2000 };
+
+typedef struct shared {
+    tr_barrier barrier;
+    int threads;
+    int runs[MOST];
+    long long cells[MOST]; /* plain memory: the barrier alone orders it */
+    int wrong;
+} shared;
+
+/* Each round every thread reads what all others wrote in the round before. */
+static void add_neighbours(void *argument, int thread)
+{
+    shared *s = argument;
+    s->runs[thread]++;
+    for (int round = 1; round <= ROUNDS; round++) {
+        s->cells[thread] = round * (thread + 1);
+        if (round % 500 == 0 && thread == 0)
+            usleep(300); /* the others sleep in the barrier */
+        tr_barrier_wait(&s->barrier);
+        for (int t = 0; t < s->threads; t++)
+            if (s->cells[t] != (long long)round * (t + 1))
+                s->wrong = 1 + thread;
+        tr_barrier_wait(&s->barrier);
+    }
+}
+
+static void check_team(int threads, tr_threads backend)
+{
+    tr_error error;
+    tr_team *team;
+    assert_int_equal(tr_team_create(threads, backend, &team, &error), TR_OK);
+    assert_int_equal(tr_team_size(team), threads);
+    shared *s = aligned_alloc(64, (sizeof *s + 63) & ~(size_t)63);
+    memset(s, 0, sizeof *s);
+    s->threads = threads;
+    tr_barrier_init(&s->barrier, threads);
+    for (int repeat = 0; repeat < 3; repeat++)
+        assert_int_equal(tr_team_run(team, add_neighbours, s, &error), TR_OK);
+    for (int t = 0; t < threads; t++)
+        assert_int_equal(s->runs[t], 3);
+    assert_int_equal(s->wrong, 0);
+    free(s);
+    tr_team_destroy(team);
+}
+
+static void test_teams(void **unused)
+{
+    (void)unused;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        check_team(threads, TR_THREADS_POSIX);
+        check_team(threads, TR_THREADS_OPENMP);
+    }
+}
+
+static void test_limits(void **unused)
+{
+    (void)unused;
+    tr_error error;
+    tr_team *team = NULL;
+    assert_int_equal(tr_team_create(0, TR_THREADS_POSIX, &team, &error), TR_ERROR_ARGUMENT);
+    assert_null(team);
+    assert_int_equal(tr_team_create(1 << 20, TR_THREADS_POSIX, &team, &error), TR_ERROR_ARGUMENT);
+    tr_team_destroy(NULL);
+    assert_true(tr_usable_cores() >= 1);
+}
+
+static void nested(void *argument, int thread)
+{
+    tr_error error;
+    tr_team **teams = argument;
+    shared s = {.threads = 2};
+    tr_barrier_init(&s.barrier, 2);
+    if (tr_team_run(teams[thread], add_neighbours, &s, &error) != TR_OK || s.wrong || s.runs[0] + s.runs[1] != 2)
+        abort();
+}
+
+/* Inside a parallel region of the host OpenMP grants one thread: POSIX threads step in. */
+static void test_inside_a_team(void **unused)
+{
+    (void)unused;
+    tr_error error;
+    tr_team *outer, *inner[2];
+    assert_int_equal(tr_team_create(2, TR_THREADS_OPENMP, &outer, &error), TR_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tr_team_create(2, TR_THREADS_OPENMP, &inner[i], &error), TR_OK);
+    assert_int_equal(tr_team_run(outer, nested, inner, &error), TR_OK);
+    for (int i = 0; i < 2; i++)
+        tr_team_destroy(inner[i]);
+    tr_team_destroy(outer);
+}
+
+static void test_shares(void **unused)
+{
+    (void)unused;
+    for (int n = 0; n < 70; n++)
+        for (int members = 1; members < 9; members++) {
+            int next = 0;
+            for (int m = 0; m < members; m++) {
+                const tr_range r = tr_share(n, 16, m, members);
+                assert_int_equal(r.first, next);
+                assert_true(r.last >= r.first && (r.last % 16 == 0 || r.last == n));
+                next = r.last;
+            }
+            assert_int_equal(next, n);
+        }
+}
+
+static void double_it(void *argument)
+{
+    *(int *)argument *= 2;
+}
+
+static void test_task(void **unused)
+{
+    (void)unused;
+    int number = 21;
+    tr_task task;
+    tr_task_start(&task, double_it, &number);
+    tr_task_wait(&task);
+    assert_int_equal(number, 42);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_teams),  cmocka_unit_test(test_limits), cmocka_unit_test(test_inside_a_team),
+        cmocka_unit_test(test_shares), cmocka_unit_test(test_task),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
