@@ -1,21 +1,16 @@
-/* translate: the command. This file picks the subcommand and holds what all of them say and measure. */
+/* translate: the command. This file picks the subcommand. */
 #define _GNU_SOURCE
 #include "cli/cli.h"
-#include "util/heap.h"
 
-#include "cli/progress.h"
+#include "util/heap.h"
 
 #include <translate/translate.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------------------- commands */
@@ -71,90 +66,6 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* Words that are kept for later versions. */
 static const char *const reserved[] = {"serve", "score", "attention", "pull", "shortlist"};
-
-/* ----------------------------------------------------------------------------------------------------------- messages */
-
-static void say(const char *before, const char *format, va_list arguments, const char *after)
-{
-    char line[4096 + 1024];
-    vsnprintf(line, sizeof line, format, arguments);
-    for (char *p = line; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) /* a file's name may hold anything; it stays one line */
-            *p = '?';
-    cli_progress_clear();
-    fprintf(stderr, "translate: %s%s%s\n", before, line, after);
-}
-
-int cli_fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say("", format, arguments, "");
-    va_end(arguments);
-    return CLI_FAILED;
-}
-
-int cli_fail_memory(void)
-{
-    return cli_fail("memory: there is not enough");
-}
-
-int cli_usage(const cli_settings *settings, const char *format, ...)
-{
-    char after[64];
-    snprintf(after, sizeof after, " (try '%s --help')", settings->command->name);
-    va_list arguments;
-    va_start(arguments, format);
-    say("", format, arguments, after);
-    va_end(arguments);
-    return CLI_USAGE;
-}
-
-void cli_warn(const cli_settings *settings, const char *format, ...)
-{
-    if (settings->quiet)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    say("warning: ", format, arguments, "");
-    va_end(arguments);
-}
-
-void cli_note(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say("", format, arguments, "");
-    va_end(arguments);
-}
-
-/* ----------------------------------------------------------------------------------------------------------- measuring */
-
-double cli_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* getrusage() counts what the process that started this one had in memory, too, if it used vfork(): ask /proc first. */
-double cli_peak_megabytes(void)
-{
-    char line[256];
-    long kilobytes = 0;
-    FILE *status = fopen("/proc/self/status", "re");
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "VmHWM: %ld kB", &kilobytes) == 1)
-            break;
-    if (status)
-        fclose(status);
-    if (!kilobytes) {
-        struct rusage usage = {0};
-        getrusage(RUSAGE_SELF, &usage);
-        kilobytes = usage.ru_maxrss;
-    }
-    return (double)kilobytes * 1024 / 1e6;
-}
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 

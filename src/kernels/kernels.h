@@ -5,8 +5,8 @@
 #ifndef TR_KERNELS_KERNELS_H
 #define TR_KERNELS_KERNELS_H
 
-#include "model/config.h"
-#include "model/weights.h"
+#include "kernels/types.h"
+#include "util/error.h"
 
 /* Outputs come in panels of 16, attention positions in blocks of 32, head sizes are padded to multiples of 16. */
 enum { TR_PANEL = 16, TR_BLOCK = 32 };

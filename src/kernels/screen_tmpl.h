@@ -75,7 +75,7 @@ static void screen_bounds(const tr_screened *op, int first, int last, const floa
 static float exact_logit(const tr_screened *op, int row, int o)
 {
     const tr_matrix *m = op->screen->exact;
-    const char *w = (const char *)m->data + (size_t)o * (size_t)m->inputs * (m->type == TR_TYPE_F32 ? 4 : 2);
+    const char *w = (const char *)m->data + (size_t)o * (size_t)m->inputs * tr_type_size(m->type);
     panel p = {w, m->type, (size_t)m->inputs, m->inputs, 1, w};
     vec sums[TILE_ROWS][4];
     float lanes[16];

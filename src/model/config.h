@@ -2,15 +2,8 @@
 #ifndef TR_MODEL_CONFIG_H
 #define TR_MODEL_CONFIG_H
 
+#include "kernels/types.h"
 #include "util/error.h"
-
-typedef enum tr_activation {
-    TR_ACTIVATION_NONE,
-    TR_ACTIVATION_RELU,
-    TR_ACTIVATION_GELU,      /* x * Phi(x), with erf (Hendrycks and Gimpel, 2016) */
-    TR_ACTIVATION_GELU_TANH, /* its approximation by tanh */
-    TR_ACTIVATION_SWISH,     /* x * sigmoid(x), also called SiLU */
-} tr_activation;
 
 typedef enum tr_positions {
     TR_POSITIONS_SINUSOIDAL, /* Marian's layout: d/2 sines, then d/2 cosines; Vaswani et al., 2017, section 3.5 */

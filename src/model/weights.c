@@ -3,18 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t tr_type_size(tr_type type)
-{
-    switch (type) {
-    case TR_TYPE_F32:
-    case TR_TYPE_I32: return 4;
-    case TR_TYPE_F16:
-    case TR_TYPE_BF16: return 2;
-    case TR_TYPE_I8: return 1;
-    }
-    return 0;
-}
-
 const char *tr_type_name(tr_type type)
 {
     switch (type) {

@@ -6,12 +6,10 @@
 #ifndef TR_MODEL_WEIGHTS_H
 #define TR_MODEL_WEIGHTS_H
 
+#include "kernels/types.h"
 #include "util/error.h"
 #include "util/strmap.h"
 
-typedef enum tr_type { TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8, TR_TYPE_I32 } tr_type;
-
-size_t tr_type_size(tr_type type);      /* bytes of an element */
 const char *tr_type_name(tr_type type); /* "f32" */
 
 enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64 };

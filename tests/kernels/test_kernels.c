@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "kernels/kernels.h"
+#include "model/config.h"
+#include "model/weights.h"
 
 extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
 

@@ -1,0 +1,32 @@
+#define _GNU_SOURCE
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* getrusage() counts what the process that started this one had in memory, too, if it used vfork(): ask /proc first. */
+double cli_peak_megabytes(void)
+{
+    char line[256];
+    long kilobytes = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmHWM: %ld kB", &kilobytes) == 1)
+            break;
+    if (status)
+        fclose(status);
+    if (!kilobytes) {
+        struct rusage usage = {0};
+        getrusage(RUSAGE_SELF, &usage);
+        kilobytes = usage.ru_maxrss;
+    }
+    return (double)kilobytes * 1024 / 1e6;
+}

@@ -1,0 +1,61 @@
+/* What all subcommands say: one line on stderr each. */
+#include "cli/cli.h"
+
+#include "cli/progress.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void say(const char *before, const char *format, va_list arguments, const char *after)
+{
+    char line[4096 + 1024];
+    vsnprintf(line, sizeof line, format, arguments);
+    for (char *p = line; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) /* a file's name may hold anything; it stays one line */
+            *p = '?';
+    cli_progress_clear();
+    fprintf(stderr, "translate: %s%s%s\n", before, line, after);
+}
+
+int cli_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments, "");
+    va_end(arguments);
+    return CLI_FAILED;
+}
+
+int cli_fail_memory(void)
+{
+    return cli_fail("memory: there is not enough");
+}
+
+int cli_usage(const cli_settings *settings, const char *format, ...)
+{
+    char after[64];
+    snprintf(after, sizeof after, " (try '%s --help')", settings->command->name);
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments, after);
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+void cli_warn(const cli_settings *settings, const char *format, ...)
+{
+    if (settings->quiet)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    say("warning: ", format, arguments, "");
+    va_end(arguments);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments, "");
+    va_end(arguments);
+}
