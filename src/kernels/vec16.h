@@ -6,9 +6,14 @@ typedef struct vec {
     part p[PARTS];
 } vec;
 
+/* Loops of constant length whose variables shall stay in registers: unrolled whole, n being at least their length. */
+#if defined(__clang__)
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL(n) _Pragma(TR_STRINGIFY(GCC unroll n))
 #define TR_STRINGIFY(x) #x
-#define EACH_PART _Pragma("GCC unroll 4") for (int h = 0; h < PARTS; h++)
+#endif
+#define EACH_PART UNROLL(4) for (int h = 0; h < PARTS; h++)
 
 /* How many of n lanes fall to part h. */
 TR_INLINE int part_lanes(int n, int h)

@@ -55,7 +55,7 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
     tr_sentence *pointers[TR_REFERENCE_LINES];
     const tr_decode_options options = {limits->max_length, limits->min_length};
     job j = {.sentences = pointers, .count = count, .options = &options};
-    tr_team *team;
+    tr_team *team = NULL;
     assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && members <= MAX_MEMBERS);
     for (int i = 0; i < count; i++) {
         const tr_reference_line *line = &limits->lines[order[i]];

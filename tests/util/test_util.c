@@ -96,7 +96,7 @@ static void test_utf8_codes(void **unused)
             fail_msg("U+%04X", code);
     }
     static const char *const bad[] = {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                                      "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe4\xbd", "\xe4\xbd" "a", "\xf0\x9f\x98"};
+                                      "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe4\xbd", "\xe4\xbdz", "\xf0\x9f\x98"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(tr_utf8_valid(bad[i], strlen(bad[i])));
     assert_false(tr_utf8_valid("a\0b", 3));
