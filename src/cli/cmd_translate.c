@@ -242,7 +242,7 @@ int cli_translate(const cli_settings *settings)
     if (status)
         status = abandon(&j, status);
     cli_reader_close(&j.reader);
-    cli_model_close(&j.model);
+    cli_model_leave(&j.model);
     tr_buffer_free(&j.rendered);
     return status;
 }
