@@ -15,7 +15,10 @@ static tr_status pool_init(tr_pool *pool, const tr_cache_shape *shape, int block
     pool->spare = calloc((size_t)blocks, sizeof *pool->spare);
     if (!pool->spare)
         return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
-    return tr_arena_init(&pool->arena, pool->block_bytes * (size_t)blocks, error);
+    const tr_status status = tr_arena_init(&pool->arena, pool->block_bytes * (size_t)blocks, error);
+    if (status == TR_OK)
+        tr_huge_pages(pool->arena.base, pool->arena.reserved);
+    return status;
 }
 
 float *tr_pool_take(tr_pool *pool)
