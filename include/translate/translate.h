@@ -159,9 +159,9 @@ typedef enum tr_split {
 enum {
     TR_FLAG_CUT = 1,          /* a sentence was longer than the model takes and was translated in pieces: cut at clause
                                  marks, else at white space, else anywhere; nothing is dropped. Each piece becomes at most
-                                 128 tokens (or min_length) */
+                                 128 tokens (or min_length), and ends where it begins to run in a circle */
     TR_FLAG_INVALID_UTF8 = 2, /* the text held invalid UTF-8 or NUL bytes, replaced by U+FFFD */
-    TR_FLAG_MAX_LENGTH = 4,   /* a sentence reached max_length before its end mark */
+    TR_FLAG_MAX_LENGTH = 4,   /* a sentence, or a piece of one, was stopped before its end mark */
     TR_FLAG_REPEATED = 8,     /* the text had been translated before by this context and was not computed again */
 };
 

@@ -17,7 +17,11 @@ typedef struct tr_sentence {
 typedef struct tr_decode_options {
     int max_length; /* 1 .. config.max_positions; tokens, the end mark not counted */
     int min_length; /* 0 .. max_length; equal to max_length: exactly that many tokens */
+    bool stop_loops; /* a sentence ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
 } tr_decode_options;
+
+/* True if the last tokens are the same one to eight over and over: at least three times, and at least twelve tokens. */
+bool tr_runs_in_circle(const int32_t *tokens, int count);
 
 /* The working memory of one worker: a group of one or more threads that decode a batch together. */
 typedef struct tr_worker tr_worker;

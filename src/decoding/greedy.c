@@ -161,6 +161,25 @@ static tr_best best_of_members(const tr_state *s, int row)
     return best;
 }
 
+bool tr_runs_in_circle(const int32_t *tokens, int count)
+{
+    for (int period = 1; period <= 8; period++) {
+        const int needed = 3 * period < 12 ? 12 : 3 * period;
+        int same = period; /* tokens at the end that fit the circle */
+        while (same < needed && same < count && tokens[count - 1 - same] == tokens[count - 1 - same + period])
+            same++;
+        if (same == needed)
+            return true;
+    }
+    return false;
+}
+
+static bool is_complete(const tr_sentence *s, const tr_decode_options *options)
+{
+    return s->finished || s->target_length == options->max_length ||
+           (options->stop_loops && s->target_length >= options->min_length && tr_runs_in_circle(s->target, s->target_length));
+}
+
 /* Appends each row's token; rows that are complete leave the batch. */
 static bool take_tokens(tr_worker *w, const tr_decode_options *options)
 {
@@ -179,7 +198,7 @@ static bool take_tokens(tr_worker *w, const tr_decode_options *options)
         s->finished = id == c->end_id;
         if (!s->finished)
             s->target[s->target_length++] = id;
-        if (s->finished || s->target_length == options->max_length) {
+        if (is_complete(s, options)) {
             tr_pool_give(&w->pool, &w->self[i]);
             tr_pool_give(&w->pool, &w->cross[i]);
         } else {

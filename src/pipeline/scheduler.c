@@ -165,6 +165,7 @@ static tr_batch *fetch_batch(run *r, crew *group)
         group->pointers[i] = &group->sentences[i];
     }
     group->options = job->options;
+    group->options.stop_loops = batch->piece;
     if (batch->piece && group->options.max_length > TR_PIECE_TARGET) {
         const int least = group->options.min_length;
         group->options.max_length = least > TR_PIECE_TARGET ? least : TR_PIECE_TARGET;

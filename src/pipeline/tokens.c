@@ -184,7 +184,7 @@ static tr_status run_units(tr_context *context, const tr_translate_options *opti
         return status;
     for (size_t i = 0; i < job->count; i++)
         tr_tally_wait(&tally, i, i);
-    job->options = (tr_decode_options){options->max_length, options->min_length};
+    job->options = (tr_decode_options){.max_length = options->max_length, .min_length = options->min_length};
     job->done = options->progress ? tr_tally_done : NULL;
     job->argument = &tally;
     status = tr_scheduler_run(context->scheduler, job, error);

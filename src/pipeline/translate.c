@@ -307,7 +307,7 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
         status = start_tally(w, error);
     if (status != TR_OK)
         return status;
-    w->job.options = (tr_decode_options){w->options.max_length, w->options.min_length};
+    w->job.options = (tr_decode_options){.max_length = w->options.max_length, .min_length = w->options.min_length};
     w->job.done = w->options.progress ? tr_tally_done : NULL;
     w->job.argument = &w->tally;
     status = tr_scheduler_run(w->context->scheduler, &w->job, error);

@@ -53,7 +53,7 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
                    tr_trace_function *trace, void *argument, tr_sentence *sentences, int32_t (*targets)[MAX_STEPS])
 {
     tr_sentence *pointers[TR_REFERENCE_LINES];
-    const tr_decode_options options = {limits->max_length, limits->min_length};
+    const tr_decode_options options = {.max_length = limits->max_length, .min_length = limits->min_length};
     job j = {.sentences = pointers, .count = count, .options = &options};
     tr_team *team = NULL;
     assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && members <= MAX_MEMBERS);
