@@ -9,14 +9,14 @@
 typedef struct tr_sentence {
     const int32_t *source; /* [source_length], the end mark included; 1 .. config.max_positions */
     int source_length;
-    int32_t *target;       /* [max_length] */
-    int target_length;     /* out: tokens, the end mark not counted */
-    bool finished;         /* out: the end mark came; else max_length did */
+    int32_t *target;   /* [max_length] */
+    int target_length; /* out: tokens, the end mark not counted */
+    bool finished;     /* out: the end mark came; else max_length did */
 } tr_sentence;
 
 typedef struct tr_decode_options {
-    int max_length; /* 1 .. config.max_positions; tokens, the end mark not counted */
-    int min_length; /* 0 .. max_length; equal to max_length: exactly that many tokens */
+    int max_length;  /* 1 .. config.max_positions; tokens, the end mark not counted */
+    int min_length;  /* 0 .. max_length; equal to max_length: exactly that many tokens */
     bool stop_loops; /* a sentence ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
 } tr_decode_options;
 

@@ -94,7 +94,8 @@ static void encode_chunk(tr_worker *w, int member)
     tr_flow flow = tr_flow_start(s, member, rows);
     tr_encoder_forward(&flow, &w->encoder_shape, w->encoder_segments + first, count);
     for (int l = 0; l < n->config.decoder_layers; l++)
-        tr_attention_project(s, member, flow.x, rows, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments + first, count);
+        tr_attention_project(s, member, flow.x, rows, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments + first,
+                             count);
 }
 
 static bool encode(tr_worker *w, int member)
@@ -177,7 +178,8 @@ bool tr_runs_in_circle(const int32_t *tokens, int count)
 static bool is_complete(const tr_sentence *s, const tr_decode_options *options)
 {
     return s->finished || s->target_length == options->max_length ||
-           (options->stop_loops && s->target_length >= options->min_length && tr_runs_in_circle(s->target, s->target_length));
+           (options->stop_loops && s->target_length >= options->min_length &&
+            tr_runs_in_circle(s->target, s->target_length));
 }
 
 /* Appends each row's token; rows that are complete leave the batch. */
@@ -240,8 +242,8 @@ static void decode(tr_worker *w, int member, const tr_decode_options *options)
     }
 }
 
-tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *sentences, int count, const tr_decode_options *options,
-                           tr_error *error)
+tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *sentences, int count,
+                           const tr_decode_options *options, tr_error *error)
 {
     tr_worker *w = worker;
     tr_state_meet(&w->state); /* nobody is still reading the last batch's status */

@@ -5,8 +5,8 @@
 #include "decoding/decoding.h"
 #include "model/state.h"
 
-/* Blocks of 32 positions of keys and values for all decoder layers (see tr_cache), from reserved address space: a block costs memory
- * once it is used, and blocks given back are used again first. */
+/* Blocks of 32 positions of keys and values for all decoder layers (see tr_cache), from reserved address space: a block
+ * costs memory once it is used, and blocks given back are used again first. */
 typedef struct tr_pool {
     tr_arena arena;
     size_t block_bytes;
@@ -20,18 +20,18 @@ struct tr_worker {
     tr_cache_shape encoder_shape; /* of one layer: layers take turns */
     tr_cache_shape decoder_shape;
     tr_pool pool;
-    tr_cache *encoder, *cross, *self; /* [batch_size], a sentence each */
-    float **block_tables;             /* memory of their blocks arrays */
+    tr_cache *encoder, *cross, *self;                              /* [batch_size], a sentence each */
+    float **block_tables;                                          /* memory of their blocks arrays */
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
-    float *bias_without_end;          /* [target_vocabulary]: logits bias with the end mark at -inf */
+    float *bias_without_end; /* [target_vocabulary]: logits bias with the end mark at -inf */
 
     /* the batch at hand: written by member 0 between two barriers */
     tr_sentence *const *sentences;
     int count;
     int chunk_first, chunk_last, chunk_rows; /* sentences in the encoder, and their tokens */
-    int *row_sentence; /* [batch_size] the sentence that a decoder row belongs to */
-    int rows;          /* sentences still in the batch */
-    int step;          /* tokens that each of them has */
+    int *row_sentence;                       /* [batch_size] the sentence that a decoder row belongs to */
+    int rows;                                /* sentences still in the batch */
+    int step;                                /* tokens that each of them has */
     tr_status status;
     tr_error error;
     float *traced_logits; /* [batch_size, target_vocabulary] while tracing */

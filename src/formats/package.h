@@ -16,21 +16,21 @@ typedef struct tr_bytes {
 } tr_bytes;
 
 typedef struct tr_package {
-    const char *format;       /* "GGUF", "Hugging Face Marian directory" */
-    char architecture[32];    /* "marian" */
-    char name[128];           /* "" if unknown */
+    const char *format;                                              /* "GGUF", "Hugging Face Marian directory" */
+    char architecture[32];                                           /* "marian" */
+    char name[128];                                                  /* "" if unknown */
     char source_language[TR_LANGUAGE], target_language[TR_LANGUAGE]; /* "" if unknown */
-    bool directory;           /* a published directory: compute auto means f32 */
-    tr_config config;         /* checked */
+    bool directory;                                                  /* a published directory: compute auto means f32 */
+    tr_config config;                                                /* checked */
     tr_weights weights;
     tr_vocabulary source, target_own; /* target_own is empty where both sides share one */
     const tr_vocabulary *target;      /* &source or &target_own */
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
     tr_file files[TR_PACKAGE_FILES];  /* what the pointers above point into */
     int file_count;
-    uint64_t file_size;       /* bytes of the weight files */
-    bool has_checksum;        /* GGUF written by this project */
-    uint64_t checksum;        /* as stored; see gguf.h */
+    uint64_t file_size; /* bytes of the weight files */
+    bool has_checksum;  /* GGUF written by this project */
+    uint64_t checksum;  /* as stored; see gguf.h */
 } tr_package;
 
 /* Recognises the format by content, and fills package. Nothing needs closing on failure. Messages begin with the path. */

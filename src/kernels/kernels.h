@@ -36,20 +36,20 @@ typedef struct tr_matmul {
     const tr_matrix *weight;
     const float *bias; /* [outputs] or NULL */
     int rows;
-    const float *x;    /* [rows, inputs] */
-    size_t x_stride;   /* floats from row to row */
+    const float *x;  /* [rows, inputs] */
+    size_t x_stride; /* floats from row to row */
     tr_activation activation;
     const float *residual; /* [rows, outputs] or NULL; may be y itself */
     size_t residual_stride;
-    float *y;          /* [rows, outputs] */
+    float *y; /* [rows, outputs] */
     size_t y_stride;
-    tr_best *best;     /* [rows] or NULL */
+    tr_best *best; /* [rows] or NULL */
 } tr_matmul;
 
-/* A coarse copy of a matrix, in int8 by rows, that finds the few outputs which can be the greatest, and the bounds that prove it:
- *     |w[o]·x - scale[o] coarse[o]·x| <= radius[o] |x|
- * by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] - scale[o] coarse[o]| plus what rounding can add. Reading it costs a
- * quarter of f32: for few rows, where reading is all that counts. */
+/* A coarse copy of a matrix, in int8 by rows, that finds the few outputs which can be the greatest, and the bounds that
+ * prove it: |w[o]·x - scale[o] coarse[o]·x| <= radius[o] |x| by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] -
+ * scale[o] coarse[o]| plus what rounding can add. Reading it costs a quarter of f32: for few rows, where reading is all that
+ * counts. */
 typedef struct tr_screen {
     const tr_matrix *exact; /* [outputs, inputs] */
     tr_matrix coarse;       /* I8, the same shape */
@@ -64,11 +64,11 @@ typedef struct tr_screened {
     const float *bias; /* [outputs] */
     float slack;       /* what rounding can add to a logit besides: 2^-22 of the greatest finite |bias| */
     int rows;
-    const float *x;    /* [rows, inputs] */
+    const float *x; /* [rows, inputs] */
     size_t x_stride;
-    float *upper;      /* [rows, upper_stride]: working memory */
+    float *upper;        /* [rows, upper_stride]: working memory */
     size_t upper_stride; /* >= outputs */
-    tr_best *best;     /* [rows] */
+    tr_best *best;       /* [rows] */
 } tr_screened;
 
 /* Floats of scratch that a matmul with this many inputs needs, for each thread that computes. */
@@ -79,15 +79,16 @@ static inline size_t tr_matmul_scratch(int inputs)
 
 /* Softmax attention of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
  * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p]) v[p].
- * Block b holds keys [32, pad16(head_size)] at blocks[b] + key_offset and values of the same shape at blocks[b] + value_offset. */
+ * Block b holds keys [32, pad16(head_size)] at blocks[b] + key_offset and values of the same shape at blocks[b] +
+ * value_offset. */
 typedef struct tr_attend {
     int queries, head_size, length; /* length >= 1: positions attended to */
     float scale;                    /* 1/sqrt(head_size) */
     const float *q;                 /* [queries, head_size] */
     size_t q_stride;
-    const float *const *blocks;     /* [ceil(length / 32)] */
+    const float *const *blocks;      /* [ceil(length / 32)] */
     size_t key_offset, value_offset; /* floats */
-    float *out;                     /* [queries, head_size] */
+    float *out;                      /* [queries, head_size] */
     size_t out_stride;
 } tr_attend;
 

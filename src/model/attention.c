@@ -1,5 +1,5 @@
-/* Multi-head attention (Vaswani et al., 2017, section 3.2.2), for self-attention of the encoder, cached self-attention of the
- * decoder and cross-attention alike: they differ in where keys and values come from. */
+/* Multi-head attention (Vaswani et al., 2017, section 3.2.2), for self-attention of the encoder, cached self-attention of
+ * the decoder and cross-attention alike: they differ in where keys and values come from. */
 #include "model/sublayer.h"
 
 #include <math.h>
@@ -13,8 +13,13 @@ static tr_range own_columns(tr_range heads, int head_size)
 /* y[rows, own columns] = W x + b */
 static void project(tr_state *s, int member, const tr_linear *linear, const float *x, int rows, tr_range columns, float *y)
 {
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight, .bias = linear->bias, .rows = rows, .x = x,
-                                             .x_stride = s->stride, .y = y, .y_stride = s->stride},
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                             .bias = linear->bias,
+                                             .rows = rows,
+                                             .x = x,
+                                             .x_stride = s->stride,
+                                             .y = y,
+                                             .y_stride = s->stride},
                                 columns.first, columns.last, s->member[member].scratch);
 }
 
@@ -23,7 +28,7 @@ void tr_attention_project(tr_state *s, int member, const float *x, int rows, con
 {
     const tr_range heads = tr_share(shape->heads, 1, member, s->members), columns = own_columns(heads, shape->head_size);
     const tr_member *own = &s->member[member];
-    project(s, member, &weights->key, x, rows, columns, own->k);   /* [rows, own heads, head_size] */
+    project(s, member, &weights->key, x, rows, columns, own->k); /* [rows, own heads, head_size] */
     project(s, member, &weights->value, x, rows, columns, own->v);
     for (int i = 0; i < count; i++)
         for (int r = 0; r < segments[i].rows; r++) {
@@ -33,8 +38,8 @@ void tr_attention_project(tr_state *s, int member, const float *x, int rows, con
             for (int h = heads.first; h < heads.last; h++) {
                 float *keys = block + tr_cache_offset(shape, layer, h);
                 const size_t at = row + (size_t)h * (size_t)shape->head_size;
-                s->network->kernels->kv_put(&(tr_kv_row){shape->head_size, position % TR_BLOCK, own->k + at, own->v + at, keys,
-                                                         keys + shape->piece / 2});
+                s->network->kernels->kv_put(&(tr_kv_row){shape->head_size, position % TR_BLOCK, own->k + at, own->v + at,
+                                                         keys, keys + shape->piece / 2});
             }
         }
 }
@@ -47,11 +52,17 @@ static void attend(tr_state *s, int member, const tr_cache_shape *shape, int lay
         for (int h = heads.first; h < heads.last; h++) {
             const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
             const size_t keys = tr_cache_offset(shape, layer, h);
-            s->network->kernels->attend(&(tr_attend){
-                .queries = segments[i].rows, .head_size = shape->head_size, .length = segments[i].length,
-                .scale = 1 / sqrtf((float)shape->head_size), .q = s->member[member].q + at, .q_stride = s->stride,
-                .blocks = (const float *const *)segments[i].cache->blocks, .key_offset = keys,
-                .value_offset = keys + shape->piece / 2, .out = s->context + at, .out_stride = s->stride});
+            s->network->kernels->attend(&(tr_attend){.queries = segments[i].rows,
+                                                     .head_size = shape->head_size,
+                                                     .length = segments[i].length,
+                                                     .scale = 1 / sqrtf((float)shape->head_size),
+                                                     .q = s->member[member].q + at,
+                                                     .q_stride = s->stride,
+                                                     .blocks = (const float *const *)segments[i].cache->blocks,
+                                                     .key_offset = keys,
+                                                     .value_offset = keys + shape->piece / 2,
+                                                     .out = s->context + at,
+                                                     .out_stride = s->stride});
         }
 }
 
@@ -61,7 +72,8 @@ void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_c
     tr_state *s = flow->state;
     tr_sublayer_begin(flow, &weights->norm);
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
-    project(s, flow->member, &weights->query, flow->x, flow->rows, own_columns(heads, shape->head_size), s->member[flow->member].q);
+    project(s, flow->member, &weights->query, flow->x, flow->rows, own_columns(heads, shape->head_size),
+            s->member[flow->member].q);
     if (projecting)
         tr_attention_project(s, flow->member, flow->x, flow->rows, weights, shape, layer, segments, count);
     attend(s, flow->member, shape, layer, segments, count); /* own heads only: no barrier before it */

@@ -13,8 +13,13 @@ typedef enum tr_positions {
 enum { TR_MAX_FORBIDDEN = 64 };
 
 /* Bounds that keep every product of sizes inside 64 bits and refuse nonsense early. */
-enum { TR_MAX_D_MODEL = 1 << 16, TR_MAX_FFN = 1 << 20, TR_MAX_LAYERS = 1024, TR_MAX_VOCABULARY = 1 << 24,
-       TR_MAX_POSITIONS = 1 << 20 };
+enum {
+    TR_MAX_D_MODEL = 1 << 16,
+    TR_MAX_FFN = 1 << 20,
+    TR_MAX_LAYERS = 1024,
+    TR_MAX_VOCABULARY = 1 << 24,
+    TR_MAX_POSITIONS = 1 << 20
+};
 
 typedef struct tr_config {
     int d_model;
@@ -26,13 +31,13 @@ typedef struct tr_config {
     int position_offset; /* learned tables: row of position 0 (BART: 2) */
     tr_positions positions;
     tr_activation activation;
-    bool pre_norm;       /* x + f(LN(x)); else LN(x + f(x)) */
-    bool final_norm;     /* a LayerNorm behind the last encoder layer and the last decoder layer */
-    bool embedding_norm; /* a LayerNorm behind the embeddings of each side */
+    bool pre_norm;            /* x + f(LN(x)); else LN(x + f(x)) */
+    bool final_norm;          /* a LayerNorm behind the last encoder layer and the last decoder layer */
+    bool embedding_norm;      /* a LayerNorm behind the embeddings of each side */
     float embedding_scale;    /* factor on token embeddings: 1 or sqrt(d_model) */
     float layer_norm_epsilon; /* added to the variance */
 
-    int start_id;        /* first decoder input */
+    int start_id; /* first decoder input */
     int end_id;
     int pad_id, unk_id;  /* -1 if there is none */
     int forced_first_id; /* must be the first token, -1 if none */

@@ -23,8 +23,14 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
     tr_state *s = flow->state;
     const tr_linear *linear = &s->network->logits;
     const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight, .bias = bias, .rows = flow->rows, .x = flow->x,
-                                             .x_stride = s->stride, .y = y, .y_stride = (size_t)linear->weight.outputs, .best = best},
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                             .bias = bias,
+                                             .rows = flow->rows,
+                                             .x = flow->x,
+                                             .x_stride = s->stride,
+                                             .y = y,
+                                             .y_stride = (size_t)linear->weight.outputs,
+                                             .best = best},
                                 own.first, own.last, s->member[flow->member].scratch);
 }
 
@@ -40,9 +46,15 @@ void tr_logits_best(tr_flow *flow, const float *bias)
     }
     const int vocabulary = s->network->config.target_vocabulary;
     const tr_range own = tr_share(vocabulary, TR_PANEL, flow->member, s->members);
-    s->network->kernels->screened_best(&(tr_screened){.screen = s->network->screen, .bias = bias, .slack = s->network->screen_slack,
-                                                      .rows = flow->rows, .x = flow->x, .x_stride = s->stride, .upper = s->upper,
-                                                      .upper_stride = (size_t)vocabulary, .best = best},
+    s->network->kernels->screened_best(&(tr_screened){.screen = s->network->screen,
+                                                      .bias = bias,
+                                                      .slack = s->network->screen_slack,
+                                                      .rows = flow->rows,
+                                                      .x = flow->x,
+                                                      .x_stride = s->stride,
+                                                      .upper = s->upper,
+                                                      .upper_stride = (size_t)vocabulary,
+                                                      .best = best},
                                        own.first, own.last);
 }
 

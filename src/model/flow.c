@@ -21,8 +21,8 @@ static void normalise(tr_flow *flow, const tr_norm *norm, const float *from)
     tr_state *s = flow->state;
     const tr_config *c = &s->network->config;
     float *x = s->member[flow->member].x;
-    s->network->kernels->layernorm(&(tr_layernorm){flow->rows, c->d_model, c->layer_norm_epsilon, norm->gamma, norm->beta, from,
-                                                   s->stride, x, s->stride});
+    s->network->kernels->layernorm(&(tr_layernorm){flow->rows, c->d_model, c->layer_norm_epsilon, norm->gamma, norm->beta,
+                                                   from, s->stride, x, s->stride});
     flow->x = x;
 }
 
@@ -41,9 +41,15 @@ void tr_sublayer_add(tr_flow *flow, const tr_linear *linear, const float *x, siz
 {
     tr_state *s = flow->state;
     const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight, .bias = linear->bias, .rows = flow->rows, .x = x,
-                                             .x_stride = x_stride, .residual = flow->residual, .residual_stride = s->stride,
-                                             .y = s->stream, .y_stride = s->stride},
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                             .bias = linear->bias,
+                                             .rows = flow->rows,
+                                             .x = x,
+                                             .x_stride = x_stride,
+                                             .residual = flow->residual,
+                                             .residual_stride = s->stride,
+                                             .y = s->stream,
+                                             .y_stride = s->stride},
                                 own.first, own.last, s->member[flow->member].scratch);
     tr_state_meet(s);
 }

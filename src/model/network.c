@@ -74,8 +74,8 @@ static void wrong_shape(binder *b, const tr_tensor *t, int64_t rows, int64_t col
     else
         snprintf(wanted, sizeof wanted, "%lld", (long long)columns);
     if (b->status == TR_OK)
-        b->status = tr_fail(b->error, TR_ERROR_FORMAT, "tensor %s: its shape is [%s], the configuration asks for [%s]", t->name,
-                            shape, wanted);
+        b->status = tr_fail(b->error, TR_ERROR_FORMAT, "tensor %s: its shape is [%s], the configuration asks for [%s]",
+                            t->name, shape, wanted);
 }
 
 /* A vector [n] as f32, NULL if absent and not required. A leading dimension of 1 is accepted. */
@@ -172,8 +172,10 @@ static tr_attention bind_attention(binder *b, const char *prefix, const char *ki
 {
     char part[32];
     tr_attention a = {.heads = heads};
-    const struct { const char *suffix; tr_linear *linear; } parts[] = {
-        {"q", &a.query}, {"k", &a.key}, {"v", &a.value}, {"o", &a.output}};
+    const struct {
+        const char *suffix;
+        tr_linear *linear;
+    } parts[] = {{"q", &a.query}, {"k", &a.key}, {"v", &a.value}, {"o", &a.output}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         snprintf(part, sizeof part, "%s_%s", kind, parts[i].suffix);
         *parts[i].linear = bind_linear(b, prefix, part, d_model, d_model);
@@ -192,8 +194,9 @@ static tr_feedforward bind_feedforward(binder *b, const char *prefix, int ffn, i
     };
 }
 
-/* P[p, i] = sin(p w_i), P[p, half + i] = cos(p w_i), w_i = 10000^(-2i/d). Marian puts all sines before all cosines; with an odd d
- * there is one sine more. Rows follow each other by rotation, afresh every 64 rows so that errors stay far below f32. */
+/* P[p, i] = sin(p w_i), P[p, half + i] = cos(p w_i), w_i = 10000^(-2i/d). Marian puts all sines before all cosines; with an
+ * odd d there is one sine more. Rows follow each other by rotation, afresh every 64 rows so that errors stay far below f32.
+ */
 static float *sinusoidal_positions(binder *b, int positions, int d)
 {
     float *table = own(b, (size_t)positions * (size_t)d * sizeof *table);
@@ -227,7 +230,8 @@ static const float *learned_positions(binder *b, const char *name, const tr_conf
         wrong_shape(b, t, rows, c->d_model);
         return NULL;
     }
-    const size_t count = (size_t)c->max_positions * (size_t)c->d_model, skip = (size_t)c->position_offset * (size_t)c->d_model;
+    const size_t count = (size_t)c->max_positions * (size_t)c->d_model,
+                 skip = (size_t)c->position_offset * (size_t)c->d_model;
     b->network->parameters += count + skip;
     float *table = own(b, count * sizeof *table);
     if (table)
@@ -287,8 +291,8 @@ static void bind_layers(binder *b)
     }
 }
 
-/* The output projection: tied to the target embedding unless it has a matrix of its own. Forbidden tokens get a bias of -inf, so
- * that every search honours them at no cost. */
+/* The output projection: tied to the target embedding unless it has a matrix of its own. Forbidden tokens get a bias of
+ * -inf, so that every search honours them at no cost. */
 static void bind_logits(binder *b)
 {
     tr_network *n = b->network;
@@ -351,8 +355,8 @@ static void bind_all(binder *b)
     n->type = n->logits.weight.type;
 }
 
-tr_status tr_network_create(const tr_config *config, const tr_weights *weights, tr_compute compute, const tr_kernels *kernels,
-                            tr_network **network, tr_error *error)
+tr_status tr_network_create(const tr_config *config, const tr_weights *weights, tr_compute compute,
+                            const tr_kernels *kernels, tr_network **network, tr_error *error)
 {
     *network = NULL;
     const tr_status status = tr_config_check(config, error);

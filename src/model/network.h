@@ -39,16 +39,16 @@ typedef struct tr_decoder_layer {
 } tr_decoder_layer;
 
 typedef struct tr_side {
-    tr_matrix embedding;      /* [vocabulary, d_model] */
-    const float *positions;   /* [max_positions, d_model] */
-    tr_norm embedding_norm;   /* gamma NULL if there is none */
-    tr_norm final_norm;       /* gamma NULL if there is none */
+    tr_matrix embedding;    /* [vocabulary, d_model] */
+    const float *positions; /* [max_positions, d_model] */
+    tr_norm embedding_norm; /* gamma NULL if there is none */
+    tr_norm final_norm;     /* gamma NULL if there is none */
 } tr_side;
 
 typedef struct tr_network {
     tr_config config;
     const tr_kernels *kernels;
-    tr_type type;             /* of the matrices, as used */
+    tr_type type; /* of the matrices, as used */
     tr_side source, target;
     tr_encoder_layer *encoder; /* [encoder_layers] */
     tr_decoder_layer *decoder; /* [decoder_layers] */

@@ -1,5 +1,5 @@
-/* The working memory of a group of threads that run the network together, and the network's parts as functions that all members
- * call together (SPMD): each computes its share and they meet at barriers.
+/* The working memory of a group of threads that run the network together, and the network's parts as functions that all
+ * members call together (SPMD): each computes its share and they meet at barriers.
  *
  * The work of a layer is cut by attention heads and by output columns:
  *     own heads: q, k, v, attention -> context | own columns: stream += Wo context | own columns: hidden = act(W1 x)
@@ -33,38 +33,38 @@ static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int
 
 /* Rows that attend to one cache. */
 typedef struct tr_segment {
-    int first, rows;  /* of the batch's rows */
+    int first, rows; /* of the batch's rows */
     tr_cache *cache;
-    int position;     /* where the first row's key and value go */
-    int length;       /* positions attended to */
+    int position; /* where the first row's key and value go */
+    int length;   /* positions attended to */
 } tr_segment;
 
 /* What one member needs for itself. */
 typedef struct tr_member {
-    float *x;       /* [rows, stride] normalised rows */
+    float *x;         /* [rows, stride] normalised rows */
     float *q, *k, *v; /* [rows, stride]; its own heads' columns */
-    float *scratch; /* tr_matmul_scratch */
-    tr_best *best;  /* [rows] */
+    float *scratch;   /* tr_matmul_scratch */
+    tr_best *best;    /* [rows] */
 } tr_member;
 
 /* For tests: sees the rows [count, width] that each part of the network yields, from member 0, in the order of computing.
  * where: "source.embedding", "encoder" (behind layer 0..), "encoder.output" (behind a final norm), "target.embedding",
- * "decoder", "decoder.output", "logits"; layer is 0 where there is none. Encoder rows are those of several sentences, one after
- * the other; decoder rows are one for each sentence still in the batch, in their order. */
+ * "decoder", "decoder.output", "logits"; layer is 0 where there is none. Encoder rows are those of several sentences, one
+ * after the other; decoder rows are one for each sentence still in the batch, in their order. */
 typedef void tr_trace_function(void *argument, const char *where, int layer, const float *rows, int count, int width);
 
 typedef struct tr_state {
     const tr_network *network;
     int members;
     tr_barrier barrier;
-    tr_arena arena;    /* rows of the batch at hand */
-    tr_member *member; /* [members] */
+    tr_arena arena;            /* rows of the batch at hand */
+    tr_member *member;         /* [members] */
     size_t stride, ffn_stride; /* floats from row to row: d_model and the larger ffn, padded to 16 */
-    float *stream;     /* [rows, stride] the residual stream */
-    float *context;    /* [rows, stride] what attention yields, all heads */
-    float *hidden;     /* [rows, ffn_stride] */
-    float *upper;      /* [TR_SCREEN_ROWS, vocabulary] for screening; NULL where the network has no screen */
-    tr_trace_function *trace; /* NULL: none */
+    float *stream;             /* [rows, stride] the residual stream */
+    float *context;            /* [rows, stride] what attention yields, all heads */
+    float *hidden;             /* [rows, ffn_stride] */
+    float *upper;              /* [TR_SCREEN_ROWS, vocabulary] for screening; NULL where the network has no screen */
+    tr_trace_function *trace;  /* NULL: none */
     void *trace_argument;
 } tr_state;
 
@@ -112,7 +112,8 @@ void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
 /* All decoder layers for one new token a sentence; segments and cross have one entry a row. */
 void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross);
 
-/* The output projection's share of a member: its argmax over bias + W x into member.best; or all logits [rows, vocabulary]. */
+/* The output projection's share of a member: its argmax over bias + W x into member.best; or all logits [rows, vocabulary].
+ */
 void tr_logits_best(tr_flow *flow, const float *bias);
 void tr_logits_all(tr_flow *flow, const float *bias, float *logits);
 

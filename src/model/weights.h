@@ -20,8 +20,8 @@ typedef struct tr_tensor {
     int rank;
     int64_t shape[TR_MAX_RANK]; /* outermost first, as in PyTorch: [outputs, inputs]; each >= 0 */
     const void *data;
-    size_t bytes;               /* = elements * tr_type_size(type); checked by tr_weights_add */
-    bool owned;                 /* data was malloc'ed and is freed with the table */
+    size_t bytes; /* = elements * tr_type_size(type); checked by tr_weights_add */
+    bool owned;   /* data was malloc'ed and is freed with the table */
 } tr_tensor;
 
 typedef struct tr_weights {

@@ -13,8 +13,8 @@
 enum { TR_PIECE_TOKENS = 64 };
 
 /* Target tokens of such a piece at most: what is cut is often no text at all (encoded data, a listing), and a network that
- * babbles on it would otherwise run to the full length for every piece. For the same reason a piece ends where its translation
- * begins to run in a circle. */
+ * babbles on it would otherwise run to the full length for every piece. For the same reason a piece ends where its
+ * translation begins to run in a circle. */
 enum { TR_PIECE_TARGET = 2 * TR_PIECE_TOKENS };
 
 /* How chunks become ids. */

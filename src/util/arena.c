@@ -25,7 +25,8 @@ void tr_arena_free(tr_arena *arena)
 void tr_huge_pages(void *memory, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    const uintptr_t page = 4096, first = ((uintptr_t)memory + page - 1) & ~(page - 1), last = ((uintptr_t)memory + bytes) & ~(page - 1);
+    const uintptr_t page = 4096, first = ((uintptr_t)memory + page - 1) & ~(page - 1),
+                    last = ((uintptr_t)memory + bytes) & ~(page - 1);
     if (first < last)
         madvise((void *)first, last - first, MADV_HUGEPAGE); /* a wish: failing is fine */
 #else

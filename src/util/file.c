@@ -54,9 +54,8 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
     if (status == TR_OK && st.st_size > 0) {
         const size_t size = (size_t)st.st_size;
         /* The copy is a mapping too: page-aligned, and fresh pages need no clearing by us. */
-        void *data = load == TR_LOAD_MAP
-                         ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0)
-                         : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *data = load == TR_LOAD_MAP ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0)
+                                         : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (data != MAP_FAILED && load == TR_LOAD_COPY)
             tr_huge_pages(data, size);
         if (data == MAP_FAILED) {

@@ -99,8 +99,8 @@ static bool pool_run(tr_team *team, tr_team_function *function, void *argument)
     return true;
 }
 
-/* False, with nothing run, where OpenMP grants fewer threads (inside a parallel region of the host, or OMP_THREAD_LIMIT), and
- * under ThreadSanitizer, which does not see libgomp's own synchronisation. */
+/* False, with nothing run, where OpenMP grants fewer threads (inside a parallel region of the host, or OMP_THREAD_LIMIT),
+ * and under ThreadSanitizer, which does not see libgomp's own synchronisation. */
 static bool openmp_run(int size, tr_team_function *function, void *argument)
 {
 #if defined(TR_THREAD_SANITIZER)

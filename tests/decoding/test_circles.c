@@ -22,22 +22,31 @@ static void test_circles(void **unused)
 {
     (void)unused;
     static const char *const circles[] = {
-        "aaaaaaaaaaaa", "xyzaaaaaaaaaaaa", "abababababab", "xbabababababa", "abcabcabcabc", "abcdabcdabcd", "qabcdabcdabcd",
-        "abcdeabcdeabcde", "zeabcdeabcdeabcd", "abcdefgabcdefgabcdefg", "abcdefghabcdefghabcdefgh",
+        "aaaaaaaaaaaa",
+        "xyzaaaaaaaaaaaa",
+        "abababababab",
+        "xbabababababa",
+        "abcabcabcabc",
+        "abcdabcdabcd",
+        "qabcdabcdabcd",
+        "abcdeabcdeabcde",
+        "zeabcdeabcdeabcd",
+        "abcdefgabcdefgabcdefg",
+        "abcdefghabcdefghabcdefgh",
     };
     static const char *const others[] = {
         "",
         "a",
-        "aaaaaaaaaaa",                     /* eleven */
-        "aaaaaaaaaaaab",                   /* it went on */
+        "aaaaaaaaaaa",   /* eleven */
+        "aaaaaaaaaaaab", /* it went on */
         "baaaaaaaaaaa",
         "ababababab",
         "abcdabcdabc",
         "abcdeabcdeabcd",
         "abcdefghabcdefghabcdefg",
-        "abcdefghiabcdefghiabcdefghi",     /* nine */
+        "abcdefghiabcdefghiabcdefghi", /* nine */
         "thequickbrownfoxjumpsoverthelazydog",
-        "abcabdabcabdabcab",               /* six, not yet three times */
+        "abcabdabcabdabcab", /* six, not yet three times */
     };
     for (size_t i = 0; i < sizeof circles / sizeof *circles; i++)
         if (!runs(circles[i]))

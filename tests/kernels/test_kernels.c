@@ -1,6 +1,6 @@
 /* Every kernel of every level against a reference on random shapes, 1 and odd sizes among them; with --bench it times them.
- * Levels with fused multiply-add must equal, bit by bit, the portable source compiled with fmaf(); the portable level must be
- * close to that, and that one close to sums in double precision. */
+ * Levels with fused multiply-add must equal, bit by bit, the portable source compiled with fmaf(); the portable level must
+ * be close to that, and that one close to sums in double precision. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,8 @@ static void *as_type(tr_type type, const float *f, size_t n)
 }
 
 /* Same bits where the level fuses, else the same up to rounding. */
-static void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n, float tolerance)
+static void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n,
+                        float tolerance)
 {
     for (size_t i = 0; i < n; i++)
         if (level->fused ? memcmp(&got[i], &wanted[i], sizeof *got) != 0 : !(fabsf(got[i] - wanted[i]) <= tolerance))
@@ -78,8 +79,15 @@ static product make_product(int rows, int inputs, int outputs, tr_type type, boo
     p.y = random_floats((size_t)rows * stride, 1);
     p.scratch = random_floats(tr_matmul_scratch(inputs), 1);
     p.matrix = (tr_matrix){type, outputs, inputs, p.stored};
-    p.op = (tr_matmul){.weight = NULL, .bias = bias ? p.bias : NULL, .rows = rows, .x = p.x, .x_stride = (size_t)(inputs + gap),
-                       .residual = residual ? p.residual : NULL, .residual_stride = stride, .y = p.y, .y_stride = stride};
+    p.op = (tr_matmul){.weight = NULL,
+                       .bias = bias ? p.bias : NULL,
+                       .rows = rows,
+                       .x = p.x,
+                       .x_stride = (size_t)(inputs + gap),
+                       .residual = residual ? p.residual : NULL,
+                       .residual_stride = stride,
+                       .y = p.y,
+                       .y_stride = stride};
     return p;
 }
 
@@ -161,7 +169,8 @@ static void matmul_of_level(const tr_kernels *level)
         for (size_t o = 0; o < sizeof sizes / sizeof *sizes; o++)
             check_product(level, random_int(1, 9), sizes[i], sizes[o], types[(i + o) % 3], (tr_activation)((i + 2 * o) % 5));
     for (int n = 0; n < 60; n++)
-        check_product(level, random_int(1, 33), random_int(1, 300), random_int(1, 200), types[n % 3], (tr_activation)(n % 5));
+        check_product(level, random_int(1, 33), random_int(1, 300), random_int(1, 200), types[n % 3],
+                      (tr_activation)(n % 5));
 }
 
 static void test_matmul(void **unused)
@@ -235,7 +244,8 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
 {
     product p = make_product(rows, inputs, outputs, type, true, false, 2);
     for (int o = 1; o < outputs; o += 1 + outputs / 7) /* equal rows: ties */
-        memcpy((char *)p.stored + (size_t)o * (size_t)inputs * tr_type_size(type), p.stored, (size_t)inputs * tr_type_size(type));
+        memcpy((char *)p.stored + (size_t)o * (size_t)inputs * tr_type_size(type), p.stored,
+               (size_t)inputs * tr_type_size(type));
     for (int o = 0; o < outputs; o++)
         p.bias[o] = o % 5 == 3 ? -INFINITY : o % 3 ? p.bias[o] * spread : 0;
     if (inputs == 31)
@@ -252,8 +262,15 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     int8_t *coarse = malloc((size_t)(outputs * inputs));
     tr_screen screen = {&p.matrix, {TR_TYPE_I8, outputs, inputs, coarse}, scale, radius};
     level->screen_build(&screen, 0, outputs);
-    const tr_screened op = {.screen = &screen, .bias = p.bias, .slack = spread * 0x1p-22f, .rows = rows, .x = p.x,
-                            .x_stride = p.op.x_stride, .upper = upper, .upper_stride = (size_t)outputs, .best = got};
+    const tr_screened op = {.screen = &screen,
+                            .bias = p.bias,
+                            .slack = spread * 0x1p-22f,
+                            .rows = rows,
+                            .x = p.x,
+                            .x_stride = p.op.x_stride,
+                            .upper = upper,
+                            .upper_stride = (size_t)outputs,
+                            .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
     level->screened_best(&op, 0, middle);
     level->screened_best(&op, middle, outputs);
@@ -273,8 +290,8 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
 static void screen_of_level(const tr_kernels *level)
 {
     for (int n = 0; n < 150; n++)
-        screen_case(level, random_int(1, TR_SCREEN_ROWS), n % 10 ? random_int(1, 200) : 31, random_int(1, 400), (tr_type)(n % 3),
-                    n % 4 ? 1.0f : 1e6f);
+        screen_case(level, random_int(1, TR_SCREEN_ROWS), n % 10 ? random_int(1, 200) : 31, random_int(1, 400),
+                    (tr_type)(n % 3), n % 4 ? 1.0f : 1e6f);
 }
 
 static void test_screen(void **unused)
@@ -292,7 +309,8 @@ static void check_activation(const tr_kernels *level, tr_activation activation, 
     for (int i = 0; i < 401; i++)
         x[i] = (float)(i - 200) * 0.5f;
     x[0] = -INFINITY, x[400] = 3e38f, x[1] = -3e38f;
-    const tr_matmul op = {.weight = &identity, .rows = 401, .x = x, .x_stride = 1, .y = y, .y_stride = 1, .activation = activation};
+    const tr_matmul op = {
+        .weight = &identity, .rows = 401, .x = x, .x_stride = 1, .y = y, .y_stride = 1, .activation = activation};
     level->matmul(&op, 0, 1, scratch);
     for (int i = 1; i < 400; i++)
         if (fabs(y[i] - exact(x[i])) > 4e-6 + 1e-6 * fabs(exact(x[i])))
@@ -311,7 +329,8 @@ static double exact_gelu(double x)
 
 static double exact_gelu_tanh(double x)
 {
-    return fabs(x) > 1e6 ? (x > 0 ? x : 0) : 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+    return fabs(x) > 1e6 ? (x > 0 ? x : 0)
+                         : 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 }
 
 static void activations_of_level(const tr_kernels *level)
@@ -330,7 +349,8 @@ static void test_activations(void **unused)
 /* ---------------------------------------------------------------------------------------------------------- attention */
 
 /* Attention in double precision over keys and values in plain rows. */
-static void exact_attention(int head_size, int length, double scale, const float *q, const float *k, const float *v, double *out)
+static void exact_attention(int head_size, int length, double scale, const float *q, const float *k, const float *v,
+                            double *out)
 {
     double *s = malloc((size_t)length * sizeof *s), top = -INFINITY, total = 0;
     for (int p = 0; p < length; p++) {
@@ -364,8 +384,8 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
         level->kv_put(&(tr_kv_row){head_size, p % TR_BLOCK, k + (size_t)(p * head_size), v + (size_t)(p * head_size), block,
                                    block + value_offset});
     }
-    tr_attend op = {queries, head_size, length, 1 / sqrtf((float)head_size), q, (size_t)head_size, table, 0, value_offset, out,
-                    (size_t)head_size};
+    tr_attend op = {queries,      head_size, length,           1 / sqrtf((float)head_size), q, (size_t)head_size, table, 0,
+                    value_offset, out,       (size_t)head_size};
     level->attend(&op);
     op.out = wanted;
     tr_kernels_reference.attend(&op);
@@ -383,7 +403,8 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
 
 static void attention_of_level(const tr_kernels *level)
 {
-    static const int heads[] = {1, 3, 8, 16, 20, 32, 64, 80, 128, 200}, lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 97, 300};
+    static const int heads[] = {1, 3, 8, 16, 20, 32, 64, 80, 128, 200},
+                     lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 97, 300};
     for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             attention_case(level, heads[h], lengths[l], random_int(1, 4));
@@ -416,8 +437,8 @@ static void rows_of_level(const tr_kernels *level)
             for (int i = 0; i < width; i++)
                 variance += (x[r * width + i] - mean) * (x[r * width + i] - mean) / width;
             for (int i = 0; i < width; i++)
-                assert_true(fabs((x[r * width + i] - mean) / sqrt(variance + 1e-5) * gamma[i] + beta[i] - wanted[r * width + i]) <
-                            1e-4);
+                assert_true(fabs((x[r * width + i] - mean) / sqrt(variance + 1e-5) * gamma[i] + beta[i] -
+                                 wanted[r * width + i]) < 1e-4);
         }
         const tr_type type = (tr_type)(n % 3);
         void *table = as_type(type, x, size);
@@ -496,8 +517,8 @@ static void bench_product(const tr_kernels *level, int rows, int inputs, int out
         best = fmin(best, (seconds() - start) / repeats);
     }
     const double macs = (double)rows * inputs * outputs, bytes = (double)inputs * outputs * (double)tr_type_size(type);
-    printf("%-9s matmul %-4s %4d x %4d x %5d  %8.1f us  %6.1f GMAC/s  %6.1f GB/s of weights\n", level->level, tr_type_name(type), rows,
-           inputs, outputs, best * 1e6, macs / best * 1e-9, bytes / best * 1e-9);
+    printf("%-9s matmul %-4s %4d x %4d x %5d  %8.1f us  %6.1f GMAC/s  %6.1f GB/s of weights\n", level->level,
+           tr_type_name(type), rows, inputs, outputs, best * 1e6, macs / best * 1e-9, bytes / best * 1e-9);
     free_product(&p);
 }
 
@@ -520,9 +541,10 @@ int main(int argc, char **argv)
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul),    cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
-        cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_screen), cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_halves),       cmocka_unit_test(test_select),
+        cmocka_unit_test(test_matmul),      cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
+        cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_attention),   cmocka_unit_test(test_rows),         cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_select),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Teams and barriers: every thread runs once, nobody passes a barrier early, what was written before one is seen behind it. */
+/* Teams and barriers: every thread runs once, nobody passes a barrier early, what was written before one is seen behind it.
+ */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -95,8 +95,9 @@ static void test_utf8_codes(void **unused)
             (n > 1 && tr_utf8_valid(bytes, n - 1)))
             fail_msg("U+%04X", code);
     }
-    static const char *const bad[] = {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                                      "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe4\xbd", "\xe4\xbdz", "\xf0\x9f\x98"};
+    static const char *const bad[] = {"\x80",         "\xc0\x80",         "\xc1\xbf",         "\xe0\x9f\xbf",
+                                      "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+                                      "\xff",         "\xe4\xbd",         "\xe4\xbdz",        "\xf0\x9f\x98"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(tr_utf8_valid(bad[i], strlen(bad[i])));
     assert_false(tr_utf8_valid("a\0b", 3));
@@ -108,9 +109,19 @@ static void test_utf8_clean(void **unused)
 {
     (void)unused;
     /* one U+FFFD for each maximal invalid part: the Unicode standard's own example (table 3-8) and others */
-    static const struct { const char *in; size_t size; const char *out; } cases[] = {
-        {"a\xf1\x80\x80\xe1\x80\xc2" "b\x80" "c\x80\xbf" "d", 13, "a???b?c??d"},
-        {"\xc0\xaf\xe0\x80\xbf\xf0\x81\x82" "A", 9, "????????A"},
+    static const struct {
+        const char *in;
+        size_t size;
+        const char *out;
+    } cases[] = {
+        {"a\xf1\x80\x80\xe1\x80\xc2"
+         "b\x80"
+         "c\x80\xbf"
+         "d",
+         13, "a???b?c??d"},
+        {"\xc0\xaf\xe0\x80\xbf\xf0\x81\x82"
+         "A",
+         9, "????????A"},
         {"a\0b", 3, "a?b"},
         {"\xe4\xbd\xa0\xe5", 4, "\xe4\xbd\xa0?"},
         {"plain", 5, "plain"},
@@ -226,7 +237,7 @@ static int remove_folder(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),     cmocka_unit_test(test_buffers), cmocka_unit_test(test_map),
+        cmocka_unit_test(test_errors),     cmocka_unit_test(test_buffers),    cmocka_unit_test(test_map),
         cmocka_unit_test(test_utf8_codes), cmocka_unit_test(test_utf8_clean), cmocka_unit_test(test_arena),
         cmocka_unit_test(test_output),     cmocka_unit_test(test_bad_files),
     };
