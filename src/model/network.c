@@ -10,6 +10,7 @@
 
 enum { MAX_HEAD = 1024 }; /* the attention kernels' working memory */
 enum { HUGE_PAGE = 2 << 20 };
+enum { POSITION_BYTES = 16 << 20 };
 enum { SCREEN_BYTES = 24 << 20 }; /* output matrices from this size on are screened: smaller ones stay in the cache anyway */
 
 /* What binding needs at hand; the first failure sticks and makes the rest do nothing. */
@@ -199,6 +200,12 @@ static tr_feedforward bind_feedforward(binder *b, const char *prefix, int ffn, i
  */
 static float *sinusoidal_positions(binder *b, int positions, int d)
 {
+    /* the one table whose size a file only claims: no larger than weights that are there, or than what costs nothing */
+    const uint64_t bytes = (uint64_t)positions * (uint64_t)d * sizeof(float);
+    if (bytes > POSITION_BYTES && bytes / 4 > b->network->parameters) {
+        fail(b, TR_ERROR_UNSUPPORTED, "%s: so many need a table larger than the model's weights", "max_positions");
+        return NULL;
+    }
     float *table = own(b, (size_t)positions * (size_t)d * sizeof *table);
     const int sines = (d + 1) / 2;
     for (int i = 0; table && i < sines; i++) {
