@@ -147,6 +147,12 @@ static bool start_decoding(tr_worker *w)
     return prepare_step(w);
 }
 
+/* The model says itself which token comes now: nothing is to be picked. */
+static bool is_forced(const tr_worker *w)
+{
+    return w->step == 0 && w->state.network->config.forced_first_id >= 0;
+}
+
 /* The best of what the members found in their shares of the vocabulary, in the order of ids: the lowest id wins a tie. */
 static tr_best best_of_members(const tr_state *s, int row)
 {
@@ -191,7 +197,7 @@ static bool take_tokens(tr_worker *w, const tr_decode_options *options)
         const int i = w->row_sentence[r];
         tr_sentence *s = w->sentences[i];
         int32_t id = c->forced_first_id;
-        if (w->step > 0 || id < 0) {
+        if (!is_forced(w)) {
             const tr_best best = best_of_members(&w->state, r);
             if (best.nan || best.id < 0)
                 return failed(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
@@ -232,7 +238,8 @@ static void decode(tr_worker *w, int member, const tr_decode_options *options)
         tr_flow flow = tr_flow_start(s, member, w->rows);
         tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
         const float *bias = w->step < options->min_length ? w->bias_without_end : s->network->logits.bias;
-        tr_logits_best(&flow, bias);
+        if (!is_forced(w))
+            tr_logits_best(&flow, bias);
         if (s->trace)
             trace_logits(w, &flow, bias);
         tr_state_meet(s);

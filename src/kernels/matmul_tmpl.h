@@ -99,8 +99,8 @@ TR_INLINE void panel_rows(panel *p, const float *x, size_t x_stride, tr_type typ
     }
 }
 
-/* lines: 16 inputs of four outputs are four cache lines of f32, two of halves; where many tiles use a panel, each need fetch but
- * a part of the next one. */
+/* lines: 16 inputs of four outputs are four cache lines of f32, two of halves; where many tiles use a panel, each fetches
+ * only a part of the next one. */
 #define PANEL_FUNCTION(name, type, lines) \
     static __attribute__((noinline)) void name(panel *p, const float *x, size_t x_stride, int rows, vec sums[TILE_ROWS][4]) \
     { \

@@ -1,7 +1,7 @@
 /* The argmax of an output projection by screening (see tr_screen): a pass over coarse weights bounds every output from both sides;
  * then only those are computed exactly whose upper bound reaches the greatest lower bound. */
 
-/* Sixteen weights (n of them real) at w + at: rounded to steps of scale and stored in coarse; adds the squares of the errors. */
+/* Sixteen weights, n of them real: rounded to steps of scale and stored in coarse. Returns errors plus the squares of theirs. */
 TR_INLINE vec screen_weights(vec w, vec scale, vec inverse, int8_t *coarse, int n, vec errors)
 {
     const vec magic = vec_set1(12582912.0f); /* see vec_exp */
