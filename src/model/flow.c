@@ -12,7 +12,7 @@ void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int pos
     kernels->embed(out, &side->embedding, id, c->embedding_scale, side->positions + (size_t)position * (size_t)c->d_model);
     if (side->embedding_norm.gamma)
         kernels->layernorm(&(tr_layernorm){1, c->d_model, c->layer_norm_epsilon, side->embedding_norm.gamma,
-                                           side->embedding_norm.beta, out, state->stride, out, state->stride});
+                                           side->embedding_norm.beta, out, state->stride, out, state->stride, NULL});
 }
 
 /* flow->x = LN(from), in the member's own memory; from may be that memory. */
@@ -22,7 +22,7 @@ static void normalise(tr_flow *flow, const tr_norm *norm, const float *from)
     const tr_config *c = &s->network->config;
     float *x = s->member[flow->member].x;
     s->network->kernels->layernorm(&(tr_layernorm){flow->rows, c->d_model, c->layer_norm_epsilon, norm->gamma, norm->beta,
-                                                   from, s->stride, x, s->stride});
+                                                   from, s->stride, x, s->stride, NULL});
     flow->x = x;
 }
 

@@ -112,7 +112,7 @@ static tr_type used_type(tr_compute compute, tr_type stored)
 
 static tr_matrix bind_matrix(binder *b, const char *name, int outputs, int inputs)
 {
-    tr_matrix m = {TR_TYPE_F32, outputs, inputs, NULL};
+    tr_matrix m = {TR_TYPE_F32, outputs, inputs, NULL, NULL, NULL};
     const tr_tensor *t = find(b, name, true);
     if (!t)
         return m;
@@ -334,7 +334,7 @@ static void make_screen(binder *b)
     float *scale = own(b, outputs * sizeof *scale), *radius = own(b, outputs * sizeof *radius);
     if (b->status != TR_OK)
         return;
-    *s = (tr_screen){m, {TR_TYPE_I8, m->outputs, m->inputs, coarse}, scale, radius};
+    *s = (tr_screen){m, coarse, scale, radius};
     n->kernels->screen_build(s, 0, m->outputs);
     for (int o = 0; o < m->outputs; o++) {
         const float slack = fabsf(n->logits.bias[o]) * 0x1p-22f;
