@@ -94,8 +94,7 @@ static void encode_chunk(tr_worker *w, int member)
     tr_flow flow = tr_flow_start(s, member, rows);
     tr_encoder_forward(&flow, &w->encoder_shape, w->encoder_segments + first, count);
     for (int l = 0; l < n->config.decoder_layers; l++)
-        tr_attention_project(s, member, flow.x, rows, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments + first,
-                             count);
+        tr_attention_project(&flow, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments + first, count);
 }
 
 static bool encode(tr_worker *w, int member)
