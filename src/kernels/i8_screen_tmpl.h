@@ -28,17 +28,20 @@ TR_INLINE void nibble_sums(const dot_tile *t, const int rows, dot_panel out[2])
 TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const int rows, const float norm[2], float least[2])
 {
     const tr_screen *s = op->screen;
-    dot_tile t = {op->q->rows, op->q->stride, NULL, tr_nibble_bytes(s->exact->inputs), (s->exact->inputs + 7) / 8, NULL};
+    const size_t panel_bytes = (size_t)tr_screen_lines(s->exact->inputs) * TR_LINE;
+    dot_tile t = {op->q->rows, op->q->stride, NULL, panel_bytes, (s->exact->inputs + 7) / 8, NULL};
     vec greatest[2] = {vec_set1(-INFINITY), vec_set1(-INFINITY)};
     for (int o = first; o < last; o += TR_PANEL) {
         const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
         dot_panel sums[2];
-        int32_t colsum[TR_PANEL] = {0};
+        int32_t colsum[TR_PANEL];
         t.w = (const char *)s->coarse + (size_t)(o / TR_PANEL) * t.panel_bytes;
         t.ahead = t.w + DOT_AHEAD;
         nibble_sums(&t, rows, sums);
-        memcpy(colsum, s->colsum + o, (size_t)n * sizeof *colsum);
-        const vec scale = vec_load_n(s->scale + o, n), radius = vec_load_n(s->radius + o, n), bias = vec_load_n(op->bias + o, n);
+        const char *factors = t.w + (size_t)t.groups * TR_LINE;
+        const vec scale = vec_load((const float *)factors), radius = vec_load((const float *)(factors + TR_LINE));
+        const vec bias = vec_load_n(op->bias + o, n);
+        memcpy(colsum, factors + 2 * TR_LINE, sizeof colsum);
         UNROLL(2) for (int r = 0; r < rows; r++) {
             const vec middle = vec_fma(dot_value(sums[r].part, colsum), vec_mul(scale, vec_set1(op->q->scale[r])), bias);
             const vec reach = vec_fma(radius, vec_set1(norm[r]), vec_set1(op->slack));

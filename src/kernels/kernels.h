@@ -85,18 +85,23 @@ typedef struct tr_matmul {
  * by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] - scale[o] coarse[o]| plus what rounding can add. For few rows,
  * where reading is all that counts. Of F32, F16 and BF16 the copy is int8 by rows: a quarter of f32. Of I8 it is 4 bits in
  * panels (k8n16): whole numbers from -7 to 7 with 8 added, 8 inputs of 16 outputs in a line of 64 bytes, inputs 0 to 3 in the
- * low and 4 to 7 in the high nibbles of bytes 4 o .. 4 o + 3, 8 where there is no output or input; w and x are what was
+ * low and 4 to 7 in the high nibbles of bytes 4 o .. 4 o + 3, 8 where there is no input. Three lines behind them hold f32
+ * scale[16], f32 radius[16] and i32 sums of coarse[16]; all zero where there is no output. There w and x are what was
  * quantised. */
 typedef struct tr_screen {
     const tr_matrix *exact; /* [outputs, inputs] */
-    const int8_t *coarse;
-    const float *scale, *radius; /* [outputs] */
-    const int32_t *colsum;       /* I8: [outputs] of coarse */
+    const void *coarse;
+    const float *scale, *radius; /* [outputs]; I8: NULL, they are in the panels */
 } tr_screen;
 
-static inline size_t tr_nibble_bytes(int inputs) /* of a panel */
+static inline int tr_screen_lines(int inputs) /* of a panel, I8 */
 {
-    return (size_t)((inputs + 7) / 8) * TR_LINE;
+    return (inputs + 7) / 8 + 3;
+}
+
+static inline size_t tr_screen_bytes(int outputs, int inputs) /* I8 */
+{
+    return (size_t)(tr_pad16(outputs) / TR_PANEL) * (size_t)tr_screen_lines(inputs) * TR_LINE;
 }
 
 enum { TR_SCREEN_ROWS = 3, TR_SCREEN_I8_ROWS = 2 }; /* rows up to which screening pays */

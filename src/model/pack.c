@@ -85,15 +85,17 @@ static float coarse_step(const int8_t *w, int inputs, double *error)
     return best;
 }
 
-void tr_pack_screen(const tr_matrix *m, int first, int n, void *coarse, float *scale, float *radius, int32_t *colsum)
+void tr_pack_screen(const tr_matrix *m, int first, void *panel)
 {
-    memset(coarse, 0x88, tr_nibble_bytes(m->inputs));
-    for (int o = 0; o < n; o++) {
+    float scale[TR_PANEL] = {0}, radius[TR_PANEL] = {0};
+    int32_t colsum[TR_PANEL] = {0};
+    const size_t coarse_bytes = (size_t)(tr_screen_lines(m->inputs) - 3) * TR_LINE;
+    memset(panel, 0x88, coarse_bytes);
+    for (int o = 0; o < TR_PANEL && first + o < m->outputs; o++) {
         const int8_t *w = (const int8_t *)m->data + (size_t)(first / TR_PANEL) * tr_panel_bytes(m->inputs) + 4 * o;
-        uint8_t *out = (uint8_t *)coarse + 4 * o;
+        uint8_t *out = (uint8_t *)panel + 4 * o;
         double error, norm = 0;
         const float step = coarse_step(w, m->inputs, &error);
-        colsum[o] = 0;
         for (int i = 0; i < m->inputs; i++) {
             const int c = coarse_of(packed(w, i), step), shift = i % 8 / 4 * 4;
             uint8_t *byte = out + (size_t)(i / 8) * TR_LINE + (size_t)(i % 4);
@@ -105,4 +107,7 @@ void tr_pack_screen(const tr_matrix *m, int first, int n, void *coarse, float *s
         /* what the products' and the bounds' own rounding can add: some units of 2^-24 of all that is added up */
         radius[o] = (float)((sqrt(error) * 1.0001 + 0x1p-19 * (sqrt(norm) + sqrt(error))) * (double)m->scale[first + o] * 1.0001);
     }
+    memcpy((char *)panel + coarse_bytes, scale, sizeof scale);
+    memcpy((char *)panel + coarse_bytes + TR_LINE, radius, sizeof radius);
+    memcpy((char *)panel + coarse_bytes + 2 * TR_LINE, colsum, sizeof colsum);
 }

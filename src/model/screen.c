@@ -17,43 +17,26 @@ static void make_from_float(tr_binder *b, tr_screen *s)
     if (b->status != TR_OK)
         return;
     b->network->kernels->screen_build(m, coarse, scale, radius, 0, m->outputs);
-    *s = (tr_screen){m, coarse, scale, radius, NULL};
+    *s = (tr_screen){m, coarse, scale, radius};
 }
 
 static void make_from_int8(tr_binder *b, tr_screen *s)
 {
     const tr_matrix *m = s->exact;
-    const size_t outputs = (size_t)m->outputs, panel = tr_nibble_bytes(m->inputs);
-    int8_t *coarse = tr_bind_memory(b, (size_t)(tr_pad16(m->outputs) / TR_PANEL) * panel);
-    float *scale = tr_bind_memory(b, outputs * sizeof *scale), *radius = tr_bind_memory(b, outputs * sizeof *radius);
-    int32_t *colsum = tr_bind_memory(b, outputs * sizeof *colsum);
-    if (b->status != TR_OK)
-        return;
-    for (int o = 0; o < m->outputs; o += TR_PANEL)
-        tr_pack_screen(m, o, m->outputs - o < TR_PANEL ? m->outputs - o : TR_PANEL, coarse + (size_t)(o / TR_PANEL) * panel,
-                       scale + o, radius + o, colsum + o);
-    *s = (tr_screen){m, coarse, scale, radius, colsum};
-}
-
-static const void *factor(tr_binder *b, const char *name, const char *suffix, tr_type type, int outputs)
-{
-    const tr_tensor *t = tr_bind_part(b, name, suffix, type);
-    if (t && (t->rank != 1 || t->shape[0] != outputs))
-        tr_bind_wrong_shape(b, t, 0, outputs);
-    return t ? t->data : NULL;
+    char *coarse = tr_bind_memory(b, tr_screen_bytes(m->outputs, m->inputs));
+    for (int o = 0; coarse && o < m->outputs; o += TR_PANEL)
+        tr_pack_screen(m, o, coarse + (size_t)(o / TR_PANEL) * (size_t)tr_screen_lines(m->inputs) * TR_LINE);
+    s->coarse = coarse;
 }
 
 static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
 {
     const tr_matrix *m = s->exact;
-    const int64_t panels = tr_pad16(m->outputs) / TR_PANEL, lines = (m->inputs + 7) / 8;
+    const int64_t panels = tr_pad16(m->outputs) / TR_PANEL, lines = tr_screen_lines(m->inputs);
     const tr_tensor *t = tr_bind_part(b, name, "screen", TR_TYPE_I8);
     if (t && (t->rank != 3 || t->shape[0] != panels || t->shape[1] != lines || t->shape[2] != TR_LINE))
         tr_bind_wrong_shape(b, t, panels * lines, TR_LINE);
     s->coarse = t ? t->data : NULL;
-    s->scale = factor(b, name, "screen_scale", TR_TYPE_F32, m->outputs);
-    s->radius = factor(b, name, "screen_radius", TR_TYPE_F32, m->outputs);
-    s->colsum = factor(b, name, "screen_colsum", TR_TYPE_I32, m->outputs);
 }
 
 static bool is_stored(const tr_binder *b, const char *name, const char *suffix)

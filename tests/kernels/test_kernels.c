@@ -400,13 +400,11 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
 
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
     float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
-    int8_t *coarse = malloc((size_t)tr_pad16(outputs) * (size_t)(inputs + 8));
-    int32_t *colsum = calloc((size_t)outputs, sizeof *colsum);
-    const tr_screen screen = {&p.matrix, coarse, scale, radius, colsum};
+    int8_t *coarse = malloc(tr_screen_bytes(outputs, inputs) + (size_t)outputs * (size_t)inputs);
+    const tr_screen screen = {&p.matrix, coarse, scale, radius};
     if (type == TR_TYPE_I8)
         for (int o = 0; o < outputs; o += 16)
-            tr_pack_screen(&p.matrix, o, outputs - o < 16 ? outputs - o : 16,
-                           coarse + (size_t)(o / 16) * tr_nibble_bytes(inputs), scale + o, radius + o, colsum + o);
+            tr_pack_screen(&p.matrix, o, coarse + (size_t)(o / 16) * (size_t)tr_screen_lines(inputs) * TR_LINE);
     else
         level->screen_build(&p.matrix, coarse, scale, radius, 0, outputs);
     const tr_screened op = {.screen = &screen,
@@ -432,7 +430,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
     level->screened_best(&op, 0, outputs);
     assert_true(got[0].nan);
-    free(q.rows), free(q.scale), free(colsum), free(scale), free(radius), free(upper), free(coarse);
+    free(q.rows), free(q.scale), free(scale), free(radius), free(upper), free(coarse);
     free_product(&p);
 }
 
