@@ -6,9 +6,9 @@
 DIR is the published directory that models/zh-en.gguf was made from (models/zh-en.md names it): it gives the network and the
 tokenizer, the weights come from the file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf. MarianTokenizer and
 generate, num_beams=1, one sentence at a time, twice: in f32 on the file's int8 weights widened, and with every linear layer
-in the arithmetic of int8 (docs/architecture.md), exact sums and all. Sentences whose best and second logit are ever closer
-than a margin are refused: rounding could decide them. In int8 a difference in the last bit of an activation may move a
-whole step of its scale, so the margin is wider there.
+in the arithmetic of int8 (docs/architecture.md): exact sums, and the decoder's keys and values in half precision. Sentences
+whose best and second logit are ever closer than a margin are refused: rounding could decide them. In int8 a difference in
+the last bit of an activation may move a whole step of its scale, so the margin is wider there.
 """
 import json
 import os
@@ -31,7 +31,7 @@ SENTENCES = [
     "她每天早上六点半起床，然后去公园跑步。",
     "这本书多少钱？",
     "外面下雨了。我们待在家里看电影吧。",
-    "2023年10月1日，他买了15本书和3支铅笔。",
+    "10月1日，他买了5本书和3支铅笔。",
     "我的电脑装的是Windows 11，你的呢？",
     "请把文件保存为PDF格式，再用email发给我。",
     "“你为什么哭？”她轻声问道。",
@@ -49,18 +49,21 @@ SENTENCES = [
 
 
 class Int8Linear(torch.nn.Module):
-    """y = W x + b with whole numbers and a scale per output [outputs], [outputs, inputs]; rows of x get a scale each."""
+    """y = W x + b with whole numbers [outputs, inputs] and a scale per output; rows of x get a scale each. cached: y is kept
+    in half precision, as keys and values are while decoding."""
 
-    def __init__(self, whole, scale, bias):
+    def __init__(self, whole, scale, bias, cached=False):
         super().__init__()
         self.whole, self.scale, self.bias = torch.from_numpy(whole).double(), torch.from_numpy(scale), bias
+        self.cached = cached
 
     def forward(self, x):
         most = x.abs().amax(-1, keepdim=True)
         rows = torch.round(x * (127 / most)).clamp(-127, 127)
         sums = (rows.double() @ self.whole.T).float()  # exact: below 2^53
         y = sums * (most / 127 * self.scale)
-        return y if self.bias is None else y + self.bias
+        y = y if self.bias is None else y + self.bias
+        return y.half().float() if self.cached else y
 
 
 class Weights:
@@ -108,7 +111,8 @@ def widen(model, weights):
 def make_int8(model, weights):
     for holder, attribute, name in list(linear_layers(model)):
         linear = getattr(holder, attribute)
-        setattr(holder, attribute, Int8Linear(*weights.int8(name + ".weight", linear.in_features), linear.bias))
+        cached = name.startswith("dec.") and name.endswith(("attn_k", "attn_v"))
+        setattr(holder, attribute, Int8Linear(*weights.int8(name + ".weight", linear.in_features), linear.bias, cached))
     model.lm_head = Int8Linear(*weights.int8("token_embd.weight", model.config.d_model), None)
 
 
