@@ -1,4 +1,5 @@
-/* int8 matrices among a model's tensors: NAME.k4n16, NAME.scale and NAME.colsum in place of NAME (docs/formats.md). */
+/* int8 matrices among a model's tensors: NAME.k4n16, NAME.scale and NAME.colsum in place of NAME, with NAME.screen and its
+ * factors beside the output matrix (docs/formats.md). */
 #ifndef TR_FORMATS_PACKED_H
 #define TR_FORMATS_PACKED_H
 
@@ -8,12 +9,16 @@
 #define TR_PACKED_PANELS ".k4n16"
 #define TR_PACKED_SCALE  ".scale"
 #define TR_PACKED_COLSUM ".colsum"
+#define TR_SCREEN_PANELS ".screen"
+#define TR_SCREEN_SCALE  ".screen_scale"
+#define TR_SCREEN_RADIUS ".screen_radius"
+#define TR_SCREEN_COLSUM ".screen_colsum"
 
 /* What a tensor is to the matrices stored in int8. */
 typedef enum tr_packed_part {
     TR_PACKED_NONE,   /* it belongs to none */
     TR_PACKED_MATRIX, /* the panels: it stands for the matrix */
-    TR_PACKED_BESIDE, /* scale or colsum of panels that are there */
+    TR_PACKED_BESIDE, /* any other part of a matrix whose panels are there */
 } tr_packed_part;
 
 /* name is the matrix's, if the tensor belongs to one. */

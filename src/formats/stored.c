@@ -20,32 +20,70 @@ static tr_stored spm_tensor(const char *name, tr_bytes bytes)
 
 static tr_stored floats(const tr_tensor *from, tr_type type)
 {
-    tr_stored stored = {*from, from->type == type ? TR_STORED_COPY : TR_STORED_CONVERT, from};
+    tr_stored stored = {*from, from->type == type ? TR_STORED_COPY : TR_STORED_CONVERT, from, TR_FACTORS};
     stored.tensor.type = type;
     stored.tensor.bytes = (size_t)tr_tensor_elements(from) * tr_type_size(type);
     return stored;
 }
 
-static tr_status list_packed(const tr_tensor *from, tr_stored_each *each, void *argument, tr_error *error)
+/* How a packed matrix lies in the file, and in which order. The last four are the screen's. */
+static const struct {
+    const char *suffix;
+    tr_type type;
+    tr_stored_kind kind;
+    tr_factor factor;
+} packed_parts[] = {
+    {TR_PACKED_PANELS, TR_TYPE_I8, TR_STORED_PACK, TR_FACTORS},
+    {TR_PACKED_SCALE, TR_TYPE_F32, TR_STORED_FACTOR, TR_FACTOR_SCALE},
+    {TR_PACKED_COLSUM, TR_TYPE_I32, TR_STORED_FACTOR, TR_FACTOR_COLSUM},
+    {TR_SCREEN_PANELS, TR_TYPE_I8, TR_STORED_SCREEN, TR_FACTORS},
+    {TR_SCREEN_SCALE, TR_TYPE_F32, TR_STORED_FACTOR, TR_FACTOR_SCREEN_SCALE},
+    {TR_SCREEN_RADIUS, TR_TYPE_F32, TR_STORED_FACTOR, TR_FACTOR_SCREEN_RADIUS},
+    {TR_SCREEN_COLSUM, TR_TYPE_I32, TR_STORED_FACTOR, TR_FACTOR_SCREEN_COLSUM},
+};
+
+enum { PARTS = sizeof packed_parts / sizeof *packed_parts, PARTS_UNSCREENED = 3 };
+
+/* The matrix of the output projection: one of its own, or the embedding of the target side. */
+static bool is_output(const tr_weights *weights, const char *name)
+{
+    const char *output = "output.weight";
+    if (!tr_weights_find(weights, output))
+        output = tr_weights_find(weights, "token_embd.weight") ? "token_embd.weight" : "dec.token_embd.weight";
+    return strcmp(name, output) == 0;
+}
+
+static void set_shape(tr_tensor *t, tr_stored_kind kind, const tr_tensor *from)
+{
+    const int64_t outputs = from->shape[0], inputs = from->shape[1], a_line = kind == TR_STORED_SCREEN ? 8 : 4;
+    t->shape[0] = outputs;
+    t->rank = 1;
+    if (kind != TR_STORED_FACTOR) {
+        t->shape[0] = outputs / TR_PANEL + !!(outputs % TR_PANEL);
+        t->shape[1] = inputs / a_line + !!(inputs % a_line);
+        t->shape[2] = TR_LINE;
+        t->rank = 3;
+    }
+    t->bytes = (size_t)tr_tensor_elements(t) * tr_type_size(t->type);
+}
+
+static tr_status list_packed(const tr_store *store, const tr_tensor *from, tr_stored_each *each, void *argument,
+                             tr_error *error)
 {
     const int64_t outputs = from->shape[0], inputs = from->shape[1];
-    const int64_t panels = outputs / TR_PANEL + !!(outputs % TR_PANEL), groups = inputs / 4 + !!(inputs % 4);
+    tr_status status = TR_OK;
+    if (outputs == 0 || inputs == 0)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is empty", from->name);
     if (inputs > TR_I8_INPUTS || outputs > INT32_MAX - TR_PANEL)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: is [%lld, %lld], too large for int8: use f32, f16 or bf16",
                        from->name, (long long)outputs, (long long)inputs);
-    tr_stored parts[] = {
-        {{.type = TR_TYPE_I8, .rank = 3, .shape = {panels, groups, TR_LINE}}, TR_STORED_PACK, from},
-        {{.type = TR_TYPE_F32, .rank = 1, .shape = {outputs}}, TR_STORED_SCALE, from},
-        {{.type = TR_TYPE_I32, .rank = 1, .shape = {outputs}}, TR_STORED_COLSUM, from},
-    };
-    static const char *const suffixes[] = {TR_PACKED_PANELS, TR_PACKED_SCALE, TR_PACKED_COLSUM};
-    tr_status status = TR_OK;
-    for (int i = 0; status == TR_OK && i < 3; i++) {
-        tr_tensor *t = &parts[i].tensor;
-        t->bytes = (size_t)tr_tensor_elements(t) * tr_type_size(t->type);
-        if (!tr_packed_name(t->name, from->name, suffixes[i]))
+    const bool screened = outputs * inputs >= TR_SCREEN_I8_BYTES && is_output(&store->package->weights, from->name);
+    for (int i = 0; status == TR_OK && i < (screened ? PARTS : PARTS_UNSCREENED); i++) {
+        tr_stored part = {{.type = packed_parts[i].type}, packed_parts[i].kind, from, packed_parts[i].factor};
+        set_shape(&part.tensor, part.kind, from);
+        if (!tr_packed_name(part.tensor.name, from->name, packed_parts[i].suffix))
             return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: its name is too long to be stored in int8", from->name);
-        status = each(argument, &parts[i], error);
+        status = each(argument, &part, error);
     }
     return status;
 }
@@ -57,7 +95,8 @@ static tr_status list_unpacked(const tr_store *store, const tr_tensor *panels, c
     const tr_status status = tr_packed_matrix(store->package, panels, &m, error);
     if (status != TR_OK)
         return status;
-    tr_stored stored = {{.type = store->type, .rank = 2, .shape = {m.outputs, m.inputs}}, TR_STORED_UNPACK, panels};
+    tr_stored stored = {
+        {.type = store->type, .rank = 2, .shape = {m.outputs, m.inputs}}, TR_STORED_UNPACK, panels, TR_FACTORS};
     stored.tensor.bytes = (size_t)m.outputs * (size_t)m.inputs * tr_type_size(store->type);
     memcpy(stored.tensor.name, name, strlen(name));
     return each(argument, &stored, error);
@@ -70,7 +109,7 @@ static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_store
     char name[TR_TENSOR_NAME] = "";
     const bool matrix = tr_is_matrix(t), floating = t->type <= TR_TYPE_BF16;
     if (store->type == TR_TYPE_I8 && matrix)
-        return list_packed(t, each, argument, error);
+        return list_packed(store, t, each, argument, error);
     if (store->type != TR_TYPE_I8) {
         const tr_packed_part part = tr_packed_part_of(&store->package->weights, t, name);
         if (part == TR_PACKED_BESIDE)
@@ -166,35 +205,53 @@ static tr_status unpack(tr_store *store, const tr_stored *stored, tr_error *erro
     return status;
 }
 
-static tr_status pack_panels(tr_store *store, const tr_stored *stored, float *rows, void *panel, tr_error *error)
+/* What packing needs at hand: rows of floats, their panel, and the 4-bit copy of that. */
+typedef struct workspace {
+    float *rows;
+    void *panel, *coarse;
+} workspace;
+
+/* Makes panel number o / 16 anew for the screen: packing is cheap, and so nothing large is kept. */
+static tr_status pack_panel(tr_store *store, const tr_stored *stored, const workspace *w, size_t o, tr_error *error)
 {
     const size_t outputs = (size_t)stored->from->shape[0], inputs = (size_t)stored->from->shape[1];
-    tr_status status = TR_OK;
-    for (size_t o = 0; status == TR_OK && o < outputs; o += TR_PANEL) {
-        const size_t n = outputs - o < TR_PANEL ? outputs - o : TR_PANEL;
-        tr_tensor_to_f32(stored->from, o * inputs, n * inputs, rows);
-        if (!tr_pack_panel(rows, (int)n, (int)inputs, panel, store->scale + o, store->colsum + o))
-            return tr_fail(error, TR_ERROR_NUMERIC,
-                           "tensor %s: holds a weight that is no finite number: int8 has none for it", stored->from->name);
-        status = store->sink(store->argument, panel, tr_panel_bytes((int)inputs), error);
-    }
-    return status;
+    const size_t n = outputs - o < TR_PANEL ? outputs - o : TR_PANEL;
+    float *scale = (float *)store->factors[TR_FACTOR_SCALE] + o;
+    int32_t *colsum = (int32_t *)store->factors[TR_FACTOR_COLSUM] + o;
+    tr_tensor_to_f32(stored->from, o * inputs, n * inputs, w->rows);
+    if (!tr_pack_panel(w->rows, (int)n, (int)inputs, w->panel, scale, colsum))
+        return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number: int8 has none for it",
+                       stored->from->name);
+    if (stored->kind == TR_STORED_PACK)
+        return store->sink(store->argument, w->panel, tr_panel_bytes((int)inputs), error);
+    const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum};
+    tr_pack_screen(&packed, 0, (int)n, w->coarse, (float *)store->factors[TR_FACTOR_SCREEN_SCALE] + o,
+                   (float *)store->factors[TR_FACTOR_SCREEN_RADIUS] + o,
+                   (int32_t *)store->factors[TR_FACTOR_SCREEN_COLSUM] + o);
+    return store->sink(store->argument, w->coarse, tr_nibble_bytes((int)inputs), error);
+}
+
+static bool make_factors(tr_store *store, size_t outputs)
+{
+    bool made = true;
+    tr_store_free(store);
+    for (int i = 0; i < TR_FACTORS; i++)
+        made = (store->factors[i] = calloc(outputs, sizeof(float))) && made;
+    return made;
 }
 
 static tr_status pack(tr_store *store, const tr_stored *stored, tr_error *error)
 {
     const size_t outputs = (size_t)stored->from->shape[0], inputs = (size_t)stored->from->shape[1];
-    if (outputs == 0 || inputs == 0)
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is empty", stored->from->name);
-    tr_store_free(store);
-    store->scale = malloc(outputs * sizeof *store->scale);
-    store->colsum = malloc(outputs * sizeof *store->colsum);
-    float *rows = malloc((outputs < TR_PANEL ? outputs : TR_PANEL) * inputs * sizeof *rows);
-    void *panel = malloc(tr_panel_bytes((int)inputs));
-    tr_status status = store->scale && store->colsum && rows && panel ? pack_panels(store, stored, rows, panel, error)
-                                                                      : out_of_memory(stored, error);
-    free(rows);
-    free(panel);
+    const workspace w = {malloc((outputs < TR_PANEL ? outputs : TR_PANEL) * inputs * sizeof *w.rows),
+                         malloc(tr_panel_bytes((int)inputs)), malloc(tr_nibble_bytes((int)inputs))};
+    const bool ready = make_factors(store, outputs) && w.rows && w.panel && w.coarse;
+    tr_status status = ready ? TR_OK : out_of_memory(stored, error);
+    for (size_t o = 0; status == TR_OK && o < outputs; o += TR_PANEL)
+        status = pack_panel(store, stored, &w, o, error);
+    free(w.rows);
+    free(w.panel);
+    free(w.coarse);
     return status;
 }
 
@@ -204,9 +261,9 @@ tr_status tr_store_write(tr_store *store, const tr_stored *stored, tr_error *err
     switch (stored->kind) {
     case TR_STORED_COPY: return store->sink(store->argument, t->data, t->bytes, error);
     case TR_STORED_CONVERT: return convert(store, stored, error);
-    case TR_STORED_PACK: return pack(store, stored, error);
-    case TR_STORED_SCALE: return store->sink(store->argument, store->scale, t->bytes, error);
-    case TR_STORED_COLSUM: return store->sink(store->argument, store->colsum, t->bytes, error);
+    case TR_STORED_PACK:
+    case TR_STORED_SCREEN: return pack(store, stored, error);
+    case TR_STORED_FACTOR: return store->sink(store->argument, store->factors[stored->factor], t->bytes, error);
     case TR_STORED_UNPACK: return unpack(store, stored, error);
     }
     return TR_OK;
@@ -214,8 +271,8 @@ tr_status tr_store_write(tr_store *store, const tr_stored *stored, tr_error *err
 
 void tr_store_free(tr_store *store)
 {
-    free(store->scale);
-    free(store->colsum);
-    store->scale = NULL;
-    store->colsum = NULL;
+    for (int i = 0; i < TR_FACTORS; i++) {
+        free(store->factors[i]);
+        store->factors[i] = NULL;
+    }
 }

@@ -1,5 +1,5 @@
 /* The tensors of a model file made from those of a package: floats are converted, matrices packed into int8 or unpacked.
- * None of it needs more memory than a panel of 16 outputs and, of a matrix being packed, two numbers an output. */
+ * None of it needs more memory than a panel of 16 outputs and, of a matrix being packed, a few numbers an output. */
 #ifndef TR_FORMATS_STORED_H
 #define TR_FORMATS_STORED_H
 
@@ -9,15 +9,26 @@ typedef enum tr_stored_kind {
     TR_STORED_COPY,
     TR_STORED_CONVERT, /* floats to another floating type */
     TR_STORED_PACK,    /* a matrix to panels */
-    TR_STORED_SCALE,   /* what belongs to those panels; follows them */
-    TR_STORED_COLSUM,
-    TR_STORED_UNPACK, /* an int8 matrix to floats */
+    TR_STORED_SCREEN,  /* a matrix to the 4-bit copy of its panels */
+    TR_STORED_FACTOR,  /* a vector that belongs to panels or copy; follows them */
+    TR_STORED_UNPACK,  /* an int8 matrix to floats */
 } tr_stored_kind;
+
+/* The vectors that packing makes, an element an output each. */
+typedef enum tr_factor {
+    TR_FACTOR_SCALE,
+    TR_FACTOR_COLSUM,
+    TR_FACTOR_SCREEN_SCALE,
+    TR_FACTOR_SCREEN_RADIUS,
+    TR_FACTOR_SCREEN_COLSUM,
+    TR_FACTORS,
+} tr_factor;
 
 typedef struct tr_stored {
     tr_tensor tensor; /* name, type, shape and bytes as stored; data is that of a copy only */
     tr_stored_kind kind;
     const tr_tensor *from;
+    tr_factor factor; /* TR_STORED_FACTOR */
 } tr_stored;
 
 /* Takes the bytes of a tensor as they come about. */
@@ -28,8 +39,7 @@ typedef struct tr_store {
     tr_type type; /* of matrices: F32, F16, BF16, I8 */
     tr_sink *sink;
     void *argument;
-    float *scale; /* of the matrix packed last, else NULL */
-    int32_t *colsum;
+    void *factors[TR_FACTORS]; /* of the matrix packed last, else NULL: floats and, the sums, int32_t */
 } tr_store;
 
 typedef tr_status tr_stored_each(void *argument, const tr_stored *stored, tr_error *error);

@@ -198,6 +198,55 @@ static void test_packing_odd_shapes(void **state)
     tr_package_close(&plain);
 }
 
+/* A large output matrix has its 4-bit copy in the file; made panel by panel it is that of the whole. */
+static void test_screen(void **state)
+{
+    (void)state;
+    enum { OUTPUTS = 9001, INPUTS = 234, PANELS = (OUTPUTS + 15) / 16 };
+    float *weights = malloc((size_t)OUTPUTS * INPUTS * sizeof *weights), scale[16], radius[16];
+    unsigned char *coarse = malloc(tr_nibble_bytes(INPUTS));
+    int32_t colsum[16];
+    tr_package original, packed, plain;
+    tr_matrix m;
+    for (int i = 0; i < OUTPUTS * INPUTS; i++)
+        weights[i] = (float)((i % 10007 * 7919) % 10007 - 5000) / 3000;
+    make_model(SHARED, "F32");
+    open_package(directory, &original);
+    original.config.decoder_ffn = INPUTS; /* which tells the inputs of the second matrix */
+    add_matrix(&original, "output.weight", OUTPUTS, INPUTS, weights);
+    add_matrix(&original, "dec.blk.7.ffn_down.weight", OUTPUTS, INPUTS, weights);
+    write_package(&original, in_directory("m.gguf"), TR_TYPE_I8);
+    open_package(in_directory("m.gguf"), &packed);
+    assert_null(tr_weights_find(&packed.weights, "dec.blk.7.ffn_down.weight.screen"));
+    assert_null(tr_weights_find(&packed.weights, "token_embd.weight.screen"));
+    const tr_tensor *screen = find_part(&packed, "output.weight", ".screen");
+    const float *scales = find_part(&packed, "output.weight", ".screen_scale")->data;
+    const float *radii = find_part(&packed, "output.weight", ".screen_radius")->data;
+    const int32_t *sums = find_part(&packed, "output.weight", ".screen_colsum")->data;
+    assert_true(screen->type == TR_TYPE_I8 && screen->rank == 3 && screen->shape[0] == PANELS &&
+                screen->shape[1] == (INPUTS + 7) / 8 && screen->shape[2] == 64);
+    const tr_tensor *panels = find_part(&packed, "dec.blk.7.ffn_down.weight", ".k4n16"); /* the same weights */
+    assert_int_equal(tr_packed_matrix(&packed, panels, &m, NULL), TR_OK);
+    assert_int_equal(m.inputs, INPUTS);
+    for (int p = 0; p < PANELS; p++) {
+        const int first = 16 * p, n = OUTPUTS - first < 16 ? OUTPUTS - first : 16;
+        tr_pack_screen(&m, first, n, coarse, scale, radius, colsum);
+        assert_memory_equal((const char *)screen->data + (size_t)p * tr_nibble_bytes(INPUTS), coarse,
+                            tr_nibble_bytes(INPUTS));
+        assert_memory_equal(scales + first, scale, (size_t)n * sizeof *scale);
+        assert_memory_equal(radii + first, radius, (size_t)n * sizeof *radius);
+        assert_memory_equal(sums + first, colsum, (size_t)n * sizeof *colsum);
+    }
+    write_package(&packed, in_directory("plain.gguf"), TR_TYPE_BF16);
+    open_package(in_directory("plain.gguf"), &plain);
+    assert_int_equal(plain.weights.count, original.weights.count);
+    tr_package_close(&original);
+    tr_package_close(&packed);
+    tr_package_close(&plain);
+    free(weights);
+    free(coarse);
+}
+
 /* Adds a matrix that cannot be packed; nothing may be left of the file. */
 static void expect_unpackable(const char *name, int64_t outputs, int64_t inputs, const float *data, tr_status status,
                               const char *needle)
@@ -259,7 +308,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_packing),    TEST(test_unpacking),    TEST(test_packing_odd_shapes),
-        TEST(test_unpackable), TEST(test_matrix_twice),
+        TEST(test_unpackable), TEST(test_matrix_twice), TEST(test_screen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
