@@ -111,7 +111,7 @@ typedef struct tr_model_info {
     const char *architecture; /* "marian" */
     const char *name;         /* "" if unknown */
     const char *source_language, *target_language; /* ISO 639 codes, "" if unknown */
-    const char *compute;      /* weights as used: "f32", "f16", "bf16" */
+    const char *compute;      /* weights as used: "f32", "f16", "bf16", "int8" */
     const char *cpu;          /* kernel level in use: "portable", "avx2", "avx512" */
     int d_model, encoder_layers, decoder_layers, encoder_heads, decoder_heads, encoder_ffn, decoder_ffn;
     int source_vocabulary, target_vocabulary; /* tokens */

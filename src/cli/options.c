@@ -104,7 +104,8 @@ static const option options[] = {
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "loop-guard", "on|off", FIELD(loop_guard), 0, 0,
      "reserved: accepted, without effect in this version"},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off compute=f32", 0, 0, 0,
-     "for comparison with other implementations: --split never --loop-guard off --compute f32"},
+     "for comparison with other implementations: --split never --loop-guard off --compute f32; use it on the published "
+     "directory or an f32 file, an int8 file holds rounded weights"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "scores", NULL, 0, 0, 0, NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "alignment", NULL, 0, 0, 0, NULL},
 

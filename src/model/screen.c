@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Smaller matrices stay in the cache anyway; 4 bits save less than int8 instead of f32 does, but cost nothing to make. */
-enum { FLOAT_BYTES = 24 << 20, I8_BYTES = 2 << 20 };
+/* Smaller matrices stay in the cache anyway. For those in int8 see TR_SCREEN_I8_BYTES. */
+enum { FLOAT_BYTES = 24 << 20 };
 
 static void make_from_float(tr_binder *b, tr_screen *s)
 {
@@ -52,7 +52,7 @@ void tr_bind_screen(tr_binder *b, const char *name)
     const tr_matrix *m = &n->logits.weight;
     const bool int8 = m->type == TR_TYPE_I8, stored = int8 && is_stored(b, name, "screen");
     const size_t bytes = (size_t)m->outputs * (size_t)m->inputs * tr_type_size(m->type);
-    if (b->status != TR_OK || (!stored && bytes < (size_t)(int8 ? I8_BYTES : FLOAT_BYTES)))
+    if (b->status != TR_OK || (!stored && bytes < (size_t)(int8 ? TR_SCREEN_I8_BYTES : FLOAT_BYTES)))
         return;
     if (int8 && !stored && is_stored(b, name, "k4n16"))
         return; /* a file that does without */

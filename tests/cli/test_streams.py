@@ -1,5 +1,6 @@
 """Standard input and output: lines as they come, pipes, terminals, bad text, signals."""
 import os
+import re
 import select
 import signal
 import time
@@ -47,6 +48,23 @@ class Interactive(CommandTest):
             for line in LINES[:2]:
                 p.stdin.write(line.encode() + b"\n")
                 self.assertEqual(read_line(p.stdout), self.good("tokenize", line))
+
+    def test_processes_share_the_mapped_model(self):
+        """An int8 file is used where it lies: all of it is in memory, and no page of it is a process's own."""
+        def pages(process):
+            with open(f"/proc/{process.pid}/smaps", encoding="utf-8", errors="replace") as smaps:
+                parts = smaps.read().split(os.path.realpath(support.MODEL))[1:]
+            return [sum(int(re.search(rf"^{key}: +(\d+) kB", part, re.M)[1]) for part in parts) * 1024
+                    for key in ("Rss", "Private_Dirty", "Anonymous")]
+
+        with self.started("--load", "map", bufsize=0) as a, self.started("--load", "map", bufsize=0) as b:
+            for p in (a, b):
+                p.stdin.write(LINES[0].encode() + b"\n")
+                read_line(p.stdout)
+            for p in (a, b):
+                resident, dirty, anonymous = pages(p)
+                self.assertGreater(resident, len(model_bytes()) // 2)
+                self.assertEqual((dirty, anonymous), (0, 0))
 
     def test_terminal(self):
         terminal = Terminal()
