@@ -40,6 +40,9 @@ tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *se
 /* For tests; see tr_trace_function. */
 void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument);
 
+/* From now on the parts' times are added to profile, as member 0 sees them; NULL: they are not measured. */
+void tr_worker_set_profile(tr_worker *worker, tr_profile *profile);
+
 /* A barrier for the members of a worker. */
 void tr_worker_meet(tr_worker *worker);
 

@@ -108,6 +108,7 @@ static bool encode(tr_worker *w, int member)
             return true;
         encode_chunk(w, member);
         tr_state_meet(&w->state);
+        tr_state_enter(&w->state, member, TR_PART_REST);
     }
 }
 
@@ -242,6 +243,7 @@ static void decode(tr_worker *w, int member, const tr_decode_options *options)
         if (s->trace)
             trace_logits(w, &flow, bias);
         tr_state_meet(s);
+        tr_state_enter(s, member, TR_PART_REST);
         if (member == 0 && take_tokens(w, options) && w->rows > 0)
             prepare_step(w);
         tr_state_meet(s);

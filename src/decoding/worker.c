@@ -136,6 +136,11 @@ void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argu
     worker->state.trace_argument = argument;
 }
 
+void tr_worker_set_profile(tr_worker *worker, tr_profile *profile)
+{
+    worker->state.profile = profile;
+}
+
 void tr_worker_meet(tr_worker *worker)
 {
     tr_state_meet(&worker->state);

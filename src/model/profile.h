@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 typedef enum tr_part {
-    TR_PART_REST, /* embedding, picking tokens, laying out and storing batches, waiting */
+    TR_PART_REST,    /* embedding, picking tokens, laying out and storing batches, waiting */
     TR_PART_ENCODER, /* with the projections to the decoder's keys and values */
     TR_PART_SELF_ATTENTION,
     TR_PART_CROSS_ATTENTION,

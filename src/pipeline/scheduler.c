@@ -26,6 +26,7 @@ struct tr_scheduler {
     const tr_network *network;
     tr_team *team;
     int threads, batch_size;
+    tr_profile *profiles;  /* [threads] or NULL */
     group_set together;    /* one group of all threads */
     group_set independent; /* as many groups as threads */
 };
@@ -89,6 +90,11 @@ tr_team *tr_scheduler_team(tr_scheduler *scheduler)
     return scheduler->team;
 }
 
+void tr_scheduler_profile(tr_scheduler *scheduler, tr_profile *profiles)
+{
+    scheduler->profiles = profiles;
+}
+
 tr_shape tr_scheduler_shape(int threads, int batch_size, size_t units)
 {
     if (batch_size == 1 || units < (size_t)threads)
@@ -127,6 +133,7 @@ static tr_status prepare_groups(tr_scheduler *scheduler, group_set *set, tr_shap
             if (status != TR_OK)
                 return status;
         }
+        tr_worker_set_profile(group->worker, scheduler->profiles ? &scheduler->profiles[g] : NULL);
     }
     return TR_OK;
 }

@@ -13,6 +13,8 @@ tr_status tr_scheduler_create(const tr_network *network, int threads, tr_threads
                               tr_scheduler **scheduler, tr_error *error);
 void tr_scheduler_destroy(tr_scheduler *scheduler); /* NULL is allowed */
 tr_team *tr_scheduler_team(tr_scheduler *scheduler);
+/* profiles [threads]: group g of the runs to come adds its times to profiles[g]. NULL: nothing is measured. */
+void tr_scheduler_profile(tr_scheduler *scheduler, tr_profile *profiles);
 
 /* One call's work. */
 typedef struct tr_job {
