@@ -170,7 +170,7 @@ typedef struct tr_kernels {
     void (*kv_put)(const tr_kv_row *op);
 
     /* For measuring what the CPU can do at this level: computes nothing but multiply-adds with weights of type, out of
-     * registers, and returns how many they were, a few hundred for each of turns. */
+     * registers, and returns how many they were, some hundreds or thousands for each of turns. */
     double (*peak)(tr_type type, int64_t turns);
     /* Reads memory in order with the widest loads, and fetches lines ahead (bytes; 0: leaves that to the CPU). */
     void (*read_memory)(const void *memory, size_t bytes, size_t ahead);

@@ -32,6 +32,7 @@ static __attribute__((noinline)) void peak_float(int64_t turns)
         PEAK_HIDE(sums[k]);
 }
 
+#ifndef TR_TILES
 static __attribute__((noinline)) void peak_i8(int64_t turns)
 {
     static const char zeros[64];
@@ -52,12 +53,18 @@ static __attribute__((noinline)) void peak_i8(int64_t turns)
         PEAK_HIDE(sums[k]);
 }
 
+#endif
+
 /* Halves are widened before they are multiplied: their peak is that of f32. */
 static double peak(tr_type type, int64_t turns)
 {
     if (type == TR_TYPE_I8) {
+#ifdef TR_TILES
+        return dot_own_peak(turns);
+#else
         peak_i8(turns);
         return (double)turns * PEAK_SUMS * TR_LINE / DOT_PARTS;
+#endif
     }
     peak_float(turns);
     return (double)turns * PEAK_SUMS * LANES;
