@@ -119,8 +119,14 @@ static bool dot_own_tiles(const tr_matmul *op, int first, int last)
 static double dot_own_peak(int64_t turns)
 {
     configure_tiles(TILE_LINES);
-    _tile_zero(0), _tile_zero(1), _tile_zero(2), _tile_zero(3);
-    _tile_zero(4), _tile_zero(5), _tile_zero(6), _tile_zero(7);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    _tile_zero(4);
+    _tile_zero(5);
+    _tile_zero(6);
+    _tile_zero(7);
     for (int64_t t = 0; t < turns; t++) {
         _tile_dpbusd(0, 4, 6);
         _tile_dpbusd(1, 4, 7);
