@@ -20,6 +20,7 @@ static void configure_tiles(int height)
         config.column_bytes[t] = 64;
         config.rows[t] = (uint8_t)(t < 6 ? height : TILE_LINES);
     }
+    __asm__ volatile("" : : "r"(&config) : "memory"); /* gcc believes that the next line reads 8 bytes only */
     _tile_loadconfig(&config);
 }
 
