@@ -140,7 +140,7 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     const tr_config *c = &network->config;
     *work = (bench_work){.step_rows = (double)pass->rows / (double)pass->steps};
     const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, work);
-    const tr_cache_shape shape = tr_cache_shape_of(c->decoder_layers, c->decoder_heads, c->d_model);
+    const tr_cache_shape shape = tr_decoder_cache_shape(network);
     const double position_bytes = (double)(tr_cache_block_floats(&shape) * sizeof(float)) / TR_BLOCK;
     const double cache_bytes = (double)(pass->self_positions + pass->cross_positions) * position_bytes;
     const double decoder_attention =

@@ -28,6 +28,8 @@ typedef struct tr_cache_shape {
 } tr_cache_shape;
 
 tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type type);
+/* Of the caches of all decoder layers. */
+tr_cache_shape tr_decoder_cache_shape(const tr_network *network);
 size_t tr_cache_block_floats(const tr_cache_shape *shape);
 static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int head)
 {
