@@ -130,7 +130,7 @@ def peers(section):
 def startup(section):
     body = [[row["what"], f"{row['ms']:.1f} ms", f"{row['least_ms']:.1f} ms",
              f"{row['peak_mb']:.1f} MB" if row["peak_mb"] else ""] for row in section["rows"]]
-    return table(["`今天天气很好`, one thread's worth of work: exec to exit", "median", "least", "peak memory"], body)
+    return table(["`今天天气很好`, exec to exit", "median", "least", "peak memory"], body)
 
 
 SECTIONS = {"kernels": kernels, "end-to-end": end_to_end, "scaling": scaling, "sources": sources, "peers": peers,

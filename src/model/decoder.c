@@ -6,10 +6,8 @@ void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
 {
     const tr_network *n = flow->state->network;
     tr_state *s = flow->state;
-    if (s->profile && flow->member == 0) {
+    if (s->profile && flow->member == 0)
         s->profile->steps++;
-        s->profile->rows += (uint64_t)flow->rows;
-    }
     tr_trace_rows(flow, "target.embedding", 0, flow->x);
     for (int l = 0; l < n->config.decoder_layers; l++) {
         tr_state_enter(s, flow->member, TR_PART_SELF_ATTENTION);

@@ -19,8 +19,7 @@ typedef enum tr_part {
 
 typedef struct tr_profile {
     _Alignas(64) uint64_t nanoseconds[TR_PARTS]; /* a cache line of its own: each worker writes to one */
-    uint64_t steps, rows;                        /* decoding steps, and sentences in them */
-    uint64_t turns;                              /* of the encoder: each reads all its weights once */
+    uint64_t steps, turns;                       /* of decoder and encoder: each reads all its weights once */
     uint64_t since;                              /* when the part at hand was entered */
     tr_part now;
 } tr_profile;
