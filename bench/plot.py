@@ -28,7 +28,7 @@ def path(points, kind):
 
 
 def short(value):
-    return f"{value / 1000:.1f}k" if value >= 1000 else f"{value:.0f}"
+    return f"{value / 1000:.0f}k" if value >= 9950 else f"{value / 1000:.1f}k" if value >= 1000 else f"{value:.0f}"
 
 
 def bars(rows, x, height):

@@ -46,10 +46,10 @@ def kernels(section):
             one = here[counts[0]]
             cells = [f"{number(one['gbs'])} ({percent(one['gbs'], one['read_gbs'])})"]
             cells += [f"{number(here[n]['gmacs'])} ({percent(here[n]['gmacs'], here[n]['peak_gmacs'])})" if n in here else ""
-                      for n in counts]
+                      for n in counts[1:]]
             body.append([f"{kind} {inputs} × {outputs}", *cells])
         header = [f"{level}, one thread", "1 row: GB/s of weights (of reading)",
-                  *(f"{n} row{'s' * (n > 1)}: GMAC/s (of peak)" for n in counts)]
+                  *(f"{n} rows: GMAC/s (of peak)" for n in counts[1:])]
         peaks = unique((row["type"], row["peak_gmacs"]) for row in rows)
         peaks_text = ", ".join(f"{kind} {number(peak)}" for kind, peak in peaks)
         parts.append(f"{table(header, body)}\n\nPeaks of {level}, GMAC/s: {peaks_text}.")
