@@ -4,6 +4,7 @@
 #include "cli/bench.h"
 
 #include "util/arena.h"
+#include "util/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@ typedef struct trial {
     char *memory;
     size_t memory_bytes;
     tr_barrier barrier;
-    double *done; /* [threads]: multiply-adds or bytes */
-    double seconds;
+    double *done;    /* [threads]: multiply-adds or bytes */
+    double *seconds; /* [threads] that it took */
+    double longest;
 } trial;
 
 static void run_peak(trial *t, int thread)
@@ -70,16 +72,16 @@ static void touch_memory(trial *t, int thread)
     memset(t->memory + ((size_t)own.first << 21), 1, (size_t)(own.last - own.first) << 21);
 }
 
+/* A thread's own time counts, so that other programs on the machine do not lower its limits; with more threads than cores,
+ * whose own times add up to more than there is, the time on the wall. */
 static void run_thread(void *argument, int thread)
 {
     trial *t = argument;
+    uint64_t (*const clock)(void) = t->threads <= tr_usable_cores() ? tr_thread_nanoseconds : tr_nanoseconds;
     tr_barrier_wait(&t->barrier);
-    const double start = cli_seconds();
-    tr_barrier_wait(&t->barrier);
+    const uint64_t start = clock();
     t->run(t, thread);
-    tr_barrier_wait(&t->barrier);
-    if (thread == 0)
-        t->seconds = cli_seconds() - start;
+    t->seconds[thread] = 1e-9 * (double)(clock() - start);
 }
 
 static int run_once(trial *t, tr_team *team, double *speed)
@@ -87,10 +89,11 @@ static int run_once(trial *t, tr_team *team, double *speed)
     tr_error error;
     if (tr_team_run(team, run_thread, t, &error))
         return cli_fail_error(&error);
-    double done = 0;
-    for (int i = 0; i < t->threads; i++)
-        done += t->done[i];
-    *speed = t->seconds > 0 ? done / t->seconds : 0;
+    *speed = t->longest = 0;
+    for (int i = 0; i < t->threads; i++) {
+        *speed += t->seconds[i] > 0 ? t->done[i] / t->seconds[i] : 0;
+        t->longest = t->seconds[i] > t->longest ? t->seconds[i] : t->longest;
+    }
     return CLI_DONE;
 }
 
@@ -100,12 +103,12 @@ static int measure(trial *t, tr_team *team, bool repeat, double *best)
     double speed;
     t->repeats = 1;
     int status = run_once(t, team, &speed); /* also brings everything near */
-    while (!status && repeat && t->seconds < round_seconds / 4) {
+    while (!status && repeat && t->longest < round_seconds / 4) {
         t->repeats *= 2;
         status = run_once(t, team, &speed);
     }
     if (!status && repeat)
-        t->repeats = 1 + (int64_t)((double)t->repeats * round_seconds / t->seconds);
+        t->repeats = 1 + (int64_t)((double)t->repeats * round_seconds / t->longest);
     for (int round = 0; !status && round < ROUNDS; round++) {
         status = run_once(t, team, &speed);
         *best = speed > *best ? speed : *best;
@@ -150,7 +153,8 @@ int bench_limits_measure(bench_limits *limits, const bench_work *work, const tr_
     trial t = {.kernels = kernels, .threads = tr_team_size(team), .groups = groups, .work = work};
     tr_barrier_init(&t.barrier, t.threads);
     t.done = calloc((size_t)t.threads, sizeof *t.done);
-    int status = t.done ? CLI_DONE : cli_fail_memory();
+    t.seconds = calloc((size_t)t.threads, sizeof *t.seconds);
+    int status = t.done && t.seconds ? CLI_DONE : cli_fail_memory();
     t.run = run_peak;
     for (int type = 0; !status && type < BENCH_TYPES; type++) {
         t.type = (tr_type)type;
@@ -163,5 +167,6 @@ int bench_limits_measure(bench_limits *limits, const bench_work *work, const tr_
     if (!status)
         status = measure_memory(&t, team, &limits->memory_read);
     free(t.done);
+    free(t.seconds);
     return status;
 }
