@@ -12,6 +12,7 @@
 #include TR_TILES
 #endif
 #include "kernels/screen_tmpl.h"
+#include "kernels/i8_screen_tmpl.h"
 #include "kernels/attention_tmpl.h"
 #include "kernels/rows_tmpl.h"
 #include "kernels/peak_tmpl.h"
@@ -26,6 +27,14 @@ static void matmul(const tr_matmul *op, int first, int last, float *scratch)
         i8_matmul(op, first, last);
     } else
         float_matmul(op, first, last, scratch);
+}
+
+static void screened_best(const tr_screened *op, int first, int last)
+{
+    if (op->screen->exact->type == TR_TYPE_I8)
+        i8_screened_best(op, first, last);
+    else
+        float_screened_best(op, first, last);
 }
 
 const tr_kernels TR_LEVEL = {

@@ -48,7 +48,8 @@ void tr_logits_best(tr_flow *flow, const float *bias)
     tr_state_enter(s, flow->member, TR_PART_OUTPUT);
     for (int r = 0; r < flow->rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    if (!s->network->screen || flow->rows > TR_SCREEN_ROWS) {
+    const bool int8 = s->network->logits.weight.type == TR_TYPE_I8;
+    if (!s->network->screen || flow->rows > (int8 ? TR_SCREEN_I8_ROWS : TR_SCREEN_ROWS)) {
         logits(flow, bias, NULL, best);
         return;
     }
@@ -60,8 +61,9 @@ void tr_logits_best(tr_flow *flow, const float *bias)
                                                       .rows = flow->rows,
                                                       .x = flow->x,
                                                       .x_stride = s->stride,
+                                                      .q = &s->member[flow->member].x8,
                                                       .upper = s->upper,
-                                                      .upper_stride = (size_t)vocabulary,
+                                                      .upper_stride = (size_t)tr_pad16(vocabulary),
                                                       .best = best},
                                        own.first, own.last);
 }

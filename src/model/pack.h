@@ -11,4 +11,8 @@ bool tr_pack_panel(const float *w, int n, int inputs, void *panel, float *scale,
 /* Output o of an I8 matrix as f32 [inputs]. */
 void tr_unpack_output(const tr_matrix *matrix, int o, float *out);
 
+/* The 4-bit copy (see tr_screen) of n <= 16 outputs of a packed matrix from output first, a multiple of 16, on: coarse is
+ * tr_nibble_bytes(inputs), the others are [n]. */
+void tr_pack_screen(const tr_matrix *matrix, int first, int n, void *coarse, float *scale, float *radius, int32_t *colsum);
+
 #endif

@@ -385,8 +385,18 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
 {
     product p = make_product(rows, inputs, outputs, type, true, false, 2);
     for (int o = 1; o < outputs; o += 1 + outputs / 7) /* equal rows: ties */
-        memcpy((char *)p.stored + (size_t)o * (size_t)inputs * tr_type_size(type), p.stored,
-               (size_t)inputs * tr_type_size(type));
+        memcpy(p.weights + (size_t)o * (size_t)inputs, p.weights, (size_t)inputs * sizeof *p.weights);
+    free(p.stored);
+    if (type == TR_TYPE_I8) {
+        free(p.scale), free(p.colsum);
+        pack_weights(&p);
+    } else {
+        p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
+    }
+    p.matrix = (tr_matrix){type, outputs, inputs, p.stored, p.scale, p.colsum};
+    if (rows > 1 || inputs % 2) /* the last row stands near an output: few can be the greatest */
+        for (int i = 0; i < inputs; i++)
+            p.x[(size_t)(rows - 1) * p.op.x_stride + (size_t)i] += 9 * p.weights[(outputs / 2) * inputs + i];
     for (int o = 0; o < outputs; o++)
         p.bias[o] = o % 5 == 3 ? -INFINITY : o % 3 ? p.bias[o] * spread : 0;
     if (inputs == 31)
@@ -396,21 +406,30 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     for (int r = 0; r < rows; r++)
         wanted[r] = got[r] = (tr_best){-INFINITY, -1, false};
     p.op.best = wanted;
-    level->matmul(&p.op, 0, outputs, p.scratch);
+    multiply(level, &p.op, 0, outputs, p.scratch);
+    tr_quantised q = make_quantised(rows, inputs);
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
 
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
-    float *upper = random_floats((size_t)(outputs * rows), 1);
-    int8_t *coarse = malloc((size_t)(outputs * inputs));
-    tr_screen screen = {&p.matrix, coarse, scale, radius};
-    level->screen_build(&screen, 0, outputs);
+    float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
+    int8_t *coarse = malloc((size_t)tr_pad16(outputs) * (size_t)(inputs + 8));
+    int32_t *colsum = calloc((size_t)outputs, sizeof *colsum);
+    const tr_screen screen = {&p.matrix, coarse, scale, radius, colsum};
+    if (type == TR_TYPE_I8)
+        for (int o = 0; o < outputs; o += 16)
+            tr_pack_screen(&p.matrix, o, outputs - o < 16 ? outputs - o : 16,
+                           coarse + (size_t)(o / 16) * tr_nibble_bytes(inputs), scale + o, radius + o, colsum + o);
+    else
+        level->screen_build(&p.matrix, coarse, scale, radius, 0, outputs);
     const tr_screened op = {.screen = &screen,
                             .bias = p.bias,
                             .slack = spread * 0x1p-22f,
                             .rows = rows,
                             .x = p.x,
                             .x_stride = p.op.x_stride,
+                            .q = &q,
                             .upper = upper,
-                            .upper_stride = (size_t)outputs,
+                            .upper_stride = (size_t)tr_pad16(outputs),
                             .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
     level->screened_best(&op, 0, middle);
@@ -422,9 +441,10 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     }
     /* damaged weights are still found */
     p.x[0] = NAN;
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
     level->screened_best(&op, 0, outputs);
     assert_true(got[0].nan);
-    free(scale), free(radius), free(upper), free(coarse);
+    free(q.rows), free(q.scale), free(colsum), free(scale), free(radius), free(upper), free(coarse);
     free_product(&p);
 }
 
@@ -433,6 +453,9 @@ static void screen_of_level(const tr_kernels *level)
     for (int n = 0; n < 150; n++)
         screen_case(level, random_int(1, TR_SCREEN_ROWS), n % 10 ? random_int(1, 200) : 31, random_int(1, 400),
                     (tr_type)(n % 3), n % 4 ? 1.0f : 1e6f);
+    for (int n = 0; n < 150; n++)
+        screen_case(level, random_int(1, TR_SCREEN_I8_ROWS), n % 10 ? random_int(1, 300) : 31, random_int(1, 400), TR_TYPE_I8,
+                    n % 4 ? 1.0f : 1e6f);
 }
 
 static void test_screen(void **unused)
