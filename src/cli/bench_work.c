@@ -86,20 +86,24 @@ static load encoder_load(const tr_network *n)
     return l;
 }
 
-/* The output projection; for few rows its coarse copy is read instead, where there is one (see tr_screen). The few outputs
- * that are then computed exactly do not count. */
+/* The output projection; for few rows its coarse copy is read instead, where there is one (see tr_screen): 4 bits a weight
+ * of an int8 matrix, else a byte. The few outputs that are then computed exactly do not count. */
 static void add_output(load *l, const tr_network *n, double rows)
 {
     const tr_matrix *m = &n->logits.weight;
-    if (!n->screen || rows > TR_SCREEN_ROWS) {
+    const bool int8 = m->type == TR_TYPE_I8;
+    if (!n->screen || rows > (int8 ? TR_SCREEN_I8_ROWS : TR_SCREEN_ROWS)) {
         add_linear(l, &n->logits);
         return;
     }
-    add_memory(l, n->screen->coarse, (size_t)m->outputs * (size_t)m->inputs);
+    add_memory(l, n->screen->coarse,
+               int8 ? (size_t)(tr_pad16(m->outputs) / TR_PANEL) * tr_nibble_bytes(m->inputs)
+                    : (size_t)m->outputs * (size_t)m->inputs);
     add_vector(l, n->screen->scale, m->outputs);
     add_vector(l, n->screen->radius, m->outputs);
+    add_vector(l, n->screen->colsum, m->outputs);
     add_vector(l, n->logits.bias, m->outputs);
-    l->macs[TR_TYPE_F32] += (double)m->outputs * m->inputs; /* small integers as floats */
+    l->macs[int8 ? TR_TYPE_I8 : TR_TYPE_F32] += (double)m->outputs * m->inputs; /* the other copies are widened to floats */
 }
 
 /* A row of the decoder and of the output projection; cross-attention's keys and values are there already. */
