@@ -170,21 +170,6 @@ typedef struct tr_progress {
     uint64_t source_tokens, target_tokens; /* computed so far in this call, end marks not counted */
 } tr_progress;
 
-typedef struct tr_translate_options {
-    int max_length; /* most target tokens a sentence, >= 1, the end mark not counted; default 512; clipped to the model's
-                       own */
-    int min_length; /* fewest target tokens a sentence, 0 .. max_length: the end mark is forbidden before; default 0 */
-    tr_split split; /* default TR_SPLIT_AUTO */
-    bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
-                       that a call holds several times, is computed once. false: everything is computed */
-    /* Called from the calling thread or a helper thread, one at a time, as batches finish; non-zero cancels the call with
-     * TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
-    int (*progress)(void *argument, const tr_progress *progress);
-    void *progress_argument;
-} tr_translate_options;
-
-TR_API tr_translate_options tr_translate_default_options(void);
-
 /* The translation of one text. */
 typedef struct tr_result {
     char *text;  /* NUL-terminated, in UTF-8 */
@@ -193,6 +178,29 @@ typedef struct tr_result {
     int source_tokens, target_tokens; /* of all its sentences, end marks not counted */
     unsigned flags;                   /* TR_FLAG_... */
 } tr_result;
+
+typedef struct tr_translate_options {
+    int max_length; /* most target tokens a sentence, >= 1, the end mark not counted; default 512; clipped to the model's
+                       own */
+    int min_length; /* fewest target tokens a sentence, 0 .. max_length: the end mark is forbidden before; default 0 */
+    tr_split split; /* default TR_SPLIT_AUTO */
+    bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
+                       that a call holds several times, is computed once. false: everything is computed */
+    /* Called from the calling thread or a helper thread, one at a time, as sentences are done; non-zero cancels the call
+     * with TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
+    int (*progress)(void *argument, const tr_progress *progress);
+    void *progress_argument;
+    /* tr_translate only. Takes results as soon as they and all before them are done: results[0..count) are those of the texts
+     * first .. first + count - 1. Each is handed over once, in order, without gaps; those that need no computing come before
+     * any other. Threads: from the calling thread or a helper thread, never two calls at a time (nor together with progress);
+     * some of the call's threads wait for it. Ownership: they stay the library's, unchanged until tr_translate returns; then
+     * they are part of what it returns, or, on failure, freed. It must not use the context. Non-zero cancels the call with
+     * TR_ERROR_CANCELLED. May be NULL. */
+    int (*ready)(void *argument, size_t first, const tr_result *results, size_t count);
+    void *ready_argument;
+} tr_translate_options;
+
+TR_API tr_translate_options tr_translate_default_options(void);
 
 /* Translates texts[0..count) together, in batches, and returns results[0..count) in the same order.
  * sizes: bytes of each text, NULL if they are NUL-terminated; a text of no bytes may be NULL. options may be NULL.
