@@ -88,6 +88,7 @@ typedef enum tr_compute {
     TR_COMPUTE_F32,
     TR_COMPUTE_F16,  /* weights rounded to half precision, arithmetic in f32 */
     TR_COMPUTE_BF16, /* weights rounded to bfloat16, arithmetic in f32 */
+    TR_COMPUTE_INT8, /* weights and activations rounded to int8, a scale for each output and each row; sums are exact */
 } tr_compute;
 
 typedef struct tr_model_options {

@@ -55,9 +55,9 @@ static const option options[] = {
      "language of the input; zh, zh-CN and zh-Hans are one"},
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
      "language of the output"},
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16", FIELD(compute), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the weights; default auto: as stored (a directory: f32)"},
-    {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16", FIELD(compute), 0, 0,
+    {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN"},
     {WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", "auto|map|copy", FIELD(load), 0, 0,
      "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "

@@ -103,6 +103,5 @@ void tr_worker_encode(tr_worker *w, int member)
     tr_flow flow = tr_flow_start(s, member, w->chunk_rows);
     tr_encoder_forward(&flow, &w->encoder_shape, w->encoder_segments, w->chunk);
     for (int l = 0; l < n->config.decoder_layers; l++)
-        tr_attention_project(s, member, flow.x, w->chunk_rows, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments,
-                             w->chunk);
+        tr_attention_project(&flow, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments, w->chunk);
 }

@@ -45,21 +45,36 @@ static int first_below(tr_worker *w, int length)
     return first;
 }
 
+/* The rows [first, last) of a flow's result alone. */
+static tr_flow part_of(const tr_flow *flow, int first, int last)
+{
+    tr_state *s = flow->state;
+    tr_quantised *q = &s->member[flow->member].x8;
+    tr_flow part = *flow;
+    part.x += (size_t)first * s->stride;
+    part.rows = last - first;
+    if (s->network->int8) {
+        q->rows = (char *)q->rows + (size_t)first * q->stride;
+        q->scale += first;
+    }
+    return part;
+}
+
 /* The best token, by this member's share of the vocabulary, of the rows [first, last); they are found at the front of the
  * member's memory, so that the last rows have to be done first. */
 static void choose(tr_worker *w, const tr_flow *flow, int first, int last, const float *bias)
 {
     tr_state *s = &w->state;
-    tr_best *best = s->member[flow->member].best;
-    tr_flow part = *flow;
-    part.x += (size_t)first * s->stride;
-    part.rows = last - first;
-    if (part.rows < 1)
+    tr_member *own = &s->member[flow->member];
+    const tr_quantised all = own->x8;
+    if (first >= last)
         return;
+    tr_flow part = part_of(flow, first, last);
     tr_logits_best(&part, bias);
-    memmove(best + first, best, (size_t)part.rows * sizeof *best);
+    memmove(own->best + first, own->best, (size_t)part.rows * sizeof *own->best);
     if (s->trace)
         tr_logits_all(&part, bias, w->traced_logits + (size_t)first * (size_t)s->network->config.target_vocabulary);
+    own->x8 = all;
 }
 
 static void step(tr_worker *w, int member)

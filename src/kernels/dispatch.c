@@ -24,39 +24,59 @@ static bool has_avx2(void)
     return (saved_registers() & 0x6) == 0x6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && !(~b & (bit_AVX2 | bit_BMI2));
 }
 
+static bool has_avxvnni(void)
+{
+    enum { AVX_VNNI = 1 << 4 }; /* of leaf 7.1, eax */
+    unsigned a, b, c, d;
+    return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX_VNNI);
+}
+
 static bool has_avx512(void)
 {
     unsigned a, b, c, d;
     const unsigned needed = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
     return has_avx2() && (saved_registers() & 0xe6) == 0xe6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && !(~b & needed);
 }
+
+static bool has_avx512vnni(void)
+{
+    unsigned a, b, c, d;
+    return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_AVX512VNNI);
+}
 #endif
 
-const tr_kernels *const *tr_kernels_available(int *count)
+static bool always(void)
 {
-    /* Each level has all that the one before it has. */
-    static const tr_kernels *const levels[] = {
-        &tr_kernels_portable,
+    return true;
+}
+
+int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
+{
+    static const struct {
+        const tr_kernels *level;
+        bool (*available)(void);
+    } all[] = {
+        {&tr_kernels_portable, always},
 #if defined(__x86_64__)
-        &tr_kernels_avx2,
-        &tr_kernels_avx512,
+        {&tr_kernels_avx2, has_avx2},
+        {&tr_kernels_avxvnni, has_avxvnni},
+        {&tr_kernels_avx512, has_avx512},
+        {&tr_kernels_avx512vnni, has_avx512vnni},
 #endif
     };
-    int n = 1;
-#if defined(__x86_64__)
-    n += has_avx2();
-    n += has_avx512();
-#endif
-    *count = n;
-    return levels;
+    int count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].available())
+            levels[count++] = all[i].level;
+    return count;
 }
 
 tr_status tr_kernels_select(const char *name, const tr_kernels **kernels, tr_error *error)
 {
     if (!name || !*name)
         name = getenv("TRANSLATE_CPU");
-    int count;
-    const tr_kernels *const *levels = tr_kernels_available(&count);
+    const tr_kernels *levels[TR_LEVELS];
+    const int count = tr_kernels_available(levels);
     *kernels = levels[count - 1];
     if (!name || !*name)
         return TR_OK;

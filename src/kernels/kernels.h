@@ -1,7 +1,8 @@
-/* The arithmetic, as one table of function pointers per CPU level. All levels with fused multiply-add give the same bits:
- * every sum runs over 16 lanes in the order of vec16.h, and nothing is split along the inputs. The portable level rounds
- * between multiplication and addition and differs in the last bits. A row's result depends on nothing but that row: not on
- * the other rows, the share of the work, or the number of threads. */
+/* The arithmetic, as one table of function pointers per CPU level. All levels give the same bits: every sum runs over 16
+ * lanes in the order of vec16.h, nothing is split along the inputs, multiply-adds round once, and sums of int8 products are
+ * exact. One exception: products with f32, f16 and bf16 weights where a level says that it is not fused (it rounds between
+ * multiplication and addition there and differs in the last bits). A row's result depends on nothing but that row: not on the
+ * other rows, the share of the work, or the number of threads. */
 #ifndef TR_KERNELS_KERNELS_H
 #define TR_KERNELS_KERNELS_H
 
@@ -16,12 +17,44 @@ static inline int tr_pad16(int n)
     return (n + 15) & ~15;
 }
 
-/* A matrix [outputs, inputs], row-major: one output's weights lie together. */
+/* A matrix [outputs, inputs]. F32, F16 and BF16 lie row-major: one output's weights together; halves are widened to f32 as they
+ * are read. I8 lies in panels of 16 outputs with the inputs interleaved by 4 (k4n16),
+ *     data[((o / 16) groups + i / 4) 64 + (o % 16) 4 + i % 4],  groups = ceil(inputs / 4),
+ * zero where there is no output or input; a weight is scale[o] times the integer, which is never -128. */
 typedef struct tr_matrix {
-    tr_type type; /* F32, F16, BF16; halves are widened to f32 as they are read */
+    tr_type type;
     int outputs, inputs;
     const void *data;
+    const float *scale;    /* I8: [outputs] */
+    const int32_t *colsum; /* I8: [outputs], the sum of an output's integers */
 } tr_matrix;
+
+enum { TR_LINE = 64 };          /* bytes of a panel's 4 inputs of 16 outputs */
+enum { TR_I8_INPUTS = 1 << 16 }; /* inputs of an int8 matrix at most: sums cannot overflow 32 bits */
+
+static inline size_t tr_panel_bytes(int inputs)
+{
+    return (size_t)((inputs + 3) / 4) * TR_LINE;
+}
+
+static inline size_t tr_i8_bytes(int outputs, int inputs)
+{
+    return (size_t)(tr_pad16(outputs) / TR_PANEL) * tr_panel_bytes(inputs);
+}
+
+/* Rows as products with int8 weights read them: round(x 127 / max|x|) and the scale max|x| / 127, ties to even (NaN and
+ * infinity make the scale NaN or infinite, and with it all that comes of the row). How integers are stored is the level's own
+ * affair: tr_quantised_bytes is enough for each, rows begin at multiples of 64 bytes. */
+typedef struct tr_quantised {
+    void *rows;
+    size_t stride; /* bytes from row to row: a multiple of 64, at least tr_quantised_bytes */
+    float *scale;  /* [rows] */
+} tr_quantised;
+
+static inline size_t tr_quantised_bytes(int width)
+{
+    return 2 * (((size_t)width + 63) & ~(size_t)63);
+}
 
 /* A running argmax over logits; id -1: none yet. The lowest id wins a tie. */
 typedef struct tr_best {
@@ -36,8 +69,9 @@ typedef struct tr_matmul {
     const tr_matrix *weight;
     const float *bias; /* [outputs] or NULL */
     int rows;
-    const float *x;  /* [rows, inputs] */
-    size_t x_stride; /* floats from row to row */
+    const float *x;        /* [rows, inputs]; with I8 weights q is read instead */
+    size_t x_stride;       /* floats from row to row */
+    const tr_quantised *q; /* the rows quantised by the same level */
     tr_activation activation;
     const float *residual; /* [rows, outputs] or NULL; may be y itself */
     size_t residual_stride;
@@ -51,8 +85,8 @@ typedef struct tr_matmul {
  * scale[o] coarse[o]| plus what rounding can add. Reading it costs a quarter of f32: for few rows, where reading is all that
  * counts. */
 typedef struct tr_screen {
-    const tr_matrix *exact; /* [outputs, inputs] */
-    tr_matrix coarse;       /* I8, the same shape */
+    const tr_matrix *exact; /* [outputs, inputs], F32, F16 or BF16 */
+    int8_t *coarse;         /* the same shape, row-major */
     float *scale, *radius;  /* [outputs] */
 } tr_screen;
 
@@ -92,7 +126,16 @@ typedef struct tr_attend {
     size_t out_stride;
 } tr_attend;
 
-/* y = gamma (x - mean) / sqrt(variance + epsilon) + beta (Ba et al., 2016), for each of rows; y may be x. */
+/* See tr_quantised. */
+typedef struct tr_quantise {
+    int rows, width;
+    const float *x; /* [rows, width] */
+    size_t x_stride;
+    const tr_quantised *q; /* out */
+} tr_quantise;
+
+/* y = gamma (x - mean) / sqrt(variance + epsilon) + beta (Ba et al., 2016), for each of rows; y may be x. With q, also y
+ * quantised. */
 typedef struct tr_layernorm {
     int rows, width;
     float epsilon;
@@ -101,6 +144,7 @@ typedef struct tr_layernorm {
     size_t x_stride;
     float *y;
     size_t y_stride;
+    const tr_quantised *q; /* out, or NULL */
 } tr_layernorm;
 
 /* Puts one position's key and value of one head into their block (see tr_attend); position is that inside the block. */
@@ -112,21 +156,24 @@ typedef struct tr_kv_row {
 
 typedef struct tr_kernels {
     const char *level; /* "avx2": a name of TRANSLATE_CPU */
-    bool fused;        /* computes with fused multiply-add */
+    bool fused;        /* f32 products round once a multiply-add, too */
     /* Outputs [first, last): first is a multiple of 16, last too unless it is the end. scratch: tr_matmul_scratch floats. */
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
     /* Fills rows [first, last) of a screen whose memory is there. */
     void (*screen_build)(tr_screen *screen, int first, int last);
     void (*screened_best)(const tr_screened *op, int first, int last);
     void (*attend)(const tr_attend *op);
+    void (*quantise)(const tr_quantise *op);
     void (*layernorm)(const tr_layernorm *op);
     /* out[width] = scale * row index of table + add[width]; add may be NULL */
     void (*embed)(float *out, const tr_matrix *table, int index, float scale, const float *add);
     void (*kv_put)(const tr_kv_row *op);
 } tr_kernels;
 
-/* The levels that this build and this CPU have, best last. */
-const tr_kernels *const *tr_kernels_available(int *count);
+enum { TR_LEVELS = 16 }; /* room for all */
+
+/* Fills levels with those that this build and this CPU have, best last, and returns how many they are. */
+int tr_kernels_available(const tr_kernels *levels[TR_LEVELS]);
 
 /* The table of a level by name; NULL or "": $TRANSLATE_CPU, else the best. TR_ERROR_ARGUMENT lists the available ones. */
 tr_status tr_kernels_select(const char *name, const tr_kernels **kernels, tr_error *error);

@@ -1,13 +1,24 @@
-/* One CPU level of the floating-point kernels: include a part_*.h, define TR_LEVEL (its table) and TR_LEVEL_NAME, then this. */
+/* One CPU level: include a part_*.h, define TR_DOT (its int8 dot product), TR_LEVEL (its table), TR_LEVEL_NAME and
+ * TR_LEVEL_FUSED, then this. */
 #include "kernels/kernels.h"
 
 #include <math.h>
 
 #include "kernels/vec16.h"
+#include TR_DOT
 #include "kernels/matmul_tmpl.h"
+#include "kernels/i8_tmpl.h"
 #include "kernels/screen_tmpl.h"
 #include "kernels/attention_tmpl.h"
 #include "kernels/rows_tmpl.h"
+
+static void matmul(const tr_matmul *op, int first, int last, float *scratch)
+{
+    if (op->weight->type == TR_TYPE_I8)
+        i8_matmul(op, first, last);
+    else
+        float_matmul(op, first, last, scratch);
+}
 
 const tr_kernels TR_LEVEL = {
     .level = TR_LEVEL_NAME,
@@ -16,6 +27,7 @@ const tr_kernels TR_LEVEL = {
     .screen_build = screen_build,
     .screened_best = screened_best,
     .attend = attend,
+    .quantise = quantise,
     .layernorm = layernorm,
     .embed = embed,
     .kv_put = kv_put,

@@ -6,6 +6,8 @@
 
 extern const tr_kernels tr_kernels_portable;
 extern const tr_kernels tr_kernels_avx2;
+extern const tr_kernels tr_kernels_avxvnni;
 extern const tr_kernels tr_kernels_avx512;
+extern const tr_kernels tr_kernels_avx512vnni;
 
 #endif

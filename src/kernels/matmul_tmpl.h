@@ -38,7 +38,7 @@ TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t
             UNROLL(8) for (int r = 0; r < rows; r++) {
                 const part a = part_load(x + (size_t)r * x_stride + i);
                 UNROLL(4) for (int j = 0; j < 4; j++)
-                    acc[r][j] = part_fma(a, weights[j], acc[r][j]);
+                    acc[r][j] = part_mla(a, weights[j], acc[r][j]);
             }
         }
         if (i < inputs) {
@@ -48,7 +48,7 @@ TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t
             UNROLL(8) for (int r = 0; r < rows; r++) {
                 const part a = part_load_n(x + (size_t)r * x_stride + i, inputs - i);
                 UNROLL(4) for (int j = 0; j < 4; j++)
-                    acc[r][j] = part_fma(a, weights[j], acc[r][j]);
+                    acc[r][j] = part_mla(a, weights[j], acc[r][j]);
             }
         }
         UNROLL(8) for (int r = 0; r < rows; r++)
@@ -157,10 +157,9 @@ static void take_best(tr_best *best, vec y, int first, int n)
         take_value(best, values[i], first + i);
 }
 
-TR_INLINE void epilogue(const tr_matmul *op, int row, int first, int n, vec y)
+/* What follows the sum and its bias. */
+TR_INLINE void output(const tr_matmul *op, int row, int first, int n, vec y)
 {
-    if (op->bias)
-        y = vec_add(y, vec_load_n(op->bias + first, n));
     if (op->activation != TR_ACTIVATION_NONE)
         y = vec_activate(y, op->activation);
     if (op->residual)
@@ -190,12 +189,16 @@ static void panel_product(const tr_matmul *op, panel *p, int start, int rows, in
             panel_f32_again(p, x, op->x_stride, height, sums);
         else
             panel_of_type(p, x, op->x_stride, height, sums);
-        for (int r = 0; r < height; r++)
-            epilogue(op, top + r, first, p->outputs, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]));
+        for (int r = 0; r < height; r++) {
+            vec y = vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
+            if (op->bias)
+                y = vec_add(y, vec_load_n(op->bias + first, p->outputs));
+            output(op, top + r, first, p->outputs, y);
+        }
     }
 }
 
-static void matmul(const tr_matmul *op, int first, int last, float *scratch)
+static void float_matmul(const tr_matmul *op, int first, int last, float *scratch)
 {
     const tr_matrix *m = op->weight;
     const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);

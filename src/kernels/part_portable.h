@@ -1,5 +1,5 @@
 /* The part of a 16-lane vector for any CPU: 4 floats in the compiler's generic vectors. With TR_PART_FMAF every multiply-add is
- * fused by the C library: slow, for tests that compare bits. */
+ * fused by the C library: for tests that compare bits. */
 #include <math.h>
 #include <string.h>
 
@@ -33,14 +33,33 @@ TR_INLINE part part_sub(part a, part b) { return a - b; }
 TR_INLINE part part_mul(part a, part b) { return a * b; }
 TR_INLINE part part_div(part a, part b) { return a / b; }
 
+#if defined(TR_PART_FMAF) || defined(__FP_FAST_FMAF)
 TR_INLINE part part_fma(part a, part b, part c)
 {
-#ifdef TR_PART_FMAF
     return (part){fmaf(a[0], b[0], c[0]), fmaf(a[1], b[1], c[1]), fmaf(a[2], b[2], c[2]), fmaf(a[3], b[3], c[3])};
-#else
-    return a * b + c;
-#endif
 }
+
+TR_INLINE part part_mla(part a, part b, part c) { return part_fma(a, b, c); }
+#else
+typedef double part_wide __attribute__((vector_size(32)));
+typedef int64_t part_wide_bits __attribute__((vector_size(32)));
+
+/* Rounded once, as the instruction does, on CPUs without it: the product is exact in double precision, the sum is rounded to
+ * odd there (its last bit set where anything was lost), and then to nearest (Boldo and Melquiond, 2008). */
+TR_INLINE part part_fma(part a, part b, part c)
+{
+    const part_wide product = __builtin_convertvector(a, part_wide) * __builtin_convertvector(b, part_wide);
+    const part_wide addend = __builtin_convertvector(c, part_wide), sum = product + addend;
+    const part_wide virtual = sum - product, lost = (product - (sum - virtual)) + (addend - virtual); /* Knuth's two-sum */
+    const part_wide_bits above = lost > 0, below = lost < 0, even = ((part_wide_bits)sum & 1) == 0, negative = sum < 0;
+    /* towards what was lost, away from zero or to it: a bit pattern grows with the magnitude */
+    const part_wide_bits step = (above | below) & even & (((above ^ negative) & 2) - 1);
+    return __builtin_convertvector((part_wide)((part_wide_bits)sum + step), part);
+}
+
+/* The multiply-add of the f32 matrix product, where so much exactness would cost too much. */
+TR_INLINE part part_mla(part a, part b, part c) { return a * b + c; }
+#endif
 
 TR_INLINE part part_select(part_bits mask, part a, part b)
 {

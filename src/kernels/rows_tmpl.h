@@ -16,21 +16,37 @@ static void layernorm(const tr_layernorm *op)
             sum = vec_fma(d, d, sum);
         }
         const vec inverse = vec_set1(1.0f / sqrtf(vec_sum(sum) * scale + op->epsilon));
+        row_range range = range_begin();
         for (int i = 0; i < op->width; i += 16) {
             const int n = op->width - i;
             const vec d = vec_mul(vec_sub(vec_load_n(x + i, n), mean), inverse);
-            vec_store_n(y + i, vec_fma(d, vec_load_n(op->gamma + i, n), vec_load_n(op->beta + i, n)), n);
+            const vec normal = vec_fma(d, vec_load_n(op->gamma + i, n), vec_load_n(op->beta + i, n));
+            vec_store_n(y + i, normal, n);
+            range = range_add(range, vec_tail(normal, n, 0));
         }
+        if (op->q)
+            quantise_row(y, op->width, range, op->q, r);
     }
+}
+
+/* Weights [i, i + 16) of output o of a matrix, n of them real. */
+TR_INLINE vec row_weights(const tr_matrix *m, int o, int i, int n)
+{
+    if (m->type != TR_TYPE_I8)
+        return vec_load_weight_n(m->type, m->data, (size_t)o * (size_t)m->inputs + (size_t)i, n);
+    const char *line = (const char *)m->data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs) + 4 * (o % TR_PANEL);
+    int8_t w[16] = {0};
+    for (int k = 0; k < 16 && k < n; k += 4)
+        memcpy(w + k, line + (size_t)(i + k) / 4 * TR_LINE, 4); /* padded with zeros */
+    return vec_mul(vec_load_weight(TR_TYPE_I8, w, 0), vec_set1(m->scale[o]));
 }
 
 static void embed(float *out, const tr_matrix *table, int index, float scale, const float *add)
 {
-    const size_t first = (size_t)index * (size_t)table->inputs;
     const vec factor = vec_set1(scale);
     for (int i = 0; i < table->inputs; i += 16) {
         const int n = table->inputs - i;
-        const vec row = vec_load_weight_n(table->type, table->data, first + (size_t)i, n);
+        const vec row = row_weights(table, index, i, n);
         vec_store_n(out + i, vec_fma(row, factor, add ? vec_load_n(add + i, n) : vec_set1(0)), n);
     }
 }

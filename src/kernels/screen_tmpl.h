@@ -18,7 +18,7 @@ static void screen_row(tr_screen *s, int o)
     const tr_matrix *m = s->exact;
     const size_t first = (size_t)o * (size_t)m->inputs;
     const int whole = m->inputs & ~15, rest = m->inputs & 15;
-    int8_t *coarse = (int8_t *)s->coarse.data + first;
+    int8_t *coarse = s->coarse + first;
     vec most = vec_set1(0), norm = vec_set1(0), errors = vec_set1(0);
     for (int i = 0; i < whole; i += 16) {
         const vec w = vec_load_weight(m->type, m->data, first + (size_t)i);
@@ -48,13 +48,13 @@ static void screen_build(tr_screen *screen, int first, int last)
 /* upper[o] for all outputs of the share; returns the greatest lower bound of each row in least. */
 static void screen_bounds(const tr_screened *op, int first, int last, const float norm[TR_SCREEN_ROWS], float least[TR_SCREEN_ROWS])
 {
-    const tr_matrix *m = &op->screen->coarse;
+    const tr_matrix *m = op->screen->exact;
     vec greatest[TR_SCREEN_ROWS];
     for (int r = 0; r < op->rows; r++)
         greatest[r] = vec_set1(-INFINITY);
     for (int o = first; o < last; o += TR_PANEL) {
         const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
-        const char *w = (const char *)m->data + (size_t)o * (size_t)m->inputs;
+        const char *w = (const char *)op->screen->coarse + (size_t)o * (size_t)m->inputs;
         panel p = {w, TR_TYPE_I8, (size_t)m->inputs, m->inputs, n, w + 4 * (size_t)m->inputs + 1024};
         vec sums[TILE_ROWS][4];
         panel_of_type(&p, op->x, op->x_stride, op->rows, sums);

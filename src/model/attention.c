@@ -4,32 +4,25 @@
 
 #include <math.h>
 
-/* The columns of a member's own heads. */
-static tr_range own_columns(tr_range heads, int head_size)
+/* The columns of a member's own heads, widened to whole panels: q, k and v are the member's own, so that columns of
+ * neighbours do no harm. */
+static tr_range own_columns(tr_range heads, const tr_cache_shape *shape)
 {
-    return (tr_range){heads.first * head_size, heads.last * head_size};
+    const int last = tr_pad16(heads.last * shape->head_size), all = shape->heads * shape->head_size;
+    return (tr_range){heads.first * shape->head_size / TR_PANEL * TR_PANEL, last < all ? last : all};
 }
 
-/* y[rows, own columns] = W x + b */
-static void project(tr_state *s, int member, const tr_linear *linear, const float *x, int rows, tr_range columns, float *y)
+void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                          const tr_segment *segments, int count)
 {
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
-                                             .bias = linear->bias,
-                                             .rows = rows,
-                                             .x = x,
-                                             .x_stride = s->stride,
-                                             .y = y,
-                                             .y_stride = s->stride},
-                                columns.first, columns.last, s->member[member].scratch);
-}
-
-void tr_attention_project(tr_state *s, int member, const float *x, int rows, const tr_attention *weights,
-                          const tr_cache_shape *shape, int layer, const tr_segment *segments, int count)
-{
-    const tr_range heads = tr_share(shape->heads, 1, member, s->members), columns = own_columns(heads, shape->head_size);
-    const tr_member *own = &s->member[member];
-    project(s, member, &weights->key, x, rows, columns, own->k); /* [rows, own heads, head_size] */
-    project(s, member, &weights->value, x, rows, columns, own->v);
+    tr_state *s = flow->state;
+    const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
+    const tr_range columns = own_columns(heads, shape);
+    const tr_member *own = &s->member[flow->member];
+    const tr_input x = tr_flow_input(flow);
+    /* [rows, own heads, head_size] */
+    tr_sublayer_product(flow, &weights->key, &x, columns, TR_ACTIVATION_NONE, own->k, s->stride);
+    tr_sublayer_product(flow, &weights->value, &x, columns, TR_ACTIVATION_NONE, own->v, s->stride);
     for (int i = 0; i < count; i++)
         for (int r = 0; r < segments[i].rows; r++) {
             const int position = segments[i].position + r;
@@ -72,10 +65,11 @@ void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_c
     tr_state *s = flow->state;
     tr_sublayer_begin(flow, &weights->norm);
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
-    project(s, flow->member, &weights->query, flow->x, flow->rows, own_columns(heads, shape->head_size),
-            s->member[flow->member].q);
+    const tr_input x = tr_flow_input(flow);
+    tr_sublayer_product(flow, &weights->query, &x, own_columns(heads, shape), TR_ACTIVATION_NONE,
+                        s->member[flow->member].q, s->stride);
     if (projecting)
-        tr_attention_project(s, flow->member, flow->x, flow->rows, weights, shape, layer, segments, count);
+        tr_attention_project(flow, weights, shape, layer, segments, count);
     attend(s, flow->member, shape, layer, segments, count); /* own heads only: no barrier before it */
     tr_state_meet(s);
     tr_sublayer_add(flow, &weights->output, s->context, s->stride);

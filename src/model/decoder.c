@@ -28,6 +28,7 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
                                              .rows = flow->rows,
                                              .x = flow->x,
                                              .x_stride = s->stride,
+                                             .q = &s->member[flow->member].x8,
                                              .y = y,
                                              .y_stride = (size_t)linear->weight.outputs,
                                              .best = best},

@@ -49,6 +49,7 @@ typedef struct tr_network {
     tr_config config;
     const tr_kernels *kernels;
     tr_type type; /* of the matrices, as used */
+    bool int8;    /* some matrix is I8: rows are quantised */
     tr_side source, target;
     tr_encoder_layer *encoder; /* [encoder_layers] */
     tr_decoder_layer *decoder; /* [decoder_layers] */
@@ -61,8 +62,8 @@ typedef struct tr_network {
     size_t owned_count;
 } tr_network;
 
-/* Binds weights by name, checks every shape against config, and rounds matrices to type where compute asks for less than
- * they hold. weights must outlive the network. TR_ERROR_FORMAT names the tensor that is missing or of a wrong shape. */
+/* Binds weights by name, checks every shape against config, and rounds matrices to the type that compute asks for (see
+ * bind.h). weights must outlive the network. TR_ERROR_FORMAT names the tensor that is missing or of a wrong shape. */
 tr_status tr_network_create(const tr_config *config, const tr_weights *weights, tr_compute compute,
                             const tr_kernels *kernels, tr_network **network, tr_error *error);
 void tr_network_destroy(tr_network *network); /* NULL is allowed */

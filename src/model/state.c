@@ -43,15 +43,33 @@ void tr_state_free(tr_state *state)
     state->member = NULL;
 }
 
-static size_t scratch_bytes(const tr_network *network)
+static int widest(const tr_network *network)
 {
     const tr_config *c = &network->config;
-    return tr_matmul_scratch(larger(c->d_model, larger(c->encoder_ffn, c->decoder_ffn))) * sizeof(float);
+    return larger(c->d_model, larger(c->encoder_ffn, c->decoder_ffn));
+}
+
+static size_t scratch_bytes(const tr_network *network)
+{
+    return tr_matmul_scratch(widest(network)) * sizeof(float);
 }
 
 static size_t upper_bytes(const tr_network *network)
 {
     return network->screen ? TR_SCREEN_ROWS * (size_t)network->config.target_vocabulary * sizeof(float) + 64 : 0;
+}
+
+static size_t quantised_bytes(int rows, int width)
+{
+    return (size_t)rows * (tr_quantised_bytes(width) + sizeof(float)) + 2 * 64;
+}
+
+static bool quantised_rows(tr_arena *arena, tr_quantised *q, int rows, int width)
+{
+    q->stride = tr_quantised_bytes(width);
+    q->rows = tr_arena_alloc(arena, (size_t)rows * q->stride);
+    q->scale = tr_arena_alloc(arena, (size_t)rows * sizeof *q->scale);
+    return q->rows && q->scale;
 }
 
 size_t tr_state_rows_bytes(const tr_network *network, int members, int rows)
@@ -61,7 +79,8 @@ size_t tr_state_rows_bytes(const tr_network *network, int members, int rows)
     const size_t ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn)) * sizeof(float);
     const size_t shared = (2 * stride + ffn_stride) * (size_t)rows + 3 * 64;
     const size_t own = (4 * stride + sizeof(tr_best)) * (size_t)rows + scratch_bytes(network) + 6 * 64;
-    return shared + (size_t)members * own + upper_bytes(network);
+    const size_t own8 = network->int8 ? quantised_bytes(rows, c->d_model) + quantised_bytes(rows, widest(network)) : 0;
+    return shared + (size_t)members * (own + own8) + upper_bytes(network);
 }
 
 bool tr_state_rows(tr_state *state, int rows)
@@ -84,6 +103,9 @@ bool tr_state_rows(tr_state *state, int rows)
         own->v = tr_arena_alloc(a, bytes);
         own->best = tr_arena_alloc(a, (size_t)rows * sizeof *own->best);
         own->scratch = tr_arena_alloc(a, scratch_bytes(state->network));
+        if (state->network->int8)
+            complete = complete && quantised_rows(a, &own->x8, rows, state->network->config.d_model) &&
+                       quantised_rows(a, &own->in8, rows, widest(state->network));
         complete = complete && own->x && own->q && own->k && own->v && own->best && own->scratch;
     }
     return complete;

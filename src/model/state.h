@@ -39,9 +39,18 @@ typedef struct tr_segment {
     int length;   /* positions attended to */
 } tr_segment;
 
+/* Rows that a product reads: f32 and, where the network has int8 matrices, the same quantised. */
+typedef struct tr_input {
+    const float *x; /* [rows, stride] */
+    size_t stride;  /* floats */
+    const tr_quantised *q;
+} tr_input;
+
 /* What one member needs for itself. */
 typedef struct tr_member {
     float *x;         /* [rows, stride] normalised rows */
+    tr_quantised x8;  /* what the next sublayer reads, quantised: [rows, d_model] */
+    tr_quantised in8; /* the same of context or hidden: [rows, the wider of them] */
     float *q, *k, *v; /* [rows, stride]; its own heads' columns */
     float *scratch;   /* tr_matmul_scratch */
     tr_best *best;    /* [rows] */
@@ -87,13 +96,15 @@ static inline void tr_state_meet(tr_state *state)
 typedef struct tr_flow {
     tr_state *state;
     int member, rows;
-    const float *x;        /* [rows, stride] what the next sublayer reads */
+    const float *x;        /* [rows, stride] what the next sublayer reads; quantised in the member's x8 */
     const float *residual; /* what its output is added to */
 } tr_flow;
 
 /* Rows embedded in stream go in; behind the last sublayer x holds the result, normalised by final if there is one. */
 tr_flow tr_flow_start(tr_state *state, int member, int rows);
 void tr_flow_finish(tr_flow *flow, const tr_norm *final);
+/* What x is to a product. */
+tr_input tr_flow_input(const tr_flow *flow);
 
 /* stream[row] = scale E[id] + P[position], then the embedding's LayerNorm if there is one */
 void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int position);
@@ -102,9 +113,9 @@ void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int pos
  * (self-attention); else the caches are complete (cross-attention). */
 void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                           const tr_segment *segments, int count, bool project);
-/* Keys and values of rows x into the caches: the own heads' share of it. */
-void tr_attention_project(tr_state *state, int member, const float *x, int rows, const tr_attention *weights,
-                          const tr_cache_shape *shape, int layer, const tr_segment *segments, int count);
+/* Keys and values of the flow's rows into the caches: the own heads' share of it. */
+void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                          const tr_segment *segments, int count);
 void tr_feedforward_forward(tr_flow *flow, const tr_feedforward *weights);
 
 /* All encoder layers; on return every member's flow->x is the encoder's output. */

@@ -39,7 +39,8 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     if (status != TR_OK)
         return status;
     /* halves that are asked for as f32 stay as they are: widening them is exact */
-    model->compute = tr_type_name(compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type);
+    const tr_type type = compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type;
+    model->compute = type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
     for (int i = 0; i < package->file_count; i++)
         tr_file_populate(&package->files[i]);
     return TR_OK;
@@ -83,7 +84,7 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: path is NULL");
     if ((int)chosen.load < TR_LOAD_MAP || chosen.load > TR_LOAD_COPY)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: load %d is unknown", (int)chosen.load);
-    if ((int)chosen.compute < TR_COMPUTE_AUTO || chosen.compute > TR_COMPUTE_BF16)
+    if ((int)chosen.compute < TR_COMPUTE_AUTO || chosen.compute > TR_COMPUTE_INT8)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: compute %d is unknown", (int)chosen.compute);
     const tr_kernels *kernels;
     tr_status status = tr_kernels_select(chosen.cpu, &kernels, error);

@@ -1,6 +1,6 @@
 /* Every kernel of every level against a reference on random shapes, 1 and odd sizes among them; with --bench it times them.
- * Levels with fused multiply-add must equal, bit by bit, the portable source compiled with fmaf(); the portable level must
- * be close to that, and that one close to sums in double precision. */
+ * The reference is the portable source compiled with fmaf(): every level must equal it bit by bit (but f32 products of a level
+ * that does not fuse, which must be close), and it must be close to sums in double precision. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 
 #include "kernels/kernels.h"
 #include "model/config.h"
+#include "model/pack.h"
 #include "model/weights.h"
 
 extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
@@ -50,12 +51,12 @@ static void *as_type(tr_type type, const float *f, size_t n)
     return out;
 }
 
-/* Same bits where the level fuses, else the same up to rounding. */
+/* The same bits, or the same up to rounding where there is a tolerance. */
 static void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n,
                         float tolerance)
 {
     for (size_t i = 0; i < n; i++)
-        if (level->fused ? memcmp(&got[i], &wanted[i], sizeof *got) != 0 : !(fabsf(got[i] - wanted[i]) <= tolerance))
+        if (tolerance > 0 ? !(fabsf(got[i] - wanted[i]) <= tolerance) : memcmp(&got[i], &wanted[i], sizeof *got) != 0)
             fail_msg("%s, %s: element %zu is %.9g, not %.9g", level->level, what, i, got[i], wanted[i]);
 }
 
@@ -64,7 +65,44 @@ typedef struct product {
     tr_matmul op;
     float *weights, *x, *bias, *residual, *y, *scratch;
     void *stored;
+    float *scale;    /* I8 */
+    int32_t *colsum; /* I8 */
 } product;
+
+/* The weights of p as an int8 matrix. */
+static void pack_weights(product *p)
+{
+    const tr_matrix *m = &p->matrix;
+    p->stored = aligned_alloc(64, tr_i8_bytes(m->outputs, m->inputs));
+    p->scale = random_floats((size_t)m->outputs, 1);
+    p->colsum = calloc((size_t)m->outputs, sizeof *p->colsum);
+    for (int o = 0; o < m->outputs; o += TR_PANEL)
+        assert_true(tr_pack_panel(p->weights + (size_t)o * (size_t)m->inputs, m->outputs - o < 16 ? m->outputs - o : 16,
+                                  m->inputs, (char *)p->stored + (size_t)(o / 16) * tr_panel_bytes(m->inputs), p->scale + o,
+                                  p->colsum + o));
+}
+
+static tr_quantised make_quantised(int rows, int width)
+{
+    const size_t stride = tr_quantised_bytes(width);
+    return (tr_quantised){aligned_alloc(64, (size_t)rows * stride), stride, random_floats((size_t)rows, 1)};
+}
+
+/* A product of a level, its rows quantised by that level if need be. */
+static void multiply(const tr_kernels *level, const tr_matmul *op, int first, int last, float *scratch)
+{
+    if (op->weight->type != TR_TYPE_I8) {
+        level->matmul(op, first, last, scratch);
+        return;
+    }
+    const tr_quantised q = make_quantised(op->rows, op->weight->inputs);
+    tr_matmul with = *op;
+    level->quantise(&(tr_quantise){op->rows, op->weight->inputs, op->x, op->x_stride, &q});
+    with.x = NULL;
+    with.q = &q;
+    level->matmul(&with, first, last, scratch);
+    free(q.rows), free(q.scale);
+}
 
 /* gap: floats between the rows of x, 1 to have them unaligned */
 static product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual, int gap)
@@ -72,13 +110,19 @@ static product make_product(int rows, int inputs, int outputs, tr_type type, boo
     product p = {0};
     const size_t stride = (size_t)outputs + 3;
     p.weights = random_floats((size_t)outputs * (size_t)inputs, 1);
-    p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
+    p.matrix = (tr_matrix){.type = type, .outputs = outputs, .inputs = inputs};
+    if (type == TR_TYPE_I8)
+        pack_weights(&p);
+    else
+        p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
+    p.matrix.data = p.stored;
+    p.matrix.scale = p.scale;
+    p.matrix.colsum = p.colsum;
     p.x = random_floats((size_t)rows * (size_t)(inputs + gap), 1);
     p.bias = random_floats((size_t)outputs, 1);
     p.residual = random_floats((size_t)rows * stride, 1);
     p.y = random_floats((size_t)rows * stride, 1);
     p.scratch = random_floats(tr_matmul_scratch(inputs), 1);
-    p.matrix = (tr_matrix){type, outputs, inputs, p.stored};
     p.op = (tr_matmul){.weight = NULL,
                        .bias = bias ? p.bias : NULL,
                        .rows = rows,
@@ -94,6 +138,7 @@ static product make_product(int rows, int inputs, int outputs, tr_type type, boo
 static void free_product(product *p)
 {
     free(p->weights), free(p->stored), free(p->x), free(p->bias), free(p->residual), free(p->y), free(p->scratch);
+    free(p->scale), free(p->colsum);
 }
 
 static void check_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, tr_activation activation)
@@ -107,15 +152,15 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
 
     tr_matmul reference = p.op;
     reference.y = wanted;
-    tr_kernels_reference.matmul(&reference, 0, outputs, p.scratch);
+    multiply(&tr_kernels_reference, &reference, 0, outputs, p.scratch);
     /* the outputs in two shares, as two threads would */
     const int middle = tr_pad16(outputs) / 32 * 16;
-    level->matmul(&p.op, 0, middle, p.scratch);
-    level->matmul(&p.op, middle, outputs, p.scratch);
+    multiply(level, &p.op, 0, middle, p.scratch);
+    multiply(level, &p.op, middle, outputs, p.scratch);
     char what[128];
     snprintf(what, sizeof what, "matmul %d x %d x %d %s %s", rows, inputs, outputs, tr_type_name(type),
              tr_activation_name(activation));
-    expect_same(level, what, p.y, wanted, size, 1e-5f * (float)inputs);
+    expect_same(level, what, p.y, wanted, size, level->fused || type == TR_TYPE_I8 ? 0 : 1e-5f * (float)inputs);
 
     /* argmax over the shares equals the argmax of the logits */
     tr_best best[64];
@@ -125,9 +170,9 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     argmax.best = best;
     for (int r = 0; r < rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    level->matmul(&argmax, 0, outputs, p.scratch);
+    multiply(level, &argmax, 0, outputs, p.scratch);
     argmax.best = NULL;
-    level->matmul(&argmax, 0, outputs, p.scratch);
+    multiply(level, &argmax, 0, outputs, p.scratch);
     for (int r = 0; r < rows; r++) {
         const float *y = p.y + (size_t)r * p.op.y_stride;
         int top = 0;
@@ -145,7 +190,7 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
         single.rows = 1;
         single.x = p.x + (size_t)r * p.op.x_stride;
         single.y = wanted;
-        level->matmul(&single, 0, outputs, p.scratch);
+        multiply(level, &single, 0, outputs, p.scratch);
         assert_memory_equal(wanted, p.y + (size_t)r * p.op.y_stride, (size_t)outputs * sizeof(float));
     }
     free(wanted);
@@ -154,8 +199,8 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
 
 static void each_level(void (*check)(const tr_kernels *level))
 {
-    int count;
-    const tr_kernels *const *levels = tr_kernels_available(&count);
+    const tr_kernels *levels[TR_LEVELS];
+    const int count = tr_kernels_available(levels);
     for (int i = 0; i < count; i++)
         check(levels[i]);
     check(&tr_kernels_reference);
@@ -164,19 +209,101 @@ static void each_level(void (*check)(const tr_kernels *level))
 static void matmul_of_level(const tr_kernels *level)
 {
     static const int sizes[] = {1, 2, 3, 15, 16, 17, 31, 33, 40, 64, 65};
-    static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16};
+    static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_I8, TR_TYPE_BF16, TR_TYPE_I8};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t o = 0; o < sizeof sizes / sizeof *sizes; o++)
-            check_product(level, random_int(1, 9), sizes[i], sizes[o], types[(i + o) % 3], (tr_activation)((i + 2 * o) % 5));
-    for (int n = 0; n < 60; n++)
-        check_product(level, random_int(1, 33), random_int(1, 300), random_int(1, 200), types[n % 3],
-                      (tr_activation)(n % 5));
+            check_product(level, random_int(1, 9), sizes[i], sizes[o], types[(i + o) % 5], (tr_activation)((i + 2 * o) % 5));
+    for (int n = 0; n < 100; n++)
+        check_product(level, random_int(1, 40), random_int(1, 300), random_int(1, 200), types[n % 5],
+                      (tr_activation)(n / 5 % 5));
 }
 
 static void test_matmul(void **unused)
 {
     (void)unused;
     each_level(matmul_of_level);
+}
+
+/* Integers in a packed matrix, or in a row (see dot_portable.h), times their scale. */
+static double weight_of(const tr_matrix *m, int o, int i)
+{
+    const int8_t *data = m->data;
+    return (double)m->scale[o] *
+           data[(size_t)(o / 16) * tr_panel_bytes(m->inputs) + (size_t)(i / 4 * 64 + o % 16 * 4 + i % 4)];
+}
+
+/* int8: the product of what the weights and the rows were rounded to; and rounding is off by half a step at most. */
+static void test_int8_exact(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 7, INPUTS = 102, OUTPUTS = 50 };
+    product p = make_product(ROWS, INPUTS, OUTPUTS, TR_TYPE_I8, true, true, 1);
+    p.op.weight = &p.matrix;
+    multiply(&tr_kernels_reference, &p.op, 0, OUTPUTS, p.scratch);
+    for (int o = 0; o < OUTPUTS; o++) {
+        double sum = 0;
+        for (int i = 0; i < INPUTS; i++) {
+            assert_true(fabs(weight_of(&p.matrix, o, i) - p.weights[o * INPUTS + i]) <= 0.5001 * p.scale[o]);
+            sum += weight_of(&p.matrix, o, i) / p.scale[o];
+        }
+        assert_int_equal((int)lround(sum), p.colsum[o]);
+        float row[INPUTS];
+        tr_unpack_output(&p.matrix, o, row);
+        for (int i = 0; i < INPUTS; i++)
+            assert_true(fabs(row[i] - weight_of(&p.matrix, o, i)) < 1e-6);
+    }
+    for (int r = 0; r < ROWS; r++) {
+        const float *x = p.x + (size_t)r * p.op.x_stride;
+        double most = 0;
+        for (int i = 0; i < INPUTS; i++)
+            most = fmax(most, fabs(x[i]));
+        for (int o = 0; o < OUTPUTS; o++) {
+            double sum = (double)p.bias[o] + p.residual[(size_t)r * p.op.y_stride + (size_t)o];
+            for (int i = 0; i < INPUTS; i++)
+                sum += most / 127 * nearbyint(x[i] * 127 / most) * weight_of(&p.matrix, o, i);
+            assert_true(fabs(sum - p.y[(size_t)r * p.op.y_stride + (size_t)o]) < 1e-5);
+        }
+    }
+    free_product(&p);
+}
+
+/* The greatest sums there can be, of either sign, and rows of zeros, of NaN and of infinity. */
+static void int8_extremes_of_level(const tr_kernels *level)
+{
+    enum { INPUTS = 4096, ROWS = 9 };
+    product p = make_product(ROWS, INPUTS, 40, TR_TYPE_F32, false, false, 0);
+    free(p.stored);
+    for (int i = 0; i < INPUTS; i++) {
+        for (int o = 0; o < 40; o++)
+            p.weights[o * INPUTS + i] = o % 2 ? -1 : 1;
+        for (int r = 0; r < ROWS; r++)
+            p.x[(size_t)r * p.op.x_stride + (size_t)i] = r == 2 ? 0 : r % 2 ? -3 : 3;
+    }
+    pack_weights(&p);
+    p.matrix = (tr_matrix){TR_TYPE_I8, 40, INPUTS, p.stored, p.scale, p.colsum};
+    p.op.weight = &p.matrix;
+    p.x[4 * p.op.x_stride + 5] = NAN;
+    p.x[5 * p.op.x_stride + 100] = -INFINITY;
+    for (int rows = ROWS; rows >= 1; rows -= 8) {
+        p.op.rows = rows;
+        multiply(level, &p.op, 0, 40, p.scratch);
+        for (int r = 0; r < rows; r++)
+            for (int o = 0; o < 40; o++) {
+                const float y = p.y[(size_t)r * p.op.y_stride + (size_t)o];
+                const float wanted = r == 2 ? 0 : (float)INPUTS * 3 * (r % 2 == o % 2 ? 1 : -1);
+                if (r == 4 || r == 5)
+                    assert_false(isfinite(y));
+                else
+                    assert_true(fabsf(y - wanted) <= 1e-3f);
+            }
+    }
+    free_product(&p);
+}
+
+static void test_int8_extremes(void **unused)
+{
+    (void)unused;
+    each_level(int8_extremes_of_level);
 }
 
 /* The reference itself against double precision. */
@@ -260,7 +387,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
     float *upper = random_floats((size_t)(outputs * rows), 1);
     int8_t *coarse = malloc((size_t)(outputs * inputs));
-    tr_screen screen = {&p.matrix, {TR_TYPE_I8, outputs, inputs, coarse}, scale, radius};
+    tr_screen screen = {&p.matrix, coarse, scale, radius};
     level->screen_build(&screen, 0, outputs);
     const tr_screened op = {.screen = &screen,
                             .bias = p.bias,
@@ -304,7 +431,7 @@ static void check_activation(const tr_kernels *level, tr_activation activation, 
 {
     /* y = activation(1 * x) */
     const float one = 1;
-    const tr_matrix identity = {TR_TYPE_F32, 1, 1, &one};
+    const tr_matrix identity = {.type = TR_TYPE_F32, .outputs = 1, .inputs = 1, .data = &one};
     float scratch[TR_PANEL * 16], x[401], y[401];
     for (int i = 0; i < 401; i++)
         x[i] = (float)(i - 200) * 0.5f;
@@ -391,7 +518,7 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     tr_kernels_reference.attend(&op);
     char what[64];
     snprintf(what, sizeof what, "attention %d heads of %d over %d", queries, head_size, length);
-    expect_same(level, what, out, wanted, (size_t)(queries * head_size), 1e-5f);
+    expect_same(level, what, out, wanted, (size_t)(queries * head_size), 0);
     double *exact = malloc((size_t)head_size * sizeof *exact);
     for (int i = 0; i < queries; i++) {
         exact_attention(head_size, length, op.scale, q + i * head_size, k, v, exact);
@@ -425,11 +552,11 @@ static void rows_of_level(const tr_kernels *level)
         const size_t size = (size_t)(rows * width);
         float *x = random_floats(size, 5), *gamma = random_floats((size_t)width, 1), *beta = random_floats((size_t)width, 1);
         float *y = random_floats(size, 1), *wanted = random_floats(size, 1);
-        tr_layernorm op = {rows, width, 1e-5f, gamma, beta, x, (size_t)width, y, (size_t)width};
+        tr_layernorm op = {rows, width, 1e-5f, gamma, beta, x, (size_t)width, y, (size_t)width, NULL};
         level->layernorm(&op);
         op.y = wanted;
         tr_kernels_reference.layernorm(&op);
-        expect_same(level, "layernorm", y, wanted, size, 1e-4f);
+        expect_same(level, "layernorm", y, wanted, size, 0);
         for (int r = 0; r < rows; r++) {
             double mean = 0, variance = 0;
             for (int i = 0; i < width; i++)
@@ -440,12 +567,29 @@ static void rows_of_level(const tr_kernels *level)
                 assert_true(fabs((x[r * width + i] - mean) / sqrt(variance + 1e-5) * gamma[i] + beta[i] -
                                  wanted[r * width + i]) < 1e-4);
         }
+        const tr_quantised q = make_quantised(rows, width), alone = make_quantised(rows, width);
+        op.y = y;
+        op.q = &q; /* LayerNorm and quantising in one */
+        level->layernorm(&op);
+        level->quantise(&(tr_quantise){rows, width, wanted, (size_t)width, &alone});
+        for (int r = 0; r < rows; r++)
+            assert_memory_equal((char *)q.rows + (size_t)r * q.stride, (char *)alone.rows + (size_t)r * q.stride,
+                                (size_t)width);
+        expect_same(level, "scale", q.scale, alone.scale, (size_t)rows, 0);
+        free(q.rows), free(q.scale), free(alone.rows), free(alone.scale);
+        product packed = make_product(1, width, 20, TR_TYPE_I8, false, false, 0);
+        level->embed(y, &packed.matrix, 18, 3.5f, beta);
+        tr_kernels_reference.embed(wanted, &packed.matrix, 18, 3.5f, beta);
+        expect_same(level, "embed int8", y, wanted, (size_t)width, 0);
+        for (int i = 0; i < width; i++)
+            assert_true(fabs(3.5 * weight_of(&packed.matrix, 18, i) + beta[i] - y[i]) < 1e-5);
+        free_product(&packed);
         const tr_type type = (tr_type)(n % 3);
         void *table = as_type(type, x, size);
-        const tr_matrix matrix = {type, rows, width, table};
+        const tr_matrix matrix = {.type = type, .outputs = rows, .inputs = width, .data = table};
         level->embed(y, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
         tr_kernels_reference.embed(wanted, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
-        expect_same(level, "embed", y, wanted, (size_t)width, 1e-4f);
+        expect_same(level, "embed", y, wanted, (size_t)width, 0);
         free(x), free(gamma), free(beta), free(y), free(wanted), free(table);
     }
 }
@@ -464,7 +608,7 @@ static void halves_of_level(const tr_kernels *level)
     for (int i = 0; i < 65536; i++)
         all[i] = (uint16_t)i;
     for (tr_type type = TR_TYPE_F16; type <= TR_TYPE_BF16; type++) {
-        const tr_matrix matrix = {type, 1, 65536, all};
+        const tr_matrix matrix = {.type = type, .outputs = 1, .inputs = 65536, .data = all};
         tr_tensor tensor = {.type = type, .rank = 1, .shape = {65536}, .data = all, .bytes = 131072};
         level->embed(out, &matrix, 0, 1, NULL);
         tr_tensor_to_f32(&tensor, 0, 65536, wanted);
@@ -505,13 +649,17 @@ static double seconds(void)
 static void bench_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type)
 {
     product p = make_product(rows, inputs, outputs, type, true, false, 0);
+    const tr_quantised q = make_quantised(rows, inputs);
     p.op.weight = &p.matrix;
+    p.op.q = &q;
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
+    const tr_matmul op = p.op;
     double best = INFINITY;
     for (int round = 0; round < 7; round++) {
         const double start = seconds();
         int repeats = 0;
         do {
-            level->matmul(&p.op, 0, outputs, p.scratch);
+            level->matmul(&op, 0, outputs, p.scratch);
             repeats++;
         } while (seconds() - start < 0.02);
         best = fmin(best, (seconds() - start) / repeats);
@@ -519,19 +667,22 @@ static void bench_product(const tr_kernels *level, int rows, int inputs, int out
     const double macs = (double)rows * inputs * outputs, bytes = (double)inputs * outputs * (double)tr_type_size(type);
     printf("%-9s matmul %-4s %4d x %4d x %5d  %8.1f us  %6.1f GMAC/s  %6.1f GB/s of weights\n", level->level,
            tr_type_name(type), rows, inputs, outputs, best * 1e6, macs / best * 1e-9, bytes / best * 1e-9);
+    free(q.rows), free(q.scale);
     free_product(&p);
 }
 
 static void bench(void)
 {
-    int count;
-    const tr_kernels *const *levels = tr_kernels_available(&count);
-    static const int shapes[][2] = {{512, 512}, {512, 2048}, {2048, 512}, {512, 65001}};
+    const tr_kernels *levels[TR_LEVELS];
+    const int count = tr_kernels_available(levels);
+    static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8};
+    static const int shapes[][2] = {{256, 256}, {512, 512}, {512, 2048}, {2048, 512}, {512, 65001}};
+    static const int rows[] = {1, 2, 4, 32};
     for (int i = 0; i < count; i++)
-        for (tr_type type = TR_TYPE_F32; type <= TR_TYPE_BF16; type++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
             for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-                for (int rows = 1; rows <= 32; rows = rows == 1 ? 4 : rows * 8)
-                    bench_product(levels[i], rows, shapes[s][0], shapes[s][1], type);
+                for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+                    bench_product(levels[i], rows[r], shapes[s][0], shapes[s][1], types[t]);
 }
 
 int main(int argc, char **argv)
@@ -541,7 +692,7 @@ int main(int argc, char **argv)
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul),      cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
+        cmocka_unit_test(test_matmul), cmocka_unit_test(test_int8_exact), cmocka_unit_test(test_int8_extremes), cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
         cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations),
         cmocka_unit_test(test_attention),   cmocka_unit_test(test_rows),         cmocka_unit_test(test_halves),
         cmocka_unit_test(test_select),

@@ -405,10 +405,8 @@ int main(void)
 {
     static test_list list;
     static setting settings[FIXTURES][MAX_LEVELS + 1];
-    int levels;
-    const tr_kernels *const *kernels = tr_kernels_available(&levels);
-    if (levels > MAX_LEVELS)
-        levels = MAX_LEVELS;
+    const tr_kernels *kernels[TR_LEVELS];
+    const int levels = tr_kernels_available(kernels);
     for (int i = 0; i < FIXTURES; i++)
         add_fixture(&list, settings[i], fixture_names[i], kernels, levels);
     const int failed = _cmocka_run_group_tests("reference", list.tests, list.count, NULL, NULL);

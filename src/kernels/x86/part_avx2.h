@@ -23,6 +23,7 @@ TR_INLINE part part_sub(part a, part b) { return _mm256_sub_ps(a, b); }
 TR_INLINE part part_mul(part a, part b) { return _mm256_mul_ps(a, b); }
 TR_INLINE part part_div(part a, part b) { return _mm256_div_ps(a, b); }
 TR_INLINE part part_fma(part a, part b, part c) { return _mm256_fmadd_ps(a, b, c); }
+TR_INLINE part part_mla(part a, part b, part c) { return part_fma(a, b, c); }
 TR_INLINE part part_max(part a, part b) { return _mm256_max_ps(a, b); }
 TR_INLINE part part_min(part a, part b) { return _mm256_min_ps(a, b); }
 TR_INLINE part part_zero_below(part a, part x, part limit)

@@ -20,6 +20,7 @@ TR_INLINE part part_sub(part a, part b) { return _mm512_sub_ps(a, b); }
 TR_INLINE part part_mul(part a, part b) { return _mm512_mul_ps(a, b); }
 TR_INLINE part part_div(part a, part b) { return _mm512_div_ps(a, b); }
 TR_INLINE part part_fma(part a, part b, part c) { return _mm512_fmadd_ps(a, b, c); }
+TR_INLINE part part_mla(part a, part b, part c) { return part_fma(a, b, c); }
 TR_INLINE part part_max(part a, part b) { return _mm512_max_ps(a, b); }
 TR_INLINE part part_min(part a, part b) { return _mm512_min_ps(a, b); }
 TR_INLINE part part_zero_below(part a, part x, part limit)

@@ -1,0 +1,236 @@
+/* Matrix product with int8 weights. A line of a panel (4 inputs of 16 outputs) meets 4 inputs of a row, repeated for every
+ * output, so sums of outputs grow side by side and nothing is folded at the end. They are exact, in whatever order.
+ *
+ * From the level's dot_*.h:
+ *     dot_sum            a register of sums; DOT_PARTS of them are the 16 outputs of a panel
+ *     dot_weight, dot_input, dot_weight_load(line, part), dot_input_load(row, group), dot_add(sum, input, weight)
+ *     dot_value(sums, colsum, n)    the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
+ *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
+ *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers
+ *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way */
+
+typedef struct dot_panel {
+    dot_sum part[DOT_PARTS];
+} dot_panel;
+
+/* --------------------------------------------------------------------------------------------------------- activations */
+
+/* max|x| of a row, and zero, or NaN where a number is not finite. */
+typedef struct row_range {
+    vec most, poison;
+} row_range;
+
+TR_INLINE row_range range_begin(void) { return (row_range){vec_set1(0), vec_set1(0)}; }
+
+TR_INLINE row_range range_add(row_range range, vec x)
+{
+    return (row_range){vec_max(vec_abs(x), range.most), vec_fma(x, vec_set1(0), range.poison)};
+}
+
+TR_INLINE void quantise_row(const float *x, int width, row_range range, const tr_quantised *q, int row)
+{
+    const float most = vec_greatest(range.most);
+    q->scale[row] = most / 127 + vec_sum(range.poison);
+    const vec inverse = vec_set1(most > 0x1p-100f ? 127 / most : 0);
+    const vec magic = vec_set1(12582912.0f); /* see vec_exp */
+    char *out = (char *)q->rows + (size_t)row * q->stride;
+    for (int i = 0; i < width; i += 16) {
+        const vec scaled = vec_mul(vec_load_n(x + i, width - i), inverse);
+        const vec rounded = vec_sub(vec_add(scaled, magic), magic);
+        dot_put(out, i, vec_max(vec_min(rounded, vec_set1(127)), vec_set1(-127)));
+    }
+}
+
+static void quantise(const tr_quantise *op)
+{
+    for (int r = 0; r < op->rows; r++) {
+        const float *x = op->x + (size_t)r * op->x_stride;
+        row_range range = range_begin();
+        for (int i = 0; i < op->width; i += 16)
+            range = range_add(range, vec_load_n(x + i, op->width - i));
+        quantise_row(x, op->width, range, op->q, r);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------------- tiles */
+
+/* Rows of inputs by panels of weights, all inputs of them. Meanwhile lines are fetched from ahead on, count of them a group. */
+typedef struct dot_tile {
+    const char *x;
+    size_t x_stride;
+    const char *w;
+    size_t panel_bytes;
+    int groups;
+    const char *ahead;
+} dot_tile;
+
+TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels, const int fetched, dot_panel *out)
+{
+    dot_sum acc[DOT_ROWS][DOT_PANELS][DOT_PARTS];
+    UNROLL(8) for (int r = 0; r < rows; r++)
+        UNROLL(4) for (int p = 0; p < panels; p++)
+            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+                acc[r][p][h] = dot_zero();
+    const char *ahead = t->ahead;
+    for (int g = 0; g < t->groups; g++) {
+        dot_input input[DOT_ROWS];
+        UNROLL(4) for (int i = 0; i < fetched; i++)
+            __builtin_prefetch(ahead + 64 * i, 0, 2);
+        ahead += 64 * fetched;
+        UNROLL(8) for (int r = 0; r < rows; r++)
+            input[r] = dot_input_load(t->x + (size_t)r * t->x_stride, g);
+        UNROLL(4) for (int p = 0; p < panels; p++)
+            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++) {
+                const dot_weight weight = dot_weight_load(t->w + (size_t)p * t->panel_bytes + (size_t)g * TR_LINE, h);
+                UNROLL(8) for (int r = 0; r < rows; r++)
+                    acc[r][p][h] = dot_add(acc[r][p][h], input[r], weight);
+            }
+    }
+    UNROLL(8) for (int r = 0; r < rows; r++)
+        UNROLL(4) for (int p = 0; p < panels; p++)
+            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+                out[r * DOT_PANELS + p].part[h] = acc[r][p][h];
+}
+
+/* One panel and one or two rows: reading is all that counts, and each line is fetched once, in order. */
+TR_INLINE void dot_line_sums(const dot_tile *t, const int rows, dot_panel *out)
+{
+    dot_sum acc[2][DOT_TURNS][DOT_PARTS];
+    UNROLL(2) for (int r = 0; r < rows; r++)
+        UNROLL(4) for (int k = 0; k < DOT_TURNS; k++)
+            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+                acc[r][k][h] = dot_zero();
+    int g = 0;
+    for (; g + DOT_TURNS <= t->groups; g += DOT_TURNS)
+        UNROLL(4) for (int k = 0; k < DOT_TURNS; k++) {
+            __builtin_prefetch(t->ahead + (size_t)(g + k) * TR_LINE, 0, 3);
+            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++) {
+                const dot_weight weight = dot_weight_load(t->w + (size_t)(g + k) * TR_LINE, h);
+                UNROLL(2) for (int r = 0; r < rows; r++)
+                    acc[r][k][h] = dot_add(acc[r][k][h], dot_input_load(t->x + (size_t)r * t->x_stride, g + k), weight);
+            }
+        }
+    for (; g < t->groups; g++)
+        UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+            UNROLL(2) for (int r = 0; r < rows; r++)
+                acc[r][0][h] = dot_add(acc[r][0][h], dot_input_load(t->x + (size_t)r * t->x_stride, g),
+                                       dot_weight_load(t->w + (size_t)g * TR_LINE, h));
+    UNROLL(2) for (int r = 0; r < rows; r++)
+        UNROLL(4) for (int h = 0; h < DOT_PARTS; h++) {
+            dot_sum sum = acc[r][0][h];
+            UNROLL(4) for (int k = 1; k < DOT_TURNS; k++)
+                sum = dot_sum_add(sum, acc[r][k][h]);
+            out[r * DOT_PANELS].part[h] = sum;
+        }
+}
+
+#define DOT_CASES(r) \
+    case 2 * r: dot_tile_sums(t, r, 1, 1, out); break; \
+    case 2 * r + 1: dot_tile_sums(t, r, DOT_PANELS, fetched, out); break;
+
+/* The sums of rows and of one panel or, with whole, DOT_PANELS of them, at out[row * DOT_PANELS + panel]. */
+TR_INLINE void dot_tile_cases(const dot_tile *t, int rows, bool whole, const int fetched, dot_panel *out)
+{
+    switch (2 * rows + whole) {
+        DOT_CASES(1)
+        DOT_CASES(2)
+#if DOT_ROWS > 2
+        DOT_CASES(3)
+#endif
+#if DOT_ROWS > 3
+        DOT_CASES(4)
+        DOT_CASES(5)
+        DOT_CASES(6)
+#endif
+    }
+}
+
+static __attribute__((noinline)) void dot_tile_first(const dot_tile *t, int rows, bool whole, dot_panel *out)
+{
+    dot_tile_cases(t, rows, whole, DOT_PANELS, out);
+}
+
+/* Where many tiles use the panels, each fetches only a part of the next ones. */
+static __attribute__((noinline)) void dot_tile_again(const dot_tile *t, int rows, bool whole, dot_panel *out)
+{
+    dot_tile_cases(t, rows, whole, 1, out);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ product */
+
+/* Sums of whole numbers become outputs. */
+TR_INLINE void i8_output(const tr_matmul *op, int row, int first, int n, const dot_panel *sums)
+{
+    const tr_matrix *m = op->weight;
+    const vec value = dot_value(sums->part, m->colsum + first, n);
+    const vec scale = vec_mul(vec_set1(op->q->scale[row]), vec_load_n(m->scale + first, n));
+    output(op, row, first, n, vec_fma(value, scale, op->bias ? vec_load_n(op->bias + first, n) : vec_set1(0)));
+}
+
+/* Bytes by which reading runs ahead for one or two rows. */
+#ifndef DOT_AHEAD
+#define DOT_AHEAD 2048
+#endif
+
+static void i8_lines(const tr_matmul *op, int first, int last)
+{
+    const tr_matrix *m = op->weight;
+    dot_tile t = {op->q->rows, op->q->stride, NULL, tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, NULL};
+    for (int o = first; o < last; o += TR_PANEL) {
+        dot_panel sums[2 * DOT_PANELS];
+        t.w = (const char *)m->data + (size_t)(o / TR_PANEL) * t.panel_bytes;
+        t.ahead = t.w + DOT_AHEAD;
+        if (op->rows == 1)
+            dot_line_sums(&t, 1, sums);
+        else
+            dot_line_sums(&t, 2, sums);
+        for (int r = 0; r < op->rows; r++)
+            i8_output(op, r, o, last - o < TR_PANEL ? last - o : TR_PANEL, &sums[r * DOT_PANELS]);
+    }
+}
+
+/* Rows [start, start + rows) with the panels from output o on, tile by tile; tiles are of nearly equal height. */
+static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int o, int last)
+{
+    const int tiles = (rows + DOT_ROWS - 1) / DOT_ROWS;
+    const bool whole = last - o > TR_PANEL * (DOT_PANELS - 1);
+    const int panels = whole ? DOT_PANELS : 1;
+    for (int k = 0; k < tiles; k++) {
+        const int top = start + rows * k / tiles, height = start + rows * (k + 1) / tiles - top;
+        dot_panel sums[DOT_ROWS * DOT_PANELS];
+        t->x = (const char *)op->q->rows + (size_t)top * op->q->stride;
+        if (tiles >= DOT_PANELS) {
+            dot_tile_again(t, height, whole, sums);
+            t->ahead += (size_t)t->groups * TR_LINE;
+        } else {
+            dot_tile_first(t, height, whole, sums);
+            t->ahead += (size_t)(t->groups * panels) * TR_LINE;
+        }
+        for (int r = 0; r < height; r++)
+            for (int p = 0; p < panels; p++) {
+                const int at = o + p * TR_PANEL;
+                i8_output(op, top + r, at, last - at < TR_PANEL ? last - at : TR_PANEL, &sums[r * DOT_PANELS + p]);
+            }
+    }
+}
+
+static void i8_matmul(const tr_matmul *op, int first, int last)
+{
+    const tr_matrix *m = op->weight;
+    if (op->rows <= 2) {
+        i8_lines(op, first, last);
+        return;
+    }
+    dot_tile t = {NULL, op->q->stride, NULL, tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, NULL};
+    const int block = rows_in_cache(m->inputs);
+    for (int start = 0; start < op->rows; start += block) {
+        const int rows = op->rows - start < block ? op->rows - start : block;
+        for (int o = first; o < last;) {
+            const int panels = last - o > TR_PANEL * (DOT_PANELS - 1) ? DOT_PANELS : 1;
+            t.w = (const char *)m->data + (size_t)(o / TR_PANEL) * t.panel_bytes;
+            t.ahead = t.w + (size_t)panels * t.panel_bytes;
+            i8_tiles(op, &t, start, rows, o, last);
+            o += panels * TR_PANEL;
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/* int8 dot products by vpdpbusd, a panel at a time. It multiplies unsigned with signed bytes and does not saturate: inputs are
+ * kept with 128 added, and 128 colsum is taken from the sums. The meaning of each function is in i8_tmpl.h. */
+typedef __m512i dot_sum, dot_input, dot_weight;
+
+#define DOT_PARTS 1
+#define DOT_ROWS 6
+#define DOT_PANELS 4
+#define DOT_TURNS 4
+
+TR_INLINE dot_sum dot_zero(void) { return _mm512_setzero_si512(); }
+TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return _mm512_add_epi32(a, b); }
+TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return _mm512_loadu_si512(line + 64 * h); }
+
+TR_INLINE dot_input dot_input_load(const char *row, int group)
+{
+    int32_t four;
+    memcpy(&four, row + 4 * (size_t)group, sizeof four);
+    return _mm512_set1_epi32(four);
+}
+
+TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, a, w); }
+
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+{
+    const __m512i columns = _mm512_maskz_loadu_epi32(lane_mask(n), colsum);
+    return (vec){{_mm512_cvtepi32_ps(_mm512_sub_epi32(sums[0], _mm512_slli_epi32(columns, 7)))}};
+}
+
+TR_INLINE void dot_put(char *row, int i, vec q)
+{
+    const __m512i shifted = _mm512_add_epi32(_mm512_cvtps_epi32(q.p[0]), _mm512_set1_epi32(128));
+    _mm_storeu_si128((__m128i *)(row + i), _mm512_cvtepi32_epi8(shifted));
+}

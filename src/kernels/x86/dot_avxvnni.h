@@ -1,0 +1,50 @@
+/* int8 dot products by vpdpbusd, eight outputs at a time. It multiplies unsigned with signed bytes and does not saturate:
+ * inputs are kept with 128 added, and 128 colsum is taken from the sums. The meaning of each function is in i8_tmpl.h. */
+typedef __m256i dot_sum, dot_input, dot_weight;
+
+#define DOT_PARTS 2
+#define DOT_ROWS 6
+#define DOT_PANELS 1
+#define DOT_TURNS 2
+
+TR_INLINE dot_sum dot_zero(void) { return _mm256_setzero_si256(); }
+TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return _mm256_add_epi32(a, b); }
+TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return _mm256_loadu_si256((const __m256i *)(line + 32 * h)); }
+
+TR_INLINE dot_input dot_input_load(const char *row, int group)
+{
+    int32_t four;
+    memcpy(&four, row + 4 * (size_t)group, sizeof four);
+    return _mm256_set1_epi32(four);
+}
+
+/* The same instruction in its VEX form (AVX-VNNI) or its EVEX form (AVX-512 VNNI with VL). */
+TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
+{
+#if defined(__AVXVNNI__)
+    return _mm256_dpbusd_avx_epi32(sum, a, w);
+#else
+    return _mm256_dpbusd_epi32(sum, a, w);
+#endif
+}
+
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+{
+    vec value;
+    UNROLL(2) for (int h = 0; h < 2; h++) {
+        const __m256i columns = _mm256_maskload_epi32(colsum + 8 * h, lane_mask(n - 8 * h));
+        value.p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[h], _mm256_slli_epi32(columns, 7)));
+    }
+    return value;
+}
+
+TR_INLINE void dot_put(char *row, int i, vec q)
+{
+    const __m256i offset = _mm256_set1_epi32(128);
+    const __m256i words = _mm256_packs_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(q.p[0]), offset),
+                                             _mm256_add_epi32(_mm256_cvtps_epi32(q.p[1]), offset));
+    const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packus_epi16(words, words), 0xd8);
+    /* the first lane: 0-3, 8-11; the second: 4-7, 12-15 */
+    const __m128i order = _mm_setr_epi8(0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15);
+    _mm_storeu_si128((__m128i *)(row + i), _mm_shuffle_epi8(_mm256_castsi256_si128(bytes), order));
+}

@@ -1,0 +1,242 @@
+#include "model/bind.h"
+
+#include "model/pack.h"
+#include "util/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HUGE_PAGE = 2 << 20, SLAB = 8 << 20 };
+
+void tr_bind_fail(tr_binder *b, tr_status status, const char *format, const char *name)
+{
+    if (b->status == TR_OK)
+        b->status = tr_fail(b->error, status, format, name);
+}
+
+void tr_bind_wrong_shape(tr_binder *b, const tr_tensor *t, int64_t rows, int64_t columns)
+{
+    char shape[128] = "", wanted[64];
+    for (int i = 0; i < t->rank; i++)
+        snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+    if (rows)
+        snprintf(wanted, sizeof wanted, "%lld, %lld", (long long)rows, (long long)columns);
+    else
+        snprintf(wanted, sizeof wanted, "%lld", (long long)columns);
+    if (b->status == TR_OK)
+        b->status = tr_fail(b->error, TR_ERROR_FORMAT, "tensor %s: its shape is [%s], the configuration asks for [%s]",
+                            t->name, shape, wanted);
+}
+
+const char *tr_bind_name(char name[TR_TENSOR_NAME], const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, TR_TENSOR_NAME, format, arguments);
+    va_end(arguments);
+    return name;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- memory */
+
+void *tr_bind_memory(tr_binder *b, size_t bytes)
+{
+    tr_network *n = b->network;
+    if (n->owned_count % 64 == 0) {
+        void **larger = realloc(n->owned, (n->owned_count + 64) * sizeof *larger);
+        if (!larger) {
+            tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
+            return NULL;
+        }
+        n->owned = larger;
+    }
+    const size_t alignment = bytes < HUGE_PAGE ? 64 : HUGE_PAGE;
+    void *memory = aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
+    if (!memory) {
+        tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
+        return NULL;
+    }
+    if (bytes >= HUGE_PAGE)
+        tr_huge_pages(memory, bytes);
+    return n->owned[n->owned_count++] = memory;
+}
+
+/* Matrices lie side by side in large blocks, for huge pages. */
+static void *matrix_memory(tr_binder *b, size_t bytes)
+{
+    bytes = (bytes + 63) & ~(size_t)63;
+    if (bytes >= HUGE_PAGE)
+        return tr_bind_memory(b, bytes);
+    if (bytes > b->slab_left) {
+        b->slab = tr_bind_memory(b, SLAB);
+        b->slab_left = b->slab ? SLAB : 0;
+    }
+    if (!b->slab)
+        return NULL;
+    void *memory = b->slab;
+    b->slab += bytes;
+    b->slab_left -= bytes;
+    return memory;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ vectors */
+
+const tr_tensor *tr_bind_find(tr_binder *b, const char *name, bool required)
+{
+    if (b->status != TR_OK)
+        return NULL;
+    const tr_tensor *t = tr_weights_find(b->weights, name);
+    if (!t && required)
+        tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is missing", name);
+    if (t && t->type > TR_TYPE_BF16) {
+        tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is not of a floating type", name);
+        return NULL;
+    }
+    return t;
+}
+
+const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required)
+{
+    const tr_tensor *t = tr_bind_find(b, name, required);
+    if (!t)
+        return NULL;
+    if (!((t->rank == 1 && t->shape[0] == n) || (t->rank == 2 && t->shape[0] == 1 && t->shape[1] == n))) {
+        tr_bind_wrong_shape(b, t, 0, n);
+        return NULL;
+    }
+    b->network->parameters += (uint64_t)n;
+    if (t->type == TR_TYPE_F32 && (uintptr_t)t->data % sizeof(float) == 0)
+        return t->data;
+    float *f = tr_bind_memory(b, (size_t)n * sizeof *f);
+    if (f)
+        tr_tensor_to_f32(t, 0, (size_t)n, f);
+    return f;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- matrices */
+
+/* The type that a matrix stored as stored is used in: never more than it holds, but int8 for f32 becomes f32. */
+static tr_type used_type(tr_compute compute, tr_type stored)
+{
+    switch (compute) {
+    case TR_COMPUTE_AUTO: return stored;
+    case TR_COMPUTE_INT8: return TR_TYPE_I8;
+    case TR_COMPUTE_F32: return stored == TR_TYPE_I8 ? TR_TYPE_F32 : stored; /* widened as they are read: exact */
+    case TR_COMPUTE_F16: return TR_TYPE_F16;
+    case TR_COMPUTE_BF16: return TR_TYPE_BF16;
+    }
+    return stored;
+}
+
+static const tr_tensor *packed_part(tr_binder *b, const char *name, const char *suffix, tr_type type)
+{
+    char full[2 * TR_TENSOR_NAME];
+    snprintf(full, sizeof full, "%s.%s", name, suffix);
+    const tr_tensor *t = b->status == TR_OK ? tr_weights_find(b->weights, full) : NULL;
+    if (!t)
+        tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is missing", full);
+    else if (t->type != type || (uintptr_t)t->data % tr_type_size(type))
+        tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is of another type or badly aligned", full);
+    return b->status == TR_OK ? t : NULL;
+}
+
+static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int inputs)
+{
+    tr_matrix m = {.type = TR_TYPE_I8, .outputs = outputs, .inputs = inputs};
+    const tr_tensor *data = packed_part(b, name, "k4n16", TR_TYPE_I8), *scale = packed_part(b, name, "scale", TR_TYPE_F32);
+    const tr_tensor *colsum = packed_part(b, name, "colsum", TR_TYPE_I32);
+    if (!data || !scale || !colsum)
+        return m;
+    if (scale->rank != 1 || scale->shape[0] != outputs)
+        tr_bind_wrong_shape(b, scale, 0, outputs);
+    if (colsum->rank != 1 || colsum->shape[0] != outputs)
+        tr_bind_wrong_shape(b, colsum, 0, outputs);
+    if (data->rank != 3 || data->shape[0] != tr_pad16(outputs) / TR_PANEL || data->shape[1] != (inputs + 3) / 4 ||
+        data->shape[2] != TR_LINE)
+        tr_bind_wrong_shape(b, data, (int64_t)(tr_pad16(outputs) / TR_PANEL) * ((inputs + 3) / 4), TR_LINE);
+    m.data = data->data;
+    m.scale = scale->data;
+    m.colsum = colsum->data;
+    return m;
+}
+
+/* Where rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
+static void read_row(const tr_tensor *t, const tr_matrix *packed, int o, int inputs, float *row)
+{
+    if (t)
+        tr_tensor_to_f32(t, (size_t)o * (size_t)inputs, (size_t)inputs, row);
+    else
+        tr_unpack_output(packed, o, row);
+}
+
+static void round_matrix(tr_binder *b, const tr_tensor *t, const tr_matrix *packed, tr_matrix *m)
+{
+    const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);
+    unsigned char *data = matrix_memory(b, (size_t)m->outputs * row_bytes);
+    float *row = malloc((size_t)m->inputs * sizeof *row);
+    if (!row)
+        tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
+    for (int o = 0; data && row && o < m->outputs; o++) {
+        read_row(t, packed, o, m->inputs, row);
+        tr_from_f32(m->type, row, (size_t)m->inputs, data + (size_t)o * row_bytes);
+    }
+    free(row);
+    m->data = data;
+}
+
+static void pack_matrix(tr_binder *b, const tr_tensor *t, tr_matrix *m)
+{
+    const size_t inputs = (size_t)m->inputs, outputs = (size_t)m->outputs;
+    unsigned char *data = matrix_memory(b, tr_i8_bytes(m->outputs, m->inputs));
+    float *scale = matrix_memory(b, outputs * sizeof *scale), *rows = malloc(TR_PANEL * inputs * sizeof *rows);
+    int32_t *colsum = matrix_memory(b, outputs * sizeof *colsum);
+    if (!rows)
+        tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
+    for (int o = 0; b->status == TR_OK && o < m->outputs; o += TR_PANEL) {
+        const int n = m->outputs - o < TR_PANEL ? m->outputs - o : TR_PANEL;
+        tr_tensor_to_f32(t, (size_t)o * inputs, (size_t)n * inputs, rows);
+        if (!tr_pack_panel(rows, n, m->inputs, data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs), scale + o,
+                           colsum + o))
+            tr_bind_fail(b, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number", t->name);
+    }
+    free(rows);
+    *m = (tr_matrix){TR_TYPE_I8, m->outputs, m->inputs, data, scale, colsum};
+}
+
+bool tr_bind_has_matrix(const tr_binder *b, const char *name)
+{
+    char packed[2 * TR_TENSOR_NAME];
+    snprintf(packed, sizeof packed, "%s.k4n16", name);
+    return tr_weights_find(b->weights, name) || tr_weights_find(b->weights, packed);
+}
+
+tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs)
+{
+    char packed_name[2 * TR_TENSOR_NAME];
+    snprintf(packed_name, sizeof packed_name, "%s.k4n16", name);
+    tr_matrix m = {.type = TR_TYPE_F32, .outputs = outputs, .inputs = inputs}, packed = m;
+    const tr_tensor *t = NULL;
+    if (tr_weights_find(b->weights, packed_name))
+        packed = packed_matrix(b, name, outputs, inputs);
+    else if ((t = tr_bind_find(b, name, true)) && (t->rank != 2 || t->shape[0] != outputs || t->shape[1] != inputs))
+        tr_bind_wrong_shape(b, t, outputs, inputs);
+    if (b->status != TR_OK)
+        return m;
+    b->network->parameters += (uint64_t)outputs * (uint64_t)inputs;
+    const tr_type stored = t ? t->type : TR_TYPE_I8;
+    m.type = used_type(b->compute, stored);
+    if (m.type == TR_TYPE_I8 && inputs > TR_I8_INPUTS)
+        tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "tensor %s: has too many inputs for int8", name);
+    b->network->int8 = b->network->int8 || m.type == TR_TYPE_I8;
+    if (m.type == stored && t)
+        m.data = t->data;
+    else if (m.type == stored)
+        m = packed;
+    else if (m.type == TR_TYPE_I8)
+        pack_matrix(b, t, &m);
+    else
+        round_matrix(b, t, &packed, &m);
+    return m;
+}
