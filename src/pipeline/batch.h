@@ -26,7 +26,7 @@ enum { TR_BATCH_TOKENS = 128 };
 
 /* Units that are sorted together: the first window is small, so that the first results come soon, each further one twice as
  * large as that before. The last is at least half full: what is decoded last should be short, that threads end together. */
-enum { TR_FIRST_WINDOW = 64, TR_LARGEST_WINDOW = 1024 };
+enum { TR_FIRST_WINDOW = 64, TR_LARGEST_WINDOW = 256 };
 
 /* order[count]: the units, window by window, in each the longest source first, equal ones in their own order. */
 tr_status tr_units_order(const tr_unit *units, size_t count, size_t *order, tr_error *error);

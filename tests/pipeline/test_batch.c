@@ -101,28 +101,36 @@ static void threads_divide_by_what_there_is_to_do(void **state)
     } cases[] = {
         {1, 32, {10}, 1, 1, 1},
         {1, 1, {10}, 100, 1, 1},
-        {4, 1, {10}, 100, 1, 4},     /* one sentence in flight */
-        {4, 32, {10}, 1, 1, 4},      /* one sentence: all threads share it */
+        {4, 1, {10}, 100, 1, 4}, /* one sentence in flight */
+        {4, 32, {10}, 1, 1, 4},  /* one sentence: all threads share it */
         {4, 32, {500}, 1, 1, 4},
-        {2, 32, {10}, 2, 2, 1},
-        {4, 32, {10}, 4, 4, 1},      /* one each */
-        {4, 32, {10}, 2, 2, 2},
-        {8, 32, {10}, 4, 4, 2},
-        {8, 32, {10}, 3, 3, 2},      /* 3 + 3 + 2 threads */
-        {8, 32, {10}, 64, 8, 1},     /* two full batches: eight of eight rows */
+        {2, 32, {10}, 2, 1, 2}, /* a few: sharing the weights is what counts */
+        {2, 32, {10}, 8, 1, 2},
+        {2, 32, {10}, 16, 2, 1},
+        {2, 32, {10}, 63, 2, 1},
+        {2, 32, {10}, 64, 2, 1},
+        {8, 32, {10}, 3, 1, 8},
+        {8, 32, {10}, 4, 2, 4},
+        {8, 32, {10}, 16, 4, 2},
+        {7, 32, {10}, 14, 2, 3}, /* 4 + 3 threads */
+        {16, 32, {10}, 8, 4, 4},
+        {8, 32, {10}, 64, 8, 1}, /* two full batches: eight of eight rows */
+        {8, 8, {10}, 30, 4, 2},
         {8, 32, {10}, 10000, 8, 1},
         {7, 32, {10}, 1000, 7, 1},
         {8, 32, {200, 5, 5, 5, 5, 5, 5, 5}, 8, 1, 8}, /* a long sentence among short ones is what takes the time */
-        {4, 32, {100, 100, 4, 4}, 4, 2, 2},
+        {8, 32, {200, 5, 5, 5, 5, 5, 5, 5}, 32, 2, 4},
+        {4, 32, {100, 100, 4, 4}, 4, 1, 4},
+        {1000, 32, {10}, 999, 250, 4},
     };
     static tr_unit units[10000];
     static size_t order[10000];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         for (size_t i = 0, k = 0; i < cases[c].count; i++) {
             units[i].source_length = cases[c].lengths[k];
-            order[i] = i;
             k = k < 7 && cases[c].lengths[k + 1] ? k + 1 : 0;
         }
+        assert_int_equal(tr_units_order(units, cases[c].count, order, NULL), TR_OK);
         const tr_shape shape = tr_scheduler_shape(cases[c].threads, cases[c].batch_size, units, order, cases[c].count);
         if (shape.groups != cases[c].groups || shape.members != cases[c].members)
             fail_msg("case %zu: %d groups of %d, not %d of %d", c, shape.groups, shape.members, cases[c].groups,
