@@ -28,8 +28,8 @@
  *              call or earlier calls. It depends on the kernel level only between those with and without fused
  *              multiply-add.
  *   fork       After fork() the child may use models opened by the parent. Contexts must be created in the process that
- *              uses them: with the OpenMP backend a child must not create contexts if its parent already ran one (libgomp
- *              does not survive fork); choose TR_THREADS_POSIX in programs that fork.
+ *              uses them: with TR_THREADS_OPENMP a child must not create contexts if its parent already ran one (libgomp does
+ *              not survive fork); TR_THREADS_POSIX, the default, has no such limit.
  *   Ownership  The caller closes what it opened, contexts before their model.
  */
 #ifndef TRANSLATE_H
@@ -130,11 +130,15 @@ TR_API void tr_model_get_info(const tr_model *model, tr_model_info *info);
 
 typedef struct tr_context tr_context;
 
-typedef enum tr_threads { TR_THREADS_OPENMP, TR_THREADS_POSIX } tr_threads;
+typedef enum tr_threads {
+    TR_THREADS_OPENMP, /* the OpenMP runtime's, for programs that use it anyhow. Between calls they behave as it is told to:
+                          libgomp's spin for some milliseconds unless OMP_WAIT_POLICY or GOMP_SPINCOUNT says otherwise */
+    TR_THREADS_POSIX,  /* the context's own: they sleep between calls */
+} tr_threads;
 
 typedef struct tr_context_options {
     int threads;        /* 1 .. 1024; default 0: the usable cores (affinity mask, cgroup limit) */
-    tr_threads backend; /* default TR_THREADS_OPENMP */
+    tr_threads backend; /* default TR_THREADS_POSIX */
     int batch_size;     /* 1 .. 4096 sentences that one worker decodes side by side, default 32. 1: exactly one sentence
                            in flight, all threads share it. Else each thread decodes batches of its own, unless there are
                            fewer sentences than threads */
