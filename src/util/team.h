@@ -12,6 +12,10 @@ typedef void tr_team_function(void *argument, int thread);
 /* Cores that this process may use: its affinity mask, and the CPU limit of its cgroup (rounded up); at least 1. */
 int tr_usable_cores(void);
 
+/* The CPU limit of this process's cgroup and of those above it (versions 1 and 2), rounded up to cores; 0: none. root is put
+ * before /proc and /sys: "". */
+int tr_cgroup_cores(const char *root);
+
 tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_error *error);
 void tr_team_destroy(tr_team *team); /* NULL is allowed */
 int tr_team_size(const tr_team *team);
