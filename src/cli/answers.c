@@ -83,8 +83,8 @@ static int finish_line(cli_translator *t, const cli_line *line, const answer *a,
     t->totals.source_tokens += (uint64_t)a->source_tokens;
     t->totals.target_tokens += (uint64_t)a->target_tokens;
     warn(t, number, a->flags);
-    const bool good = t->settings->json ? write_json(line, number, a, &t->rendered)
-                                        : write_plain(line, a, break_lines, &t->rendered);
+    const bool good =
+        t->settings->json ? write_json(line, number, a, &t->rendered) : write_plain(line, a, break_lines, &t->rendered);
     return good ? CLI_DONE : cli_fail_memory();
 }
 
@@ -208,8 +208,8 @@ static int translate_tokens(call *c, size_t count)
     return status;
 }
 
-int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines,
-                        cli_writer *write, void *argument)
+int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, cli_writer *write,
+                        void *argument)
 {
     call c = {translator, lines, break_lines, write, argument, CLI_DONE};
     return translator->settings->tokens ? translate_tokens(&c, count) : translate_text(&c, count);

@@ -29,8 +29,8 @@ typedef struct cli_translator {
 /* Translates lines and writes what is to be printed for them. The first is line number totals.lines + 1 of the run, and they
  * are counted as they are written. break_lines: a translation may itself hold line breaks (TEXT arguments do).
  * CLI_FAILED without a message: interrupted. */
-int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines,
-                        cli_writer *write, void *argument);
+int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, cli_writer *write,
+                        void *argument);
 void cli_translator_free(cli_translator *translator);
 
 #endif

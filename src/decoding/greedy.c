@@ -213,9 +213,7 @@ static void turn(tr_worker *w)
 {
     const tr_turn last = w->turn;
     w->turn = TR_TURN_END;
-    const bool good = last == TR_TURN_ENCODE   ? finish_chunk(w)
-                      : last == TR_TURN_DECODE ? finish_step(w)
-                                               : true;
+    const bool good = last == TR_TURN_ENCODE ? finish_chunk(w) : last == TR_TURN_DECODE ? finish_step(w) : true;
     if (!good || !next_turn(w))
         w->turn = TR_TURN_END;
 }

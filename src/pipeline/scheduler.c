@@ -161,7 +161,8 @@ static int group_of(tr_shape shape, int threads, int thread, int *member)
     return larger + (thread - in_larger) / shape.members;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- a run's groups */
+/* ----------------------------------------------------------------------------------------------------------- a run's groups
+ */
 
 static bool make_places(const tr_scheduler *s, crew *group, size_t max_length)
 {
@@ -318,10 +319,20 @@ static void run_member(void *argument, int thread)
         fail_run(r, status, &error);
 }
 
+/* One in flight: as they come. */
+static tr_status order_units(const tr_scheduler *s, run *r, tr_error *error)
+{
+    if (s->batch_size > 1)
+        return tr_units_order(r->job->units, r->job->count, r->order, error);
+    for (size_t i = 0; i < r->job->count; i++)
+        r->order[i] = i;
+    return TR_OK;
+}
+
 static tr_status run_ordered(tr_scheduler *s, run *r, tr_error *error)
 {
     const tr_job *job = r->job;
-    tr_status status = tr_units_order(job->units, job->count, r->order, error);
+    tr_status status = order_units(s, r, error);
     if (status != TR_OK)
         return status;
     r->shape = tr_scheduler_shape(s->threads, s->batch_size, job->units, r->order, job->count);

@@ -1,6 +1,6 @@
 /* A team of threads that runs one function together, with barriers inside: POSIX threads, or OpenMP's for hosts that use it
- * anyhow. Between runs POSIX threads sleep after 50 microseconds at most; libgomp's spin for about seven milliseconds, unless the
- * environment asks otherwise (OpenMP's global settings are left alone), and do not survive fork. */
+ * anyhow. Between runs POSIX threads sleep after 50 microseconds at most; libgomp's spin for about seven milliseconds,
+ * unless the environment asks otherwise (OpenMP's global settings are left alone), and do not survive fork. */
 #ifndef TR_UTIL_TEAM_H
 #define TR_UTIL_TEAM_H
 
@@ -24,8 +24,8 @@ int tr_team_size(const tr_team *team);
  * returns when all have. One caller at a time. TR_ERROR_MEMORY if the system gives fewer threads: nothing was run. */
 tr_status tr_team_run(tr_team *team, tr_team_function *function, void *argument, tr_error *error);
 
-/* A meeting point for count threads of a team. It spins for some 15 to 50 microseconds, then sleeps. What a thread wrote before
- * the barrier is seen by all behind it. count 1 costs nothing. */
+/* A meeting point for count threads of a team. It spins for some 15 to 50 microseconds, then sleeps. What a thread wrote
+ * before the barrier is seen by all behind it. count 1 costs nothing. */
 typedef struct tr_barrier {
     _Alignas(64) _Atomic uint32_t arrived;
     _Alignas(64) _Atomic uint32_t generation;

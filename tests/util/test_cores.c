@@ -1,4 +1,5 @@
-/* The cores that a process may use: its affinity mask, and CPU limits of cgroups, from trees of files as Linux shows them. */
+/* The cores that a process may use: its affinity mask, and CPU limits of cgroups, from trees of files as Linux shows them.
+ */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <setjmp.h>
@@ -36,8 +37,8 @@ typedef struct tree {
 } tree;
 
 static const tree trees[] = {
-    {0, {{NULL, NULL}}},                          /* no cgroups at all */
-    {0, {{"proc/self/cgroup", "0::/\n"}}},        /* no controller */
+    {0, {{NULL, NULL}}},                   /* no cgroups at all */
+    {0, {{"proc/self/cgroup", "0::/\n"}}}, /* no controller */
     {3, {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "300000 100000\n"}}},
     {0, {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "max 100000\n"}}},
     {2, {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "150000 100000\n"}}}, /* one and a half */
