@@ -406,7 +406,8 @@ static void the_taker_of_results_cancels(void **state)
 {
     (void)state;
     for (int stop_at = 1; stop_at <= 3; stop_at++) {
-        tr_context *context = make_context(2, 2, TR_THREADS_POSIX);
+        /* how many calls there are depends on the threads, unless there is one and a sentence at a time */
+        tr_context *context = stop_at == 1 ? make_context(2, 2, TR_THREADS_POSIX) : make_context(1, 1, TR_THREADS_POSIX);
         tr_translate_options options = tr_translate_default_options();
         taker t = {.stop_at = stop_at};
         tr_result *results = (tr_result *)texts;
