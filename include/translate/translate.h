@@ -139,9 +139,9 @@ typedef enum tr_threads {
 typedef struct tr_context_options {
     int threads;        /* 1 .. 1024; default 0: the usable cores (affinity mask, cgroup limit) */
     tr_threads backend; /* default TR_THREADS_POSIX */
-    int batch_size;     /* 1 .. 4096 sentences that one worker decodes side by side, default 32. 1: exactly one sentence
-                           in flight, all threads share it. Else each thread decodes batches of its own, unless there are
-                           fewer sentences than threads */
+    int batch_size;     /* 1 .. 4096 sentences that are decoded side by side, default 32. 1: exactly one sentence in flight,
+                           all threads share it. Else threads decode batches of their own, or, where there is less to do,
+                           share them in groups, whichever takes less time */
 } tr_context_options;
 
 TR_API tr_context_options tr_context_default_options(void);
