@@ -114,6 +114,11 @@ static const option options[] = {
     {CMD_BENCH, GROUP_TRANSLATION, KIND_NUMBER, 0, "rounds", "N", FIELD(rounds), 1, 100000,
      "passes that are timed; the median counts; default 3"},
 
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "parts", NULL, FIELD(parts), 0, 0,
+     "also tell how the time divides between the parts of the network"},
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
+     "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
+
     {CMD_TRANSLATE | CMD_BENCH, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
      "default 0: as many as there are usable cores"},
     {CMD_TRANSLATE | CMD_BENCH, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,

@@ -185,6 +185,12 @@ typedef struct tr_kernels {
     /* out[width] = scale * row index of table + add[width]; add may be NULL */
     void (*embed)(float *out, const tr_matrix *table, int index, float scale, const float *add);
     void (*kv_put)(const tr_kv_row *op);
+
+    /* For measuring what the CPU can do at this level: computes nothing but multiply-adds with weights of type, out of
+     * registers, and returns how many they were, some hundreds or thousands for each of turns. */
+    double (*peak)(tr_type type, int64_t turns);
+    /* Reads memory in order with the widest loads, and fetches lines ahead (bytes; 0: leaves that to the CPU). */
+    void (*read_memory)(const void *memory, size_t bytes, size_t ahead);
 } tr_kernels;
 
 enum { TR_LEVELS = 16 }; /* room for all */

@@ -15,6 +15,7 @@
 #include "kernels/i8_screen_tmpl.h"
 #include "kernels/attention_tmpl.h"
 #include "kernels/rows_tmpl.h"
+#include "kernels/peak_tmpl.h"
 
 static void matmul(const tr_matmul *op, int first, int last, float *scratch)
 {
@@ -47,4 +48,6 @@ const tr_kernels TR_LEVEL = {
     .layernorm = layernorm,
     .embed = embed,
     .kv_put = kv_put,
+    .peak = peak,
+    .read_memory = read_memory,
 };

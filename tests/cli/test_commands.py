@@ -10,6 +10,11 @@ from support import LINES, CommandTest, Terminal, model_bytes, text_of, wait_for
 
 BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text",
               "load_ms", "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
+PART_KEYS = {"seconds_encoder", "seconds_self_attention", "seconds_cross_attention", "seconds_feed_forward", "seconds_output",
+             "seconds_rest"}
+LIMIT_KEYS = {"peak_gmacs", "peak_f32_gmacs", "read_gbs", "memory_gbs", "step_mb", "step_sentences", "target_token_mmacs",
+              "source_token_mmacs", "memory_tokens_per_second", "memory_percent", "arithmetic_tokens_per_second",
+              "arithmetic_percent"}
 
 
 class Bench(CommandTest):
@@ -32,6 +37,42 @@ class Bench(CommandTest):
         self.assertAlmostEqual(r["sentences_per_second"] * r["seconds"], 6, delta=0.01)
         ids = self.good("tokenize", "--ids", stdin=text_of(LINES[:6])).split()
         self.assertEqual(r["source_tokens"], len(ids))
+
+    def test_parts(self):
+        for batch, threads in ((1, 1), (1, 2), (4, 1), (2, 2)):
+            r = self.bench("-i", self.lines, "--batch-size", batch, "-T", threads, "--fixed-length", "20", "--parts")
+            self.assertFalse(LIMIT_KEYS & set(r))
+            for key in PART_KEYS:
+                self.assertGreater(r[key], 0, (key, batch, threads))
+            self.assertAlmostEqual(sum(r[key] for key in PART_KEYS), r["seconds_parts"], delta=1e-6)
+            # the same work as a timed pass takes, on a machine where others work, too
+            self.assertLess(r["seconds_parts"], 5 * r["seconds"] + 0.5)
+        self.assertFalse((PART_KEYS | LIMIT_KEYS) & set(self.bench("-i", self.lines, "--fixed-length", "1")))
+
+    def test_limits(self):
+        info = json.loads(self.good("info", "--json", support.MODEL))
+        shape = info["shape"]
+        for batch, threads in ((1, 1), (6, 1), (1, 2)):
+            r = self.bench("-i", self.lines, "--batch-size", batch, "-T", threads, "--fixed-length", "20", "--limits",
+                           "--compute", "f32")
+            self.assertLessEqual(BENCH_KEYS | PART_KEYS | LIMIT_KEYS, set(r))
+            for key in LIMIT_KEYS:
+                self.assertGreater(r[key], 0, key)
+            # both are measured while others work: a limit can come out low, so these are wide
+            self.assertLess(r["memory_percent"], 150)
+            self.assertLess(r["arithmetic_percent"], 150)
+            self.assertAlmostEqual(r["step_sentences"], 1 if batch == 1 else 6, delta=0.01)
+            self.assertAlmostEqual(r["memory_percent"], 100 * r["tokens_per_second"] / r["memory_tokens_per_second"],
+                                   delta=0.01)
+            self.assertAlmostEqual(r["peak_gmacs"] / r["peak_f32_gmacs"], 1, delta=0.5)  # halves are widened
+            self.assertLess(r["peak_f32_gmacs"] / threads, 1000)  # nothing was optimised away
+            self.assertGreater(r["read_gbs"], 0.5)
+        # a decoding step: four matrices of self-attention, two of cross-attention, two of the feed-forward layer, the output;
+        # and 20 tokens' keys and values on both sides are little beside them
+        d, ffn = shape["d_model"], shape["decoder_ffn"]
+        weights = shape["decoder_layers"] * (6 * d * d + 2 * d * ffn) + d * info["target_vocabulary"]
+        self.assertGreater(r["target_token_mmacs"], weights / 1e6)
+        self.assertLess(r["target_token_mmacs"], 1.05 * weights / 1e6)
 
     def test_same_tokens_as_translating(self):
         rows = self.good("--exact", "--json", stdin=text_of(LINES[:6])).splitlines()
