@@ -97,11 +97,11 @@ static void add_output(load *l, const tr_network *n, double rows)
         return;
     }
     add_memory(l, n->screen->coarse,
-               int8 ? (size_t)(tr_pad16(m->outputs) / TR_PANEL) * tr_nibble_bytes(m->inputs)
-                    : (size_t)m->outputs * (size_t)m->inputs);
-    add_vector(l, n->screen->scale, m->outputs);
-    add_vector(l, n->screen->radius, m->outputs);
-    add_vector(l, n->screen->colsum, m->outputs);
+               int8 ? tr_screen_bytes(m->outputs, m->inputs) : (size_t)m->outputs * (size_t)m->inputs);
+    if (!int8) {
+        add_vector(l, n->screen->scale, m->outputs);
+        add_vector(l, n->screen->radius, m->outputs);
+    }
     add_vector(l, n->logits.bias, m->outputs);
     l->macs[int8 ? TR_TYPE_I8 : TR_TYPE_F32] += (double)m->outputs * m->inputs; /* the other copies are widened to floats */
 }
