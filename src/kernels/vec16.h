@@ -6,8 +6,11 @@ typedef struct vec {
     part p[PARTS];
 } vec;
 
-/* Loops of constant length whose variables shall stay in registers: unrolled whole, n being at least their length. */
-#if defined(__clang__)
+/* Loops of constant length whose variables shall stay in registers: unrolled whole, n being at least their length. Builds that
+ * look for errors do without: their checks, multiplied, take minutes to compile. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNROLL(n)
+#elif defined(__clang__)
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL(n) _Pragma(TR_STRINGIFY(GCC unroll n))
