@@ -1,49 +1,65 @@
 /* The argmax of an int8 output projection for one or two rows by screening with 4 bits (see tr_screen): half the bytes are read
  * of all panels, and the exact product is made of those panels alone that can hold the greatest. */
 
-/* Sums of rows with one panel of nibbles (k8n16). */
-TR_INLINE void nibble_sums(const dot_tile *t, const int rows, dot_panel out[2])
+/* Rows as products with nibbles read them, and how. A level may bring its own way, with DOT_OWN_NIBBLES:
+ *     nibble_begin(rows, op)                          makes the rows; op->rows <= 2, inputs <= DOT_NIBBLE_INPUTS
+ *     nibble_values(rows, line, groups, count, out)   products of count rows with one panel, as f32 */
+#ifndef DOT_OWN_NIBBLES
+#define DOT_NIBBLE_INPUTS TR_I8_INPUTS
+typedef struct nibble_rows {
+    const char *x;
+    size_t stride;
+} nibble_rows;
+
+TR_INLINE void nibble_begin(nibble_rows *rows, const tr_screened *op)
+{
+    *rows = (nibble_rows){op->q->rows, op->q->stride};
+}
+
+TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, const int rows, vec out[2])
 {
     dot_sum acc[2][2][DOT_PARTS];
     UNROLL(2) for (int r = 0; r < rows; r++)
         UNROLL(2) for (int half = 0; half < 2; half++)
             UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
                 acc[r][half][h] = dot_zero();
-    for (int g = 0; g < t->groups; g++) {
-        __builtin_prefetch(t->ahead + (size_t)g * TR_LINE, 0, 3);
+    for (int g = 0; g < groups; g++) {
+        __builtin_prefetch(w + (size_t)g * TR_LINE + DOT_AHEAD, 0, 3);
         UNROLL(2) for (int half = 0; half < 2; half++)
             UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
-                const dot_weight weight = dot_nibbles_load(t->w + (size_t)g * TR_LINE, h, half);
+                const dot_weight weight = dot_nibbles_load(w + (size_t)g * TR_LINE, h, half);
                 UNROLL(2) for (int r = 0; r < rows; r++)
-                    acc[r][half][h] = dot_add(acc[r][half][h], dot_input_load(t->x + (size_t)r * t->x_stride, 2 * g + half),
-                                              weight);
+                    acc[r][half][h] = dot_add(acc[r][half][h], dot_input_load(x->x + (size_t)r * x->stride, 2 * g + half), weight);
             }
     }
-    UNROLL(2) for (int r = 0; r < rows; r++)
+    int32_t colsum[TR_PANEL];
+    memcpy(colsum, w + (size_t)(groups + 2) * TR_LINE, sizeof colsum);
+    UNROLL(2) for (int r = 0; r < rows; r++) {
         UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
-            out[r].part[h] = dot_sum_add(acc[r][0][h], acc[r][1][h]);
+            acc[r][0][h] = dot_sum_add(acc[r][0][h], acc[r][1][h]);
+        out[r] = dot_value(acc[r][0], colsum);
+    }
 }
+#endif
 
 /* Per panel and row, the greatest upper bound of its outputs, at upper; least: the greatest lower bound of all. */
 TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const int rows, const float norm[2], float least[2])
 {
     const tr_screen *s = op->screen;
     const size_t panel_bytes = (size_t)tr_screen_lines(s->exact->inputs) * TR_LINE;
-    dot_tile t = {op->q->rows, op->q->stride, NULL, panel_bytes, (s->exact->inputs + 7) / 8, NULL};
+    const int groups = (s->exact->inputs + 7) / 8;
     vec greatest[2] = {vec_set1(-INFINITY), vec_set1(-INFINITY)};
+    nibble_rows x;
+    nibble_begin(&x, op);
     for (int o = first; o < last; o += TR_PANEL) {
         const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
-        dot_panel sums[2];
-        int32_t colsum[TR_PANEL];
-        t.w = (const char *)s->coarse + (size_t)(o / TR_PANEL) * t.panel_bytes;
-        t.ahead = t.w + DOT_AHEAD;
-        nibble_sums(&t, rows, sums);
-        const char *factors = t.w + (size_t)t.groups * TR_LINE;
+        const char *w = (const char *)s->coarse + (size_t)(o / TR_PANEL) * panel_bytes, *factors = w + (size_t)groups * TR_LINE;
+        vec values[2];
+        nibble_values(&x, w, groups, rows, values);
         const vec scale = vec_load((const float *)factors), radius = vec_load((const float *)(factors + TR_LINE));
         const vec bias = vec_load_n(op->bias + o, n);
-        memcpy(colsum, factors + 2 * TR_LINE, sizeof colsum);
         UNROLL(2) for (int r = 0; r < rows; r++) {
-            const vec middle = vec_fma(dot_value(sums[r].part, colsum), vec_mul(scale, vec_set1(op->q->scale[r])), bias);
+            const vec middle = vec_fma(values[r], vec_mul(scale, vec_set1(op->q->scale[r])), bias);
             const vec reach = vec_fma(radius, vec_set1(norm[r]), vec_set1(op->slack));
             greatest[r] = vec_max(vec_tail(vec_sub(middle, reach), n, -INFINITY), greatest[r]);
             vec_store(op->upper + (size_t)r * op->upper_stride + o, vec_tail(vec_add(middle, reach), n, -INFINITY));
@@ -56,6 +72,11 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
 static void i8_screened_best(const tr_screened *op, int first, int last)
 {
     const tr_matrix *m = op->screen->exact;
+    const tr_matmul exact = {.weight = m, .bias = op->bias, .rows = op->rows, .q = op->q, .best = op->best};
+    if (m->inputs > DOT_NIBBLE_INPUTS) {
+        i8_lines(&exact, first, last);
+        return;
+    }
     float norm[2] = {0, 0}, least[2];
     for (int r = 0; r < op->rows; r++) {
         /* |q| scale <= |x| + what rounding to whole numbers adds at most, sqrt(inputs) / 2 of them */
@@ -70,7 +91,6 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
         nibble_bounds(op, first, last, 1, norm, least);
     else
         nibble_bounds(op, first, last, 2, norm, least);
-    const tr_matmul exact = {.weight = m, .bias = op->bias, .rows = op->rows, .q = op->q, .best = op->best};
     for (int o = first; o < last; o += TR_PANEL) {
         bool wanted = false;
         for (int r = 0; r < op->rows; r++) {
