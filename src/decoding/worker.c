@@ -16,8 +16,10 @@ static tr_status pool_init(tr_pool *pool, const tr_cache_shape *shape, int block
     if (!pool->spare)
         return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
     const tr_status status = tr_arena_init(&pool->arena, pool->block_bytes * (size_t)blocks, error);
-    if (status == TR_OK)
-        tr_huge_pages(pool->arena.base, pool->arena.reserved);
+    /* a single sentence stays in the first pages, which are small */
+    enum { SMALL = 2 << 20 };
+    if (status == TR_OK && pool->arena.reserved > SMALL)
+        tr_huge_pages((char *)pool->arena.base + SMALL, pool->arena.reserved - SMALL);
     return status;
 }
 

@@ -41,6 +41,19 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
                                 own.first, own.last, s->member[flow->member].scratch);
 }
 
+/* Whether the screen serves so few rows; see TR_SCREEN_AFTER for the file's. */
+static bool is_screened(tr_flow *flow)
+{
+    const tr_network *n = flow->state->network;
+    tr_member *own = &flow->state->member[flow->member];
+    if (!n->screen || n->logits.weight.type != TR_TYPE_I8)
+        return n->screen && flow->rows <= TR_SCREEN_ROWS;
+    if (flow->rows > TR_SCREEN_I8_ROWS)
+        return false;
+    own->unscreened += own->unscreened < TR_SCREEN_AFTER + 1;
+    return own->unscreened > TR_SCREEN_AFTER;
+}
+
 void tr_logits_best(tr_flow *flow, const float *bias)
 {
     tr_state *s = flow->state;
@@ -48,8 +61,7 @@ void tr_logits_best(tr_flow *flow, const float *bias)
     tr_state_enter(s, flow->member, TR_PART_OUTPUT);
     for (int r = 0; r < flow->rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    const bool int8 = s->network->logits.weight.type == TR_TYPE_I8;
-    if (!s->network->screen || flow->rows > (int8 ? TR_SCREEN_I8_ROWS : TR_SCREEN_ROWS)) {
+    if (!is_screened(flow)) {
         logits(flow, bias, NULL, best);
         return;
     }

@@ -59,6 +59,7 @@ typedef struct tr_member {
     float *q, *k, *v; /* [rows, stride]; its own heads' columns */
     float *scratch;   /* tr_matmul_scratch */
     tr_best *best;    /* [rows] */
+    int unscreened;   /* int8 output projections of few rows so far, counted up to TR_SCREEN_AFTER */
 } tr_member;
 
 /* For tests: sees the rows [count, width] that each part of the network yields, from member 0, in the order of computing.
@@ -82,6 +83,9 @@ typedef struct tr_state {
     void *trace_argument;
     tr_profile *profile; /* NULL: none */
 } tr_state;
+
+/* The first so many steps of few rows do without the screen: a short run does not bring its pages into memory at all. */
+enum { TR_SCREEN_AFTER = 8 };
 
 enum { TR_ENCODER_ROWS = 1024 }; /* the encoder takes sentences in turns of about this many tokens */
 

@@ -28,16 +28,15 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
     return tr_tokenizer_create(&parts, &model->tokenizer, error);
 }
 
-/* All that decoding reads at once. A large output matrix is left out where it is screened: few sentences at a time need
- * only parts of it, and a batch brings it in as it goes. */
+/* All that decoding reads at once: not the screen, which is used when there is more to do (TR_SCREEN_AFTER). */
 static void bring_in_files(tr_model *model)
 {
-    const tr_network *n = model->network;
-    const tr_matrix *m = &n->logits.weight;
-    const bool screened = n->screen && m->type == TR_TYPE_I8;
+    const tr_screen *screen = model->network->screen;
+    const tr_matrix *m = &model->network->logits.weight;
+    const bool stored = screen && m->type == TR_TYPE_I8;
     for (int i = 0; i < model->package.file_count; i++)
-        tr_file_populate(&model->package.files[i], screened ? m->data : NULL,
-                         screened ? tr_i8_bytes(m->outputs, m->inputs) : 0);
+        tr_file_populate(&model->package.files[i], stored ? screen->coarse : NULL,
+                         stored ? tr_screen_bytes(m->outputs, m->inputs) : 0);
 }
 
 static tr_status open_network(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)

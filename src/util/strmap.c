@@ -36,11 +36,11 @@ void tr_strmap_free(tr_strmap *map)
     *map = (tr_strmap){0};
 }
 
-static tr_strmap_slot *find_slot(const tr_strmap *map, const char *key, size_t size, uint32_t hash)
+static tr_strmap_slot *find_slot(const tr_strmap *map, const char *key, size_t size)
 {
-    for (size_t i = hash & map->mask;; i = (i + 1) & map->mask) {
+    for (size_t i = hash_bytes(key, size) & map->mask;; i = (i + 1) & map->mask) {
         tr_strmap_slot *slot = &map->slots[i];
-        if (!slot->key || (slot->hash == hash && slot->size == size && memcmp(slot->key, key, size) == 0))
+        if (!slot->key || (slot->size == size && memcmp(slot->key, key, size) == 0))
             return slot;
     }
 }
@@ -52,7 +52,7 @@ static bool grow(tr_strmap *map)
         return false;
     for (size_t i = 0; i <= map->mask; i++)
         if (map->slots[i].key)
-            *find_slot(&larger, map->slots[i].key, map->slots[i].size, map->slots[i].hash) = map->slots[i];
+            *find_slot(&larger, map->slots[i].key, map->slots[i].size) = map->slots[i];
     larger.count = map->count;
     free(map->slots);
     *map = larger;
@@ -63,11 +63,10 @@ int32_t tr_strmap_add(tr_strmap *map, const char *key, size_t size, int32_t valu
 {
     if (map->count >= map->mask - map->mask / 4 && !grow(map))
         return -1;
-    const uint32_t hash = hash_bytes(key, size);
-    tr_strmap_slot *slot = find_slot(map, key, size, hash);
+    tr_strmap_slot *slot = find_slot(map, key, size);
     if (slot->key)
         return slot->value;
-    *slot = (tr_strmap_slot){key, (uint32_t)size, hash, value};
+    *slot = (tr_strmap_slot){key, (uint32_t)size, value};
     map->count++;
     return value;
 }
@@ -76,6 +75,6 @@ int32_t tr_strmap_find(const tr_strmap *map, const char *key, size_t size)
 {
     if (!map->slots)
         return -1;
-    const tr_strmap_slot *slot = find_slot(map, key, size, hash_bytes(key, size));
+    const tr_strmap_slot *slot = find_slot(map, key, size);
     return slot->key ? slot->value : -1;
 }

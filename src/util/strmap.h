@@ -9,7 +9,7 @@
 
 typedef struct tr_strmap_slot {
     const char *key;
-    uint32_t size, hash;
+    uint32_t size;
     int32_t value;
 } tr_strmap_slot;
 
