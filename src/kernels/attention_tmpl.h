@@ -42,63 +42,90 @@ TR_INLINE void add_values(float *out, float shrink, const float *weight, const v
         vec_store(out + 16 * c, acc[c]);
 }
 
-/* One query; padded_q and sum [pad16(head_size)] are working memory. */
-TR_INLINE void attend_one(const tr_attend *op, const tr_type type, const float *q, float *out, float *padded_q, float *sum)
+/* A query on its way over the blocks; q and sum are [pad16(head_size)]. */
+typedef struct running {
+    float *q, *sum;
+    float greatest, total;
+} running;
+
+TR_INLINE void attend_begin(const tr_attend *op, const float *q, running *r)
+{
+    r->greatest = -INFINITY;
+    r->total = 0;
+    for (int d = 0; d < tr_pad16(op->head_size); d += 16) {
+        vec_store(r->sum + d, vec_set1(0));
+        vec_store(r->q + d, vec_load_n(q + d, op->head_size - d));
+    }
+}
+
+TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float *block, int n, running *r)
 {
     const int padded = tr_pad16(op->head_size);
-    float greatest = -INFINITY, total = 0;
-    for (int d = 0; d < padded; d += 16) {
-        vec_store(sum + d, vec_set1(0));
-        vec_store(padded_q + d, vec_load_n(q + d, op->head_size - d));
+    vec s[2];
+    block_scores(r->q, op->scale, block + op->key_offset, type, padded, n, s);
+    s[0] = vec_tail(s[0], n, -INFINITY);
+    s[1] = vec_tail(s[1], n - 16, -INFINITY);
+    const float here = vec_greatest(vec_max(s[0], s[1]));
+    const float next = here > r->greatest ? here : r->greatest;
+    const vec top = vec_set1(next);
+    s[0] = vec_exp(vec_sub(s[0], top));
+    s[1] = vec_exp(vec_sub(s[1], top));
+    float weight[TR_BLOCK], shrink;
+    vec_store(weight, s[0]);
+    vec_store(weight + 16, s[1]);
+    if (next == r->greatest) { /* also where the first block changes nothing */
+        shrink = 1;
+    } else {
+        float lanes[16];
+        vec_store(lanes, vec_exp(vec_set1(r->greatest - next)));
+        shrink = lanes[0];
     }
-    for (int first = 0; first < op->length; first += TR_BLOCK) {
-        const float *block = op->blocks[first / TR_BLOCK];
-        const int n = op->length - first < TR_BLOCK ? op->length - first : TR_BLOCK;
-        vec s[2];
-        block_scores(padded_q, op->scale, block + op->key_offset, type, padded, n, s);
-        s[0] = vec_tail(s[0], n, -INFINITY);
-        s[1] = vec_tail(s[1], n - 16, -INFINITY);
-        const float here = vec_greatest(vec_max(s[0], s[1]));
-        const float next = here > greatest ? here : greatest;
-        const vec top = vec_set1(next);
-        s[0] = vec_exp(vec_sub(s[0], top));
-        s[1] = vec_exp(vec_sub(s[1], top));
-        float weight[TR_BLOCK], shrink;
-        vec_store(weight, s[0]);
-        vec_store(weight + 16, s[1]);
-        if (next == greatest) { /* also where the first block changes nothing */
-            shrink = 1;
-        } else {
-            float lanes[16];
-            vec_store(lanes, vec_exp(vec_set1(greatest - next)));
-            shrink = lanes[0];
-        }
-        greatest = next;
-        total = total * shrink + vec_sum(vec_add(s[0], s[1]));
-        const float *values = block + op->value_offset;
-        int d = 0;
-        for (; d + 64 <= padded; d += 64)
-            add_values(sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 4);
-        for (; d < padded; d += 16)
-            add_values(sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 1);
-    }
-    const vec divisor = vec_set1(1 / total);
+    r->greatest = next;
+    r->total = r->total * shrink + vec_sum(vec_add(s[0], s[1]));
+    const float *values = block + op->value_offset;
+    int d = 0;
+    for (; d + 64 <= padded; d += 64)
+        add_values(r->sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 4);
+    for (; d < padded; d += 16)
+        add_values(r->sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 1);
+}
+
+TR_INLINE void attend_end(const tr_attend *op, const running *r, float *out)
+{
+    const vec divisor = vec_set1(1 / r->total);
     for (int d = 0; d < op->head_size; d += 16)
-        vec_store_n(out + d, vec_mul(vec_load(sum + d), divisor), op->head_size - d);
+        vec_store_n(out + d, vec_mul(vec_load(r->sum + d), divisor), op->head_size - d);
+}
+
+/* Queries go over the blocks side by side, a few at a time: a block is read from far away once for all of them. */
+TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
+{
+    enum { MOST = 1024, TOGETHER = 8 }; /* tr_network_create admits no larger heads */
+    _Alignas(64) float memory[2 * TOGETHER * MOST];
+    const int padded = tr_pad16(op->head_size);
+    running r[TOGETHER];
+    for (int i = 0; i < TOGETHER; i++) {
+        r[i].q = memory + 2 * i * padded;
+        r[i].sum = r[i].q + padded;
+    }
+    for (int first = 0; first < op->queries; first += TOGETHER) {
+        const int count = op->queries - first < TOGETHER ? op->queries - first : TOGETHER;
+        for (int i = 0; i < count; i++)
+            attend_begin(op, op->q + (size_t)(first + i) * op->q_stride, &r[i]);
+        for (int p = 0; p < op->length; p += TR_BLOCK)
+            for (int i = 0; i < count; i++)
+                attend_block(op, type, op->blocks[p / TR_BLOCK], op->length - p < TR_BLOCK ? op->length - p : TR_BLOCK, &r[i]);
+        for (int i = 0; i < count; i++)
+            attend_end(op, &r[i], op->out + (size_t)(first + i) * op->out_stride);
+    }
 }
 
 static void attend(const tr_attend *op)
 {
-    enum { MOST = 1024 };
-    _Alignas(64) float q[MOST], sum[MOST]; /* tr_network_create admits no larger heads */
-    for (int i = 0; i < op->queries; i++) {
-        const float *query = op->q + (size_t)i * op->q_stride;
-        float *out = op->out + (size_t)i * op->out_stride;
-        if (op->type == TR_TYPE_F16)
-            attend_one(op, TR_TYPE_F16, query, out, q, sum);
-        else
-            attend_one(op, TR_TYPE_F32, query, out, q, sum);
-    }
+    if (op->type == TR_TYPE_F16)
+        attend_type(op, TR_TYPE_F16);
+    else
+        attend_type(op, TR_TYPE_F32);
 }
 
 /* Finite numbers stay finite as halves. */
