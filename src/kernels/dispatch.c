@@ -43,6 +43,21 @@ static bool has_avx512vnni(void)
     unsigned a, b, c, d;
     return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_AVX512VNNI);
 }
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+
+/* Bits of Linux's AT_HWCAP and AT_HWCAP2 (Documentation/arm64/elf_hwcaps.rst). */
+static bool has_dotprod(void)
+{
+    const unsigned long asimddp = 1ul << 20;
+    return getauxval(AT_HWCAP) & asimddp;
+}
+
+static bool has_i8mm(void)
+{
+    const unsigned long i8mm = 1ul << 13;
+    return has_dotprod() && (getauxval(AT_HWCAP2) & i8mm);
+}
 #endif
 
 static bool always(void)
@@ -62,6 +77,10 @@ int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
         {&tr_kernels_avxvnni, has_avxvnni},
         {&tr_kernels_avx512, has_avx512},
         {&tr_kernels_avx512vnni, has_avx512vnni},
+#elif defined(__aarch64__)
+        {&tr_kernels_neon, always},
+        {&tr_kernels_dotprod, has_dotprod},
+        {&tr_kernels_i8mm, has_i8mm},
 #endif
     };
     int count = 0;

@@ -7,7 +7,9 @@
  *     dot_value(sums, colsum, n)    the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
  *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
  *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers
- *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way */
+ *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way
+ *     I8_OWN_TILES                  optional: a header with dot_own_tiles(op, first, last), the product for more rows than two;
+ *                                   it returns false to leave it to the tiles below */
 
 typedef struct dot_panel {
     dot_sum part[DOT_PARTS];
@@ -214,6 +216,10 @@ static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int 
     }
 }
 
+#ifdef I8_OWN_TILES
+#include I8_OWN_TILES
+#endif
+
 static void i8_matmul(const tr_matmul *op, int first, int last)
 {
     const tr_matrix *m = op->weight;
@@ -221,6 +227,10 @@ static void i8_matmul(const tr_matmul *op, int first, int last)
         i8_lines(op, first, last);
         return;
     }
+#ifdef I8_OWN_TILES
+    if (dot_own_tiles(op, first, last))
+        return;
+#endif
     dot_tile t = {NULL, op->q->stride, NULL, tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, NULL};
     const int block = rows_in_cache(m->inputs);
     for (int start = 0; start < op->rows; start += block) {

@@ -18,6 +18,7 @@
 #include "model/weights.h"
 
 extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
+extern const tr_kernels tr_kernels_evexvnni;  /* level_avxvnni.c with AVX-512 VNNI's instructions */
 
 static uint32_t state = 1;
 
@@ -197,13 +198,27 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     free_product(&p);
 }
 
+/* The levels that this CPU has, and those that only this test has. */
+static int all_levels(const tr_kernels *levels[TR_LEVELS + 2])
+{
+    int count = tr_kernels_available(levels);
+    levels[count++] = &tr_kernels_reference;
+#if defined(TR_TEST_EVEXVNNI)
+    for (int i = 0; i < count; i++)
+        if (strcmp(levels[i]->level, "avx512vnni") == 0) {
+            levels[count++] = &tr_kernels_evexvnni;
+            break;
+        }
+#endif
+    return count;
+}
+
 static void each_level(void (*check)(const tr_kernels *level))
 {
-    const tr_kernels *levels[TR_LEVELS];
-    const int count = tr_kernels_available(levels);
+    const tr_kernels *levels[TR_LEVELS + 2];
+    const int count = all_levels(levels);
     for (int i = 0; i < count; i++)
         check(levels[i]);
-    check(&tr_kernels_reference);
 }
 
 static void matmul_of_level(const tr_kernels *level)
