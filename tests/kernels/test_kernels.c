@@ -271,7 +271,7 @@ static void test_int8_exact(void **unused)
         const float *x = p.x + (size_t)r * p.op.x_stride;
         double most = 0;
         for (int i = 0; i < INPUTS; i++)
-            most = fmax(most, fabs(x[i]));
+            most = fabs(x[i]) > most ? fabs(x[i]) : most;
         for (int o = 0; o < OUTPUTS; o++) {
             double sum = (double)p.bias[o] + p.residual[(size_t)r * p.op.y_stride + (size_t)o];
             for (int i = 0; i < INPUTS; i++)
