@@ -50,13 +50,13 @@ for argument; do
     --aarch64)
         dir=$root/build-aarch64
         needs=("${tool_needs[@]}" "${aarch64_needs[@]}")
-        options+=(werror=true bench=false)
+        options+=(werror=false bench=false)
         prepare=prepare_aarch64
         ;;
     --avx2)
         dir=$root/build-avx2
         needs+=("${emulate_needs[@]}")
-        options+=(werror=true bench=false)
+        options+=(werror=false bench=false)
         prepare=prepare_avx2
         ;;
     -*)

@@ -1,6 +1,8 @@
 #include "kernels/kernels.h"
 #include "kernels/levels.h"
 
+#include "util/amx.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,14 @@ static bool has_avx512vnni(void)
     unsigned a, b, c, d;
     return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_AVX512VNNI);
 }
+
+static bool has_amx(void)
+{
+    enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, SAVED = 3 << 17 };
+    unsigned a, b, c, d;
+    return has_avx512vnni() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && !(~d & (AMX_TILE | AMX_INT8)) &&
+           (saved_registers() & SAVED) == SAVED && tr_request_amx();
+}
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 
@@ -77,6 +87,7 @@ int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
         {&tr_kernels_avxvnni, has_avxvnni},
         {&tr_kernels_avx512, has_avx512},
         {&tr_kernels_avx512vnni, has_avx512vnni},
+        {&tr_kernels_amx, has_amx},
 #elif defined(__aarch64__)
         {&tr_kernels_neon, always},
         {&tr_kernels_dotprod, has_dotprod},

@@ -35,9 +35,9 @@ TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
     return sum + (products >> 16) + ((products << 16) >> 16);
 }
 
-TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
-    (void)colsum, (void)n;
+    (void)colsum;
     float value[16];
     for (int h = 0; h < DOT_PARTS; h++) {
         value[2 * h] = (float)(sums[h][0] + sums[h][1]);

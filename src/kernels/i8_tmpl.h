@@ -4,12 +4,10 @@
  * From the level's dot_*.h:
  *     dot_sum            a register of sums; DOT_PARTS of them are the 16 outputs of a panel
  *     dot_weight, dot_input, dot_weight_load(line, part), dot_input_load(row, group), dot_add(sum, input, weight)
- *     dot_value(sums, colsum, n)    the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
+ *     dot_value(sums, colsum)       the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
  *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
  *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers
- *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way
- *     I8_OWN_TILES                  optional: a header with dot_own_tiles(op, first, last), the product for more rows than two;
- *                                   it returns false to leave it to the tiles below */
+ *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way */
 
 typedef struct dot_panel {
     dot_sum part[DOT_PARTS];
@@ -160,13 +158,27 @@ static __attribute__((noinline)) void dot_tile_again(const dot_tile *t, int rows
 
 /* ------------------------------------------------------------------------------------------------------------ product */
 
-/* Sums of whole numbers become outputs. */
-TR_INLINE void i8_output(const tr_matmul *op, int row, int first, int n, const dot_panel *sums)
+/* What turns the sums of a panel into outputs. */
+typedef struct i8_factors {
+    vec scale, bias;
+    int32_t colsum[TR_PANEL];
+    int first, n; /* outputs */
+} i8_factors;
+
+TR_INLINE i8_factors i8_factors_of(const tr_matmul *op, int first, int last)
 {
     const tr_matrix *m = op->weight;
-    const vec value = dot_value(sums->part, m->colsum + first, n);
-    const vec scale = vec_mul(vec_set1(op->q->scale[row]), vec_load_n(m->scale + first, n));
-    output(op, row, first, n, vec_fma(value, scale, op->bias ? vec_load_n(op->bias + first, n) : vec_set1(0)));
+    i8_factors f = {.first = first, .n = last - first < TR_PANEL ? last - first : TR_PANEL};
+    f.scale = vec_load_n(m->scale + first, f.n);
+    f.bias = op->bias ? vec_load_n(op->bias + first, f.n) : vec_set1(0);
+    memcpy(f.colsum, m->colsum + first, (size_t)f.n * sizeof *f.colsum);
+    return f;
+}
+
+TR_INLINE void i8_output(const tr_matmul *op, const i8_factors *f, int row, const dot_sum sums[DOT_PARTS])
+{
+    const vec scale = vec_mul(vec_set1(op->q->scale[row]), f->scale);
+    output(op, row, f->first, f->n, vec_fma(dot_value(sums, f->colsum), scale, f->bias));
 }
 
 /* Bytes by which reading runs ahead for one or two rows. */
@@ -186,8 +198,9 @@ static void i8_lines(const tr_matmul *op, int first, int last)
             dot_line_sums(&t, 1, sums);
         else
             dot_line_sums(&t, 2, sums);
+        const i8_factors factors = i8_factors_of(op, o, last);
         for (int r = 0; r < op->rows; r++)
-            i8_output(op, r, o, last - o < TR_PANEL ? last - o : TR_PANEL, &sums[r * DOT_PANELS]);
+            i8_output(op, &factors, r, sums[r * DOT_PANELS].part);
     }
 }
 
@@ -208,17 +221,13 @@ static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int 
             dot_tile_first(t, height, whole, sums);
             t->ahead += (size_t)(t->groups * panels) * TR_LINE;
         }
-        for (int r = 0; r < height; r++)
-            for (int p = 0; p < panels; p++) {
-                const int at = o + p * TR_PANEL;
-                i8_output(op, top + r, at, last - at < TR_PANEL ? last - at : TR_PANEL, &sums[r * DOT_PANELS + p]);
-            }
+        for (int p = 0; p < panels; p++) {
+            const i8_factors factors = i8_factors_of(op, o + p * TR_PANEL, last);
+            for (int r = 0; r < height; r++)
+                i8_output(op, &factors, top + r, sums[r * DOT_PANELS + p].part);
+        }
     }
 }
-
-#ifdef I8_OWN_TILES
-#include I8_OWN_TILES
-#endif
 
 static void i8_matmul(const tr_matmul *op, int first, int last)
 {
@@ -227,10 +236,6 @@ static void i8_matmul(const tr_matmul *op, int first, int last)
         i8_lines(op, first, last);
         return;
     }
-#ifdef I8_OWN_TILES
-    if (dot_own_tiles(op, first, last))
-        return;
-#endif
     dot_tile t = {NULL, op->q->stride, NULL, tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, NULL};
     const int block = rows_in_cache(m->inputs);
     for (int start = 0; start < op->rows; start += block) {

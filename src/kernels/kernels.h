@@ -53,7 +53,7 @@ typedef struct tr_quantised {
 
 static inline size_t tr_quantised_bytes(int width)
 {
-    return 2 * (((size_t)width + 63) & ~(size_t)63);
+    return 2 * (((size_t)width + 63) & ~(size_t)63) + 64; /* an odd number of lines: rows spread over the cache's sets */
 }
 
 /* A running argmax over logits; id -1: none yet. The lowest id wins a tie. */

@@ -1,5 +1,5 @@
-/* One CPU level: include a part_*.h, define TR_DOT (its int8 dot product), TR_LEVEL (its table), TR_LEVEL_NAME and
- * TR_LEVEL_FUSED, then this. */
+/* One CPU level: include a part_*.h, define TR_DOT (its int8 dot product), TR_TILES if it has tiles of its own for int8
+ * products of many rows, TR_LEVEL (its table), TR_LEVEL_NAME and TR_LEVEL_FUSED, then this. */
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -8,15 +8,22 @@
 #include TR_DOT
 #include "kernels/matmul_tmpl.h"
 #include "kernels/i8_tmpl.h"
+#ifdef TR_TILES
+#include TR_TILES
+#endif
 #include "kernels/screen_tmpl.h"
 #include "kernels/attention_tmpl.h"
 #include "kernels/rows_tmpl.h"
 
 static void matmul(const tr_matmul *op, int first, int last, float *scratch)
 {
-    if (op->weight->type == TR_TYPE_I8)
+    if (op->weight->type == TR_TYPE_I8) {
+#ifdef TR_TILES
+        if (dot_own_tiles(op, first, last))
+            return;
+#endif
         i8_matmul(op, first, last);
-    else
+    } else
         float_matmul(op, first, last, scratch);
 }
 

@@ -231,6 +231,8 @@ static void matmul_of_level(const tr_kernels *level)
     for (int n = 0; n < 100; n++)
         check_product(level, random_int(1, 40), random_int(1, 300), random_int(1, 200), types[n % 5],
                       (tr_activation)(n / 5 % 5));
+    for (int n = 0; n < 60; n++) /* what tiles of 16 rows and 64 inputs take */
+        check_product(level, random_int(1, 64), 64 * random_int(1, 4), random_int(1, 150), TR_TYPE_I8, (tr_activation)(n % 5));
 }
 
 static void test_matmul(void **unused)

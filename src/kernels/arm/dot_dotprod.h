@@ -24,8 +24,8 @@ TR_INLINE dot_input dot_input_load(const char *row, int group)
 
 TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w) { return vdotq_s32(sum, w, a); }
 
-TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
-    (void)colsum, (void)n;
+    (void)colsum;
     return dot_floats(sums[0], sums[1], sums[2], sums[3]);
 }

@@ -29,9 +29,9 @@ TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
     return (dot_sum){vpadalq_s16(sum.low, vmull_s8(vget_low_s8(w), a)), vpadalq_s16(sum.high, vmull_s8(vget_high_s8(w), a))};
 }
 
-TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
-    (void)colsum, (void)n;
+    (void)colsum;
     return dot_floats(vpaddq_s32(sums[0].low, sums[0].high), vpaddq_s32(sums[1].low, sums[1].high),
                       vpaddq_s32(sums[2].low, sums[2].high), vpaddq_s32(sums[3].low, sums[3].high));
 }

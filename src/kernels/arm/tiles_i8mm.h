@@ -1,4 +1,5 @@
-/* Matrix product with int8 weights by smmla, which takes two rows by two outputs by 8 inputs. Included by i8_tmpl.h.
+/* Matrix product with int8 weights by smmla, which takes two rows by two outputs by 8 inputs. Include
+ * behind i8_tmpl.h.
  *
  * Two lines of a panel that follow each other hold 8 inputs; zipped by 4 bytes they give pairs of outputs with the 8 inputs of
  * each side by side. A tile is up to TILE_PAIRS pairs of rows by a panel: its sums fill the registers. */
@@ -66,12 +67,12 @@ static __attribute__((noinline)) void pairs_tile(const int8_t *const x[2 * TILE_
     }
 }
 
-/* Rows [start, start + rows) with the panel at output o, tile by tile; tiles are of nearly equal height. */
-static void pairs_panel(const tr_matmul *op, int start, int rows, int o, int n)
+/* Rows [start, start + rows) with the panel of f, tile by tile; tiles are of nearly equal height. */
+static void pairs_panel(const tr_matmul *op, int start, int rows, const i8_factors *f)
 {
     const tr_matrix *m = op->weight;
     const size_t panel_bytes = tr_panel_bytes(m->inputs);
-    const char *w = (const char *)m->data + (size_t)(o / TR_PANEL) * panel_bytes;
+    const char *w = (const char *)m->data + (size_t)(f->first / TR_PANEL) * panel_bytes;
     const int all = (rows + 1) / 2, tiles = (all + TILE_PAIRS - 1) / TILE_PAIRS;
     for (int k = 0; k < tiles; k++) {
         const int top = 2 * (all * k / tiles), pairs = all * (k + 1) / tiles - top / 2;
@@ -81,16 +82,19 @@ static void pairs_panel(const tr_matmul *op, int start, int rows, int o, int n)
             x[r] = (const int8_t *)op->q->rows + (size_t)(start + (top + r < rows ? top + r : rows - 1)) * op->q->stride;
         pairs_tile(x, w, (m->inputs + 3) / 4, w + panel_bytes, pairs, sums);
         for (int r = 0; r < 2 * pairs && top + r < rows; r++)
-            i8_output(op, start + top + r, o, n, &sums[r]);
+            i8_output(op, f, start + top + r, sums[r].part);
     }
 }
 
 static bool dot_own_tiles(const tr_matmul *op, int first, int last)
 {
+    if (op->rows <= 2)
+        return false;
     const int block = rows_in_cache(op->weight->inputs);
     for (int start = 0; start < op->rows; start += block)
-        for (int o = first; o < last; o += TR_PANEL)
-            pairs_panel(op, start, op->rows - start < block ? op->rows - start : block, o,
-                        last - o < TR_PANEL ? last - o : TR_PANEL);
+        for (int o = first; o < last; o += TR_PANEL) {
+            const i8_factors factors = i8_factors_of(op, o, last);
+            pairs_panel(op, start, op->rows - start < block ? op->rows - start : block, &factors);
+        }
     return true;
 }

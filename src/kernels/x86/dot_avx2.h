@@ -29,9 +29,9 @@ TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
     return _mm256_add_epi32(sum, _mm256_madd_epi16(a, w));
 }
 
-TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
-    (void)colsum, (void)n;
+    (void)colsum;
     /* adding neighbours leaves outputs 0 1 4 5 | 2 3 6 7 */
     const __m256i low = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[0], sums[1]), 0xd8);
     const __m256i high = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[2], sums[3]), 0xd8);

@@ -29,9 +29,9 @@ TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
     return _mm512_add_epi32(sum, _mm512_madd_epi16(a, w));
 }
 
-TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
-    (void)colsum, (void)n;
+    (void)colsum;
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     return (vec){{_mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_permutex2var_epi32(sums[0], even, sums[1]),

@@ -20,9 +20,9 @@ TR_INLINE dot_input dot_input_load(const char *row, int group)
 
 TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, a, w); }
 
-TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
-    const __m512i columns = _mm512_maskz_loadu_epi32(lane_mask(n), colsum);
+    const __m512i columns = _mm512_loadu_si512(colsum);
     return (vec){{_mm512_cvtepi32_ps(_mm512_sub_epi32(sums[0], _mm512_slli_epi32(columns, 7)))}};
 }
 

@@ -28,11 +28,11 @@ TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
 #endif
 }
 
-TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t *colsum, int n)
+TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
     vec value;
     UNROLL(2) for (int h = 0; h < 2; h++) {
-        const __m256i columns = _mm256_maskload_epi32(colsum + 8 * h, lane_mask(n - 8 * h));
+        const __m256i columns = _mm256_loadu_si256((const __m256i *)(colsum + 8 * h));
         value.p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[h], _mm256_slli_epi32(columns, 7)));
     }
     return value;
