@@ -15,15 +15,16 @@ aarch64_packages=(libsentencepiece-dev libjansson-dev libcmocka-dev libgomp1)
 make_sysroot() {
     local dir=$1 packages="${aarch64_packages[*]}" package
     [ "$(cat "$dir/.packages" 2>/dev/null)" != "$packages" ] || return 0
-    command -v apt-get dpkg-deb >/dev/null || fail "libraries for aarch64 ($packages) come from Debian's packages; no apt-get here"
+    command -v apt-get >/dev/null || fail "libraries for aarch64 come from Debian ($packages), and there is no apt-get"
     note "fetching libraries for aarch64…"
     rm -rf "$dir" "$dir.apt"
     mkdir -p "$dir" "$dir.apt/state/lists/partial" "$dir.apt/cache/archives/partial"
     : >"$dir.apt/status"
-    local apt=(apt-get -q -o "Dir::State=$dir.apt/state" -o "Dir::State::status=$dir.apt/status" -o "Dir::Cache=$dir.apt/cache"
-        -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Install-Recommends=false -o Debug::NoLocking=true)
+    local apt=(apt-get -q -o "Dir::State=$dir.apt/state" -o "Dir::State::status=$dir.apt/status"
+        -o "Dir::Cache=$dir.apt/cache" -o APT::Architecture=arm64 -o APT::Architectures=arm64
+        -o APT::Install-Recommends=false -o Debug::NoLocking=true)
     quietly "${apt[@]}" update || fail 'apt-get update for arm64 failed'
-    quietly "${apt[@]}" install -y --download-only "${aarch64_packages[@]}" || fail "apt-get could not fetch $packages for arm64"
+    quietly "${apt[@]}" install -y --download-only "${aarch64_packages[@]}" || fail "$packages for arm64: apt-get failed"
     for package in "$dir.apt/cache/archives/"*.deb; do
         quietly dpkg-deb -x "$package" "$dir" || fail "$package: cannot be unpacked"
     done

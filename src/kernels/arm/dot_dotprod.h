@@ -2,7 +2,7 @@
  * i8_tmpl.h. */
 #include "kernels/arm/dot_value.h"
 
-typedef int32x4_t dot_sum;  /* of four outputs */
+typedef int32x4_t dot_sum;    /* of four outputs */
 typedef int8x16_t dot_input;  /* the same 4 inputs four times */
 typedef int8x16_t dot_weight; /* 4 weights of four outputs */
 

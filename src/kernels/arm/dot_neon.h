@@ -1,5 +1,5 @@
-/* int8 dot products for every AArch64 CPU: products of bytes as int16 (smull), which hold them, then neighbours added to int32
- * sums (sadalp). The meaning of each function is in i8_tmpl.h. */
+/* int8 dot products for every AArch64 CPU: products of bytes as int16 (smull), which holds them, then neighbours added to
+ * int32 sums (sadalp). The meaning of each function is in i8_tmpl.h. */
 #include "kernels/arm/dot_value.h"
 
 typedef struct dot_sum {

@@ -1,5 +1,5 @@
-/* What the int8 dot products of all AArch64 levels share: inputs are kept as signed bytes, without offset. The meaning of each
- * function is in i8_tmpl.h. */
+/* What the int8 dot products of all AArch64 levels share: inputs are kept as signed bytes, without offset. The meaning of
+ * each function is in i8_tmpl.h. */
 
 /* Sums of four outputs each become the 16 outputs. */
 TR_INLINE vec dot_floats(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)

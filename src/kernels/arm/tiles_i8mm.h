@@ -1,8 +1,8 @@
 /* Matrix product with int8 weights by smmla, which takes two rows by two outputs by 8 inputs. Include
  * behind i8_tmpl.h.
  *
- * Two lines of a panel that follow each other hold 8 inputs; zipped by 4 bytes they give pairs of outputs with the 8 inputs of
- * each side by side. A tile is up to TILE_PAIRS pairs of rows by a panel: its sums fill the registers. */
+ * Two lines of a panel that follow each other hold 8 inputs; zipped by 4 bytes they give pairs of outputs with the 8 inputs
+ * of each side by side. A tile is up to TILE_PAIRS pairs of rows by a panel: its sums fill the registers. */
 
 enum { TILE_PAIRS = 3, TILE_TURNS = 8 /* pairs of outputs in a panel */ };
 
@@ -25,8 +25,8 @@ TR_INLINE void pairs_add(int32x4_t acc[TILE_PAIRS][TILE_TURNS], const int8x16_t 
 }
 
 /* Rows x[0 .. 2 pairs) by the panel w, of which ahead is the next. */
-TR_INLINE void pairs_sums(const int8_t *const x[2 * TILE_PAIRS], const char *w, int groups, const char *ahead, const int pairs,
-                          dot_panel out[2 * TILE_PAIRS])
+TR_INLINE void pairs_sums(const int8_t *const x[2 * TILE_PAIRS], const char *w, int groups, const char *ahead,
+                          const int pairs, dot_panel out[2 * TILE_PAIRS])
 {
     int32x4_t acc[TILE_PAIRS][TILE_TURNS];
     int8x16_t input[TILE_PAIRS];
