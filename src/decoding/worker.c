@@ -92,8 +92,9 @@ tr_status tr_worker_create(const tr_network *network, int members, int batch_siz
         return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
     memset(w, 0, sizeof *w);
     w->batch_size = batch_size;
-    w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, c->d_model);
-    w->decoder_shape = tr_cache_shape_of(c->decoder_layers, c->decoder_heads, c->d_model);
+    w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, c->d_model, TR_TYPE_F32);
+    w->decoder_shape = tr_cache_shape_of(c->decoder_layers, c->decoder_heads, c->d_model,
+                                         network->int8 ? TR_TYPE_F16 : TR_TYPE_F32);
     tr_status status = tr_state_init(&w->state, network, members, arena_bytes(w, network, members), error);
     if (status == TR_OK)
         status = pool_init(&w->pool, &w->decoder_shape, 2 * batch_size * blocks_for(c->max_positions), error);

@@ -2,7 +2,7 @@
 
 /* Scores of n <= 32 positions, scale q·k[p], in the order of the matrix product; q and keys [n, padded] padded with zeros. The lanes
  * behind n hold anything finite. */
-TR_INLINE void block_scores(const float *q, float scale, const float *keys, int padded, int n, vec s[2])
+TR_INLINE void block_scores(const float *q, float scale, const void *keys, const tr_type type, int padded, int n, vec s[2])
 {
     vec quads[8];
     for (int g = 0; g < 8; g++) {
@@ -10,13 +10,13 @@ TR_INLINE void block_scores(const float *q, float scale, const float *keys, int 
         UNROLL(4) for (int j = 0; j < 4; j++)
             acc[j] = vec_set1(0);
         if (4 * g < n) {
-            const float *k[4]; /* behind the last position: it again */
+            size_t k[4]; /* behind the last position: it again */
             UNROLL(4) for (int j = 0; j < 4; j++)
-                k[j] = keys + (size_t)(4 * g + j < n ? 4 * g + j : n - 1) * (size_t)padded;
+                k[j] = (size_t)(4 * g + j < n ? 4 * g + j : n - 1) * (size_t)padded;
             for (int d = 0; d < padded; d += 16) {
                 const vec a = vec_load(q + d);
                 UNROLL(4) for (int j = 0; j < 4; j++)
-                    acc[j] = vec_fma(a, vec_load(k[j] + d), acc[j]);
+                    acc[j] = vec_fma(a, vec_load_weight(type, keys, k[j] + (size_t)d), acc[j]);
             }
         }
         quads[g] = vec_fold4(acc[0], acc[1], acc[2], acc[3]);
@@ -27,7 +27,8 @@ TR_INLINE void block_scores(const float *q, float scale, const float *keys, int 
 }
 
 /* out[0..width) = out * shrink + sum over p < n of weight[p] values[p], width columns of 16 at a time */
-TR_INLINE void add_values(float *out, float shrink, const float *weight, const float *values, size_t stride, int n, const int columns)
+TR_INLINE void add_values(float *out, float shrink, const float *weight, const void *values, const tr_type type, size_t first,
+                          size_t stride, int n, const int columns)
 {
     vec acc[4];
     UNROLL(4) for (int c = 0; c < columns; c++)
@@ -35,14 +36,14 @@ TR_INLINE void add_values(float *out, float shrink, const float *weight, const f
     for (int p = 0; p < n; p++) {
         const vec w = vec_set1(weight[p]);
         UNROLL(4) for (int c = 0; c < columns; c++)
-            acc[c] = vec_fma(w, vec_load(values + (size_t)p * stride + 16 * c), acc[c]);
+            acc[c] = vec_fma(w, vec_load_weight(type, values, first + (size_t)p * stride + 16 * (size_t)c), acc[c]);
     }
     UNROLL(4) for (int c = 0; c < columns; c++)
         vec_store(out + 16 * c, acc[c]);
 }
 
 /* One query; padded_q and sum [pad16(head_size)] are working memory. */
-static void attend_one(const tr_attend *op, const float *q, float *out, float *padded_q, float *sum)
+TR_INLINE void attend_one(const tr_attend *op, const tr_type type, const float *q, float *out, float *padded_q, float *sum)
 {
     const int padded = tr_pad16(op->head_size);
     float greatest = -INFINITY, total = 0;
@@ -54,7 +55,7 @@ static void attend_one(const tr_attend *op, const float *q, float *out, float *p
         const float *block = op->blocks[first / TR_BLOCK];
         const int n = op->length - first < TR_BLOCK ? op->length - first : TR_BLOCK;
         vec s[2];
-        block_scores(padded_q, op->scale, block + op->key_offset, padded, n, s);
+        block_scores(padded_q, op->scale, block + op->key_offset, type, padded, n, s);
         s[0] = vec_tail(s[0], n, -INFINITY);
         s[1] = vec_tail(s[1], n - 16, -INFINITY);
         const float here = vec_greatest(vec_max(s[0], s[1]));
@@ -77,9 +78,9 @@ static void attend_one(const tr_attend *op, const float *q, float *out, float *p
         const float *values = block + op->value_offset;
         int d = 0;
         for (; d + 64 <= padded; d += 64)
-            add_values(sum + d, shrink, weight, values + d, (size_t)padded, n, 4);
+            add_values(sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 4);
         for (; d < padded; d += 16)
-            add_values(sum + d, shrink, weight, values + d, (size_t)padded, n, 1);
+            add_values(sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 1);
     }
     const vec divisor = vec_set1(1 / total);
     for (int d = 0; d < op->head_size; d += 16)
@@ -90,15 +91,29 @@ static void attend(const tr_attend *op)
 {
     enum { MOST = 1024 };
     _Alignas(64) float q[MOST], sum[MOST]; /* tr_network_create admits no larger heads */
-    for (int i = 0; i < op->queries; i++)
-        attend_one(op, op->q + (size_t)i * op->q_stride, op->out + (size_t)i * op->out_stride, q, sum);
+    for (int i = 0; i < op->queries; i++) {
+        const float *query = op->q + (size_t)i * op->q_stride;
+        float *out = op->out + (size_t)i * op->out_stride;
+        if (op->type == TR_TYPE_F16)
+            attend_one(op, TR_TYPE_F16, query, out, q, sum);
+        else
+            attend_one(op, TR_TYPE_F32, query, out, q, sum);
+    }
+}
+
+/* Finite numbers stay finite as halves. */
+TR_INLINE vec cache_range(vec a, tr_type type)
+{
+    const vec limit = vec_set1(65504), lowest = vec_set1(-65504);
+    return type == TR_TYPE_F16 ? vec_max(lowest, vec_min(limit, a)) : a; /* NaN stays */
 }
 
 static void kv_put(const tr_kv_row *op)
 {
     const size_t at = (size_t)op->position * (size_t)tr_pad16(op->head_size);
     for (int d = 0; d < op->head_size; d += 16) { /* the loads fill the padding with zeros */
-        vec_store(op->keys + at + d, vec_load_n(op->key + d, op->head_size - d));
-        vec_store(op->values + at + d, vec_load_n(op->value + d, op->head_size - d));
+        const vec key = vec_load_n(op->key + d, op->head_size - d), value = vec_load_n(op->value + d, op->head_size - d);
+        vec_store_as(op->type, op->keys, at + (size_t)d, cache_range(key, op->type));
+        vec_store_as(op->type, op->values, at + (size_t)d, cache_range(value, op->type));
     }
 }

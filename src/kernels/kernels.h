@@ -114,12 +114,13 @@ static inline size_t tr_matmul_scratch(int inputs)
 /* Softmax attention of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
  * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p]) v[p].
  * Block b holds keys [32, pad16(head_size)] at blocks[b] + key_offset and values of the same shape at blocks[b] +
- * value_offset. */
+ * value_offset, both F32 or F16; the offsets count floats in any case. */
 typedef struct tr_attend {
     int queries, head_size, length; /* length >= 1: positions attended to */
     float scale;                    /* 1/sqrt(head_size) */
     const float *q;                 /* [queries, head_size] */
     size_t q_stride;
+    tr_type type;                    /* of keys and values */
     const float *const *blocks;      /* [ceil(length / 32)] */
     size_t key_offset, value_offset; /* floats */
     float *out;                      /* [queries, head_size] */
@@ -151,7 +152,8 @@ typedef struct tr_layernorm {
 typedef struct tr_kv_row {
     int head_size, position;
     const float *key, *value; /* [head_size] */
-    float *keys, *values;     /* the head's [32, pad16(head_size)] */
+    tr_type type;             /* of keys and values: F32, or F16, in which they are cut to 65504 */
+    void *keys, *values;      /* the head's [32, pad16(head_size)] */
 } tr_kv_row;
 
 typedef struct tr_kernels {

@@ -1,5 +1,7 @@
 /* The part of a 16-lane vector for any CPU: 4 floats in the compiler's generic vectors. With TR_PART_FMAF every multiply-add is
  * fused by the C library: for tests that compare bits. */
+#include "kernels/half.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -91,24 +93,15 @@ TR_INLINE part part_copysign(part a, part sign)
     return (part)((part_bits)a | ((part_bits)sign & (int32_t)0x80000000));
 }
 
-TR_INLINE float half_to_float(uint16_t h)
-{
-    /* Shift the fields into place and let a multiplication by 2^112 fix the exponent, subnormals included. */
-    uint32_t bits = (uint32_t)(h & 0x7fff) << 13;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    f *= 0x1p112f;
-    memcpy(&bits, &f, sizeof f);
-    if ((h & 0x7c00) == 0x7c00)
-        bits |= 0x7f800000; /* infinity and NaN */
-    bits |= (uint32_t)(h & 0x8000) << 16;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 TR_INLINE part part_load_f16(const uint16_t *p)
 {
-    return (part){half_to_float(p[0]), half_to_float(p[1]), half_to_float(p[2]), half_to_float(p[3])};
+    return (part){tr_f16_to_f32(p[0]), tr_f16_to_f32(p[1]), tr_f16_to_f32(p[2]), tr_f16_to_f32(p[3])};
+}
+
+TR_INLINE void part_store_f16(uint16_t *p, part a)
+{
+    for (int i = 0; i < LANES; i++)
+        p[i] = tr_f16_from_f32(a[i]);
 }
 
 TR_INLINE part part_load_bf16(const uint16_t *p)

@@ -298,3 +298,12 @@ TR_INLINE vec vec_load_weight_n(tr_type type, const void *w, size_t i, int n)
     EACH_PART a.p[h] = part_load_weight_n(type, w, i + (size_t)h * LANES, part_lanes(n, h));
     return a;
 }
+
+/* f32 as F32 or F16, all 16 numbers. */
+TR_INLINE void vec_store_as(tr_type type, void *p, size_t i, vec a)
+{
+    if (type == TR_TYPE_F16)
+        EACH_PART part_store_f16((uint16_t *)p + i + h * LANES, a.p[h]);
+    else
+        vec_store((float *)p + i, a);
+}

@@ -32,7 +32,7 @@ void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_c
                 float *keys = block + tr_cache_offset(shape, layer, h);
                 const size_t at = row + (size_t)h * (size_t)shape->head_size;
                 s->network->kernels->kv_put(&(tr_kv_row){shape->head_size, position % TR_BLOCK, own->k + at, own->v + at,
-                                                         keys, keys + shape->piece / 2});
+                                                         shape->type, keys, keys + shape->piece / 2});
             }
         }
 }
@@ -51,6 +51,7 @@ static void attend(tr_state *s, int member, const tr_cache_shape *shape, int lay
                                                      .scale = 1 / sqrtf((float)shape->head_size),
                                                      .q = s->member[member].q + at,
                                                      .q_stride = s->stride,
+                                                     .type = shape->type,
                                                      .blocks = (const float *const *)segments[i].cache->blocks,
                                                      .key_offset = keys,
                                                      .value_offset = keys + shape->piece / 2,

@@ -2,10 +2,11 @@
 
 #include <stdlib.h>
 
-tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model)
+tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type type)
 {
     const int head_size = d_model / heads;
-    return (tr_cache_shape){layers, heads, head_size, 2 * (size_t)TR_BLOCK * (size_t)tr_pad16(head_size)};
+    const size_t bytes = 2 * (size_t)TR_BLOCK * (size_t)tr_pad16(head_size) * tr_type_size(type);
+    return (tr_cache_shape){layers, heads, head_size, type, bytes / sizeof(float)};
 }
 
 size_t tr_cache_block_floats(const tr_cache_shape *shape)

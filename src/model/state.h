@@ -13,7 +13,8 @@
 #include "util/team.h"
 
 /* Keys and values of one sentence, in blocks of 32 positions. A block holds [layers, heads] pieces of piece floats, each
- * keys [32, pad16(head_size)], then values of the same shape. */
+ * keys [32, pad16(head_size)], then values of the same shape. They are halves (two in a float's place) where the network is
+ * int8: reading them is what decoding many sentences waits for, and what that rounds off is far below what int8 does. */
 typedef struct tr_cache {
     float **blocks;
     int count; /* blocks in use */
@@ -21,10 +22,11 @@ typedef struct tr_cache {
 
 typedef struct tr_cache_shape {
     int layers, heads, head_size;
+    tr_type type; /* F32 or F16 */
     size_t piece; /* floats, one half of them keys */
 } tr_cache_shape;
 
-tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model);
+tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type type);
 size_t tr_cache_block_floats(const tr_cache_shape *shape);
 static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int head)
 {

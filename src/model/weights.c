@@ -1,5 +1,7 @@
 #include "model/weights.h"
 
+#include "kernels/half.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,60 +103,7 @@ const tr_tensor *tr_weights_find(const tr_weights *weights, const char *name)
     return i < 0 ? NULL : weights->tensors[i];
 }
 
-/* --------------------------------------------------------------------------------------------------------- conversion
- * In integers where it matters, so that neither the rounding mode nor flush-to-zero of the host changes a bit. */
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static float f16_to_f32(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
-    uint32_t bits;
-    if (magnitude >= 0x7c00)
-        bits = (magnitude << 13) + (255u - 31) * 0x800000; /* infinity, NaN: exponent 31 to 255 */
-    else if (magnitude >= 0x0400)
-        bits = (magnitude << 13) + 112u * 0x800000; /* exponent bias 15 to 127 */
-    else
-        bits = bits_of(float_of(0x3f000000 | magnitude) - 0.5f); /* subnormal: (0.5 + m 2^-24) - 0.5, exact */
-    return float_of(sign | bits);
-}
-
-static uint16_t f16_from_f32(float x)
-{
-    const uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffff;
-    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    if (magnitude > 0x7f800000)
-        return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff)); /* NaN, made quiet */
-    if (magnitude >= 0x477ff000)
-        return sign | 0x7c00; /* 65520 and above round to infinity */
-    if (magnitude >= 0x38800000)
-        return (uint16_t)(sign | ((magnitude - 112u * 0x800000 + 0xfff + (magnitude >> 13 & 1)) >> 13));
-    const uint32_t shift = 126 - (magnitude >> 23); /* the result counts units of 2^-24 */
-    if (shift > 24)
-        return sign; /* below half a unit */
-    const uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000, kept = mantissa >> shift;
-    return (uint16_t)(sign | ((mantissa + (1u << (shift - 1)) - 1 + (kept & 1)) >> shift));
-}
-
-static uint16_t bf16_from_f32(float x)
-{
-    const uint32_t bits = bits_of(x);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return (uint16_t)(bits >> 16 | 0x40); /* NaN, made quiet: its payload may lie in the lost half */
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
+/* --------------------------------------------------------------------------------------------------------- conversion */
 
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
 {
@@ -166,11 +115,11 @@ void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float
         break;
     case TR_TYPE_F16:
         for (size_t i = 0; i < count; i++)
-            out[i] = f16_to_f32(halves[i]);
+            out[i] = tr_f16_to_f32(halves[i]);
         break;
     case TR_TYPE_BF16:
         for (size_t i = 0; i < count; i++)
-            out[i] = float_of((uint32_t)halves[i] << 16);
+            out[i] = tr_bf16_to_f32(halves[i]);
         break;
     case TR_TYPE_I8:
     case TR_TYPE_I32: break; /* not floating: the caller's mistake */
@@ -187,11 +136,11 @@ void tr_from_f32(tr_type type, const float *in, size_t count, void *out)
         break;
     case TR_TYPE_F16:
         for (size_t i = 0; i < count; i++)
-            halves[i] = f16_from_f32(in[i]);
+            halves[i] = tr_f16_from_f32(in[i]);
         break;
     case TR_TYPE_BF16:
         for (size_t i = 0; i < count; i++)
-            halves[i] = bf16_from_f32(in[i]);
+            halves[i] = tr_bf16_from_f32(in[i]);
         break;
     case TR_TYPE_I8:
     case TR_TYPE_I32: break;

@@ -513,10 +513,11 @@ static void exact_attention(int head_size, int length, double scale, const float
     free(s);
 }
 
-static void attention_case(const tr_kernels *level, int head_size, int length, int queries)
+static void attention_case(const tr_kernels *level, int head_size, int length, int queries, tr_type type)
 {
     const int blocks = (length + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(head_size);
-    const size_t value_offset = (size_t)TR_BLOCK * (size_t)padded, block_size = 2 * value_offset;
+    const size_t value_offset = (size_t)TR_BLOCK * (size_t)padded * tr_type_size(type) / sizeof(float);
+    const size_t block_size = 2 * value_offset;
     float *q = random_floats((size_t)(queries * head_size), 3), *k = random_floats((size_t)(length * head_size), 1);
     float *v = random_floats((size_t)(length * head_size), 1), *pool = random_floats((size_t)blocks * block_size, 100);
     float *out = random_floats((size_t)(queries * head_size), 1), *wanted = random_floats((size_t)(queries * head_size), 1);
@@ -525,11 +526,20 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
         table[b] = pool + (size_t)b * block_size;
     for (int p = 0; p < length; p++) {
         float *block = pool + (size_t)(p / TR_BLOCK) * block_size;
-        level->kv_put(&(tr_kv_row){head_size, p % TR_BLOCK, k + (size_t)(p * head_size), v + (size_t)(p * head_size), block,
+        level->kv_put(&(tr_kv_row){head_size, p % TR_BLOCK, k + (size_t)(p * head_size), v + (size_t)(p * head_size), type, block,
                                    block + value_offset});
     }
-    tr_attend op = {queries,      head_size, length,           1 / sqrtf((float)head_size), q, (size_t)head_size, table, 0,
-                    value_offset, out,       (size_t)head_size};
+    tr_attend op = {.queries = queries,
+                    .head_size = head_size,
+                    .length = length,
+                    .scale = 1 / sqrtf((float)head_size),
+                    .q = q,
+                    .q_stride = (size_t)head_size,
+                    .type = type,
+                    .blocks = table,
+                    .value_offset = value_offset,
+                    .out = out,
+                    .out_stride = (size_t)head_size};
     level->attend(&op);
     op.out = wanted;
     tr_kernels_reference.attend(&op);
@@ -540,7 +550,7 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     for (int i = 0; i < queries; i++) {
         exact_attention(head_size, length, op.scale, q + i * head_size, k, v, exact);
         for (int d = 0; d < head_size; d++)
-            assert_true(fabs(exact[d] - out[i * head_size + d]) < 2e-5);
+            assert_true(fabs(exact[d] - out[i * head_size + d]) < (type == TR_TYPE_F16 ? 3e-3 : 2e-5));
     }
     free(exact), free(q), free(k), free(v), free(pool), free(out), free(wanted), free(table);
 }
@@ -551,7 +561,10 @@ static void attention_of_level(const tr_kernels *level)
                      lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 97, 300};
     for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
-            attention_case(level, heads[h], lengths[l], random_int(1, 4));
+            {
+            attention_case(level, heads[h], lengths[l], random_int(1, 4), TR_TYPE_F32);
+            attention_case(level, heads[h], lengths[l], random_int(1, 4), TR_TYPE_F16);
+        }
 }
 
 static void test_attention(void **unused)

@@ -44,6 +44,10 @@ TR_INLINE part part_exp2_magic(part t)
 TR_INLINE part part_abs(part a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 TR_INLINE part part_copysign(part a, part sign) { return _mm256_or_ps(a, _mm256_and_ps(sign, _mm256_set1_ps(-0.0f))); }
 TR_INLINE part part_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
+TR_INLINE void part_store_f16(uint16_t *p, part a)
+{
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
 TR_INLINE part part_load_bf16(const uint16_t *p)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));

@@ -55,9 +55,9 @@ static void put_rows(const tr_matmul *op, int height, tile_pending *p, int count
     for (int row = p->next; row < last; row++) {
         const bool in_b = row >= p->unit.a + height;
         const int line = row - (in_b ? p->unit.b : p->unit.a);
-        for (int panel = 0; panel < p->unit.panels; panel++) {
-            const dot_sum sum = _mm512_load_si512(p->sums[2 * in_b + panel] + line * TR_PANEL);
-            i8_output(op, &p->factors[panel], row, &sum);
+        for (int k = 0; k < p->unit.panels; k++) {
+            const dot_sum sum = _mm512_load_si512(p->sums[2 * in_b + k] + line * TR_PANEL);
+            i8_output(op, &p->factors[k], row, &sum);
         }
     }
     p->next = last;
