@@ -74,6 +74,7 @@ TR_INLINE part part_copysign(part a, part sign)
 }
 
 TR_INLINE part part_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
+TR_INLINE void part_store_f16(uint16_t *p, part a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 TR_INLINE part part_load_bf16(const uint16_t *p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
 TR_INLINE part part_load_i8(const int8_t *p)
 {
