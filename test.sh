@@ -50,13 +50,13 @@ for argument; do
     --aarch64)
         dir=$root/build-aarch64
         needs=("${tool_needs[@]}" "${aarch64_needs[@]}")
-        options+=(werror=false bench=false)
+        options+=(werror=true bench=false)
         prepare=prepare_aarch64
         ;;
     --avx2)
         dir=$root/build-avx2
         needs+=("${emulate_needs[@]}")
-        options+=(werror=false bench=false)
+        options+=(werror=true bench=false)
         prepare=prepare_avx2
         ;;
     -*)
@@ -84,8 +84,8 @@ fi
 status=0
 results=$dir/meson-logs/testlog.json
 rm -f "$results"
-# The tests of a sanitizer take some times as long.
-"${runner[@]}" meson test -C "$dir" --no-rebuild --quiet --print-errorlogs --timeout-multiplier 4 "${select[@]}" \
+# The tests of a sanitizer or under an emulator take some times as long.
+"${runner[@]}" meson test -C "$dir" --no-rebuild --quiet --print-errorlogs --timeout-multiplier 10 "${select[@]}" \
     </dev/null || status=$?
 
 count() { grep -cE "\"result\": \"($1)\"" "$results" || true; }

@@ -1,10 +1,9 @@
 /* int8 dot products by sdot, four outputs at a time: signed by signed bytes, exact. The meaning of each function is in
  * i8_tmpl.h. */
-#include "kernels/arm/dot_value.h"
+#include "kernels/arm/dot_shared.h"
 
 typedef int32x4_t dot_sum;    /* of four outputs */
 typedef int8x16_t dot_input;  /* the same 4 inputs four times */
-typedef int8x16_t dot_weight; /* 4 weights of four outputs */
 
 #define DOT_PARTS 4
 #define DOT_ROWS 6
@@ -13,7 +12,6 @@ typedef int8x16_t dot_weight; /* 4 weights of four outputs */
 
 TR_INLINE dot_sum dot_zero(void) { return vdupq_n_s32(0); }
 TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return vaddq_s32(a, b); }
-TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return vld1q_s8((const int8_t *)line + 16 * h); }
 
 TR_INLINE dot_input dot_input_load(const char *row, int group)
 {

@@ -1,12 +1,11 @@
 /* int8 dot products for every AArch64 CPU: products of bytes as int16 (smull), which holds them, then neighbours added to
  * int32 sums (sadalp). The meaning of each function is in i8_tmpl.h. */
-#include "kernels/arm/dot_value.h"
+#include "kernels/arm/dot_shared.h"
 
 typedef struct dot_sum {
     int32x4_t low, high; /* of four outputs, two sums each */
 } dot_sum;
 typedef int8x8_t dot_input;   /* the same 4 inputs twice */
-typedef int8x16_t dot_weight; /* 4 weights of four outputs */
 
 #define DOT_PARTS 4
 #define DOT_ROWS 3
@@ -15,7 +14,6 @@ typedef int8x16_t dot_weight; /* 4 weights of four outputs */
 
 TR_INLINE dot_sum dot_zero(void) { return (dot_sum){vdupq_n_s32(0), vdupq_n_s32(0)}; }
 TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return (dot_sum){vaddq_s32(a.low, b.low), vaddq_s32(a.high, b.high)}; }
-TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return vld1q_s8((const int8_t *)line + 16 * h); }
 
 TR_INLINE dot_input dot_input_load(const char *row, int group)
 {
