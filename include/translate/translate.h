@@ -28,8 +28,8 @@
  *              call or earlier calls. It depends on the kernel level only between those with and without fused
  *              multiply-add.
  *   fork       After fork() the child may use models opened by the parent. Contexts must be created in the process that
- *              uses them: with the OpenMP backend a child must not create contexts if its parent already ran one (libgomp
- *              does not survive fork); choose TR_THREADS_POSIX in programs that fork.
+ *              uses them: with TR_THREADS_OPENMP a child must not create contexts if its parent already ran one (libgomp does
+ *              not survive fork); TR_THREADS_POSIX, the default, has no such limit.
  *   Ownership  The caller closes what it opened, contexts before their model.
  */
 #ifndef TRANSLATE_H
@@ -111,7 +111,7 @@ typedef struct tr_model_info {
     const char *architecture; /* "marian" */
     const char *name;         /* "" if unknown */
     const char *source_language, *target_language; /* ISO 639 codes, "" if unknown */
-    const char *compute;      /* weights as used: "f32", "f16", "bf16" */
+    const char *compute;      /* weights as used: "f32", "f16", "bf16", "int8" */
     const char *cpu;          /* kernel level in use: "portable", "avx2", "avx512" */
     int d_model, encoder_layers, decoder_layers, encoder_heads, decoder_heads, encoder_ffn, decoder_ffn;
     int source_vocabulary, target_vocabulary; /* tokens */
@@ -130,14 +130,18 @@ TR_API void tr_model_get_info(const tr_model *model, tr_model_info *info);
 
 typedef struct tr_context tr_context;
 
-typedef enum tr_threads { TR_THREADS_OPENMP, TR_THREADS_POSIX } tr_threads;
+typedef enum tr_threads {
+    TR_THREADS_OPENMP, /* the OpenMP runtime's, for programs that use it anyhow. Between calls they behave as it is told to:
+                          libgomp's spin for some milliseconds unless OMP_WAIT_POLICY or GOMP_SPINCOUNT says otherwise */
+    TR_THREADS_POSIX,  /* the context's own: they sleep between calls */
+} tr_threads;
 
 typedef struct tr_context_options {
     int threads;        /* 1 .. 1024; default 0: the usable cores (affinity mask, cgroup limit) */
-    tr_threads backend; /* default TR_THREADS_OPENMP */
-    int batch_size;     /* 1 .. 4096 sentences that one worker decodes side by side, default 32. 1: exactly one sentence
-                           in flight, all threads share it. Else each thread decodes batches of its own, unless there are
-                           fewer sentences than threads */
+    tr_threads backend; /* default TR_THREADS_POSIX */
+    int batch_size;     /* 1 .. 4096 sentences that are decoded side by side, default 32. 1: exactly one sentence in flight,
+                           all threads share it. Else threads decode batches of their own, or, where there is less to do,
+                           share them in groups, whichever takes less time */
 } tr_context_options;
 
 TR_API tr_context_options tr_context_default_options(void);
@@ -171,21 +175,6 @@ typedef struct tr_progress {
     uint64_t source_tokens, target_tokens; /* computed so far in this call, end marks not counted */
 } tr_progress;
 
-typedef struct tr_translate_options {
-    int max_length; /* most target tokens a sentence, >= 1, the end mark not counted; default 512; clipped to the model's
-                       own */
-    int min_length; /* fewest target tokens a sentence, 0 .. max_length: the end mark is forbidden before; default 0 */
-    tr_split split; /* default TR_SPLIT_AUTO */
-    bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
-                       that a call holds several times, is computed once. false: everything is computed */
-    /* Called from the calling thread or a helper thread, one at a time, as batches finish; non-zero cancels the call with
-     * TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
-    int (*progress)(void *argument, const tr_progress *progress);
-    void *progress_argument;
-} tr_translate_options;
-
-TR_API tr_translate_options tr_translate_default_options(void);
-
 /* The translation of one text. */
 typedef struct tr_result {
     char *text;  /* NUL-terminated, in UTF-8 */
@@ -194,6 +183,29 @@ typedef struct tr_result {
     int source_tokens, target_tokens; /* of all its sentences, end marks not counted */
     unsigned flags;                   /* TR_FLAG_... */
 } tr_result;
+
+typedef struct tr_translate_options {
+    int max_length; /* most target tokens a sentence, >= 1, the end mark not counted; default 512; clipped to the model's
+                       own */
+    int min_length; /* fewest target tokens a sentence, 0 .. max_length: the end mark is forbidden before; default 0 */
+    tr_split split; /* default TR_SPLIT_AUTO */
+    bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
+                       that a call holds several times, is computed once. false: everything is computed */
+    /* Called from the calling thread or a helper thread, one at a time, as sentences are done; non-zero cancels the call
+     * with TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
+    int (*progress)(void *argument, const tr_progress *progress);
+    void *progress_argument;
+    /* tr_translate only. Takes results as soon as they and all before them are done: results[0..count) are those of the texts
+     * first .. first + count - 1. Each is handed over once, in order, without gaps; those that need no computing come before
+     * any other. Threads: from the calling thread or a helper thread, never two calls at a time (nor together with progress);
+     * some of the call's threads wait for it. Ownership: they stay the library's, unchanged until tr_translate returns; then
+     * they are part of what it returns, or, on failure, freed. It must not use the context. Non-zero cancels the call with
+     * TR_ERROR_CANCELLED. May be NULL. */
+    int (*ready)(void *argument, size_t first, const tr_result *results, size_t count);
+    void *ready_argument;
+} tr_translate_options;
+
+TR_API tr_translate_options tr_translate_default_options(void);
 
 /* Translates texts[0..count) together, in batches, and returns results[0..count) in the same order.
  * sizes: bytes of each text, NULL if they are NUL-terminated; a text of no bytes may be NULL. options may be NULL.

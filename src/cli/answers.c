@@ -76,14 +76,15 @@ static void warn(cli_translator *t, uint64_t number, unsigned flags)
     }
 }
 
-static int finish_line(cli_translator *t, const cli_line *line, const answer *a, bool break_lines, tr_buffer *out)
+static int finish_line(cli_translator *t, const cli_line *line, const answer *a, bool break_lines)
 {
     const uint64_t number = ++t->totals.lines;
     t->totals.sentences += (uint64_t)a->sentences;
     t->totals.source_tokens += (uint64_t)a->source_tokens;
     t->totals.target_tokens += (uint64_t)a->target_tokens;
     warn(t, number, a->flags);
-    const bool good = t->settings->json ? write_json(line, number, a, out) : write_plain(line, a, break_lines, out);
+    const bool good =
+        t->settings->json ? write_json(line, number, a, &t->rendered) : write_plain(line, a, break_lines, &t->rendered);
     return good ? CLI_DONE : cli_fail_memory();
 }
 
@@ -94,26 +95,56 @@ static int failed(const tr_error *error)
 
 /* --------------------------------------------------------------------------------------------------------------- text */
 
-static int translate_text(cli_translator *t, const cli_line *lines, size_t count, bool break_lines, tr_buffer *out)
+/* The lines of one call, and where they are written. */
+typedef struct call {
+    cli_translator *translator;
+    const cli_line *lines;
+    bool break_lines;
+    cli_writer *write;
+    void *argument;
+    int status;
+} call;
+
+static int write_rendered(const call *c)
 {
+    const tr_buffer *rendered = &c->translator->rendered;
+    return rendered->size ? c->write(c->argument, rendered->data, rendered->size) : CLI_DONE;
+}
+
+/* The library's callback: results in order. */
+static int take_results(void *argument, size_t first, const tr_result *results, size_t count)
+{
+    call *c = argument;
+    tr_buffer_clear(&c->translator->rendered);
+    for (size_t i = 0; !c->status && i < count; i++) {
+        const tr_result *r = &results[i];
+        const answer a = {r->text, r->size, r->sentences, r->source_tokens, r->target_tokens, r->flags};
+        c->status = finish_line(c->translator, &c->lines[first + i], &a, c->break_lines);
+    }
+    if (!c->status)
+        c->status = write_rendered(c);
+    return c->status;
+}
+
+static int translate_text(call *c, size_t count)
+{
+    cli_translator *t = c->translator;
     const char **texts = malloc(count * sizeof *texts);
     size_t *sizes = malloc(count * sizeof *sizes);
     tr_result *results = NULL;
     tr_error error;
     int status = texts && sizes ? CLI_DONE : cli_fail_memory();
     for (size_t i = 0; !status && i < count; i++) {
-        texts[i] = lines[i].text;
-        sizes[i] = lines[i].size;
+        texts[i] = c->lines[i].text;
+        sizes[i] = c->lines[i].size;
     }
+    tr_translate_options options = t->options;
+    options.ready = take_results;
+    options.ready_argument = c;
     const double start = cli_seconds();
-    if (!status && tr_translate(t->model->context, texts, sizes, count, &t->options, &results, &error))
-        status = failed(&error);
+    if (!status && tr_translate(t->model->context, texts, sizes, count, &options, &results, &error))
+        status = c->status ? c->status : failed(&error);
     t->totals.seconds += cli_seconds() - start;
-    for (size_t i = 0; !status && i < count; i++) {
-        const tr_result *r = &results[i];
-        const answer a = {r->text, r->size, r->sentences, r->source_tokens, r->target_tokens, r->flags};
-        status = finish_line(t, &lines[i], &a, break_lines, out);
-    }
     tr_results_free(results, count);
     free(texts);
     free(sizes);
@@ -133,8 +164,7 @@ static int parse_sources(cli_translator *t, const cli_line *lines, size_t count,
     return status;
 }
 
-static int finish_tokens(cli_translator *t, const cli_line *line, const tr_tokens *source, const tr_tokens *output,
-                         tr_buffer *out)
+static int finish_tokens(cli_translator *t, const cli_line *line, const tr_tokens *source, const tr_tokens *output)
 {
     tr_buffer text = {0};
     int status = tr_buffer_reserve(&text, 1) && cli_print_pieces(t->model, CLI_TARGET, output->ids, output->count, &text)
@@ -143,19 +173,20 @@ static int finish_tokens(cli_translator *t, const cli_line *line, const tr_token
     if (!status) {
         const unsigned flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
         const answer a = {text.data, text.size, 1, (int)source->count, (int)output->count, flags};
-        status = finish_line(t, line, &a, false, out);
+        status = finish_line(t, line, &a, false);
     }
     tr_buffer_free(&text);
     return status;
 }
 
 /* Empty lines stay empty: they hold nothing to translate. */
-static int translate_tokens(cli_translator *t, const cli_line *lines, size_t count, tr_buffer *out)
+static int translate_tokens(call *c, size_t count)
 {
+    cli_translator *t = c->translator;
     tr_tokens *sources = calloc(count, sizeof *sources), *packed = calloc(count, sizeof *packed), *outputs = NULL;
     tr_error error;
     size_t used = 0, next = 0;
-    int status = sources && packed ? parse_sources(t, lines, count, sources) : cli_fail_memory();
+    int status = sources && packed ? parse_sources(t, c->lines, count, sources) : cli_fail_memory();
     for (size_t i = 0; !status && i < count; i++)
         if (sources[i].count)
             packed[used++] = sources[i];
@@ -164,8 +195,11 @@ static int translate_tokens(cli_translator *t, const cli_line *lines, size_t cou
         status = failed(&error);
     t->totals.seconds += cli_seconds() - start;
     const tr_tokens empty = {0};
+    tr_buffer_clear(&t->rendered);
     for (size_t i = 0; !status && i < count; i++)
-        status = finish_tokens(t, &lines[i], &sources[i], sources[i].count ? &outputs[next++] : &empty, out);
+        status = finish_tokens(t, &c->lines[i], &sources[i], sources[i].count ? &outputs[next++] : &empty);
+    if (!status)
+        status = write_rendered(c);
     tr_tokens_array_free(outputs, used);
     for (size_t i = 0; sources && i < count; i++)
         free(sources[i].ids);
@@ -174,9 +208,14 @@ static int translate_tokens(cli_translator *t, const cli_line *lines, size_t cou
     return status;
 }
 
-int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, tr_buffer *out)
+int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, cli_writer *write,
+                        void *argument)
 {
-    if (translator->settings->tokens)
-        return translate_tokens(translator, lines, count, out);
-    return translate_text(translator, lines, count, break_lines, out);
+    call c = {translator, lines, break_lines, write, argument, CLI_DONE};
+    return translator->settings->tokens ? translate_tokens(&c, count) : translate_text(&c, count);
+}
+
+void cli_translator_free(cli_translator *translator)
+{
+    tr_buffer_free(&translator->rendered);
 }

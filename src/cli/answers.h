@@ -14,16 +14,23 @@ typedef struct cli_totals {
     bool warned_utf8, warned_cut;
 } cli_totals;
 
+/* Takes what is to be printed for some lines, as soon as it is known; several times a call, in order. Returns CLI_DONE, or
+ * another status to end the call with. It may run on a thread of the library, one call at a time. */
+typedef int cli_writer(void *argument, const char *data, size_t size);
+
 typedef struct cli_translator {
     const cli_settings *settings;
     const cli_model *model;
     tr_translate_options options;
     cli_totals totals;
+    tr_buffer rendered;
 } cli_translator;
 
-/* Translates lines and appends what is to be printed for them. The first is line number totals.lines + 1 of the run, and
- * afterwards they are counted. break_lines: a translation may itself hold line breaks (TEXT arguments do).
+/* Translates lines and writes what is to be printed for them. The first is line number totals.lines + 1 of the run, and they
+ * are counted as they are written. break_lines: a translation may itself hold line breaks (TEXT arguments do).
  * CLI_FAILED without a message: interrupted. */
-int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, tr_buffer *out);
+int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, cli_writer *write,
+                        void *argument);
+void cli_translator_free(cli_translator *translator);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "formats/gguf.h"
+#include "formats/packed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -48,29 +49,16 @@ static int check_places(const cli_settings *s, const char *in, const char *out)
     return CLI_DONE;
 }
 
-/* The widest type among the matrices: nothing is lost. */
-static tr_type stored_type(const tr_weights *weights)
-{
-    bool half = false, brain = false;
-    for (size_t i = 0; i < weights->count; i++) {
-        const tr_tensor *t = weights->tensors[i];
-        if (t->rank == 2 && t->type == TR_TYPE_F32)
-            return TR_TYPE_F32;
-        half |= t->type == TR_TYPE_F16;
-        brain |= t->type == TR_TYPE_BF16;
-    }
-    return half && !brain ? TR_TYPE_F16 : brain && !half ? TR_TYPE_BF16 : TR_TYPE_F32;
-}
-
-static tr_type wanted_type(const cli_settings *s, const tr_weights *weights)
+static tr_type wanted_type(const cli_settings *s, const tr_package *package)
 {
     switch ((tr_compute)s->compute) {
     case TR_COMPUTE_AUTO: break;
     case TR_COMPUTE_F32: return TR_TYPE_F32;
     case TR_COMPUTE_F16: return TR_TYPE_F16;
     case TR_COMPUTE_BF16: return TR_TYPE_BF16;
+    case TR_COMPUTE_INT8: return TR_TYPE_I8;
     }
-    return stored_type(weights);
+    return tr_stored_type(package);
 }
 
 static int on_progress(void *started, uint64_t done, uint64_t total)
@@ -91,13 +79,13 @@ static int write_and_verify(const cli_settings *s, const tr_package *package, co
     tr_error error;
     uint64_t checksum;
     bool running = s->quiet; /* then the bar is never started */
-    const tr_type type = wanted_type(s, &package->weights);
+    const tr_type type = wanted_type(s, package);
     tr_status status = tr_gguf_write(package, file, type, on_progress, &running, &error);
     cli_progress_stop();
     if (status == TR_OK)
         status = tr_gguf_verify(file, &checksum, &error);
     if (status == TR_OK && s->verbose)
-        cli_note("%s: %s matrices, checksum %016llx", s->arguments[1], tr_type_name(type), (unsigned long long)checksum);
+        cli_note("%s: %s matrices, checksum %016llx", s->arguments[1], cli_type_name(type), (unsigned long long)checksum);
     if (cli_interrupted())
         return cli_fail("interrupted: nothing was written");
     return status == TR_OK ? CLI_DONE : cli_fail_error(&error);

@@ -3,6 +3,7 @@
 #include "cli/model.h"
 #include "cli/signals.h"
 #include "formats/gguf.h"
+#include "formats/packed.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -15,18 +16,31 @@ typedef struct summary {
     const tr_package *package;
     uint64_t parameters;
     uint64_t tensors[TYPES], bytes[TYPES]; /* by type */
+    tr_type type;                          /* of the matrices, as they are computed with */
     bool verified;
 } summary;
 
+/* An int8 matrix is one tensor, with its scales and sums, and has the parameters of its shape: padding is none. */
+static void count_tensor(summary *s, const tr_tensor *t)
+{
+    char name[TR_TENSOR_NAME];
+    tr_matrix matrix;
+    const tr_packed_part part = tr_packed_part_of(&s->package->weights, t, name);
+    s->bytes[part == TR_PACKED_NONE ? t->type : TR_TYPE_I8] += t->bytes;
+    if (part == TR_PACKED_BESIDE)
+        return;
+    s->tensors[t->type]++;
+    if (part == TR_PACKED_NONE)
+        s->parameters += tr_tensor_elements(t);
+    else if (tr_packed_matrix(s->package, t, &matrix, NULL) == TR_OK)
+        s->parameters += (uint64_t)matrix.outputs * (uint64_t)matrix.inputs;
+}
+
 static summary summarise(const tr_package *package)
 {
-    summary s = {.package = package};
-    for (size_t i = 0; i < package->weights.count; i++) {
-        const tr_tensor *t = package->weights.tensors[i];
-        s.parameters += tr_tensor_elements(t);
-        s.tensors[t->type]++;
-        s.bytes[t->type] += t->bytes;
-    }
+    summary s = {.package = package, .type = package->directory ? TR_TYPE_F32 : tr_stored_type(package)};
+    for (size_t i = 0; i < package->weights.count; i++)
+        count_tensor(&s, package->weights.tensors[i]);
     return s;
 }
 
@@ -49,7 +63,7 @@ static json_t *json_weights(const summary *s)
     for (int type = 0; type < TYPES; type++)
         if (s->tensors[type])
             json_object_set_new(
-                object, tr_type_name((tr_type)type),
+                object, cli_type_name((tr_type)type),
                 json_pack("{s:I, s:I}", "tensors", (json_int_t)s->tensors[type], "bytes", (json_int_t)s->bytes[type]));
     return object;
 }
@@ -84,14 +98,14 @@ static int print_json(const char *path, const summary *s)
                             ? json_pack("{s:s, s:I, s:b}", "type", "sentencepiece", "source_pieces",
                                         (json_int_t)p->source.size, "target_model", p->target_spm.data != NULL)
                             : json_null();
-    json_t *object =
-        json_pack("{s:s%, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:I, s:s?, s:b}", "file", path,
-                  strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name, "source_language",
-                  p->source_language, "target_language", p->target_language, "parameters", (json_int_t)s->parameters,
-                  "shape", json_shape(&p->config), "source_vocabulary", p->config.source_vocabulary, "target_vocabulary",
-                  p->config.target_vocabulary, "shared_vocabulary", p->target == &p->source, "tokenizer", tokenizer,
-                  "tokens", json_tokens(&p->config), "weights", json_weights(s), "size", (json_int_t)p->file_size,
-                  "checksum", p->has_checksum ? checksum : NULL, "verified", s->verified);
+    json_t *object = json_pack(
+        "{s:s%, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:I, s:s?, s:b}", "file", path,
+        strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name, "source_language",
+        p->source_language, "target_language", p->target_language, "parameters", (json_int_t)s->parameters, "shape",
+        json_shape(&p->config), "source_vocabulary", p->config.source_vocabulary, "target_vocabulary",
+        p->config.target_vocabulary, "shared_vocabulary", p->target == &p->source, "tokenizer", tokenizer, "tokens",
+        json_tokens(&p->config), "weights", json_weights(s), "compute", cli_type_name(s->type), "size",
+        (json_int_t)p->file_size, "checksum", p->has_checksum ? checksum : NULL, "verified", s->verified);
     if (!object)
         return cli_fail("%s: its name or one of its texts is not UTF-8", path);
     json_dumpf(object, stdout, JSON_COMPACT);
@@ -155,11 +169,12 @@ static void print_weights(const summary *s)
     const char *comma = "  ";
     for (int type = 0; type < TYPES; type++)
         if (s->tensors[type]) {
-            printf("%s%" PRIu64 " tensors in %s (%.1f MB)", comma, s->tensors[type], tr_type_name((tr_type)type),
+            printf("%s%" PRIu64 " tensors in %s (%.1f MB)", comma, s->tensors[type], cli_type_name((tr_type)type),
                    (double)s->bytes[type] / 1e6);
             comma = ", ";
         }
-    printf("\nparameters    %" PRIu64 " (%.1f million)\n", s->parameters, (double)s->parameters / 1e6);
+    printf("\ncompute       %s\n", cli_type_name(s->type));
+    printf("parameters    %" PRIu64 " (%.1f million)\n", s->parameters, (double)s->parameters / 1e6);
 }
 
 static void print_text(const char *path, const summary *s)

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lines that are translated together. The first chunk is small, so that something appears soon; then they grow, since long
- * and short lines share batches better in a large one, but only while a chunk takes less than a second. */
+/* Lines that are translated together: enough that threads seldom wait for each other's last sentences. Text appears as it is
+ * done; tokens (--tokens) appear chunk by chunk, so the first is small, and they grow while one takes less than a second. */
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20 };
 
 typedef struct job {
@@ -21,9 +21,10 @@ typedef struct job {
     cli_translator translator;
     cli_reader reader;
     cli_output output;
-    tr_buffer rendered;
     uint64_t bytes_done;  /* of the input: the chunks before this one */
     uint64_t chunk_bytes; /* of this one */
+    cli_totals before;    /* counted in those */
+    bool same_terminal;   /* what is written may go to the terminal that shows the progress */
 } job;
 
 /* -------------------------------------------------------------------------------------------------------------- usage */
@@ -61,7 +62,7 @@ static int check_model(const job *j)
 
 static void show_progress(const job *j, const tr_progress *p)
 {
-    const cli_totals *totals = &j->translator.totals;
+    const cli_totals *totals = &j->before; /* the translator counts what is written */
     const double share = p->texts ? (double)p->texts_done / (double)p->texts : 0;
     const cli_progress now = {.done = j->bytes_done + (uint64_t)(share * (double)j->chunk_bytes),
                               .total = j->reader.file_size,
@@ -76,15 +77,19 @@ static int on_progress(void *argument, const tr_progress *p)
     return cli_interrupted() != 0;
 }
 
+static int write_output(void *argument, const char *data, size_t size)
+{
+    job *j = argument;
+    if (j->same_terminal)
+        cli_progress_clear();
+    return cli_output_write(&j->output, data, size);
+}
+
 static int run_chunk(job *j, const cli_line *lines, size_t count, bool break_lines)
 {
     j->chunk_bytes = j->reader.consumed - j->bytes_done;
-    tr_buffer_clear(&j->rendered);
-    int status = cli_translate_lines(&j->translator, lines, count, break_lines, &j->rendered);
-    if (!status) {
-        cli_progress_clear(); /* the text may go to the same terminal */
-        status = cli_output_write(&j->output, j->rendered.data, j->rendered.size);
-    }
+    j->before = j->translator.totals;
+    const int status = cli_translate_lines(&j->translator, lines, count, break_lines, write_output, j);
     j->bytes_done = j->reader.consumed;
     j->chunk_bytes = 0;
     return status;
@@ -97,21 +102,25 @@ static int wrong_part(const job *j, const char *why)
     return cli_fail("%s: %s; delete it to start from the beginning", j->output.part, why);
 }
 
+static int keep_output(void *buffer, const char *data, size_t size)
+{
+    return tr_buffer_append(buffer, data, size) ? CLI_DONE : cli_fail_memory();
+}
+
 /* Translates the last finished line again: it tells whether input, model and options are those of the earlier run. */
 static int check_last_line(job *j, const cli_line *line)
 {
     const cli_totals before = j->translator.totals;
     const tr_buffer *last = &j->output.last;
     j->translator.totals.lines = j->output.lines - 1;
-    tr_buffer_clear(&j->rendered);
-    const int status = cli_translate_lines(&j->translator, line, 1, false, &j->rendered);
+    tr_buffer again = {0};
+    int status = cli_translate_lines(&j->translator, line, 1, false, keep_output, &again);
     j->translator.totals = before;
     j->translator.totals.lines = j->output.lines;
-    if (status)
-        return status;
-    if (j->rendered.size != last->size || memcmp(j->rendered.data, last->data, last->size) != 0)
-        return wrong_part(j, "its last line is not what this input, model and options give");
-    return CLI_DONE;
+    if (!status && (again.size != last->size || memcmp(again.data, last->data, last->size) != 0))
+        status = wrong_part(j, "its last line is not what this input, model and options give");
+    tr_buffer_free(&again);
+    return status;
 }
 
 /* Passes over the lines of the input that FILE.part already holds. */
@@ -142,7 +151,7 @@ static int skip_finished(job *j)
 
 static int run_lines(job *j)
 {
-    size_t limit = FIRST_CHUNK;
+    size_t limit = j->settings->tokens ? FIRST_CHUNK : LARGEST_CHUNK;
     int status = skip_finished(j);
     if (!status && !j->settings->quiet) {
         const cli_progress first = {j->bytes_done, j->reader.file_size, j->translator.totals.lines, 0};
@@ -204,6 +213,7 @@ static int run(job *j)
     int status = text ? CLI_DONE : cli_reader_open(&j->reader, s->input);
     if (status)
         return status;
+    j->same_terminal = !writes_file(s) && isatty(STDOUT_FILENO);
     const bool bar = !s->quiet && !text && j->reader.file_size && cli_progress_possible();
     if ((writes_file(s) || bar) && !cli_catch_interrupts())
         return cli_fail("signals: cannot be caught, too many open files");
@@ -243,6 +253,6 @@ int cli_translate(const cli_settings *settings)
         status = abandon(&j, status);
     cli_reader_close(&j.reader);
     cli_model_leave(&j.model);
-    tr_buffer_free(&j.rendered);
+    cli_translator_free(&j.translator);
     return status;
 }

@@ -1,15 +1,14 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
+#include "util/clock.h"
+
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 
 double cli_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-9 * (double)tr_nanoseconds();
 }
 
 /* getrusage() counts what the process that started this one had in memory, too, if it used vfork(): ask /proc first. */

@@ -19,6 +19,11 @@ int cli_fail_error(const tr_error *error)
     return cli_fail("%s", error->message);
 }
 
+const char *cli_type_name(tr_type type)
+{
+    return type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
+}
+
 /* --------------------------------------------------------------------------------------------------- the default model */
 
 /* Where the program itself lies, without a slash at the end; false if the system does not tell. */

@@ -3,6 +3,7 @@
 #define TR_CLI_MODEL_H
 
 #include "cli/cli.h"
+#include "model/weights.h"
 
 #include <translate/translate.h>
 
@@ -24,6 +25,8 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
 void cli_model_close(cli_model *model);
 /* At the end of the program: leaves everything to the system, which takes it back faster than piece by piece. */
 void cli_model_leave(cli_model *model);
+
+const char *cli_type_name(tr_type type); /* of weights, as --compute spells it: "int8" */
 
 /* Prints what the library said as "translate: MESSAGE"; returns CLI_FAILED. */
 int cli_fail_error(const tr_error *error);

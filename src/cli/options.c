@@ -104,7 +104,8 @@ static const option options[] = {
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "loop-guard", "on|off", FIELD(loop_guard), 0, 0,
      "reserved: accepted, without effect in this version"},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off compute=f32", 0, 0, 0,
-     "for comparison with other implementations: --split never --loop-guard off --compute f32"},
+     "for comparison with other implementations: --split never --loop-guard off --compute f32; use it on the published "
+     "directory or an f32 file, an int8 file holds rounded weights"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "scores", NULL, 0, 0, 0, NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "alignment", NULL, 0, 0, 0, NULL},
 
@@ -112,6 +113,11 @@ static const option options[] = {
      "force exactly N tokens for each line; default 0: until the end mark"},
     {CMD_BENCH, GROUP_TRANSLATION, KIND_NUMBER, 0, "rounds", "N", FIELD(rounds), 1, 100000,
      "passes that are timed; the median counts; default 3"},
+
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "parts", NULL, FIELD(parts), 0, 0,
+     "also tell how the time divides between the parts of the network"},
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
+     "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
     {CMD_TRANSLATE | CMD_BENCH, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
      "default 0: as many as there are usable cores"},

@@ -20,6 +20,7 @@ typedef struct cli_settings {
     int split;                /* a tr_split */
     int loop_guard;           /* 0 on, 1 off: reserved */
     int fixed_length, rounds; /* bench */
+    bool limits, parts;       /* bench */
     bool tokens, json, stats, quiet, verbose, help, version, resume;
     bool verify;      /* info */
     bool force;       /* convert */

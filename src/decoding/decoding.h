@@ -1,6 +1,9 @@
-/* Decoding a batch of sentences: encode all, then pick a token a step for each until its end mark. */
+/* Decoding: sentences are pulled from a feed into a batch, encoded, and decoded side by side, a token a step for each; those
+ * that are complete leave the batch, and others take their place. What a sentence becomes does not depend on the others. */
 #ifndef TR_DECODING_DECODING_H
 #define TR_DECODING_DECODING_H
+
+#include <stdatomic.h>
 
 #include "model/network.h"
 #include "model/state.h"
@@ -9,15 +12,27 @@
 typedef struct tr_sentence {
     const int32_t *source; /* [source_length], the end mark included; 1 .. config.max_positions */
     int source_length;
+    int max_length;    /* 1 .. config.max_positions; tokens, the end mark not counted */
+    bool stop_loops;   /* it ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
     int32_t *target;   /* [max_length] */
     int target_length; /* out: tokens, the end mark not counted */
-    bool finished;     /* out: the end mark came; else max_length did */
+    bool finished;     /* out: the end mark came; else max_length did, or a circle */
 } tr_sentence;
 
+/* Where sentences come from and go to. Member 0 alone calls it, between two steps, while the other members wait. */
+typedef struct tr_feed {
+    /* The next sentence, if it has at most room source tokens; NULL: not now. Asked again later while others are decoded. */
+    tr_sentence *(*next)(void *argument, int room);
+    /* The sentence is complete and does not belong to the batch any more. False: stop. */
+    bool (*done)(void *argument, tr_sentence *sentence);
+    void *argument;
+    const atomic_bool *stop; /* NULL, or looked at before each step: true stops as well */
+} tr_feed;
+
 typedef struct tr_decode_options {
-    int max_length;  /* 1 .. config.max_positions; tokens, the end mark not counted */
-    int min_length;  /* 0 .. max_length; equal to max_length: exactly that many tokens */
-    bool stop_loops; /* a sentence ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
+    int rows;       /* sentences in the batch at most, 1 .. batch_size */
+    int tokens;     /* source tokens in the batch at most (a single sentence may have more) */
+    int min_length; /* tokens that each sentence gets at least, 0 .. its max_length; equal: exactly that many */
 } tr_decode_options;
 
 /* True if the last tokens are the same one to eight over and over: at least three times, and at least twelve tokens. */
@@ -29,16 +44,24 @@ typedef struct tr_worker tr_worker;
 tr_status tr_worker_create(const tr_network *network, int members, int batch_size, tr_worker **worker, tr_error *error);
 void tr_worker_destroy(tr_worker *worker); /* NULL is allowed */
 
-/* All members of the worker call this together with the same arguments, member = 0..members-1, on threads of their own;
- * count is 1..batch_size. It allocates nothing and calls no system function. Every member gets the same status; error is
- * written by member 0 alone. Batches may follow each other without a tr_worker_meet between them, but what a batch has put
- * into sentences is complete for other members only behind one.
- * TR_ERROR_NUMERIC: NaN among the logits. TR_ERROR_ARGUMENT: a token or a length out of range. */
-tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *sentences, int count,
-                           const tr_decode_options *options, tr_error *error);
+/* How many members there are from now on, at most as many as it was created with. None may be at work. */
+void tr_worker_set_members(tr_worker *worker, int members);
+
+/* Decodes all that the feed gives. All members of the worker call this together with the same arguments, member =
+ * 0..members-1, on threads of their own; it returns once the feed has nothing more for an empty batch. It allocates nothing,
+ * takes no lock and calls no system function (the feed's functions may). Every member gets the same status; error is written
+ * by member 0 alone. Calls may follow each other without a tr_worker_meet between them. After a failure the sentences that
+ * were in the batch are given up.
+ * TR_ERROR_NUMERIC: NaN among the logits. TR_ERROR_ARGUMENT: a token or a length out of range. TR_ERROR_CANCELLED: stopped
+ * by the feed. */
+tr_status tr_decode_greedy(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
+                           tr_error *error);
 
 /* For tests; see tr_trace_function. */
 void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument);
+
+/* From now on the parts' times are added to profile, as member 0 sees them; NULL: they are not measured. */
+void tr_worker_set_profile(tr_worker *worker, tr_profile *profile);
 
 /* A barrier for the members of a worker. */
 void tr_worker_meet(tr_worker *worker);

@@ -1,155 +1,96 @@
-/* Greedy decoding of a batch. All members run the same steps; what only one may do (bookkeeping, embedding) member 0 does
- * between two barriers while the others wait. */
+/* Greedy decoding. All members run the same turns, each either the encoder on a chunk of sentences or a step of the decoder;
+ * what only one may do (bookkeeping, embedding) member 0 does between two barriers while the others wait. */
 #include "decoding/worker.h"
 
-static bool failed(tr_worker *w, tr_status status, const char *what)
+#include <string.h>
+
+bool tr_worker_fail(tr_worker *w, tr_status status, const char *what)
 {
     w->status = tr_fail(&w->error, status, "%s", what);
     return false;
 }
 
-/* All members ask whether member 0 has failed; it goes on, and may change the status, only when all have read it. */
-static bool all_is_well(tr_worker *w)
-{
-    tr_state_meet(&w->state);
-    const bool well = w->status == TR_OK;
-    tr_state_meet(&w->state);
-    return well;
-}
-
-/* ------------------------------------------------------------------------------------------------------------ encoder */
-
-static bool check_batch(tr_worker *w, const tr_decode_options *options)
-{
-    const tr_config *c = &w->state.network->config;
-    w->status = TR_OK;
-    if (w->count < 1 || w->count > w->batch_size)
-        return failed(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
-    if (options->max_length < 1 || options->max_length > c->max_positions || options->min_length < 0 ||
-        options->min_length > options->max_length)
-        return failed(w, TR_ERROR_ARGUMENT, "maximum length: is out of range");
-    for (int i = 0; i < w->count; i++) {
-        const tr_sentence *s = w->sentences[i];
-        if (s->source_length < 1 || s->source_length > c->max_positions)
-            return failed(w, TR_ERROR_ARGUMENT, "sentence: has more tokens than the model takes");
-        for (int t = 0; t < s->source_length; t++)
-            if (s->source[t] < 0 || s->source[t] >= c->source_vocabulary)
-                return failed(w, TR_ERROR_ARGUMENT, "sentence: has a token outside the vocabulary");
-    }
-    return true;
-}
-
-static bool fill_cache(tr_worker *w, tr_cache *cache, int positions)
-{
-    for (cache->count = 0; cache->count < (positions + TR_BLOCK - 1) / TR_BLOCK; cache->count++)
-        if (!(cache->blocks[cache->count] = tr_pool_take(&w->pool)))
-            return failed(w, TR_ERROR_MEMORY, "working memory: no cache block left");
-    return true;
-}
-
-/* The encoder's own caches hold one layer and live in the arena. */
-static bool fill_encoder_cache(tr_worker *w, tr_cache *cache, int positions)
-{
-    const size_t bytes = tr_cache_block_floats(&w->encoder_shape) * sizeof(float);
-    for (cache->count = 0; cache->count < (positions + TR_BLOCK - 1) / TR_BLOCK; cache->count++)
-        if (!(cache->blocks[cache->count] = tr_arena_alloc(&w->state.arena, bytes)))
-            return failed(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
-    return true;
-}
-
-/* The next sentences whose tokens fill about TR_ENCODER_ROWS rows; chunk_rows is 0 when none are left. */
-static bool next_chunk(tr_worker *w)
-{
-    w->chunk_first = w->chunk_last;
-    w->chunk_rows = 0;
-    tr_arena_rewind(&w->state.arena, 0);
-    while (w->chunk_last < w->count) {
-        const int i = w->chunk_last, length = w->sentences[i]->source_length;
-        if (w->chunk_rows && w->chunk_rows + length > TR_ENCODER_ROWS)
-            break;
-        w->encoder_segments[i] = (tr_segment){w->chunk_rows, length, &w->encoder[i], 0, length};
-        w->cross_segments[i] = (tr_segment){w->chunk_rows, length, &w->cross[i], 0, length};
-        if (!fill_encoder_cache(w, &w->encoder[i], length) || !fill_cache(w, &w->cross[i], length))
-            return false;
-        w->chunk_rows += length;
-        w->chunk_last++;
-    }
-    return tr_state_rows(&w->state, w->chunk_rows) || failed(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
-}
-
-/* Encodes the chunk and projects its output to the keys and values of every decoder layer's cross-attention. */
-static void encode_chunk(tr_worker *w, int member)
-{
-    tr_state *s = &w->state;
-    const tr_network *n = s->network;
-    const int first = w->chunk_first, count = w->chunk_last - first, rows = w->chunk_rows;
-    const tr_range own = tr_share(rows, 1, member, s->members);
-    for (int i = first; i < w->chunk_last; i++)
-        for (int t = 0; t < w->sentences[i]->source_length; t++) {
-            const int row = w->encoder_segments[i].first + t;
-            if (row >= own.first && row < own.last)
-                tr_embed(s, &n->source, row, w->sentences[i]->source[t], t);
-        }
-    tr_state_meet(s);
-    tr_flow flow = tr_flow_start(s, member, rows);
-    tr_encoder_forward(&flow, &w->encoder_shape, w->encoder_segments + first, count);
-    for (int l = 0; l < n->config.decoder_layers; l++)
-        tr_attention_project(&flow, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments + first, count);
-}
-
-static bool encode(tr_worker *w, int member)
-{
-    for (;;) {
-        if (member == 0)
-            next_chunk(w);
-        if (!all_is_well(w))
-            return false;
-        if (w->chunk_rows == 0)
-            return true;
-        encode_chunk(w, member);
-        tr_state_meet(&w->state);
-    }
-}
-
-/* ------------------------------------------------------------------------------------------------------------ decoder */
+/* --------------------------------------------------------------------------------------------- a step: choosing tokens */
 
 /* Embeds each row's newest token and points its attention at its caches. */
 static bool prepare_step(tr_worker *w)
 {
     const tr_config *c = &w->state.network->config;
     for (int r = 0; r < w->rows; r++) {
-        const int i = w->row_sentence[r];
-        const tr_sentence *s = w->sentences[i];
-        tr_cache *self = &w->self[i];
-        if (w->step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
-            return failed(w, TR_ERROR_MEMORY, "working memory: no cache block left");
-        w->self_segments[r] = (tr_segment){r, 1, self, w->step, w->step + 1};
-        w->cross_segments[r] = (tr_segment){r, 1, &w->cross[i], 0, s->source_length};
-        tr_embed(&w->state, &w->state.network->target, r, w->step ? s->target[w->step - 1] : c->start_id, w->step);
+        tr_slot *slot = tr_worker_slot(w, r);
+        const tr_sentence *s = slot->sentence;
+        const int step = s->target_length;
+        tr_cache *self = &slot->self;
+        if (step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
+            return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
+        w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1};
+        w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length};
+        tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : c->start_id, step);
     }
     return true;
 }
 
-static bool start_decoding(tr_worker *w)
+/* The model says itself which token comes first: nothing is to be picked. */
+static bool is_forced(const tr_worker *w, const tr_sentence *s)
 {
-    tr_arena_rewind(&w->state.arena, 0);
-    if (!tr_state_rows(&w->state, w->count))
-        return failed(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
-    w->step = 0;
-    w->rows = w->count;
-    for (int i = 0; i < w->count; i++) {
-        w->row_sentence[i] = i;
-        w->self[i].count = 0;
-        w->sentences[i]->target_length = 0;
-        w->sentences[i]->finished = false;
-    }
-    return prepare_step(w);
+    return s->target_length == 0 && w->state.network->config.forced_first_id >= 0;
 }
 
-/* The model says itself which token comes now: nothing is to be picked. */
-static bool is_forced(const tr_worker *w)
+/* Rows of fewer than length tokens, which are the last ones: the first of them. */
+static int first_below(tr_worker *w, int length)
 {
-    return w->step == 0 && w->state.network->config.forced_first_id >= 0;
+    int first = w->rows;
+    while (first && tr_worker_slot(w, first - 1)->sentence->target_length < length)
+        first--;
+    return first;
+}
+
+/* The rows [first, last) of a flow's result alone. */
+static tr_flow part_of(const tr_flow *flow, int first, int last)
+{
+    tr_state *s = flow->state;
+    tr_quantised *q = &s->member[flow->member].x8;
+    tr_flow part = *flow;
+    part.x += (size_t)first * s->stride;
+    part.rows = last - first;
+    if (s->network->int8) {
+        q->rows = (char *)q->rows + (size_t)first * q->stride;
+        q->scale += first;
+    }
+    return part;
+}
+
+/* The best token, by this member's share of the vocabulary, of the rows [first, last); they are found at the front of the
+ * member's memory, so that the last rows have to be done first. */
+static void choose(tr_worker *w, const tr_flow *flow, int first, int last, const float *bias)
+{
+    tr_state *s = &w->state;
+    tr_member *own = &s->member[flow->member];
+    const tr_quantised all = own->x8;
+    if (first >= last)
+        return;
+    tr_flow part = part_of(flow, first, last);
+    tr_logits_best(&part, bias);
+    memmove(own->best + first, own->best, (size_t)part.rows * sizeof *own->best);
+    if (s->trace)
+        tr_logits_all(&part, bias, w->traced_logits + (size_t)first * (size_t)s->network->config.target_vocabulary);
+    own->x8 = all;
+}
+
+static void step(tr_worker *w, int member)
+{
+    tr_state *s = &w->state;
+    const tr_config *c = &s->network->config;
+    tr_flow flow = tr_flow_start(s, member, w->rows);
+    tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
+    const int picked = c->forced_first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
+    choose(w, &flow, free, picked, w->bias_without_end);
+    choose(w, &flow, 0, free < picked ? free : picked, s->network->logits.bias);
+    if (s->trace && picked) {
+        tr_state_meet(s);
+        if (member == 0)
+            s->trace(s->trace_argument, "logits", 0, w->traced_logits, picked, c->target_vocabulary);
+    }
 }
 
 /* The best of what the members found in their shares of the vocabulary, in the order of ids: the lowest id wins a tie. */
@@ -180,88 +121,142 @@ bool tr_runs_in_circle(const int32_t *tokens, int count)
     return false;
 }
 
-static bool is_complete(const tr_sentence *s, const tr_decode_options *options)
+static bool is_complete(const tr_worker *w, const tr_sentence *s)
 {
-    return s->finished || s->target_length == options->max_length ||
-           (options->stop_loops && s->target_length >= options->min_length &&
-            tr_runs_in_circle(s->target, s->target_length));
+    return s->finished || s->target_length == s->max_length ||
+           (s->stop_loops && s->target_length >= w->options.min_length && tr_runs_in_circle(s->target, s->target_length));
 }
 
-/* Appends each row's token; rows that are complete leave the batch. */
-static bool take_tokens(tr_worker *w, const tr_decode_options *options)
+/* Appends a row's token. */
+static bool take_token(tr_worker *w, int row)
 {
     const tr_config *c = &w->state.network->config;
-    int kept = 0;
-    for (int r = 0; r < w->rows; r++) {
-        const int i = w->row_sentence[r];
-        tr_sentence *s = w->sentences[i];
-        int32_t id = c->forced_first_id;
-        if (!is_forced(w)) {
-            const tr_best best = best_of_members(&w->state, r);
-            if (best.nan || best.id < 0)
-                return failed(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
-            id = best.id;
-        }
-        s->finished = id == c->end_id;
-        if (!s->finished)
-            s->target[s->target_length++] = id;
-        if (is_complete(s, options)) {
-            tr_pool_give(&w->pool, &w->self[i]);
-            tr_pool_give(&w->pool, &w->cross[i]);
-        } else {
-            w->row_sentence[kept++] = i;
-        }
+    tr_sentence *s = tr_worker_slot(w, row)->sentence;
+    int32_t id = c->forced_first_id;
+    if (!is_forced(w, s)) {
+        const tr_best best = best_of_members(&w->state, row);
+        if (best.nan || best.id < 0)
+            return tr_worker_fail(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
+        id = best.id;
     }
-    w->rows = kept;
-    w->step++;
+    s->finished = id == c->end_id;
+    if (!s->finished)
+        s->target[s->target_length++] = id;
     return true;
 }
 
-static void trace_logits(tr_worker *w, tr_flow *flow, const float *bias)
+/* Gives back what a complete sentence had, and reports it. */
+static bool release(tr_worker *w, tr_slot *slot)
 {
-    tr_state *s = &w->state;
-    tr_logits_all(flow, bias, w->traced_logits);
-    tr_state_meet(s);
-    if (flow->member == 0)
-        s->trace(s->trace_argument, "logits", 0, w->traced_logits, flow->rows, s->network->config.target_vocabulary);
+    tr_pool_give(&w->pool, &slot->self);
+    tr_pool_give(&w->pool, &slot->cross);
+    w->tokens -= slot->sentence->source_length;
+    return w->feed->done(w->feed->argument, slot->sentence) || tr_worker_fail(w, TR_ERROR_CANCELLED, "decoding: cancelled");
 }
 
-static void decode(tr_worker *w, int member, const tr_decode_options *options)
+/* Takes each row's token; rows that are complete leave the batch. */
+static bool finish_step(tr_worker *w)
 {
-    tr_state *s = &w->state;
-    if (member == 0)
-        start_decoding(w);
-    if (!all_is_well(w))
-        return;
-    while (w->status == TR_OK && w->rows > 0) { /* stays as it is until the members have met in the layers */
-        tr_flow flow = tr_flow_start(s, member, w->rows);
-        tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
-        const float *bias = w->step < options->min_length ? w->bias_without_end : s->network->logits.bias;
-        if (!is_forced(w))
-            tr_logits_best(&flow, bias);
-        if (s->trace)
-            trace_logits(w, &flow, bias);
-        tr_state_meet(s);
-        if (member == 0 && take_tokens(w, options) && w->rows > 0)
-            prepare_step(w);
-        tr_state_meet(s);
+    int kept = 0, freed = 0;
+    for (int r = 0; r < w->rows; r++) {
+        tr_slot *slot = tr_worker_slot(w, r);
+        if (!take_token(w, r))
+            return false;
+        if (!is_complete(w, slot->sentence)) {
+            w->order[kept++] = w->order[r];
+            continue;
+        }
+        w->freed[freed++] = w->order[r];
+        if (!release(w, slot))
+            return false;
     }
+    memcpy(w->order + kept, w->freed, (size_t)freed * sizeof *w->freed);
+    w->rows = w->taken = kept;
+    return true;
 }
 
-tr_status tr_decode_greedy(tr_worker *worker, int member, tr_sentence *const *sentences, int count,
-                           const tr_decode_options *options, tr_error *error)
+/* --------------------------------------------------------------------------------------------------------------- turns */
+
+static bool start_step(tr_worker *w)
+{
+    w->turn = TR_TURN_DECODE;
+    return prepare_step(w);
+}
+
+/* After the encoder the arena is the decoder's again. */
+static bool finish_chunk(tr_worker *w)
+{
+    w->rows += w->chunk;
+    if (w->rows < w->taken)
+        return true;
+    tr_arena_rewind(&w->state.arena, 0);
+    return tr_state_rows(&w->state, w->rows) ||
+           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+}
+
+/* What comes next: those that wait for the encoder, then those that are in the decoder, then the end. */
+static bool next_turn(tr_worker *w)
+{
+    if (w->feed->stop && atomic_load_explicit(w->feed->stop, memory_order_relaxed))
+        return tr_worker_fail(w, TR_ERROR_CANCELLED, "decoding: cancelled");
+    if (w->rows == w->taken && !tr_worker_admit(w))
+        return false;
+    if (w->rows < w->taken) {
+        w->turn = TR_TURN_ENCODE;
+        return tr_worker_lay_out_chunk(w);
+    }
+    return w->rows ? start_step(w) : true;
+}
+
+/* Ends one turn and prepares the next; the turn is the end where nothing is left, or something failed. */
+static void turn(tr_worker *w)
+{
+    const tr_turn last = w->turn;
+    tr_state_enter(&w->state, 0, TR_PART_REST);
+    w->turn = TR_TURN_END;
+    const bool good = last == TR_TURN_ENCODE ? finish_chunk(w) : last == TR_TURN_DECODE ? finish_step(w) : true;
+    if (!good || !next_turn(w))
+        w->turn = TR_TURN_END;
+}
+
+static void start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
+{
+    const tr_config *c = &w->state.network->config;
+    w->options = *options;
+    w->feed = feed;
+    w->status = TR_OK;
+    w->turn = TR_TURN_END;
+    w->rows = w->taken = w->tokens = 0;
+    for (int i = 0; i < w->batch_size; i++)
+        w->order[i] = i;
+    tr_pool_reset(&w->pool);
+    if (options->rows < 1 || options->rows > w->batch_size)
+        tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
+    else if (options->min_length < 0 || options->min_length > c->max_positions)
+        tr_worker_fail(w, TR_ERROR_ARGUMENT, "minimum length: is out of range");
+    else
+        turn(w);
+}
+
+tr_status tr_decode_greedy(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
+                           tr_error *error)
 {
     tr_worker *w = worker;
-    tr_state_meet(&w->state); /* nobody is still reading the last batch's status */
-    if (member == 0) {
-        w->sentences = sentences;
-        w->count = count;
-        w->chunk_last = 0;
-        tr_pool_reset(&w->pool);
-        check_batch(w, options);
+    tr_state_meet(&w->state); /* nobody is still reading the last call's status */
+    if (member == 0)
+        start(w, options, feed);
+    for (;;) {
+        tr_state_meet(&w->state);
+        if (w->turn == TR_TURN_END)
+            break;
+        if (w->turn == TR_TURN_ENCODE)
+            tr_worker_encode(w, member);
+        else
+            step(w, member);
+        tr_state_meet(&w->state);
+        if (member == 0)
+            turn(w);
     }
-    if (all_is_well(w) && encode(w, member))
-        decode(w, member, options);
     const tr_status status = w->status;
     if (status != TR_OK && member == 0 && error)
         *error = w->error;

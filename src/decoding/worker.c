@@ -61,21 +61,20 @@ static bool make_tables(tr_worker *w, const tr_network *network)
     const tr_config *c = &network->config;
     const size_t n = (size_t)w->batch_size, blocks = (size_t)blocks_for(c->max_positions);
     bool complete = true;
-    w->encoder = zeros(n, sizeof *w->encoder, &complete);
-    w->cross = zeros(n, sizeof *w->cross, &complete);
-    w->self = zeros(n, sizeof *w->self, &complete);
+    w->slots = zeros(n, sizeof *w->slots, &complete);
     w->block_tables = zeros(3 * n * blocks, sizeof *w->block_tables, &complete);
     w->encoder_segments = zeros(n, sizeof *w->encoder_segments, &complete);
     w->self_segments = zeros(n, sizeof *w->self_segments, &complete);
     w->cross_segments = zeros(n, sizeof *w->cross_segments, &complete);
-    w->row_sentence = zeros(n, sizeof *w->row_sentence, &complete);
+    w->order = zeros(n, sizeof *w->order, &complete);
+    w->freed = zeros(n, sizeof *w->freed, &complete);
     w->bias_without_end = zeros((size_t)c->target_vocabulary, sizeof *w->bias_without_end, &complete);
     if (!complete)
         return false;
     for (size_t i = 0; i < n; i++) {
-        w->encoder[i].blocks = w->block_tables + (3 * i) * blocks;
-        w->cross[i].blocks = w->block_tables + (3 * i + 1) * blocks;
-        w->self[i].blocks = w->block_tables + (3 * i + 2) * blocks;
+        w->slots[i].encoder.blocks = w->block_tables + (3 * i) * blocks;
+        w->slots[i].cross.blocks = w->block_tables + (3 * i + 1) * blocks;
+        w->slots[i].self.blocks = w->block_tables + (3 * i + 2) * blocks;
     }
     memcpy(w->bias_without_end, network->logits.bias, (size_t)c->target_vocabulary * sizeof *w->bias_without_end);
     w->bias_without_end[c->end_id] = -INFINITY;
@@ -93,8 +92,7 @@ tr_status tr_worker_create(const tr_network *network, int members, int batch_siz
     memset(w, 0, sizeof *w);
     w->batch_size = batch_size;
     w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, c->d_model, TR_TYPE_F32);
-    w->decoder_shape = tr_cache_shape_of(c->decoder_layers, c->decoder_heads, c->d_model,
-                                         network->int8 ? TR_TYPE_F16 : TR_TYPE_F32);
+    w->decoder_shape = tr_decoder_cache_shape(network);
     tr_status status = tr_state_init(&w->state, network, members, arena_bytes(w, network, members), error);
     if (status == TR_OK)
         status = pool_init(&w->pool, &w->decoder_shape, 2 * batch_size * blocks_for(c->max_positions), error);
@@ -115,17 +113,22 @@ void tr_worker_destroy(tr_worker *worker)
     tr_state_free(&worker->state);
     tr_arena_free(&worker->pool.arena);
     free(worker->pool.spare);
-    free(worker->encoder);
-    free(worker->cross);
-    free(worker->self);
+    free(worker->slots);
     free(worker->block_tables);
     free(worker->encoder_segments);
     free(worker->self_segments);
     free(worker->cross_segments);
-    free(worker->row_sentence);
+    free(worker->order);
+    free(worker->freed);
     free(worker->bias_without_end);
     free(worker->traced_logits);
     free(worker);
+}
+
+void tr_worker_set_members(tr_worker *worker, int members)
+{
+    worker->state.members = members;
+    tr_barrier_init(&worker->state.barrier, members);
 }
 
 void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument)
@@ -135,6 +138,11 @@ void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argu
         worker->traced_logits = calloc((size_t)worker->batch_size * vocabulary, sizeof *worker->traced_logits);
     worker->state.trace = worker->traced_logits ? trace : NULL;
     worker->state.trace_argument = argument;
+}
+
+void tr_worker_set_profile(tr_worker *worker, tr_profile *profile)
+{
+    worker->state.profile = profile;
 }
 
 void tr_worker_meet(tr_worker *worker)

@@ -14,24 +14,38 @@ typedef struct tr_pool {
     int spare_count;
 } tr_pool;
 
+/* The place of a sentence in the batch. */
+typedef struct tr_slot {
+    tr_sentence *sentence;
+    tr_cache encoder, cross, self;
+} tr_slot;
+
+/* What the members do together next. */
+typedef enum tr_turn { TR_TURN_END, TR_TURN_ENCODE, TR_TURN_DECODE } tr_turn;
+
 struct tr_worker {
     tr_state state;
     int batch_size;
     tr_cache_shape encoder_shape; /* of one layer: layers take turns */
     tr_cache_shape decoder_shape;
     tr_pool pool;
-    tr_cache *encoder, *cross, *self;                              /* [batch_size], a sentence each */
-    float **block_tables;                                          /* memory of their blocks arrays */
+    tr_slot *slots;                                                /* [batch_size] */
+    float **block_tables;                                          /* memory of their caches' blocks arrays */
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
     float *bias_without_end; /* [target_vocabulary]: logits bias with the end mark at -inf */
 
-    /* the batch at hand: written by member 0 between two barriers */
-    tr_sentence *const *sentences;
-    int count;
-    int chunk_first, chunk_last, chunk_rows; /* sentences in the encoder, and their tokens */
-    int *row_sentence;                       /* [batch_size] the sentence that a decoder row belongs to */
-    int rows;                                /* sentences still in the batch */
-    int step;                                /* tokens that each of them has */
+    /* the work at hand: written by member 0 between two barriers */
+    tr_decode_options options;
+    const tr_feed *feed;
+    tr_turn turn;
+    int *order;     /* [batch_size] slots: order[0..rows) are decoded, in the order of their rows, those with more tokens
+                       first; order[rows..taken) wait for the encoder; the rest is free */
+    int *freed;     /* [batch_size] */
+    int rows;       /* sentences that are decoded: rows of the decoder */
+    int taken;      /* sentences in the batch */
+    int tokens;     /* their source tokens */
+    int chunk;      /* sentences in the encoder: order[rows..rows + chunk) */
+    int chunk_rows; /* their tokens */
     tr_status status;
     tr_error error;
     float *traced_logits; /* [batch_size, target_vocabulary] while tracing */
@@ -43,5 +57,20 @@ float *tr_pool_take(tr_pool *pool);
 void tr_pool_give(tr_pool *pool, tr_cache *cache);
 /* Takes back every block that was ever handed out. */
 void tr_pool_reset(tr_pool *pool);
+
+static inline tr_slot *tr_worker_slot(tr_worker *worker, int i)
+{
+    return &worker->slots[worker->order[i]];
+}
+
+/* Makes status and message those of the worker; false. */
+bool tr_worker_fail(tr_worker *worker, tr_status status, const char *what);
+
+/* Member 0: takes sentences from the feed where enough places are free. False: failed. */
+bool tr_worker_admit(tr_worker *worker);
+/* Member 0: lays out the encoder's next chunk of those that were taken. False: failed. */
+bool tr_worker_lay_out_chunk(tr_worker *worker);
+/* All members: encodes the chunk and projects its output to the keys and values of every decoder layer's cross-attention. */
+void tr_worker_encode(tr_worker *worker, int member);
 
 #endif

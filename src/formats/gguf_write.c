@@ -4,15 +4,14 @@
 #include "formats/gguf.h"
 #include "formats/gguf_container.h"
 #include "formats/gguf_keys.h"
+#include "formats/stored.h"
 #include "formats/xxh64.h"
 #include "util/buffer.h"
-
-enum { CHUNK = 1 << 16 }; /* elements converted at a time */
 
 /* A file under way. */
 typedef struct writer {
     const tr_package *package;
-    tr_type type;
+    tr_store store;
     tr_buffer header; /* all before the data */
     bool full;        /* header ran out of memory */
     uint64_t entries;
@@ -115,10 +114,11 @@ static void put_tokens(writer *w, const char *key, const tr_vocabulary *vocabula
         put_string(w, vocabulary->pieces[i].data, vocabulary->pieces[i].size);
 }
 
-/* llama.cpp's llama_ftype: what most matrices are. */
-static uint32_t file_type(tr_type type)
+/* llama.cpp's llama_ftype: what most matrices are. It has no number for plain int8, and the key is optional. */
+static void put_file_type(writer *w, tr_type type)
 {
-    return type == TR_TYPE_F16 ? 1 : type == TR_TYPE_BF16 ? 32 : 0;
+    if (type != TR_TYPE_I8)
+        put_u32(w, TR_KEY_FILE_TYPE, type == TR_TYPE_F16 ? 1 : type == TR_TYPE_BF16 ? 32 : 0);
 }
 
 static void put_metadata(writer *w)
@@ -132,7 +132,7 @@ static void put_metadata(writer *w)
     w->checksum_at = w->header.size;
     put_integer(w, 0, 8);
     put_u32(w, TR_KEY_ALIGNMENT, TR_GGUF_ALIGNMENT);
-    put_u32(w, TR_KEY_FILE_TYPE, file_type(w->type));
+    put_file_type(w, w->store.type);
     put_text(w, TR_KEY_NAME, package->name);
     put_u32(w, TR_KEY_VERSION, TR_LAYOUT_VERSION);
     put_text(w, TR_KEY_SOURCE_LANGUAGE, package->source_language);
@@ -150,67 +150,26 @@ static void put_metadata(writer *w)
 
 /* ------------------------------------------------------------------------------------------------------------ tensors */
 
-static bool is_float(const tr_tensor *tensor)
+static tr_status count_tensor(void *argument, const tr_stored *stored, tr_error *error)
 {
-    return tensor->type == TR_TYPE_F32 || tensor->type == TR_TYPE_F16 || tensor->type == TR_TYPE_BF16;
-}
-
-/* Matrices get the type asked for; vectors and position tables, which are added, stay exact. */
-static tr_type stored_type(const writer *w, const tr_tensor *tensor)
-{
-    if (!is_float(tensor))
-        return tensor->type;
-    return tensor->rank == 2 && !strstr(tensor->name, "position_embd") ? w->type : TR_TYPE_F32;
-}
-
-static tr_tensor spm_tensor(const char *name, tr_bytes bytes)
-{
-    tr_tensor tensor = {
-        .type = TR_TYPE_I8, .rank = 1, .shape = {(int64_t)bytes.size}, .data = bytes.data, .bytes = bytes.size};
-    memcpy(tensor.name, name, strlen(name));
-    return tensor;
-}
-
-typedef tr_status writer_each(writer *w, const tr_tensor *tensor);
-
-/* Visits all that becomes a tensor, always in the same order. */
-static tr_status for_each(writer *w, writer_each *each)
-{
-    const tr_package *package = w->package;
-    tr_status status = TR_OK;
-    const tr_bytes *source = &package->source_spm, *target = &package->target_spm;
-    const bool differs = target->data && (!source->data || source->size != target->size ||
-                                          memcmp(source->data, target->data, source->size) != 0);
-    if (source->data) {
-        const tr_tensor tensor = spm_tensor(TR_TENSOR_SOURCE_SPM, *source);
-        status = each(w, &tensor);
-    }
-    if (status == TR_OK && differs) {
-        const tr_tensor tensor = spm_tensor(TR_TENSOR_TARGET_SPM, *target);
-        status = each(w, &tensor);
-    }
-    for (size_t i = 0; status == TR_OK && i < package->weights.count; i++)
-        status = each(w, package->weights.tensors[i]);
-    return status;
-}
-
-static tr_status count_tensor(writer *w, const tr_tensor *tensor)
-{
-    (void)tensor;
+    writer *w = argument;
+    (void)stored, (void)error;
     w->entries++;
     return TR_OK;
 }
 
-static tr_status describe_tensor(writer *w, const tr_tensor *tensor)
+static tr_status describe_tensor(void *argument, const tr_stored *stored, tr_error *error)
 {
-    const tr_type type = stored_type(w, tensor);
-    put_string(w, tensor->name, strlen(tensor->name));
-    put_integer(w, (uint32_t)tensor->rank, 4);
-    for (int i = tensor->rank - 1; i >= 0; i--) /* innermost first */
-        put_integer(w, (uint64_t)tensor->shape[i], 8);
-    put_integer(w, tr_gguf_tensor_code(type), 4);
+    writer *w = argument;
+    const tr_tensor *t = &stored->tensor;
+    (void)error;
+    put_string(w, t->name, strlen(t->name));
+    put_integer(w, (uint32_t)t->rank, 4);
+    for (int i = t->rank - 1; i >= 0; i--) /* innermost first */
+        put_integer(w, (uint64_t)t->shape[i], 8);
+    put_integer(w, tr_gguf_tensor_code(t->type), 4);
     put_integer(w, w->bytes, 8);
-    w->bytes = aligned(w->bytes + tr_tensor_elements(tensor) * tr_type_size(type));
+    w->bytes = aligned(w->bytes + t->bytes);
     return TR_OK;
 }
 
@@ -231,48 +190,23 @@ static tr_status report(writer *w)
     return TR_OK;
 }
 
+static tr_status emit_part(void *argument, const void *data, size_t size, tr_error *error)
+{
+    (void)error; /* it is w->error */
+    const tr_status status = emit(argument, data, size);
+    return status == TR_OK ? report(argument) : status;
+}
+
 static tr_status emit_padding(writer *w)
 {
     static const unsigned char zeros[TR_GGUF_ALIGNMENT];
     return emit(w, zeros, (size_t)(aligned(w->output.written) - w->output.written));
 }
 
-/* Rounding to half precision must not make infinities of large weights. */
-static bool overflows(const float *in, const uint16_t *out, size_t count)
+static tr_status write_tensor(void *argument, const tr_stored *stored, tr_error *error)
 {
-    for (size_t i = 0; i < count; i++)
-        if ((out[i] & 0x7fff) == 0x7c00 && in[i] - in[i] == 0)
-            return true;
-    return false;
-}
-
-static tr_status convert_tensor(writer *w, const tr_tensor *tensor, tr_type type)
-{
-    const uint64_t elements = tr_tensor_elements(tensor);
-    float *wide = malloc(CHUNK * sizeof *wide);
-    void *narrow = malloc(CHUNK * sizeof *wide);
-    tr_status status = wide && narrow ? TR_OK : tr_fail(w->error, TR_ERROR_MEMORY, "tensor %s: out of memory", tensor->name);
-    for (uint64_t first = 0; status == TR_OK && first < elements; first += CHUNK) {
-        const size_t count = elements - first < CHUNK ? (size_t)(elements - first) : CHUNK;
-        tr_tensor_to_f32(tensor, (size_t)first, count, wide);
-        tr_from_f32(type, wide, count, narrow);
-        if (type == TR_TYPE_F16 && overflows(wide, narrow, count))
-            status = tr_fail(w->error, TR_ERROR_NUMERIC, "tensor %s: holds a weight too large for f16: use bf16 or f32",
-                             tensor->name);
-        if (status == TR_OK)
-            status = emit(w, narrow, count * tr_type_size(type));
-        if (status == TR_OK)
-            status = report(w);
-    }
-    free(wide);
-    free(narrow);
-    return status;
-}
-
-static tr_status write_tensor(writer *w, const tr_tensor *tensor)
-{
-    const tr_type type = stored_type(w, tensor);
-    tr_status status = type != tensor->type ? convert_tensor(w, tensor, type) : emit(w, tensor->data, tensor->bytes);
+    writer *w = argument;
+    tr_status status = tr_store_write(&w->store, stored, error);
     if (status == TR_OK)
         status = emit_padding(w);
     return status == TR_OK ? report(w) : status;
@@ -289,8 +223,11 @@ static tr_status build_header(writer *w)
     put_metadata(w);
     const uint64_t entries = w->entries;
     w->entries = 0;
-    for_each(w, count_tensor);
-    for_each(w, describe_tensor);
+    tr_status status = tr_store_list(&w->store, count_tensor, w, w->error);
+    if (status == TR_OK)
+        status = tr_store_list(&w->store, describe_tensor, w, w->error);
+    if (status != TR_OK)
+        return status;
     if (w->full)
         return tr_fail(w->error, TR_ERROR_MEMORY, "out of memory");
     w->bytes += aligned(w->header.size);
@@ -308,7 +245,7 @@ static tr_status write_all(writer *w)
     if (status == TR_OK)
         status = emit_padding(w);
     if (status == TR_OK)
-        status = for_each(w, write_tensor);
+        status = tr_store_list(&w->store, write_tensor, w, w->error);
     unsigned char checksum[8];
     store(checksum, tr_xxh64_result(&w->hash), sizeof checksum);
     if (status == TR_OK)
@@ -319,9 +256,10 @@ static tr_status write_all(writer *w)
 tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type type, tr_gguf_progress *progress,
                         void *argument, tr_error *error)
 {
-    if (type != TR_TYPE_F32 && type != TR_TYPE_F16 && type != TR_TYPE_BF16)
+    if (type > TR_TYPE_I8)
         return tr_fail(error, TR_ERROR_ARGUMENT, "%s: matrices cannot be stored as %s", path, tr_type_name(type));
-    writer w = {.package = package, .type = type, .progress = progress, .argument = argument, .error = error};
+    writer w = {.package = package, .progress = progress, .argument = argument, .error = error};
+    w.store = (tr_store){.package = package, .type = type, .sink = emit_part, .argument = &w};
     tr_status status = build_header(&w);
     if (status == TR_OK)
         status = tr_output_open(&w.output, path, error);
@@ -333,5 +271,6 @@ tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type typ
             tr_output_abort(&w.output);
     }
     tr_buffer_free(&w.header);
+    tr_store_free(&w.store);
     return status;
 }

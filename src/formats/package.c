@@ -1,5 +1,6 @@
 #include "formats/package.h"
 
+#include "formats/packed.h"
 #include "util/buffer.h"
 
 void tr_package_close(tr_package *package)
@@ -33,28 +34,53 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
     return TR_OK;
 }
 
-static tr_status check_embedding(const tr_package *package, const char *side, int rows, tr_error *error)
+static tr_status check_rows(const char *name, int64_t rows, int64_t columns, int wanted, int d_model, tr_error *error)
 {
-    const tr_tensor *embedding = tr_weights_find(&package->weights, "token_embd.weight");
-    if (!embedding)
-        embedding = tr_weights_find(&package->weights, side);
-    if (!embedding)
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor token_embd.weight (or %s): is missing", side);
-    if (embedding->rank != 2 || embedding->shape[1] != package->config.d_model)
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be [%d, %d] by the model's settings", embedding->name, rows,
-                       package->config.d_model);
-    if (embedding->shape[0] != rows)
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %lld rows, but the vocabulary size is %d", embedding->name,
-                       (long long)embedding->shape[0], rows);
+    if (columns != d_model)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be [%d, %d] by the model's settings", name, wanted, d_model);
+    if (rows != wanted)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %lld rows, but the vocabulary size is %d", name,
+                       (long long)rows, wanted);
     return TR_OK;
+}
+
+/* Looks for the embedding name, plain or in int8; *found tells. */
+static tr_status check_embedding(const tr_package *package, const char *name, int rows, bool *found, tr_error *error)
+{
+    char packed[TR_TENSOR_NAME];
+    tr_matrix matrix;
+    const int d_model = package->config.d_model;
+    const tr_tensor *plain = tr_weights_find(&package->weights, name);
+    const tr_tensor *panels =
+        tr_packed_name(packed, name, TR_PACKED_PANELS) ? tr_weights_find(&package->weights, packed) : NULL;
+    *found = plain || panels;
+    if (plain)
+        return check_rows(name, plain->shape[0], plain->rank == 2 ? plain->shape[1] : -1, rows, d_model, error);
+    if (!panels)
+        return TR_OK;
+    const tr_status status = tr_packed_matrix(package, panels, &matrix, error);
+    return status == TR_OK ? check_rows(packed, matrix.outputs, matrix.inputs, rows, d_model, error) : status;
+}
+
+static tr_status check_side(const tr_package *package, const char *side, int rows, tr_error *error)
+{
+    bool found;
+    tr_status status = check_embedding(package, "token_embd.weight", rows, &found, error);
+    if (status == TR_OK && !found)
+        status = check_embedding(package, side, rows, &found, error);
+    if (status == TR_OK && !found)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor token_embd.weight (or %s): is missing", side);
+    return status;
 }
 
 tr_status tr_package_check(const tr_package *package, tr_error *error)
 {
     tr_status status = tr_config_check(&package->config, error);
     if (status == TR_OK)
-        status = check_embedding(package, "enc.token_embd.weight", package->config.source_vocabulary, error);
+        status = tr_packed_check(package, error);
     if (status == TR_OK)
-        status = check_embedding(package, "dec.token_embd.weight", package->config.target_vocabulary, error);
+        status = check_side(package, "enc.token_embd.weight", package->config.source_vocabulary, error);
+    if (status == TR_OK)
+        status = check_side(package, "dec.token_embd.weight", package->config.target_vocabulary, error);
     return status;
 }

@@ -41,8 +41,8 @@ void tr_package_close(tr_package *package);
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
 
-/* Checks the config, and that the embeddings among weights have the rows that it counts. Formats call it once config and
- * weights are there, before they allocate anything by the number of tokens. */
+/* Checks the config, that int8 matrices among the weights are whole, and that the embeddings have the rows that the config
+ * counts. Formats call it once config and weights are there, before they allocate anything by the number of tokens. */
 tr_status tr_package_check(const tr_package *package, tr_error *error);
 
 /* One function per format; tr_package_open calls the right one. */

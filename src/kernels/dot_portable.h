@@ -21,6 +21,14 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h)
     return __builtin_convertvector(bytes, dot_words);
 }
 
+TR_INLINE dot_weight dot_nibbles_load(const char *line, int h, int half)
+{
+    typedef uint8_t bytes __attribute__((vector_size(8)));
+    bytes two;
+    memcpy(&two, line + 8 * h, sizeof two);
+    return __builtin_convertvector(half ? two >> 4 : two & 15, dot_words) - 8;
+}
+
 TR_INLINE dot_input dot_input_load(const char *row, int group)
 {
     int64_t four;

@@ -80,19 +80,33 @@ typedef struct tr_matmul {
     tr_best *best; /* [rows] or NULL */
 } tr_matmul;
 
-/* A coarse copy of a matrix, in int8 by rows, that finds the few outputs which can be the greatest, and the bounds that
- * prove it: |w[o]·x - scale[o] coarse[o]·x| <= radius[o] |x| by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] -
- * scale[o] coarse[o]| plus what rounding can add. Reading it costs a quarter of f32: for few rows, where reading is all that
- * counts. */
+/* A coarse copy of a matrix, by which the few outputs are found that can be the greatest, and the bounds that prove it:
+ *     |w[o]·x - scale[o] coarse[o]·x| <= radius[o] |x|
+ * by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] - scale[o] coarse[o]| plus what rounding can add. For few rows,
+ * where reading is all that counts. Of F32, F16 and BF16 the copy is int8 by rows: a quarter of f32. Of I8 it is 4 bits in
+ * panels (k8n16): whole numbers from -7 to 7 with 8 added, 8 inputs of 16 outputs in a line of 64 bytes, inputs 0 to 3 in the
+ * low and 4 to 7 in the high nibbles of bytes 4 o .. 4 o + 3, 8 where there is no input. Three lines behind them hold f32
+ * scale[16], f32 radius[16] and i32 sums of coarse[16]; all zero where there is no output. There w and x are what was
+ * quantised. */
 typedef struct tr_screen {
-    const tr_matrix *exact; /* [outputs, inputs], F32, F16 or BF16 */
-    int8_t *coarse;         /* the same shape, row-major */
-    float *scale, *radius;  /* [outputs] */
+    const tr_matrix *exact; /* [outputs, inputs] */
+    const void *coarse;
+    const float *scale, *radius; /* [outputs]; I8: NULL, they are in the panels */
 } tr_screen;
 
-enum { TR_SCREEN_ROWS = 3 }; /* rows up to which screening pays: one tile at every level */
+static inline int tr_screen_lines(int inputs) /* of a panel, I8 */
+{
+    return (inputs + 7) / 8 + 3;
+}
 
-/* The argmax over a share of the outputs, the same bits as matmul with best would find, for up to TR_SCREEN_ROWS rows. */
+static inline size_t tr_screen_bytes(int outputs, int inputs) /* I8 */
+{
+    return (size_t)(tr_pad16(outputs) / TR_PANEL) * (size_t)tr_screen_lines(inputs) * TR_LINE;
+}
+
+enum { TR_SCREEN_ROWS = 3, TR_SCREEN_I8_ROWS = 2 }; /* rows up to which screening pays */
+
+/* The argmax over a share of the outputs, the same bits as matmul with best would find, for few rows. */
 typedef struct tr_screened {
     const tr_screen *screen;
     const float *bias; /* [outputs] */
@@ -100,8 +114,9 @@ typedef struct tr_screened {
     int rows;
     const float *x; /* [rows, inputs] */
     size_t x_stride;
-    float *upper;        /* [rows, upper_stride]: working memory */
-    size_t upper_stride; /* >= outputs */
+    const tr_quantised *q; /* I8: the same rows */
+    float *upper;          /* [rows, upper_stride]: working memory */
+    size_t upper_stride;   /* >= outputs, a multiple of 16 */
     tr_best *best;       /* [rows] */
 } tr_screened;
 
@@ -161,8 +176,8 @@ typedef struct tr_kernels {
     bool fused;        /* f32 products round once a multiply-add, too */
     /* Outputs [first, last): first is a multiple of 16, last too unless it is the end. scratch: tr_matmul_scratch floats. */
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
-    /* Fills rows [first, last) of a screen whose memory is there. */
-    void (*screen_build)(tr_screen *screen, int first, int last);
+    /* Fills the int8 copy, scale and radius of rows [first, last) of an F32, F16 or BF16 matrix. */
+    void (*screen_build)(const tr_matrix *exact, int8_t *coarse, float *scale, float *radius, int first, int last);
     void (*screened_best)(const tr_screened *op, int first, int last);
     void (*attend)(const tr_attend *op);
     void (*quantise)(const tr_quantise *op);
@@ -170,6 +185,12 @@ typedef struct tr_kernels {
     /* out[width] = scale * row index of table + add[width]; add may be NULL */
     void (*embed)(float *out, const tr_matrix *table, int index, float scale, const float *add);
     void (*kv_put)(const tr_kv_row *op);
+
+    /* For measuring what the CPU can do at this level: computes nothing but multiply-adds with weights of type, out of
+     * registers, and returns how many they were, some hundreds or thousands for each of turns. */
+    double (*peak)(tr_type type, int64_t turns);
+    /* Reads memory in order with the widest loads, and fetches lines ahead (bytes; 0: leaves that to the CPU). */
+    void (*read_memory)(const void *memory, size_t bytes, size_t ahead);
 } tr_kernels;
 
 enum { TR_LEVELS = 16 }; /* room for all */

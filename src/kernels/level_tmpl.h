@@ -12,8 +12,10 @@
 #include TR_TILES
 #endif
 #include "kernels/screen_tmpl.h"
+#include "kernels/i8_screen_tmpl.h"
 #include "kernels/attention_tmpl.h"
 #include "kernels/rows_tmpl.h"
+#include "kernels/peak_tmpl.h"
 
 static void matmul(const tr_matmul *op, int first, int last, float *scratch)
 {
@@ -27,6 +29,14 @@ static void matmul(const tr_matmul *op, int first, int last, float *scratch)
         float_matmul(op, first, last, scratch);
 }
 
+static void screened_best(const tr_screened *op, int first, int last)
+{
+    if (op->screen->exact->type == TR_TYPE_I8)
+        i8_screened_best(op, first, last);
+    else
+        float_screened_best(op, first, last);
+}
+
 const tr_kernels TR_LEVEL = {
     .level = TR_LEVEL_NAME,
     .fused = TR_LEVEL_FUSED,
@@ -38,4 +48,6 @@ const tr_kernels TR_LEVEL = {
     .layernorm = layernorm,
     .embed = embed,
     .kv_put = kv_put,
+    .peak = peak,
+    .read_memory = read_memory,
 };

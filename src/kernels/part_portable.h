@@ -47,8 +47,9 @@ typedef double part_wide __attribute__((vector_size(32)));
 typedef int64_t part_wide_bits __attribute__((vector_size(32)));
 
 /* Rounded once, as the instruction does, on CPUs without it: the product is exact in double precision, the sum is rounded to
- * odd there (its last bit set where anything was lost), and then to nearest (Boldo and Melquiond, 2008). */
-TR_INLINE part part_fma(part a, part b, part c)
+ * odd there (its last bit set where anything was lost), and then to nearest (Boldo and Melquiond, 2008). Too long to be
+ * repeated wherever it is used. */
+static __attribute__((noinline)) part part_fma(part a, part b, part c)
 {
     const part_wide product = __builtin_convertvector(a, part_wide) * __builtin_convertvector(b, part_wide);
     const part_wide addend = __builtin_convertvector(c, part_wide), sum = product + addend;

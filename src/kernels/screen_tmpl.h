@@ -13,12 +13,11 @@ TR_INLINE vec screen_weights(vec w, vec scale, vec inverse, int8_t *coarse, int 
 }
 
 /* Row o of the coarse copy: symmetric int8, the error's norm measured, not estimated. */
-static void screen_row(tr_screen *s, int o)
+static void screen_row(const tr_matrix *m, int8_t *copy, float *scales, float *radius, int o)
 {
-    const tr_matrix *m = s->exact;
     const size_t first = (size_t)o * (size_t)m->inputs;
     const int whole = m->inputs & ~15, rest = m->inputs & 15;
-    int8_t *coarse = s->coarse + first;
+    int8_t *coarse = copy + first;
     vec most = vec_set1(0), norm = vec_set1(0), errors = vec_set1(0);
     for (int i = 0; i < whole; i += 16) {
         const vec w = vec_load_weight(m->type, m->data, first + (size_t)i);
@@ -28,21 +27,21 @@ static void screen_row(tr_screen *s, int o)
     const vec tail = vec_load_weight_n(m->type, m->data, first + (size_t)whole, rest);
     most = vec_max(most, vec_abs(tail));
     norm = vec_fma(tail, tail, norm);
-    s->scale[o] = vec_greatest(most) / 127;
-    const vec scale = vec_set1(s->scale[o]), inverse = vec_set1(s->scale[o] > 0 ? 1 / s->scale[o] : 0);
+    scales[o] = vec_greatest(most) / 127;
+    const vec scale = vec_set1(scales[o]), inverse = vec_set1(scales[o] > 0 ? 1 / scales[o] : 0);
     for (int i = 0; i < whole; i += 16)
         errors = screen_weights(vec_load_weight(m->type, m->data, first + (size_t)i), scale, inverse, coarse + i, 16, errors);
     errors = screen_weights(tail, scale, inverse, coarse + whole, rest, errors);
     /* Rounding: a sum of n products in 16 lanes is off by at most (n/16 + 6) 2^-24 of the norms' product, twice that without
      * fused multiply-add, in the coarse sum and in the exact one; the bias and the bounds add a few 2^-24 more. */
     const float rounding = 0x1p-18f + (float)m->inputs * 0x1p-25f;
-    s->radius[o] = 1.0001f * sqrtf(vec_sum(errors)) + rounding * sqrtf(vec_sum(norm));
+    radius[o] = 1.0001f * sqrtf(vec_sum(errors)) + rounding * sqrtf(vec_sum(norm));
 }
 
-static void screen_build(tr_screen *screen, int first, int last)
+static void screen_build(const tr_matrix *exact, int8_t *coarse, float *scale, float *radius, int first, int last)
 {
     for (int o = first; o < last; o++)
-        screen_row(screen, o);
+        screen_row(exact, coarse, scale, radius, o);
 }
 
 /* upper[o] for all outputs of the share; returns the greatest lower bound of each row in least. */
@@ -84,7 +83,7 @@ static float exact_logit(const tr_screened *op, int row, int o)
     return lanes[0] + op->bias[o];
 }
 
-static void screened_best(const tr_screened *op, int first, int last)
+static void float_screened_best(const tr_screened *op, int first, int last)
 {
     const int inputs = op->screen->exact->inputs;
     float norm[TR_SCREEN_ROWS], least[TR_SCREEN_ROWS];

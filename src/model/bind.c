@@ -130,7 +130,7 @@ static tr_type used_type(tr_compute compute, tr_type stored)
     return stored;
 }
 
-static const tr_tensor *packed_part(tr_binder *b, const char *name, const char *suffix, tr_type type)
+const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix, tr_type type)
 {
     char full[2 * TR_TENSOR_NAME];
     snprintf(full, sizeof full, "%s.%s", name, suffix);
@@ -145,8 +145,8 @@ static const tr_tensor *packed_part(tr_binder *b, const char *name, const char *
 static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int inputs)
 {
     tr_matrix m = {.type = TR_TYPE_I8, .outputs = outputs, .inputs = inputs};
-    const tr_tensor *data = packed_part(b, name, "k4n16", TR_TYPE_I8), *scale = packed_part(b, name, "scale", TR_TYPE_F32);
-    const tr_tensor *colsum = packed_part(b, name, "colsum", TR_TYPE_I32);
+    const tr_tensor *data = tr_bind_part(b, name, "k4n16", TR_TYPE_I8), *scale = tr_bind_part(b, name, "scale", TR_TYPE_F32);
+    const tr_tensor *colsum = tr_bind_part(b, name, "colsum", TR_TYPE_I32);
     if (!data || !scale || !colsum)
         return m;
     if (scale->rank != 1 || scale->shape[0] != outputs)

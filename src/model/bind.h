@@ -33,6 +33,13 @@ const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required
 tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs);
 bool tr_bind_has_matrix(const tr_binder *b, const char *name);
 
+/* A tensor NAME.SUFFIX of that type, aligned for it; NULL: absent or wrong, which is said. */
+const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix, tr_type type);
+
+/* The screen of the output projection, whose weights are the matrix NAME: of a large matrix of a floating type, made here; of
+ * an int8 one as the file has it (NAME.screen), or made if the matrix was quantised here, too. */
+void tr_bind_screen(tr_binder *b, const char *name);
+
 /* A formatted name; names are short: layer numbers have at most four digits. */
 const char *tr_bind_name(char name[TR_TENSOR_NAME], const char *format, ...) __attribute__((format(printf, 2, 3)));
 

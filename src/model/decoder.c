@@ -5,10 +5,16 @@
 void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross)
 {
     const tr_network *n = flow->state->network;
+    tr_state *s = flow->state;
+    if (s->profile && flow->member == 0)
+        s->profile->steps++;
     tr_trace_rows(flow, "target.embedding", 0, flow->x);
     for (int l = 0; l < n->config.decoder_layers; l++) {
+        tr_state_enter(s, flow->member, TR_PART_SELF_ATTENTION);
         tr_attention_forward(flow, &n->decoder[l].self, shape, l, self, flow->rows, true);
+        tr_state_enter(s, flow->member, TR_PART_CROSS_ATTENTION);
         tr_attention_forward(flow, &n->decoder[l].cross, shape, l, cross, flow->rows, false);
+        tr_state_enter(s, flow->member, TR_PART_FEED_FORWARD);
         tr_feedforward_forward(flow, &n->decoder[l].feedforward);
         tr_trace_rows(flow, "decoder", l, n->config.pre_norm ? flow->state->stream : flow->x);
     }
@@ -39,9 +45,11 @@ void tr_logits_best(tr_flow *flow, const float *bias)
 {
     tr_state *s = flow->state;
     tr_best *best = s->member[flow->member].best;
+    tr_state_enter(s, flow->member, TR_PART_OUTPUT);
     for (int r = 0; r < flow->rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    if (!s->network->screen || flow->rows > TR_SCREEN_ROWS) {
+    const bool int8 = s->network->logits.weight.type == TR_TYPE_I8;
+    if (!s->network->screen || flow->rows > (int8 ? TR_SCREEN_I8_ROWS : TR_SCREEN_ROWS)) {
         logits(flow, bias, NULL, best);
         return;
     }
@@ -53,8 +61,9 @@ void tr_logits_best(tr_flow *flow, const float *bias)
                                                       .rows = flow->rows,
                                                       .x = flow->x,
                                                       .x_stride = s->stride,
+                                                      .q = &s->member[flow->member].x8,
                                                       .upper = s->upper,
-                                                      .upper_stride = (size_t)vocabulary,
+                                                      .upper_stride = (size_t)tr_pad16(vocabulary),
                                                       .best = best},
                                        own.first, own.last);
 }

@@ -3,6 +3,9 @@
 void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count)
 {
     const tr_network *n = flow->state->network;
+    tr_state_enter(flow->state, flow->member, TR_PART_ENCODER);
+    if (flow->state->profile && flow->member == 0)
+        flow->state->profile->turns++;
     tr_trace_rows(flow, "source.embedding", 0, flow->x);
     for (int l = 0; l < n->config.encoder_layers; l++) {
         /* one cache serves all layers: a member reads only what it has put there itself */

@@ -7,7 +7,6 @@
 
 enum { MAX_HEAD = 1024 }; /* the attention kernels' working memory */
 enum { POSITION_BYTES = 16 << 20 };
-enum { SCREEN_BYTES = 24 << 20 }; /* output matrices from this size on are screened: smaller ones stay in the cache anyway */
 
 static tr_linear bind_linear(tr_binder *b, const char *prefix, const char *part, int outputs, int inputs)
 {
@@ -164,9 +163,12 @@ static void bind_logits(tr_binder *b)
     tr_network *n = b->network;
     const tr_config *c = &n->config;
     const int vocabulary = c->target_vocabulary;
+    const char *name = tr_bind_has_matrix(b, "token_embd.weight") ? "token_embd.weight" : "dec.token_embd.weight";
     n->logits.weight = n->target.embedding;
-    if (tr_bind_has_matrix(b, "output.weight"))
-        n->logits.weight = tr_bind_matrix(b, "output.weight", vocabulary, c->d_model);
+    if (tr_bind_has_matrix(b, "output.weight")) {
+        name = "output.weight";
+        n->logits.weight = tr_bind_matrix(b, name, vocabulary, c->d_model);
+    }
     const float *stored = tr_bind_vector(b, "output.bias", vocabulary, false);
     float *bias = tr_bind_memory(b, (size_t)vocabulary * sizeof *bias);
     if (!bias)
@@ -178,28 +180,7 @@ static void bind_logits(tr_binder *b)
     for (int i = 0; i < c->forbidden_count; i++)
         bias[c->forbidden[i]] = -INFINITY;
     n->logits.bias = bias;
-}
-
-/* The coarse copy of a large output matrix, for decoding few sentences at a time. */
-static void make_screen(tr_binder *b)
-{
-    tr_network *n = b->network;
-    const tr_matrix *m = &n->logits.weight;
-    const size_t outputs = (size_t)m->outputs, count = outputs * (size_t)m->inputs;
-    if (b->status != TR_OK || m->type == TR_TYPE_I8 || count * tr_type_size(m->type) < SCREEN_BYTES)
-        return;
-    tr_screen *s = tr_bind_memory(b, sizeof *s);
-    void *coarse = tr_bind_memory(b, count);
-    float *scale = tr_bind_memory(b, outputs * sizeof *scale), *radius = tr_bind_memory(b, outputs * sizeof *radius);
-    if (b->status != TR_OK)
-        return;
-    *s = (tr_screen){m, coarse, scale, radius};
-    n->kernels->screen_build(s, 0, m->outputs);
-    for (int o = 0; o < m->outputs; o++) {
-        const float slack = fabsf(n->logits.bias[o]) * 0x1p-22f;
-        n->screen_slack = isfinite(slack) && slack > n->screen_slack ? slack : n->screen_slack;
-    }
-    n->screen = s;
+    tr_bind_screen(b, name);
 }
 
 static void bind_all(tr_binder *b)
@@ -215,7 +196,6 @@ static void bind_all(tr_binder *b)
     bind_side(b, &n->target, "dec");
     bind_layers(b);
     bind_logits(b);
-    make_screen(b);
     if (b->status == TR_OK && c->positions == TR_POSITIONS_SINUSOIDAL)
         n->source.positions = n->target.positions = sinusoidal_positions(b, c->max_positions, c->d_model);
     n->type = n->logits.weight.type;

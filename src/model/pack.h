@@ -11,4 +11,12 @@ bool tr_pack_panel(const float *w, int n, int inputs, void *panel, float *scale,
 /* Output o of an I8 matrix as f32 [inputs]. */
 void tr_unpack_output(const tr_matrix *matrix, int o, float *out);
 
+/* Output matrices from this size on have a 4-bit copy: it saves less than int8 instead of f32 does, but costs nothing to
+ * make. */
+enum { TR_SCREEN_I8_BYTES = 2 << 20 };
+
+/* The panel of the 4-bit copy (see tr_screen), tr_screen_lines(inputs) lines, of the outputs of a packed matrix from output
+ * first, a multiple of 16, on. */
+void tr_pack_screen(const tr_matrix *matrix, int first, void *panel);
+
 #endif

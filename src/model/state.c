@@ -9,6 +9,12 @@ tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type typ
     return (tr_cache_shape){layers, heads, head_size, type, bytes / sizeof(float)};
 }
 
+tr_cache_shape tr_decoder_cache_shape(const tr_network *network)
+{
+    const tr_config *c = &network->config;
+    return tr_cache_shape_of(c->decoder_layers, c->decoder_heads, c->d_model, network->int8 ? TR_TYPE_F16 : TR_TYPE_F32);
+}
+
 size_t tr_cache_block_floats(const tr_cache_shape *shape)
 {
     return (size_t)shape->layers * (size_t)shape->heads * shape->piece;
@@ -57,7 +63,7 @@ static size_t scratch_bytes(const tr_network *network)
 
 static size_t upper_bytes(const tr_network *network)
 {
-    return network->screen ? TR_SCREEN_ROWS * (size_t)network->config.target_vocabulary * sizeof(float) + 64 : 0;
+    return network->screen ? TR_SCREEN_ROWS * (size_t)tr_pad16(network->config.target_vocabulary) * sizeof(float) + 64 : 0;
 }
 
 static size_t quantised_bytes(int rows, int width)

@@ -9,6 +9,7 @@
 #define TR_MODEL_STATE_H
 
 #include "model/network.h"
+#include "model/profile.h"
 #include "util/arena.h"
 #include "util/team.h"
 
@@ -27,6 +28,8 @@ typedef struct tr_cache_shape {
 } tr_cache_shape;
 
 tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type type);
+/* Of the caches of all decoder layers. */
+tr_cache_shape tr_decoder_cache_shape(const tr_network *network);
 size_t tr_cache_block_floats(const tr_cache_shape *shape);
 static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int head)
 {
@@ -77,6 +80,7 @@ typedef struct tr_state {
     float *upper;              /* [TR_SCREEN_ROWS, vocabulary] for screening; NULL where the network has no screen */
     tr_trace_function *trace;  /* NULL: none */
     void *trace_argument;
+    tr_profile *profile; /* NULL: none */
 } tr_state;
 
 enum { TR_ENCODER_ROWS = 1024 }; /* the encoder takes sentences in turns of about this many tokens */
@@ -92,6 +96,13 @@ size_t tr_state_rows_bytes(const tr_network *network, int members, int rows);
 static inline void tr_state_meet(tr_state *state)
 {
     tr_barrier_wait(&state->barrier);
+}
+
+/* From here on member 0's time is that of part. */
+static inline void tr_state_enter(tr_state *state, int member, tr_part part)
+{
+    if (state->profile && member == 0)
+        tr_profile_enter(state->profile, part);
 }
 
 /* Rows on their way through the layers, as one member sees them. */

@@ -48,87 +48,42 @@ tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, si
     return TR_OK;
 }
 
-/* The bucket of a unit: whole sentences before pieces, then by falling length. */
-static size_t bucket(const tr_unit *unit, int longest)
+void tr_units_free(tr_unit *units, size_t count)
 {
-    return (size_t)(longest - unit->source_length + (unit->piece ? longest : 0));
+    for (size_t i = 0; units && i < count; i++)
+        free(units[i].target);
+    free(units);
 }
 
-/* Counting sort, stable. */
-static bool sort_by_length(const tr_unit *units, size_t count, size_t *order)
+/* Counting sort of units[first, last), the longest first, stable. starts: [longest + 2] */
+static void sort_window(const tr_unit *units, size_t first, size_t last, int longest, size_t *starts, size_t *order)
+{
+    for (int i = 0; i <= longest; i++)
+        starts[i] = 0;
+    for (size_t i = first; i < last; i++)
+        starts[longest - units[i].source_length + 1]++;
+    starts[0] = first;
+    for (int i = 0; i < longest; i++)
+        starts[i + 1] += starts[i];
+    for (size_t i = first; i < last; i++)
+        order[starts[longest - units[i].source_length]++] = i;
+}
+
+tr_status tr_units_order(const tr_unit *units, size_t count, size_t *order, tr_error *error)
 {
     int longest = 0;
     for (size_t i = 0; i < count; i++)
         longest = units[i].source_length > longest ? units[i].source_length : longest;
-    size_t *starts = calloc(2 * (size_t)longest + 2, sizeof *starts);
+    size_t *starts = calloc((size_t)longest + 2, sizeof *starts);
     if (!starts)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        starts[bucket(&units[i], longest) + 1]++;
-    for (size_t i = 0; i <= 2 * (size_t)longest; i++)
-        starts[i + 1] += starts[i];
-    for (size_t i = 0; i < count; i++)
-        order[starts[bucket(&units[i], longest)]++] = i;
+        return out_of_memory(error);
+    size_t window = TR_FIRST_WINDOW;
+    for (size_t first = 0, last; first < count; first = last) {
+        last = count - first < window + window / 2 ? count : first + window;
+        sort_window(units, first, last, longest, starts, order);
+        if (window < TR_LARGEST_WINDOW)
+            window *= 2;
+    }
     free(starts);
-    return true;
-}
-
-/* Units a batch, so that each group gets about the same number of batches where there are few. */
-static size_t units_per_batch(size_t count, size_t batch_size, size_t groups)
-{
-    size_t batches = (count + batch_size - 1) / batch_size;
-    if (batches < 4 * groups)
-        batches = (batches + groups - 1) / groups * groups;
-    return (count + batches - 1) / batches;
-}
-
-/* Cuts the order into batches; with batches->batches NULL it only counts them. */
-static void cut_batches(const tr_unit *units, size_t count, size_t most, size_t most_tokens, tr_batches *batches)
-{
-    batches->count = 0;
-    for (size_t first = 0, i = 0; first < count; first = i) {
-        size_t tokens = 0;
-        for (i = first; i < count && i - first < most; i++) {
-            const tr_unit *unit = &units[batches->order[i]];
-            tokens += (size_t)unit->source_length;
-            if (i > first && (tokens > most_tokens || unit->piece != units[batches->order[first]].piece))
-                break;
-        }
-        if (batches->batches)
-            batches->batches[batches->count] =
-                (tr_batch){.first = first, .count = (int)(i - first), .piece = units[batches->order[first]].piece};
-        batches->count++;
-    }
-}
-
-tr_status tr_batches_make(const tr_unit *units, size_t count, int batch_size, int groups, tr_batches *batches,
-                          tr_error *error)
-{
-    *batches = (tr_batches){0};
-    if (!count)
-        return TR_OK;
-    batches->order = calloc(count, sizeof *batches->order);
-    if (!batches->order || !sort_by_length(units, count, batches->order)) {
-        tr_batches_free(batches);
-        return out_of_memory(error);
-    }
-    const size_t most = units_per_batch(count, (size_t)batch_size, (size_t)groups);
-    const size_t most_tokens = (size_t)batch_size * TR_BATCH_TOKENS;
-    cut_batches(units, count, most, most_tokens, batches);
-    batches->batches = calloc(batches->count, sizeof *batches->batches);
-    if (!batches->batches) {
-        tr_batches_free(batches);
-        return out_of_memory(error);
-    }
-    cut_batches(units, count, most, most_tokens, batches);
     return TR_OK;
-}
-
-void tr_batches_free(tr_batches *batches)
-{
-    for (size_t i = 0; batches->batches && i < batches->count; i++)
-        free(batches->batches[i].targets);
-    free(batches->order);
-    free(batches->batches);
-    *batches = (tr_batches){0};
 }

@@ -7,7 +7,7 @@ enum { MAX_THREADS = 1024, MAX_BATCH = 4096 };
 
 tr_context_options tr_context_default_options(void)
 {
-    return (tr_context_options){.threads = 0, .backend = TR_THREADS_OPENMP, .batch_size = 32};
+    return (tr_context_options){.threads = 0, .backend = TR_THREADS_POSIX, .batch_size = 32};
 }
 
 tr_translate_options tr_translate_default_options(void)

@@ -28,6 +28,18 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
     return tr_tokenizer_create(&parts, &model->tokenizer, error);
 }
 
+/* All that decoding reads at once. A large output matrix is left out where it is screened: few sentences at a time need
+ * only parts of it, and a batch brings it in as it goes. */
+static void bring_in_files(tr_model *model)
+{
+    const tr_network *n = model->network;
+    const tr_matrix *m = &n->logits.weight;
+    const bool screened = n->screen && m->type == TR_TYPE_I8;
+    for (int i = 0; i < model->package.file_count; i++)
+        tr_file_populate(&model->package.files[i], screened ? m->data : NULL,
+                         screened ? tr_i8_bytes(m->outputs, m->inputs) : 0);
+}
+
 static tr_status open_network(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)
 {
     const tr_package *package = &model->package;
@@ -41,8 +53,7 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     /* halves that are asked for as f32 stay as they are: widening them is exact */
     const tr_type type = compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type;
     model->compute = type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
-    for (int i = 0; i < package->file_count; i++)
-        tr_file_populate(&package->files[i]);
+    bring_in_files(model);
     return TR_OK;
 }
 

@@ -1,87 +1,88 @@
 #include "pipeline/scheduler.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads that decode a batch together. Member 0 fetches the batch; the others find it here behind a meeting. */
+typedef struct run run;
+
+/* A sentence in a batch. */
+typedef struct place {
+    tr_sentence sentence; /* first: one is found by the other */
+    tr_unit *unit;
+} place;
+
+/* Threads that decode a batch together. All but the worker belongs to member 0. */
 typedef struct crew {
     tr_worker *worker;
-    tr_sentence *sentences;    /* [batch_size] */
-    tr_sentence **pointers;    /* [batch_size] */
-    int32_t *targets;          /* [batch_size * max_length] */
-    size_t target_capacity;    /* elements */
-    tr_decode_options options; /* of the batch in hand */
-    int count;                 /* sentences of the batch in hand; 0: there is none left */
+    run *run;
+    place *places;          /* [batch_size] */
+    place **spare;          /* [spare_count] */
+    int32_t *targets;       /* [batch_size * max_length] */
+    size_t target_capacity; /* elements */
+    int spare_count;
+    size_t dealt; /* the next place of the order that is this group's own */
 } crew;
-
-/* The groups of one shape, made when first needed. */
-typedef struct group_set {
-    crew *groups;
-    int count, members;
-} group_set;
 
 struct tr_scheduler {
     const tr_network *network;
     tr_team *team;
     int threads, batch_size;
-    group_set together;    /* one group of all threads */
-    group_set independent; /* as many groups as threads */
+    crew *groups; /* [threads], made when first needed */
+    tr_profile *profiles; /* [threads] or NULL */
 };
 
 /* What the threads of one run share. */
-typedef struct run {
+struct run {
+    const tr_scheduler *scheduler;
     tr_job *job;
-    group_set *set;
-    int active;           /* groups that take part */
-    atomic_size_t next;   /* batch */
-    atomic_bool stop;     /* somebody failed or cancelled */
-    pthread_mutex_t lock; /* of what follows, and of job->done */
+    size_t *order; /* [job->count] */
+    tr_shape shape;
+    tr_decode_options options;
+    size_t dealt;       /* order[0..dealt) is dealt to the groups in turn, so that all get long and short ones */
+    atomic_size_t next; /* of those behind: whoever has room takes it */
+    atomic_bool stop;   /* somebody failed or cancelled */
+    atomic_bool failed; /* status and error are taken */
     tr_status status;
     tr_error error;
-} run;
+    tr_unit *_Atomic complete; /* not yet reported, linked by next */
+    atomic_bool reporting;     /* somebody is in job->done */
+};
 
 /* ------------------------------------------------------------------------------------------------------ making and ending
  */
 
-static void free_groups(group_set *set)
+tr_status tr_scheduler_create(const tr_network *network, int threads, tr_threads backend, int batch_size,
+                              tr_scheduler **scheduler, tr_error *error)
 {
-    for (int g = 0; g < set->count; g++) {
-        tr_worker_destroy(set->groups[g].worker);
-        free(set->groups[g].sentences);
-        free(set->groups[g].pointers);
-        free(set->groups[g].targets);
+    tr_scheduler *s = *scheduler = calloc(1, sizeof *s);
+    if (!s)
+        return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
+    s->network = network;
+    s->threads = threads;
+    s->batch_size = batch_size;
+    tr_status status = tr_team_create(threads, backend, &s->team, error);
+    if (status == TR_OK && !(s->groups = calloc((size_t)threads, sizeof *s->groups)))
+        status = tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
+    if (status != TR_OK) {
+        tr_scheduler_destroy(s);
+        *scheduler = NULL;
     }
-    free(set->groups);
-    *set = (group_set){0};
+    return status;
 }
 
 void tr_scheduler_destroy(tr_scheduler *scheduler)
 {
     if (!scheduler)
         return;
-    free_groups(&scheduler->together);
-    free_groups(&scheduler->independent);
+    for (int g = 0; scheduler->groups && g < scheduler->threads; g++) {
+        tr_worker_destroy(scheduler->groups[g].worker);
+        free(scheduler->groups[g].places);
+        free(scheduler->groups[g].spare);
+        free(scheduler->groups[g].targets);
+    }
+    free(scheduler->groups);
     tr_team_destroy(scheduler->team);
     free(scheduler);
-}
-
-tr_status tr_scheduler_create(const tr_network *network, int threads, tr_threads backend, int batch_size,
-                              tr_scheduler **scheduler, tr_error *error)
-{
-    *scheduler = calloc(1, sizeof **scheduler);
-    if (!*scheduler)
-        return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
-    (*scheduler)->network = network;
-    (*scheduler)->threads = threads;
-    (*scheduler)->batch_size = batch_size;
-    const tr_status status = tr_team_create(threads, backend, &(*scheduler)->team, error);
-    if (status != TR_OK) {
-        tr_scheduler_destroy(*scheduler);
-        *scheduler = NULL;
-    }
-    return status;
 }
 
 tr_team *tr_scheduler_team(tr_scheduler *scheduler)
@@ -89,169 +90,284 @@ tr_team *tr_scheduler_team(tr_scheduler *scheduler)
     return scheduler->team;
 }
 
-tr_shape tr_scheduler_shape(int threads, int batch_size, size_t units)
+void tr_scheduler_profile(tr_scheduler *scheduler, tr_profile *profiles)
 {
-    if (batch_size == 1 || units < (size_t)threads)
-        return (tr_shape){1, threads};
-    return (tr_shape){threads, 1};
+    scheduler->profiles = profiles;
 }
 
-/* Gives the first active groups of the set all that decoding up to max_length needs. */
-static tr_status prepare_groups(tr_scheduler *scheduler, group_set *set, tr_shape shape, int active, int max_length,
-                                tr_error *error)
+/* ----------------------------------------------------------------------------------------------------- dividing threads */
+
+/* Members of group g. */
+static int members_of(int threads, int groups, int g)
 {
-    const size_t batch = (size_t)scheduler->batch_size, needed = batch * (size_t)max_length;
-    if (!set->groups) {
-        set->groups = calloc((size_t)shape.groups, sizeof *set->groups);
-        if (!set->groups)
-            return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
-        set->count = shape.groups;
-        set->members = shape.members;
-    }
-    for (int g = 0; g < active; g++) {
-        crew *group = &set->groups[g];
-        if (!group->sentences)
-            group->sentences = calloc(batch, sizeof *group->sentences);
-        if (!group->pointers)
-            group->pointers = calloc(batch, sizeof *group->pointers);
-        if (needed > group->target_capacity) {
-            free(group->targets);
-            group->targets = malloc(needed * sizeof *group->targets);
-            group->target_capacity = group->targets ? needed : 0;
+    return threads / groups + (g < threads % groups);
+}
+
+/* What a step of the decoder costs besides its rows (it reads all weights), in rows; and what each further member of a group
+ * costs all of them, as a share (barriers, and what all of them do). Measured with one and two threads on one to sixteen
+ * sentences, in int8; the weights' share is about the same for a model of 9 million parameters and one of 77 million. */
+static const double step_cost = 4, member_cost = 0.2;
+
+/* The time that a division takes, in rows, if a unit takes as many steps as it has source tokens. A group's steps are those
+ * of its longest unit, or what its batch needs to hold them all; units are dealt to groups in turn. */
+static double time_of(int threads, int groups, int batch_size, const tr_unit *units, const size_t *order, size_t count)
+{
+    double slowest = 0;
+    for (int g = 0; g < groups; g++) {
+        double longest = 0, rows = 0;
+        for (size_t i = (size_t)g; i < count; i += (size_t)groups) {
+            const double length = units[order[i]].source_length;
+            longest = length > longest ? length : longest;
+            rows += length;
         }
-        if (!group->sentences || !group->pointers || !group->targets)
+        const double steps = rows / batch_size > longest ? rows / batch_size : longest;
+        const int members = members_of(threads, groups, g);
+        const double time = (step_cost * steps + rows) * (1 + member_cost * (members - 1)) / members;
+        slowest = time > slowest ? time : slowest;
+    }
+    return slowest;
+}
+
+/* One sentence in flight: one group. A full batch for each thread: a group for each thread. Between them the division that
+ * takes the least time: a few sentences, or a long one among short ones, go faster through fewer groups of several threads.
+ * Of equal ones that with more groups: they wait less for each other. */
+tr_shape tr_scheduler_shape(int threads, int batch_size, const tr_unit *units, const size_t *order, size_t count)
+{
+    if (batch_size == 1)
+        return (tr_shape){1, threads};
+    if (count >= (size_t)threads * (size_t)batch_size)
+        return (tr_shape){threads, 1};
+    const int most = count < (size_t)threads ? (int)count : threads;
+    int best = most, last = most;
+    double least = time_of(threads, most, batch_size, units, order, count);
+    for (int members = 1; members <= threads; members++) {
+        const int groups = threads / members;
+        if (groups >= last)
+            continue;
+        last = groups;
+        const double time = time_of(threads, groups, batch_size, units, order, count);
+        if (time < least * 0.999) { /* not for rounding errors */
+            least = time;
+            best = groups;
+        }
+    }
+    return (tr_shape){best, threads / best};
+}
+
+/* The group that a thread belongs to, and its number there. */
+static int group_of(tr_shape shape, int threads, int thread, int *member)
+{
+    const int larger = threads % shape.groups; /* groups with a member more */
+    const int in_larger = larger * (shape.members + 1);
+    if (thread < in_larger) {
+        *member = thread % (shape.members + 1);
+        return thread / (shape.members + 1);
+    }
+    *member = (thread - in_larger) % shape.members;
+    return larger + (thread - in_larger) / shape.members;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- a run's groups
+ */
+
+static bool make_places(const tr_scheduler *s, crew *group, size_t max_length)
+{
+    const size_t batch = (size_t)s->batch_size, needed = batch * max_length;
+    if (!group->places)
+        group->places = calloc(batch, sizeof *group->places);
+    if (!group->spare)
+        group->spare = calloc(batch, sizeof *group->spare);
+    if (needed > group->target_capacity) {
+        free(group->targets);
+        group->targets = malloc(needed * sizeof *group->targets);
+        group->target_capacity = group->targets ? needed : 0;
+    }
+    if (!group->places || !group->spare || !group->targets)
+        return false;
+    for (int i = 0; i < s->batch_size; i++) {
+        group->places[i].sentence.target = group->targets + (size_t)i * max_length;
+        group->spare[i] = &group->places[i];
+    }
+    group->spare_count = s->batch_size;
+    return true;
+}
+
+/* Gives the groups that take part all that decoding needs. */
+static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
+{
+    for (int g = 0; g < r->shape.groups; g++) {
+        crew *group = &s->groups[g];
+        group->run = r;
+        group->dealt = (size_t)g;
+        if (!make_places(s, group, (size_t)r->job->max_length))
             return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
         if (!group->worker) {
-            const tr_status status =
-                tr_worker_create(scheduler->network, set->members, scheduler->batch_size, &group->worker, error);
+            const int most = (s->threads + g) / (g + 1); /* members, in any division that has such a group */
+            const tr_status status = tr_worker_create(s->network, most, s->batch_size, &group->worker, error);
             if (status != TR_OK)
                 return status;
         }
+        tr_worker_set_members(group->worker, members_of(s->threads, r->shape.groups, g));
+        tr_worker_set_profile(group->worker, s->profiles ? &s->profiles[g] : NULL);
     }
     return TR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- running */
 
-/* Keeps the first failure, and makes all groups stop after the batches in hand. */
+/* Keeps the first failure, and makes all groups stop. */
 static void fail_run(run *r, tr_status status, const tr_error *error)
 {
-    pthread_mutex_lock(&r->lock);
-    if (r->status == TR_OK) {
+    if (!atomic_exchange(&r->failed, true)) {
         r->status = status;
         r->error = *error;
         r->error.status = status;
         if (!error->message[0])
             tr_fail(&r->error, status, "decoding: failed");
     }
-    pthread_mutex_unlock(&r->lock);
     atomic_store(&r->stop, true);
 }
 
-/* Member 0: lays out the next batch; group->count 0 if there is none. */
-static tr_batch *fetch_batch(run *r, crew *group)
+/* The limits of a piece of a cut sentence are its own. */
+static void set_limits(const run *r, const tr_unit *unit, tr_sentence *sentence)
 {
-    const tr_job *job = r->job;
-    group->count = 0;
-    const size_t index = atomic_load(&r->stop) ? job->batches.count : atomic_fetch_add(&r->next, 1);
-    if (index >= job->batches.count)
+    sentence->stop_loops = unit->piece;
+    sentence->max_length = r->job->max_length;
+    if (unit->piece && sentence->max_length > TR_PIECE_TARGET)
+        sentence->max_length = r->job->min_length > TR_PIECE_TARGET ? r->job->min_length : TR_PIECE_TARGET;
+}
+
+/* Takes the next place of the order for a group if its unit has at most room tokens: first those dealt to it. */
+static bool take_next(run *r, crew *group, int room, size_t *at)
+{
+    const tr_unit *units = r->job->units;
+    *at = group->dealt;
+    if (*at < r->dealt) {
+        if (units[r->order[*at]].source_length > room)
+            return false;
+        group->dealt += (size_t)r->shape.groups;
+        return true;
+    }
+    *at = atomic_load(&r->next);
+    do
+        if (*at >= r->job->count || units[r->order[*at]].source_length > room)
+            return false;
+    while (!atomic_compare_exchange_weak(&r->next, at, *at + 1));
+    return true;
+}
+
+static tr_sentence *next_sentence(void *argument, int room)
+{
+    crew *group = argument;
+    run *r = group->run;
+    size_t at;
+    if (atomic_load(&r->stop) || !take_next(r, group, room, &at))
         return NULL;
-    tr_batch *batch = &job->batches.batches[index];
-    for (int i = 0; i < batch->count; i++) {
-        const tr_unit *unit = &job->units[job->batches.order[batch->first + (size_t)i]];
-        group->sentences[i] = (tr_sentence){.source = unit->source,
-                                            .source_length = unit->source_length,
-                                            .target = group->targets + (size_t)i * (size_t)job->options.max_length};
-        group->pointers[i] = &group->sentences[i];
-    }
-    group->options = job->options;
-    group->options.stop_loops = batch->piece;
-    if (batch->piece && group->options.max_length > TR_PIECE_TARGET) {
-        const int least = group->options.min_length;
-        group->options.max_length = least > TR_PIECE_TARGET ? least : TR_PIECE_TARGET;
-    }
-    group->count = batch->count;
-    return batch;
+    place *p = group->spare[--group->spare_count];
+    p->unit = &r->job->units[r->order[at]];
+    p->sentence.source = p->unit->source;
+    p->sentence.source_length = p->unit->source_length;
+    set_limits(r, p->unit, &p->sentence);
+    return &p->sentence;
 }
 
-/* Member 0: copies the targets out of the group's memory and reports them. */
-static tr_status store_batch(run *r, const crew *group, tr_batch *batch, tr_error *error)
+/* Reports what is complete, unless another thread does: then that one finds it. */
+static void report(run *r)
 {
-    tr_job *job = r->job;
-    const size_t *indices = job->batches.order + batch->first;
-    size_t total = 0;
-    for (int i = 0; i < batch->count; i++)
-        total += (size_t)group->sentences[i].target_length;
-    batch->targets = malloc((total ? total : 1) * sizeof *batch->targets);
-    if (!batch->targets)
-        return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
-    int32_t *to = batch->targets;
-    for (int i = 0; i < batch->count; i++) {
-        const tr_sentence *sentence = &group->sentences[i];
-        tr_unit *unit = &job->units[indices[i]];
-        memcpy(to, sentence->target, (size_t)sentence->target_length * sizeof *to);
-        unit->target = to;
-        unit->target_length = sentence->target_length;
-        unit->finished = sentence->finished;
-        to += sentence->target_length;
-    }
-    if (!job->done)
-        return TR_OK;
-    pthread_mutex_lock(&r->lock);
-    /* After a failure elsewhere nothing is reported any more. */
-    const bool go_on = r->status != TR_OK || job->done(job->argument, job->units, indices, batch->count);
-    pthread_mutex_unlock(&r->lock);
-    return go_on ? TR_OK : tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the progress callback");
-}
-
-/* Every thread of the team: decodes batches with its group until there are none. */
-static void run_member(void *argument, int thread)
-{
-    run *r = argument;
-    const int members = r->set->members, member = thread % members;
-    if (thread / members >= r->active)
-        return;
-    crew *group = &r->set->groups[thread / members];
-    for (;;) {
-        tr_batch *batch = member == 0 ? fetch_batch(r, group) : NULL;
-        tr_worker_meet(group->worker);
-        if (!group->count)
-            return;
+    while (atomic_load(&r->complete) && !atomic_exchange(&r->reporting, true)) {
         tr_error error = {0};
-        tr_status status = tr_decode_greedy(group->worker, member, group->pointers, group->count, &group->options, &error);
-        tr_worker_meet(group->worker); /* nobody reads the sentences any more */
-        if (member == 0) {
-            if (status == TR_OK)
-                status = store_batch(r, group, batch, &error);
+        tr_unit *list = atomic_exchange(&r->complete, NULL);
+        if (list && !atomic_load(&r->stop)) { /* after a failure nothing is reported any more */
+            const tr_status status = r->job->done(r->job->argument, list, &error);
             if (status != TR_OK)
                 fail_run(r, status, &error);
         }
+        atomic_store(&r->reporting, false);
     }
+}
+
+/* Copies the target out of the group's memory, and reports it. */
+static bool take_complete(void *argument, tr_sentence *sentence)
+{
+    crew *group = argument;
+    run *r = group->run;
+    place *p = (place *)sentence;
+    tr_unit *unit = p->unit;
+    const size_t count = (size_t)sentence->target_length;
+    unit->target = malloc((count ? count : 1) * sizeof *unit->target);
+    if (!unit->target) {
+        tr_error error = {0};
+        fail_run(r, tr_fail(&error, TR_ERROR_MEMORY, "translation: out of memory"), &error);
+        return false;
+    }
+    memcpy(unit->target, sentence->target, count * sizeof *unit->target);
+    unit->target_length = sentence->target_length;
+    unit->finished = sentence->finished;
+    group->spare[group->spare_count++] = p;
+    if (!r->job->done)
+        return true;
+    unit->next = atomic_load(&r->complete);
+    while (!atomic_compare_exchange_weak(&r->complete, &unit->next, unit))
+        ;
+    report(r);
+    return !atomic_load(&r->stop);
+}
+
+/* Every thread of the team. */
+static void run_member(void *argument, int thread)
+{
+    run *r = argument;
+    int member;
+    crew *group = &r->scheduler->groups[group_of(r->shape, r->scheduler->threads, thread, &member)];
+    const tr_feed feed = {next_sentence, take_complete, group, &r->stop};
+    tr_error error = {0};
+    const tr_status status = tr_decode_greedy(group->worker, member, &r->options, &feed, &error);
+    if (member == 0 && status != TR_OK)
+        fail_run(r, status, &error);
+}
+
+/* One in flight: as they come. */
+static tr_status order_units(const tr_scheduler *s, run *r, tr_error *error)
+{
+    if (s->batch_size > 1)
+        return tr_units_order(r->job->units, r->job->count, r->order, error);
+    for (size_t i = 0; i < r->job->count; i++)
+        r->order[i] = i;
+    return TR_OK;
+}
+
+static tr_status run_ordered(tr_scheduler *s, run *r, tr_error *error)
+{
+    const tr_job *job = r->job;
+    tr_status status = order_units(s, r, error);
+    if (status != TR_OK)
+        return status;
+    r->shape = tr_scheduler_shape(s->threads, s->batch_size, job->units, r->order, job->count);
+    const size_t groups = (size_t)r->shape.groups, each = (job->count + groups - 1) / groups;
+    const int rows = each < (size_t)s->batch_size ? (int)each : s->batch_size;
+    r->options = (tr_decode_options){rows, s->batch_size * TR_BATCH_TOKENS, job->min_length};
+    r->dealt = groups * (size_t)rows < job->count ? groups * (size_t)rows : job->count;
+    atomic_init(&r->next, r->dealt);
+    status = prepare_groups(s, r, error);
+    if (status == TR_OK)
+        status = tr_team_run(s->team, run_member, r, error);
+    if (status == TR_OK && atomic_load(&r->failed)) {
+        status = r->status;
+        if (error)
+            *error = r->error;
+    }
+    return status;
 }
 
 tr_status tr_scheduler_run(tr_scheduler *scheduler, tr_job *job, tr_error *error)
 {
-    job->batches = (tr_batches){0};
     if (!job->count)
         return TR_OK;
-    const tr_shape shape = tr_scheduler_shape(scheduler->threads, scheduler->batch_size, job->count);
-    tr_status status = tr_batches_make(job->units, job->count, scheduler->batch_size, shape.groups, &job->batches, error);
-    if (status != TR_OK)
-        return status;
-    run r = {.job = job};
-    r.set = shape.groups == 1 ? &scheduler->together : &scheduler->independent;
-    r.active = job->batches.count < (size_t)shape.groups ? (int)job->batches.count : shape.groups;
-    status = prepare_groups(scheduler, r.set, shape, r.active, job->options.max_length, error);
-    if (status != TR_OK)
-        return status;
-    if (pthread_mutex_init(&r.lock, NULL))
-        return tr_fail(error, TR_ERROR_MEMORY, "translation: cannot make a lock");
-    status = tr_team_run(scheduler->team, run_member, &r, error);
-    pthread_mutex_destroy(&r.lock);
-    if (status == TR_OK && r.status != TR_OK) {
-        status = r.status;
-        if (error)
-            *error = r.error;
-    }
+    run r = {.scheduler = scheduler, .job = job};
+    r.order = calloc(job->count, sizeof *r.order);
+    if (!r.order)
+        return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
+    const tr_status status = run_ordered(scheduler, &r, error);
+    free(r.order);
     return status;
 }

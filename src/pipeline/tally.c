@@ -7,12 +7,9 @@ static void *array(size_t count)
     return calloc(count ? count : 1, sizeof(size_t));
 }
 
-tr_status tr_tally_init(tr_tally *tally, const tr_translate_options *options, size_t units, size_t waits, size_t texts,
-                        tr_error *error)
+tr_status tr_tally_init(tr_tally *tally, size_t units, size_t waits, size_t texts, tr_error *error)
 {
-    *tally = (tr_tally){.options = options, .counts.texts = texts};
-    if (!options->progress)
-        return TR_OK;
+    *tally = (tr_tally){.counts.texts = texts};
     tally->waits_of = array(units);
     tally->waits = calloc(waits ? waits : 1, sizeof *tally->waits);
     tally->pending = array(texts);
@@ -37,8 +34,6 @@ void tr_tally_free(tr_tally *tally)
 
 void tr_tally_wait(tr_tally *tally, size_t text, size_t unit)
 {
-    if (!tally->waits)
-        return;
     tally->waits[tally->wait_count] = (tr_wait){text, tally->waits_of[unit]};
     tally->waits_of[unit] = tally->wait_count++;
     tally->pending[text]++;
@@ -46,28 +41,40 @@ void tr_tally_wait(tr_tally *tally, size_t text, size_t unit)
 
 void tr_tally_repeat(tr_tally *tally, size_t text)
 {
-    if (tally->waits)
-        tally->repeats[text]++;
+    tally->repeats[text]++;
 }
 
 void tr_tally_finish(tr_tally *tally, size_t text)
 {
-    if (tally->waits)
-        tally->counts.texts_done += 1 + tally->repeats[text];
+    tally->counts.texts_done += 1 + tally->repeats[text];
 }
 
-bool tr_tally_done(void *argument, const tr_unit *units, const size_t *indices, int count)
+tr_status tr_tally_unit(tr_tally *tally, const tr_unit *unit, size_t index, tr_text_done *done, void *argument,
+                        tr_error *error)
 {
-    tr_tally *tally = argument;
-    if (!tally->waits)
-        return true;
-    for (int i = 0; i < count; i++) {
-        const tr_unit *unit = &units[indices[i]];
-        tally->counts.source_tokens += (uint64_t)unit->source_length - 1;
-        tally->counts.target_tokens += (uint64_t)unit->target_length;
-        for (size_t w = tally->waits_of[indices[i]]; w != SIZE_MAX; w = tally->waits[w].next)
-            if (--tally->pending[tally->waits[w].text] == 0)
-                tr_tally_finish(tally, tally->waits[w].text);
+    tr_tally_count(&tally->counts, unit, 0);
+    for (size_t w = tally->waits_of[index]; w != SIZE_MAX; w = tally->waits[w].next) {
+        const size_t text = tally->waits[w].text;
+        if (--tally->pending[text])
+            continue;
+        const tr_status status = done(argument, text, error);
+        if (status != TR_OK)
+            return status;
+        tr_tally_finish(tally, text);
     }
-    return tally->options->progress(tally->options->progress_argument, &tally->counts) == 0;
+    return TR_OK;
+}
+
+void tr_tally_count(tr_progress *counts, const tr_unit *unit, size_t texts)
+{
+    counts->source_tokens += (uint64_t)unit->source_length - 1;
+    counts->target_tokens += (uint64_t)unit->target_length;
+    counts->texts_done += texts;
+}
+
+tr_status tr_tally_report(const tr_progress *counts, const tr_translate_options *options, tr_error *error)
+{
+    if (options->progress && options->progress(options->progress_argument, counts))
+        return tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the progress callback");
+    return TR_OK;
 }

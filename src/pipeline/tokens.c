@@ -159,37 +159,31 @@ static tr_status lay_out(const tr_config *config, const tr_tokens *sources, size
     return TR_OK;
 }
 
-static tr_status copy_targets(const tr_unit *units, size_t count, tr_tokens **outputs, tr_error *error)
+/* The units' targets become the outputs. */
+static tr_status take_targets(tr_unit *units, size_t count, tr_tokens **outputs, tr_error *error)
 {
-    tr_tokens *made = calloc(count ? count : 1, sizeof *made);
-    for (size_t i = 0; made && i < count; i++) {
-        const size_t n = (size_t)units[i].target_length;
-        made[i] = (tr_tokens){malloc((n ? n : 1) * sizeof(int32_t)), n};
-        if (!made[i].ids) {
-            tr_tokens_array_free(made, i);
-            made = NULL;
-        } else if (n) {
-            memcpy(made[i].ids, units[i].target, n * sizeof(int32_t));
-        }
+    *outputs = calloc(count ? count : 1, sizeof **outputs);
+    if (!*outputs)
+        return out_of_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        (*outputs)[i] = (tr_tokens){units[i].target, (size_t)units[i].target_length};
+        units[i].target = NULL;
     }
-    *outputs = made;
-    return made ? TR_OK : out_of_memory(error);
+    return TR_OK;
 }
 
-static tr_status run_units(tr_context *context, const tr_translate_options *options, tr_job *job, tr_error *error)
+/* Progress: a unit is a text. */
+typedef struct counter {
+    const tr_translate_options *options;
+    tr_progress counts;
+} counter;
+
+static tr_status count_units(void *argument, const tr_unit *list, tr_error *error)
 {
-    tr_tally tally;
-    tr_status status = tr_tally_init(&tally, options, job->count, job->count, job->count, error);
-    if (status != TR_OK)
-        return status;
-    for (size_t i = 0; i < job->count; i++)
-        tr_tally_wait(&tally, i, i);
-    job->options = (tr_decode_options){.max_length = options->max_length, .min_length = options->min_length};
-    job->done = options->progress ? tr_tally_done : NULL;
-    job->argument = &tally;
-    status = tr_scheduler_run(context->scheduler, job, error);
-    tr_tally_free(&tally);
-    return status;
+    counter *c = argument;
+    for (; list; list = list->next)
+        tr_tally_count(&c->counts, list, 1);
+    return tr_tally_report(&c->counts, c->options, error);
 }
 
 tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
@@ -204,15 +198,19 @@ tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, siz
     tr_status status = tr_options_resolve(context->model, options, &resolved, error);
     if (status != TR_OK)
         return status;
-    tr_job job = {.count = count};
+    counter c = {.options = &resolved, .counts.texts = count};
+    tr_job job = {.count = count,
+                  .max_length = resolved.max_length,
+                  .min_length = resolved.min_length,
+                  .done = resolved.progress ? count_units : NULL,
+                  .argument = &c};
     int32_t *memory = NULL;
     status = lay_out(&context->model->package.config, sources, count, &job.units, &memory, error);
     if (status == TR_OK)
-        status = run_units(context, &resolved, &job, error);
+        status = tr_scheduler_run(context->scheduler, &job, error);
     if (status == TR_OK)
-        status = copy_targets(job.units, count, outputs, error);
-    tr_batches_free(&job.batches);
-    free(job.units);
+        status = take_targets(job.units, count, outputs, error);
+    tr_units_free(job.units, count);
     free(memory);
     return status;
 }

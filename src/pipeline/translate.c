@@ -14,6 +14,7 @@ typedef struct entry {
     size_t size;    /* bytes as given */
     size_t same_as; /* an earlier, equal text of this call; SIZE_MAX: none */
     bool known;     /* its result came from the context's memory */
+    bool done;      /* its result is there */
     int plan;       /* of the context's plans: where its chunks are */
     size_t first;   /* its first chunk in work.chunks */
     tr_text text;   /* for those that are computed */
@@ -36,7 +37,9 @@ typedef struct work {
     size_t chunk_count;
     tr_job job;
     tr_tally tally;
+    tr_buffer joined;   /* the text in hand */
     tr_result *results; /* [count] */
+    size_t delivered;   /* results[0..delivered) have been handed over */
 } work;
 
 static tr_status out_of_memory(tr_error *error)
@@ -59,9 +62,9 @@ static void free_work(work *w)
     free(w->plan_errors);
     free(w->chunks);
     free(w->bases);
-    free(w->job.units);
-    tr_batches_free(&w->job.batches);
+    tr_units_free(w->job.units, w->job.count);
     tr_tally_free(&w->tally);
+    tr_buffer_free(&w->joined);
 }
 
 /* ---------------------------------------------------------------------------------------------------- texts seen before */
@@ -186,32 +189,6 @@ static tr_status make_units(work *w, tr_error *error)
     return tr_units_make(w->chunks, w->bases, count, w->options.reuse, &w->job.units, &w->job.count, error);
 }
 
-static tr_status start_tally(work *w, tr_error *error)
-{
-    const tr_status status = tr_tally_init(&w->tally, &w->options, w->job.count, w->chunk_count, w->count, error);
-    if (status != TR_OK || !w->options.progress)
-        return status;
-    for (size_t i = 0; i < w->count; i++)
-        if (w->entries[i].same_as != SIZE_MAX)
-            tr_tally_repeat(&w->tally, w->entries[i].same_as);
-    for (size_t i = 0; i < w->count; i++) {
-        const entry *e = &w->entries[i];
-        if (e->same_as != SIZE_MAX)
-            continue;
-        size_t units = 0;
-        for (size_t s = 0; s < e->text.count; s++) {
-            const size_t unit = w->chunks[e->first + s]->unit;
-            if (unit != SIZE_MAX) {
-                tr_tally_wait(&w->tally, i, unit);
-                units++;
-            }
-        }
-        if (!units)
-            tr_tally_finish(&w->tally, i);
-    }
-    return TR_OK;
-}
-
 /* -------------------------------------------------------------------------------------------------------------- results */
 
 /* Appends the translation of one chunk, with a space before it where the text has none between two sentences. */
@@ -241,48 +218,99 @@ static tr_status append_chunk(const work *w, const tr_text *text, const tr_chunk
 }
 
 /* The translation of a text: its chunks, with the text's own white space around and between them. */
-static tr_status join_text(const work *w, const entry *e, tr_buffer *out, tr_result *result, tr_error *error)
+static tr_status join_text(work *w, const entry *e, tr_result *result, tr_error *error)
 {
     const tr_text *text = &e->text;
     const bool spaced = !tr_is_unspaced_language(w->context->model->package.target_language);
+    tr_buffer *out = &w->joined;
     size_t at = 0;
-    *result = (tr_result){.sentences = text->sentences, .flags = text->flags};
+    tr_result view = {.sentences = text->sentences, .flags = text->flags};
     tr_buffer_clear(out);
     for (size_t s = 0; s < text->count; s++) {
         const tr_chunk *chunk = w->chunks[e->first + s];
         if (!tr_buffer_append(out, text->data + at, chunk->first - at))
             return out_of_memory(error);
         const bool space = spaced && s && chunk->first == at;
-        const tr_status status = append_chunk(w, text, chunk, space, out, result, error);
+        const tr_status status = append_chunk(w, text, chunk, space, out, &view, error);
         if (status != TR_OK)
             return status;
         at = chunk->last;
     }
     if (!tr_buffer_append(out, text->data + at, text->size - at))
         return out_of_memory(error);
-    const tr_result view = {.text = out->data,
-                            .size = out->size,
-                            .sentences = result->sentences,
-                            .source_tokens = result->source_tokens,
-                            .target_tokens = result->target_tokens,
-                            .flags = result->flags};
+    view.text = out->data;
+    view.size = out->size;
     return tr_result_copy(&view, result, error);
 }
 
-static tr_status make_results(work *w, tr_error *error)
+static tr_status finish_text(void *argument, size_t text, tr_error *error)
 {
-    tr_buffer out = {0};
-    tr_status status = TR_OK;
-    for (size_t i = 0; i < w->todo_count && status == TR_OK; i++)
-        status = join_text(w, &w->entries[w->todo[i]], &out, &w->results[w->todo[i]], error);
-    tr_buffer_free(&out);
-    for (size_t i = 0; i < w->count && status == TR_OK; i++) {
-        if (w->entries[i].same_as == SIZE_MAX)
+    work *w = argument;
+    w->entries[text].done = true;
+    return join_text(w, &w->entries[text], &w->results[text], error);
+}
+
+/* Hands over what is done and has nothing undone before it. */
+static tr_status deliver(work *w, tr_error *error)
+{
+    const size_t first = w->delivered;
+    while (w->delivered < w->count) {
+        const entry *e = &w->entries[w->delivered];
+        if (!e->done && !e->known && e->same_as == SIZE_MAX)
+            break;
+        if (e->same_as != SIZE_MAX) {
+            tr_result *result = &w->results[w->delivered];
+            const tr_status status = tr_result_copy(&w->results[e->same_as], result, error);
+            if (status != TR_OK)
+                return status;
+            result->flags |= TR_FLAG_REPEATED;
+        }
+        w->delivered++;
+    }
+    const size_t count = w->delivered - first;
+    if (count && w->options.ready && w->options.ready(w->options.ready_argument, first, w->results + first, count))
+        return tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the callback that takes results");
+    return TR_OK;
+}
+
+/* Says which texts wait for which units; those that wait for none are done. */
+static tr_status start_tally(work *w, tr_error *error)
+{
+    tr_status status = tr_tally_init(&w->tally, w->job.count, w->chunk_count, w->count, error);
+    for (size_t i = 0; status == TR_OK && i < w->count; i++)
+        if (w->entries[i].same_as != SIZE_MAX)
+            tr_tally_repeat(&w->tally, w->entries[i].same_as);
+    for (size_t i = 0; status == TR_OK && i < w->count; i++) {
+        const entry *e = &w->entries[i];
+        if (e->same_as != SIZE_MAX)
             continue;
-        status = tr_result_copy(&w->results[w->entries[i].same_as], &w->results[i], error);
-        w->results[i].flags |= TR_FLAG_REPEATED;
+        size_t units = 0;
+        for (size_t s = 0; s < e->text.count; s++) {
+            const size_t unit = w->chunks[e->first + s]->unit;
+            if (unit != SIZE_MAX) {
+                tr_tally_wait(&w->tally, i, unit);
+                units++;
+            }
+        }
+        if (units)
+            continue;
+        if (!e->known)
+            status = finish_text(w, i, error);
+        tr_tally_finish(&w->tally, i);
     }
     return status;
+}
+
+/* What the scheduler calls as units are complete. */
+static tr_status take_units(void *argument, const tr_unit *list, tr_error *error)
+{
+    work *w = argument;
+    tr_status status = TR_OK;
+    for (; list && status == TR_OK; list = list->next)
+        status = tr_tally_unit(&w->tally, list, (size_t)(list - w->job.units), finish_text, w, error);
+    if (status == TR_OK)
+        status = deliver(w, error);
+    return status == TR_OK ? tr_tally_report(&w->tally.counts, &w->options, error) : status;
 }
 
 static void remember(work *w)
@@ -305,13 +333,15 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
         status = make_units(w, error);
     if (status == TR_OK)
         status = start_tally(w, error);
+    if (status == TR_OK)
+        status = deliver(w, error);
     if (status != TR_OK)
         return status;
-    w->job.options = (tr_decode_options){.max_length = w->options.max_length, .min_length = w->options.min_length};
-    w->job.done = w->options.progress ? tr_tally_done : NULL;
-    w->job.argument = &w->tally;
-    status = tr_scheduler_run(w->context->scheduler, &w->job, error);
-    return status == TR_OK ? make_results(w, error) : status;
+    w->job.max_length = w->options.max_length;
+    w->job.min_length = w->options.min_length;
+    w->job.done = take_units;
+    w->job.argument = w;
+    return tr_scheduler_run(w->context->scheduler, &w->job, error);
 }
 
 tr_status tr_translate(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,

@@ -32,7 +32,8 @@ static void wake_all(_Atomic uint32_t *word)
 }
 #endif
 
-static void pause_briefly(void)
+/* Takes 40 to 140 cycles. */
+void tr_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -40,9 +41,6 @@ static void pause_briefly(void)
     __asm__ volatile("isb" ::: "memory");
 #endif
 }
-
-/* A pause takes 40 to 140 cycles: this many are about 50 microseconds. */
-enum { SPINS = 1200 };
 
 void tr_barrier_init(tr_barrier *barrier, int count)
 {
@@ -65,10 +63,10 @@ void tr_barrier_wait(tr_barrier *barrier)
             wake_all(&barrier->generation);
         return;
     }
-    for (int spin = 0; spin < SPINS; spin++) {
+    for (int spin = 0; spin < TR_SPINS; spin++) {
         if (atomic_load_explicit(&barrier->generation, memory_order_acquire) != generation)
             return;
-        pause_briefly();
+        tr_pause();
     }
     atomic_fetch_add(&barrier->sleepers, 1);
     while (atomic_load(&barrier->generation) == generation)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { CGROUP_PATH = 4096 };
+
 /* Reads up to two numbers ("max" counts as none) from the first line of a file; returns how many. */
 static int read_numbers(const char *path, long long *a, long long *b)
 {
@@ -22,42 +24,84 @@ static int at_least_one_core(long long quota, long long period)
 {
     if (quota <= 0 || period <= 0)
         return 0;
-    const long long cores = (quota + period - 1) / period;
+    const long long cores = quota / period + (quota % period != 0);
     return cores < 1 << 20 ? (int)cores : 0;
 }
 
-/* The limit of this process's cgroup and of the groups above it (version 2: cpu.max holds "QUOTA PERIOD" in microseconds;
- * version 1: two files). 0: no limit. Inside a container the group is usually mounted as the root. */
-static int cgroup_cores(void)
+/* What one group's files say: version 2's cpu.max holds "QUOTA PERIOD" in microseconds, version 1 has a file for each. */
+static int group_cores(const char *folder, bool version_2)
 {
-    long long quota, period;
+    long long quota, period, unused;
+    char path[CGROUP_PATH + 32];
+    if (version_2) {
+        snprintf(path, sizeof path, "%s/cpu.max", folder);
+        return read_numbers(path, &quota, &period) == 2 ? at_least_one_core(quota, period) : 0;
+    }
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+    if (read_numbers(path, &quota, &unused) < 1)
+        return 0;
+    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+    return read_numbers(path, &period, &unused) < 1 ? 0 : at_least_one_core(quota, period);
+}
+
+/* The smallest limit of a group and of those above it. Inside a container the group that /proc names may not be there: its
+ * own is mounted as the top one. */
+static int smallest_limit(const char *mount, const char *group, bool version_2)
+{
+    char folder[CGROUP_PATH];
+    const int n = snprintf(folder, sizeof folder, "%s%s", mount, group);
     int limit = 0;
-    char group[640] = "", path[704];
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    if (f) {
-        char line[600];
-        while (fgets(line, sizeof line, f))
-            if (strncmp(line, "0::", 3) == 0)
-                snprintf(group, sizeof group, "%s", line + 3);
-        fclose(f);
-        group[strcspn(group, "\n")] = 0;
-    }
-    for (;;) {
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
-        if (read_numbers(path, &quota, &period) == 2) {
-            const int cores = at_least_one_core(quota, period);
-            if (cores && (!limit || cores < limit))
-                limit = cores;
-        }
-        char *slash = strrchr(group, '/');
-        if (!slash)
+    if (n < 0 || n >= CGROUP_PATH)
+        return 0;
+    for (size_t size = (size_t)n; size >= strlen(mount);) {
+        folder[size] = 0;
+        const int cores = group_cores(folder, version_2);
+        if (cores && (!limit || cores < limit))
+            limit = cores;
+        while (size && folder[--size] != '/')
+            ;
+        if (!size)
             break;
-        *slash = 0;
     }
-    long long unused;
-    if (!limit && read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &quota, &unused) >= 1 &&
-        read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period, &unused) >= 1)
-        limit = at_least_one_core(quota, period);
+    return limit;
+}
+
+/* True if a line of /proc/self/cgroup, "NUMBER:CONTROLLERS:GROUP", is version 2's or that of the cpu controller. */
+static bool parse_group(char *line, bool *version_2, const char **group)
+{
+    char *controllers = strchr(line, ':');
+    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path)
+        return false;
+    *path++ = 0;
+    path[strcspn(path, "\n")] = 0;
+    *version_2 = controllers[1] == 0;
+    *group = strcmp(path, "/") == 0 ? "" : path;
+    char *rest;
+    for (char *name = strtok_r(controllers + 1, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        if (strcmp(name, "cpu") == 0)
+            return true;
+    return *version_2;
+}
+
+int tr_cgroup_cores(const char *root)
+{
+    char path[CGROUP_PATH], line[CGROUP_PATH / 2];
+    int limit = 0;
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        bool version_2;
+        const char *group;
+        if (!parse_group(line, &version_2, &group))
+            continue;
+        snprintf(path, sizeof path, "%s/sys/fs/cgroup%s", root, version_2 ? "" : "/cpu");
+        const int cores = smallest_limit(path, group, version_2);
+        if (cores && (!limit || cores < limit))
+            limit = cores;
+    }
+    if (f)
+        fclose(f);
     return limit;
 }
 
@@ -79,6 +123,6 @@ int tr_usable_cores(void)
         const long online = sysconf(_SC_NPROCESSORS_ONLN);
         cores = online > 0 ? (int)online : 1;
     }
-    const int limit = cgroup_cores();
+    const int limit = tr_cgroup_cores("");
     return limit && limit < cores ? limit : cores;
 }

@@ -72,13 +72,29 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
     return status;
 }
 
-void tr_file_populate(const tr_file *file)
+#ifdef MADV_POPULATE_READ
+/* The whole pages of the file from byte first to byte last. */
+static void populate(const tr_file *file, uintptr_t first, uintptr_t last)
+{
+    enum { PAGE = 4096 };
+    first &= ~(uintptr_t)(PAGE - 1);
+    if (file->mapped && first < last)
+        madvise((void *)first, last - first, MADV_POPULATE_READ);
+}
+#endif
+
+void tr_file_populate(const tr_file *file, const void *except, size_t size)
 {
 #ifdef MADV_POPULATE_READ
-    if (file->mapped)
-        madvise((void *)file->data, file->size, MADV_POPULATE_READ);
+    const uintptr_t begin = (uintptr_t)file->data, end = begin + file->size, hole = (uintptr_t)except;
+    if (hole < begin || hole >= end || size > end - hole) {
+        populate(file, begin, end);
+        return;
+    }
+    populate(file, begin, hole);
+    populate(file, hole + size, end);
 #else
-    (void)file;
+    (void)file, (void)except, (void)size;
 #endif
 }
 

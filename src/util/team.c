@@ -3,6 +3,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #if defined(__SANITIZE_THREAD__)
@@ -13,14 +14,15 @@
 #endif
 #endif
 
-/* Helper threads of the POSIX backend: they sleep between runs. */
+/* Helper threads of the POSIX backend: between runs they wait for a moment, then sleep. */
 typedef struct pool {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
     pthread_t *threads; /* [size - 1] */
-    int started, running;
-    uint64_t generation;
-    bool stop;
+    int started;
+    atomic_int running;
+    _Atomic uint64_t generation; /* of runs */
+    atomic_bool stop;
     tr_team_function *function;
     void *argument;
 } pool;
@@ -36,26 +38,33 @@ typedef struct helper {
     int thread;
 } helper;
 
+/* Waits for the run behind the one that was seen; false: the end. */
+static bool next_run(pool *p, uint64_t seen)
+{
+    for (int spin = 0; spin < TR_SPINS && atomic_load(&p->generation) == seen && !atomic_load(&p->stop); spin++)
+        tr_pause();
+    if (atomic_load(&p->generation) == seen) {
+        pthread_mutex_lock(&p->lock);
+        while (!atomic_load(&p->stop) && atomic_load(&p->generation) == seen)
+            pthread_cond_wait(&p->start, &p->lock);
+        pthread_mutex_unlock(&p->lock);
+    }
+    return !atomic_load(&p->stop);
+}
+
 static void *helper_main(void *argument)
 {
     const helper me = *(helper *)argument;
     free(argument);
     pool *p = &me.team->pool;
-    uint64_t seen = 0;
-    pthread_mutex_lock(&p->lock);
-    for (;;) {
-        while (!p->stop && p->generation == seen)
-            pthread_cond_wait(&p->start, &p->lock);
-        if (p->stop)
-            break;
-        seen = p->generation;
-        pthread_mutex_unlock(&p->lock);
+    for (uint64_t seen = 0; next_run(p, seen); seen++) {
         p->function(p->argument, me.thread);
-        pthread_mutex_lock(&p->lock);
-        if (--p->running == 0)
+        if (atomic_fetch_sub(&p->running, 1) == 1) {
+            pthread_mutex_lock(&p->lock); /* not between the caller's look at it and its sleep */
             pthread_cond_signal(&p->done);
+            pthread_mutex_unlock(&p->lock);
+        }
     }
-    pthread_mutex_unlock(&p->lock);
     return NULL;
 }
 
@@ -84,16 +93,18 @@ static bool pool_run(tr_team *team, tr_team_function *function, void *argument)
     pool *p = &team->pool;
     if (!pool_start(team))
         return false;
-    pthread_mutex_lock(&p->lock);
     p->function = function;
     p->argument = argument;
-    p->running = team->size - 1;
-    p->generation++;
+    atomic_store(&p->running, team->size - 1);
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->generation, 1);
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     function(argument, 0);
+    for (int spin = 0; spin < TR_SPINS && atomic_load(&p->running); spin++)
+        tr_pause();
     pthread_mutex_lock(&p->lock);
-    while (p->running)
+    while (atomic_load(&p->running))
         pthread_cond_wait(&p->done, &p->lock);
     pthread_mutex_unlock(&p->lock);
     return true;
@@ -142,7 +153,7 @@ void tr_team_destroy(tr_team *team)
         return;
     pool *p = &team->pool;
     pthread_mutex_lock(&p->lock);
-    p->stop = true;
+    atomic_store(&p->stop, true);
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->started; i++)

@@ -3,12 +3,18 @@ import json
 import os
 import shutil
 import signal
+import struct
 
 import support
 from support import LINES, CommandTest, Terminal, model_bytes, text_of, wait_for
 
 BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text",
               "load_ms", "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
+PART_KEYS = {"seconds_encoder", "seconds_self_attention", "seconds_cross_attention", "seconds_feed_forward", "seconds_output",
+             "seconds_rest"}
+LIMIT_KEYS = {"peak_gmacs", "peak_f32_gmacs", "read_gbs", "memory_gbs", "step_mb", "step_sentences", "target_token_mmacs",
+              "source_token_mmacs", "memory_tokens_per_second", "memory_percent", "arithmetic_tokens_per_second",
+              "arithmetic_percent"}
 
 
 class Bench(CommandTest):
@@ -31,6 +37,42 @@ class Bench(CommandTest):
         self.assertAlmostEqual(r["sentences_per_second"] * r["seconds"], 6, delta=0.01)
         ids = self.good("tokenize", "--ids", stdin=text_of(LINES[:6])).split()
         self.assertEqual(r["source_tokens"], len(ids))
+
+    def test_parts(self):
+        for batch, threads in ((1, 1), (1, 2), (4, 1), (2, 2)):
+            r = self.bench("-i", self.lines, "--batch-size", batch, "-T", threads, "--fixed-length", "20", "--parts")
+            self.assertFalse(LIMIT_KEYS & set(r))
+            for key in PART_KEYS:
+                self.assertGreater(r[key], 0, (key, batch, threads))
+            self.assertAlmostEqual(sum(r[key] for key in PART_KEYS), r["seconds_parts"], delta=1e-6)
+            # the same work as a timed pass takes, on a machine where others work, too
+            self.assertLess(r["seconds_parts"], 5 * r["seconds"] + 0.5)
+        self.assertFalse((PART_KEYS | LIMIT_KEYS) & set(self.bench("-i", self.lines, "--fixed-length", "1")))
+
+    def test_limits(self):
+        info = json.loads(self.good("info", "--json", support.MODEL))
+        shape = info["shape"]
+        for batch, threads in ((1, 1), (6, 1), (1, 2)):
+            r = self.bench("-i", self.lines, "--batch-size", batch, "-T", threads, "--fixed-length", "20", "--limits",
+                           "--compute", "f32")
+            self.assertLessEqual(BENCH_KEYS | PART_KEYS | LIMIT_KEYS, set(r))
+            for key in LIMIT_KEYS:
+                self.assertGreater(r[key], 0, key)
+            # both are measured while others work: a limit can come out low, so these are wide
+            self.assertLess(r["memory_percent"], 150)
+            self.assertLess(r["arithmetic_percent"], 150)
+            self.assertAlmostEqual(r["step_sentences"], 1 if batch == 1 else 6, delta=0.01)
+            self.assertAlmostEqual(r["memory_percent"], 100 * r["tokens_per_second"] / r["memory_tokens_per_second"],
+                                   delta=0.01)
+            self.assertAlmostEqual(r["peak_gmacs"] / r["peak_f32_gmacs"], 1, delta=0.5)  # halves are widened
+            self.assertLess(r["peak_f32_gmacs"] / threads, 1000)  # nothing was optimised away
+            self.assertGreater(r["read_gbs"], 0.5)
+        # a decoding step: four matrices of self-attention, two of cross-attention, two of the feed-forward layer, the output;
+        # and 20 tokens' keys and values on both sides are little beside them
+        d, ffn = shape["d_model"], shape["decoder_ffn"]
+        weights = shape["decoder_layers"] * (6 * d * d + 2 * d * ffn) + d * info["target_vocabulary"]
+        self.assertGreater(r["target_token_mmacs"], weights / 1e6)
+        self.assertLess(r["target_token_mmacs"], 1.05 * weights / 1e6)
 
     def test_same_tokens_as_translating(self):
         rows = self.good("--exact", "--json", stdin=text_of(LINES[:6])).splitlines()
@@ -73,7 +115,7 @@ class Bench(CommandTest):
         self.bad(1, "bench", "-i", self.folder / "none", says="none")
         self.bad(1, "bench", "-i", self.file("blank", b"\n \n"), says="no lines")
         self.bad(1, "bench", "-m", self.folder / "none", says="none")
-        self.bad(2, "bench", "--compute", "int8", says="f32|f16|bf16")
+        self.bad(2, "bench", "--compute", "int4", says="f32|f16|bf16|int8")
 
 
 class Info(CommandTest):
@@ -85,6 +127,7 @@ class Info(CommandTest):
         self.assertEqual(o["shape"]["d_model"] % o["shape"]["encoder_heads"], 0)
         self.assertGreater(o["parameters"], o["source_vocabulary"] * o["shape"]["d_model"])
         self.assertGreater(sum(w["bytes"] for w in o["weights"].values()), o["parameters"])
+        self.assertEqual((o["compute"], set(o["weights"])), ("int8", {"int8", "f32"}))
         self.assertIn(o["tokens"]["pad"], o["tokens"]["forbidden"])
         self.assertRegex(o["checksum"], r"\A[0-9a-f]{16}\Z")
         self.assertIs(o["verified"], False)
@@ -116,22 +159,50 @@ class Convert(CommandTest):
     def names(self):
         return sorted(p.name for p in self.folder.iterdir())
 
-    def test_round_trip(self):
-        """f32 holds all of f16; back again it is the same model."""
-        wide, narrow, again = (self.folder / n for n in ("wide.gguf", "narrow.gguf", "again.gguf"))
-        self.good("convert", support.MODEL, wide, "--compute", "f32")
-        self.good("convert", "--compute", "f16", wide, narrow)
-        self.good("convert", narrow, again)
-        self.assertEqual(narrow.read_bytes(), again.read_bytes())
-        self.assertEqual(self.names(), ["again.gguf", "narrow.gguf", "wide.gguf"])
-        self.assertGreater(wide.stat().st_size, 1.5 * narrow.stat().st_size)
-        expected = self.good(stdin=text_of(LINES))
+    def convert(self, name, source, *args):
+        out = self.folder / name
+        self.good("convert", source, out, *args)
+        return out
+
+    def test_as_stored(self):
+        """Without a type a file stays what it is, to the byte."""
+        self.assertEqual(self.convert("a.gguf", support.MODEL).read_bytes(), model_bytes())
+        narrow = self.convert("narrow.gguf", support.MODEL, "--compute", "f16")
+        self.assertEqual(self.convert("b.gguf", narrow).read_bytes(), narrow.read_bytes())
+        self.assertEqual(self.names(), ["a.gguf", "b.gguf", "narrow.gguf"])
+
+    def test_widened(self):
+        """f32 holds int8 weights as --compute f32 sees them; sizes and figures fit."""
+        wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
+        self.assertGreater(wide.stat().st_size, 3 * len(model_bytes()))
+        self.assertEqual(self.good("-m", wide, stdin=text_of(LINES)), self.good("--compute", "f32", stdin=text_of(LINES)))
         original = json.loads(self.good("info", "--json", support.MODEL))
-        for model in (wide, narrow):
-            self.assertEqual(self.good("-m", model, stdin=text_of(LINES)), expected)
-            o = json.loads(self.good("info", "--verify", "--json", model))
-            for key in ("shape", "tokens", "parameters", "name", "source_language", "target_language", "tokenizer"):
-                self.assertEqual(o[key], original[key], key)
+        o = json.loads(self.good("info", "--verify", "--json", wide))
+        self.assertEqual((original["compute"], o["compute"]), ("int8", "f32"))
+        self.assertEqual(list(o["weights"]), ["f32"])
+        self.assertEqual(sum(w["tensors"] for w in original["weights"].values()), o["weights"]["f32"]["tensors"])
+        for key in ("shape", "tokens", "parameters", "name", "source_language", "target_language", "tokenizer"):
+            self.assertEqual(o[key], original[key], key)
+
+    def test_int8(self):
+        """Packed in the file, packed while loading: the same translations."""
+        wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
+        packed = self.convert("packed.gguf", wide, "--compute", "int8")
+        self.assertEqual(packed.stat().st_size, len(model_bytes()))
+        expected = self.good("-m", packed, stdin=text_of(LINES))
+        self.assertEqual(self.good("-m", wide, "--compute", "int8", stdin=text_of(LINES)), expected)
+        self.assertEqual(self.convert("again.gguf", wide, "--compute=int8").read_bytes(), packed.read_bytes())
+        shown = self.good("info", packed).decode()
+        self.assertRegex(shown, r"weights +\d+ tensors in f32 \([\d.]+ MB\), \d+ tensors in int8 \([\d.]+ MB\)")
+        self.assertRegex(shown, r"compute +int8\n")
+
+    def test_a_weight_that_is_no_number(self):
+        wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
+        content = bytearray(wide.read_bytes())
+        struct.pack_into("<f", content, len(content) // 2 & ~3, float("nan"))  # nearly all of the file are matrices
+        wide.write_bytes(content)
+        self.bad(1, "convert", wide, self.folder / "packed.gguf", "--compute", "int8", says=["tensor ", "weight", "finite"])
+        self.assertEqual(self.names(), ["wide.gguf"])
 
     def test_bf16(self):
         out = self.folder / "b.gguf"
@@ -159,7 +230,7 @@ class Convert(CommandTest):
         self.bad(1, "convert", copy, self.folder, says="is a directory")
         self.bad(1, "convert", copy, self.folder / "none" / "x.gguf", says="x.gguf")
         self.bad(1, "convert", copy, "/dev/null", says="regular")
-        self.bad(2, "convert", copy, self.folder / "x.gguf", "--compute", "int8", says="f32|f16|bf16")
+        self.bad(2, "convert", copy, self.folder / "x.gguf", "--compute", "i8", says="f32|f16|bf16|int8")
         self.assertEqual(self.names(), before)
         self.assertEqual(copy.read_bytes(), model_bytes())
 

@@ -1,5 +1,7 @@
 """Standard input and output: lines as they come, pipes, terminals, bad text, signals."""
+import json
 import os
+import re
 import select
 import signal
 import time
@@ -48,6 +50,23 @@ class Interactive(CommandTest):
                 p.stdin.write(line.encode() + b"\n")
                 self.assertEqual(read_line(p.stdout), self.good("tokenize", line))
 
+    def test_processes_share_the_mapped_model(self):
+        """An int8 file is used where it lies: all of it is in memory, and no page of it is a process's own."""
+        def pages(process):
+            with open(f"/proc/{process.pid}/smaps", encoding="utf-8", errors="replace") as smaps:
+                parts = smaps.read().split(os.path.realpath(support.MODEL))[1:]
+            return [sum(int(re.search(rf"^{key}: +(\d+) kB", part, re.M)[1]) for part in parts) * 1024
+                    for key in ("Rss", "Private_Dirty", "Anonymous")]
+
+        with self.started("--load", "map", bufsize=0) as a, self.started("--load", "map", bufsize=0) as b:
+            for p in (a, b):
+                p.stdin.write(LINES[0].encode() + b"\n")
+                read_line(p.stdout)
+            for p in (a, b):
+                resident, dirty, anonymous = pages(p)
+                self.assertGreater(resident, len(model_bytes()) // 2)
+                self.assertEqual((dirty, anonymous), (0, 0))
+
     def test_terminal(self):
         terminal = Terminal()
         self.addCleanup(terminal.close)
@@ -69,6 +88,49 @@ class Interactive(CommandTest):
             self.assertEqual(p.returncode, 0)
         terminal.close_slave()
         self.assertEqual(terminal.read(), b"")
+
+
+class InOrder(CommandTest):
+    def test_lines_appear_while_others_are_computed(self):
+        """The first line of a file appears long before the last, and what has appeared is never changed."""
+        lines = self.file("lines", text_of(many_lines(400)))
+        expected = self.good("-i", lines)
+        for options in (["-i", lines], ["-i", "-"]):
+            with self.opened(lines) as f, self.started("-T", "1", "--batch-size", "4", *options, stdin=f, bufsize=0) as p:
+                start = time.monotonic()
+                first = read_line(p.stdout)
+                early = time.monotonic() - start
+                rest = p.stdout.read()
+                self.assertLess(early, 0.5 * (time.monotonic() - start))
+                self.assertEqual(first + rest, expected)
+                self.assertEqual(p.wait(90), 0)
+
+    def test_an_early_end_of_the_reader_stops_the_work(self):
+        lines = self.file("lines", text_of(many_lines(5000)))
+        with self.started("-i", lines, "--batch-size", "2", bufsize=0) as p:
+            read_line(p.stdout)
+            p.stdout.close()
+            start = time.monotonic()
+            self.assertEqual(p.wait(90), -signal.SIGPIPE)
+            self.assertLess(time.monotonic() - start, 10)
+
+    def test_threads_and_batches_give_the_same_bytes(self):
+        pieces = [LINES[(7 * i + 3 * i * i) % 20] for i in range(1000)]
+        lines = ["".join(pieces[5 * i:5 * i + 1 + i * i % 5]) + str(i) for i in range(200)]
+        given = text_of(lines)
+        for more in (["--compute", "int8"], ["--compute", "int8", "--split", "never", "--max-length", "25"]):
+            expected = self.good(*more, "-T", "1", "--batch-size", "1", stdin=given)
+            self.assertEqual(expected.count(b"\n"), 200)
+            for threads in (1, 2, 3):
+                for size in (1, 8, 32):
+                    self.assertEqual(self.good(*more, "-T", threads, "--batch-size", size, stdin=given), expected)
+
+    def test_one_core_is_one_thread(self):
+        allowed = sorted(os.sched_getaffinity(0))
+        line = self.file("line", text_of(LINES[:1]))
+        out = self.good("bench", "--json", "--rounds", "1", "-i", line,
+                        preexec_fn=lambda: os.sched_setaffinity(0, allowed[:1]))
+        self.assertEqual(json.loads(out)["threads"], 1)
 
 
 class Text(CommandTest):

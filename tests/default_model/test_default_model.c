@@ -1,5 +1,6 @@
 /* The default model end to end, by the public interface alone: twenty sentences as Hugging Face's MarianTokenizer and
- * generate translate them (make_expected.py), whatever the number of threads and the size of a batch. */
+ * generate translate them (make_expected.py), whatever the number of threads and the size of a batch: as stored, in int8,
+ * and with the weights widened to f32. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,14 +11,23 @@
 #include <jansson.h>
 #include <translate/translate.h>
 
-enum { LINES = 20 };
+enum { LINES = 20, WAYS = 2 };
+
+/* A type to compute in, and what comes of it. */
+typedef struct way {
+    const char *name;
+    tr_compute compute;
+    tr_model *model;
+    const char *texts[LINES];
+    tr_tokens target_ids[LINES];
+} way;
 
 typedef struct fixture {
     json_t *json;
-    const char *sources[LINES], *texts[LINES];
-    tr_tokens source_ids[LINES], target_ids[LINES];
+    const char *sources[LINES];
+    tr_tokens source_ids[LINES];
     tr_translate_options options;
-    tr_model *model;
+    way ways[WAYS];
 } fixture;
 
 static tr_tokens read_ids(const json_t *line, const char *key)
@@ -30,11 +40,29 @@ static tr_tokens read_ids(const json_t *line, const char *key)
     return tokens;
 }
 
+static bool set_up_way(way *w, const json_t *lines)
+{
+    tr_model_options options = tr_model_default_options();
+    tr_model_info info;
+    tr_error error;
+    for (size_t i = 0; i < LINES; i++) {
+        const json_t *expected = json_object_get(json_array_get(lines, i), w->name);
+        w->texts[i] = json_string_value(json_object_get(expected, "text"));
+        w->target_ids[i] = read_ids(expected, "target_ids");
+    }
+    options.compute = w->compute;
+    if (tr_model_open(TR_MODEL, &options, &w->model, &error)) {
+        fprintf(stderr, "%s\n", error.message);
+        return false;
+    }
+    tr_model_get_info(w->model, &info);
+    return strcmp(info.compute, w->name) == 0;
+}
+
 static int set_up(void **state)
 {
-    static fixture f;
+    static fixture f = {.ways = {{"int8", TR_COMPUTE_AUTO}, {"f32", TR_COMPUTE_F32}}};
     json_error_t problem;
-    tr_error error;
     f.json = json_load_file(TR_EXPECTED, 0, &problem);
     const json_t *lines = json_object_get(f.json, "lines");
     if (json_array_size(lines) != LINES) {
@@ -44,20 +72,14 @@ static int set_up(void **state)
     for (size_t i = 0; i < LINES; i++) {
         const json_t *line = json_array_get(lines, i);
         f.sources[i] = json_string_value(json_object_get(line, "source"));
-        f.texts[i] = json_string_value(json_object_get(line, "text"));
         f.source_ids[i] = read_ids(line, "source_ids");
-        f.target_ids[i] = read_ids(line, "target_ids");
     }
     f.options = tr_translate_default_options();
     f.options.split = TR_SPLIT_NEVER;
     f.options.reuse = false;
     f.options.max_length = (int)json_integer_value(json_object_get(f.json, "max_length"));
-    if (tr_model_open(TR_MODEL, NULL, &f.model, &error)) {
-        fprintf(stderr, "%s\n", error.message);
-        return -1;
-    }
     *state = &f;
-    return 0;
+    return set_up_way(&f.ways[0], lines) && set_up_way(&f.ways[1], lines) ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -67,10 +89,12 @@ static int tear_down(void **state)
         return 0;
     for (size_t i = 0; i < LINES; i++) {
         free(f->source_ids[i].ids);
-        free(f->target_ids[i].ids);
+        for (size_t w = 0; w < WAYS; w++)
+            free(f->ways[w].target_ids[i].ids);
     }
+    for (size_t w = 0; w < WAYS; w++)
+        tr_model_close(f->ways[w].model);
     json_decref(f->json);
-    tr_model_close(f->model);
     return 0;
 }
 
@@ -89,7 +113,7 @@ static void test_tokenize(void **state)
     tr_error error;
     for (size_t i = 0; i < LINES; i++) {
         tr_tokens ids;
-        if (tr_tokenize(f->model, f->sources[i], strlen(f->sources[i]), &ids, &error))
+        if (tr_tokenize(f->ways[0].model, f->sources[i], strlen(f->sources[i]), &ids, &error))
             fail_msg("%s", error.message);
         check_ids(i, "source", &ids, &f->source_ids[i]);
         tr_tokens_free(&ids);
@@ -99,66 +123,73 @@ static void test_tokenize(void **state)
 static void test_detokenize(void **state)
 {
     const fixture *f = *state;
+    const way *w = &f->ways[0];
     tr_error error;
     for (size_t i = 0; i < LINES; i++) {
         char *text;
         size_t size;
-        if (tr_detokenize(f->model, f->target_ids[i].ids, f->target_ids[i].count, &text, &size, &error))
+        if (tr_detokenize(w->model, w->target_ids[i].ids, w->target_ids[i].count, &text, &size, &error))
             fail_msg("%s", error.message);
-        assert_string_equal(text, f->texts[i]);
-        assert_int_equal(size, strlen(f->texts[i]));
+        assert_string_equal(text, w->texts[i]);
+        assert_int_equal(size, strlen(w->texts[i]));
         tr_free(text);
     }
 }
 
-static void check_tokens(const fixture *f, tr_context *context)
+static void check_tokens(const fixture *f, const way *w, tr_context *context)
 {
     tr_tokens *outputs;
     tr_error error;
     if (tr_translate_tokens(context, f->source_ids, LINES, &f->options, &outputs, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < LINES; i++)
-        check_ids(i, "target", &outputs[i], &f->target_ids[i]);
+        check_ids(i, w->name, &outputs[i], &w->target_ids[i]);
     tr_tokens_array_free(outputs, LINES);
 }
 
-static void check_texts(const fixture *f, tr_context *context)
+static void check_texts(const fixture *f, const way *w, tr_context *context)
 {
     tr_result *results;
     tr_error error;
     if (tr_translate(context, f->sources, NULL, LINES, &f->options, &results, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < LINES; i++) {
-        assert_string_equal(results[i].text, f->texts[i]);
-        assert_int_equal(results[i].size, strlen(f->texts[i]));
+        assert_string_equal(results[i].text, w->texts[i]);
+        assert_int_equal(results[i].size, strlen(w->texts[i]));
         assert_int_equal(results[i].sentences, 1);
         assert_int_equal(results[i].source_tokens, f->source_ids[i].count);
-        assert_int_equal(results[i].target_tokens, f->target_ids[i].count);
+        assert_int_equal(results[i].target_tokens, w->target_ids[i].count);
         assert_int_equal(results[i].flags, 0);
     }
     tr_results_free(results, LINES);
 }
 
-static void test_translate(void **state)
+static void check_way(const fixture *f, const way *w)
 {
 #if defined(TR_EMULATED) /* slow: one setting */
     static const int settings[][2] = {{2, 7}};
 #else
     static const int settings[][2] = {{1, 1}, {2, 1}, {1, 32}, {2, 32}, {2, 7}}; /* threads, batch size */
 #endif
-    const fixture *f = *state;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         tr_context_options options = tr_context_default_options();
         tr_context *context;
         tr_error error;
         options.threads = settings[i][0];
         options.batch_size = settings[i][1];
-        if (tr_context_create(f->model, &options, &context, &error))
+        if (tr_context_create(w->model, &options, &context, &error))
             fail_msg("%s", error.message);
-        check_tokens(f, context);
-        check_texts(f, context);
+        check_tokens(f, w, context);
+        check_texts(f, w, context);
         tr_context_destroy(context);
     }
+}
+
+static void test_translate(void **state)
+{
+    const fixture *f = *state;
+    for (size_t w = 0; w < WAYS; w++)
+        check_way(f, &f->ways[w]);
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/gguf.h"
 #include "util/buffer.h"
 
 char directory[PATH_SIZE];
@@ -303,6 +304,20 @@ void make_model(fixture_ties ties, const char *type)
     write_text("source.spm", "source pieces");
     write_text("target.spm", shared ? "source pieces" : "target pieces");
     make_weights(ties, type);
+}
+
+void open_package(const char *path, tr_package *package)
+{
+    tr_error error;
+    if (tr_package_open(path, TR_LOAD_COPY, package, &error) != TR_OK)
+        fail_msg("%s", error.message);
+}
+
+void write_package(const tr_package *package, const char *path, tr_type type)
+{
+    tr_error error;
+    if (tr_gguf_write(package, path, type, NULL, NULL, &error) != TR_OK)
+        fail_msg("%s", error.message);
 }
 
 void expect_failure(const char *path, tr_status status, const char *needle)

@@ -40,6 +40,10 @@ void write_safetensors(const char *header, size_t data);
 void patch_header(const char *patch);                      /* of model.safetensors, the data kept */
 void patch_header_at(const char *patch, size_t remainder); /* and the data at such an offset, modulo 8 */
 
+/* These fail the test where the library fails. */
+void open_package(const char *path, tr_package *package);
+void write_package(const tr_package *package, const char *path, tr_type type);
+
 /* path must be refused with this status and a one-line message that begins with the path and holds needle. */
 void expect_failure(const char *path, tr_status status, const char *needle);
 

@@ -14,20 +14,6 @@
 
 static const char *const type_names[] = {"F32", "F16", "BF16"}; /* by tr_type */
 
-static void open_package(const char *path, tr_package *package)
-{
-    tr_error error;
-    if (tr_package_open(path, TR_LOAD_COPY, package, &error) != TR_OK)
-        fail_msg("%s", error.message);
-}
-
-static void write_package(const tr_package *package, const char *path, tr_type type)
-{
-    tr_error error;
-    if (tr_gguf_write(package, path, type, NULL, NULL, &error) != TR_OK)
-        fail_msg("%s", error.message);
-}
-
 /* --------------------------------------------------------------------------------------------------------- round trips */
 
 static void expect_same_tensors(const tr_weights *a, const tr_weights *b, tr_type type)
@@ -146,14 +132,17 @@ static void test_other_settings(void **state)
     tr_tensor positions = {
         .name = "enc.position_embd.weight", .rank = 2, .shape = {18, D_MODEL}, .data = table, .bytes = sizeof table};
     assert_int_equal(tr_weights_add(&original.weights, &positions, NULL), TR_OK);
-    write_package(&original, in_directory("m.gguf"), TR_TYPE_F16);
-    open_package(in_directory("m.gguf"), &back);
-    expect_same_config(c, &back.config);
-    const tr_tensor *stored = tr_weights_find(&back.weights, positions.name);
-    assert_int_equal(stored->type, TR_TYPE_F32);
-    assert_memory_equal(stored->data, table, sizeof table);
+    static const tr_type types[] = {TR_TYPE_F16, TR_TYPE_I8};
+    for (int i = 0; i < 2; i++) {
+        write_package(&original, in_directory("m.gguf"), types[i]);
+        open_package(in_directory("m.gguf"), &back);
+        expect_same_config(c, &back.config);
+        const tr_tensor *stored = tr_weights_find(&back.weights, positions.name);
+        assert_int_equal(stored->type, TR_TYPE_F32);
+        assert_memory_equal(stored->data, table, sizeof table);
+        tr_package_close(&back);
+    }
     tr_package_close(&original);
-    tr_package_close(&back);
 }
 
 typedef struct watch {
@@ -191,7 +180,7 @@ static void test_writing(void **state)
     assert_int_equal(size, 3);
     assert_false(has_leftovers("m.gguf."));
     assert_int_equal(tr_gguf_write(&package, in_directory("no/m.gguf"), TR_TYPE_F32, NULL, NULL, &error), TR_ERROR_IO);
-    assert_int_equal(tr_gguf_write(&package, path, TR_TYPE_I8, NULL, NULL, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_gguf_write(&package, path, TR_TYPE_I32, NULL, NULL, &error), TR_ERROR_ARGUMENT);
     float *weight = (float *)tr_weights_find(&package.weights, "enc.blk.0.ffn_up.weight")->data; /* a private copy */
     weight[7] = 1e6f;
     assert_int_equal(tr_gguf_write(&package, path, TR_TYPE_F16, NULL, NULL, &error), TR_ERROR_NUMERIC);
@@ -234,12 +223,12 @@ static void test_xxh64(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------- damage */
 
-static unsigned char *make_file(fixture_ties ties, size_t *size)
+static unsigned char *make_file(fixture_ties ties, tr_type type, size_t *size)
 {
     tr_package package;
     make_model(ties, "F16");
     open_package(directory, &package);
-    write_package(&package, in_directory("m.gguf"), TR_TYPE_F16);
+    write_package(&package, in_directory("m.gguf"), type);
     tr_package_close(&package);
     return read_file(in_directory("m.gguf"), size);
 }
@@ -259,13 +248,12 @@ static tr_status read_copy(const unsigned char *data, size_t size, tr_error *err
     return status;
 }
 
-static void test_truncated(void **state)
+static void check_truncated(tr_type type)
 {
-    (void)state;
     size_t size;
     tr_error error;
     char expected[64];
-    unsigned char *file = make_file(SHARED, &size);
+    unsigned char *file = make_file(SHARED, type, &size);
     snprintf(expected, sizeof expected, "must have %zu", size);
     for (size_t length = 0; length < size; length++) {
         assert_int_equal(read_copy(file, length, &error), TR_ERROR_FORMAT);
@@ -281,13 +269,19 @@ static void test_truncated(void **state)
     free(file);
 }
 
-static void test_bit_flips(void **state)
+static void test_truncated(void **state)
 {
     (void)state;
+    check_truncated(TR_TYPE_F16);
+    check_truncated(TR_TYPE_I8);
+}
+
+static void check_bit_flips(tr_type type)
+{
     size_t size;
     tr_error error;
     uint32_t seed = 12345;
-    unsigned char *file = make_file(UNTIED, &size);
+    unsigned char *file = make_file(UNTIED, type, &size);
     const unsigned char *data = memmem(file, size, "source pieces", 13); /* the first tensor */
     const size_t header = (size_t)(data - file);
     int refused = 0;
@@ -310,6 +304,13 @@ static void test_bit_flips(void **state)
     free(file);
 }
 
+static void test_bit_flips(void **state)
+{
+    (void)state;
+    check_bit_flips(TR_TYPE_F16);
+    check_bit_flips(TR_TYPE_I8);
+}
+
 /* Finds pattern in the file. */
 static size_t find(const unsigned char *file, size_t size, const char *pattern)
 {
@@ -327,6 +328,25 @@ typedef struct damage {
     tr_status status;
     const char *needle;
 } damage;
+
+static void check_damage(tr_type type, const damage *cases, size_t count)
+{
+    size_t size;
+    tr_error error;
+    unsigned char *file = make_file(SHARED, type, &size);
+    unsigned char *copy = malloc(size);
+    for (size_t i = 0; i < count; i++) {
+        const damage *d = &cases[i];
+        memcpy(copy, file, size);
+        memcpy(copy + find(file, size, d->pattern) + strlen(d->pattern) + d->shift, d->bytes, (size_t)d->size);
+        const tr_status status = read_copy(copy, size, &error);
+        if (status != d->status || !strstr(error.message, d->needle))
+            fail_msg("%s+%d: wanted %s \"%s\", got %s \"%s\"", d->pattern, d->shift, tr_status_name(d->status), d->needle,
+                     tr_status_name(status), error.message);
+    }
+    free(copy);
+    free(file);
+}
 
 static void test_damage(void **state)
 {
@@ -381,27 +401,41 @@ static void test_damage(void **state)
         {"token_embd.weight", -25, ALL_ONES, 8, TR_ERROR_FORMAT, "list of tensors"},
         {"translate.source.spm", 12, "\0", 1, TR_ERROR_FORMAT, "translate.source.spm: must be I8"},
     };
-    size_t size;
-    tr_error error;
-    unsigned char *file = make_file(SHARED, &size);
-    unsigned char *copy = malloc(size);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const damage *d = &cases[i];
-        memcpy(copy, file, size);
-        memcpy(copy + find(file, size, d->pattern) + strlen(d->pattern) + d->shift, d->bytes, (size_t)d->size);
-        const tr_status status = read_copy(copy, size, &error);
-        if (status != d->status || !strstr(error.message, d->needle))
-            fail_msg("%s+%d: wanted %s \"%s\", got %s \"%s\"", d->pattern, d->shift, tr_status_name(d->status), d->needle,
-                     tr_status_name(status), error.message);
-    }
-    free(copy);
-    free(file);
+    check_damage(TR_TYPE_F16, cases, sizeof cases / sizeof *cases);
+}
+
+/* Behind a tensor's name: rank (4), sizes from the innermost (8 each), type (4), offset (8). */
+static void test_damage_to_int8(void **state)
+{
+    (void)state;
+    static const damage cases[] = {
+        {"token_embd.weight.k4n16", 4, "\40", 1, TR_ERROR_FORMAT, "token_embd.weight.k4n16: must be [outputs / 16"},
+        {"token_embd.weight.k4n16", 12, "\1", 1, TR_ERROR_FORMAT, "token_embd.weight.k4n16: must be [11, 8]"},
+        {"token_embd.weight.k4n16", 12, "\3", 1, TR_ERROR_FORMAT, "token_embd.weight.k4n16: must be [11, 8]"},
+        {"token_embd.weight.k4n16", 20, "\2", 1, TR_ERROR_FORMAT, "token_embd.weight.k4n16: must be [outputs / 16"},
+        {"token_embd.weight.k4n16", 20, ALL_ONES, 7, TR_ERROR_FORMAT, "token_embd.weight.k4n16: its size"},
+        {"token_embd.weight.k4n16", 0, "\2\0\0\0\x40\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\x18\0\0\0\0\0\0\0", 28, TR_ERROR_FORMAT,
+         ""}, /* two dimensions: the next description begins eight bytes early */
+        {"token_embd.weight.k4n16", 28, "\1", 1, TR_ERROR_FORMAT, "token_embd.weight.k4n16: must be [outputs / 16"},
+        {"token_embd.weight.k4n1", 0, "7", 1, TR_ERROR_FORMAT,
+         "tensor token_embd.weight (or enc.token_embd.weight): is missing"},
+        {"token_embd.weight.scal", 0, "x", 1, TR_ERROR_FORMAT, "token_embd.weight.scale: is missing beside"},
+        {"token_embd.weight.scale", 4, "\12", 1, TR_ERROR_FORMAT, "token_embd.weight.colsum: has 11 elements"},
+        {"token_embd.weight.scale", 4, "\21", 1, TR_ERROR_FORMAT, "token_embd.weight.k4n16: must be [outputs / 16"},
+        {"token_embd.weight.scale", 12, "\32", 1, TR_ERROR_FORMAT, "token_embd.weight.scale: must be a vector of type f32"},
+        {"token_embd.weight.colsu", 0, "x", 1, TR_ERROR_FORMAT, "token_embd.weight.colsum: is missing beside"},
+        {"token_embd.weight.colsum", 4, "\12", 1, TR_ERROR_FORMAT, "token_embd.weight.colsum: has 10 elements"},
+        {"token_embd.weight.colsum", 12, "\0", 1, TR_ERROR_FORMAT, "token_embd.weight.colsum: must be a vector of type i32"},
+        {"enc.blk.1.ffn_down.weight.scal", 0, "x", 1, TR_ERROR_FORMAT, "enc.blk.1.ffn_down.weight.scale: is missing beside"},
+        {"enc.blk.1.ffn_down.weight.colsum", 4, "\7", 1, TR_ERROR_FORMAT, "enc.blk.1.ffn_down.weight.colsum: has 7"},
+    };
+    check_damage(TR_TYPE_I8, cases, sizeof cases / sizeof *cases);
 }
 
 static void rename_in_file(const char *from, const char *to)
 {
     size_t size;
-    unsigned char *file = make_file(SHARED, &size);
+    unsigned char *file = make_file(SHARED, TR_TYPE_F16, &size);
     assert_int_equal(strlen(from), strlen(to));
     memcpy(file + find(file, size, from), to, strlen(to));
     write_file("m.gguf", file, size);
@@ -424,7 +458,7 @@ static void test_without_checksum(void **state)
     tr_package package;
     tr_error error;
     size_t size;
-    unsigned char *file = make_file(SHARED, &size);
+    unsigned char *file = make_file(SHARED, TR_TYPE_F16, &size);
     memcpy(file + find(file, size, "translate.file_size"), "somebody", 8);
     memcpy(file + find(file, size, "translate.checksum"), "somebody", 8);
     write_file("m.gguf", file, size);
@@ -442,9 +476,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trips),      TEST(test_other_settings), TEST(test_writing), cmocka_unit_test(test_xxh64),
-        TEST(test_truncated),        TEST(test_bit_flips),      TEST(test_damage),  TEST(test_duplicates),
-        TEST(test_without_checksum),
+        TEST(test_round_trips), TEST(test_other_settings),   TEST(test_writing), cmocka_unit_test(test_xxh64),
+        TEST(test_truncated),   TEST(test_bit_flips),        TEST(test_damage),  TEST(test_damage_to_int8),
+        TEST(test_duplicates),  TEST(test_without_checksum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,40 @@
-/* libFuzzer target: the GGUF reader, from memory. Seeds: any small model file. */
+/* libFuzzer target: the GGUF reader, from memory. Seeds: any small model files, one of them in int8. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/gguf_read.h"
+#include "formats/packed.h"
+#include "model/pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 volatile unsigned sink; /* keeps the reads of touch() */
 
+/* What an int8 matrix of a package that was accepted claims must be there. */
+static unsigned touch_packed(const tr_package *package, const tr_tensor *panels)
+{
+    tr_matrix matrix;
+    if (tr_packed_matrix(package, panels, &matrix, NULL) != TR_OK)
+        abort();
+    float *output = malloc((size_t)matrix.inputs * sizeof *output);
+    if (!output)
+        return 0;
+    tr_unpack_output(&matrix, 0, output);
+    tr_unpack_output(&matrix, matrix.outputs - 1, output);
+    const unsigned sum = (output[matrix.inputs - 1] > 0) + (unsigned)matrix.colsum[matrix.outputs - 1];
+    free(output);
+    return sum;
+}
+
 /* A reader that left a value unset or pointing outside would be caught here. */
 static void touch(const tr_package *package)
 {
     unsigned sum = 0;
+    char name[TR_TENSOR_NAME];
     for (size_t i = 0; i < package->weights.count; i++) {
         const tr_tensor *tensor = package->weights.tensors[i];
+        if (tr_packed_part_of(&package->weights, tensor, name) == TR_PACKED_MATRIX)
+            sum += touch_packed(package, tensor);
         sum += ((const unsigned char *)tensor->data)[0] + ((const unsigned char *)tensor->data)[tensor->bytes - 1];
     }
     for (size_t i = 0; i < package->target->size; i++)

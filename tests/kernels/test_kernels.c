@@ -1,4 +1,5 @@
-/* Every kernel of every level against a reference on random shapes, 1 and odd sizes among them; with --bench it times them.
+/* Every kernel of every level against a reference on random shapes, 1 and odd sizes among them; with --bench [LEVEL
+ * [ROUNDS]] it times them beside what the CPU can do.
  * The reference is the portable source compiled with fmaf(): every level must equal it bit by bit (but f32 products of a level
  * that does not fuse, which must be close), and it must be close to sums in double precision. */
 #include <math.h>
@@ -16,6 +17,7 @@
 #include "model/config.h"
 #include "model/pack.h"
 #include "model/weights.h"
+#include "util/arena.h"
 
 extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
 extern const tr_kernels tr_kernels_evexvnni;  /* level_avxvnni.c with AVX-512 VNNI's instructions */
@@ -44,10 +46,20 @@ static float *random_floats(size_t n, float scale)
     return f;
 }
 
+/* As networks have it: large matrices are in huge pages. */
+static void *weight_memory(size_t bytes)
+{
+    const size_t alignment = bytes < (size_t)2 << 20 ? 64 : (size_t)2 << 20;
+    void *memory = aligned_alloc(alignment, (bytes + 64 + alignment - 1) & ~(alignment - 1));
+    assert_non_null(memory);
+    if (alignment > 64)
+        tr_huge_pages(memory, bytes);
+    return memory;
+}
+
 static void *as_type(tr_type type, const float *f, size_t n)
 {
-    void *out = aligned_alloc(64, (n * tr_type_size(type) + 127) & ~(size_t)63);
-    assert_non_null(out);
+    void *out = weight_memory(n * tr_type_size(type));
     tr_from_f32(type, f, n, out);
     return out;
 }
@@ -74,7 +86,7 @@ typedef struct product {
 static void pack_weights(product *p)
 {
     const tr_matrix *m = &p->matrix;
-    p->stored = aligned_alloc(64, tr_i8_bytes(m->outputs, m->inputs));
+    p->stored = weight_memory(tr_i8_bytes(m->outputs, m->inputs));
     p->scale = random_floats((size_t)m->outputs, 1);
     p->colsum = calloc((size_t)m->outputs, sizeof *p->colsum);
     for (int o = 0; o < m->outputs; o += TR_PANEL)
@@ -388,8 +400,18 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
 {
     product p = make_product(rows, inputs, outputs, type, true, false, 2);
     for (int o = 1; o < outputs; o += 1 + outputs / 7) /* equal rows: ties */
-        memcpy((char *)p.stored + (size_t)o * (size_t)inputs * tr_type_size(type), p.stored,
-               (size_t)inputs * tr_type_size(type));
+        memcpy(p.weights + (size_t)o * (size_t)inputs, p.weights, (size_t)inputs * sizeof *p.weights);
+    free(p.stored);
+    if (type == TR_TYPE_I8) {
+        free(p.scale), free(p.colsum);
+        pack_weights(&p);
+    } else {
+        p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
+    }
+    p.matrix = (tr_matrix){type, outputs, inputs, p.stored, p.scale, p.colsum};
+    if (rows > 1 || inputs % 2) /* the last row stands near an output: few can be the greatest */
+        for (int i = 0; i < inputs; i++)
+            p.x[(size_t)(rows - 1) * p.op.x_stride + (size_t)i] += 9 * p.weights[(outputs / 2) * inputs + i];
     for (int o = 0; o < outputs; o++)
         p.bias[o] = o % 5 == 3 ? -INFINITY : o % 3 ? p.bias[o] * spread : 0;
     if (inputs == 31)
@@ -399,21 +421,28 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     for (int r = 0; r < rows; r++)
         wanted[r] = got[r] = (tr_best){-INFINITY, -1, false};
     p.op.best = wanted;
-    level->matmul(&p.op, 0, outputs, p.scratch);
+    multiply(level, &p.op, 0, outputs, p.scratch);
+    tr_quantised q = make_quantised(rows, inputs);
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
 
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
-    float *upper = random_floats((size_t)(outputs * rows), 1);
-    int8_t *coarse = malloc((size_t)(outputs * inputs));
-    tr_screen screen = {&p.matrix, coarse, scale, radius};
-    level->screen_build(&screen, 0, outputs);
+    float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
+    int8_t *coarse = malloc(tr_screen_bytes(outputs, inputs) + (size_t)outputs * (size_t)inputs);
+    const tr_screen screen = {&p.matrix, coarse, scale, radius};
+    if (type == TR_TYPE_I8)
+        for (int o = 0; o < outputs; o += 16)
+            tr_pack_screen(&p.matrix, o, coarse + (size_t)(o / 16) * (size_t)tr_screen_lines(inputs) * TR_LINE);
+    else
+        level->screen_build(&p.matrix, coarse, scale, radius, 0, outputs);
     const tr_screened op = {.screen = &screen,
                             .bias = p.bias,
                             .slack = spread * 0x1p-22f,
                             .rows = rows,
                             .x = p.x,
                             .x_stride = p.op.x_stride,
+                            .q = &q,
                             .upper = upper,
-                            .upper_stride = (size_t)outputs,
+                            .upper_stride = (size_t)tr_pad16(outputs),
                             .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
     level->screened_best(&op, 0, middle);
@@ -425,9 +454,10 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     }
     /* damaged weights are still found */
     p.x[0] = NAN;
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
     level->screened_best(&op, 0, outputs);
     assert_true(got[0].nan);
-    free(scale), free(radius), free(upper), free(coarse);
+    free(q.rows), free(q.scale), free(scale), free(radius), free(upper), free(coarse);
     free_product(&p);
 }
 
@@ -436,6 +466,9 @@ static void screen_of_level(const tr_kernels *level)
     for (int n = 0; n < 150; n++)
         screen_case(level, random_int(1, TR_SCREEN_ROWS), n % 10 ? random_int(1, 200) : 31, random_int(1, 400),
                     (tr_type)(n % 3), n % 4 ? 1.0f : 1e6f);
+    for (int n = 0; n < 150; n++)
+        screen_case(level, random_int(1, TR_SCREEN_I8_ROWS), n % 10 ? random_int(1, 300) : 31, random_int(1, 400), TR_TYPE_I8,
+                    n % 4 ? 1.0f : 1e6f);
 }
 
 static void test_screen(void **unused)
@@ -676,56 +709,132 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void bench_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type)
+/* What is timed: one product, or a limit of the machine beside it. */
+typedef struct timing {
+    const tr_kernels *level;
+    tr_matmul op;
+    const void *weights;
+    size_t bytes;
+    tr_type type;
+    float *scratch;
+} timing;
+
+static void run_product(const timing *t) { t->level->matmul(&t->op, 0, t->op.weight->outputs, t->scratch); }
+static void run_reading(const timing *t) { t->level->read_memory(t->weights, t->bytes, 0); }
+static void run_reading_ahead(const timing *t) { t->level->read_memory(t->weights, t->bytes, 2048); }
+
+/* Seconds that a run takes: the least of some rounds of 20 ms. */
+static double time_run(void (*run)(const timing *t), const timing *t, int rounds)
+{
+    double best = INFINITY;
+    for (int round = 0; round < rounds; round++) {
+        const double start = seconds();
+        int repeats = 0;
+        do {
+            run(t);
+            repeats++;
+        } while (seconds() - start < 0.02);
+        best = fmin(best, (seconds() - start) / repeats);
+    }
+    return best;
+}
+
+/* Multiply-adds a second, in units of 10^9. */
+static double time_peak(const tr_kernels *level, tr_type type, int rounds)
+{
+    double best = 0;
+    int64_t turns = 1 << 10;
+    for (int round = 0; round < rounds;) {
+        const double start = seconds(), macs = level->peak(type, turns), taken = seconds() - start;
+        if (taken < 0.02) {
+            turns *= 2;
+            continue;
+        }
+        best = fmax(best, macs / taken * 1e-9);
+        round++;
+    }
+    return best;
+}
+
+static void bench_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, double peak, int rounds)
 {
     product p = make_product(rows, inputs, outputs, type, true, false, 0);
     const tr_quantised q = make_quantised(rows, inputs);
     p.op.weight = &p.matrix;
     p.op.q = &q;
     level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
-    const tr_matmul op = p.op;
-    double best = INFINITY;
-    for (int round = 0; round < 7; round++) {
-        const double start = seconds();
-        int repeats = 0;
-        do {
-            level->matmul(&op, 0, outputs, p.scratch);
-            repeats++;
-        } while (seconds() - start < 0.02);
-        best = fmin(best, (seconds() - start) / repeats);
-    }
-    const double macs = (double)rows * inputs * outputs, bytes = (double)inputs * outputs * (double)tr_type_size(type);
-    printf("%-9s matmul %-4s %4d x %4d x %5d  %8.1f us  %6.1f GMAC/s  %6.1f GB/s of weights\n", level->level,
-           tr_type_name(type), rows, inputs, outputs, best * 1e6, macs / best * 1e-9, bytes / best * 1e-9);
+    const size_t bytes = (size_t)inputs * (size_t)outputs * tr_type_size(type);
+    const timing t = {level, p.op, p.stored, bytes, type, p.scratch};
+    const double best = time_run(run_product, &t, rounds), macs = (double)rows * inputs * outputs;
+    const double reading = fmin(time_run(run_reading, &t, rounds), time_run(run_reading_ahead, &t, rounds));
+    printf("%-10s matmul %-4s %4d x %4d x %5d  %8.1f us  %6.1f of %6.1f GMAC/s  %6.1f of %6.1f GB/s of weights\n",
+           level->level, tr_type_name(type), rows, inputs, outputs, best * 1e6, macs / best * 1e-9, peak,
+           (double)bytes / best * 1e-9, (double)bytes / reading * 1e-9);
+    fflush(stdout);
     free(q.rows), free(q.scale);
     free_product(&p);
 }
 
-static void bench(void)
+static void bench_level(const tr_kernels *level, int rounds)
 {
-    const tr_kernels *levels[TR_LEVELS];
-    const int count = tr_kernels_available(levels);
     static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8};
     static const int shapes[][2] = {{256, 256}, {512, 512}, {512, 2048}, {2048, 512}, {512, 65001}};
-    static const int rows[] = {1, 2, 4, 32};
+    static const int rows[] = {1, 2, 4, 32, 256};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        const double peak = time_peak(level, types[t], rounds);
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+                if (shapes[s][1] < 10000 || rows[r] <= 32) /* the output projection has no more */
+                    bench_product(level, rows[r], shapes[s][0], shapes[s][1], types[t], peak, rounds);
+    }
+}
+
+/* --bench [LEVEL [ROUNDS]] */
+static int bench(int argc, char **argv)
+{
+    const tr_kernels *levels[TR_LEVELS];
+    const int count = tr_kernels_available(levels), rounds = argc > 1 ? atoi(argv[1]) : 7;
+    int timed = 0;
     for (int i = 0; i < count; i++)
-        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-                for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-                    bench_product(levels[i], rows[r], shapes[s][0], shapes[s][1], types[t]);
+        if (argc == 0 || strcmp(argv[0], levels[i]->level) == 0) {
+            bench_level(levels[i], rounds > 0 ? rounds : 1);
+            timed++;
+        }
+    return timed ? 0 : 2;
+}
+
+/* Limits can be measured, and nothing of them is folded away: no CPU does a million multiply-adds in a hundred nanoseconds. */
+static void limits_of_level(const tr_kernels *level)
+{
+    static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        const int64_t turns = 1 << 17;
+        const double start = seconds(), macs = level->peak(types[t], turns), taken = seconds() - start;
+        assert_true(macs >= (double)turns * 16);
+        assert_true(macs / taken < 1e13);
+        assert_true(fabs(level->peak(types[t], 2 * turns) - 2 * macs) < 1);
+    }
+    char memory[1024 + 64] = {0};
+    for (size_t bytes = 0; bytes <= 1024; bytes += 64)
+        level->read_memory(memory + 1, bytes, bytes % 128 ? 2048 : 0);
+}
+
+static void test_limits(void **unused)
+{
+    (void)unused;
+    each_level(limits_of_level);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
-        bench();
-        return 0;
+        return bench(argc - 2, argv + 2);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul), cmocka_unit_test(test_int8_exact), cmocka_unit_test(test_int8_extremes), cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
         cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations),
         cmocka_unit_test(test_attention),   cmocka_unit_test(test_rows),         cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_select),
+        cmocka_unit_test(test_select),      cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

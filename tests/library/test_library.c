@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -338,6 +340,156 @@ static void callback_cancels(void **state)
     tr_context_destroy(context);
 }
 
+/* -------------------------------------------------------------------------------------------------------- results in order
+ */
+
+/* What the callback saw. It is called from several threads, one at a time: plain numbers do. */
+typedef struct taker {
+    const tr_result *at[COUNT]; /* where each result lay */
+    char *text[COUNT];          /* a copy of what it said then */
+    size_t taken;
+    int calls, stop_at;
+    bool inside, wrong;
+} taker;
+
+static int take_results(void *argument, size_t first, const tr_result *results, size_t count)
+{
+    taker *t = argument;
+    t->wrong |= t->inside || first != t->taken || !count || first + count > COUNT;
+    t->inside = true;
+    for (size_t i = 0; !t->wrong && i < count; i++, t->taken++) {
+        t->at[t->taken] = &results[i];
+        t->text[t->taken] = strdup(results[i].text);
+    }
+    t->inside = false;
+    return ++t->calls == t->stop_at;
+}
+
+static void free_taker(taker *t)
+{
+    for (size_t i = 0; i < t->taken; i++)
+        free(t->text[i]);
+}
+
+static void results_come_in_order_as_they_are_done(void **state)
+{
+    (void)state;
+    static const int settings[][2] = {{1, 1}, {1, 32}, {2, 1}, {2, 3}, {3, 2}, {9, 32}}; /* threads, batch size */
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++)
+        for (int backend = TR_THREADS_OPENMP; backend <= TR_THREADS_POSIX; backend++) {
+            tr_context *context = make_context(settings[s][0], settings[s][1], (tr_threads)backend);
+            tr_translate_options options = tr_translate_default_options();
+            for (int again = 0; again < 2; again++) {
+                taker t = {.stop_at = -1};
+                options.ready = take_results;
+                options.ready_argument = &t;
+                tr_result *results = translate(context, texts, NULL, COUNT, &options);
+                assert_false(t.wrong);
+                assert_int_equal(t.taken, COUNT);
+                for (size_t i = 0; i < COUNT; i++) {
+                    assert_ptr_equal(t.at[i], &results[i]); /* they stay where they were */
+                    assert_string_equal(t.text[i], reference[i].text);
+                }
+                if (again) /* everything is known: one call */
+                    assert_int_equal(t.calls, 1);
+                else if (settings[s][1] == 1) /* one sentence after the other */
+                    assert_true(t.calls > 6);
+                check_equal(results, reference, COUNT);
+                tr_results_free(results, COUNT);
+                free_taker(&t);
+            }
+            tr_context_destroy(context);
+        }
+}
+
+static void the_taker_of_results_cancels(void **state)
+{
+    (void)state;
+    for (int stop_at = 1; stop_at <= 3; stop_at++) {
+        /* how many calls there are depends on the threads, unless there is one and a sentence at a time */
+        tr_context *context = stop_at == 1 ? make_context(2, 2, TR_THREADS_POSIX) : make_context(1, 1, TR_THREADS_POSIX);
+        tr_translate_options options = tr_translate_default_options();
+        taker t = {.stop_at = stop_at};
+        tr_result *results = (tr_result *)texts;
+        tr_error error;
+        options.ready = take_results;
+        options.ready_argument = &t;
+        const tr_status status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
+        expect_failure(status, &error, TR_ERROR_CANCELLED, "cancelled");
+        assert_null(results);
+        assert_false(t.wrong);
+        assert_int_equal(t.calls, stop_at);
+        for (size_t i = 0; i < t.taken; i++)
+            assert_string_equal(t.text[i], reference[i].text);
+        free_taker(&t);
+        results = translate(context, texts, NULL, COUNT, NULL); /* the context stays usable */
+        check_equal(results, reference, COUNT);
+        tr_results_free(results, COUNT);
+        tr_context_destroy(context);
+    }
+}
+
+/* What needs no computing is handed over before anything is computed. */
+static void blank_texts_are_ready_at_once(void **state)
+{
+    (void)state;
+    static const char *const blank[] = {"", " ", "\n", "", " \r"};
+    tr_context *context = make_context(2, 32, TR_THREADS_POSIX);
+    tr_translate_options options = tr_translate_default_options();
+    taker t = {.stop_at = -1};
+    options.ready = take_results;
+    options.ready_argument = &t;
+    tr_result *results = translate(context, blank, NULL, 5, &options);
+    assert_int_equal(t.calls, 1);
+    assert_int_equal(t.taken, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(t.text[i], blank[i]);
+    tr_results_free(results, 5);
+    free_taker(&t);
+    tr_context_destroy(context);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- idleness
+ */
+
+static double cpu_milliseconds(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return 1e3 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-3 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static void sleep_milliseconds(long milliseconds)
+{
+    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+/* A warm context costs no time between calls: with the default options its threads sleep at once. */
+static void idle_threads_sleep(void **state)
+{
+    (void)state;
+    static const int settings[][2] = {{2, 1}, {2, 32}, {5, 32}}; /* threads, batch size */
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+        tr_context_options options = tr_context_default_options();
+        tr_context *context;
+        options.threads = settings[s][0];
+        options.batch_size = settings[s][1];
+        assert_int_equal(tr_context_create(model, &options, &context, NULL), TR_OK);
+        tr_result *results = translate(context, texts, NULL, COUNT, NULL);
+        tr_results_free(results, COUNT);
+        sleep_milliseconds(5);
+        const double before = cpu_milliseconds();
+        sleep_milliseconds(500);
+        const double used = cpu_milliseconds() - before;
+        if (used > 3)
+            fail_msg("%d threads, batch size %d: %.1f ms of CPU time in 500 ms of rest", settings[s][0], settings[s][1],
+                     used);
+        tr_context_destroy(context);
+    }
+}
+
 /* --------------------------------------------------------------------------------------------------------------- tokens */
 
 static void tokens_and_text_agree(void **state)
@@ -583,6 +735,10 @@ int main(void)
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(progress_ends_at_the_total),
         cmocka_unit_test(callback_cancels),
+        cmocka_unit_test(results_come_in_order_as_they_are_done),
+        cmocka_unit_test(the_taker_of_results_cancels),
+        cmocka_unit_test(blank_texts_are_ready_at_once),
+        cmocka_unit_test(idle_threads_sleep),
         cmocka_unit_test(tokens_and_text_agree),
         cmocka_unit_test(info_is_filled),
         cmocka_unit_test(bad_models_are_refused),

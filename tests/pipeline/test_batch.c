@@ -49,63 +49,93 @@ static void equal_chunks_share_a_unit(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------- batches */
 
-/* Each unit once, longest first and stable, within the limits. */
-static void check_batches(const tr_unit *units, size_t count, int batch_size, int groups)
+/* Each unit once, window by window, the longest first and stable. */
+static void check_order(const tr_unit *units, size_t count)
 {
-    tr_batches batches;
-    assert_int_equal(tr_batches_make(units, count, batch_size, groups, &batches, NULL), TR_OK);
-    size_t at = 0;
-    for (size_t b = 0; b < batches.count; b++) {
-        size_t tokens = 0;
-        assert_int_equal(batches.batches[b].first, at);
-        assert_in_range(batches.batches[b].count, 1, batch_size);
-        for (int i = 0; i < batches.batches[b].count; i++, at++)
-            tokens += (size_t)units[batches.order[at]].source_length;
-        assert_true(tokens <= (size_t)batch_size * TR_BATCH_TOKENS || batches.batches[b].count == 1);
+    size_t *order = calloc(count + 1, sizeof *order);
+    assert_non_null(order);
+    assert_int_equal(tr_units_order(units, count, order, NULL), TR_OK);
+    size_t window = TR_FIRST_WINDOW;
+    for (size_t first = 0, last; first < count; first = last) {
+        last = first + window;
+        if (count - first < window + window / 2)
+            last = count;
+        window = window < TR_LARGEST_WINDOW ? 2 * window : window;
+        assert_true(last - first <= TR_LARGEST_WINDOW + TR_LARGEST_WINDOW / 2);
+        for (size_t i = first; i < last; i++) {
+            assert_true(order[i] >= first && order[i] < last);
+            if (i > first) {
+                const int before = units[order[i - 1]].source_length, here = units[order[i]].source_length;
+                assert_true(before > here || (before == here && order[i - 1] < order[i])); /* so each is there once */
+            }
+        }
     }
-    assert_int_equal(at, count);
-    for (size_t b = 0; b < batches.count; b++)
-        for (int i = 0; i < batches.batches[b].count; i++)
-            assert_int_equal(units[batches.order[batches.batches[b].first + (size_t)i]].piece, batches.batches[b].piece);
-    for (size_t i = 1; i < count; i++) {
-        const size_t before = batches.order[i - 1], here = batches.order[i];
-        assert_true(units[before].piece <= units[here].piece);
-        assert_true(units[before].piece < units[here].piece || units[before].source_length > units[here].source_length ||
-                    (units[before].source_length == units[here].source_length && before < here));
-    }
-    if (count >= (size_t)groups) /* rounding up leaves at most half of the groups without a batch */
-        assert_true(2 * batches.count >= (size_t)groups);
-    tr_batches_free(&batches);
+    free(order);
 }
 
-static void batches_hold_all_units_in_order(void **state)
+static void units_are_sorted_in_windows(void **state)
 {
     (void)state;
-    tr_unit units[300] = {0};
+    enum { MOST = 5000 };
+    static tr_unit units[MOST];
     uint32_t random = 7;
-    for (size_t i = 0; i < 300; i++) {
+    for (size_t i = 0; i < MOST; i++) {
         random = random * 1664525 + 1013904223;
         units[i].source_length = 1 + (int)(random >> 16) % (i % 10 ? 40 : 511);
-        units[i].piece = random >> 30 == 3;
     }
-    static const size_t counts[] = {0, 1, 2, 3, 31, 32, 33, 64, 65, 299, 300};
-    static const int sizes[] = {1, 2, 32, 1000}, groups[] = {1, 2, 7, 64};
+    static const size_t counts[] = {0, 1, 2, 63, 64, 65, 95, 96, 97, 300, 1000, 1984, 1985, 4999, MOST};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-                if (counts[c] == 0 || counts[c] >= (size_t)groups[g] || groups[g] == 1)
-                    check_batches(units, counts[c], sizes[s], groups[g]);
+        check_order(units, counts[c]);
 }
 
-static void threads_share_or_divide_the_work(void **state)
+/* ------------------------------------------------------------------------------------------------------------- threads */
+
+static void threads_divide_by_what_there_is_to_do(void **state)
 {
     (void)state;
-    assert_int_equal(tr_scheduler_shape(4, 32, 3).groups, 1);
-    assert_int_equal(tr_scheduler_shape(4, 32, 3).members, 4);
-    assert_int_equal(tr_scheduler_shape(4, 32, 4).groups, 4);
-    assert_int_equal(tr_scheduler_shape(4, 32, 4).members, 1);
-    assert_int_equal(tr_scheduler_shape(4, 1, 400).groups, 1);
-    assert_int_equal(tr_scheduler_shape(1, 32, 400).members, 1);
+    static const struct {
+        int threads, batch_size;
+        int lengths[8]; /* of the units in turn, up to 0 */
+        size_t count;   /* units */
+        int groups, members;
+    } cases[] = {
+        {1, 32, {10}, 1, 1, 1},
+        {1, 1, {10}, 100, 1, 1},
+        {4, 1, {10}, 100, 1, 4}, /* one sentence in flight */
+        {4, 32, {10}, 1, 1, 4},  /* one sentence: all threads share it */
+        {4, 32, {500}, 1, 1, 4},
+        {2, 32, {10}, 2, 1, 2}, /* a few: sharing the weights is what counts */
+        {2, 32, {10}, 8, 1, 2},
+        {2, 32, {10}, 16, 2, 1},
+        {2, 32, {10}, 63, 2, 1},
+        {2, 32, {10}, 64, 2, 1},
+        {8, 32, {10}, 3, 1, 8},
+        {8, 32, {10}, 4, 2, 4},
+        {8, 32, {10}, 16, 4, 2},
+        {7, 32, {10}, 14, 2, 3}, /* 4 + 3 threads */
+        {16, 32, {10}, 8, 4, 4},
+        {8, 32, {10}, 64, 8, 1}, /* two full batches: eight of eight rows */
+        {8, 8, {10}, 30, 4, 2},
+        {8, 32, {10}, 10000, 8, 1},
+        {7, 32, {10}, 1000, 7, 1},
+        {8, 32, {200, 5, 5, 5, 5, 5, 5, 5}, 8, 1, 8}, /* a long sentence among short ones is what takes the time */
+        {8, 32, {200, 5, 5, 5, 5, 5, 5, 5}, 32, 2, 4},
+        {4, 32, {100, 100, 4, 4}, 4, 1, 4},
+        {1000, 32, {10}, 999, 250, 4},
+    };
+    static tr_unit units[10000];
+    static size_t order[10000];
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (size_t i = 0, k = 0; i < cases[c].count; i++) {
+            units[i].source_length = cases[c].lengths[k];
+            k = k < 7 && cases[c].lengths[k + 1] ? k + 1 : 0;
+        }
+        assert_int_equal(tr_units_order(units, cases[c].count, order, NULL), TR_OK);
+        const tr_shape shape = tr_scheduler_shape(cases[c].threads, cases[c].batch_size, units, order, cases[c].count);
+        if (shape.groups != cases[c].groups || shape.members != cases[c].members)
+            fail_msg("case %zu: %d groups of %d, not %d of %d", c, shape.groups, shape.members, cases[c].groups,
+                     cases[c].members);
+    }
 }
 
 /* -------------------------------------------------------------------------------------------------------------- memory */
@@ -176,22 +206,19 @@ static void memory_is_bounded(void **state)
 
 /* --------------------------------------------------------------------------------------------------------------- tally */
 
-static int note_progress(void *argument, const tr_progress *progress)
+static tr_status note_text(void *argument, size_t text, tr_error *error)
 {
-    *(tr_progress *)argument = *progress;
-    return progress->texts_done == progress->texts;
+    *(size_t *)argument |= (size_t)1 << text;
+    return text == 7 ? tr_fail(error, TR_ERROR_MEMORY, "text 7") : TR_OK;
 }
 
 static void tally_counts_texts_when_all_their_units_are_done(void **state)
 {
     (void)state;
-    tr_progress seen = {0};
-    tr_translate_options options = tr_translate_default_options();
-    options.progress = note_progress;
-    options.progress_argument = &seen;
+    size_t seen = 0;
     tr_tally tally;
     /* text 0 waits for units 0 and 1, text 1 twice for unit 1, text 2 is blank, text 3 repeats text 0 */
-    assert_int_equal(tr_tally_init(&tally, &options, 2, 4, 4, NULL), TR_OK);
+    assert_int_equal(tr_tally_init(&tally, 2, 4, 4, NULL), TR_OK);
     tr_tally_repeat(&tally, 0);
     tr_tally_wait(&tally, 0, 0);
     tr_tally_wait(&tally, 0, 1);
@@ -199,27 +226,69 @@ static void tally_counts_texts_when_all_their_units_are_done(void **state)
     tr_tally_wait(&tally, 1, 1);
     tr_tally_finish(&tally, 2);
     const tr_unit units[] = {{.source_length = 4, .target_length = 2}, {.source_length = 3, .target_length = 5}};
-    assert_true(tr_tally_done(&tally, units, (const size_t[]){1}, 1));
-    assert_int_equal(seen.texts, 4);
-    assert_int_equal(seen.texts_done, 2);
-    assert_int_equal(seen.source_tokens, 2);
-    assert_int_equal(seen.target_tokens, 5);
-    assert_false(tr_tally_done(&tally, units, (const size_t[]){0}, 1));
-    assert_int_equal(seen.texts_done, 4);
-    assert_int_equal(seen.source_tokens, 5);
-    assert_int_equal(seen.target_tokens, 7);
+    assert_int_equal(tr_tally_unit(&tally, &units[1], 1, note_text, &seen, NULL), TR_OK);
+    assert_int_equal(seen, 1 << 1);
+    assert_int_equal(tally.counts.texts, 4);
+    assert_int_equal(tally.counts.texts_done, 2);
+    assert_int_equal(tally.counts.source_tokens, 2);
+    assert_int_equal(tally.counts.target_tokens, 5);
+    assert_int_equal(tr_tally_unit(&tally, &units[0], 0, note_text, &seen, NULL), TR_OK);
+    assert_int_equal(seen, 1 << 1 | 1 << 0);
+    assert_int_equal(tally.counts.texts_done, 4);
+    assert_int_equal(tally.counts.source_tokens, 5);
+    assert_int_equal(tally.counts.target_tokens, 7);
     tr_tally_free(&tally);
+}
+
+static void tally_passes_on_a_failure(void **state)
+{
+    (void)state;
+    size_t seen = 0;
+    tr_error error;
+    tr_tally tally;
+    const tr_unit unit = {.source_length = 4, .target_length = 2};
+    assert_int_equal(tr_tally_init(&tally, 1, 1, 8, NULL), TR_OK);
+    tr_tally_wait(&tally, 7, 0);
+    assert_int_equal(tr_tally_unit(&tally, &unit, 0, note_text, &seen, &error), TR_ERROR_MEMORY);
+    assert_int_equal(tally.counts.texts_done, 0);
+    tr_tally_free(&tally);
+}
+
+static int note_progress(void *argument, const tr_progress *progress)
+{
+    *(tr_progress *)argument = *progress;
+    return progress->texts_done == progress->texts;
+}
+
+static void progress_may_cancel(void **state)
+{
+    (void)state;
+    tr_progress seen = {0}, counts = {.texts = 2};
+    tr_error error;
+    tr_translate_options options = tr_translate_default_options();
+    const tr_unit unit = {.source_length = 4, .target_length = 2};
+    assert_int_equal(tr_tally_report(&counts, &options, &error), TR_OK);
+    options.progress = note_progress;
+    options.progress_argument = &seen;
+    tr_tally_count(&counts, &unit, 1);
+    assert_int_equal(tr_tally_report(&counts, &options, &error), TR_OK);
+    assert_memory_equal(&seen, &counts, sizeof seen);
+    tr_tally_count(&counts, &unit, 1);
+    assert_int_equal(tr_tally_report(&counts, &options, &error), TR_ERROR_CANCELLED);
+    assert_int_equal(seen.target_tokens, 4);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_chunks_share_a_unit),
-        cmocka_unit_test(batches_hold_all_units_in_order),
-        cmocka_unit_test(threads_share_or_divide_the_work),
+        cmocka_unit_test(units_are_sorted_in_windows),
+        cmocka_unit_test(threads_divide_by_what_there_is_to_do),
         cmocka_unit_test(memory_returns_what_it_was_given),
         cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(tally_counts_texts_when_all_their_units_are_done),
+        cmocka_unit_test(tally_passes_on_a_failure),
+        cmocka_unit_test(progress_may_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The network and greedy decoding against Hugging Face Transformers in f32: part by part, token by token, on tiny models, at
  * every kernel level; and against itself: alone, in batches, with several threads, at other levels the bits are the same. */
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,34 +34,50 @@ typedef struct setting {
 
 /* ------------------------------------------------------------------------------------------------------------- decoding */
 
+/* Gives all sentences at once; the threads meet in between, so that plain numbers do. */
 typedef struct job {
     tr_worker *worker;
-    tr_sentence *const *sentences;
-    int count;
-    const tr_decode_options *options;
+    tr_sentence *sentences;
+    int count, given, done;
+    tr_decode_options options;
+    tr_feed feed;
     tr_status status[MAX_MEMBERS];
     tr_error error[MAX_MEMBERS];
 } job;
 
+static tr_sentence *next_sentence(void *argument, int room)
+{
+    job *j = argument;
+    return j->given < j->count && j->sentences[j->given].source_length <= room ? &j->sentences[j->given++] : NULL;
+}
+
+static bool take_sentence(void *argument, tr_sentence *sentence)
+{
+    job *j = argument;
+    j->done++;
+    return sentence >= j->sentences && sentence < j->sentences + j->count;
+}
+
 static void run_member(void *argument, int member)
 {
     job *j = argument;
-    j->status[member] = tr_decode_greedy(j->worker, member, j->sentences, j->count, j->options, &j->error[member]);
+    j->status[member] = tr_decode_greedy(j->worker, member, &j->options, &j->feed, &j->error[member]);
 }
 
 /* Decodes the lines that order names, with as many threads as members. targets[i] belongs to order[i]. */
 static void decode(const setting *s, const tr_reference_case *limits, const int *order, int count, int members,
                    tr_trace_function *trace, void *argument, tr_sentence *sentences, int32_t (*targets)[MAX_STEPS])
 {
-    tr_sentence *pointers[TR_REFERENCE_LINES];
-    const tr_decode_options options = {.max_length = limits->max_length, .min_length = limits->min_length};
-    job j = {.sentences = pointers, .count = count, .options = &options};
+    job j = {.sentences = sentences, .count = count, .options = {count, INT_MAX, limits->min_length}};
+    j.feed = (tr_feed){next_sentence, take_sentence, &j, NULL};
     tr_team *team = NULL;
     assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && members <= MAX_MEMBERS);
     for (int i = 0; i < count; i++) {
         const tr_reference_line *line = &limits->lines[order[i]];
-        sentences[i] = (tr_sentence){.source = line->source, .source_length = line->source_length, .target = targets[i]};
-        pointers[i] = &sentences[i];
+        sentences[i] = (tr_sentence){.source = line->source,
+                                     .source_length = line->source_length,
+                                     .max_length = limits->max_length,
+                                     .target = targets[i]};
     }
     if (tr_worker_create(s->network, members, count, &j.worker, &j.error[0]) ||
         tr_team_create(members, members == 2 ? TR_THREADS_OPENMP : TR_THREADS_POSIX, &team, &j.error[0]))
@@ -70,6 +87,7 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
     for (int m = 0; m < members; m++)
         if (status || j.status[m])
             fail_msg("%s", j.error[0].message); /* members share one status; member 0 writes the message */
+    assert_int_equal(j.done, count);
     tr_team_destroy(team);
     tr_worker_destroy(j.worker);
 }

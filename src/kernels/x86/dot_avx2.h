@@ -17,6 +17,12 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h)
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(line + 16 * h)));
 }
 
+TR_INLINE dot_weight dot_nibbles_load(const char *line, int h, int half)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(line + 16 * h)), nibbles = half ? _mm_srli_epi16(bytes, 4) : bytes;
+    return _mm256_cvtepi8_epi16(_mm_sub_epi8(_mm_and_si128(nibbles, _mm_set1_epi8(15)), _mm_set1_epi8(8)));
+}
+
 TR_INLINE dot_input dot_input_load(const char *row, int group)
 {
     int64_t four;

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""What a type of weights costs in quality: BLEU and chrF of the same lines by each type, beside the first one.
+
+    bench/quality.py --model MODEL [--model ...] [--compute f32,bf16,int8] [--count 1000] [--seed 1] TSV...
+
+TSV files (plain or .xz) hold SOURCE TAB REFERENCE a line; COUNT lines are drawn from all of them by the seed. A MODEL is what
+`translate -m` takes, a directory or a file; it is run with each type in turn. Needs sacrebleu, whose default signatures are
+printed below the table, with "same": lines that have the very text of the first row. The range behind the difference is the
+middle 95 % of paired bootstrap resamples (Koehn, 2004): a difference inside it may be chance.
+"""
+import argparse
+import lzma
+import os
+import random
+import subprocess
+import sys
+
+from sacrebleu.metrics import BLEU, CHRF
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RESAMPLES = 1000
+
+
+def read_pairs(paths, count, seed):
+    pairs = {}
+    for path in sorted(paths, key=os.path.basename):
+        with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8", newline="\n") as file:
+            for line in file:
+                source, tab, reference = line.rstrip("\r\n").partition("\t")
+                if tab and source.strip() and reference.strip():
+                    pairs.setdefault(source, reference.split("\t")[0])
+    pairs = list(pairs.items())
+    return random.Random(seed).sample(pairs, min(count, len(pairs)))
+
+
+def translate(options, model, compute, lines):
+    command = [options.tool, "-q", "-m", model, "--compute", compute]
+    done = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+    answers = done.stdout.removesuffix("\n").split("\n")
+    if len(answers) != len(lines):
+        sys.exit(f"{' '.join(command)}: gave {len(answers)} lines for {len(lines)}")
+    return answers
+
+
+def difference_range(bleu, first, second, references, seed):
+    """Of BLEU(second) - BLEU(first), over resamples that both sides share."""
+    # One row of sufficient statistics a line; a corpus's are their sum.
+    statistics = [bleu._extract_corpus_statistics(texts, [references]) for texts in (first, second)]
+    generator, differences = random.Random(seed), []
+    for _ in range(RESAMPLES):
+        rows = generator.choices(range(len(references)), k=len(references))
+        scores = [bleu._aggregate_and_compute([side[i] for i in rows]).score for side in statistics]
+        differences.append(scores[1] - scores[0])
+    differences.sort()
+    return differences[RESAMPLES * 25 // 1000], differences[RESAMPLES * 975 // 1000 - 1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tsv", nargs="+")
+    parser.add_argument("--model", action="append", required=True)
+    parser.add_argument("--compute", default="f32,bf16,int8", help="types separated by commas")
+    parser.add_argument("--tool", default=os.path.join(ROOT, "build", "translate"))
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+
+    pairs = read_pairs(options.tsv, options.count, options.seed)
+    sources, references = [p[0] for p in pairs], [p[1] for p in pairs]
+    bleu, chrf, first = BLEU(), CHRF(), None
+    print(f"{len(pairs)} lines, seed {options.seed}\n\n| model | type | BLEU | difference (95 %) | chrF | same |\n|---|---|---|---|---|---|")
+    for model in options.model:
+        for compute in options.compute.split(","):
+            texts = translate(options, model, compute, sources)
+            score = bleu.corpus_score(texts, [references]).score
+            if first:
+                low, high = difference_range(bleu, first[0], texts, references, options.seed)
+                beside = f"{score - first[1]:+.2f} ({low:+.2f} to {high:+.2f})"
+            else:
+                first, beside = (texts, score), ""
+            same = sum(a == b for a, b in zip(first[0], texts))
+            print(f"| {os.path.basename(model.rstrip('/'))} | {compute} | {score:.2f} | {beside} | "
+                  f"{chrf.corpus_score(texts, [references]).score:.2f} | {same} |", flush=True)
+    print(f"\nBLEU {bleu.get_signature()}\nchrF {chrf.get_signature()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

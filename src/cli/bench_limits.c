@@ -1,0 +1,172 @@
+/* What this machine's cores and memory can do, measured on the threads that translate and with the kernels' own primitives.
+ */
+#define _GNU_SOURCE
+#include "cli/bench.h"
+
+#include "util/arena.h"
+#include "util/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 5, AHEAD = 2048 }; /* the best of the rounds: a limit is what can be done; bytes to fetch ahead */
+
+static const double round_seconds = 0.05;
+
+/* One measurement: all threads do the same at the same time. */
+typedef struct trial {
+    const tr_kernels *kernels;
+    int threads, groups;
+    void (*run)(struct trial *trial, int thread);
+    tr_type type;    /* of multiply-adds */
+    size_t ahead;    /* of reading */
+    int64_t repeats; /* how often each thread does its share */
+    const bench_work *work;
+    char *memory;
+    size_t memory_bytes;
+    tr_barrier barrier;
+    double *done;    /* [threads]: multiply-adds or bytes */
+    double *seconds; /* [threads] that it took */
+    double longest;
+} trial;
+
+static void run_peak(trial *t, int thread)
+{
+    t->done[thread] = t->kernels->peak(t->type, t->repeats);
+}
+
+/* Reads the part of memory that falls to a member, and returns its bytes. */
+static size_t read_share(const trial *t, const bench_span *span, int member, int members)
+{
+    const int lines = (int)(span->bytes / 256);
+    const tr_range own = tr_share(lines, 1, member, members);
+    const size_t bytes = (size_t)(own.last - own.first) * 256;
+    t->kernels->read_memory((const char *)span->data + (size_t)own.first * 256, bytes, t->ahead);
+    return bytes;
+}
+
+/* A decoding step's weights, without computing: groups read all of them, the members of a group share them and meet once. */
+static void run_steps(trial *t, int thread)
+{
+    const int members = t->threads / t->groups, member = thread % members;
+    double bytes = 0;
+    for (int64_t r = 0; r < t->repeats; r++) {
+        for (size_t i = 0; i < t->work->step_count; i++)
+            bytes += (double)read_share(t, &t->work->step[i], member, members);
+        if (members > 1)
+            tr_barrier_wait(&t->barrier);
+    }
+    t->done[thread] = bytes;
+}
+
+static void run_memory(trial *t, int thread)
+{
+    const bench_span all = {t->memory, t->memory_bytes};
+    t->done[thread] = (double)read_share(t, &all, thread, t->threads);
+}
+
+static void touch_memory(trial *t, int thread)
+{
+    const tr_range own = tr_share((int)(t->memory_bytes >> 21), 1, thread, t->threads);
+    memset(t->memory + ((size_t)own.first << 21), 1, (size_t)(own.last - own.first) << 21);
+}
+
+/* A thread's own time counts, so that other programs on the machine do not lower its limits; with more threads than cores,
+ * whose own times add up to more than there is, the time on the wall. */
+static void run_thread(void *argument, int thread)
+{
+    trial *t = argument;
+    uint64_t (*const clock)(void) = t->threads <= tr_usable_cores() ? tr_thread_nanoseconds : tr_nanoseconds;
+    tr_barrier_wait(&t->barrier);
+    const uint64_t start = clock();
+    t->run(t, thread);
+    t->seconds[thread] = 1e-9 * (double)(clock() - start);
+}
+
+static int run_once(trial *t, tr_team *team, double *speed)
+{
+    tr_error error;
+    if (tr_team_run(team, run_thread, t, &error))
+        return cli_fail_error(&error);
+    *speed = t->longest = 0;
+    for (int i = 0; i < t->threads; i++) {
+        *speed += t->seconds[i] > 0 ? t->done[i] / t->seconds[i] : 0;
+        t->longest = t->seconds[i] > t->longest ? t->seconds[i] : t->longest;
+    }
+    return CLI_DONE;
+}
+
+/* The greatest speed of several rounds, each of them long enough to be timed. best grows, it does not shrink. */
+static int measure(trial *t, tr_team *team, bool repeat, double *best)
+{
+    double speed;
+    t->repeats = 1;
+    int status = run_once(t, team, &speed); /* also brings everything near */
+    while (!status && repeat && t->longest < round_seconds / 4) {
+        t->repeats *= 2;
+        status = run_once(t, team, &speed);
+    }
+    if (!status && repeat)
+        t->repeats = 1 + (int64_t)((double)t->repeats * round_seconds / t->longest);
+    for (int round = 0; !status && round < ROUNDS; round++) {
+        status = run_once(t, team, &speed);
+        *best = speed > *best ? speed : *best;
+    }
+    return status;
+}
+
+/* Reading with and without fetching ahead: what is better counts. */
+static int measure_reading(trial *t, tr_team *team, bool repeat, double *best)
+{
+    t->ahead = 0;
+    const int status = measure(t, team, repeat, best);
+    t->ahead = AHEAD;
+    return status ? status : measure(t, team, repeat, best);
+}
+
+/* Memory that no cache holds, in huge pages; less where little is free. */
+static int measure_memory(trial *t, tr_team *team, double *best)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), spare = (size_t)sysconf(_SC_AVPHYS_PAGES) * page / 4;
+    const size_t wanted = (size_t)512 << 20;
+    tr_arena arena;
+    tr_error error;
+    double ignored;
+    t->memory_bytes = (wanted < spare ? wanted : spare) & ~(((size_t)2 << 20) - 1);
+    if (tr_arena_init(&arena, t->memory_bytes + ((size_t)4 << 20), &error))
+        return cli_fail_error(&error);
+    t->memory = (char *)arena.base;
+    tr_huge_pages(arena.base, arena.reserved);
+    t->run = touch_memory;
+    int status = run_once(t, team, &ignored);
+    t->run = run_memory;
+    if (!status)
+        status = measure_reading(t, team, false, best);
+    tr_arena_free(&arena);
+    return status;
+}
+
+int bench_limits_measure(bench_limits *limits, const bench_work *work, const tr_kernels *kernels, tr_team *team, int groups)
+{
+    *limits = (bench_limits){.step_read = 0};
+    trial t = {.kernels = kernels, .threads = tr_team_size(team), .groups = groups, .work = work};
+    tr_barrier_init(&t.barrier, t.threads);
+    t.done = calloc((size_t)t.threads, sizeof *t.done);
+    t.seconds = calloc((size_t)t.threads, sizeof *t.seconds);
+    int status = t.done && t.seconds ? CLI_DONE : cli_fail_memory();
+    t.run = run_peak;
+    for (int type = 0; !status && type < BENCH_TYPES; type++) {
+        t.type = (tr_type)type;
+        if (work->macs[type] > 0)
+            status = measure(&t, team, true, &limits->peak[type]);
+    }
+    t.run = run_steps;
+    if (!status)
+        status = measure_reading(&t, team, true, &limits->step_read);
+    if (!status)
+        status = measure_memory(&t, team, &limits->memory_read);
+    free(t.done);
+    free(t.seconds);
+    return status;
+}

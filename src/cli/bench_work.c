@@ -1,0 +1,169 @@
+/* What a translation must read and compute, from the shapes of the network and the lengths of the sentences. */
+#include "cli/bench.h"
+
+#include <stdlib.h>
+
+void bench_pass_count(bench_pass *pass, const tr_tokens *sources, const tr_tokens *outputs, size_t count, size_t longest)
+{
+    *pass = (bench_pass){0};
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t source = sources[i].count + 1;                          /* with the end mark */
+        const uint64_t rows = outputs[i].count + (outputs[i].count < longest); /* the end mark takes a step, too */
+        pass->target_tokens += outputs[i].count;
+        pass->rows += rows;
+        pass->source_positions += source;
+        pass->encoder_pairs += source * source;        /* every position attends to every one */
+        pass->self_positions += rows * (rows + 1) / 2; /* step t attends to t positions */
+        pass->cross_positions += rows * source;
+    }
+}
+
+/* The work of a group of matrices. */
+typedef struct load {
+    double bytes;             /* to read all of them once */
+    double macs[BENCH_TYPES]; /* for one row */
+    bench_work *order;        /* gets their memory in the order of reading; NULL: nobody asks */
+    bool complete;
+} load;
+
+static void add_memory(load *l, const void *data, size_t bytes)
+{
+    bench_work *w = l->order;
+    l->bytes += (double)bytes;
+    if (!w || !data)
+        return;
+    if (w->step_count == w->step_capacity) {
+        const size_t capacity = w->step_capacity ? 2 * w->step_capacity : 64;
+        bench_span *step = realloc(w->step, capacity * sizeof *step);
+        if (!step) {
+            l->complete = false;
+            return;
+        }
+        w->step = step;
+        w->step_capacity = capacity;
+    }
+    w->step[w->step_count++] = (bench_span){data, bytes};
+}
+
+static void add_vector(load *l, const void *data, int n)
+{
+    if (data)
+        add_memory(l, data, (size_t)n * sizeof(float));
+}
+
+static void add_linear(load *l, const tr_linear *linear)
+{
+    const tr_matrix *m = &linear->weight;
+    add_memory(l, m->data,
+               m->type == TR_TYPE_I8 ? tr_i8_bytes(m->outputs, m->inputs)
+                                     : (size_t)m->outputs * (size_t)m->inputs * tr_type_size(m->type));
+    add_vector(l, m->scale, m->outputs);
+    add_vector(l, m->colsum, m->outputs);
+    add_vector(l, linear->bias, m->outputs);
+    l->macs[m->type] += (double)m->outputs * m->inputs;
+}
+
+static void add_feedforward(load *l, const tr_feedforward *f)
+{
+    add_linear(l, &f->up);
+    add_linear(l, &f->down);
+}
+
+/* A row of the encoder, and of the projections to all decoder layers' keys and values. */
+static load encoder_load(const tr_network *n)
+{
+    load l = {.complete = true};
+    for (int i = 0; i < n->config.encoder_layers; i++) {
+        const tr_attention *self = &n->encoder[i].self;
+        add_linear(&l, &self->query), add_linear(&l, &self->key), add_linear(&l, &self->value),
+            add_linear(&l, &self->output);
+        add_feedforward(&l, &n->encoder[i].feedforward);
+    }
+    for (int i = 0; i < n->config.decoder_layers; i++) {
+        add_linear(&l, &n->decoder[i].cross.key);
+        add_linear(&l, &n->decoder[i].cross.value);
+    }
+    return l;
+}
+
+/* The output projection; for few rows its coarse copy is read instead, where there is one (see tr_screen): 4 bits a weight
+ * of an int8 matrix, else a byte. The few outputs that are then computed exactly do not count. */
+static void add_output(load *l, const tr_network *n, double rows)
+{
+    const tr_matrix *m = &n->logits.weight;
+    const bool int8 = m->type == TR_TYPE_I8;
+    if (!n->screen || rows > (int8 ? TR_SCREEN_I8_ROWS : TR_SCREEN_ROWS)) {
+        add_linear(l, &n->logits);
+        return;
+    }
+    add_memory(l, n->screen->coarse,
+               int8 ? tr_screen_bytes(m->outputs, m->inputs) : (size_t)m->outputs * (size_t)m->inputs);
+    if (!int8) {
+        add_vector(l, n->screen->scale, m->outputs);
+        add_vector(l, n->screen->radius, m->outputs);
+    }
+    add_vector(l, n->logits.bias, m->outputs);
+    l->macs[int8 ? TR_TYPE_I8 : TR_TYPE_F32] += (double)m->outputs * m->inputs; /* the other copies are widened to floats */
+}
+
+/* A row of the decoder and of the output projection; cross-attention's keys and values are there already. */
+static load decoder_load(const tr_network *n, double rows, bench_work *order)
+{
+    load l = {.order = order, .complete = true};
+    for (int i = 0; i < n->config.decoder_layers; i++) {
+        const tr_decoder_layer *layer = &n->decoder[i];
+        const tr_attention *self = &layer->self, *cross = &layer->cross;
+        add_linear(&l, &self->query), add_linear(&l, &self->key), add_linear(&l, &self->value),
+            add_linear(&l, &self->output);
+        add_linear(&l, &cross->query), add_linear(&l, &cross->output);
+        add_feedforward(&l, &layer->feedforward);
+    }
+    add_output(&l, n, rows);
+    return l;
+}
+
+static double sum(const double macs[BENCH_TYPES])
+{
+    double total = 0;
+    for (int t = 0; t < BENCH_TYPES; t++)
+        total += macs[t];
+    return total;
+}
+
+/* Bytes. A pass reads, in all its groups of threads together,
+ *     steps x (decoder layers + output matrix)           weights: once a step, however many sentences are in it
+ *   + turns x (encoder layers + cross projections)       weights: once a turn of the encoder
+ *   + (self + cross positions) x a position's keys and values in all decoder layers.
+ * Multiply-adds:
+ *     rows x (decoder layers + output matrix)            a row is a token of a sentence, the end mark included
+ *   + source positions x (encoder layers + cross projections)
+ *   + positions attended to, in each layer, x 2 d_model  q·k and the weighted sum of values; in f32, whatever the weights
+ * are Embedding, LayerNorm, softmax and activations are left out: they are none of these. */
+bool bench_work_make(bench_work *work, const tr_network *network, const bench_pass *pass)
+{
+    const tr_config *c = &network->config;
+    *work = (bench_work){.step_rows = (double)pass->rows / (double)pass->steps};
+    const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, work);
+    const tr_cache_shape shape = tr_decoder_cache_shape(network);
+    const double position_bytes = (double)(tr_cache_block_floats(&shape) * sizeof(float)) / TR_BLOCK;
+    const double cache_bytes = (double)(pass->self_positions + pass->cross_positions) * position_bytes;
+    const double decoder_attention =
+        (double)(pass->self_positions + pass->cross_positions) * c->decoder_layers * 2 * c->d_model;
+    const double encoder_attention = (double)pass->encoder_pairs * c->encoder_layers * 2 * c->d_model;
+    const double rows = (double)pass->rows, positions = (double)pass->source_positions;
+
+    work->bytes = (double)pass->steps * decoder.bytes + (double)pass->turns * encoder.bytes + cache_bytes;
+    work->step_bytes = decoder.bytes + cache_bytes / (double)pass->steps;
+    for (int t = 0; t < BENCH_TYPES; t++)
+        work->macs[t] = rows * decoder.macs[t] + positions * encoder.macs[t];
+    work->macs[TR_TYPE_F32] += decoder_attention + encoder_attention;
+    work->target_macs = sum(decoder.macs) + decoder_attention / rows;
+    work->source_macs = sum(encoder.macs) + encoder_attention / positions;
+    return decoder.complete;
+}
+
+void bench_work_free(bench_work *work)
+{
+    free(work->step);
+    *work = (bench_work){0};
+}

@@ -1,0 +1,39 @@
+/* int8 matrices among a model's tensors: NAME.k4n16, NAME.scale and NAME.colsum in place of NAME, with NAME.screen beside
+ * the output matrix (docs/formats.md). */
+#ifndef TR_FORMATS_PACKED_H
+#define TR_FORMATS_PACKED_H
+
+#include "formats/package.h"
+#include "kernels/kernels.h"
+
+#define TR_PACKED_PANELS ".k4n16"
+#define TR_PACKED_SCALE  ".scale"
+#define TR_PACKED_COLSUM ".colsum"
+#define TR_SCREEN_PANELS ".screen"
+
+/* What a tensor is to the matrices stored in int8. */
+typedef enum tr_packed_part {
+    TR_PACKED_NONE,   /* it belongs to none */
+    TR_PACKED_MATRIX, /* the panels: it stands for the matrix */
+    TR_PACKED_BESIDE, /* any other part of a matrix whose panels are there */
+} tr_packed_part;
+
+/* name is the matrix's, if the tensor belongs to one. */
+tr_packed_part tr_packed_part_of(const tr_weights *weights, const tr_tensor *tensor, char name[TR_TENSOR_NAME]);
+
+/* name + suffix; false: it is too long for a tensor. */
+bool tr_packed_name(char out[TR_TENSOR_NAME], const char *name, const char *suffix);
+
+/* The matrix that panels stand for. TR_ERROR_FORMAT: one of its three tensors is missing or does not fit the others. */
+tr_status tr_packed_matrix(const tr_package *package, const tr_tensor *panels, tr_matrix *matrix, tr_error *error);
+
+/* Every int8 matrix of the package: whole, and not there a second time in another type. */
+tr_status tr_packed_check(const tr_package *package, tr_error *error);
+
+/* Whether a tensor is a matrix that a network multiplies with: not a vector, nor a table of positions, which are added. */
+bool tr_is_matrix(const tr_tensor *tensor);
+
+/* The type that holds all matrices without loss: I8 where all are packed, else the floating type that all have, else F32. */
+tr_type tr_stored_type(const tr_package *package);
+
+#endif

@@ -1,0 +1,273 @@
+#include "formats/stored.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/gguf_keys.h"
+#include "model/pack.h"
+
+enum { CHUNK = 1 << 16 }; /* elements converted at a time */
+
+/* ---------------------------------------------------------------------------------------------------------------- list */
+
+static tr_stored spm_tensor(const char *name, tr_bytes bytes)
+{
+    tr_stored stored = {
+        .tensor = {.type = TR_TYPE_I8, .rank = 1, .shape = {(int64_t)bytes.size}, .data = bytes.data, .bytes = bytes.size}};
+    memcpy(stored.tensor.name, name, strlen(name));
+    return stored;
+}
+
+static tr_stored floats(const tr_tensor *from, tr_type type)
+{
+    tr_stored stored = {*from, from->type == type ? TR_STORED_COPY : TR_STORED_CONVERT, from, TR_FACTORS};
+    stored.tensor.type = type;
+    stored.tensor.bytes = (size_t)tr_tensor_elements(from) * tr_type_size(type);
+    return stored;
+}
+
+/* How a packed matrix lies in the file, and in which order. */
+static const struct {
+    const char *suffix;
+    tr_type type;
+    tr_stored_kind kind;
+    tr_factor factor;
+} packed_parts[] = {
+    {TR_PACKED_PANELS, TR_TYPE_I8, TR_STORED_PACK, TR_FACTORS},
+    {TR_PACKED_SCALE, TR_TYPE_F32, TR_STORED_FACTOR, TR_FACTOR_SCALE},
+    {TR_PACKED_COLSUM, TR_TYPE_I32, TR_STORED_FACTOR, TR_FACTOR_COLSUM},
+    {TR_SCREEN_PANELS, TR_TYPE_I8, TR_STORED_SCREEN, TR_FACTORS},
+};
+
+enum { PARTS = sizeof packed_parts / sizeof *packed_parts, PARTS_UNSCREENED = PARTS - 1 };
+
+/* The matrix of the output projection: one of its own, or the embedding of the target side. */
+static bool is_output(const tr_weights *weights, const char *name)
+{
+    const char *output = "output.weight";
+    if (!tr_weights_find(weights, output))
+        output = tr_weights_find(weights, "token_embd.weight") ? "token_embd.weight" : "dec.token_embd.weight";
+    return strcmp(name, output) == 0;
+}
+
+static void set_shape(tr_tensor *t, tr_stored_kind kind, const tr_tensor *from)
+{
+    const int64_t outputs = from->shape[0], inputs = from->shape[1];
+    t->shape[0] = outputs;
+    t->rank = 1;
+    if (kind != TR_STORED_FACTOR) {
+        t->shape[0] = outputs / TR_PANEL + !!(outputs % TR_PANEL);
+        t->shape[1] = kind == TR_STORED_SCREEN ? tr_screen_lines((int)inputs) : (inputs + 3) / 4;
+        t->shape[2] = TR_LINE;
+        t->rank = 3;
+    }
+    t->bytes = (size_t)tr_tensor_elements(t) * tr_type_size(t->type);
+}
+
+static tr_status list_packed(const tr_store *store, const tr_tensor *from, tr_stored_each *each, void *argument,
+                             tr_error *error)
+{
+    const int64_t outputs = from->shape[0], inputs = from->shape[1];
+    tr_status status = TR_OK;
+    if (outputs == 0 || inputs == 0)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is empty", from->name);
+    if (inputs > TR_I8_INPUTS || outputs > INT32_MAX - TR_PANEL)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: is [%lld, %lld], too large for int8: use f32, f16 or bf16",
+                       from->name, (long long)outputs, (long long)inputs);
+    const bool screened = outputs * inputs >= TR_SCREEN_I8_BYTES && is_output(&store->package->weights, from->name);
+    for (int i = 0; status == TR_OK && i < (screened ? PARTS : PARTS_UNSCREENED); i++) {
+        tr_stored part = {{.type = packed_parts[i].type}, packed_parts[i].kind, from, packed_parts[i].factor};
+        set_shape(&part.tensor, part.kind, from);
+        if (!tr_packed_name(part.tensor.name, from->name, packed_parts[i].suffix))
+            return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: its name is too long to be stored in int8", from->name);
+        status = each(argument, &part, error);
+    }
+    return status;
+}
+
+static tr_status list_unpacked(const tr_store *store, const tr_tensor *panels, const char *name, tr_stored_each *each,
+                               void *argument, tr_error *error)
+{
+    tr_matrix m;
+    const tr_status status = tr_packed_matrix(store->package, panels, &m, error);
+    if (status != TR_OK)
+        return status;
+    tr_stored stored = {
+        {.type = store->type, .rank = 2, .shape = {m.outputs, m.inputs}}, TR_STORED_UNPACK, panels, TR_FACTORS};
+    stored.tensor.bytes = (size_t)m.outputs * (size_t)m.inputs * tr_type_size(store->type);
+    memcpy(stored.tensor.name, name, strlen(name));
+    return each(argument, &stored, error);
+}
+
+/* Matrices get the type asked for; vectors and position tables, which are added, stay exact. */
+static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_stored_each *each, void *argument,
+                             tr_error *error)
+{
+    char name[TR_TENSOR_NAME] = "";
+    const bool matrix = tr_is_matrix(t), floating = t->type <= TR_TYPE_BF16;
+    if (store->type == TR_TYPE_I8 && matrix)
+        return list_packed(store, t, each, argument, error);
+    if (store->type != TR_TYPE_I8) {
+        const tr_packed_part part = tr_packed_part_of(&store->package->weights, t, name);
+        if (part == TR_PACKED_BESIDE)
+            return TR_OK;
+        if (part == TR_PACKED_MATRIX)
+            return list_unpacked(store, t, name, each, argument, error);
+    }
+    const tr_stored stored = floats(t, matrix ? store->type : floating ? TR_TYPE_F32 : t->type);
+    return each(argument, &stored, error);
+}
+
+tr_status tr_store_list(const tr_store *store, tr_stored_each *each, void *argument, tr_error *error)
+{
+    const tr_package *package = store->package;
+    tr_status status = TR_OK;
+    const tr_bytes *source = &package->source_spm, *target = &package->target_spm;
+    const bool differs = target->data && (!source->data || source->size != target->size ||
+                                          memcmp(source->data, target->data, source->size) != 0);
+    if (source->data) {
+        const tr_stored stored = spm_tensor(TR_TENSOR_SOURCE_SPM, *source);
+        status = each(argument, &stored, error);
+    }
+    if (status == TR_OK && differs) {
+        const tr_stored stored = spm_tensor(TR_TENSOR_TARGET_SPM, *target);
+        status = each(argument, &stored, error);
+    }
+    for (size_t i = 0; status == TR_OK && i < package->weights.count; i++)
+        status = list_tensor(store, package->weights.tensors[i], each, argument, error);
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- floats */
+
+/* Rounding to half precision must not make infinities of large weights. */
+static bool overflows(const float *in, const uint16_t *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((out[i] & 0x7fff) == 0x7c00 && in[i] - in[i] == 0)
+            return true;
+    return false;
+}
+
+static tr_status send_floats(tr_store *store, const tr_stored *stored, const float *wide, void *narrow, size_t count,
+                             tr_error *error)
+{
+    const tr_type type = stored->tensor.type;
+    tr_from_f32(type, wide, count, narrow);
+    if (type == TR_TYPE_F16 && overflows(wide, narrow, count))
+        return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight too large for f16: use bf16 or f32",
+                       stored->tensor.name);
+    return store->sink(store->argument, narrow, count * tr_type_size(type), error);
+}
+
+static tr_status out_of_memory(const tr_stored *stored, tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "tensor %s: out of memory", stored->tensor.name);
+}
+
+static tr_status convert(tr_store *store, const tr_stored *stored, tr_error *error)
+{
+    const uint64_t elements = tr_tensor_elements(stored->from);
+    float *wide = malloc(CHUNK * sizeof *wide);
+    void *narrow = malloc(CHUNK * sizeof *wide);
+    tr_status status = wide && narrow ? TR_OK : out_of_memory(stored, error);
+    for (uint64_t first = 0; status == TR_OK && first < elements; first += CHUNK) {
+        const size_t count = elements - first < CHUNK ? (size_t)(elements - first) : CHUNK;
+        tr_tensor_to_f32(stored->from, (size_t)first, count, wide);
+        status = send_floats(store, stored, wide, narrow, count, error);
+    }
+    free(wide);
+    free(narrow);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- int8 */
+
+static tr_status unpack(tr_store *store, const tr_stored *stored, tr_error *error)
+{
+    tr_matrix m;
+    tr_status status = tr_packed_matrix(store->package, stored->from, &m, error);
+    if (status != TR_OK)
+        return status;
+    const size_t inputs = (size_t)m.inputs;
+    float *wide = malloc(inputs * sizeof *wide);
+    void *narrow = malloc(inputs * sizeof *wide);
+    status = wide && narrow ? TR_OK : out_of_memory(stored, error);
+    for (int o = 0; status == TR_OK && o < m.outputs; o++) {
+        tr_unpack_output(&m, o, wide);
+        status = send_floats(store, stored, wide, narrow, inputs, error);
+    }
+    free(wide);
+    free(narrow);
+    return status;
+}
+
+/* What packing needs at hand: rows of floats, their panel, and its 4-bit copy. */
+typedef struct workspace {
+    float *rows;
+    void *panel, *coarse;
+} workspace;
+
+/* Makes panel number o / 16 anew for the screen: packing is cheap, and so nothing large is kept. */
+static tr_status pack_panel(tr_store *store, const tr_stored *stored, const workspace *w, size_t o, tr_error *error)
+{
+    const size_t outputs = (size_t)stored->from->shape[0], inputs = (size_t)stored->from->shape[1];
+    const size_t n = outputs - o < TR_PANEL ? outputs - o : TR_PANEL;
+    float *scale = (float *)store->factors[TR_FACTOR_SCALE] + o;
+    int32_t *colsum = (int32_t *)store->factors[TR_FACTOR_COLSUM] + o;
+    tr_tensor_to_f32(stored->from, o * inputs, n * inputs, w->rows);
+    if (!tr_pack_panel(w->rows, (int)n, (int)inputs, w->panel, scale, colsum))
+        return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number: int8 has none for it",
+                       stored->from->name);
+    if (stored->kind == TR_STORED_PACK)
+        return store->sink(store->argument, w->panel, tr_panel_bytes((int)inputs), error);
+    const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum};
+    tr_pack_screen(&packed, 0, w->coarse);
+    return store->sink(store->argument, w->coarse, (size_t)tr_screen_lines((int)inputs) * TR_LINE, error);
+}
+
+static bool make_factors(tr_store *store, size_t outputs)
+{
+    bool made = true;
+    tr_store_free(store);
+    for (int i = 0; i < TR_FACTORS; i++)
+        made = (store->factors[i] = calloc(outputs, sizeof(float))) && made;
+    return made;
+}
+
+static tr_status pack(tr_store *store, const tr_stored *stored, tr_error *error)
+{
+    const size_t outputs = (size_t)stored->from->shape[0], inputs = (size_t)stored->from->shape[1];
+    const workspace w = {malloc((outputs < TR_PANEL ? outputs : TR_PANEL) * inputs * sizeof *w.rows),
+                         malloc(tr_panel_bytes((int)inputs)), malloc((size_t)tr_screen_lines((int)inputs) * TR_LINE)};
+    const bool ready = make_factors(store, outputs) && w.rows && w.panel && w.coarse;
+    tr_status status = ready ? TR_OK : out_of_memory(stored, error);
+    for (size_t o = 0; status == TR_OK && o < outputs; o += TR_PANEL)
+        status = pack_panel(store, stored, &w, o, error);
+    free(w.rows);
+    free(w.panel);
+    free(w.coarse);
+    return status;
+}
+
+tr_status tr_store_write(tr_store *store, const tr_stored *stored, tr_error *error)
+{
+    const tr_tensor *t = &stored->tensor;
+    switch (stored->kind) {
+    case TR_STORED_COPY: return store->sink(store->argument, t->data, t->bytes, error);
+    case TR_STORED_CONVERT: return convert(store, stored, error);
+    case TR_STORED_PACK:
+    case TR_STORED_SCREEN: return pack(store, stored, error);
+    case TR_STORED_FACTOR: return store->sink(store->argument, store->factors[stored->factor], t->bytes, error);
+    case TR_STORED_UNPACK: return unpack(store, stored, error);
+    }
+    return TR_OK;
+}
+
+void tr_store_free(tr_store *store)
+{
+    for (int i = 0; i < TR_FACTORS; i++) {
+        free(store->factors[i]);
+        store->factors[i] = NULL;
+    }
+}

@@ -1,0 +1,42 @@
+/* Where the time of decoding goes, part by part, as one member of a worker sees it: from where it enters a part to where it
+ * enters the next. Without a profile (NULL) nothing is measured. */
+#ifndef TR_MODEL_PROFILE_H
+#define TR_MODEL_PROFILE_H
+
+#include "util/clock.h"
+
+#include <stddef.h>
+
+typedef enum tr_part {
+    TR_PART_REST,    /* embedding, picking tokens, laying out and storing batches, waiting */
+    TR_PART_ENCODER, /* with the projections to the decoder's keys and values */
+    TR_PART_SELF_ATTENTION,
+    TR_PART_CROSS_ATTENTION,
+    TR_PART_FEED_FORWARD,
+    TR_PART_OUTPUT,
+    TR_PARTS
+} tr_part;
+
+typedef struct tr_profile {
+    _Alignas(64) uint64_t nanoseconds[TR_PARTS]; /* a cache line of its own: each worker writes to one */
+    uint64_t steps, turns;                       /* of decoder and encoder: each reads all its weights once */
+    uint64_t since;                              /* when the part at hand was entered */
+    tr_part now;
+} tr_profile;
+
+static inline void tr_profile_enter(tr_profile *profile, tr_part part)
+{
+    if (!profile)
+        return;
+    const uint64_t now = tr_nanoseconds();
+    profile->nanoseconds[profile->now] += now - profile->since;
+    profile->since = now;
+    profile->now = part;
+}
+
+static inline void tr_profile_start(tr_profile *profile)
+{
+    *profile = (tr_profile){.since = tr_nanoseconds(), .now = TR_PART_REST};
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* Sentences come and go in a batch: whatever its size, its bounds, the threads and the others in it, each becomes what it
+ * becomes alone. On tiny models, with sources of all lengths and limits that end some in the middle. */
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "decoding/decoding.h"
+#include "formats/package.h"
+#include "util/team.h"
+
+enum { SENTENCES = 32, MOST_MEMBERS = 3 };
+
+static const struct {
+    const char *fixture;
+    tr_compute compute;
+} models[] = {
+    {"relu-1x1-f32/model", TR_COMPUTE_F32},
+    {"swish-1x2-f16-forced/model", TR_COMPUTE_F32},
+    {"gelu-4x2-bf16-untied/model", TR_COMPUTE_INT8},
+    {"mbart-2x2-f32/model.gguf", TR_COMPUTE_INT8},
+};
+
+typedef struct model {
+    tr_package package;
+    tr_network *network;
+} model;
+
+static void open_model(model *m, size_t index)
+{
+    const tr_kernels *kernels;
+    tr_error error;
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", TR_FIXTURES, models[index].fixture);
+    if (tr_package_open(path, TR_LOAD_MAP, &m->package, &error) || tr_kernels_select(NULL, &kernels, &error) ||
+        tr_network_create(&m->package.config, &m->package.weights, models[index].compute, kernels, &m->network, &error))
+        fail_msg("%s", error.message);
+}
+
+static void close_model(model *m)
+{
+    tr_network_destroy(m->network);
+    tr_package_close(&m->package);
+}
+
+static uint32_t state_of_chance = 1;
+
+static int chance(int below)
+{
+    state_of_chance = state_of_chance * 1664525 + 1013904223;
+    return (int)((state_of_chance >> 8) % (uint32_t)below);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ sentences */
+
+/* Sentences, where they go, and what the feed has seen. The feed is called by member 0 alone: plain numbers do. */
+typedef struct text {
+    tr_sentence sentences[SENTENCES];
+    int32_t *memory;
+    int given, done, times_done[SENTENCES];
+    int in_flight, tokens, most, most_tokens; /* now, and the bounds that hold */
+    int stop_after;                           /* sentences; then done says false */
+    bool broken;                              /* a bound was not kept */
+    atomic_bool stop;
+} text;
+
+static text *make_text(const tr_config *c, int min_length, int max_length)
+{
+    text *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    const size_t width = (size_t)c->max_positions;
+    t->memory = calloc(2 * SENTENCES * width, sizeof *t->memory);
+    assert_non_null(t->memory);
+    state_of_chance = 1;
+    const int most = c->max_positions < 48 ? c->max_positions : 48;
+    for (int i = 0; i < SENTENCES; i++) {
+        int32_t *source = t->memory + 2 * (size_t)i * width;
+        /* the end mark alone, the longest, and what lies between, mostly short */
+        const int length = i == 3 ? 1 : i == 7 ? c->max_positions : 1 + chance(chance(4) ? 9 : most);
+        for (int k = 0; k < length - 1; k++)
+            source[k] = chance(c->source_vocabulary);
+        source[length - 1] = c->end_id;
+        const int room = max_length - min_length;
+        t->sentences[i] = (tr_sentence){.source = source,
+                                        .source_length = length,
+                                        .max_length = i % 3 || !room ? max_length : min_length + 1 + chance(room),
+                                        .stop_loops = i % 5 == 0,
+                                        .target = source + width};
+    }
+    t->most = t->most_tokens = INT_MAX;
+    t->stop_after = INT_MAX;
+    return t;
+}
+
+static void free_text(text *t)
+{
+    free(t->memory);
+    free(t);
+}
+
+static tr_sentence *next_sentence(void *argument, int room)
+{
+    text *t = argument;
+    if (t->given == SENTENCES || t->sentences[t->given].source_length > room)
+        return NULL;
+    tr_sentence *s = &t->sentences[t->given++];
+    t->in_flight++;
+    t->tokens += s->source_length;
+    t->broken |= t->in_flight > t->most || (t->in_flight > 1 && t->tokens > t->most_tokens);
+    return s;
+}
+
+static bool take_sentence(void *argument, tr_sentence *sentence)
+{
+    text *t = argument;
+    t->in_flight--;
+    t->tokens -= sentence->source_length;
+    t->times_done[sentence - t->sentences]++;
+    return ++t->done < t->stop_after;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- decoding */
+
+typedef struct run {
+    tr_worker *worker;
+    tr_decode_options options;
+    tr_feed feed;
+    tr_status status[MOST_MEMBERS];
+    tr_error error;
+} run;
+
+static void run_member(void *argument, int member)
+{
+    run *r = argument;
+    r->status[member] = tr_decode_greedy(r->worker, member, &r->options, &r->feed, member ? NULL : &r->error);
+}
+
+static tr_status decode(tr_worker *worker, int members, tr_decode_options options, text *t, tr_error *error)
+{
+    run r = {.worker = worker, .options = options, .feed = {next_sentence, take_sentence, t, &t->stop}};
+    tr_team *team;
+    t->most = options.rows;
+    t->most_tokens = options.tokens;
+    tr_worker_set_members(worker, members);
+    assert_int_equal(tr_team_create(members, TR_THREADS_POSIX, &team, NULL), TR_OK);
+    assert_int_equal(tr_team_run(team, run_member, &r, NULL), TR_OK);
+    tr_team_destroy(team);
+    for (int m = 1; m < members; m++)
+        assert_int_equal(r.status[m], r.status[0]);
+    if (error)
+        *error = r.error;
+    return r.status[0];
+}
+
+static tr_worker *make_worker(const tr_network *network, int members, int batch_size)
+{
+    tr_worker *worker;
+    tr_error error;
+    if (tr_worker_create(network, members, batch_size, &worker, &error))
+        fail_msg("%s", error.message);
+    return worker;
+}
+
+static void check_same(const text *alone, const text *t, tr_decode_options o, int members)
+{
+    assert_int_equal(t->done, SENTENCES);
+    assert_false(t->broken);
+    for (int i = 0; i < SENTENCES; i++) {
+        const tr_sentence *a = &alone->sentences[i], *b = &t->sentences[i];
+        assert_int_equal(t->times_done[i], 1);
+        if (a->target_length != b->target_length || a->finished != b->finished ||
+            memcmp(a->target, b->target, (size_t)a->target_length * sizeof *a->target) != 0)
+            fail_msg("%d rows, %d tokens, from %d on, %d members: sentence %d has %d tokens, alone %d, or other ones",
+                     o.rows, o.tokens, o.min_length, members, i, b->target_length, a->target_length);
+    }
+}
+
+/* Some end by their mark, some at their limit, some in a circle, at different times: else nothing is tested. */
+static void check_variety(const text *alone, int min_length, int max_length)
+{
+    int finished = 0, shorter = 0;
+    for (int i = 0; i < SENTENCES; i++) {
+        const tr_sentence *s = &alone->sentences[i];
+        assert_true(s->target_length >= min_length && s->target_length <= s->max_length);
+        finished += s->finished;
+        shorter += s->target_length < max_length;
+    }
+    if (min_length < max_length)
+        assert_true(shorter > 3 && finished < SENTENCES);
+}
+
+static void check_limits(const tr_network *network, int min_length, int max_length)
+{
+    static const int rows[] = {1, 3, 8, 32}, tokens[] = {INT_MAX, 40};
+    tr_worker *worker = make_worker(network, MOST_MEMBERS, 32);
+    text *alone = make_text(&network->config, min_length, max_length);
+    assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length}, alone, NULL), TR_OK);
+    check_variety(alone, min_length, max_length);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (size_t b = 0; b < sizeof tokens / sizeof *tokens; b++)
+            for (int members = 1; members <= (r == 2 ? MOST_MEMBERS : 1); members++) {
+                const tr_decode_options o = {rows[r], tokens[b], min_length};
+                text *t = make_text(&network->config, min_length, max_length);
+                assert_int_equal(decode(worker, members, o, t, NULL), TR_OK);
+                check_same(alone, t, o, members);
+                free_text(t);
+            }
+    free_text(alone);
+    tr_worker_destroy(worker);
+}
+
+static void batches_change_nothing(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        model m;
+        open_model(&m, i);
+        const int most = m.package.config.max_positions < 30 ? m.package.config.max_positions : 30;
+        check_limits(m.network, 0, most);
+        check_limits(m.network, 5, most);
+        check_limits(m.network, 9, 9);
+        close_model(&m);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------- failures */
+
+static void expect_failure(tr_worker *worker, int members, int rows, text *t, tr_status expected, const char *part)
+{
+    tr_error error;
+    assert_int_equal(decode(worker, members, (tr_decode_options){rows, INT_MAX, 0}, t, &error), expected);
+    assert_int_equal(error.status, expected);
+    if (!strstr(error.message, part))
+        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
+    free_text(t);
+}
+
+/* Each kind of failure with one and with several members; behind it the worker works as before. */
+static void failures_end_it_and_leave_the_worker_usable(void **unused)
+{
+    (void)unused;
+    model m;
+    open_model(&m, 0);
+    const tr_config *c = &m.package.config;
+    tr_worker *worker = make_worker(m.network, MOST_MEMBERS, 8);
+    text *alone = make_text(c, 0, 20);
+    assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, 0}, alone, NULL), TR_OK);
+    for (int members = 1; members <= MOST_MEMBERS; members++) {
+        text *t = make_text(c, 0, 20);
+        t->stop_after = 11;
+        expect_failure(worker, members, 8, t, TR_ERROR_CANCELLED, "cancelled");
+        t = make_text(c, 0, 20);
+        atomic_store(&t->stop, true);
+        expect_failure(worker, members, 8, t, TR_ERROR_CANCELLED, "cancelled");
+        t = make_text(c, 0, 20);
+        t->memory[2 * 25 * c->max_positions] = c->source_vocabulary; /* the first token of sentence 25 */
+        expect_failure(worker, members, 8, t, TR_ERROR_ARGUMENT, "vocabulary");
+        t = make_text(c, 0, 20);
+        t->sentences[20].source_length = c->max_positions + 1;
+        expect_failure(worker, members, 8, t, TR_ERROR_ARGUMENT, "more tokens");
+        t = make_text(c, 0, 20);
+        t->sentences[20].max_length = c->max_positions + 1;
+        expect_failure(worker, members, 8, t, TR_ERROR_ARGUMENT, "maximum length");
+        expect_failure(worker, members, 9, make_text(c, 0, 20), TR_ERROR_ARGUMENT, "number of sentences");
+        t = make_text(c, 0, 20);
+        const tr_decode_options o = {8, INT_MAX, 0};
+        assert_int_equal(decode(worker, members, o, t, NULL), TR_OK);
+        check_same(alone, t, o, members);
+        free_text(t);
+    }
+    free_text(alone);
+    tr_worker_destroy(worker);
+    close_model(&m);
+}
+
+/* Logits that are NaN: a network whose last LayerNorm has a damaged factor. */
+static void damaged_weights_are_noticed(void **unused)
+{
+    (void)unused;
+    model m;
+    open_model(&m, 0);
+    const tr_config *c = &m.package.config;
+    tr_network damaged = *m.network;
+    float *gamma = calloc((size_t)c->d_model, sizeof *gamma);
+    damaged.decoder = calloc((size_t)c->decoder_layers, sizeof *damaged.decoder);
+    assert_true(gamma && damaged.decoder);
+    memcpy(damaged.decoder, m.network->decoder, (size_t)c->decoder_layers * sizeof *damaged.decoder);
+    gamma[1] = NAN;
+    damaged.decoder[c->decoder_layers - 1].feedforward.norm.gamma = gamma;
+    if (c->final_norm)
+        damaged.target.final_norm.gamma = gamma;
+    tr_worker *worker = make_worker(&damaged, MOST_MEMBERS, 8);
+    for (int members = 1; members <= MOST_MEMBERS; members++)
+        expect_failure(worker, members, 8, make_text(c, 0, 20), TR_ERROR_NUMERIC, "no valid numbers");
+    tr_worker_destroy(worker);
+    free(gamma);
+    free(damaged.decoder);
+    close_model(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_change_nothing),
+        cmocka_unit_test(failures_end_it_and_leave_the_worker_usable),
+        cmocka_unit_test(damaged_weights_are_noticed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
