@@ -24,7 +24,7 @@ TR_INLINE void pairs_add(int32x4_t acc[TILE_PAIRS][TILE_TURNS], const int8x16_t 
     }
 }
 
-/* Rows x[0 .. 2 pairs) by the panel w, of which ahead is the next. */
+/* Rows x[0 .. 2 pairs) by the panel w; ahead: the next panel. */
 TR_INLINE void pairs_sums(const int8_t *const x[2 * TILE_PAIRS], const char *w, int groups, const char *ahead,
                           const int pairs, dot_panel out[2 * TILE_PAIRS])
 {
@@ -40,17 +40,17 @@ TR_INLINE void pairs_sums(const int8_t *const x[2 * TILE_PAIRS], const char *w, 
         __builtin_prefetch(ahead + (size_t)(g + 1) * TR_LINE, 0, 2);
         UNROLL(3) for (int r = 0; r < pairs; r++)
             input[r] = pair_load(x + 2 * r, 4 * g);
-        UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
             pairs_add(acc, input, pairs, h, dot_weight_load(line, h), dot_weight_load(line + TR_LINE, h));
     }
     if (g < groups) { /* the last 4 inputs: rows go on with zeros, the panel ends */
         UNROLL(3) for (int r = 0; r < pairs; r++)
             input[r] = pair_load(x + 2 * r, 4 * g);
-        UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
             pairs_add(acc, input, pairs, h, dot_weight_load(w + (size_t)g * TR_LINE, h), vdupq_n_s8(0));
     }
     UNROLL(3) for (int r = 0; r < pairs; r++)
-        UNROLL(4) for (int h = 0; h < DOT_PARTS; h++) {
+        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
             const int64x2_t a = vreinterpretq_s64_s32(acc[r][2 * h]), b = vreinterpretq_s64_s32(acc[r][2 * h + 1]);
             out[2 * r].part[h] = vreinterpretq_s32_s64(vzip1q_s64(a, b));
             out[2 * r + 1].part[h] = vreinterpretq_s32_s64(vzip2q_s64(a, b));
@@ -97,4 +97,23 @@ static bool dot_own_tiles(const tr_matmul *op, int first, int last)
             pairs_panel(op, start, op->rows - start < block ? op->rows - start : block, &factors);
         }
     return true;
+}
+
+/* Multiply-adds of so many turns out of registers; see peak_tmpl.h. */
+static __attribute__((noinline)) double dot_own_peak(int64_t turns)
+{
+    enum { SUMS = 16 };
+    int32x4_t sums[SUMS];
+    int8x16_t a = vdupq_n_s8(0), b = a;
+    __asm__ volatile("" : "+w"(b));
+    UNROLL(16) for (int k = 0; k < SUMS; k++)
+        sums[k] = vdupq_n_s32(0);
+    for (int64_t t = 0; t < turns; t++)
+        UNROLL(16) for (int k = 0; k < SUMS; k++) {
+            __asm__ volatile("" : "+w"(a));
+            sums[k] = vmmlaq_s32(sums[k], a, b);
+        }
+    UNROLL(16) for (int k = 0; k < SUMS; k++)
+        __asm__ volatile("" : "+w"(sums[k]));
+    return (double)turns * SUMS * 32;
 }
