@@ -5,11 +5,15 @@
 #   --sanitize             in build-asan, with AddressSanitizer and UndefinedBehaviorSanitizer
 #   --tsan                 in build-tsan, with ThreadSanitizer, the tests of suite `threads`
 #   --clang                in build-clang, with clang
+#   --aarch64              in build-aarch64, for ARM, under QEMU: the tests of what differs from CPU to CPU (Debian)
+#   --avx2                 in build-avx2, under QEMU without AVX-512 and AVX-VNNI: these tests
 set -eu
 root=$(readlink -f "$0")
 root=${root%/*}
 # shellcheck source=tools/build.sh
 . "$root/tools/build.sh"
+# shellcheck source=tools/emulate.sh
+. "$root/tools/emulate.sh"
 
 dir=$root/build
 needs=("${build_needs[@]}" "${test_needs[@]}")
@@ -17,6 +21,8 @@ options=(tests=true bench=true)
 select=()
 runner=()
 patterns=()
+prepare=
+emulated=(-e kernels -e network -e reference -e circles -e 'default model' -e team -e levels)
 # A test program that a sanitizer stops must not look like one that ended with a status the test expected.
 export ASAN_OPTIONS=abort_on_error=1 TSAN_OPTIONS=halt_on_error=1:abort_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
@@ -41,6 +47,18 @@ for argument; do
         needs+=("${clang_needs[@]}")
         options+=(werror=true)
         ;;
+    --aarch64)
+        dir=$root/build-aarch64
+        needs=("${tool_needs[@]}" "${aarch64_needs[@]}")
+        options+=(werror=true bench=false)
+        prepare=prepare_aarch64
+        ;;
+    --avx2)
+        dir=$root/build-avx2
+        needs+=("${emulate_needs[@]}")
+        options+=(werror=true bench=false)
+        prepare=prepare_avx2
+        ;;
     -*)
         printf '%s: %s: unknown option\n' "${0##*/}" "$argument" >&2
         exit 2
@@ -49,6 +67,10 @@ for argument; do
     esac
 done
 
+if [ "$prepare" ]; then
+    "$prepare" "$dir"
+    [ ${#patterns[@]} -gt 0 ] || patterns=("${emulated[@]}")
+fi
 build "$dir" all "${options[@]}"
 
 if [ ${#patterns[@]} -gt 0 ]; then
@@ -62,8 +84,8 @@ fi
 status=0
 results=$dir/meson-logs/testlog.json
 rm -f "$results"
-# The tests of a sanitizer take some times as long.
-"${runner[@]}" meson test -C "$dir" --no-rebuild --quiet --print-errorlogs --timeout-multiplier 4 "${select[@]}" \
+# The tests of a sanitizer or under an emulator take some times as long.
+"${runner[@]}" meson test -C "$dir" --no-rebuild --quiet --print-errorlogs --timeout-multiplier 10 "${select[@]}" \
     </dev/null || status=$?
 
 count() { grep -cE "\"result\": \"($1)\"" "$results" || true; }

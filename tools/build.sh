@@ -6,10 +6,13 @@
 c_compiler=${CC:-cc} cpp_compiler=${CXX:-c++}
 # KIND NAME PACKAGE...: what must be there, and the Debian and Ubuntu packages that bring it. SentencePiece 0.2 (Debian 13,
 # Ubuntu 24.04) asks for protobuf-lite in its pkg-config file, but its package does not bring that.
-build_needs=(
+tool_needs=(
     'command meson meson'
     'command ninja ninja-build'
     'command pkg-config pkg-config'
+)
+build_needs=(
+    "${tool_needs[@]}"
     "command ${c_compiler%% *} gcc"
     "command ${cpp_compiler%% *} g++"
     'library sentencepiece libsentencepiece-dev libprotobuf-dev'
@@ -84,12 +87,13 @@ is_built() {
         [ -z "$(find "$root/src" "$root/include" "$root"/meson* -newer "$1/.built" -print -quit)" ]
 }
 
+setup=() # more arguments of meson setup
 # configure DIR OPTION=VALUE...: sets DIR up, or changes only the options that differ.
 configure() {
     local dir=$1 option
     shift
     if [ ! -f "$dir/build.ninja" ]; then
-        quietly meson setup "$dir" "$root" "${@/#/-D}" || fail "$dir: meson setup failed"
+        quietly meson setup "$dir" "$root" ${setup[@]+"${setup[@]}"} "${@/#/-D}" || fail "$dir: meson setup failed"
         return
     fi
     for option; do

@@ -53,6 +53,21 @@ static bool has_amx(void)
     return has_avx512vnni() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && !(~d & (AMX_TILE | AMX_INT8)) &&
            (saved_registers() & SAVED) == SAVED && tr_request_amx();
 }
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+
+/* Bits of Linux's AT_HWCAP and AT_HWCAP2 (Documentation/arm64/elf_hwcaps.rst). */
+static bool has_dotprod(void)
+{
+    const unsigned long asimddp = 1ul << 20;
+    return getauxval(AT_HWCAP) & asimddp;
+}
+
+static bool has_i8mm(void)
+{
+    const unsigned long i8mm = 1ul << 13;
+    return has_dotprod() && (getauxval(AT_HWCAP2) & i8mm);
+}
 #endif
 
 static bool always(void)
@@ -73,6 +88,10 @@ int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
         {&tr_kernels_avx512, has_avx512},
         {&tr_kernels_avx512vnni, has_avx512vnni},
         {&tr_kernels_amx, has_amx},
+#elif defined(__aarch64__)
+        {&tr_kernels_neon, always},
+        {&tr_kernels_dotprod, has_dotprod},
+        {&tr_kernels_i8mm, has_i8mm},
 #endif
     };
     int count = 0;

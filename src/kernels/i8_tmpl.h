@@ -70,7 +70,7 @@ TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels
     dot_sum acc[DOT_ROWS][DOT_PANELS][DOT_PARTS];
     UNROLL(8) for (int r = 0; r < rows; r++)
         UNROLL(4) for (int p = 0; p < panels; p++)
-            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
                 acc[r][p][h] = dot_zero();
     const char *ahead = t->ahead;
     for (int g = 0; g < t->groups; g++) {
@@ -81,7 +81,7 @@ TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels
         UNROLL(8) for (int r = 0; r < rows; r++)
             input[r] = dot_input_load(t->x + (size_t)r * t->x_stride, g);
         UNROLL(4) for (int p = 0; p < panels; p++)
-            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++) {
+            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
                 const dot_weight weight = dot_weight_load(t->w + (size_t)p * t->panel_bytes + (size_t)g * TR_LINE, h);
                 UNROLL(8) for (int r = 0; r < rows; r++)
                     acc[r][p][h] = dot_add(acc[r][p][h], input[r], weight);
@@ -89,7 +89,7 @@ TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels
     }
     UNROLL(8) for (int r = 0; r < rows; r++)
         UNROLL(4) for (int p = 0; p < panels; p++)
-            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
                 out[r * DOT_PANELS + p].part[h] = acc[r][p][h];
 }
 
@@ -99,25 +99,25 @@ TR_INLINE void dot_line_sums(const dot_tile *t, const int rows, dot_panel *out)
     dot_sum acc[2][DOT_TURNS][DOT_PARTS];
     UNROLL(2) for (int r = 0; r < rows; r++)
         UNROLL(4) for (int k = 0; k < DOT_TURNS; k++)
-            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
                 acc[r][k][h] = dot_zero();
     int g = 0;
     for (; g + DOT_TURNS <= t->groups; g += DOT_TURNS)
         UNROLL(4) for (int k = 0; k < DOT_TURNS; k++) {
             __builtin_prefetch(t->ahead + (size_t)(g + k) * TR_LINE, 0, 3);
-            UNROLL(4) for (int h = 0; h < DOT_PARTS; h++) {
+            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
                 const dot_weight weight = dot_weight_load(t->w + (size_t)(g + k) * TR_LINE, h);
                 UNROLL(2) for (int r = 0; r < rows; r++)
                     acc[r][k][h] = dot_add(acc[r][k][h], dot_input_load(t->x + (size_t)r * t->x_stride, g + k), weight);
             }
         }
     for (; g < t->groups; g++)
-        UNROLL(4) for (int h = 0; h < DOT_PARTS; h++)
+        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
             UNROLL(2) for (int r = 0; r < rows; r++)
                 acc[r][0][h] = dot_add(acc[r][0][h], dot_input_load(t->x + (size_t)r * t->x_stride, g),
                                        dot_weight_load(t->w + (size_t)g * TR_LINE, h));
     UNROLL(2) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int h = 0; h < DOT_PARTS; h++) {
+        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
             dot_sum sum = acc[r][0][h];
             UNROLL(4) for (int k = 1; k < DOT_TURNS; k++)
                 sum = dot_sum_add(sum, acc[r][k][h]);

@@ -10,5 +10,8 @@ extern const tr_kernels tr_kernels_avxvnni;
 extern const tr_kernels tr_kernels_avx512;
 extern const tr_kernels tr_kernels_avx512vnni;
 extern const tr_kernels tr_kernels_amx;
+extern const tr_kernels tr_kernels_neon;
+extern const tr_kernels tr_kernels_dotprod;
+extern const tr_kernels tr_kernels_i8mm;
 
 #endif

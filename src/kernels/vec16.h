@@ -76,6 +76,26 @@ TR_INLINE bool vec_any_above(vec a, vec b) /* or NaN */
 }
 
 /* Lanes to fold across the parts: the sum of all, and the greatest (of no use with NaN). */
+#if defined(TR_PART_NEON)
+/* s4 */
+TR_INLINE part fold_parts(vec a)
+{
+    return vaddq_f32(vaddq_f32(a.p[0], a.p[2]), vaddq_f32(a.p[1], a.p[3]));
+}
+
+TR_INLINE float vec_sum(vec a)
+{
+    const part s4 = fold_parts(a);
+    return vpadds_f32(vadd_f32(vget_low_f32(s4), vget_high_f32(s4)));
+}
+
+TR_INLINE float vec_greatest(vec a)
+{
+    const part m4 = part_max(part_max(a.p[0], a.p[2]), part_max(a.p[1], a.p[3]));
+    const part m2 = part_max(m4, vextq_f32(m4, m4, 2));
+    return vgetq_lane_f32(part_max(m2, vextq_f32(m2, m2, 1)), 0);
+}
+#else
 TR_INLINE float vec_sum(vec a)
 {
     float f[16];
@@ -95,10 +115,11 @@ TR_INLINE float vec_greatest(vec a)
             f[i] = f[i] > f[i + n] ? f[i] : f[i + n];
     return f[0];
 }
+#endif
 
 /* The sums of 16 vectors, side by side, in two stages: fold4 takes four vectors to four lanes each, fold16 takes four
  * such results (of vectors 0-3, 4-7, 8-11, 12-15) to the sixteen sums. The order of additions is vec_sum's. */
-#if defined(__AVX512F__)
+#if defined(TR_PART_AVX512)
 TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
 {
     const part ab = _mm512_add_ps(_mm512_shuffle_f32x4(a.p[0], b.p[0], 0x44), _mm512_shuffle_f32x4(a.p[0], b.p[0], 0xee));
@@ -114,7 +135,7 @@ TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return (vec){{_mm512_permutexvar_ps(order, abcd)}};
 }
-#elif defined(__AVX2__)
+#elif defined(TR_PART_AVX2)
 TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
 {
     const part a8 = _mm256_add_ps(a.p[0], a.p[1]), b8 = _mm256_add_ps(b.p[0], b.p[1]);
@@ -137,6 +158,26 @@ TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
     const part even = _mm256_permute2f128_ps(low, high, 0x20), odd = _mm256_permute2f128_ps(low, high, 0x31);
     const __m256d first = _mm256_castps_pd(_mm256_unpacklo_ps(even, odd)), second = _mm256_castps_pd(_mm256_unpackhi_ps(even, odd));
     return (vec){{_mm256_castpd_ps(_mm256_permute4x64_pd(first, 0xd8)), _mm256_castpd_ps(_mm256_permute4x64_pd(second, 0xd8))}};
+}
+#elif defined(TR_PART_NEON)
+TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
+{
+    return (vec){{fold_parts(a), fold_parts(b), fold_parts(c), fold_parts(d)}};
+}
+
+/* s2 of two vectors, side by side */
+TR_INLINE part fold_halves(part a, part b)
+{
+    const float64x2_t x = vreinterpretq_f64_f32(a), y = vreinterpretq_f64_f32(b);
+    return vaddq_f32(vreinterpretq_f32_f64(vzip1q_f64(x, y)), vreinterpretq_f32_f64(vzip2q_f64(x, y)));
+}
+
+TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
+{
+    vec sums;
+    const vec from[4] = {a, b, c, d};
+    EACH_PART sums.p[h] = vpaddq_f32(fold_halves(from[h].p[0], from[h].p[1]), fold_halves(from[h].p[2], from[h].p[3]));
+    return sums;
 }
 #else
 TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)

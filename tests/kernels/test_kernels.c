@@ -20,6 +20,7 @@
 #include "util/arena.h"
 
 extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
+extern const tr_kernels tr_kernels_evexvnni;  /* level_avxvnni.c with AVX-512 VNNI's instructions */
 
 static uint32_t state = 1;
 
@@ -209,13 +210,27 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     free_product(&p);
 }
 
+/* The levels that this CPU has, and those that only this test has. */
+static int all_levels(const tr_kernels *levels[TR_LEVELS + 2])
+{
+    int count = tr_kernels_available(levels);
+    levels[count++] = &tr_kernels_reference;
+#if defined(TR_TEST_EVEXVNNI)
+    for (int i = 0; i < count; i++)
+        if (strcmp(levels[i]->level, "avx512vnni") == 0) {
+            levels[count++] = &tr_kernels_evexvnni;
+            break;
+        }
+#endif
+    return count;
+}
+
 static void each_level(void (*check)(const tr_kernels *level))
 {
-    const tr_kernels *levels[TR_LEVELS];
-    const int count = tr_kernels_available(levels);
+    const tr_kernels *levels[TR_LEVELS + 2];
+    const int count = all_levels(levels);
     for (int i = 0; i < count; i++)
         check(levels[i]);
-    check(&tr_kernels_reference);
 }
 
 static void matmul_of_level(const tr_kernels *level)
@@ -270,7 +285,7 @@ static void test_int8_exact(void **unused)
         const float *x = p.x + (size_t)r * p.op.x_stride;
         double most = 0;
         for (int i = 0; i < INPUTS; i++)
-            most = fmax(most, fabs(x[i]));
+            most = fabs(x[i]) > most ? fabs(x[i]) : most;
         for (int o = 0; o < OUTPUTS; o++) {
             double sum = (double)p.bias[o] + p.residual[(size_t)r * p.op.y_stride + (size_t)o];
             for (int i = 0; i < INPUTS; i++)

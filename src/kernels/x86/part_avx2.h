@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define TR_INLINE static inline __attribute__((always_inline))
+#define TR_PART_AVX2
 
 enum { LANES = 8, PARTS = 2 };
 #define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define TR_INLINE static inline __attribute__((always_inline))
+#define TR_PART_AVX512
 
 enum { LANES = 16, PARTS = 1 };
 #define TILE_ROWS 6 /* rows of x in a tile of the matrix product: accumulators fill the registers */
