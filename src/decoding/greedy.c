@@ -85,6 +85,8 @@ static void step(tr_worker *w, int member)
     tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
     const int picked = c->forced_first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
     choose(w, &flow, free, picked, w->bias_without_end);
+    if (free > 0 && free < picked)
+        tr_state_meet(s); /* members look at each other's bounds (screened_best) */
     choose(w, &flow, 0, free < picked ? free : picked, s->network->logits.bias);
     if (s->trace && picked) {
         tr_state_meet(s);
@@ -180,6 +182,7 @@ static bool finish_step(tr_worker *w)
 static bool start_step(tr_worker *w)
 {
     w->turn = TR_TURN_DECODE;
+    tr_state_count_step(&w->state, w->rows);
     return prepare_step(w);
 }
 

@@ -42,8 +42,8 @@ TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, co
 }
 #endif
 
-/* Per panel and row, the greatest upper bound of its outputs, at upper; least: the greatest lower bound of all. */
-TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const int rows, const float norm[2], float least[2])
+/* upper[o] for all outputs of the share, and the greatest lower bound of each row. */
+TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const int rows, const float norm[2])
 {
     const tr_screen *s = op->screen;
     const size_t panel_bytes = (size_t)tr_screen_lines(s->exact->inputs) * TR_LINE;
@@ -66,7 +66,24 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
         }
     }
     for (int r = 0; r < rows; r++)
-        least[r] = vec_greatest(greatest[r]);
+        op->least[r] = vec_greatest(greatest[r]);
+}
+
+static void i8_screen_bounds(const tr_screened *op, int first, int last)
+{
+    const int inputs = op->screen->exact->inputs;
+    float norm[2] = {0, 0};
+    row_norms(op, inputs, norm);
+    /* |q| scale <= |x| + what rounding to whole numbers adds at most, sqrt(inputs) / 2 of them */
+    for (int r = 0; r < op->rows; r++)
+        norm[r] += 0.502f * sqrtf((float)inputs) * op->q->scale[r];
+    if (inputs > DOT_NIBBLE_INPUTS)
+        for (int r = 0; r < op->rows; r++)
+            op->least[r] = -INFINITY;
+    else if (op->rows == 1)
+        nibble_bounds(op, first, last, 1, norm);
+    else
+        nibble_bounds(op, first, last, 2, norm);
 }
 
 static void i8_screened_best(const tr_screened *op, int first, int last)
@@ -77,24 +94,10 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
         i8_lines(&exact, first, last);
         return;
     }
-    float norm[2] = {0, 0}, least[2];
-    for (int r = 0; r < op->rows; r++) {
-        /* |q| scale <= |x| + what rounding to whole numbers adds at most, sqrt(inputs) / 2 of them */
-        vec sum = vec_set1(0);
-        for (int i = 0; i < m->inputs; i += 16) {
-            const vec x = vec_load_n(op->x + (size_t)r * op->x_stride + i, m->inputs - i);
-            sum = vec_fma(x, x, sum);
-        }
-        norm[r] = 1.0001f * (sqrtf(vec_sum(sum)) + 0.501f * sqrtf((float)m->inputs) * op->q->scale[r]);
-    }
-    if (op->rows == 1)
-        nibble_bounds(op, first, last, 1, norm, least);
-    else
-        nibble_bounds(op, first, last, 2, norm, least);
     for (int o = first; o < last; o += TR_PANEL) {
         bool wanted = false;
         for (int r = 0; r < op->rows; r++) {
-            const float below = nextafterf(least[r], -INFINITY);
+            const float below = nextafterf(op->least[r], -INFINITY);
             wanted |= vec_any_above(vec_load(op->upper + (size_t)r * op->upper_stride + o), vec_set1(below)); /* or NaN */
         }
         if (wanted)

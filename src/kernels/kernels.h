@@ -106,7 +106,8 @@ static inline size_t tr_screen_bytes(int outputs, int inputs) /* I8 */
 
 enum { TR_SCREEN_ROWS = 3, TR_SCREEN_I8_ROWS = 2 }; /* rows up to which screening pays */
 
-/* The argmax over a share of the outputs, the same bits as matmul with best would find, for few rows. */
+/* The argmax over a share of the outputs, the same bits as matmul with best would find, for few rows: first the bounds of each
+ * share, then, with the greatest lower bound of all shares, what can be the greatest. */
 typedef struct tr_screened {
     const tr_screen *screen;
     const float *bias; /* [outputs] */
@@ -117,6 +118,7 @@ typedef struct tr_screened {
     const tr_quantised *q; /* I8: the same rows */
     float *upper;          /* [rows, upper_stride]: working memory */
     size_t upper_stride;   /* >= outputs, a multiple of 16 */
+    float *least;          /* [rows]: the greatest lower bound; screen_bounds writes its share's, screened_best reads that of all */
     tr_best *best;       /* [rows] */
 } tr_screened;
 
@@ -178,6 +180,7 @@ typedef struct tr_kernels {
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
     /* Fills the int8 copy, scale and radius of rows [first, last) of an F32, F16 or BF16 matrix. */
     void (*screen_build)(const tr_matrix *exact, int8_t *coarse, float *scale, float *radius, int first, int last);
+    void (*screen_bounds)(const tr_screened *op, int first, int last);
     void (*screened_best)(const tr_screened *op, int first, int last);
     void (*attend)(const tr_attend *op);
     void (*quantise)(const tr_quantise *op);

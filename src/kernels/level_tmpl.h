@@ -29,6 +29,14 @@ static void matmul(const tr_matmul *op, int first, int last, float *scratch)
         float_matmul(op, first, last, scratch);
 }
 
+static void screen_bounds(const tr_screened *op, int first, int last)
+{
+    if (op->screen->exact->type == TR_TYPE_I8)
+        i8_screen_bounds(op, first, last);
+    else
+        float_screen_bounds(op, first, last);
+}
+
 static void screened_best(const tr_screened *op, int first, int last)
 {
     if (op->screen->exact->type == TR_TYPE_I8)
@@ -42,6 +50,7 @@ const tr_kernels TR_LEVEL = {
     .fused = TR_LEVEL_FUSED,
     .matmul = matmul,
     .screen_build = screen_build,
+    .screen_bounds = screen_bounds,
     .screened_best = screened_best,
     .attend = attend,
     .quantise = quantise,

@@ -44,9 +44,24 @@ static void screen_build(const tr_matrix *exact, int8_t *coarse, float *scale, f
         screen_row(exact, coarse, scale, radius, o);
 }
 
-/* upper[o] for all outputs of the share; returns the greatest lower bound of each row in least. */
-static void screen_bounds(const tr_screened *op, int first, int last, const float norm[TR_SCREEN_ROWS], float least[TR_SCREEN_ROWS])
+/* |x| of each row, what rounding takes from it given back. */
+TR_INLINE void row_norms(const tr_screened *op, int inputs, float *norm)
 {
+    for (int r = 0; r < op->rows; r++) {
+        vec sum = vec_set1(0);
+        for (int i = 0; i < inputs; i += 16) {
+            const vec x = vec_load_n(op->x + (size_t)r * op->x_stride + i, inputs - i);
+            sum = vec_fma(x, x, sum);
+        }
+        norm[r] = 1.0001f * sqrtf(vec_sum(sum));
+    }
+}
+
+/* upper[o] for all outputs of the share, and the greatest lower bound of each row. */
+static void float_screen_bounds(const tr_screened *op, int first, int last)
+{
+    float norm[TR_SCREEN_ROWS];
+    row_norms(op, op->screen->exact->inputs, norm);
     const tr_matrix *m = op->screen->exact;
     vec greatest[TR_SCREEN_ROWS];
     for (int r = 0; r < op->rows; r++)
@@ -67,7 +82,7 @@ static void screen_bounds(const tr_screened *op, int first, int last, const floa
         }
     }
     for (int r = 0; r < op->rows; r++)
-        least[r] = vec_greatest(greatest[r]);
+        op->least[r] = vec_greatest(greatest[r]);
 }
 
 /* One logit as matmul computes it. */
@@ -85,26 +100,15 @@ static float exact_logit(const tr_screened *op, int row, int o)
 
 static void float_screened_best(const tr_screened *op, int first, int last)
 {
-    const int inputs = op->screen->exact->inputs;
-    float norm[TR_SCREEN_ROWS], least[TR_SCREEN_ROWS];
-    for (int r = 0; r < op->rows; r++) {
-        vec sum = vec_set1(0);
-        for (int i = 0; i < inputs; i += 16) {
-            const vec x = vec_load_n(op->x + (size_t)r * op->x_stride + i, inputs - i);
-            sum = vec_fma(x, x, sum);
-        }
-        norm[r] = 1.0001f * sqrtf(vec_sum(sum));
-    }
-    screen_bounds(op, first, last, norm, least);
     for (int r = 0; r < op->rows; r++) {
         const float *upper = op->upper + (size_t)r * op->upper_stride;
-        const vec below = vec_set1(nextafterf(least[r], -INFINITY));
+        const vec below = vec_set1(nextafterf(op->least[r], -INFINITY));
         for (int o = first; o < last; o += 16) {
             const int n = last - o < 16 ? last - o : 16;
             if (!vec_any_above(vec_tail(vec_load_n(upper + o, n), n, -INFINITY), below)) /* NaN is above */
                 continue;
             for (int i = o; i < o + n; i++)
-                if (!(upper[i] < least[r]))
+                if (!(upper[i] < op->least[r]))
                     take_value(&op->best[r], exact_logit(op, r, i), i);
         }
     }

@@ -41,17 +41,42 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
                                 own.first, own.last, s->member[flow->member].scratch);
 }
 
-/* Whether the screen serves so few rows; see TR_SCREEN_AFTER for the file's. */
-static bool is_screened(tr_flow *flow)
+/* Whether the screen serves so few rows; all members find the same. See TR_SCREEN_AFTER for the file's. */
+static bool is_screened(const tr_flow *flow)
 {
-    const tr_network *n = flow->state->network;
-    tr_member *own = &flow->state->member[flow->member];
-    if (!n->screen || n->logits.weight.type != TR_TYPE_I8)
-        return n->screen && flow->rows <= TR_SCREEN_ROWS;
-    if (flow->rows > TR_SCREEN_I8_ROWS)
-        return false;
-    own->unscreened += own->unscreened < TR_SCREEN_AFTER + 1;
-    return own->unscreened > TR_SCREEN_AFTER;
+    const tr_state *s = flow->state;
+    if (!s->network->screen || s->network->logits.weight.type != TR_TYPE_I8)
+        return s->network->screen && flow->rows <= TR_SCREEN_ROWS;
+    return flow->rows <= TR_SCREEN_I8_ROWS && s->few_steps > TR_SCREEN_AFTER;
+}
+
+/* All members' bounds together leave far fewer outputs to compute than each one's own would. */
+static void screened_best(tr_flow *flow, const float *bias)
+{
+    tr_state *s = flow->state;
+    const int vocabulary = s->network->config.target_vocabulary;
+    const tr_range own = tr_share(vocabulary, TR_PANEL, flow->member, s->members);
+    tr_screened op = {.screen = s->network->screen,
+                      .bias = bias,
+                      .slack = s->network->screen_slack,
+                      .rows = flow->rows,
+                      .x = flow->x,
+                      .x_stride = s->stride,
+                      .q = &s->member[flow->member].x8,
+                      .upper = s->upper,
+                      .upper_stride = (size_t)tr_pad16(vocabulary),
+                      .least = s->member[flow->member].least,
+                      .best = s->member[flow->member].best};
+    float least[TR_SCREEN_ROWS];
+    s->network->kernels->screen_bounds(&op, own.first, own.last);
+    tr_state_meet(s);
+    for (int r = 0; r < flow->rows; r++) {
+        least[r] = -INFINITY;
+        for (int m = 0; m < s->members; m++)
+            least[r] = fmaxf(least[r], s->member[m].least[r]);
+    }
+    op.least = least;
+    s->network->kernels->screened_best(&op, own.first, own.last);
 }
 
 void tr_logits_best(tr_flow *flow, const float *bias)
@@ -61,23 +86,10 @@ void tr_logits_best(tr_flow *flow, const float *bias)
     tr_state_enter(s, flow->member, TR_PART_OUTPUT);
     for (int r = 0; r < flow->rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    if (!is_screened(flow)) {
+    if (is_screened(flow))
+        screened_best(flow, bias);
+    else
         logits(flow, bias, NULL, best);
-        return;
-    }
-    const int vocabulary = s->network->config.target_vocabulary;
-    const tr_range own = tr_share(vocabulary, TR_PANEL, flow->member, s->members);
-    s->network->kernels->screened_best(&(tr_screened){.screen = s->network->screen,
-                                                      .bias = bias,
-                                                      .slack = s->network->screen_slack,
-                                                      .rows = flow->rows,
-                                                      .x = flow->x,
-                                                      .x_stride = s->stride,
-                                                      .q = &s->member[flow->member].x8,
-                                                      .upper = s->upper,
-                                                      .upper_stride = (size_t)tr_pad16(vocabulary),
-                                                      .best = best},
-                                       own.first, own.last);
 }
 
 void tr_logits_all(tr_flow *flow, const float *bias, float *y)

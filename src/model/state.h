@@ -59,7 +59,7 @@ typedef struct tr_member {
     float *q, *k, *v; /* [rows, stride]; its own heads' columns */
     float *scratch;   /* tr_matmul_scratch */
     tr_best *best;    /* [rows] */
-    int unscreened;   /* int8 output projections of few rows so far, counted up to TR_SCREEN_AFTER */
+    float least[TR_SCREEN_ROWS]; /* lower bounds of its share of the outputs, while it is screened */
 } tr_member;
 
 /* For tests: sees the rows [count, width] that each part of the network yields, from member 0, in the order of computing.
@@ -79,6 +79,7 @@ typedef struct tr_state {
     float *context;            /* [rows, stride] what attention yields, all heads */
     float *hidden;             /* [rows, ffn_stride] */
     float *upper;              /* [TR_SCREEN_ROWS, vocabulary] for screening; NULL where the network has no screen */
+    int few_steps;             /* decoder steps of few rows so far, counted up to TR_SCREEN_AFTER */
     tr_trace_function *trace;  /* NULL: none */
     void *trace_argument;
     tr_profile *profile; /* NULL: none */
@@ -140,7 +141,14 @@ void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
 /* All decoder layers for one new token a sentence; segments and cross have one entry a row. */
 void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross);
 
-/* The output projection's share of a member: its argmax over bias + W x into member.best; or all logits [rows, vocabulary].
+/* Member 0 says so before each decoder step, while the others wait. */
+static inline void tr_state_count_step(tr_state *state, int rows)
+{
+    state->few_steps += rows <= TR_SCREEN_I8_ROWS && state->few_steps <= TR_SCREEN_AFTER;
+}
+
+/* The output projection's share of a member: its argmax over bias + W x into member.best, with a barrier
+ * inside where it is screened; or all logits [rows, vocabulary].
  */
 void tr_logits_best(tr_flow *flow, const float *bias);
 void tr_logits_all(tr_flow *flow, const float *bias, float *logits);

@@ -434,7 +434,8 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
             tr_pack_screen(&p.matrix, o, coarse + (size_t)(o / 16) * (size_t)tr_screen_lines(inputs) * TR_LINE);
     else
         level->screen_build(&p.matrix, coarse, scale, radius, 0, outputs);
-    const tr_screened op = {.screen = &screen,
+    float least[2][TR_SCREEN_ROWS];
+    tr_screened op = {.screen = &screen,
                             .bias = p.bias,
                             .slack = spread * 0x1p-22f,
                             .rows = rows,
@@ -445,6 +446,12 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
                             .upper_stride = (size_t)tr_pad16(outputs),
                             .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
+    op.least = least[0]; /* in two shares, as two threads would */
+    level->screen_bounds(&op, 0, middle);
+    op.least = least[1];
+    level->screen_bounds(&op, middle, outputs);
+    for (int r = 0; r < rows; r++)
+        least[1][r] = fmaxf(least[0][r], least[1][r]);
     level->screened_best(&op, 0, middle);
     level->screened_best(&op, middle, outputs);
     for (int r = 0; r < rows; r++) {
@@ -455,6 +462,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     /* damaged weights are still found */
     p.x[0] = NAN;
     level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
+    level->screen_bounds(&op, 0, outputs);
     level->screened_best(&op, 0, outputs);
     assert_true(got[0].nan);
     free(q.rows), free(q.scale), free(scale), free(radius), free(upper), free(coarse);
