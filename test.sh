@@ -22,7 +22,7 @@ select=()
 runner=()
 patterns=()
 prepare=
-emulated=(-e kernels -e network -e reference -e circles -e 'default model' -e team -e levels)
+emulated=(-e kernels -e network -e team -e circles -e 'default model' -e levels)
 # A test program that a sanitizer stops must not look like one that ended with a status the test expected.
 export ASAN_OPTIONS=abort_on_error=1 TSAN_OPTIONS=halt_on_error=1:abort_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
@@ -52,6 +52,7 @@ for argument; do
         needs=("${tool_needs[@]}" "${aarch64_needs[@]}")
         options+=(werror=true bench=false)
         prepare=prepare_aarch64
+        emulated+=(-e reference)
         ;;
     --avx2)
         dir=$root/build-avx2
