@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-LEVELS = {None: {}, "avx2": {"CT2_FORCE_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}}
+LEVELS = {None: {}, "avx2": {"CT2_FORCE_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 PEER_TYPES = {"f32": "float32", "int8": "int8"}
 CONVERT = ("import ctranslate2, sys; ctranslate2.converters.TransformersConverter(sys.argv[1])"
            ".convert(sys.argv[2], quantization=sys.argv[3])")
