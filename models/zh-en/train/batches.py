@@ -43,7 +43,7 @@ class Batch:
 
 
 def pack(pairs: list[Encoded], length: int) -> list[list[Encoded]]:
-    """Rows of pairs that together fit into `length` tokens on each side (first fit; pairs that are too long are left out)."""
+    """Rows of pairs that together fit into `length` tokens on each side, first fit; too long pairs are left out."""
     done, rows, room = [], [], []
     for pair in pairs:
         need = tuple(map(len, pair))

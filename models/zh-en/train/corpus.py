@@ -2,10 +2,10 @@
 
     corpus.py CORPUS OUT [--more FOLDER...] [--avoid FILE...]
 
-CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is the
-development set; where there is none, DEV_LINES pairs per origin are split off. FOLDERs hold more such files to train on. FILEs are
-the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set are dropped.
-Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin.
+CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is
+the development set; where there is none, DEV_LINES pairs per origin are split off. FOLDERs hold more such files to train
+on. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set
+are dropped. Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin.
 """
 import argparse
 import collections
@@ -25,9 +25,9 @@ Pair = tuple[str, str, str]  # source text, target text, origin
 
 def normalise(text: str) -> str:
     """NFKC, which the tokenizer applies too, without control and zero-width characters, one space between words."""
-    text = unicodedata.normalize("NFKC", text)
-    text = "".join(c if unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs") else " " if c in "\t\n\r" else "" for c in text)
-    return re.sub(r"\s+", " ", text).strip()
+    text = re.sub(r"\s", " ", unicodedata.normalize("NFKC", text))
+    text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs"))
+    return re.sub(" +", " ", text).strip()
 
 
 def key(text: str) -> str:

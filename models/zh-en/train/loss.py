@@ -1,7 +1,7 @@
 """Cross-entropy with label smoothing, straight from the decoder's output.
 
-The logits of a batch, [tokens, vocabulary], are by far the largest thing in a step. Here they exist in f32 for a few rows at a time,
-small enough for the processor's cache; what stays are their gradients, made in the same pass.
+The logits of a batch, [tokens, vocabulary], are by far the largest thing in a step. Here they exist in f32 for a few
+rows at a time, small enough for the processor's cache; what stays are their gradients, made in the same pass.
 """
 import torch
 import torch.nn.functional as F

@@ -1,8 +1,9 @@
-"""The Marian Transformer in PyTorch: post-norm, swish, sinusoidal positions, one embedding table for both sides and the output.
+"""The Marian Transformer in PyTorch: post-norm, swish, sinusoidal positions, one embedding table for both sides and the
+output.
 
-Sentences are packed: a row holds several pairs one after the other, so that every batch has the same shape and little padding.
-A token carries the number of its pair within the row (0 is padding) and its position in the sentence; attention sees tokens of the
-same pair only.
+Sentences are packed: a row holds several pairs one after the other, so that every batch has the same shape and little
+padding. A token carries the number of its pair within the row (0 is padding) and its position in the sentence;
+attention sees tokens of the same pair only.
 
 Shapes: B rows, S source and T target tokens a row, D = d_model, H heads of 64.
 """
@@ -86,7 +87,9 @@ class Layer(nn.Module):
             self.cross_attention, self.cross_norm = Attention(d), nn.LayerNorm(d)
         self.up, self.down, self.ffn_norm = nn.Linear(d, shape.ffn), nn.Linear(shape.ffn, d), nn.LayerNorm(d)
 
-    def forward(self, x: Tensor, bias: Tensor, drop: Dropout, memory: Tensor | None = None, memory_bias: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, bias: Tensor, drop: Dropout, memory: Tensor | None = None, memory_bias: Tensor | None = None
+    ) -> Tensor:
         x = self.self_norm(x + drop(self.self_attention(x, x, bias)))
         if memory is not None:
             x = self.cross_norm(x + drop(self.cross_attention(x, memory, memory_bias)))
@@ -99,7 +102,7 @@ def same_pair(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def as_bias(allowed: Tensor) -> Tensor:
-    return torch.zeros(allowed.shape, dtype=torch.bfloat16).masked_fill_(~allowed, -1e4)
+    return torch.zeros(allowed.shape, dtype=torch.bfloat16, device=allowed.device).masked_fill_(~allowed, -1e4)
 
 
 class Marian(nn.Module):
@@ -139,7 +142,9 @@ class Marian(nn.Module):
             x = layer(x, bias, drop)
         return x
 
-    def decode(self, tokens: Tensor, positions: Tensor, bias: Tensor, memory: Tensor, memory_bias: Tensor, drop: Dropout) -> Tensor:
+    def decode(
+        self, tokens: Tensor, positions: Tensor, bias: Tensor, memory: Tensor, memory_bias: Tensor, drop: Dropout
+    ) -> Tensor:
         x = self.embed(tokens, positions, drop)
         for layer in self.decoder:
             x = layer(x, bias, drop, memory, memory_bias)

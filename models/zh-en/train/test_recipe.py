@@ -39,7 +39,8 @@ class Corpus(unittest.TestCase):
 
     def test_dev_shares_no_side_with_train(self):
         rng = random.Random(0)
-        pairs = corpus.deduplicate([(f"句{rng.randrange(900)}", f"word{rng.randrange(900)}", rng.choice("ab")) for _ in range(800)])
+        pairs = [(f"句{rng.randrange(900)}", f"word{rng.randrange(900)}", rng.choice("ab")) for _ in range(800)]
+        pairs = corpus.deduplicate(pairs)
         train, dev = corpus.split_off_dev(pairs, 20)
         self.assertEqual(len(train) + len(dev), len(pairs))
         self.assertGreater(len(dev), 20)

@@ -1,7 +1,8 @@
 """Trains one SentencePiece model for both languages: tokenizer.py DATA PIECES. Writes DATA/spm.model and DATA/spm.vocab.
 
-Unigram, so that training can sample other segmentations; bytes for what no piece covers; digits alone, so that numbers are copied
-digit by digit. Piece 0 ends a sentence, as in Marian; <pad> is no piece, it comes after the last one.
+Unigram, so that training can sample other segmentations; bytes for what no piece covers; digits alone, so that
+numbers are copied digit by digit. Piece 0 ends a sentence, as in Marian; <pad> is no piece, it comes after the last
+one.
 """
 import argparse
 import pathlib

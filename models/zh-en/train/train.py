@@ -1,10 +1,12 @@
-"""Trains a model: train.py DATA OUT [options]. It continues from OUT/last.pt where that exists; kill it whenever you like.
+"""Trains a model: train.py DATA OUT [options]. It continues from OUT/last.pt where that exists; kill it whenever you
+like.
 
-The learning rate rises, stays, and falls to zero over the last COOLDOWN steps before STEPS; an average of the weights (EMA) is kept
-beside them. So a run whose length is not known yet gets a large --steps, and later a nearer one.
+The learning rate rises, stays, and falls to zero over the last COOLDOWN steps before STEPS; an average of the weights
+(EMA) is kept beside them. So a run whose length is not known yet gets a large --steps, and later a nearer one.
 
-On a CPU each worker thread takes a part of each batch, alone on its core: bf16 products through AMX are then so fast that waiting
-for other threads inside each of them would take longer than the work. The master weights are f32, the workers read a bf16 copy.
+On a CPU each worker thread takes a part of each batch, alone on its core: bf16 products through AMX are then so fast
+that waiting for other threads inside each of them would take longer than the work. The master weights are f32, the
+workers read a bf16 copy.
 """
 import argparse
 import ctypes
@@ -175,9 +177,10 @@ def run(trainer: Trainer, stream: Batches, dev: Batch) -> None:
         now = time.monotonic()
         if trainer.step % options.log_every == 0:
             hours_left = (options.steps - trainer.step) * (now - started) / (trainer.step - first_step) / 3600
+            loss, speed = float(sum(losses)) / len(losses), tokens / (now - last_log)
             print(
-                f"step {trainer.step} epoch {stream.epoch} loss {float(sum(losses)) / len(losses):.3f} rate {trainer.rate():.1e} "
-                f"{tokens / (now - last_log):.0f} tokens/s, {hours_left:.1f} h left",
+                f"step {trainer.step} epoch {stream.epoch} loss {loss:.3f} rate {trainer.rate():.1e} "
+                f"{speed:.0f} tokens/s, {hours_left:.1f} h left",
                 flush=True,
             )
             last_log, tokens, losses = now, 0, []
@@ -217,7 +220,7 @@ def parse() -> argparse.Namespace:
     options.parts = options.parts or options.workers
     for length in options.lengths:
         if options.tokens % (length * options.parts):
-            arguments.error(f"--tokens {options.tokens} is no whole number of rows of {length} for each of {options.parts} parts")
+            arguments.error(f"--tokens must be a whole number of rows of {length} for each of {options.parts} parts")
     return options
 
 
@@ -230,7 +233,8 @@ def main() -> None:
     shape = Shape(len(segmenter.pieces) + 1, *(getattr(options, field.name) for field in dataclasses.fields(Shape)[1:]))
     stream = Batches(load(options.data / "train.tsv"), segmenter, options.tokens, options.lengths, shape.pad, options.seed)
     trainer = Trainer(shape, options)
-    print(f"{sum(p.numel() for p in trainer.master.parameters()) / 1e6:.2f} M parameters, {len(stream.all_pairs)} pairs", flush=True)
+    parameters = sum(p.numel() for p in trainer.master.parameters())
+    print(f"{parameters / 1e6:.2f} M parameters, {len(stream.all_pairs)} pairs", flush=True)
     run(trainer, stream, dev_batch(options, shape.pad))
 
 
