@@ -1,0 +1,146 @@
+"""Prepares a corpus: normalised, filtered and deduplicated pairs, and a development set that shares no sentence with them.
+
+    corpus.py CORPUS OUT [--more FOLDER...] [--avoid FILE...]
+
+CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is
+the development set; where there is none, DEV_LINES pairs per origin are split off. FOLDERs hold more such files to train
+on. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set
+are dropped. Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin.
+"""
+import argparse
+import collections
+import lzma
+import pathlib
+import random
+import re
+import unicodedata
+
+DEV_LINES = 60
+MAX_CHARACTERS = 600
+# Longer sides than these are too particular to stand in a test set by chance (as in the corpus's own rule).
+COMMON_CHARACTERS, COMMON_WORDS = 4, 3
+
+Pair = tuple[str, str, str]  # source text, target text, origin
+
+
+def normalise(text: str) -> str:
+    """NFKC, which the tokenizer applies too, without control and zero-width characters, one space between words."""
+    text = re.sub(r"\s", " ", unicodedata.normalize("NFKC", text))
+    text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs"))
+    return re.sub(" +", " ", text).strip()
+
+
+def key(text: str) -> str:
+    """What two spellings of one sentence have in common: letters and digits, in small letters."""
+    return "".join(c for c in text.lower() if c.isalnum())
+
+
+def is_good(source: str, target: str) -> bool:
+    """Not empty, too long, untranslated, or so unequal in length that one side must say more than the other."""
+    if not key(source) or not key(target) or max(len(source), len(target)) > MAX_CHARACTERS:
+        return False
+    if key(source) == key(target) and len(target) > 12:
+        return False
+    return len(target) <= 12 * len(source) + 20 and len(source) <= 2 * len(target) + 20
+
+
+def is_common(text: str) -> bool:
+    """Whether a text is so short that anyone may have written it."""
+    return len(key(text)) <= COMMON_CHARACTERS or " " in text and len(text.split()) <= COMMON_WORDS
+
+
+def read(folder: pathlib.Path) -> list[Pair]:
+    pairs = []
+    for path in sorted(folder.glob("*.tsv*")):
+        opened = lzma.open if path.suffix == ".xz" else open
+        with opened(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                source, target = line.rstrip("\n").split("\t")
+                pairs.append((normalise(source), normalise(target), path.name.split(".")[0]))
+    return pairs
+
+
+def deduplicate(pairs: list[Pair]) -> list[Pair]:
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for pair in pairs:
+        keys = key(pair[0]), key(pair[1])
+        if keys not in seen:
+            kept.append(pair)
+        seen.add(keys)
+    return kept
+
+
+def connected_groups(pairs: list[Pair]) -> list[list[Pair]]:
+    """Pairs that share a side, directly or through others, are one group (union-find over both sides)."""
+    parent: dict[tuple[int, str], tuple[int, str]] = {}
+
+    def root(node):
+        while parent.setdefault(node, node) != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    for source, target, _ in pairs:
+        parent[root((0, key(source)))] = root((1, key(target)))
+    groups = collections.defaultdict(list)
+    for pair in pairs:
+        groups[root((0, key(pair[0])))].append(pair)
+    return list(groups.values())
+
+
+def split_off_dev(pairs: list[Pair], lines: int) -> tuple[list[Pair], list[Pair]]:
+    """Moves small whole groups to the development set until each origin has `lines` pairs there, at most a tenth of it."""
+    counts = collections.Counter(origin for _, _, origin in pairs)
+    wanted = {origin: min(lines, count // 10) for origin, count in counts.items()}
+    train, dev = [], []
+    groups = connected_groups(pairs)
+    random.Random(1).shuffle(groups)
+    for group in groups:
+        origin = group[0][2]
+        if len(group) <= 3 and wanted[origin] >= len(group) and all(pair[2] == origin for pair in group):
+            wanted[origin] -= len(group)
+            dev += group
+        else:
+            train += group
+    return train, dev
+
+
+def without(pairs: list[Pair], texts: set[str]) -> list[Pair]:
+    """Drops pairs one of whose sides stands in `texts` (keys), unless that side is a common one."""
+    return [pair for pair in pairs if not any(key(side) in texts and not is_common(side) for side in pair[:2])]
+
+
+def write(path: pathlib.Path, pairs: list[Pair]) -> None:
+    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
+
+
+def load(path: pathlib.Path) -> list[Pair]:
+    """Reads what `write` wrote."""
+    return [tuple(line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("corpus", type=pathlib.Path)
+    arguments.add_argument("out", type=pathlib.Path)
+    arguments.add_argument("--more", type=pathlib.Path, nargs="*", default=[], metavar="FOLDER")
+    arguments.add_argument("--avoid", type=pathlib.Path, nargs="*", default=[], metavar="FILE")
+    options = arguments.parse_args()
+
+    read_pairs = [pair for folder in (options.corpus / "train", *options.more) for pair in read(folder)]
+    train = deduplicate([pair for pair in read_pairs if is_good(*pair[:2])])
+    avoid = {key(normalise(line)) for path in options.avoid for line in path.read_text(encoding="utf-8").splitlines()}
+    train = without(train, avoid)
+    if (options.corpus / "dev").is_dir():
+        dev = read(options.corpus / "dev")
+        train = without(train, {key(side) for pair in dev for side in pair[:2]})
+    else:
+        train, dev = split_off_dev(train, DEV_LINES)
+    options.out.mkdir(parents=True, exist_ok=True)
+    write(options.out / "train.tsv", train)
+    write(options.out / "dev.tsv", dev)
+    print(f"{len(read_pairs)} pairs read, {len(train)} kept to train on, {len(dev)} to develop with")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Scores a checkpoint on the development set, by origin: evaluate.py DATA CHECKPOINT [--every N] [--show N]."""
+import argparse
+import collections
+import pathlib
+import random
+
+import sacrebleu
+import sentencepiece
+
+from corpus import load
+from decode import load_checkpoint, translate
+
+EVERYDAY = {"tatoeba", "daily", "travel", "people", "hsk_sentences"}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("data", type=pathlib.Path)
+    arguments.add_argument("checkpoint", type=pathlib.Path)
+    arguments.add_argument("--every", type=int, default=1, help="take each Nth line only")
+    arguments.add_argument("--show", type=int, default=0, help="print N translations")
+    arguments.add_argument("--weights", choices=("ema", "weights"), default="ema")
+    options = arguments.parse_args()
+
+    dev = load(options.data / "dev.tsv")[:: options.every]
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(options.data / "spm.model"))
+    outputs = translate(load_checkpoint(options.checkpoint, options.weights), pieces, [source for source, _, _ in dev])
+    by_origin = collections.defaultdict(list)
+    for (_, reference, origin), output in zip(dev, outputs):
+        for name in ("all", origin) + (("everyday",) if origin in EVERYDAY else ()):
+            by_origin[name].append((output, reference))
+    bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
+    print(f"{'origin':22s} lines  BLEU  chrF")
+    for name, pairs in sorted(by_origin.items()):
+        hypotheses, references = map(list, zip(*pairs))
+        both = [metric.corpus_score(hypotheses, [references]).score for metric in (bleu, chrf)]
+        print(f"{name:22s} {len(pairs):5d} {both[0]:5.1f} {both[1]:5.1f}")
+    print(bleu.get_signature(), chrf.get_signature(), sep="\n")
+    shown = random.Random(0).sample(list(zip(dev, outputs)), options.show)
+    for (source, reference, origin), output in shown:
+        print(f"\n{origin}: {source}\n  {output}\n  ({reference})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""Trains a model: train.py DATA OUT [options]. It continues from OUT/last.pt where that exists; kill it whenever you
+like.
+
+The learning rate rises, stays, and falls to zero over the last COOLDOWN steps before STEPS; an average of the weights
+(EMA) is kept beside them. So a run whose length is not known yet gets a large --steps, and later a nearer one.
+
+On a CPU each worker thread takes a part of each batch, alone on its core: bf16 products through AMX are then so fast
+that waiting for other threads inside each of them would take longer than the work. The master weights are f32, the
+workers read a bf16 copy.
+"""
+import argparse
+import ctypes
+import dataclasses
+import os
+import pathlib
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torch import Tensor, nn
+
+from batches import Batch, Batches, Segmenter, make_batch, pack
+from corpus import load
+from loss import cross_entropy
+from model import Dropout, Marian, Shape, as_bias, same_pair
+
+EMA_EVERY = 8  # steps
+
+
+def keep_freed_memory() -> None:
+    """Tells glibc not to give large blocks back: taking them again, page by page, costs a third of a step's time."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        m_trim_threshold, m_top_pad, m_mmap_max, m_arena_max = -1, -2, -4, -8
+        for option, value in ((m_mmap_max, 0), (m_trim_threshold, 2**31 - 1), (m_top_pad, 2**27), (m_arena_max, 1)):
+            libc.mallopt(option, value)
+
+
+def loss_sum(model: Marian, batch: Batch, drop: Dropout, smoothing: float) -> Tensor:
+    among_source = as_bias(same_pair(batch.source_pair, batch.source_pair))
+    to_source = as_bias(same_pair(batch.target_pair, batch.source_pair))
+    earlier = batch.target_position[:, None, :, None] >= batch.target_position[:, None, None, :]
+    among_target = as_bias(same_pair(batch.target_pair, batch.target_pair) & earlier)
+    memory = model.encode(batch.source, batch.source_position, among_source, drop)
+    x = model.decode(batch.target, batch.target_position, among_target, memory, to_source, drop)
+    return cross_entropy(x, model.embedding.weight, model.logit_bias, batch.label, smoothing)
+
+
+class MaskPool:
+    """Random dropout masks, made once; each use takes another stretch."""
+
+    def __init__(self, shape: Shape, tokens: int, rate: float, like: Tensor):
+        masks = 2 + 2 * shape.encoder_layers + 3 * shape.decoder_layers
+        self.used = masks * tokens * shape.d_model
+        kept = torch.rand(self.used + (1 << 22), generator=torch.Generator().manual_seed(0)) >= rate
+        self.pool = kept.to(like.device, like.dtype) / (1 - rate)
+
+    def draw(self, rng: random.Random) -> Dropout:
+        first = rng.randrange(len(self.pool) - self.used)
+        return Dropout(self.pool[first : first + self.used])
+
+
+class Trainer:
+    def __init__(self, shape: Shape, options: argparse.Namespace):
+        self.options, self.shape = options, shape
+        torch.manual_seed(options.seed)
+        self.master = Marian(shape).to(options.device)
+        self.worker_model = Marian(shape).to(options.device, torch.bfloat16)
+        self.ema = [p.detach().clone() for p in self.master.parameters()]
+        self.optimizer = torch.optim.AdamW(
+            self.master.parameters(), lr=options.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.01, fused=True
+        )
+        self.step = 0
+        self.threads = ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,))
+        self.masks = MaskPool(shape, options.tokens // options.parts, options.dropout, self.worker_model.logit_bias)
+
+    def rate(self) -> float:
+        """The learning rate at this step."""
+        o = self.options
+        return o.rate * min(1.0, (self.step + 1) / o.warmup, max(0.0, (o.steps - self.step) / o.cooldown))
+
+    def gradients(self, part: Batch, tokens: int, rng: random.Random) -> tuple[float, tuple[Tensor, ...]]:
+        """The loss of a part of a batch of `tokens` tokens, and its gradients."""
+        drop = self.masks.draw(rng) if self.options.dropout > 0 else Dropout()
+        loss = loss_sum(self.worker_model, part.to(self.options.device), drop, self.options.smoothing) / tokens
+        return loss.detach(), torch.autograd.grad(loss, tuple(self.worker_model.parameters()))
+
+    def learn(self, batch: Batch) -> Tensor:
+        """One step; returns the loss per token."""
+        with torch.no_grad():
+            for copy, weight in zip(self.worker_model.parameters(), self.master.parameters()):
+                copy.copy_(weight)
+        tokens, rng = batch.tokens(), random.Random(self.step)
+        size = len(batch) // self.options.parts
+        jobs = [
+            self.threads.submit(self.gradients, batch.part(first, first + size), tokens, random.Random(rng.random()))
+            for first in range(0, len(batch), size)
+        ]
+        losses, gradients = zip(*(job.result() for job in jobs))
+        for weight, parts in zip(self.master.parameters(), zip(*gradients)):
+            weight.grad = sum(part.float() for part in parts)
+        self.master.embedding.weight.grad[self.shape.pad] = 0  # the start token stays a zero embedding
+        nn.utils.clip_grad_norm_(self.master.parameters(), 1.0)
+        self.optimizer.param_groups[0]["lr"] = self.rate()
+        self.optimizer.step()
+        self.step += 1
+        if self.step % EMA_EVERY == 0:
+            self.average()
+        return sum(losses)
+
+    @torch.no_grad()
+    def average(self) -> None:
+        decay = min(self.options.ema**EMA_EVERY, self.step / (self.step + 10 * EMA_EVERY))
+        for average, weight in zip(self.ema, self.master.parameters()):
+            average.lerp_(weight, 1 - decay)
+
+    @torch.no_grad()
+    def dev_loss(self, batch: Batch) -> float:
+        """Per token, of the averaged weights, without smoothing."""
+        for copy, weight in zip(self.worker_model.parameters(), self.ema):
+            copy.copy_(weight)
+        parts = [batch.part(first, first + 8) for first in range(0, len(batch), 8)]
+        jobs = [self.threads.submit(self.evaluate, part) for part in parts]
+        return sum(job.result() for job in jobs) / batch.tokens()
+
+    @torch.no_grad()
+    def evaluate(self, part: Batch) -> float:
+        return float(loss_sum(self.worker_model, part.to(self.options.device), Dropout(), 0.0))
+
+    def save(self, path: pathlib.Path, stream: Batches) -> None:
+        names = [name for name, _ in self.master.named_parameters()]
+        state = {
+            "shape": dataclasses.asdict(self.shape),
+            "step": self.step,
+            "epoch": stream.epoch,
+            "chunk": stream.chunk,
+            "weights": dict(zip(names, (p.detach() for p in self.master.parameters()))),
+            "ema": dict(zip(names, self.ema)),
+            "optimizer": self.optimizer.state_dict(),
+        }
+        partial = path.with_suffix(".partial")
+        with open(partial, "wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+    def resume(self, path: pathlib.Path, stream: Batches) -> None:
+        state = torch.load(path, map_location=self.options.device, weights_only=True)
+        if state["shape"] != dataclasses.asdict(self.shape):
+            raise SystemExit(f"{path}: a model of another shape: {state['shape']}")
+        self.master.load_state_dict(state["weights"])
+        self.ema = [state["ema"][name] for name, _ in self.master.named_parameters()]
+        self.optimizer.load_state_dict(state["optimizer"])
+        # The rest of the chunk in which the run stopped is passed over, not learnt twice.
+        self.step, stream.epoch, stream.chunk = state["step"], state["epoch"], state["chunk"] + 1
+
+
+def dev_batch(options: argparse.Namespace, pad: int) -> Batch:
+    encoded = Segmenter(str(options.data / "spm.model")).pairs(load(options.data / "dev.tsv")[::4], random.Random(0))
+    return make_batch(pack(encoded, max(options.lengths)), max(options.lengths), pad)
+
+
+def run(trainer: Trainer, stream: Batches, dev: Batch) -> None:
+    options = trainer.options
+    checkpoint = options.out / "last.pt"
+    if checkpoint.exists():
+        trainer.resume(checkpoint, stream)
+    started = last_log = last_save = time.monotonic()
+    first_step, tokens, losses = trainer.step, 0, []
+    for batch in stream:
+        if trainer.step >= options.steps:
+            break
+        losses.append(trainer.learn(batch))
+        tokens += batch.tokens()
+        now = time.monotonic()
+        if trainer.step % options.log_every == 0:
+            hours_left = (options.steps - trainer.step) * (now - started) / (trainer.step - first_step) / 3600
+            loss, speed = float(sum(losses)) / len(losses), tokens / (now - last_log)
+            print(
+                f"step {trainer.step} epoch {stream.epoch} loss {loss:.3f} rate {trainer.rate():.1e} "
+                f"{speed:.0f} tokens/s, {hours_left:.1f} h left",
+                flush=True,
+            )
+            last_log, tokens, losses = now, 0, []
+        if now - last_save > 60 * options.save_minutes:
+            trainer.save(checkpoint, stream)
+            print(f"step {trainer.step} saved, dev loss {trainer.dev_loss(dev):.3f}", flush=True)
+            last_save = last_log = time.monotonic()
+    trainer.save(checkpoint, stream)
+    print(f"step {trainer.step} done, dev loss {trainer.dev_loss(dev):.3f}", flush=True)
+
+
+def parse() -> argparse.Namespace:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = arguments.add_argument
+    add("data", type=pathlib.Path, help="what corpus.py and tokenizer.py wrote")
+    add("out", type=pathlib.Path, help="where checkpoints go")
+    for field in dataclasses.fields(Shape)[1:]:
+        add(f"--{field.name.replace('_', '-')}", type=int, default=field.default)
+    add("--steps", type=int, default=100_000)
+    add("--cooldown", type=int, default=6_000, help="steps at the end over which the learning rate falls")
+    add("--warmup", type=int, default=800)
+    add("--rate", type=float, default=1.5e-3, help="the highest learning rate")
+    add("--tokens", type=int, default=2048, help="tokens a batch, on each side")
+    add("--lengths", type=int, nargs="+", default=[64, 128], help="tokens a row: pairs go to the shortest that they fit")
+    add("--dropout", type=float, default=0.1)
+    add("--smoothing", type=float, default=0.1)
+    add("--ema", type=float, default=0.9995)
+    add("--source-sampling", type=float, default=0.4)
+    add("--target-sampling", type=float, default=0.1)
+    add("--device", default="cpu")
+    add("--workers", type=int, default=os.cpu_count(), help="threads; 1 with a GPU")
+    add("--parts", type=int, help="parts of a batch that the workers share (default: one each)")
+    add("--save-minutes", type=float, default=5)
+    add("--log-every", type=int, default=100)
+    add("--seed", type=int, default=0)
+    options = arguments.parse_args()
+    options.parts = options.parts or options.workers
+    for length in options.lengths:
+        if options.tokens % (length * options.parts):
+            arguments.error(f"--tokens must be a whole number of rows of {length} for each of {options.parts} parts")
+    return options
+
+
+def main() -> None:
+    keep_freed_memory()
+    options = parse()
+    torch.set_num_threads(1)
+    options.out.mkdir(parents=True, exist_ok=True)
+    segmenter = Segmenter(str(options.data / "spm.model"), options.source_sampling, options.target_sampling)
+    shape = Shape(len(segmenter.pieces) + 1, *(getattr(options, field.name) for field in dataclasses.fields(Shape)[1:]))
+    stream = Batches(load(options.data / "train.tsv"), segmenter, options.tokens, options.lengths, shape.pad, options.seed)
+    trainer = Trainer(shape, options)
+    parameters = sum(p.numel() for p in trainer.master.parameters())
+    print(f"{parameters / 1e6:.2f} M parameters, {len(stream.all_pairs)} pairs", flush=True)
+    run(trainer, stream, dev_batch(options, shape.pad))
+
+
+if __name__ == "__main__":
+    main()
