@@ -61,7 +61,7 @@ static bool set_up_way(way *w, const json_t *lines)
 
 static int set_up(void **state)
 {
-    static fixture f = {.ways = {{"int8", TR_COMPUTE_AUTO}, {"f32", TR_COMPUTE_F32}}};
+    static fixture f = {.ways = {{.name = "int8", .compute = TR_COMPUTE_AUTO}, {.name = "f32", .compute = TR_COMPUTE_F32}}};
     json_error_t problem;
     f.json = json_load_file(TR_EXPECTED, 0, &problem);
     const json_t *lines = json_object_get(f.json, "lines");
