@@ -57,12 +57,9 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
         vec values[2];
         nibble_values(&x, w, groups, rows, values);
         const vec scale = vec_load((const float *)factors), radius = vec_load((const float *)(factors + TR_LINE));
-        const vec bias = vec_load_n(op->bias + o, n);
         UNROLL(2) for (int r = 0; r < rows; r++) {
-            const vec middle = vec_fma(values[r], vec_mul(scale, vec_set1(op->q->scale[r])), bias);
-            const vec reach = vec_fma(radius, vec_set1(norm[r]), vec_set1(op->slack));
-            greatest[r] = vec_max(vec_tail(vec_sub(middle, reach), n, -INFINITY), greatest[r]);
-            vec_store(op->upper + (size_t)r * op->upper_stride + o, vec_tail(vec_add(middle, reach), n, -INFINITY));
+            const vec both = vec_mul(scale, vec_set1(op->q->scale[r]));
+            greatest[r] = put_bounds(op, r, o, n, values[r], both, radius, norm[r], greatest[r]);
         }
     }
     for (int r = 0; r < rows; r++)
@@ -96,10 +93,8 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
     }
     for (int o = first; o < last; o += TR_PANEL) {
         bool wanted = false;
-        for (int r = 0; r < op->rows; r++) {
-            const float below = nextafterf(op->least[r], -INFINITY);
-            wanted |= vec_any_above(vec_load(op->upper + (size_t)r * op->upper_stride + o), vec_set1(below)); /* or NaN */
-        }
+        for (int r = 0; r < op->rows; r++)
+            wanted |= can_be_best(op, r, o);
         if (wanted)
             i8_lines(&exact, o, last - o < TR_PANEL ? last : o + TR_PANEL);
     }

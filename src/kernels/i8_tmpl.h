@@ -182,11 +182,6 @@ TR_INLINE void i8_output(const tr_matmul *op, const i8_factors *f, int row, cons
     output(op, row, f->first, f->n, vec_fma(dot_value(sums, f->colsum), scale, f->bias));
 }
 
-/* Bytes by which reading runs ahead for one or two rows. */
-#ifndef DOT_AHEAD
-#define DOT_AHEAD 2048
-#endif
-
 static void i8_lines(const tr_matmul *op, int first, int last)
 {
     const tr_matrix *m = op->weight;

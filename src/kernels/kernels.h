@@ -106,8 +106,13 @@ static inline size_t tr_screen_bytes(int outputs, int inputs) /* I8 */
 
 enum { TR_SCREEN_ROWS = 3, TR_SCREEN_I8_ROWS = 2 }; /* rows up to which screening pays */
 
-/* The argmax over a share of the outputs, the same bits as matmul with best would find, for few rows: first the bounds of each
- * share, then, with the greatest lower bound of all shares, what can be the greatest. */
+static inline int tr_screen_rows(const tr_screen *screen) /* that it serves; 0: there is none */
+{
+    return !screen ? 0 : screen->exact->type == TR_TYPE_I8 ? TR_SCREEN_I8_ROWS : TR_SCREEN_ROWS;
+}
+
+/* The argmax over a share of the outputs, the same bits as matmul with best would find, for few rows: first the bounds of
+ * each share, then, with the greatest lower bound of all shares, what can be the greatest. */
 typedef struct tr_screened {
     const tr_screen *screen;
     const float *bias; /* [outputs] */

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+enum { DOT_AHEAD = 2048 }; /* bytes by which reading int8 or nibbles runs ahead for one or two rows */
+
 #include "kernels/vec16.h"
 #include TR_DOT
 #include "kernels/matmul_tmpl.h"
@@ -25,8 +27,9 @@ static void matmul(const tr_matmul *op, int first, int last, float *scratch)
             return;
 #endif
         i8_matmul(op, first, last);
-    } else
+    } else {
         float_matmul(op, first, last, scratch);
+    }
 }
 
 static void screen_bounds(const tr_screened *op, int first, int last)

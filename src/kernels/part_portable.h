@@ -119,26 +119,4 @@ TR_INLINE void part_store_i8_n(int8_t *p, part a, int n)
         p[i] = (int8_t)a[i];
 }
 
-TR_INLINE part part_load_i8_n(const int8_t *p, int n)
-{
-    int8_t q[LANES] = {0};
-    if (n > 0)
-        memcpy(q, p, (size_t)n);
-    return part_load_i8(q);
-}
-
-TR_INLINE part part_load_f16_n(const uint16_t *p, int n)
-{
-    uint16_t h[LANES] = {0};
-    if (n > 0)
-        memcpy(h, p, (size_t)n * sizeof *p);
-    return part_load_f16(h);
-}
-
-TR_INLINE part part_load_bf16_n(const uint16_t *p, int n)
-{
-    uint16_t h[LANES] = {0};
-    if (n > 0)
-        memcpy(h, p, (size_t)n * sizeof *p);
-    return part_load_bf16(h);
-}
+#include "kernels/part_tails.h"

@@ -22,7 +22,8 @@ static void layernorm(const tr_layernorm *op)
             const vec d = vec_mul(vec_sub(vec_load_n(x + i, n), mean), inverse);
             const vec normal = vec_fma(d, vec_load_n(op->gamma + i, n), vec_load_n(op->beta + i, n));
             vec_store_n(y + i, normal, n);
-            range = range_add(range, vec_tail(normal, n, 0));
+            if (op->q)
+                range = range_add(range, vec_tail(normal, n, 0));
         }
         if (op->q)
             quantise_row(y, op->width, range, op->q, r);

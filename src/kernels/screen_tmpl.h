@@ -57,6 +57,24 @@ TR_INLINE void row_norms(const tr_screened *op, int inputs, float *norm)
     }
 }
 
+/* The bounds of the 16 outputs from o on, n of them real: dot times scale and the bias, give or take radius norm. Returns
+ * the greatest lower ones with theirs. */
+TR_INLINE vec put_bounds(const tr_screened *op, int row, int o, int n, vec dot, vec scale, vec radius, float norm,
+                         vec greatest)
+{
+    const vec middle = vec_fma(dot, scale, vec_load_n(op->bias + o, n));
+    const vec reach = vec_fma(radius, vec_set1(norm), vec_set1(op->slack));
+    vec_store(op->upper + (size_t)row * op->upper_stride + o, vec_tail(vec_add(middle, reach), n, -INFINITY));
+    return vec_max(vec_tail(vec_sub(middle, reach), n, -INFINITY), greatest);
+}
+
+/* Whether one of 16 outputs can be the greatest of its row; NaN can. */
+TR_INLINE bool can_be_best(const tr_screened *op, int row, int o)
+{
+    return vec_any_above(vec_load(op->upper + (size_t)row * op->upper_stride + o),
+                         vec_set1(nextafterf(op->least[row], -INFINITY)));
+}
+
 /* upper[o] for all outputs of the share, and the greatest lower bound of each row. */
 static void float_screen_bounds(const tr_screened *op, int first, int last)
 {
@@ -73,13 +91,9 @@ static void float_screen_bounds(const tr_screened *op, int first, int last)
         vec sums[TILE_ROWS][4];
         panel_of_type(&p, op->x, op->x_stride, op->rows, sums);
         const vec scale = vec_load_n(op->screen->scale + o, n), radius = vec_load_n(op->screen->radius + o, n);
-        const vec bias = vec_load_n(op->bias + o, n);
-        for (int r = 0; r < op->rows; r++) {
-            const vec dot = vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
-            const vec middle = vec_fma(dot, scale, bias), reach = vec_fma(radius, vec_set1(norm[r]), vec_set1(op->slack));
-            greatest[r] = vec_max(vec_tail(vec_sub(middle, reach), n, -INFINITY), greatest[r]);
-            vec_store_n(op->upper + (size_t)r * op->upper_stride + o, vec_add(middle, reach), n);
-        }
+        for (int r = 0; r < op->rows; r++)
+            greatest[r] = put_bounds(op, r, o, n, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]), scale, radius,
+                                     norm[r], greatest[r]);
     }
     for (int r = 0; r < op->rows; r++)
         op->least[r] = vec_greatest(greatest[r]);
@@ -102,10 +116,9 @@ static void float_screened_best(const tr_screened *op, int first, int last)
 {
     for (int r = 0; r < op->rows; r++) {
         const float *upper = op->upper + (size_t)r * op->upper_stride;
-        const vec below = vec_set1(nextafterf(op->least[r], -INFINITY));
         for (int o = first; o < last; o += 16) {
             const int n = last - o < 16 ? last - o : 16;
-            if (!vec_any_above(vec_tail(vec_load_n(upper + o, n), n, -INFINITY), below)) /* NaN is above */
+            if (!can_be_best(op, r, o))
                 continue;
             for (int i = o; i < o + n; i++)
                 if (!(upper[i] < op->least[r]))

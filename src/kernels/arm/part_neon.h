@@ -92,24 +92,5 @@ TR_INLINE void part_store_i8_n(int8_t *p, part a, int n)
     else if (n > 0)
         memcpy(p, q, (size_t)n);
 }
-TR_INLINE part part_load_i8_n(const int8_t *p, int n)
-{
-    int8_t q[LANES] = {0};
-    if (n > 0)
-        memcpy(q, p, (size_t)(n < LANES ? n : LANES));
-    return part_load_i8(q);
-}
-TR_INLINE part part_load_f16_n(const uint16_t *p, int n)
-{
-    uint16_t h[LANES] = {0};
-    if (n > 0)
-        memcpy(h, p, (size_t)(n < LANES ? n : LANES) * sizeof *p);
-    return part_load_f16(h);
-}
-TR_INLINE part part_load_bf16_n(const uint16_t *p, int n)
-{
-    uint16_t h[LANES] = {0};
-    if (n > 0)
-        memcpy(h, p, (size_t)(n < LANES ? n : LANES) * sizeof *p);
-    return part_load_bf16(h);
-}
+
+#include "kernels/part_tails.h"

@@ -66,11 +66,10 @@ TR_INLINE void nibble_begin(nibble_rows *rows, const tr_screened *op)
             _mm_store_si128((__m128i *)&rows->x[r][i], bytes);
             sums = _mm256_add_epi32(sums, _mm256_madd_epi16(w, _mm256_set1_epi16(8)));
         }
-        for (int k = 0; k < 3; k++) /* all lanes become the sum of all */
-            sums = k == 0   ? _mm256_add_epi32(sums, _mm256_permute2x128_si256(sums, sums, 1))
-                   : k == 1 ? _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0x4e))
-                            : _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0xb1));
-        rows->eights[r] = sums;
+        /* all lanes become the sum of all */
+        sums = _mm256_add_epi32(sums, _mm256_permute2x128_si256(sums, sums, 1));
+        sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0x4e));
+        rows->eights[r] = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0xb1));
         memset(&rows->x[r][padded], 0, 64);
     }
 }
@@ -95,7 +94,7 @@ TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, co
         UNROLL(2) for (int r = 0; r < rows; r++)
             words[r][0] = words[r][1] = _mm256_setzero_si256();
         for (int k = g; k < last; k++) {
-            __builtin_prefetch(w + (size_t)k * TR_LINE + 2048, 0, 3);
+            __builtin_prefetch(w + (size_t)k * TR_LINE + DOT_AHEAD, 0, 3);
             UNROLL(2) for (int h = 0; h < 2; h++) {
                 const __m256i bytes = _mm256_loadu_si256((const __m256i *)(w + (size_t)k * TR_LINE + 32 * h));
                 const __m256i first = _mm256_and_si256(bytes, low), second = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), low);
