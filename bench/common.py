@@ -37,6 +37,17 @@ def machine():
     return f"{cpu_name()}, {usable_cores()} cores, {memory:.0f} GB"
 
 
+def answer_lines(command, lines):
+    """What the command answers to lines, line by line."""
+    done = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+    replies = done.stdout.removesuffix("\n").split("\n")
+    if len(replies) != len(lines):
+        sys.exit(f"{' '.join(command)}: gave {len(replies)} lines for {len(lines)}")
+    return replies
+
+
 class Results:
     """A JSON file with one entry a section: when and where it was measured, with which settings, and its rows."""
 

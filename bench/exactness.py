@@ -18,8 +18,9 @@ import hashlib
 import json
 import lzma
 import os
-import subprocess
 import sys
+
+from common import answer_lines
 
 MAX_LENGTH = 512  # Hugging Face's: counts the start and the end mark
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -90,26 +91,15 @@ class Reference:
         return float(logits[theirs] - logits[mine])
 
 
-def run(command, lines):
-    """What the command answers to lines, line by line."""
-    done = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
-    answers = done.stdout.removesuffix("\n").split("\n")
-    if len(answers) != len(lines):
-        sys.exit(f"{' '.join(command)}: gave {len(answers)} lines for {len(lines)}")
-    return answers
-
-
 def run_ours(options, lines, directory):
     """Source ids, target ids and text of each line. Target ids come from a run of its own, from our source tokens."""
     with open(os.path.join(directory, "vocab.json"), encoding="utf-8") as file:
         ids = json.load(file)
     model = ["-q", "-m", options.file or options.model]
     limits = ["--exact", "--max-length", str(MAX_LENGTH - 2)] + (["-T", str(options.threads)] if options.threads else [])
-    pieces = run([options.tool, "tokenize", *model], lines)
-    targets = run([options.tool, *model, *limits, "--tokens"], pieces)
-    texts = run([options.tool, *model, *limits], lines)
+    pieces = answer_lines([options.tool, "tokenize", *model], lines)
+    targets = answer_lines([options.tool, *model, *limits, "--tokens"], pieces)
+    texts = answer_lines([options.tool, *model, *limits], lines)
     return [([ids[piece] for piece in source.split(" ")], [ids[piece] for piece in target.split(" ") if piece], text)
             for source, target, text in zip(pieces, targets, texts)]
 

@@ -12,10 +12,11 @@ import argparse
 import lzma
 import os
 import random
-import subprocess
 import sys
 
 from sacrebleu.metrics import BLEU, CHRF
+
+from common import answer_lines
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESAMPLES = 1000
@@ -34,14 +35,7 @@ def read_pairs(paths, count, seed):
 
 
 def translate(options, model, compute, lines):
-    command = [options.tool, "-q", "-m", model, "--compute", compute]
-    done = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
-    answers = done.stdout.removesuffix("\n").split("\n")
-    if len(answers) != len(lines):
-        sys.exit(f"{' '.join(command)}: gave {len(answers)} lines for {len(lines)}")
-    return answers
+    return answer_lines([options.tool, "-q", "-m", model, "--compute", compute], lines)
 
 
 def difference_range(bleu, first, second, references, seed):
