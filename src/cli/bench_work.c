@@ -92,7 +92,7 @@ static void add_output(load *l, const tr_network *n, double rows)
 {
     const tr_matrix *m = &n->logits.weight;
     const bool int8 = m->type == TR_TYPE_I8;
-    if (!n->screen || rows > (int8 ? TR_SCREEN_I8_ROWS : TR_SCREEN_ROWS)) {
+    if (rows > tr_screen_rows(n->screen)) {
         add_linear(l, &n->logits);
         return;
     }

@@ -47,19 +47,17 @@ static tr_status check_rows(const char *name, int64_t rows, int64_t columns, int
 /* Looks for the embedding name, plain or in int8; *found tells. */
 static tr_status check_embedding(const tr_package *package, const char *name, int rows, bool *found, tr_error *error)
 {
-    char packed[TR_TENSOR_NAME];
     tr_matrix matrix;
     const int d_model = package->config.d_model;
     const tr_tensor *plain = tr_weights_find(&package->weights, name);
-    const tr_tensor *panels =
-        tr_packed_name(packed, name, TR_PACKED_PANELS) ? tr_weights_find(&package->weights, packed) : NULL;
+    const tr_tensor *panels = tr_weights_part(&package->weights, name, TR_PACKED_PANELS);
     *found = plain || panels;
     if (plain)
         return check_rows(name, plain->shape[0], plain->rank == 2 ? plain->shape[1] : -1, rows, d_model, error);
     if (!panels)
         return TR_OK;
     const tr_status status = tr_packed_matrix(package, panels, &matrix, error);
-    return status == TR_OK ? check_rows(packed, matrix.outputs, matrix.inputs, rows, d_model, error) : status;
+    return status == TR_OK ? check_rows(panels->name, matrix.outputs, matrix.inputs, rows, d_model, error) : status;
 }
 
 static tr_status check_side(const tr_package *package, const char *side, int rows, tr_error *error)

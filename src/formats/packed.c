@@ -8,22 +8,6 @@ static bool ends_with(const char *text, const char *end)
     return size > n && strcmp(text + size - n, end) == 0;
 }
 
-bool tr_packed_name(char out[TR_TENSOR_NAME], const char *name, const char *suffix)
-{
-    const size_t size = strlen(name), n = strlen(suffix);
-    if (size + n >= TR_TENSOR_NAME)
-        return false;
-    memcpy(out, name, size);
-    memcpy(out + size, suffix, n + 1);
-    return true;
-}
-
-static const tr_tensor *find_part(const tr_weights *weights, const char *name, const char *suffix)
-{
-    char part[TR_TENSOR_NAME];
-    return tr_packed_name(part, name, suffix) ? tr_weights_find(weights, part) : NULL;
-}
-
 static void without(char out[TR_TENSOR_NAME], const char *name, const char *suffix)
 {
     const size_t size = strlen(name) - strlen(suffix);
@@ -41,7 +25,7 @@ tr_packed_part tr_packed_part_of(const tr_weights *weights, const tr_tensor *ten
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
         if (ends_with(tensor->name, beside[i])) {
             without(name, tensor->name, beside[i]);
-            return find_part(weights, name, TR_PACKED_PANELS) ? TR_PACKED_BESIDE : TR_PACKED_NONE;
+            return tr_weights_part(weights, name, TR_PACKED_PANELS) ? TR_PACKED_BESIDE : TR_PACKED_NONE;
         }
     return TR_PACKED_NONE;
 }
@@ -57,7 +41,7 @@ static int64_t inputs_of(const tr_config *c, const char *name, int64_t groups)
 static tr_status find_vector(const tr_weights *weights, const char *name, const char *suffix, tr_type type,
                              const tr_tensor **vector, tr_error *error)
 {
-    const tr_tensor *t = *vector = find_part(weights, name, suffix);
+    const tr_tensor *t = *vector = tr_weights_part(weights, name, suffix);
     if (!t)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s%s: is missing beside %s%s", name, suffix, name, TR_PACKED_PANELS);
     if (t->type != type || t->rank != 1)

@@ -6,11 +6,6 @@
 #include "formats/package.h"
 #include "kernels/kernels.h"
 
-#define TR_PACKED_PANELS ".k4n16"
-#define TR_PACKED_SCALE  ".scale"
-#define TR_PACKED_COLSUM ".colsum"
-#define TR_SCREEN_PANELS ".screen"
-
 /* What a tensor is to the matrices stored in int8. */
 typedef enum tr_packed_part {
     TR_PACKED_NONE,   /* it belongs to none */
@@ -20,9 +15,6 @@ typedef enum tr_packed_part {
 
 /* name is the matrix's, if the tensor belongs to one. */
 tr_packed_part tr_packed_part_of(const tr_weights *weights, const tr_tensor *tensor, char name[TR_TENSOR_NAME]);
-
-/* name + suffix; false: it is too long for a tensor. */
-bool tr_packed_name(char out[TR_TENSOR_NAME], const char *name, const char *suffix);
 
 /* The matrix that panels stand for. TR_ERROR_FORMAT: one of its three tensors is missing or does not fit the others. */
 tr_status tr_packed_matrix(const tr_package *package, const tr_tensor *panels, tr_matrix *matrix, tr_error *error);

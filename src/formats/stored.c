@@ -41,15 +41,6 @@ static const struct {
 
 enum { PARTS = sizeof packed_parts / sizeof *packed_parts, PARTS_UNSCREENED = PARTS - 1 };
 
-/* The matrix of the output projection: one of its own, or the embedding of the target side. */
-static bool is_output(const tr_weights *weights, const char *name)
-{
-    const char *output = "output.weight";
-    if (!tr_weights_find(weights, output))
-        output = tr_weights_find(weights, "token_embd.weight") ? "token_embd.weight" : "dec.token_embd.weight";
-    return strcmp(name, output) == 0;
-}
-
 static void set_shape(tr_tensor *t, tr_stored_kind kind, const tr_tensor *from)
 {
     const int64_t outputs = from->shape[0], inputs = from->shape[1];
@@ -74,7 +65,8 @@ static tr_status list_packed(const tr_store *store, const tr_tensor *from, tr_st
     if (inputs > TR_I8_INPUTS || outputs > INT32_MAX - TR_PANEL)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: is [%lld, %lld], too large for int8: use f32, f16 or bf16",
                        from->name, (long long)outputs, (long long)inputs);
-    const bool screened = outputs * inputs >= TR_SCREEN_I8_BYTES && is_output(&store->package->weights, from->name);
+    const bool screened =
+        outputs * inputs >= TR_SCREEN_I8_BYTES && strcmp(from->name, tr_weights_output(&store->package->weights)) == 0;
     for (int i = 0; status == TR_OK && i < (screened ? PARTS : PARTS_UNSCREENED); i++) {
         tr_stored part = {{.type = packed_parts[i].type}, packed_parts[i].kind, from, packed_parts[i].factor};
         set_shape(&part.tensor, part.kind, from);

@@ -19,10 +19,9 @@ void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_c
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
     const tr_range columns = own_columns(heads, shape);
     const tr_member *own = &s->member[flow->member];
-    const tr_input x = tr_flow_input(flow);
     /* [rows, own heads, head_size] */
-    tr_sublayer_product(flow, &weights->key, &x, columns, TR_ACTIVATION_NONE, own->k, s->stride);
-    tr_sublayer_product(flow, &weights->value, &x, columns, TR_ACTIVATION_NONE, own->v, s->stride);
+    tr_sublayer_product(flow, &weights->key, columns, TR_ACTIVATION_NONE, own->k, s->stride);
+    tr_sublayer_product(flow, &weights->value, columns, TR_ACTIVATION_NONE, own->v, s->stride);
     for (int i = 0; i < count; i++)
         for (int r = 0; r < segments[i].rows; r++) {
             const int position = segments[i].position + r;
@@ -66,9 +65,8 @@ void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_c
     tr_state *s = flow->state;
     tr_sublayer_begin(flow, &weights->norm);
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
-    const tr_input x = tr_flow_input(flow);
-    tr_sublayer_product(flow, &weights->query, &x, own_columns(heads, shape), TR_ACTIVATION_NONE,
-                        s->member[flow->member].q, s->stride);
+    tr_sublayer_product(flow, &weights->query, own_columns(heads, shape), TR_ACTIVATION_NONE, s->member[flow->member].q,
+                        s->stride);
     if (projecting)
         tr_attention_project(flow, weights, shape, layer, segments, count);
     attend(s, flow->member, shape, layer, segments, count); /* own heads only: no barrier before it */

@@ -133,8 +133,8 @@ static tr_type used_type(tr_compute compute, tr_type stored)
 const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix, tr_type type)
 {
     char full[2 * TR_TENSOR_NAME];
-    snprintf(full, sizeof full, "%s.%s", name, suffix);
-    const tr_tensor *t = b->status == TR_OK ? tr_weights_find(b->weights, full) : NULL;
+    snprintf(full, sizeof full, "%s%s", name, suffix);
+    const tr_tensor *t = tr_weights_part(b->weights, name, suffix);
     if (!t)
         tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is missing", full);
     else if (t->type != type || (uintptr_t)t->data % tr_type_size(type))
@@ -145,8 +145,9 @@ const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix
 static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int inputs)
 {
     tr_matrix m = {.type = TR_TYPE_I8, .outputs = outputs, .inputs = inputs};
-    const tr_tensor *data = tr_bind_part(b, name, "k4n16", TR_TYPE_I8), *scale = tr_bind_part(b, name, "scale", TR_TYPE_F32);
-    const tr_tensor *colsum = tr_bind_part(b, name, "colsum", TR_TYPE_I32);
+    const tr_tensor *data = tr_bind_part(b, name, TR_PACKED_PANELS, TR_TYPE_I8);
+    const tr_tensor *scale = tr_bind_part(b, name, TR_PACKED_SCALE, TR_TYPE_F32);
+    const tr_tensor *colsum = tr_bind_part(b, name, TR_PACKED_COLSUM, TR_TYPE_I32);
     if (!data || !scale || !colsum)
         return m;
     if (scale->rank != 1 || scale->shape[0] != outputs)
@@ -205,20 +206,11 @@ static void pack_matrix(tr_binder *b, const tr_tensor *t, tr_matrix *m)
     *m = (tr_matrix){TR_TYPE_I8, m->outputs, m->inputs, data, scale, colsum};
 }
 
-bool tr_bind_has_matrix(const tr_binder *b, const char *name)
-{
-    char packed[2 * TR_TENSOR_NAME];
-    snprintf(packed, sizeof packed, "%s.k4n16", name);
-    return tr_weights_find(b->weights, name) || tr_weights_find(b->weights, packed);
-}
-
 tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs)
 {
-    char packed_name[2 * TR_TENSOR_NAME];
-    snprintf(packed_name, sizeof packed_name, "%s.k4n16", name);
     tr_matrix m = {.type = TR_TYPE_F32, .outputs = outputs, .inputs = inputs}, packed = m;
     const tr_tensor *t = NULL;
-    if (tr_weights_find(b->weights, packed_name))
+    if (tr_weights_part(b->weights, name, TR_PACKED_PANELS))
         packed = packed_matrix(b, name, outputs, inputs);
     else if ((t = tr_bind_find(b, name, true)) && (t->rank != 2 || t->shape[0] != outputs || t->shape[1] != inputs))
         tr_bind_wrong_shape(b, t, outputs, inputs);

@@ -31,9 +31,8 @@ const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required
 /* The matrix NAME [outputs, inputs], of a floating type, or packed as NAME.k4n16 with NAME.scale and NAME.colsum beside it,
  * in the type that compute asks for. */
 tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs);
-bool tr_bind_has_matrix(const tr_binder *b, const char *name);
 
-/* A tensor NAME.SUFFIX of that type, aligned for it; NULL: absent or wrong, which is said. */
+/* A tensor NAME + SUFFIX of that type, aligned for it; NULL: absent or wrong, which is said. */
 const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix, tr_type type);
 
 /* The screen of the output projection, whose weights are the matrix NAME: of a large matrix of a floating type, made here; of

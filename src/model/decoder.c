@@ -45,9 +45,8 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
 static bool is_screened(const tr_flow *flow)
 {
     const tr_state *s = flow->state;
-    if (!s->network->screen || s->network->logits.weight.type != TR_TYPE_I8)
-        return s->network->screen && flow->rows <= TR_SCREEN_ROWS;
-    return flow->rows <= TR_SCREEN_I8_ROWS && s->few_steps > TR_SCREEN_AFTER;
+    const bool early = s->network->logits.weight.type == TR_TYPE_I8 && s->few_steps <= TR_SCREEN_AFTER;
+    return flow->rows <= tr_screen_rows(s->network->screen) && !early;
 }
 
 /* All members' bounds together leave far fewer outputs to compute than each one's own would. */

@@ -6,8 +6,7 @@ void tr_feedforward_forward(tr_flow *flow, const tr_feedforward *weights)
     tr_state *s = flow->state;
     tr_sublayer_begin(flow, &weights->norm);
     const tr_range own = tr_share(weights->up.weight.outputs, TR_PANEL, flow->member, s->members);
-    const tr_input x = tr_flow_input(flow);
-    tr_sublayer_product(flow, &weights->up, &x, own, s->network->config.activation, s->hidden, s->ffn_stride); /* [rows, ffn] */
+    tr_sublayer_product(flow, &weights->up, own, s->network->config.activation, s->hidden, s->ffn_stride); /* [rows, ffn] */
     tr_state_meet(s);
     tr_sublayer_add(flow, &weights->down, s->hidden, s->ffn_stride);
     tr_sublayer_end(flow, &weights->norm);

@@ -49,31 +49,27 @@ tr_flow tr_flow_start(tr_state *state, int member, int rows)
     return flow;
 }
 
-tr_input tr_flow_input(const tr_flow *flow)
-{
-    return (tr_input){flow->x, flow->state->stride, &flow->state->member[flow->member].x8};
-}
-
 void tr_sublayer_begin(tr_flow *flow, const tr_norm *norm)
 {
     if (flow->state->network->config.pre_norm)
         normalise(flow, norm, flow->state->stream);
 }
 
-void tr_sublayer_product(tr_flow *flow, const tr_linear *linear, const tr_input *x, tr_range columns,
-                         tr_activation activation, float *y, size_t y_stride)
+void tr_sublayer_product(tr_flow *flow, const tr_linear *linear, tr_range columns, tr_activation activation, float *y,
+                         size_t y_stride)
 {
     tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
     s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
                                              .bias = linear->bias,
                                              .rows = flow->rows,
-                                             .x = x->x,
-                                             .x_stride = x->stride,
-                                             .q = x->q,
+                                             .x = flow->x,
+                                             .x_stride = s->stride,
+                                             .q = &own->x8,
                                              .activation = activation,
                                              .y = y,
                                              .y_stride = y_stride},
-                                columns.first, columns.last, s->member[flow->member].scratch);
+                                columns.first, columns.last, own->scratch);
 }
 
 void tr_sublayer_add(tr_flow *flow, const tr_linear *linear, const float *x, size_t x_stride)

@@ -109,7 +109,7 @@ static void bind_embeddings(tr_binder *b)
 {
     tr_network *n = b->network;
     const tr_config *c = &n->config;
-    if (!tr_bind_has_matrix(b, "token_embd.weight")) {
+    if (!tr_weights_has_matrix(b->weights, "token_embd.weight")) {
         n->source.embedding = tr_bind_matrix(b, "enc.token_embd.weight", c->source_vocabulary, c->d_model);
         n->target.embedding = tr_bind_matrix(b, "dec.token_embd.weight", c->target_vocabulary, c->d_model);
         return;
@@ -163,12 +163,9 @@ static void bind_logits(tr_binder *b)
     tr_network *n = b->network;
     const tr_config *c = &n->config;
     const int vocabulary = c->target_vocabulary;
-    const char *name = tr_bind_has_matrix(b, "token_embd.weight") ? "token_embd.weight" : "dec.token_embd.weight";
-    n->logits.weight = n->target.embedding;
-    if (tr_bind_has_matrix(b, "output.weight")) {
-        name = "output.weight";
-        n->logits.weight = tr_bind_matrix(b, name, vocabulary, c->d_model);
-    }
+    const char *name = tr_weights_output(b->weights);
+    const bool own = strcmp(name, "output.weight") == 0;
+    n->logits.weight = own ? tr_bind_matrix(b, name, vocabulary, c->d_model) : n->target.embedding;
     const float *stored = tr_bind_vector(b, "output.bias", vocabulary, false);
     float *bias = tr_bind_memory(b, (size_t)vocabulary * sizeof *bias);
     if (!bias)

@@ -3,7 +3,6 @@
 #include "model/pack.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* Smaller matrices stay in the cache anyway. For those in int8 see TR_SCREEN_I8_BYTES. */
 enum { FLOAT_BYTES = 24 << 20 };
@@ -33,28 +32,21 @@ static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
 {
     const tr_matrix *m = s->exact;
     const int64_t panels = tr_pad16(m->outputs) / TR_PANEL, lines = tr_screen_lines(m->inputs);
-    const tr_tensor *t = tr_bind_part(b, name, "screen", TR_TYPE_I8);
+    const tr_tensor *t = tr_bind_part(b, name, TR_SCREEN_PANELS, TR_TYPE_I8);
     if (t && (t->rank != 3 || t->shape[0] != panels || t->shape[1] != lines || t->shape[2] != TR_LINE))
         tr_bind_wrong_shape(b, t, panels * lines, TR_LINE);
     s->coarse = t ? t->data : NULL;
-}
-
-static bool is_stored(const tr_binder *b, const char *name, const char *suffix)
-{
-    char full[2 * TR_TENSOR_NAME];
-    snprintf(full, sizeof full, "%s.%s", name, suffix);
-    return tr_weights_find(b->weights, full) != NULL;
 }
 
 void tr_bind_screen(tr_binder *b, const char *name)
 {
     tr_network *n = b->network;
     const tr_matrix *m = &n->logits.weight;
-    const bool int8 = m->type == TR_TYPE_I8, stored = int8 && is_stored(b, name, "screen");
+    const bool int8 = m->type == TR_TYPE_I8, stored = int8 && tr_weights_part(b->weights, name, TR_SCREEN_PANELS);
     const size_t bytes = (size_t)m->outputs * (size_t)m->inputs * tr_type_size(m->type);
     if (b->status != TR_OK || (!stored && bytes < (size_t)(int8 ? TR_SCREEN_I8_BYTES : FLOAT_BYTES)))
         return;
-    if (int8 && !stored && is_stored(b, name, "k4n16"))
+    if (int8 && !stored && tr_weights_part(b->weights, name, TR_PACKED_PANELS))
         return; /* a file that does without */
     tr_screen *s = tr_bind_memory(b, sizeof *s);
     if (!s)

@@ -44,13 +44,6 @@ typedef struct tr_segment {
     int length;   /* positions attended to */
 } tr_segment;
 
-/* Rows that a product reads: f32 and, where the network has int8 matrices, the same quantised. */
-typedef struct tr_input {
-    const float *x; /* [rows, stride] */
-    size_t stride;  /* floats */
-    const tr_quantised *q;
-} tr_input;
-
 /* What one member needs for itself. */
 typedef struct tr_member {
     float *x;         /* [rows, stride] normalised rows */
@@ -121,8 +114,6 @@ typedef struct tr_flow {
 /* Rows embedded in stream go in; behind the last sublayer x holds the result, normalised by final if there is one. */
 tr_flow tr_flow_start(tr_state *state, int member, int rows);
 void tr_flow_finish(tr_flow *flow, const tr_norm *final);
-/* What x is to a product. */
-tr_input tr_flow_input(const tr_flow *flow);
 
 /* stream[row] = scale E[id] + P[position], then the embedding's LayerNorm if there is one */
 void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int position);

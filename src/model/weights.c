@@ -103,6 +103,34 @@ const tr_tensor *tr_weights_find(const tr_weights *weights, const char *name)
     return i < 0 ? NULL : weights->tensors[i];
 }
 
+bool tr_packed_name(char out[TR_TENSOR_NAME], const char *name, const char *suffix)
+{
+    const size_t size = strlen(name), n = strlen(suffix);
+    if (size + n >= TR_TENSOR_NAME)
+        return false;
+    memcpy(out, name, size);
+    memcpy(out + size, suffix, n + 1);
+    return true;
+}
+
+const tr_tensor *tr_weights_part(const tr_weights *weights, const char *name, const char *suffix)
+{
+    char part[TR_TENSOR_NAME];
+    return tr_packed_name(part, name, suffix) ? tr_weights_find(weights, part) : NULL;
+}
+
+bool tr_weights_has_matrix(const tr_weights *weights, const char *name)
+{
+    return tr_weights_find(weights, name) || tr_weights_part(weights, name, TR_PACKED_PANELS);
+}
+
+const char *tr_weights_output(const tr_weights *weights)
+{
+    if (tr_weights_has_matrix(weights, "output.weight"))
+        return "output.weight";
+    return tr_weights_has_matrix(weights, "token_embd.weight") ? "token_embd.weight" : "dec.token_embd.weight";
+}
+
 /* --------------------------------------------------------------------------------------------------------- conversion */
 
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)

@@ -38,6 +38,21 @@ void tr_weights_free(tr_weights *weights);
 tr_status tr_weights_add(tr_weights *weights, const tr_tensor *tensor, tr_error *error);
 const tr_tensor *tr_weights_find(const tr_weights *weights, const char *name); /* NULL if absent */
 
+/* A matrix NAME stored in int8 is NAME.k4n16 with NAME.scale and NAME.colsum; the output projection's may have NAME.screen,
+ * too (docs/formats.md). */
+#define TR_PACKED_PANELS ".k4n16"
+#define TR_PACKED_SCALE  ".scale"
+#define TR_PACKED_COLSUM ".colsum"
+#define TR_SCREEN_PANELS ".screen"
+
+/* name + suffix; false: it is too long for a tensor. */
+bool tr_packed_name(char out[TR_TENSOR_NAME], const char *name, const char *suffix);
+const tr_tensor *tr_weights_part(const tr_weights *weights, const char *name, const char *suffix); /* NULL if absent */
+/* Whether the matrix is there, plain or in int8. */
+bool tr_weights_has_matrix(const tr_weights *weights, const char *name);
+/* The name of the output projection's matrix: one of its own, or the embedding of the target side. */
+const char *tr_weights_output(const tr_weights *weights);
+
 uint64_t tr_tensor_elements(const tr_tensor *tensor);
 
 /* Elements [first, first + count) as f32, from any floating type. */

@@ -14,11 +14,9 @@ static const char *const type_names[] = {"F32", "F16", "BF16"}; /* by tr_type */
 
 static const tr_tensor *find_part(const tr_package *package, const char *name, const char *suffix)
 {
-    char full[TR_TENSOR_NAME];
-    assert_true(tr_packed_name(full, name, suffix));
-    const tr_tensor *t = tr_weights_find(&package->weights, full);
+    const tr_tensor *t = tr_weights_part(&package->weights, name, suffix);
     if (!t)
-        fail_msg("%s is missing", full);
+        fail_msg("%s%s is missing", name, suffix);
     return t;
 }
 
@@ -26,8 +24,9 @@ static const tr_tensor *find_part(const tr_package *package, const char *name, c
 static void expect_packed(const tr_package *package, const tr_tensor *plain)
 {
     const int outputs = (int)plain->shape[0], inputs = (int)plain->shape[1];
-    const tr_tensor *panels = find_part(package, plain->name, ".k4n16"), *scales = find_part(package, plain->name, ".scale");
-    const tr_tensor *colsums = find_part(package, plain->name, ".colsum");
+    const tr_tensor *panels = find_part(package, plain->name, TR_PACKED_PANELS),
+                    *scales = find_part(package, plain->name, TR_PACKED_SCALE);
+    const tr_tensor *colsums = find_part(package, plain->name, TR_PACKED_COLSUM);
     const int8_t *q = panels->data;
     const float *scale = scales->data;
     const int32_t *colsum = colsums->data;
@@ -138,8 +137,8 @@ static void test_unpacking(void **state)
             if (t->rank != 2)
                 continue;
             const size_t inputs = (size_t)t->shape[1];
-            const tr_tensor *panels = find_part(&packed, t->name, ".k4n16"),
-                            *repacked = find_part(&again, t->name, ".k4n16");
+            const tr_tensor *panels = find_part(&packed, t->name, TR_PACKED_PANELS),
+                            *repacked = find_part(&again, t->name, TR_PACKED_PANELS);
             assert_int_equal(tr_packed_matrix(&packed, panels, &m, NULL), TR_OK);
             for (size_t o = 0; o < (size_t)t->shape[0]; o++) {
                 tr_unpack_output(&m, (int)o, expected);
@@ -219,10 +218,10 @@ static void test_screen(void **state)
     open_package(in_directory("m.gguf"), &packed);
     assert_null(tr_weights_find(&packed.weights, "dec.blk.7.ffn_down.weight.screen"));
     assert_null(tr_weights_find(&packed.weights, "token_embd.weight.screen"));
-    const tr_tensor *screen = find_part(&packed, "output.weight", ".screen");
+    const tr_tensor *screen = find_part(&packed, "output.weight", TR_SCREEN_PANELS);
     assert_true(screen->type == TR_TYPE_I8 && screen->rank == 3 && screen->shape[0] == PANELS &&
                 screen->shape[1] == (INPUTS + 7) / 8 + 3 && screen->shape[2] == 64);
-    const tr_tensor *panels = find_part(&packed, "dec.blk.7.ffn_down.weight", ".k4n16"); /* the same weights */
+    const tr_tensor *panels = find_part(&packed, "dec.blk.7.ffn_down.weight", TR_PACKED_PANELS); /* the same weights */
     assert_int_equal(tr_packed_matrix(&packed, panels, &m, NULL), TR_OK);
     assert_int_equal(m.inputs, INPUTS);
     for (int p = 0; p < PANELS; p++) {
