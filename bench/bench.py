@@ -37,7 +37,7 @@ def arguments():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("sections", nargs="+", metavar="SECTION", choices=[*SECTIONS, "all", "tables"])
     a.add_argument("--tool", default=common.ROOT / "build/translate")
-    a.add_argument("--kernels", default=common.ROOT / "build/tests/kernels/test_kernels")
+    a.add_argument("--kernels", default=common.ROOT / "build/tests/kernels/bench_kernels")
     a.add_argument("--levels", nargs="*", default=["avx2"], help="CPU levels for kernels, besides the best")
     a.add_argument("--model", default=common.ROOT / "models/zh-en.gguf")
     a.add_argument("--model-hf", help="the default model as a Hugging Face directory")

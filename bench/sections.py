@@ -27,7 +27,7 @@ def kernels(b):
     best = b.bench("--fixed-length", 1, "-m", b.o.model, rounds=1)["cpu"]
     levels, rows = [best, *(level for level in b.o.levels if level != best)], []
     for level in levels:
-        done = subprocess.run([b.o.kernels, "--bench", level, str(b.o.rounds)], capture_output=True, text=True)
+        done = subprocess.run([b.o.kernels, level, str(b.o.rounds)], capture_output=True, text=True)
         if done.returncode == 2:
             note(f"kernels: {level} is not available here")
         for match in PRODUCT.finditer(done.stdout):

@@ -1,158 +1,17 @@
-/* Every kernel of every level against a reference on random shapes, 1 and odd sizes among them; with --bench [LEVEL
- * [ROUNDS]] it times them beside what the CPU can do.
- * The reference is the portable source compiled with fmaf(): every level must equal it bit by bit (but f32 products of a level
- * that does not fuse, which must be close), and it must be close to sums in double precision. */
+/* Every kernel of every level against a reference on random shapes, 1 and odd sizes among them.
+ * The reference is the portable source compiled with fmaf(): every level must equal it bit by bit (but f32 products of a
+ * level that does not fuse, which must be close), and it must be close to sums in double precision. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <cmocka.h>
 
-#include "kernels/kernels.h"
+#include "fixture.h"
+
 #include "model/config.h"
 #include "model/pack.h"
 #include "model/weights.h"
-#include "util/arena.h"
-
-extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
-extern const tr_kernels tr_kernels_evexvnni;  /* level_avxvnni.c with AVX-512 VNNI's instructions */
-
-static uint32_t state = 1;
-
-static uint32_t random_bits(void)
-{
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
-}
-
-static int random_int(int low, int high)
-{
-    return low + (int)(random_bits() % (uint32_t)(high - low + 1));
-}
-
-static float *random_floats(size_t n, float scale)
-{
-    float *f = aligned_alloc(64, (n * sizeof *f + 127) & ~(size_t)63);
-    assert_non_null(f);
-    for (size_t i = 0; i < n; i++)
-        f[i] = scale * ((float)(random_bits() >> 8) * 0x1p-23f - 1);
-    return f;
-}
-
-/* As networks have it: large matrices are in huge pages. */
-static void *weight_memory(size_t bytes)
-{
-    const size_t alignment = bytes < (size_t)2 << 20 ? 64 : (size_t)2 << 20;
-    void *memory = aligned_alloc(alignment, (bytes + 64 + alignment - 1) & ~(alignment - 1));
-    assert_non_null(memory);
-    if (alignment > 64)
-        tr_huge_pages(memory, bytes);
-    return memory;
-}
-
-static void *as_type(tr_type type, const float *f, size_t n)
-{
-    void *out = weight_memory(n * tr_type_size(type));
-    tr_from_f32(type, f, n, out);
-    return out;
-}
-
-/* The same bits, or the same up to rounding where there is a tolerance. */
-static void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n,
-                        float tolerance)
-{
-    for (size_t i = 0; i < n; i++)
-        if (tolerance > 0 ? !(fabsf(got[i] - wanted[i]) <= tolerance) : memcmp(&got[i], &wanted[i], sizeof *got) != 0)
-            fail_msg("%s, %s: element %zu is %.9g, not %.9g", level->level, what, i, got[i], wanted[i]);
-}
-
-typedef struct product {
-    tr_matrix matrix;
-    tr_matmul op;
-    float *weights, *x, *bias, *residual, *y, *scratch;
-    void *stored;
-    float *scale;    /* I8 */
-    int32_t *colsum; /* I8 */
-} product;
-
-/* The weights of p as an int8 matrix. */
-static void pack_weights(product *p)
-{
-    const tr_matrix *m = &p->matrix;
-    p->stored = weight_memory(tr_i8_bytes(m->outputs, m->inputs));
-    p->scale = random_floats((size_t)m->outputs, 1);
-    p->colsum = calloc((size_t)m->outputs, sizeof *p->colsum);
-    for (int o = 0; o < m->outputs; o += TR_PANEL)
-        assert_true(tr_pack_panel(p->weights + (size_t)o * (size_t)m->inputs, m->outputs - o < 16 ? m->outputs - o : 16,
-                                  m->inputs, (char *)p->stored + (size_t)(o / 16) * tr_panel_bytes(m->inputs), p->scale + o,
-                                  p->colsum + o));
-}
-
-static tr_quantised make_quantised(int rows, int width)
-{
-    const size_t stride = tr_quantised_bytes(width);
-    return (tr_quantised){aligned_alloc(64, (size_t)rows * stride), stride, random_floats((size_t)rows, 1)};
-}
-
-/* A product of a level, its rows quantised by that level if need be. */
-static void multiply(const tr_kernels *level, const tr_matmul *op, int first, int last, float *scratch)
-{
-    if (op->weight->type != TR_TYPE_I8) {
-        level->matmul(op, first, last, scratch);
-        return;
-    }
-    const tr_quantised q = make_quantised(op->rows, op->weight->inputs);
-    tr_matmul with = *op;
-    level->quantise(&(tr_quantise){op->rows, op->weight->inputs, op->x, op->x_stride, &q});
-    with.x = NULL;
-    with.q = &q;
-    level->matmul(&with, first, last, scratch);
-    free(q.rows), free(q.scale);
-}
-
-/* gap: floats between the rows of x, 1 to have them unaligned */
-static product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual, int gap)
-{
-    product p = {0};
-    const size_t stride = (size_t)outputs + 3;
-    p.weights = random_floats((size_t)outputs * (size_t)inputs, 1);
-    p.matrix = (tr_matrix){.type = type, .outputs = outputs, .inputs = inputs};
-    if (type == TR_TYPE_I8)
-        pack_weights(&p);
-    else
-        p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
-    p.matrix.data = p.stored;
-    p.matrix.scale = p.scale;
-    p.matrix.colsum = p.colsum;
-    p.x = random_floats((size_t)rows * (size_t)(inputs + gap), 1);
-    p.bias = random_floats((size_t)outputs, 1);
-    p.residual = random_floats((size_t)rows * stride, 1);
-    p.y = random_floats((size_t)rows * stride, 1);
-    p.scratch = random_floats(tr_matmul_scratch(inputs), 1);
-    p.op = (tr_matmul){.weight = NULL,
-                       .bias = bias ? p.bias : NULL,
-                       .rows = rows,
-                       .x = p.x,
-                       .x_stride = (size_t)(inputs + gap),
-                       .residual = residual ? p.residual : NULL,
-                       .residual_stride = stride,
-                       .y = p.y,
-                       .y_stride = stride};
-    return p;
-}
-
-static void free_product(product *p)
-{
-    free(p->weights), free(p->stored), free(p->x), free(p->bias), free(p->residual), free(p->y), free(p->scratch);
-    free(p->scale), free(p->colsum);
-}
+#include "util/clock.h"
 
 static void check_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, tr_activation activation)
 {
@@ -210,34 +69,6 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     free_product(&p);
 }
 
-/* The levels that this CPU has, and those that only this test has. */
-static int all_levels(const tr_kernels *levels[TR_LEVELS + 2])
-{
-    int count = tr_kernels_available(levels);
-    levels[count++] = &tr_kernels_reference;
-#if defined(TR_TEST_EVEXVNNI)
-    for (int i = 0; i < count; i++)
-        if (strcmp(levels[i]->level, "avx512vnni") == 0) {
-            levels[count++] = &tr_kernels_evexvnni;
-            break;
-        }
-#endif
-    return count;
-}
-
-static void each_level(void (*check)(const tr_kernels *level))
-{
-    const tr_kernels *levels[TR_LEVELS + 2];
-    const int count = all_levels(levels);
-#if defined(TR_EMULATED) && defined(__x86_64__)
-    const int first = 1; /* portable is slow there, and tested without the emulator */
-#else
-    const int first = 0;
-#endif
-    for (int i = first; i < count; i++)
-        check(levels[i]);
-}
-
 static void matmul_of_level(const tr_kernels *level)
 {
     static const int sizes[] = {1, 2, 3, 15, 16, 17, 31, 33, 40, 64, 65};
@@ -249,7 +80,8 @@ static void matmul_of_level(const tr_kernels *level)
         check_product(level, random_int(1, 40), random_int(1, 300), random_int(1, 200), types[n % 5],
                       (tr_activation)(n / 5 % 5));
     for (int n = 0; n < 60; n++) /* what tiles of 16 rows and 64 inputs take */
-        check_product(level, random_int(1, 64), 64 * random_int(1, 4), random_int(1, 150), TR_TYPE_I8, (tr_activation)(n % 5));
+        check_product(level, random_int(1, 64), 64 * random_int(1, 4), random_int(1, 150), TR_TYPE_I8,
+                      (tr_activation)(n % 5));
 }
 
 static void test_matmul(void **unused)
@@ -441,15 +273,15 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
         level->screen_build(&p.matrix, coarse, scale, radius, 0, outputs);
     float least[2][TR_SCREEN_ROWS];
     tr_screened op = {.screen = &screen,
-                            .bias = p.bias,
-                            .slack = spread * 0x1p-22f,
-                            .rows = rows,
-                            .x = p.x,
-                            .x_stride = p.op.x_stride,
-                            .q = &q,
-                            .upper = upper,
-                            .upper_stride = (size_t)tr_pad16(outputs),
-                            .best = got};
+                      .bias = p.bias,
+                      .slack = spread * 0x1p-22f,
+                      .rows = rows,
+                      .x = p.x,
+                      .x_stride = p.op.x_stride,
+                      .q = &q,
+                      .upper = upper,
+                      .upper_stride = (size_t)tr_pad16(outputs),
+                      .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
     op.least = least[0]; /* in two shares, as two threads would */
     level->screen_bounds(&op, 0, middle);
@@ -480,8 +312,8 @@ static void screen_of_level(const tr_kernels *level)
         screen_case(level, random_int(1, TR_SCREEN_ROWS), n % 10 ? random_int(1, 200) : 31, random_int(1, 400),
                     (tr_type)(n % 3), n % 4 ? 1.0f : 1e6f);
     for (int n = 0; n < 150; n++)
-        screen_case(level, random_int(1, TR_SCREEN_I8_ROWS), n % 10 ? random_int(1, 300) : 31, random_int(1, 400), TR_TYPE_I8,
-                    n % 4 ? 1.0f : 1e6f);
+        screen_case(level, random_int(1, TR_SCREEN_I8_ROWS), n % 10 ? random_int(1, 300) : 31, random_int(1, 400),
+                    TR_TYPE_I8, n % 4 ? 1.0f : 1e6f);
 }
 
 static void test_screen(void **unused)
@@ -536,8 +368,6 @@ static void test_activations(void **unused)
     each_level(activations_of_level);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- attention */
-
 /* Attention in double precision over keys and values in plain rows. */
 static void exact_attention(int head_size, int length, double scale, const float *q, const float *k, const float *v,
                             double *out)
@@ -572,8 +402,8 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
         table[b] = pool + (size_t)b * block_size;
     for (int p = 0; p < length; p++) {
         float *block = pool + (size_t)(p / TR_BLOCK) * block_size;
-        level->kv_put(&(tr_kv_row){head_size, p % TR_BLOCK, k + (size_t)(p * head_size), v + (size_t)(p * head_size), type, block,
-                                   block + value_offset});
+        level->kv_put(&(tr_kv_row){head_size, p % TR_BLOCK, k + (size_t)(p * head_size), v + (size_t)(p * head_size), type,
+                                   block, block + value_offset});
     }
     tr_attend op = {.queries = queries,
                     .head_size = head_size,
@@ -606,8 +436,7 @@ static void attention_of_level(const tr_kernels *level)
     static const int heads[] = {1, 3, 8, 16, 20, 32, 64, 80, 128, 200},
                      lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 97, 300};
     for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
-        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
-            {
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             attention_case(level, heads[h], lengths[l], random_int(1, 4), TR_TYPE_F32);
             attention_case(level, heads[h], lengths[l], random_int(1, 4), TR_TYPE_F16);
         }
@@ -713,116 +542,15 @@ static void test_select(void **unused)
     assert_non_null(strstr(error.message, "portable"));
 }
 
-/* -------------------------------------------------------------------------------------------------------------- bench */
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* What is timed: one product, or a limit of the machine beside it. */
-typedef struct timing {
-    const tr_kernels *level;
-    tr_matmul op;
-    const void *weights;
-    size_t bytes;
-    tr_type type;
-    float *scratch;
-} timing;
-
-static void run_product(const timing *t) { t->level->matmul(&t->op, 0, t->op.weight->outputs, t->scratch); }
-static void run_reading(const timing *t) { t->level->read_memory(t->weights, t->bytes, 0); }
-static void run_reading_ahead(const timing *t) { t->level->read_memory(t->weights, t->bytes, 2048); }
-
-/* Seconds that a run takes: the least of some rounds of 20 ms. */
-static double time_run(void (*run)(const timing *t), const timing *t, int rounds)
-{
-    double best = INFINITY;
-    for (int round = 0; round < rounds; round++) {
-        const double start = seconds();
-        int repeats = 0;
-        do {
-            run(t);
-            repeats++;
-        } while (seconds() - start < 0.02);
-        best = fmin(best, (seconds() - start) / repeats);
-    }
-    return best;
-}
-
-/* Multiply-adds a second, in units of 10^9. */
-static double time_peak(const tr_kernels *level, tr_type type, int rounds)
-{
-    double best = 0;
-    int64_t turns = 1 << 10;
-    for (int round = 0; round < rounds;) {
-        const double start = seconds(), macs = level->peak(type, turns), taken = seconds() - start;
-        if (taken < 0.02) {
-            turns *= 2;
-            continue;
-        }
-        best = fmax(best, macs / taken * 1e-9);
-        round++;
-    }
-    return best;
-}
-
-static void bench_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, double peak, int rounds)
-{
-    product p = make_product(rows, inputs, outputs, type, true, false, 0);
-    const tr_quantised q = make_quantised(rows, inputs);
-    p.op.weight = &p.matrix;
-    p.op.q = &q;
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
-    const size_t bytes = (size_t)inputs * (size_t)outputs * tr_type_size(type);
-    const timing t = {level, p.op, p.stored, bytes, type, p.scratch};
-    const double best = time_run(run_product, &t, rounds), macs = (double)rows * inputs * outputs;
-    const double reading = fmin(time_run(run_reading, &t, rounds), time_run(run_reading_ahead, &t, rounds));
-    printf("%-10s matmul %-4s %4d x %4d x %5d  %8.1f us  %6.1f of %6.1f GMAC/s  %6.1f of %6.1f GB/s of weights\n",
-           level->level, tr_type_name(type), rows, inputs, outputs, best * 1e6, macs / best * 1e-9, peak,
-           (double)bytes / best * 1e-9, (double)bytes / reading * 1e-9);
-    fflush(stdout);
-    free(q.rows), free(q.scale);
-    free_product(&p);
-}
-
-static void bench_level(const tr_kernels *level, int rounds)
-{
-    static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8};
-    static const int shapes[][2] = {{256, 256}, {512, 512}, {512, 2048}, {2048, 512}, {512, 65001}};
-    static const int rows[] = {1, 2, 4, 32, 256};
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const double peak = time_peak(level, types[t], rounds);
-        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-            for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-                if (shapes[s][1] < 10000 || rows[r] <= 32) /* the output projection has no more */
-                    bench_product(level, rows[r], shapes[s][0], shapes[s][1], types[t], peak, rounds);
-    }
-}
-
-/* --bench [LEVEL [ROUNDS]] */
-static int bench(int argc, char **argv)
-{
-    const tr_kernels *levels[TR_LEVELS];
-    const int count = tr_kernels_available(levels), rounds = argc > 1 ? atoi(argv[1]) : 7;
-    int timed = 0;
-    for (int i = 0; i < count; i++)
-        if (argc == 0 || strcmp(argv[0], levels[i]->level) == 0) {
-            bench_level(levels[i], rounds > 0 ? rounds : 1);
-            timed++;
-        }
-    return timed ? 0 : 2;
-}
-
-/* Limits can be measured, and nothing of them is folded away: no CPU does a million multiply-adds in a hundred nanoseconds. */
+/* Limits can be measured, and nothing of them is folded away: no CPU does a million multiply-adds in a hundred nanoseconds.
+ */
 static void limits_of_level(const tr_kernels *level)
 {
     static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         const int64_t turns = 1 << 17;
-        const double start = seconds(), macs = level->peak(types[t], turns), taken = seconds() - start;
+        const uint64_t start = tr_nanoseconds();
+        const double macs = level->peak(types[t], turns), taken = (double)(tr_nanoseconds() - start) * 1e-9;
         assert_true(macs >= (double)turns * 16);
         assert_true(macs / taken < 1e13);
         assert_true(fabs(level->peak(types[t], 2 * turns) - 2 * macs) < 1);
@@ -838,16 +566,14 @@ static void test_limits(void **unused)
     each_level(limits_of_level);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
-        return bench(argc - 2, argv + 2);
-    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul), cmocka_unit_test(test_int8_exact), cmocka_unit_test(test_int8_extremes), cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),
-        cmocka_unit_test(test_argmax_ties), cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations),
-        cmocka_unit_test(test_attention),   cmocka_unit_test(test_rows),         cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_select),      cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_matmul),       cmocka_unit_test(test_int8_exact),  cmocka_unit_test(test_int8_extremes),
+        cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),  cmocka_unit_test(test_argmax_ties),
+        cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_halves),      cmocka_unit_test(test_select),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,48 @@
+/* Random operands of the kernels, and the levels to run them on. */
+#ifndef TR_TESTS_KERNELS_FIXTURE_H
+#define TR_TESTS_KERNELS_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernels/kernels.h"
+
+extern const tr_kernels tr_kernels_reference; /* level_portable.c with fmaf */
+
+int random_int(int low, int high);
+
+/* Between -scale and scale, aligned for the kernels; free() them. */
+float *random_floats(size_t n, float scale);
+void *as_type(tr_type type, const float *f, size_t n);
+
+typedef struct product {
+    tr_matrix matrix;
+    tr_matmul op;
+    float *weights, *x, *bias, *residual, *y, *scratch;
+    void *stored;
+    float *scale;    /* I8 */
+    int32_t *colsum; /* I8 */
+} product;
+
+/* gap: floats between the rows of x, 1 to have them unaligned */
+product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual, int gap);
+void free_product(product *p);
+/* Makes the weights of p an int8 matrix. */
+void pack_weights(product *p);
+
+tr_quantised make_quantised(int rows, int width);
+
+/* A product of a level, its rows quantised by that level if need be. */
+void multiply(const tr_kernels *level, const tr_matmul *op, int first, int last, float *scratch);
+
+/* The same bits, or the same up to rounding where there is a tolerance. */
+void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n,
+                 float tolerance);
+
+/* Calls check for the levels that this CPU has, and those that only these tests have. */
+void each_level(void (*check)(const tr_kernels *level));
+
+#endif
