@@ -46,6 +46,13 @@ static bool has_avx512vnni(void)
     return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_AVX512VNNI);
 }
 
+static bool has_avx512bf16(void)
+{
+    enum { AVX512_BF16 = 1 << 5 }; /* of leaf 7.1, eax */
+    unsigned a, b, c, d;
+    return has_avx512vnni() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX512_BF16);
+}
+
 static bool has_amx(void)
 {
     enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, SAVED = 3 << 17 };
@@ -87,6 +94,7 @@ int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
         {&tr_kernels_avxvnni, has_avxvnni},
         {&tr_kernels_avx512, has_avx512},
         {&tr_kernels_avx512vnni, has_avx512vnni},
+        {&tr_kernels_avx512bf16, has_avx512bf16},
         {&tr_kernels_amx, has_amx},
 #elif defined(__aarch64__)
         {&tr_kernels_neon, always},

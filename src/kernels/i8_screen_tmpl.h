@@ -91,11 +91,18 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
         i8_lines(&exact, first, last);
         return;
     }
-    for (int o = first; o < last; o += TR_PANEL) {
-        bool wanted = false;
-        for (int r = 0; r < op->rows; r++)
-            wanted |= can_be_best(op, r, o);
-        if (wanted)
-            i8_lines(&exact, o, last - o < TR_PANEL ? last : o + TR_PANEL);
+    float below[2];
+    for (int r = 0; r < op->rows; r++)
+        below[r] = below_least(op, r);
+    /* one panel behind the search: while its products are made the next one is fetched */
+    for (int o = first, wanted = -1; wanted >= 0 || o < last; o += TR_PANEL) {
+        bool found = o >= last;
+        for (int r = 0; r < op->rows && !found; r++)
+            found = can_be_best(op, r, o, below[r]);
+        if (!found)
+            continue;
+        if (wanted >= 0)
+            i8_line(&exact, wanted, last, i8_panel(m, o));
+        wanted = o < last ? o : -1;
     }
 }

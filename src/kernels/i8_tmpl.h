@@ -182,22 +182,30 @@ TR_INLINE void i8_output(const tr_matmul *op, const i8_factors *f, int row, cons
     output(op, row, f->first, f->n, vec_fma(dot_value(sums, f->colsum), scale, f->bias));
 }
 
-static void i8_lines(const tr_matmul *op, int first, int last)
+static const char *i8_panel(const tr_matrix *m, int o)
+{
+    return (const char *)m->data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs);
+}
+
+/* The panel from output o on for one or two rows; as many bytes as it has are fetched from ahead meanwhile. */
+static void i8_line(const tr_matmul *op, int o, int last, const char *ahead)
 {
     const tr_matrix *m = op->weight;
-    dot_tile t = {op->q->rows, op->q->stride, NULL, tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, NULL};
-    for (int o = first; o < last; o += TR_PANEL) {
-        dot_panel sums[2 * DOT_PANELS];
-        t.w = (const char *)m->data + (size_t)(o / TR_PANEL) * t.panel_bytes;
-        t.ahead = t.w + DOT_AHEAD;
-        if (op->rows == 1)
-            dot_line_sums(&t, 1, sums);
-        else
-            dot_line_sums(&t, 2, sums);
-        const i8_factors factors = i8_factors_of(op, o, last);
-        for (int r = 0; r < op->rows; r++)
-            i8_output(op, &factors, r, sums[r * DOT_PANELS].part);
-    }
+    const dot_tile t = {op->q->rows, op->q->stride, i8_panel(m, o), tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, ahead};
+    dot_panel sums[2 * DOT_PANELS];
+    if (op->rows == 1)
+        dot_line_sums(&t, 1, sums);
+    else
+        dot_line_sums(&t, 2, sums);
+    const i8_factors factors = i8_factors_of(op, o, last);
+    for (int r = 0; r < op->rows; r++)
+        i8_output(op, &factors, r, sums[r * DOT_PANELS].part);
+}
+
+static void i8_lines(const tr_matmul *op, int first, int last)
+{
+    for (int o = first; o < last; o += TR_PANEL)
+        i8_line(op, o, last, i8_panel(op->weight, o) + DOT_AHEAD);
 }
 
 /* Rows [start, start + rows) with the panels from output o on, tile by tile; tiles are of nearly equal height. */

@@ -1,8 +1,9 @@
 /* The arithmetic, as one table of function pointers per CPU level. All levels give the same bits: every sum runs over 16
  * lanes in the order of vec16.h, nothing is split along the inputs, multiply-adds round once, and sums of int8 products are
- * exact. One exception: products with f32, f16 and bf16 weights where a level says that it is not fused (it rounds between
- * multiplication and addition there and differs in the last bits). A row's result depends on nothing but that row: not on the
- * other rows, the share of the work, or the number of threads. */
+ * exact. Two exceptions: products with f32, f16 and bf16 weights where a level says that it is not fused (it rounds between
+ * multiplication and addition there and differs in the last bits), and products with a matrix that lets x be rounded to bf16
+ * where a level says that it multiplies pairs of that. A row's result depends on nothing but that row: not on the other rows, the share of the work,
+ * or the number of threads. */
 #ifndef TR_KERNELS_KERNELS_H
 #define TR_KERNELS_KERNELS_H
 
@@ -27,6 +28,7 @@ typedef struct tr_matrix {
     const void *data;
     const float *scale;    /* I8: [outputs] */
     const int32_t *colsum; /* I8: [outputs], the sum of an output's integers */
+    bool rounds_x;         /* BF16: a level that multiplies BF16 with BF16 may round the other side to it */
 } tr_matrix;
 
 enum { TR_LINE = 64 };          /* bytes of a panel's 4 inputs of 16 outputs */
@@ -181,12 +183,13 @@ typedef struct tr_kv_row {
 typedef struct tr_kernels {
     const char *level; /* "avx2": a name of TRANSLATE_CPU */
     bool fused;        /* f32 products round once a multiply-add, too */
+    bool pairs;        /* multiplies BF16 with BF16: see rounds_x */
     /* Outputs [first, last): first is a multiple of 16, last too unless it is the end. scratch: tr_matmul_scratch floats. */
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
     /* Fills the int8 copy, scale and radius of rows [first, last) of an F32, F16 or BF16 matrix. */
     void (*screen_build)(const tr_matrix *exact, int8_t *coarse, float *scale, float *radius, int first, int last);
     void (*screen_bounds)(const tr_screened *op, int first, int last);
-    void (*screened_best)(const tr_screened *op, int first, int last);
+    void (*screened_best)(const tr_screened *op, int first, int last, float *scratch);
     void (*attend)(const tr_attend *op);
     void (*quantise)(const tr_quantise *op);
     void (*layernorm)(const tr_layernorm *op);

@@ -40,17 +40,18 @@ static void screen_bounds(const tr_screened *op, int first, int last)
         float_screen_bounds(op, first, last);
 }
 
-static void screened_best(const tr_screened *op, int first, int last)
+static void screened_best(const tr_screened *op, int first, int last, float *scratch)
 {
     if (op->screen->exact->type == TR_TYPE_I8)
         i8_screened_best(op, first, last);
     else
-        float_screened_best(op, first, last);
+        float_screened_best(op, first, last, scratch);
 }
 
 const tr_kernels TR_LEVEL = {
     .level = TR_LEVEL_NAME,
     .fused = TR_LEVEL_FUSED,
+    .pairs = PAIRS,
     .matmul = matmul,
     .screen_build = screen_build,
     .screen_bounds = screen_bounds,

@@ -9,6 +9,7 @@ extern const tr_kernels tr_kernels_avx2;
 extern const tr_kernels tr_kernels_avxvnni;
 extern const tr_kernels tr_kernels_avx512;
 extern const tr_kernels tr_kernels_avx512vnni;
+extern const tr_kernels tr_kernels_avx512bf16;
 extern const tr_kernels tr_kernels_amx;
 extern const tr_kernels tr_kernels_neon;
 extern const tr_kernels tr_kernels_dotprod;

@@ -15,40 +15,87 @@ TR_INLINE void prefetch_lines(const char *address, const int lines, const int ro
             __builtin_prefetch(address + 64 * i, 0, 2);
 }
 
+/* The two sides of multiply-adds: f32, weights of other types widened as they are read; or, where the CPU multiplies pairs of
+ * BF16 and the matrix lets it, BF16 on both sides, x being rounded beforehand. n: inputs that are left, the others are 0. */
+#if defined(TR_PART_PAIRS)
+enum { PAIRS = true };
+
+TR_INLINE part load_pairs(const void *p, size_t i, int n)
+{
+    const uint16_t *from = (const uint16_t *)p + i;
+    return n >= 2 * LANES ? part_load_pairs(from) : part_load_pairs_n(from, n);
+}
+#else
+enum { PAIRS = false };
+#define load_pairs(p, i, n) part_set1(0)
+#define part_mla_pairs part_mla
+#endif
+
+TR_INLINE bool in_pairs(const tr_matrix *m)
+{
+    return PAIRS && m->type == TR_TYPE_BF16 && m->rounds_x;
+}
+
+TR_INLINE part load_weights(tr_type type, bool pairs, const void *w, size_t i, int n)
+{
+    if (pairs)
+        return load_pairs(w, i, n);
+    return n >= LANES ? part_load_weight(type, w, i) : part_load_weight_n(type, w, i, n);
+}
+
+TR_INLINE part load_inputs(bool pairs, const char *x, int i, int n)
+{
+    if (pairs)
+        return load_pairs(x, (size_t)i, n);
+    return n >= LANES ? part_load((const float *)(const void *)x + i) : part_load_n((const float *)(const void *)x + i, n);
+}
+
+TR_INLINE part multiply_add(bool pairs, part a, part b, part c)
+{
+    return pairs ? part_mla_pairs(a, b, c) : part_mla(a, b, c);
+}
+
+/* Rows of x as one side of multiply-adds. */
+typedef struct operand {
+    const char *x;
+    size_t stride; /* bytes */
+} operand;
+
 /* offset: of the four outputs' weights in w, in elements. ahead: what to prefetch meanwhile, lines cache lines every 16
- * inputs. out[r]: the four outputs' partial sums (vec_fold4) of row r. */
-TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t offset[4], tr_type type, int inputs,
+ * inputs, or pairs of them. out[r]: the four outputs' partial sums (vec_fold4) of row r. */
+TR_INLINE void tile(operand x, const void *w, const size_t offset[4], tr_type type, const bool pairs, int inputs,
                     const int rows, vec *out, size_t out_stride, const char *ahead, const int lines)
 {
+    const int each = pairs ? 2 : 1, width = LANES * each;
     vec sums[TILE_ROWS][4];
     EACH_PART {
         part acc[TILE_ROWS][4];
         UNROLL(8) for (int r = 0; r < rows; r++)
             UNROLL(4) for (int j = 0; j < 4; j++)
                 acc[r][j] = part_set1(0);
-        int i = h * LANES;
-        for (; i + LANES <= inputs; i += 16) {
+        int i = h * width;
+        for (; i + width <= inputs; i += 16 * each) {
             part weights[4];
             UNROLL(4) for (int j = 0; j < 4; j++)
-                weights[j] = part_load_weight(type, w, offset[j] + (size_t)i);
+                weights[j] = load_weights(type, pairs, w, offset[j] + (size_t)i, width);
             if (h == 0) {
                 prefetch_lines(ahead, lines, rows);
                 ahead += 64 * lines;
             }
             UNROLL(8) for (int r = 0; r < rows; r++) {
-                const part a = part_load(x + (size_t)r * x_stride + i);
+                const part a = load_inputs(pairs, x.x + (size_t)r * x.stride, i, width);
                 UNROLL(4) for (int j = 0; j < 4; j++)
-                    acc[r][j] = part_mla(a, weights[j], acc[r][j]);
+                    acc[r][j] = multiply_add(pairs, a, weights[j], acc[r][j]);
             }
         }
         if (i < inputs) {
             part weights[4];
             UNROLL(4) for (int j = 0; j < 4; j++)
-                weights[j] = part_load_weight_n(type, w, offset[j] + (size_t)i, inputs - i);
+                weights[j] = load_weights(type, pairs, w, offset[j] + (size_t)i, inputs - i);
             UNROLL(8) for (int r = 0; r < rows; r++) {
-                const part a = part_load_n(x + (size_t)r * x_stride + i, inputs - i);
+                const part a = load_inputs(pairs, x.x + (size_t)r * x.stride, i, inputs - i);
                 UNROLL(4) for (int j = 0; j < 4; j++)
-                    acc[r][j] = part_mla(a, weights[j], acc[r][j]);
+                    acc[r][j] = multiply_add(pairs, a, weights[j], acc[r][j]);
             }
         }
         UNROLL(8) for (int r = 0; r < rows; r++)
@@ -63,28 +110,29 @@ TR_INLINE void tile(const float *x, size_t x_stride, const void *w, const size_t
 typedef struct panel {
     const void *w;
     tr_type type;
+    bool pairs;
     size_t stride; /* elements from one output's weights to the next's */
     int inputs, outputs; /* outputs <= 16 */
     const char *ahead;   /* bytes to prefetch meanwhile, in small pieces: a tile after the other moves it on */
 } panel;
 
 /* The 16 outputs of a panel for rows of x; lines: see tile. */
-TR_INLINE void panel_tiles(panel *p, const float *x, size_t x_stride, tr_type type, const int lines, const int rows,
+TR_INLINE void panel_tiles(panel *p, operand x, tr_type type, const bool pairs, const int lines, const int rows,
                            vec sums[TILE_ROWS][4])
 {
     for (int j = 0; j < 4; j++) {
         size_t offset[4]; /* behind the last output: its weights again, for results that nobody reads */
         for (int k = 0; k < 4; k++)
             offset[k] = (size_t)(4 * j + k < p->outputs ? 4 * j + k : p->outputs - 1) * p->stride;
-        tile(x, x_stride, p->w, offset, type, p->inputs, rows, &sums[0][j], 4, p->ahead, lines);
-        p->ahead += (size_t)(p->inputs / 16) * 64 * (size_t)lines;
+        tile(x, p->w, offset, type, pairs, p->inputs, rows, &sums[0][j], 4, p->ahead, lines);
+        p->ahead += (size_t)(p->inputs / (pairs ? 32 : 16)) * 64 * (size_t)lines;
     }
 }
 
 #define PANEL_CASE(r) \
-    case r: panel_tiles(p, x, x_stride, type, lines, r, sums); break;
+    case r: panel_tiles(p, x, type, pairs, lines, r, sums); break;
 
-TR_INLINE void panel_rows(panel *p, const float *x, size_t x_stride, tr_type type, const int lines, int rows,
+TR_INLINE void panel_rows(panel *p, operand x, tr_type type, const bool pairs, const int lines, int rows,
                           vec sums[TILE_ROWS][4])
 {
     switch (rows) {
@@ -101,26 +149,62 @@ TR_INLINE void panel_rows(panel *p, const float *x, size_t x_stride, tr_type typ
 
 /* lines: 16 inputs of four outputs are four cache lines of f32, two of halves; where many tiles use a panel, each fetches
  * only a part of the next one. */
-#define PANEL_FUNCTION(name, type, lines) \
-    static __attribute__((noinline)) void name(panel *p, const float *x, size_t x_stride, int rows, vec sums[TILE_ROWS][4]) \
+#define PANEL_FUNCTION(name, type, pairs, lines) \
+    static __attribute__((noinline)) void name(panel *p, operand x, int rows, vec sums[TILE_ROWS][4]) \
     { \
-        panel_rows(p, x, x_stride, type, lines, rows, sums); \
+        panel_rows(p, x, type, pairs, lines, rows, sums); \
     }
 
-PANEL_FUNCTION(panel_f32, TR_TYPE_F32, 4)
-PANEL_FUNCTION(panel_f32_again, TR_TYPE_F32, 1)
-PANEL_FUNCTION(panel_f16, TR_TYPE_F16, 2)
-PANEL_FUNCTION(panel_bf16, TR_TYPE_BF16, 2)
-PANEL_FUNCTION(panel_i8, TR_TYPE_I8, 1)
+PANEL_FUNCTION(panel_f32, TR_TYPE_F32, false, 4)
+PANEL_FUNCTION(panel_f32_again, TR_TYPE_F32, false, 1)
+PANEL_FUNCTION(panel_f16, TR_TYPE_F16, false, 2)
+PANEL_FUNCTION(panel_bf16, TR_TYPE_BF16, false, 2)
+#if defined(TR_PART_PAIRS)
+PANEL_FUNCTION(panel_pairs, TR_TYPE_BF16, true, 4)
+PANEL_FUNCTION(panel_pairs_again, TR_TYPE_BF16, true, 1)
+#endif
+PANEL_FUNCTION(panel_i8, TR_TYPE_I8, false, 1)
 
-static void panel_of_type(panel *p, const float *x, size_t x_stride, int rows, vec sums[TILE_ROWS][4])
+/* again: several tiles use the panel */
+static void panel_of_type(panel *p, operand x, int rows, bool again, vec sums[TILE_ROWS][4])
 {
-    switch (p->type) {
-    case TR_TYPE_F16: panel_f16(p, x, x_stride, rows, sums); break;
-    case TR_TYPE_BF16: panel_bf16(p, x, x_stride, rows, sums); break;
-    case TR_TYPE_I8: panel_i8(p, x, x_stride, rows, sums); break;
-    default: panel_f32(p, x, x_stride, rows, sums);
+#if defined(TR_PART_PAIRS)
+    if (p->pairs) {
+        if (again)
+            panel_pairs_again(p, x, rows, sums);
+        else
+            panel_pairs(p, x, rows, sums);
+        return;
     }
+#endif
+    switch (p->type) {
+    case TR_TYPE_F16: panel_f16(p, x, rows, sums); break;
+    case TR_TYPE_BF16: panel_bf16(p, x, rows, sums); break;
+    case TR_TYPE_I8: panel_i8(p, x, rows, sums); break;
+    default:
+        if (again)
+            panel_f32_again(p, x, rows, sums);
+        else
+            panel_f32(p, x, rows, sums);
+    }
+}
+
+/* Rows of x for a product with m: as they are, or rounded to BF16 in scratch, 2 pad16(inputs) bytes a row. */
+static operand operand_of(const tr_matrix *m, const float *x, size_t x_stride, int rows, float *scratch)
+{
+#if defined(TR_PART_PAIRS)
+    if (in_pairs(m)) {
+        const size_t stride = (size_t)tr_pad16(m->inputs);
+        uint16_t *rounded = (uint16_t *)scratch;
+        for (int r = 0; r < rows; r++)
+            for (int i = 0; i < m->inputs; i += 16)
+                part_store_rounded(rounded + (size_t)r * stride + i,
+                                   vec_load_n(x + (size_t)r * x_stride + i, m->inputs - i).p[0]);
+        return (operand){(const char *)rounded, 2 * stride};
+    }
+#endif
+    (void)m, (void)rows, (void)scratch;
+    return (operand){(const char *)x, x_stride * sizeof *x};
 }
 
 /* Half-precision weights [n, inputs] as f32 [n, pad16(inputs)], the padding zero. */
@@ -178,22 +262,18 @@ static int rows_in_cache(int inputs)
 }
 
 /* Rows [start, start + rows) of x with one panel, tile by tile; tiles are of nearly equal height. */
-static void panel_product(const tr_matmul *op, panel *p, int start, int rows, int first)
+static void panel_product(const tr_matmul *op, panel *p, operand x, int start, int rows, int first)
 {
     const int tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
     for (int t = 0; t < tiles; t++) {
-        const int top = start + rows * t / tiles, height = start + rows * (t + 1) / tiles - top;
-        const float *x = op->x + (size_t)top * op->x_stride;
+        const int top = rows * t / tiles, height = rows * (t + 1) / tiles - top;
         vec sums[TILE_ROWS][4];
-        if (p->type == TR_TYPE_F32 && tiles >= 4)
-            panel_f32_again(p, x, op->x_stride, height, sums);
-        else
-            panel_of_type(p, x, op->x_stride, height, sums);
+        panel_of_type(p, (operand){x.x + (size_t)top * x.stride, x.stride}, height, tiles >= 4, sums);
         for (int r = 0; r < height; r++) {
             vec y = vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
             if (op->bias)
                 y = vec_add(y, vec_load_n(op->bias + first, p->outputs));
-            output(op, top + r, first, p->outputs, y);
+            output(op, start + top + r, first, p->outputs, y);
         }
     }
 }
@@ -202,21 +282,22 @@ static void float_matmul(const tr_matmul *op, int first, int last, float *scratc
 {
     const tr_matrix *m = op->weight;
     const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);
-    const int block = rows_in_cache(m->inputs);
+    const int block = in_pairs(m) ? 2 * TR_PANEL : rows_in_cache(m->inputs); /* pairs: what scratch holds */
     for (int start = 0; start < op->rows; start += block) {
         const int rows = op->rows - start < block ? op->rows - start : block;
+        const operand x = operand_of(m, op->x + (size_t)start * op->x_stride, op->x_stride, rows, scratch);
         for (int o = first; o < last; o += TR_PANEL) {
             const char *w = (const char *)m->data + (size_t)o * row_bytes;
-            panel p = {w, m->type, (size_t)m->inputs, m->inputs, last - o < TR_PANEL ? last - o : TR_PANEL, NULL};
+            panel p = {w, m->type, in_pairs(m), (size_t)m->inputs, m->inputs, last - o < TR_PANEL ? last - o : TR_PANEL, NULL};
             /* one tile has read a quarter of the panel when the next begins; many share the next panel among them */
             p.ahead = w + (rows <= 2 ? 4 : TR_PANEL) * row_bytes;
-            if (m->type != TR_TYPE_F32 && rows > TILE_ROWS) { /* widening pays once the panel serves several tiles */
+            if (m->type != TR_TYPE_F32 && !p.pairs && rows > TILE_ROWS) { /* widening pays once the panel serves several tiles */
                 widen(m->type, w, p.stride, m->inputs, p.outputs, scratch);
                 p.type = TR_TYPE_F32;
                 p.w = p.ahead = (const char *)scratch;
                 p.stride = (size_t)tr_pad16(m->inputs);
             }
-            panel_product(op, &p, start, rows, o);
+            panel_product(op, &p, x, start, rows, o);
         }
     }
 }

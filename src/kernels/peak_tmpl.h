@@ -17,7 +17,7 @@
 #define PEAK_SUMS 12
 #endif
 
-static __attribute__((noinline)) void peak_float(int64_t turns)
+TR_INLINE void peak_products(const bool pairs, int64_t turns)
 {
     part sums[PEAK_SUMS], a = part_set1(0.5f), b = part_set1(0x1p-20f);
     PEAK_HIDE(b);
@@ -26,10 +26,20 @@ static __attribute__((noinline)) void peak_float(int64_t turns)
     for (int64_t t = 0; t < turns; t++)
         UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++) {
             PEAK_HIDE(a);
-            sums[k] = part_mla(a, b, sums[k]);
+            sums[k] = multiply_add(pairs, a, b, sums[k]);
         }
     UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++)
         PEAK_HIDE(sums[k]);
+}
+
+static __attribute__((noinline)) void peak_float(int64_t turns)
+{
+    peak_products(false, turns);
+}
+
+static __attribute__((noinline)) void peak_pairs(int64_t turns)
+{
+    peak_products(true, turns);
 }
 
 #ifndef TR_TILES
@@ -55,7 +65,7 @@ static __attribute__((noinline)) void peak_i8(int64_t turns)
 
 #endif
 
-/* Halves are widened before they are multiplied: their peak is that of f32. */
+/* Halves that are widened before they are multiplied have the peak of f32. */
 static double peak(tr_type type, int64_t turns)
 {
     if (type == TR_TYPE_I8) {
@@ -65,6 +75,10 @@ static double peak(tr_type type, int64_t turns)
         peak_i8(turns);
         return (double)turns * PEAK_SUMS * TR_LINE / DOT_PARTS;
 #endif
+    }
+    if (PAIRS && type == TR_TYPE_BF16) {
+        peak_pairs(turns);
+        return (double)turns * PEAK_SUMS * LANES * 2;
     }
     peak_float(turns);
     return (double)turns * PEAK_SUMS * LANES;

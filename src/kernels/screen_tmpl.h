@@ -33,8 +33,9 @@ static void screen_row(const tr_matrix *m, int8_t *copy, float *scales, float *r
         errors = screen_weights(vec_load_weight(m->type, m->data, first + (size_t)i), scale, inverse, coarse + i, 16, errors);
     errors = screen_weights(tail, scale, inverse, coarse + whole, rest, errors);
     /* Rounding: a sum of n products in 16 lanes is off by at most (n/16 + 6) 2^-24 of the norms' product, twice that without
-     * fused multiply-add, in the coarse sum and in the exact one; the bias and the bounds add a few 2^-24 more. */
-    const float rounding = 0x1p-18f + (float)m->inputs * 0x1p-25f;
+     * fused multiply-add, in the coarse sum and in the exact one; the bias and the bounds add a few 2^-24 more. Rounding x to
+     * BF16 takes 2^-9 of its norm. */
+    const float rounding = (in_pairs(m) ? 0x1p-9f : 0) + 0x1p-18f + (float)m->inputs * 0x1p-25f;
     radius[o] = 1.0001f * sqrtf(vec_sum(errors)) + rounding * sqrtf(vec_sum(norm));
 }
 
@@ -68,11 +69,15 @@ TR_INLINE vec put_bounds(const tr_screened *op, int row, int o, int n, vec dot, 
     return vec_max(vec_tail(vec_sub(middle, reach), n, -INFINITY), greatest);
 }
 
-/* Whether one of 16 outputs can be the greatest of its row; NaN can. */
-TR_INLINE bool can_be_best(const tr_screened *op, int row, int o)
+/* Whether one of the 16 outputs from o on can be the greatest of its row, whose bound exceeds below; NaN can. */
+TR_INLINE bool can_be_best(const tr_screened *op, int row, int o, float below)
 {
-    return vec_any_above(vec_load(op->upper + (size_t)row * op->upper_stride + o),
-                         vec_set1(nextafterf(op->least[row], -INFINITY)));
+    return vec_any_above(vec_load(op->upper + (size_t)row * op->upper_stride + o), vec_set1(below));
+}
+
+TR_INLINE float below_least(const tr_screened *op, int row)
+{
+    return nextafterf(op->least[row], -INFINITY);
 }
 
 /* upper[o] for all outputs of the share, and the greatest lower bound of each row. */
@@ -87,9 +92,9 @@ static void float_screen_bounds(const tr_screened *op, int first, int last)
     for (int o = first; o < last; o += TR_PANEL) {
         const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
         const char *w = (const char *)op->screen->coarse + (size_t)o * (size_t)m->inputs;
-        panel p = {w, TR_TYPE_I8, (size_t)m->inputs, m->inputs, n, w + 4 * (size_t)m->inputs + 1024};
+        panel p = {w, TR_TYPE_I8, false, (size_t)m->inputs, m->inputs, n, w + 4 * (size_t)m->inputs + 1024};
         vec sums[TILE_ROWS][4];
-        panel_of_type(&p, op->x, op->x_stride, op->rows, sums);
+        panel_of_type(&p, (operand){(const char *)op->x, op->x_stride * sizeof *op->x}, op->rows, false, sums);
         const vec scale = vec_load_n(op->screen->scale + o, n), radius = vec_load_n(op->screen->radius + o, n);
         for (int r = 0; r < op->rows; r++)
             greatest[r] = put_bounds(op, r, o, n, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]), scale, radius,
@@ -99,30 +104,33 @@ static void float_screen_bounds(const tr_screened *op, int first, int last)
         op->least[r] = vec_greatest(greatest[r]);
 }
 
-/* One logit as matmul computes it. */
-static float exact_logit(const tr_screened *op, int row, int o)
+/* One logit as matmul computes it, of one row. */
+static float exact_logit(const tr_screened *op, operand x, int o)
 {
     const tr_matrix *m = op->screen->exact;
     const char *w = (const char *)m->data + (size_t)o * (size_t)m->inputs * tr_type_size(m->type);
-    panel p = {w, m->type, (size_t)m->inputs, m->inputs, 1, w};
+    panel p = {w, m->type, in_pairs(m), (size_t)m->inputs, m->inputs, 1, w};
     vec sums[TILE_ROWS][4];
     float lanes[16];
-    panel_of_type(&p, op->x + (size_t)row * op->x_stride, op->x_stride, 1, sums);
+    panel_of_type(&p, x, 1, false, sums);
     vec_store(lanes, vec_fold16(sums[0][0], sums[0][1], sums[0][2], sums[0][3]));
     return lanes[0] + op->bias[o];
 }
 
-static void float_screened_best(const tr_screened *op, int first, int last)
+static void float_screened_best(const tr_screened *op, int first, int last, float *scratch)
 {
+    const tr_matrix *m = op->screen->exact;
+    const operand rows = operand_of(m, op->x, op->x_stride, op->rows, scratch);
     for (int r = 0; r < op->rows; r++) {
-        const float *upper = op->upper + (size_t)r * op->upper_stride;
+        const operand x = {rows.x + (size_t)r * rows.stride, rows.stride};
+        const float *upper = op->upper + (size_t)r * op->upper_stride, below = below_least(op, r);
         for (int o = first; o < last; o += 16) {
             const int n = last - o < 16 ? last - o : 16;
-            if (!can_be_best(op, r, o))
+            if (!can_be_best(op, r, o, below))
                 continue;
             for (int i = o; i < o + n; i++)
                 if (!(upper[i] < op->least[r]))
-                    take_value(&op->best[r], exact_logit(op, r, i), i);
+                    take_value(&op->best[r], exact_logit(op, x, i), i);
         }
     }
 }

@@ -203,7 +203,9 @@ static void pack_matrix(tr_binder *b, const tr_tensor *t, tr_matrix *m)
             tr_bind_fail(b, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number", t->name);
     }
     free(rows);
-    *m = (tr_matrix){TR_TYPE_I8, m->outputs, m->inputs, data, scale, colsum};
+    m->data = data;
+    m->scale = scale;
+    m->colsum = colsum;
 }
 
 tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs)
@@ -219,6 +221,7 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
     b->network->parameters += (uint64_t)outputs * (uint64_t)inputs;
     const tr_type stored = t ? t->type : TR_TYPE_I8;
     m.type = used_type(b->compute, stored);
+    m.rounds_x = m.type == TR_TYPE_BF16 && b->compute != TR_COMPUTE_F32;
     if (m.type == TR_TYPE_I8 && inputs > TR_I8_INPUTS)
         tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "tensor %s: has too many inputs for int8", name);
     b->network->int8 = b->network->int8 || m.type == TR_TYPE_I8;

@@ -75,7 +75,7 @@ static void screened_best(tr_flow *flow, const float *bias)
             least[r] = fmaxf(least[r], s->member[m].least[r]);
     }
     op.least = least;
-    s->network->kernels->screened_best(&op, own.first, own.last);
+    s->network->kernels->screened_best(&op, own.first, own.last, s->member[flow->member].scratch);
 }
 
 void tr_logits_best(tr_flow *flow, const float *bias)

@@ -59,7 +59,7 @@ void expect_same(const tr_kernels *level, const char *what, const float *got, co
             fail_msg("%s, %s: element %zu is %.9g, not %.9g", level->level, what, i, got[i], wanted[i]);
 }
 
-void pack_weights(product *p)
+static void pack_weights(product *p)
 {
     const tr_matrix *m = &p->matrix;
     p->stored = weight_memory(tr_i8_bytes(m->outputs, m->inputs));
@@ -69,6 +69,19 @@ void pack_weights(product *p)
         assert_true(tr_pack_panel(p->weights + (size_t)o * (size_t)m->inputs, m->outputs - o < 16 ? m->outputs - o : 16,
                                   m->inputs, (char *)p->stored + (size_t)(o / 16) * tr_panel_bytes(m->inputs), p->scale + o,
                                   p->colsum + o));
+}
+
+void store_weights(product *p, tr_type type)
+{
+    tr_matrix *m = &p->matrix;
+    free(p->stored), free(p->scale), free(p->colsum);
+    p->scale = NULL;
+    p->colsum = NULL;
+    if (type == TR_TYPE_I8)
+        pack_weights(p);
+    else
+        p->stored = as_type(type, p->weights, (size_t)m->outputs * (size_t)m->inputs);
+    *m = (tr_matrix){type, m->outputs, m->inputs, p->stored, p->scale, p->colsum, type == TR_TYPE_BF16};
 }
 
 tr_quantised make_quantised(int rows, int width)
@@ -97,14 +110,8 @@ product make_product(int rows, int inputs, int outputs, tr_type type, bool bias,
     product p = {0};
     const size_t stride = (size_t)outputs + 3;
     p.weights = random_floats((size_t)outputs * (size_t)inputs, 1);
-    p.matrix = (tr_matrix){.type = type, .outputs = outputs, .inputs = inputs};
-    if (type == TR_TYPE_I8)
-        pack_weights(&p);
-    else
-        p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
-    p.matrix.data = p.stored;
-    p.matrix.scale = p.scale;
-    p.matrix.colsum = p.colsum;
+    p.matrix = (tr_matrix){.outputs = outputs, .inputs = inputs};
+    store_weights(&p, type);
     p.x = random_floats((size_t)rows * (size_t)(inputs + gap), 1);
     p.bias = random_floats((size_t)outputs, 1);
     p.residual = random_floats((size_t)rows * stride, 1);

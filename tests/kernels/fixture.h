@@ -30,8 +30,8 @@ typedef struct product {
 /* gap: floats between the rows of x, 1 to have them unaligned */
 product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual, int gap);
 void free_product(product *p);
-/* Makes the weights of p an int8 matrix. */
-void pack_weights(product *p);
+/* The matrix of p from its weights, once more. */
+void store_weights(product *p, tr_type type);
 
 tr_quantised make_quantised(int rows, int width);
 

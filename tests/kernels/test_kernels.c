@@ -8,10 +8,23 @@
 
 #include "fixture.h"
 
+#include "kernels/half.h"
 #include "model/config.h"
 #include "model/pack.h"
 #include "model/weights.h"
 #include "util/clock.h"
+
+/* The rows of a product, rounded to BF16, with the same stride. */
+static float *rounded_rows(const tr_matmul *op, int inputs)
+{
+    float *rounded = random_floats((size_t)op->rows * op->x_stride, 1);
+    for (int r = 0; r < op->rows; r++)
+        for (int i = 0; i < inputs; i++) {
+            const size_t at = (size_t)r * op->x_stride + (size_t)i;
+            rounded[at] = tr_bf16_to_f32(tr_bf16_from_f32(op->x[at]));
+        }
+    return rounded;
+}
 
 static void check_product(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, tr_activation activation)
 {
@@ -24,7 +37,14 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
 
     tr_matmul reference = p.op;
     reference.y = wanted;
+    p.matrix.rounds_x &= random_int(0, 3) > 0;
+    const bool rounding = level->pairs && p.matrix.rounds_x;
+    float *rounded = rounding ? rounded_rows(&p.op, inputs) : NULL;
+    if (rounding)
+        reference.x = rounded;
     multiply(&tr_kernels_reference, &reference, 0, outputs, p.scratch);
+    free(rounded);
+    const bool exact = type == TR_TYPE_I8 || (level->fused && !rounding);
     /* the outputs in two shares, as two threads would */
     const int middle = tr_pad16(outputs) / 32 * 16;
     multiply(level, &p.op, 0, middle, p.scratch);
@@ -32,7 +52,7 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     char what[128];
     snprintf(what, sizeof what, "matmul %d x %d x %d %s %s", rows, inputs, outputs, tr_type_name(type),
              tr_activation_name(activation));
-    expect_same(level, what, p.y, wanted, size, level->fused || type == TR_TYPE_I8 ? 0 : 1e-5f * (float)inputs);
+    expect_same(level, what, p.y, wanted, size, exact ? 0 : 1e-5f * (float)inputs);
 
     /* argmax over the shares equals the argmax of the logits */
     tr_best best[64];
@@ -138,15 +158,13 @@ static void int8_extremes_of_level(const tr_kernels *level)
 {
     enum { INPUTS = 4096, ROWS = 9 };
     product p = make_product(ROWS, INPUTS, 40, TR_TYPE_F32, false, false, 0);
-    free(p.stored);
     for (int i = 0; i < INPUTS; i++) {
         for (int o = 0; o < 40; o++)
             p.weights[o * INPUTS + i] = o % 2 ? -1 : 1;
         for (int r = 0; r < ROWS; r++)
             p.x[(size_t)r * p.op.x_stride + (size_t)i] = r == 2 ? 0 : r % 2 ? -3 : 3;
     }
-    pack_weights(&p);
-    p.matrix = (tr_matrix){TR_TYPE_I8, 40, INPUTS, p.stored, p.scale, p.colsum};
+    store_weights(&p, TR_TYPE_I8);
     p.op.weight = &p.matrix;
     p.x[4 * p.op.x_stride + 5] = NAN;
     p.x[5 * p.op.x_stride + 100] = -INFINITY;
@@ -238,14 +256,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     product p = make_product(rows, inputs, outputs, type, true, false, 2);
     for (int o = 1; o < outputs; o += 1 + outputs / 7) /* equal rows: ties */
         memcpy(p.weights + (size_t)o * (size_t)inputs, p.weights, (size_t)inputs * sizeof *p.weights);
-    free(p.stored);
-    if (type == TR_TYPE_I8) {
-        free(p.scale), free(p.colsum);
-        pack_weights(&p);
-    } else {
-        p.stored = as_type(type, p.weights, (size_t)outputs * (size_t)inputs);
-    }
-    p.matrix = (tr_matrix){type, outputs, inputs, p.stored, p.scale, p.colsum};
+    store_weights(&p, type);
     if (rows > 1 || inputs % 2) /* the last row stands near an output: few can be the greatest */
         for (int i = 0; i < inputs; i++)
             p.x[(size_t)(rows - 1) * p.op.x_stride + (size_t)i] += 9 * p.weights[(outputs / 2) * inputs + i];
@@ -289,8 +300,8 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     level->screen_bounds(&op, middle, outputs);
     for (int r = 0; r < rows; r++)
         least[1][r] = fmaxf(least[0][r], least[1][r]);
-    level->screened_best(&op, 0, middle);
-    level->screened_best(&op, middle, outputs);
+    level->screened_best(&op, 0, middle, p.scratch);
+    level->screened_best(&op, middle, outputs, p.scratch);
     for (int r = 0; r < rows; r++) {
         assert_int_equal(got[r].id, wanted[r].id);
         assert_memory_equal(&got[r].value, &wanted[r].value, sizeof(float));
@@ -300,7 +311,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     p.x[0] = NAN;
     level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
     level->screen_bounds(&op, 0, outputs);
-    level->screened_best(&op, 0, outputs);
+    level->screened_best(&op, 0, outputs, p.scratch);
     assert_true(got[0].nan);
     free(q.rows), free(q.scale), free(scale), free(radius), free(upper), free(coarse);
     free_product(&p);

@@ -70,3 +70,18 @@ TR_INLINE part part_load_bf16_n(const uint16_t *p, int n)
 {
     return part_widen_bf16(_mm256_maskz_loadu_epi16(lane_mask(n), p));
 }
+
+/* Products of BF16 with BF16, pairs of them in every lane. The instruction takes denormal numbers for 0. */
+#if defined(__AVX512BF16__)
+#define TR_PART_PAIRS
+TR_INLINE part part_load_pairs(const uint16_t *p) { return _mm512_loadu_ps(p); }
+TR_INLINE part part_load_pairs_n(const uint16_t *p, int n) /* n <= 2 LANES, the others 0 */
+{
+    return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(_bzhi_u32(UINT32_MAX, n > 0 ? (unsigned)n : 0), p));
+}
+TR_INLINE part part_mla_pairs(part a, part b, part c) { return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b); }
+TR_INLINE void part_store_rounded(uint16_t *p, part a) /* to BF16 */
+{
+    _mm256_storeu_si256((__m256i *)p, (__m256i)_mm512_cvtneps_pbh(a));
+}
+#endif
