@@ -87,7 +87,7 @@ typedef enum tr_compute {
     TR_COMPUTE_AUTO, /* as stored in the file; a published directory: f32 */
     TR_COMPUTE_F32,
     TR_COMPUTE_F16,  /* weights rounded to half precision, arithmetic in f32 */
-    TR_COMPUTE_BF16, /* weights rounded to bfloat16, arithmetic in f32 */
+    TR_COMPUTE_BF16, /* weights rounded to bfloat16; arithmetic in f32, or the other side rounded as well where the CPU multiplies that */
     TR_COMPUTE_INT8, /* weights and activations rounded to int8, a scale for each output and each row; sums are exact */
 } tr_compute;
 
@@ -112,7 +112,7 @@ typedef struct tr_model_info {
     const char *name;         /* "" if unknown */
     const char *source_language, *target_language; /* ISO 639 codes, "" if unknown */
     const char *compute;      /* weights as used: "f32", "f16", "bf16", "int8" */
-    const char *cpu;          /* kernel level in use: "portable", "avx2", "avx512" */
+    const char *cpu;          /* kernel level in use: "portable", "avx2", ...; see TRANSLATE_CPU in translate(1) */
     int d_model, encoder_layers, decoder_layers, encoder_heads, decoder_heads, encoder_ffn, decoder_ffn;
     int source_vocabulary, target_vocabulary; /* tokens */
     int max_source_length;    /* tokens, the end mark included */
