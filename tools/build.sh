@@ -17,6 +17,7 @@ build_needs=(
     "command ${cpp_compiler%% *} g++"
     'library sentencepiece libsentencepiece-dev libprotobuf-dev'
     'library jansson libjansson-dev'
+    'library minizip libminizip-dev'
 )
 test_needs=('library cmocka libcmocka-dev')
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
