@@ -8,6 +8,8 @@
 #include "formats/json.h"
 #include "util/buffer.h"
 
+#define INDEX ".index.json" /* behind the name of weights that are divided among several files */
+
 /* ---------------------------------------------------------------------------------------------------------- vocabulary */
 
 static tr_status measure_pieces(const json_t *json, const char *name, int rows, size_t *bytes, tr_error *error)
@@ -110,19 +112,118 @@ static tr_status open_optional_json(const directory *d, const char *name, json_t
     return has_file(d, name) ? open_json(d, name, root) : TR_OK;
 }
 
+/* ------------------------------------------------------------------------------------------------------------- weights */
+
+/* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
+ * the files that the weights are divided among. */
+static const char *find_weights(const directory *d)
+{
+    static const char *const names[] = {"model.safetensors", "model.safetensors" INDEX, "pytorch_model.bin",
+                                        "pytorch_model.bin" INDEX};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (has_file(d, names[i]))
+            return names[i];
+    return NULL;
+}
+
+typedef struct shards {
+    tr_weight_file *files;
+    size_t count;
+    tr_strmap names;
+} shards;
+
+/* name lives as long as the shards. */
+static tr_status add_shard(const directory *d, shards *s, const char *name)
+{
+    const size_t length = strlen(name);
+    if (tr_strmap_find(&s->names, name, length) >= 0)
+        return TR_OK;
+    tr_weight_file *files = realloc(s->files, (s->count + 1) * sizeof *files);
+    if (files)
+        s->files = files;
+    if (!files || tr_strmap_add(&s->names, name, length, (int32_t)s->count) < 0)
+        return fail(d, TR_ERROR_MEMORY, "out of memory");
+    files[s->count].name = name;
+    const tr_status status = tr_package_file(d->package, d->path, name, d->load, &files[s->count].bytes, d->error);
+    if (status == TR_OK)
+        d->package->file_size += files[s->count++].bytes.size;
+    return status;
+}
+
+/* Opens what an index names: only files beside it. */
+static tr_status add_indexed(const directory *d, shards *s, const char *index, const json_t *root)
+{
+    const char *tensor;
+    json_t *file;
+    tr_status status = TR_OK;
+    json_t *map = json_object_get(root, "weight_map");
+    if (!json_object_size(map))
+        return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s: has no weight_map", d->path, index);
+    json_object_foreach(map, tensor, file)
+    {
+        const char *name = json_string_value(file);
+        if (status == TR_OK && (!name || !*name || strchr(name, '/') || strchr(name, '\\') || strstr(name, "..")))
+            status = tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s: tensor %.100s: %.100s is not the name of a file beside it",
+                             d->path, index, tensor, name ? name : "what it has");
+        if (status == TR_OK)
+            status = add_shard(d, s, name);
+    }
+    return status;
+}
+
+/* A file that nothing of the package points into is not needed any more: all its tensors had to be copied. */
+static void close_unused(tr_package *package, int first)
+{
+    int kept = first;
+    for (int i = first; i < package->file_count; i++) {
+        const tr_file file = package->files[i];
+        bool used = false;
+        for (size_t t = 0; !used && t < package->weights.count; t++) {
+            const uintptr_t data = (uintptr_t)package->weights.tensors[t]->data, begin = (uintptr_t)file.data;
+            used = data >= begin && data < begin + file.size;
+        }
+        if (used)
+            package->files[kept++] = file;
+        else
+            tr_file_close(&package->files[i]);
+    }
+    package->file_count = kept;
+}
+
+static tr_status read_weights(const directory *d, tr_marian_ties ties)
+{
+    const char *name = find_weights(d);
+    const int first = d->package->file_count;
+    const size_t length = strlen(name), suffix = sizeof INDEX - 1;
+    json_t *index = NULL;
+    shards s = {0};
+    tr_status status = tr_strmap_init(&s.names, 16) ? TR_OK : fail(d, TR_ERROR_MEMORY, "out of memory");
+    if (status == TR_OK && length > suffix && strcmp(name + length - suffix, INDEX) == 0) {
+        status = open_json(d, name, &index);
+        if (status == TR_OK)
+            status = add_indexed(d, &s, name, index);
+    } else if (status == TR_OK) {
+        status = add_shard(d, &s, name);
+    }
+    if (status == TR_OK)
+        status = in_directory(d, tr_marian_weights(s.files, s.count, ties, &d->package->weights, d->error));
+    if (status == TR_OK)
+        close_unused(d->package, first);
+    tr_strmap_free(&s.names);
+    free(s.files);
+    json_decref(index);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- network */
+
 /* Says what is missing before anything is read. */
 static tr_status check_files(const directory *d)
 {
     if (!has_file(d, "config.json"))
         return fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
-    if (!has_file(d, "model.safetensors")) {
-        if (has_file(d, "model.safetensors.index.json"))
-            return fail(d, TR_ERROR_UNSUPPORTED, "weights in several safetensors files are not supported");
-        if (has_file(d, "pytorch_model.bin"))
-            return fail(d, TR_ERROR_UNSUPPORTED,
-                        "pytorch_model.bin is not supported: save the model as model.safetensors (save_pretrained does)");
-        return fail(d, TR_ERROR_FORMAT, "model.safetensors is missing");
-    }
+    if (!find_weights(d))
+        return fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
     if (!has_file(d, "vocab.json"))
         return fail(d, TR_ERROR_FORMAT, "vocab.json is missing: a model directory needs its tokenizer");
     if (!has_file(d, "source.spm"))
@@ -135,7 +236,6 @@ static tr_status read_network(const directory *d)
     tr_package *package = d->package;
     json_t *settings, *generation = NULL;
     tr_marian_ties ties;
-    tr_bytes file;
     tr_status status = open_json(d, "config.json", &settings);
     if (status == TR_OK)
         status = open_optional_json(d, "generation_config.json", &generation);
@@ -148,14 +248,8 @@ static tr_status read_network(const directory *d)
     status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
     if (status != TR_OK)
         return in_directory(d, status);
-    status = tr_package_file(package, d->path, "model.safetensors", d->load, &file, d->error);
-    if (status != TR_OK)
-        return status;
-    package->file_size = file.size;
-    status = tr_fail_in(d->error, tr_marian_weights(file, ties, &package->weights, d->error), "model.safetensors");
-    if (status != TR_OK)
-        return in_directory(d, status);
-    return in_directory(d, tr_package_check(package, d->error));
+    status = read_weights(d, ties);
+    return status == TR_OK ? in_directory(d, tr_package_check(package, d->error)) : status;
 }
 
 static tr_status read_vocabulary(const directory *d, const char *name, int rows, tr_vocabulary *vocabulary)

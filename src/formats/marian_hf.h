@@ -19,7 +19,14 @@ tr_status tr_marian_config(const json_t *settings, const json_t *generation, tr_
 /* A vocab.json, {piece: id}, as a vocabulary of rows ids. Messages begin with name. */
 tr_status tr_marian_vocabulary(const json_t *json, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error);
 
-/* Adds model.safetensors to weights under our names; what is tied is there once. */
-tr_status tr_marian_weights(tr_bytes file, tr_marian_ties ties, tr_weights *weights, tr_error *error);
+/* A file of weights: safetensors, or what torch.save wrote. */
+typedef struct tr_weight_file {
+    const char *name; /* begins the messages on it */
+    tr_bytes bytes;
+} tr_weight_file;
+
+/* Adds the tensors of all files to weights under our names; what is tied is there once. */
+tr_status tr_marian_weights(const tr_weight_file *files, size_t count, tr_marian_ties ties, tr_weights *weights,
+                            tr_error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/marian_hf.h"
+#include "formats/pytorch.h"
 #include "formats/safetensors.h"
 
 typedef struct name_pair {
@@ -66,7 +67,7 @@ static void rename_tensor(const char *name, char out[TR_TENSOR_NAME])
 static bool same(const tr_tensor *a, const tr_tensor *b)
 {
     return a == b || (a->type == b->type && a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
-                      a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0);
+                      a->bytes == b->bytes && (a->data == b->data || memcmp(a->data, b->data, a->bytes) == 0));
 }
 
 static tr_tensor *find(const tr_weights *raw, const char *name)
@@ -163,17 +164,31 @@ static tr_status add_others(const tr_weights *raw, tr_weights *weights, tr_error
     return status;
 }
 
-tr_status tr_marian_weights(tr_bytes file, tr_marian_ties ties, tr_weights *weights, tr_error *error)
+static tr_status read_file(const tr_weight_file *file, tr_weights *raw, tr_error *error)
+{
+    const tr_bytes *b = &file->bytes;
+    return tr_fail_in(error,
+                      tr_is_pytorch(b->data, b->size) ? tr_pytorch_read(b->data, b->size, rename_tensor, raw, error)
+                                                      : tr_safetensors_read(b->data, b->size, rename_tensor, raw, error),
+                      file->name);
+}
+
+tr_status tr_marian_weights(const tr_weight_file *files, size_t count, tr_marian_ties ties, tr_weights *weights,
+                            tr_error *error)
 {
     tr_weights raw = {0};
     embeddings e;
-    tr_status status = tr_safetensors_read(file.data, file.size, rename_tensor, &raw, error);
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < count; i++)
+        status = read_file(&files[i], &raw, error);
     if (status == TR_OK)
         status = resolve_ties(&raw, ties, &e, error);
     if (status == TR_OK)
         status = add_embeddings(&e, weights, error);
     if (status == TR_OK)
         status = add_others(&raw, weights, error);
+    if (status == TR_OK)
+        status = tr_weights_move_blocks(weights, &raw, error);
     tr_weights_free(&raw);
     return status;
 }

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy)
         return 0;
     memcpy(copy, data + 1, size - 1);
-    if (tr_marian_weights((tr_bytes){copy, size - 1}, ties, &weights, &error) == TR_OK)
+    const tr_weight_file file = {"fuzz", {copy, size - 1}};
+    if (tr_marian_weights(&file, 1, ties, &weights, &error) == TR_OK)
         for (size_t i = 0; i < weights.count; i++) {
             const tr_tensor *tensor = weights.tensors[i];
             const size_t elements = (size_t)tr_tensor_elements(tensor);
