@@ -19,7 +19,10 @@ build_needs=(
     'library jansson libjansson-dev'
     'library minizip libminizip-dev'
 )
-test_needs=('library cmocka libcmocka-dev')
+test_needs=(
+    'library cmocka libcmocka-dev'
+    'library zlib zlib1g-dev'
+)
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 
 fail() {

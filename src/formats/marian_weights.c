@@ -164,12 +164,26 @@ static tr_status add_others(const tr_weights *raw, tr_weights *weights, tr_error
     return status;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t size = strlen(text), n = strlen(end);
+    return size >= n && strcmp(text + size - n, end) == 0;
+}
+
+/* By content; the name says what a damaged file was meant to be. */
 static tr_status read_file(const tr_weight_file *file, tr_weights *raw, tr_error *error)
 {
+    static const char pointer[] = "version https://git-lfs";
+    enum { HEADER = 8 }; /* bytes before a safetensors header, which is JSON */
     const tr_bytes *b = &file->bytes;
+    const bool safetensors = b->size > HEADER && ((const char *)b->data)[HEADER] == '{';
+    if (b->size >= sizeof pointer && memcmp(b->data, pointer, sizeof pointer - 1) == 0)
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: is a Git LFS pointer, not the weights themselves: run git lfs pull",
+                       file->name);
+    const bool torch = tr_is_pytorch(b->data, b->size) || (ends_with(file->name, ".bin") && !safetensors);
     return tr_fail_in(error,
-                      tr_is_pytorch(b->data, b->size) ? tr_pytorch_read(b->data, b->size, rename_tensor, raw, error)
-                                                      : tr_safetensors_read(b->data, b->size, rename_tensor, raw, error),
+                      torch ? tr_pytorch_read(b->data, b->size, rename_tensor, raw, error)
+                            : tr_safetensors_read(b->data, b->size, rename_tensor, raw, error),
                       file->name);
 }
 

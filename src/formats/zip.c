@@ -208,6 +208,18 @@ static tr_status check_overlaps(const tr_zip *zip, tr_error *error)
     return status;
 }
 
+/* Whether the archive's last record is there; minizip is content with the one before it, if that is for large archives. */
+static bool has_end(const unsigned char *data, size_t size)
+{
+    enum { END = 22, MOST_COMMENT = 65535 }; /* the record ends with a comment and, before it, the comment's length */
+    for (size_t comment = 0; comment <= MOST_COMMENT && size >= END + comment; comment++) {
+        const unsigned char *end = data + (size - END - comment);
+        if (memcmp(end, "PK\5\6", 4) == 0 && (end[END - 2] | (size_t)end[END - 1] << 8) == comment)
+            return true;
+    }
+    return false;
+}
+
 /* -------------------------------------------------------------------------------------------------------------- access */
 
 tr_status tr_zip_open(const void *data, size_t size, tr_zip **zip, tr_error *error)
@@ -226,7 +238,7 @@ tr_status tr_zip_open(const void *data, size_t size, tr_zip **zip, tr_error *err
                                      .zclose_file = close_memory,
                                      .zerror_file = error_memory,
                                      .opaque = &z->memory};
-    z->file = unzOpen2_64("", &functions);
+    z->file = has_end(data, size) ? unzOpen2_64("", &functions) : NULL;
     tr_status status = z->file
                            ? list_entries(z, error)
                            : tr_fail(error, TR_ERROR_FORMAT, "is no zip archive, or truncated: its directory is missing");
