@@ -18,11 +18,9 @@ build_needs=(
     'library sentencepiece libsentencepiece-dev libprotobuf-dev'
     'library jansson libjansson-dev'
     'library minizip libminizip-dev'
-)
-test_needs=(
-    'library cmocka libcmocka-dev'
     'library zlib zlib1g-dev'
 )
+test_needs=('library cmocka libcmocka-dev')
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 
 fail() {
