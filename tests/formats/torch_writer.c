@@ -7,7 +7,7 @@
 static void put(tr_buffer *b, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++) {
-        const unsigned char byte = (unsigned char)(value >> 8 * i);
+        const unsigned char byte = i < 8 ? (unsigned char)(value >> 8 * i) : 0;
         assert_true(tr_buffer_append(b, &byte, 1));
     }
 }
