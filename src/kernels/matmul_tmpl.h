@@ -246,6 +246,8 @@ TR_INLINE void output(const tr_matmul *op, int row, int first, int n, vec y)
 {
     if (op->activation != TR_ACTIVATION_NONE)
         y = vec_activate(y, op->activation);
+    if (op->gate)
+        y = vec_mul(y, vec_load_n(op->gate + (size_t)row * op->y_stride + first, n));
     if (op->residual)
         y = vec_add(y, vec_load_n(op->residual + (size_t)row * op->residual_stride + first, n));
     if (op->best)
