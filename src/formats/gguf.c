@@ -60,20 +60,22 @@ static tr_status read_string(const tr_gguf *gguf, const char *key, char *out, si
 
 static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *error)
 {
-    char activation[32] = "", positions[32] = "sinusoidal";
+    char activation[32] = "", positions[32] = "sinusoidal", norm[32] = "layer";
     tr_status status = read_string(gguf, TR_KEY_ACTIVATION, activation, sizeof activation, error);
     if (status == TR_OK)
         status = read_string(gguf, TR_KEY_POSITIONS, positions, sizeof positions, error);
+    if (status == TR_OK)
+        status = read_string(gguf, TR_KEY_NORM, norm, sizeof norm, error);
     if (status != TR_OK)
         return status;
     if (!*activation)
         return fail_key(error, TR_KEY_ACTIVATION, "is missing");
     if (!tr_activation_parse(activation, &config->activation))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_ACTIVATION ": %s is not supported", activation);
-    if (strcmp(positions, tr_positions_name(TR_POSITIONS_LEARNED)) == 0)
-        config->positions = TR_POSITIONS_LEARNED;
-    else if (strcmp(positions, tr_positions_name(TR_POSITIONS_SINUSOIDAL)) != 0)
+    if (!tr_positions_parse(positions, &config->positions))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_POSITIONS ": %s is not supported", positions);
+    if (!tr_norm_parse(norm, &config->norm))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_NORM ": %s is not supported", norm);
     return TR_OK;
 }
 

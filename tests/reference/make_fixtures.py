@@ -31,7 +31,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 from transformers import (M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MBartConfig,
-                          MBartForConditionalGeneration)
+                          MBartForConditionalGeneration, T5Config, T5ForConditionalGeneration)
 
 import write_gguf
 
@@ -77,14 +77,29 @@ FIXTURES = {
     "mbart-2x2-f32": dict(dtype="float32", family="mbart", config=shape(
         36, (3, 3), (52, 52), (2, 2), "gelu", 150, scale_embedding=True, decoder_start_token_id=2), generation=dict(
             forced_bos_token_id=149)),
-    # Pre-norm with final norms only; its sinusoidal table (fairseq's frequencies) is stored like a learned one; no bias of
-    # the logits; a LayerNorm epsilon that shows where it is missing.
+    # Pre-norm with final norms only; fairseq's sinusoids from position 2 on; no bias of the logits; a LayerNorm epsilon that
+    # shows where it is missing.
     "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", epsilon=0.02, config=shape(
         32, (4, 2), (60, 72), (1, 3), "relu", 170, scale_embedding=True)),
+    # RMSNorm, relative positions, no biases, heads narrower than d_model together, the tied output matrix scaled.
+    "t5-2x2-f32": dict(dtype="float32", family="t5", config=dict(
+        d_model=36, d_kv=10, num_heads=3, d_ff=60, num_layers=2, num_decoder_layers=2, vocab_size=150,
+        relative_attention_num_buckets=12, relative_attention_max_distance=20, feed_forward_proj="relu")),
+    # Heads wider than d_model together, gated, an output matrix of its own.
+    "t5-3x2-bf16-gated": dict(dtype="bfloat16", family="t5", config=dict(
+        d_model=32, d_kv=20, num_heads=2, d_ff=72, num_layers=3, num_decoder_layers=2, vocab_size=170,
+        relative_attention_num_buckets=32, relative_attention_max_distance=128, feed_forward_proj="gated-gelu",
+        tie_word_embeddings=False)),
 }
 
 
 def build(family, config):
+    if family == "t5":
+        model = T5ForConditionalGeneration(T5Config(dropout_rate=0.0, pad_token_id=0, eos_token_id=1,
+                                                    decoder_start_token_id=0, **config))
+        if not model.config.scale_decoder_outputs:  # what is left of tie_word_embeddings in this version
+            model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
+        return model
     common = dict(dropout=0.0, attention_dropout=0.0, max_position_embeddings=POSITIONS)
     if family == "mbart":
         return MBartForConditionalGeneration(MBartConfig(**{**common, **config}))
@@ -112,6 +127,10 @@ def randomise(model, seed):
                 parameter.copy_(normal(parameter.shape, 0.1))
             elif "shared" in name or "embed_tokens" in name or "lm_head" in name:
                 parameter.copy_(normal(parameter.shape, 0.6))
+            elif "relative_attention_bias" in name:
+                parameter.copy_(normal(parameter.shape, 1))
+            elif "Attention.q." in name or "Attention.k." in name:  # T5 does not scale its scores
+                parameter.copy_(normal(parameter.shape, 0.15))
             elif "q_proj" in name or "k_proj" in name:
                 parameter.copy_(normal(parameter.shape, 0.35))
             else:  # less in the decoder, else all steps come out alike behind several layers
@@ -174,7 +193,7 @@ def run(model, source, minimum, maximum):
 def choose_lines(model, seed):
     """A sentence of each length, in turn one that ends by itself and one that does not; None if the model gives no such."""
     chooser = random.Random(seed)
-    marks = {model.config.pad_token_id, model.config.eos_token_id, model.config.bos_token_id}
+    marks = {model.config.pad_token_id, model.config.eos_token_id, getattr(model.config, "bos_token_id", None)}
     words = [i for i in range(model.config.vocab_size) if i not in marks]
     lines = []
     for number, length in enumerate(LENGTHS):
@@ -205,13 +224,18 @@ class Recorder:
     def side(self, stack, names, take):
         """Hooks for one stack of layers; names: of its embedding, its layers and its final norm."""
         embedding, layer_name, final = names
-        hooks = [stack.layers[0].register_forward_pre_hook(
+        t5 = hasattr(stack, "block")
+        layers = stack.block if t5 else stack.layers
+        last = stack.final_layer_norm if t5 else getattr(stack, "layer_norm", None)
+        # the project has T5's factor in front of the tied output matrix in this norm
+        scale = stack.config.d_model ** -0.5 if t5 and stack.is_decoder and self.model.config.scale_decoder_outputs else 1
+        hooks = [layers[0].register_forward_pre_hook(
             lambda module, args, kwargs: take(embedding, 0, args[0] if args else kwargs["hidden_states"]), with_kwargs=True)]
-        for i, layer in enumerate(stack.layers):
+        for i, layer in enumerate(layers):
             hooks.append(layer.register_forward_hook(lambda module, args, output, i=i: take(
                 layer_name, i, output if torch.is_tensor(output) else output[0])))
-        if hasattr(stack, "layer_norm"):
-            hooks.append(stack.layer_norm.register_forward_hook(lambda module, args, output: take(final, 0, output)))
+        if last:
+            hooks.append(last.register_forward_hook(lambda module, args, output: take(final, 0, scale * output)))
         return hooks
 
     def record(self, number, line):
