@@ -55,5 +55,5 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     *package = (tr_package){0};
-    return tr_is_directory(path) ? tr_open_marian_hf(path, load, package, error) : open_file(path, load, package, error);
+    return tr_is_directory(path) ? tr_open_hf(path, load, package, error) : open_file(path, load, package, error);
 }

@@ -47,6 +47,6 @@ tr_status tr_package_check(const tr_package *package, tr_error *error);
 
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
-tr_status tr_open_marian_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
+tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
 
 #endif

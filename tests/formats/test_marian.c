@@ -240,7 +240,7 @@ static void test_hostile_json(void **state)
         const char *file, *patch, *needle;
         tr_status status;
     } cases[] = {
-        {"config.json", "{\"model_type\": \"t5\"}", "model_type t5", TR_ERROR_UNSUPPORTED},
+        {"config.json", "{\"model_type\": \"nllb-moe\"}", "model_type nllb-moe", TR_ERROR_UNSUPPORTED},
         {"config.json", "{\"model_type\": null}", "model_type", TR_ERROR_UNSUPPORTED},
         {"config.json", "{\"model_type\": 3}", "model_type is not a string", TR_ERROR_FORMAT},
         {"config.json", "{\"architectures\": [\"MarianForCausalLM\"]}", "MarianForCausalLM", TR_ERROR_UNSUPPORTED},

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "formats/gguf.h"
-#include "formats/marian_hf.h"
+#include "formats/hf.h"
 #include "formats/pytorch.h"
 
 static const char *const type_names[] = {"f32", "f16", "bf16"};
@@ -148,8 +148,8 @@ static void test_addresses(void **state)
             const tr_weight_file wanted = {"wanted", {plain, plain_size}}, found = {"found", {shifted + shift, size}};
             tr_weights a = {0}, b = {0};
             tr_error error;
-            if (tr_marian_weights(&wanted, 1, (tr_marian_ties){true, true}, &a, &error) ||
-                tr_marian_weights(&found, 1, (tr_marian_ties){true, true}, &b, &error))
+            if (tr_hf_weights(&wanted, 1, tr_hf_rename_marian, (tr_hf_ties){true, true}, &a, &error) ||
+                tr_hf_weights(&found, 1, tr_hf_rename_marian, (tr_hf_ties){true, true}, &b, &error))
                 fail_msg("%s", error.message);
             expect_same(&a, &b);
             tr_weights_free(&a);
@@ -377,7 +377,7 @@ static void test_flipped(void **state)
             const tr_weight_file one = {"file", {file, size}};
             tr_weights weights = {0};
             tr_error error = {0};
-            if (tr_marian_weights(&one, 1, (tr_marian_ties){true, true}, &weights, &error) != TR_OK)
+            if (tr_hf_weights(&one, 1, tr_hf_rename_marian, (tr_hf_ties){true, true}, &weights, &error) != TR_OK)
                 assert_true(*error.message && !strchr(error.message, '\n'));
             tr_weights_free(&weights);
             file[at] = before;

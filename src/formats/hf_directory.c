@@ -1,68 +1,13 @@
-/* A Hugging Face Marian directory as MarianMTModel.save_pretrained and MarianTokenizer.save_pretrained leave it. */
-#include "formats/marian_hf.h"
+/* A Hugging Face directory as save_pretrained of a model and of its tokenizer leave it. */
+#include "formats/hf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/json.h"
 #include "util/buffer.h"
 
 #define INDEX ".index.json" /* behind the name of weights that are divided among several files */
-
-/* ---------------------------------------------------------------------------------------------------------- vocabulary */
-
-static tr_status measure_pieces(const json_t *json, const char *name, int rows, size_t *bytes, tr_error *error)
-{
-    const char *piece;
-    json_t *id;
-    *bytes = 0;
-    json_object_foreach((json_t *)json, piece, id)
-    {
-        if (!json_is_integer(id) || json_integer_value(id) < 0)
-            return tr_fail(error, TR_ERROR_FORMAT, "%s: the id of piece %.100s is not a whole number from 0 up", name,
-                           piece);
-        if (json_integer_value(id) >= rows)
-            return tr_fail(error, TR_ERROR_FORMAT, "%s: piece %.100s has id %lld, but the embedding has %d rows", name,
-                           piece, (long long)json_integer_value(id), rows);
-        *bytes += strlen(piece);
-    }
-    return TR_OK;
-}
-
-tr_status tr_marian_vocabulary(const json_t *json, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error)
-{
-    size_t bytes;
-    tr_status status = measure_pieces(json, name, rows, &bytes, error);
-    if (status != TR_OK)
-        return status;
-    tr_piece *pieces = calloc((size_t)rows, sizeof *pieces);
-    char *text = malloc(bytes + 1);
-    if (!pieces || !text)
-        status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
-    const char *piece;
-    json_t *id;
-    char *to = text;
-    json_object_foreach((json_t *)json, piece, id)
-    {
-        const size_t size = strlen(piece);
-        if (status != TR_OK || size == 0) /* an empty piece is none: nothing is cut into it, it decodes to nothing */
-            continue;
-        tr_piece *place = &pieces[json_integer_value(id)];
-        if (place->data)
-            status = tr_fail(error, TR_ERROR_FORMAT, "%s: pieces %.100s and %.*s share id %lld", name, piece,
-                             (int)(place->size < 100 ? place->size : 100), place->data, (long long)json_integer_value(id));
-        memcpy(to, piece, size);
-        *place = (tr_piece){to, (uint32_t)size};
-        to += size;
-    }
-    if (status == TR_OK) {
-        return tr_fail_in(error, tr_vocabulary_init(vocabulary, pieces, (size_t)rows, text, error), name);
-    }
-    free(pieces);
-    free(text);
-    return status;
-}
 
 /* --------------------------------------------------------------------------------------------------------------- files */
 
@@ -70,6 +15,7 @@ typedef struct directory {
     const char *path;
     tr_load load;
     tr_package *package;
+    const tr_hf_family *family;
     tr_error *error;
 } directory;
 
@@ -190,7 +136,7 @@ static void close_unused(tr_package *package, int first)
     package->file_count = kept;
 }
 
-static tr_status read_weights(const directory *d, tr_marian_ties ties)
+static tr_status read_weights(const directory *d, tr_hf_ties ties)
 {
     const char *name = find_weights(d);
     const int first = d->package->file_count;
@@ -206,7 +152,7 @@ static tr_status read_weights(const directory *d, tr_marian_ties ties)
         status = add_shard(d, &s, name);
     }
     if (status == TR_OK)
-        status = in_directory(d, tr_marian_weights(s.files, s.count, ties, &d->package->weights, d->error));
+        status = in_directory(d, tr_hf_weights(s.files, s.count, d->family->rename, ties, &d->package->weights, d->error));
     if (status == TR_OK)
         close_unused(d->package, first);
     tr_strmap_free(&s.names);
@@ -224,31 +170,45 @@ static tr_status check_files(const directory *d)
         return fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
     if (!find_weights(d))
         return fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
-    if (!has_file(d, "vocab.json"))
-        return fail(d, TR_ERROR_FORMAT, "vocab.json is missing: a model directory needs its tokenizer");
-    if (!has_file(d, "source.spm"))
-        return fail(d, TR_ERROR_FORMAT, "source.spm is missing: a model directory needs its tokenizer");
     return TR_OK;
 }
 
-static tr_status read_network(const directory *d)
+/* The same of the files of the family's tokenizer. */
+static tr_status check_tokenizer(const directory *d)
+{
+    static const char *const needed[][2] = {
+        [TR_HF_MARIAN] = {"vocab.json", "source.spm"}, [TR_HF_PIECES] = {"spiece.model"}, [TR_HF_WORDS] = {"vocab.json"}};
+    for (int i = 0; i < 2; i++) {
+        const char *name = needed[d->family->tokens][i];
+        if (name && !has_file(d, name))
+            return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is missing: a model directory needs its tokenizer", d->path,
+                           name);
+    }
+    return TR_OK;
+}
+
+static tr_status read_network(directory *d)
 {
     tr_package *package = d->package;
     json_t *settings, *generation = NULL;
-    tr_marian_ties ties;
+    tr_hf_ties ties;
     tr_status status = open_json(d, "config.json", &settings);
     if (status == TR_OK)
         status = open_optional_json(d, "generation_config.json", &generation);
     if (status == TR_OK)
-        status = in_directory(d, tr_marian_config(settings, generation, &package->config, &ties, d->error));
+        status = in_directory(d, tr_hf_config(settings, generation, &package->config, &ties, &d->family, d->error));
     json_decref(settings);
     json_decref(generation);
     if (status != TR_OK)
         return status;
+    package->format = d->family->format;
+    snprintf(package->architecture, sizeof package->architecture, "%s", d->family->type);
     status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
     if (status != TR_OK)
         return in_directory(d, status);
-    status = read_weights(d, ties);
+    status = check_tokenizer(d);
+    if (status == TR_OK)
+        status = read_weights(d, ties);
     return status == TR_OK ? in_directory(d, tr_package_check(package, d->error)) : status;
 }
 
@@ -257,7 +217,7 @@ static tr_status read_vocabulary(const directory *d, const char *name, int rows,
     json_t *json;
     tr_status status = open_json(d, name, &json);
     if (status == TR_OK)
-        status = in_directory(d, tr_marian_vocabulary(json, name, rows, vocabulary, d->error));
+        status = in_directory(d, tr_hf_vocabulary(json, name, rows, vocabulary, d->error));
     json_decref(json);
     return status;
 }
@@ -276,25 +236,30 @@ static tr_status read_vocabularies(const directory *d, bool separate)
     return status;
 }
 
+/* Opens a SentencePiece model. */
+static tr_status open_spm(const directory *d, const char *name, tr_bytes *spm)
+{
+    const tr_status status = tr_package_file(d->package, d->path, name, d->load, spm, d->error);
+    if (status == TR_OK && spm->size == 0)
+        return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is empty", d->path, name);
+    return status;
+}
+
 /* Opens both SentencePiece models; the target one, which decoding never needs, may be missing. */
 static tr_status open_pieces(const directory *d)
 {
     tr_package *package = d->package;
-    tr_status status = tr_package_file(package, d->path, "source.spm", d->load, &package->source_spm, d->error);
+    tr_status status = open_spm(d, "source.spm", &package->source_spm);
     if (status != TR_OK)
         return status;
-    if (package->source_spm.size == 0)
-        return fail(d, TR_ERROR_FORMAT, "source.spm is empty");
     if (!has_file(d, "target.spm")) {
         package->target_spm = package->source_spm;
         return TR_OK;
     }
-    status = tr_package_file(package, d->path, "target.spm", d->load, &package->target_spm, d->error);
+    status = open_spm(d, "target.spm", &package->target_spm);
     if (status != TR_OK)
         return status;
     const tr_bytes *source = &package->source_spm, *target = &package->target_spm;
-    if (target->size == 0)
-        return fail(d, TR_ERROR_FORMAT, "target.spm is empty");
     if (source->size == target->size && memcmp(source->data, target->data, source->size) == 0) {
         tr_file_close(&package->files[--package->file_count]);
         package->target_spm = package->source_spm;
@@ -309,7 +274,21 @@ static void copy_language(const char *language, char out[TR_LANGUAGE])
         strcpy(out, language);
 }
 
-static tr_status read_tokenizer(const directory *d)
+/* One SentencePiece model whose numbers are the ids, for both sides. */
+static tr_status read_numbered(const directory *d, const char *name)
+{
+    tr_package *p = d->package;
+    tr_status status = open_spm(d, name, &p->source_spm);
+    if (status == TR_OK)
+        status = in_directory(
+            d, tr_fail_in(d->error, tr_hf_pieces(p->source_spm, p->config.source_vocabulary, &p->source, d->error), name));
+    p->target = &p->source;
+    p->target_spm = p->source_spm;
+    p->config.unk_id = status == TR_OK ? tr_vocabulary_find(&p->source, "<unk>", 5) : -1;
+    return status;
+}
+
+static tr_status read_marian(const directory *d)
 {
     json_t *json;
     tr_status status = open_optional_json(d, "tokenizer_config.json", &json);
@@ -324,6 +303,16 @@ static tr_status read_tokenizer(const directory *d)
     }
     json_decref(json);
     return status == TR_OK ? open_pieces(d) : status;
+}
+
+static tr_status read_tokenizer(const directory *d)
+{
+    switch (d->family->tokens) {
+    case TR_HF_MARIAN: return read_marian(d);
+    case TR_HF_PIECES: return read_numbered(d, "spiece.model");
+    case TR_HF_WORDS: break;
+    }
+    return read_vocabularies(d, false);
 }
 
 /* The directory's own name, unless it is "." or "..". */
@@ -342,12 +331,12 @@ static void copy_name(const char *path, char *out, size_t size)
     }
 }
 
-tr_status tr_open_marian_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
+tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     tr_error local;
-    *package = (tr_package){.format = "Hugging Face Marian directory", .architecture = "marian", .directory = true};
+    *package = (tr_package){.format = "Hugging Face directory", .directory = true};
     copy_name(path, package->name, sizeof package->name);
-    const directory d = {path, load, package, error ? error : &local};
+    directory d = {path, load, package, NULL, error ? error : &local};
     tr_status status = check_files(&d);
     if (status == TR_OK)
         status = read_network(&d);
