@@ -67,7 +67,7 @@ static int on_progress(void *started, uint64_t done, uint64_t total)
     bool *running = started;
     if (!*running) {
         const cli_progress first = {.done = 0, .total = total};
-        cli_progress_start(&first, false);
+        cli_progress_start(&first, CLI_UNIT_NONE);
         *running = true;
     }
     cli_progress_update(&now);
