@@ -96,7 +96,8 @@ static void add_output(load *l, const tr_network *n, double rows)
         add_linear(l, &n->logits);
         return;
     }
-    add_memory(l, n->screen->coarse, int8 ? tr_screen_bytes(m->outputs, m->inputs) : (size_t)m->outputs * (size_t)m->inputs);
+    add_memory(l, n->screen->coarse,
+               int8 ? tr_screen_bytes(m->outputs, m->inputs) : (size_t)m->outputs * (size_t)m->inputs);
     if (!int8) {
         add_vector(l, n->screen->scale, m->outputs);
         add_vector(l, n->screen->radius, m->outputs);

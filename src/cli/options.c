@@ -23,12 +23,13 @@ typedef enum option_group {
     GROUP_OUTPUT,
     GROUP_TRANSLATION,
     GROUP_SPEED,
+    GROUP_NETWORK,
     GROUP_GENERAL
 } option_group;
 
 static const char *const group_titles[] = {
-    [GROUP_MODEL] = "Model", [GROUP_FILES] = "Files",     [GROUP_OUTPUT] = "Output", [GROUP_TRANSLATION] = "Translation",
-    [GROUP_SPEED] = "Speed", [GROUP_GENERAL] = "General",
+    [GROUP_MODEL] = "Model", [GROUP_FILES] = "Files",     [GROUP_OUTPUT] = "Output",   [GROUP_TRANSLATION] = "Translation",
+    [GROUP_SPEED] = "Speed", [GROUP_NETWORK] = "Network", [GROUP_GENERAL] = "General",
 };
 
 typedef struct option {
@@ -83,9 +84,9 @@ static const option options[] = {
     {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "list", NULL, FIELD(list), 0, 0, "show what is in the cache, with sizes"},
     {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "remove", NULL, FIELD(remove), 0, 0,
      "remove OWNER/NAME from the cache; with @REVISION, that one only"},
-    {CMD_PULL, GROUP_SPEED, KIND_NUMBER, 0, "timeout", "SECONDS", FIELD(timeout), 1, 3600,
+    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "SECONDS", FIELD(timeout), 1, 3600,
      "a connection that brings nothing for so long counts as lost; default 30"},
-    {CMD_PULL, GROUP_SPEED, KIND_NUMBER, 0, "retries", "N", FIELD(retries), 0, 1000,
+    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "retries", "N", FIELD(retries), 0, 1000,
      "how often to try again after a lost connection or an overloaded server; default 5"},
 
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,

@@ -1,6 +1,7 @@
 #include "hub/http.h"
 
 #include "hub/token.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -49,6 +50,8 @@ typedef struct exchange {
     tr_status status; /* of the functions */
     bool begun;
     size_t useless; /* bytes that were passed over */
+    uint64_t since; /* when the last bytes were counted, in nanoseconds */
+    size_t recent;  /* bytes since then */
 } exchange;
 
 /* If line (not NUL-terminated) is the header name (lower case), stores its value and returns true. */
@@ -114,8 +117,10 @@ static void clear_answer(tr_http_answer *a)
 
 static size_t on_header(char *line, size_t one, size_t size, void *context)
 {
-    tr_http_answer *a = ((exchange *)context)->answer;
+    exchange *x = context;
+    tr_http_answer *a = x->answer;
     (void)one;
+    x->recent += size;
     if (size > 5 && strncasecmp(line, "HTTP/", 5) == 0)
         clear_answer(a); /* "100 Continue" may have come before it */
     else
@@ -153,6 +158,7 @@ static size_t on_data(char *data, size_t one, size_t size, void *context)
 {
     exchange *x = context;
     (void)one;
+    x->recent += size;
     if (!x->begun && !begin(x))
         return 0;
     if (!is_content(x->answer->status)) { /* a page for people; a short one is read, so that the connection stays */
@@ -233,8 +239,6 @@ static void set_options(exchange *x, const char *url, struct curl_slist *headers
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 1L << 18);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)x->http->options->timeout);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)x->http->options->timeout);
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
@@ -255,15 +259,31 @@ static void poll_network(const tr_http *http, int milliseconds)
     curl_multi_poll(http->multi, wakes ? &wake : NULL, wakes, milliseconds, NULL);
 }
 
-static CURLcode perform(const tr_http *http)
+/* libcurl's own limit looks back five seconds, and takes that much longer. */
+static bool stalls(exchange *x)
 {
+    const uint64_t now = tr_nanoseconds(), timeout = (uint64_t)x->http->options->timeout;
+    if (x->recent >= SLOWEST * timeout) {
+        x->recent = 0;
+        x->since = now;
+    }
+    return now - x->since > timeout * 1000000000u;
+}
+
+static CURLcode perform(exchange *x)
+{
+    const tr_http *http = x->http;
     int running = 1, left;
     CURLcode code = CURLE_ABORTED_BY_CALLBACK;
     if (curl_multi_add_handle(http->multi, http->easy) != CURLM_OK)
         return CURLE_OUT_OF_MEMORY;
-    while (running && !stopped(http)) {
-        if (curl_multi_perform(http->multi, &running) != CURLM_OK)
+    x->recent = 0;
+    x->since = tr_nanoseconds();
+    while (running && !stopped(http) && curl_multi_perform(http->multi, &running) == CURLM_OK) {
+        if (running && stalls(x)) {
+            code = CURLE_OPERATION_TIMEDOUT;
             break;
+        }
         if (running)
             poll_network(http, 500);
     }
@@ -332,7 +352,7 @@ static tr_http_outcome exchange_once(exchange *x, const char *url)
     x->answer->status = 0;
     if (make_headers(x, &headers)) {
         set_options(x, url, headers, why);
-        code = perform(x->http);
+        code = perform(x);
     }
     curl_slist_free_all(headers);
     if (code == CURLE_OK && !x->begun)
