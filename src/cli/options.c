@@ -84,8 +84,8 @@ static const option options[] = {
     {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "list", NULL, FIELD(list), 0, 0, "show what is in the cache, with sizes"},
     {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "remove", NULL, FIELD(remove), 0, 0,
      "remove OWNER/NAME from the cache; with @REVISION, that one only"},
-    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "SECONDS", FIELD(timeout), 1, 3600,
-     "a connection that brings nothing for so long counts as lost; default 30"},
+    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "N", FIELD(timeout), 1, 3600,
+     "a connection that brings nothing for N seconds counts as lost; default 30"},
     {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "retries", "N", FIELD(retries), 0, 1000,
      "how often to try again after a lost connection or an overloaded server; default 5"},
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_REDIRECTS = 8, SLOWEST = 100 /* bytes a second */, FIRST_WAIT = 500, LONGEST_WAIT = 30000 /* ms */ };
+enum { MAX_REDIRECTS = 8, SLOWEST = 100 /* bytes a second */, FIRST_WAIT = 200, LONGEST_WAIT = 30000 /* ms */ };
 enum { LONGEST_ASKED_WAIT = 300 /* seconds */, MAX_USELESS = 1 << 16 };
 
 tr_status tr_http_open(tr_http *http, const tr_hub_options *options, tr_error *error)
