@@ -48,7 +48,8 @@ static const cli_command commands[] = {
      "Writes the model IN, a published directory or a GGUF file, as one GGUF file and\n"
      "reads it back to verify it. OUT.gguf appears complete or not at all.\n",
      "Example / 示例:\n"
-     "  translate convert opus-mt-zh-en zh-en.gguf --compute int8\n"},
+     "  translate convert opus-mt-zh-en zh-en.gguf --compute int8\n"
+     "  translate convert hf:Helsinki-NLP/opus-mt-zh-en zh-en.gguf --compute int8\n"},
     {"translate info", CMD_INFO, cli_info, 0, 1, "translate info [OPTIONS] [FILE]",
      "Shows what the model FILE (or directory) holds: its shape, languages, tokenizer,\n"
      "special tokens, weights and checksum.\n",

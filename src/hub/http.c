@@ -224,6 +224,16 @@ static bool make_headers(const exchange *x, struct curl_slist **list)
     return add_header(list, "Range: bytes=", range) && (!*get->validator || add_header(list, "If-Range: ", get->validator));
 }
 
+/* Where a site has certificates of its own, the variables that curl and OpenSSL know say so; libcurl itself reads neither.
+ */
+static const char *certificates(void)
+{
+    const char *curl = getenv("CURL_CA_BUNDLE"), *openssl = getenv("SSL_CERT_FILE");
+    if (curl && *curl)
+        return curl;
+    return openssl && *openssl ? openssl : NULL;
+}
+
 static void set_options(exchange *x, const char *url, struct curl_slist *headers, char why[CURL_ERROR_SIZE])
 {
     CURL *easy = x->http->easy;
@@ -236,6 +246,8 @@ static void set_options(exchange *x, const char *url, struct curl_slist *headers
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, (void *)x);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, (void *)x);
+    if (certificates())
+        curl_easy_setopt(easy, CURLOPT_CAINFO, certificates());
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 1L << 18);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)x->http->options->timeout);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LISTING = 16 << 20 }; /* bytes: some 50,000 files */
+enum { MAX_LISTING = 8 << 20 }; /* bytes: some 30,000 files */
 
 /* ---------------------------------------------------------------------------------------------------------- addresses */
 

@@ -5,7 +5,9 @@ import hashlib
 import os
 import pathlib
 import random
+import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -13,7 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import support  # noqa: E402
-from server import Site  # noqa: E402
+from server import LARGE, Site  # noqa: E402
 from support import CommandTest, Terminal, wait_for  # noqa: E402
 
 FIXTURE = pathlib.Path()
@@ -35,7 +37,7 @@ class PullTest(CommandTest):
         self.cache = self.folder / "cache/hub/owner/model/main"
 
     def environment(self, **more):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("TRANSLATE_", "HF_", "XDG_")) and "proxy" not in k.lower()}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("TRANSLATE_", "HF_", "XDG_", "SSL_", "CURL_")) and "proxy" not in k.lower()}
         env.update(HOME=str(self.folder), TRANSLATE_CACHE=str(self.folder / "cache"), HF_ENDPOINT=self.site.url, TERM="xterm",
                    LC_ALL="C.UTF-8")
         return {k: v for k, v in {**env, **more}.items() if v is not None}
@@ -259,7 +261,7 @@ class Refusals(PullTest):
         self.pull()
         self.same_as_site(self.out)
         self.site.at(self.site.listing, Site.status(200, b'{"siblings": [' + b'{"rfilename": "x"},' * 1000000))
-        self.bad(1, "pull", "owner/model", says="16 MB")
+        self.bad(1, "pull", "owner/model", says="8 MB")
         self.site.listed = lambda answer: {**answer, "siblings": answer["siblings"] + [{"rfilename": f"{i}.spm"} for i in range(2000)]}
         self.bad(1, "pull", "owner/model", says="1000 files")
 
@@ -561,7 +563,8 @@ class Cache(PullTest):
 
     def test_gguf(self):
         out = self.folder / "model.gguf"
-        self.good("convert", FIXTURE, out)
+        self.good("convert", "hf:owner/model", out)
+        self.good("pull", "--remove", "owner/model")
         self.site.files = {"sub/the model.gguf": out.read_bytes(), "README.md": b"x"}
         self.bad(1, "pull", "owner/model", says="no model")
         self.good("pull", "owner/model", "--file", "*.gguf")
@@ -638,6 +641,36 @@ class Cache(PullTest):
             _, stderr = run.communicate(timeout=20)
             self.assertEqual((run.returncode, stderr), (0, b""))
         self.same_as_site(self.cache, [".translate-pull.json"])
+
+
+@unittest.skipUnless(shutil.which("openssl"), "there is no openssl to make a certificate")
+class Secure(PullTest):
+    def setUp(self):
+        super().setUp()
+        self.certificate, key = self.folder / "certificate.pem", self.folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+                        "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out",
+                        self.certificate], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, key)
+        self.site.hub.socket = context.wrap_socket(self.site.hub.socket, server_side=True)
+        self.url = f"https://localhost:{self.site.hub.server_port}"
+
+    def test_trusted(self):
+        self.site.files = {n: d for n, d in self.site.files.items() if len(d) < LARGE or n == WEIGHTS}
+        weights = f"hub/owner/model/resolve/main/{WEIGHTS}"
+        self.site.at(weights, lambda h: self.site.send(h, WEIGHTS, f'"{hashlib.sha256(self.weights()).hexdigest()}"'))
+        self.pull(env=self.environment(HF_ENDPOINT=self.url, SSL_CERT_FILE=str(self.certificate)))
+        self.same_as_site(self.out)
+
+    def test_not_trusted(self):
+        self.refused(says=["owner/model", "certificate"], env=self.environment(HF_ENDPOINT=self.url))
+        self.assertEqual(self.site.log, [])
+
+    def test_never_to_plain_http(self):
+        self.refused(says=[WEIGHTS, "redirects", "refused"],
+                     env=self.environment(HF_ENDPOINT=self.url, SSL_CERT_FILE=str(self.certificate)))
+        self.assertEqual(self.site.asked("cdn"), [])
 
 
 class Proxy(PullTest):
