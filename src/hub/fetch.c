@@ -167,9 +167,7 @@ static tr_status check_file(fetch *f, const tr_http_answer *a, tr_error *error)
     identity_of(a, identity);
     if (tr_hub_set_digest(&told, identity)) {
         if (f->file->digest == told.digest && strcmp(f->file->hex, told.hex) != 0)
-            return tr_fail(error, TR_ERROR_FORMAT,
-                           "it was changed in the repository just now, or the server is wrong; try it "
-                           "again");
+            return tr_fail(error, TR_ERROR_FORMAT, "the repository was changed just now, or the server is wrong: try again");
         if (f->file->digest == TR_HUB_NO_DIGEST)
             tr_hub_set_digest(f->file, told.hex);
     }
@@ -261,9 +259,7 @@ static tr_status receive_once(fetch *f, tr_http *http, const char *url, int *los
     *again = false;
     if (outcome == TR_HTTP_REFUSED && answer.at_endpoint)
         return tr_hub_explain(http, f->name, &answer, error);
-    if (outcome == TR_HTTP_DONE)
-        f->file->size = f->part.size;
-    return outcome == TR_HTTP_DONE ? TR_OK : error->status;
+    return outcome == TR_HTTP_DONE ? check_size(f, f->part.size, error) : error->status;
 }
 
 static tr_status receive(fetch *f, tr_http *http, const char *url, tr_error *error)

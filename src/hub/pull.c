@@ -179,7 +179,7 @@ static tr_status finish(pull *p, tr_error *error)
 
 static void note_work(const pull *p, uint64_t total, size_t count)
 {
-    char line[TR_PATH + 128];
+    char line[TR_PATH + 1024];
     if (count)
         snprintf(line, sizeof line, "%s: downloading %zu file%s, %.1f MB, to %s", p->request->name->label, count,
                  count == 1 ? "" : "s", (double)total / 1e6, p->folder);
