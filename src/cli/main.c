@@ -72,11 +72,11 @@ static const cli_command commands[] = {
      "  translate pull Helsinki-NLP/opus-mt-zh-en      download / 下载模型\n"
      "  translate -m hf:Helsinki-NLP/opus-mt-zh-en \"你好\"\n"
      "  translate pull Helsinki-NLP/opus-mt-zh-en -o opus-mt-zh-en\n"
-     "  translate pull --list                          what is there / 查看已下载的模型\n"
+     "  translate pull --list                          what is there / 查看已有模型\n"
      "  translate pull --remove Helsinki-NLP/opus-mt-zh-en\n"
-     "\nEnvironment: HF_TOKEN, for models that are gated or private; HF_ENDPOINT, another\n"
-     "server, such as a mirror; HTTPS_PROXY; TRANSLATE_CACHE, the cache (default\n"
-     "~/.cache/translate).\n"},
+     "\nEnvironment: HF_TOKEN, for models that are gated or private; HF_ENDPOINT,\n"
+     "another server, such as a mirror; HTTPS_PROXY; TRANSLATE_CACHE, the cache\n"
+     "(default ~/.cache/translate).\n"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };

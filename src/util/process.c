@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 bool tr_program_folder(char *folder, size_t size)
@@ -39,9 +40,12 @@ static int start(const char *path, char *const arguments[], const sigset_t *sign
     return problem;
 }
 
-/* Returns what waitpid() tells about the child once it has ended; -1 if it tells nothing. */
+/* Returns what waitpid() tells about the child once it has ended; -1 if it tells nothing. A signal that somebody sent may
+ * have been for the whole group, so that the child has it, too: it is passed on if that has not ended the child soon. */
 static int wait_for(pid_t child, const sigset_t *signals)
 {
+    const struct timespec soon = {.tv_nsec = 300000000};
+    int pending = 0;
     for (;;) {
         int told;
         siginfo_t signal;
@@ -50,9 +54,13 @@ static int wait_for(pid_t child, const sigset_t *signals)
             return told;
         if (ended < 0)
             return -1;
-        const int number = sigwaitinfo(signals, &signal);
-        if (number > 0 && number != SIGCHLD && signal.si_code <= 0) /* from a process, not from the terminal */
-            kill(child, number);
+        const int number = pending ? sigtimedwait(signals, &signal, &soon) : sigwaitinfo(signals, &signal);
+        if (number < 0 && errno == EAGAIN) {
+            kill(child, pending);
+            pending = 0;
+        } else if (number > 0 && number != SIGCHLD && signal.si_code <= 0) { /* not from the terminal */
+            pending = number;
+        }
     }
 }
 
