@@ -216,6 +216,8 @@ static bool make_headers(const exchange *x, struct curl_slist **list)
 {
     char range[32];
     const tr_http_get *get = x->get;
+    if (!add_header(list, "Accept-Encoding: ", "identity")) /* sizes and digests are those of the file itself */
+        return false;
     if (x->answer->at_endpoint && x->http->token && !add_header(list, "Authorization: Bearer ", x->http->token))
         return false;
     if (!get->from)
