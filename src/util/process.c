@@ -44,7 +44,7 @@ static int start(const char *path, char *const arguments[], const sigset_t *sign
  * have been for the whole group, so that the child has it, too: it is passed on if that has not ended the child soon. */
 static int wait_for(pid_t child, const sigset_t *signals)
 {
-    const struct timespec soon = {.tv_nsec = 300000000};
+    const struct timespec soon = {.tv_nsec = 500000000};
     int pending = 0;
     for (;;) {
         int told;
