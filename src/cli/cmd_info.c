@@ -206,8 +206,9 @@ int cli_info(const cli_settings *settings)
     cli_settings named = *settings;
     if (settings->argument_count)
         named.model = settings->arguments[0];
-    if (cli_model_find(path, &named))
-        return CLI_FAILED;
+    int status = cli_model_find(path, &named);
+    if (status)
+        return status;
     tr_package package;
     tr_error error;
     uint64_t checksum;
@@ -220,7 +221,6 @@ int cli_info(const cli_settings *settings)
         return cli_fail_error(&error);
     summary s = summarise(&package);
     s.verified = settings->verify;
-    int status = CLI_DONE;
     if (settings->json)
         status = print_json(path, &s);
     else
