@@ -1,5 +1,6 @@
 /* Files that want to harm: pickles that call something, archives that become large, sizes that overflow. Each must be
  * refused in one line, within a second and 50 MB. */
+#define _GNU_SOURCE
 #include "torch_writer.h"
 
 #include <stdio.h>
