@@ -1,8 +1,25 @@
+#define _GNU_SOURCE
 #include "torch_writer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <zlib.h>
+
+#include "formats/pytorch.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
 
 static void put(tr_buffer *b, uint64_t value, int bytes)
 {
@@ -169,4 +186,46 @@ void pickle_tensor(tr_buffer *p, const tensor_claims *t, bool legacy)
                  "\x89"
                  "ccollections\nOrderedDict\n)RtR",
                  1 + 29);
+}
+
+static void rename_all(const char *name, char out[TR_TENSOR_NAME])
+{
+    snprintf(out, TR_TENSOR_NAME, "%s", name);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- judging */
+
+static long peak_kilobytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+void expect_refused(const void *data, size_t size, tr_status status, const char *needle)
+{
+    struct timespec begin, end;
+    tr_weights weights = {0};
+    tr_error error = {0};
+    const long before = peak_kilobytes();
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    const tr_status found = tr_pytorch_read(data, size, rename_all, &weights, &error);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    tr_weights_free(&weights);
+    if (found != status || !strstr(error.message, needle) || strchr(error.message, '\n'))
+        fail_msg("wanted %s \"%s\", got %s \"%s\"", tr_status_name(status), needle, tr_status_name(found), error.message);
+    if (!SANITIZED) {
+        assert_true((double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9 < 1);
+        assert_true(peak_kilobytes() - before < 50000);
+    }
+}
+
+void expect_accepted(const void *data, size_t size, size_t tensors)
+{
+    tr_weights weights = {0};
+    tr_error error = {0};
+    if (tr_pytorch_read(data, size, rename_all, &weights, &error) != TR_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(weights.count, tensors);
+    tr_weights_free(&weights);
 }

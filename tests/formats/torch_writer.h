@@ -1,4 +1,4 @@
-/* Zip archives and pickles of tensors, right or wrong as a test wants them. */
+/* Zip archives and pickles of tensors, right or wrong as a test wants them, and how they must be read. */
 #ifndef TORCH_WRITER_H
 #define TORCH_WRITER_H
 
@@ -40,5 +40,9 @@ typedef struct tensor_claims {
 } tensor_claims;
 
 void pickle_tensor(tr_buffer *p, const tensor_claims *t, bool legacy);
+
+/* tr_pytorch_read must refuse data, in one line that holds needle, within a second and 50 MB; or find so many tensors. */
+void expect_refused(const void *data, size_t size, tr_status status, const char *needle);
+void expect_accepted(const void *data, size_t size, size_t tensors);
 
 #endif
