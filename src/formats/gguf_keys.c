@@ -23,6 +23,7 @@ const tr_gguf_field tr_gguf_fields[] = {
     FIELD(layer_norm_epsilon, TR_GGUF_REAL,  false),
     FIELD(start_id,           TR_GGUF_TOKEN, true),
     FIELD(end_id,             TR_GGUF_TOKEN, true),
+    FIELD(bare_source,        TR_GGUF_FLAG,  false),
     FIELD(pad_id,             TR_GGUF_TOKEN, false),
     FIELD(unk_id,             TR_GGUF_TOKEN, false),
     FIELD(forced_first_id,    TR_GGUF_TOKEN, false),

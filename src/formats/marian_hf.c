@@ -1,12 +1,11 @@
 /* A Hugging Face Marian directory as MarianMTModel.save_pretrained and MarianTokenizer.save_pretrained leave it. */
 #include "formats/marian_hf.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/directory.h"
 #include "formats/json.h"
-#include "util/buffer.h"
 
 /* ---------------------------------------------------------------------------------------------------------- vocabulary */
 
@@ -64,111 +63,66 @@ tr_status tr_marian_vocabulary(const json_t *json, const char *name, int rows, t
 
 /* --------------------------------------------------------------------------------------------------------------- files */
 
-typedef struct directory {
-    const char *path;
-    tr_load load;
-    tr_package *package;
-    tr_error *error;
-} directory;
-
-static bool has_file(const directory *d, const char *name)
-{
-    tr_buffer joined = {0};
-    const bool found = tr_buffer_string(&joined, d->path) && tr_buffer_string(&joined, "/") &&
-                       tr_buffer_string(&joined, name) && tr_file_exists(joined.data);
-    tr_buffer_free(&joined);
-    return found;
-}
-
-static tr_status fail(const directory *d, tr_status status, const char *what)
-{
-    return tr_fail(d->error, status, "%s: %s", d->path, what);
-}
-
-static tr_status in_directory(const directory *d, tr_status status)
-{
-    return tr_fail_in(d->error, status, d->path);
-}
-
-/* The file is closed again: what jansson makes of it is a copy. */
-static tr_status open_json(const directory *d, const char *name, json_t **root)
-{
-    tr_package *package = d->package;
-    tr_bytes bytes;
-    *root = NULL;
-    tr_status status = tr_package_file(package, d->path, name, d->load, &bytes, d->error);
-    if (status != TR_OK)
-        return status;
-    status = in_directory(d, tr_json_parse(bytes.data, bytes.size, name, root, d->error));
-    tr_file_close(&package->files[--package->file_count]);
-    return status;
-}
-
-static tr_status open_optional_json(const directory *d, const char *name, json_t **root)
-{
-    *root = NULL;
-    return has_file(d, name) ? open_json(d, name, root) : TR_OK;
-}
-
 /* Says what is missing before anything is read. */
-static tr_status check_files(const directory *d)
+static tr_status check_files(const tr_directory *d)
 {
-    if (!has_file(d, "config.json"))
-        return fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
-    if (!has_file(d, "model.safetensors")) {
-        if (has_file(d, "model.safetensors.index.json"))
-            return fail(d, TR_ERROR_UNSUPPORTED, "weights in several safetensors files are not supported");
-        if (has_file(d, "pytorch_model.bin"))
-            return fail(d, TR_ERROR_UNSUPPORTED,
-                        "pytorch_model.bin is not supported: save the model as model.safetensors (save_pretrained does)");
-        return fail(d, TR_ERROR_FORMAT, "model.safetensors is missing");
+    if (!tr_directory_has(d, "config.json"))
+        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
+    if (!tr_directory_has(d, "model.safetensors")) {
+        if (tr_directory_has(d, "model.safetensors.index.json"))
+            return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "weights in several safetensors files are not supported");
+        if (tr_directory_has(d, "pytorch_model.bin"))
+            return tr_directory_fail(
+                d, TR_ERROR_UNSUPPORTED,
+                "pytorch_model.bin is not supported: save the model as model.safetensors (save_pretrained does)");
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "model.safetensors is missing");
     }
-    if (!has_file(d, "vocab.json"))
-        return fail(d, TR_ERROR_FORMAT, "vocab.json is missing: a model directory needs its tokenizer");
-    if (!has_file(d, "source.spm"))
-        return fail(d, TR_ERROR_FORMAT, "source.spm is missing: a model directory needs its tokenizer");
+    if (!tr_directory_has(d, "vocab.json"))
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "vocab.json is missing: a model directory needs its tokenizer");
+    if (!tr_directory_has(d, "source.spm"))
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "source.spm is missing: a model directory needs its tokenizer");
     return TR_OK;
 }
 
-static tr_status read_network(const directory *d)
+static tr_status read_network(const tr_directory *d)
 {
     tr_package *package = d->package;
     json_t *settings, *generation = NULL;
     tr_marian_ties ties;
     tr_bytes file;
-    tr_status status = open_json(d, "config.json", &settings);
+    tr_status status = tr_directory_json(d, "config.json", &settings);
     if (status == TR_OK)
-        status = open_optional_json(d, "generation_config.json", &generation);
+        status = tr_directory_optional_json(d, "generation_config.json", &generation);
     if (status == TR_OK)
-        status = in_directory(d, tr_marian_config(settings, generation, &package->config, &ties, d->error));
+        status = tr_directory_in(d, tr_marian_config(settings, generation, &package->config, &ties, d->error));
     json_decref(settings);
     json_decref(generation);
     if (status != TR_OK)
         return status;
     status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
     if (status != TR_OK)
-        return in_directory(d, status);
+        return tr_directory_in(d, status);
     status = tr_package_file(package, d->path, "model.safetensors", d->load, &file, d->error);
     if (status != TR_OK)
         return status;
     package->file_size = file.size;
     status = tr_fail_in(d->error, tr_marian_weights(file, ties, &package->weights, d->error), "model.safetensors");
     if (status != TR_OK)
-        return in_directory(d, status);
-    return in_directory(d, tr_package_check(package, d->error));
+        return tr_directory_in(d, status);
+    return tr_directory_in(d, tr_package_check(package, d->error));
 }
 
-static tr_status read_vocabulary(const directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
+static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
 {
     json_t *json;
-    tr_status status = open_json(d, name, &json);
+    tr_status status = tr_directory_json(d, name, &json);
     if (status == TR_OK)
-        status = in_directory(d, tr_marian_vocabulary(json, name, rows, vocabulary, d->error));
+        status = tr_directory_in(d, tr_marian_vocabulary(json, name, rows, vocabulary, d->error));
     json_decref(json);
     return status;
 }
 
-static tr_status read_vocabularies(const directory *d, bool separate)
+static tr_status read_vocabularies(const tr_directory *d, bool separate)
 {
     tr_package *package = d->package;
     const tr_config *c = &package->config;
@@ -176,84 +130,35 @@ static tr_status read_vocabularies(const directory *d, bool separate)
     if (status == TR_OK && separate)
         status = read_vocabulary(d, "target_vocab.json", c->target_vocabulary, &package->target_own);
     else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
-        status = fail(d, TR_ERROR_FORMAT, "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
+        status = tr_directory_fail(d, TR_ERROR_FORMAT,
+                                   "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
     package->target = separate ? &package->target_own : &package->source;
     package->config.unk_id = tr_vocabulary_find(&package->source, "<unk>", 5);
     return status;
 }
 
-/* Opens both SentencePiece models; the target one, which decoding never needs, may be missing. */
-static tr_status open_pieces(const directory *d)
-{
-    tr_package *package = d->package;
-    tr_status status = tr_package_file(package, d->path, "source.spm", d->load, &package->source_spm, d->error);
-    if (status != TR_OK)
-        return status;
-    if (package->source_spm.size == 0)
-        return fail(d, TR_ERROR_FORMAT, "source.spm is empty");
-    if (!has_file(d, "target.spm")) {
-        package->target_spm = package->source_spm;
-        return TR_OK;
-    }
-    status = tr_package_file(package, d->path, "target.spm", d->load, &package->target_spm, d->error);
-    if (status != TR_OK)
-        return status;
-    const tr_bytes *source = &package->source_spm, *target = &package->target_spm;
-    if (target->size == 0)
-        return fail(d, TR_ERROR_FORMAT, "target.spm is empty");
-    if (source->size == target->size && memcmp(source->data, target->data, source->size) == 0) {
-        tr_file_close(&package->files[--package->file_count]);
-        package->target_spm = package->source_spm;
-    }
-    return TR_OK;
-}
-
-/* A language of unusual length is no language code: left unknown. */
-static void copy_language(const char *language, char out[TR_LANGUAGE])
-{
-    if (strlen(language) < TR_LANGUAGE)
-        strcpy(out, language);
-}
-
-static tr_status read_tokenizer(const directory *d)
+static tr_status read_tokenizer(const tr_directory *d)
 {
     json_t *json;
-    tr_status status = open_optional_json(d, "tokenizer_config.json", &json);
+    tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
     tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
     if (status == TR_OK) {
-        copy_language(tr_json_string(&fields, "source_lang", ""), d->package->source_language);
-        copy_language(tr_json_string(&fields, "target_lang", ""), d->package->target_language);
+        tr_directory_languages(&fields, d->package);
         const bool separate = tr_json_bool(&fields, "separate_vocabs", false);
-        status = in_directory(d, fields.status);
+        status = tr_directory_in(d, fields.status);
         if (status == TR_OK)
             status = read_vocabularies(d, separate);
     }
     json_decref(json);
-    return status == TR_OK ? open_pieces(d) : status;
-}
-
-/* The directory's own name, unless it is "." or "..". */
-static void copy_name(const char *path, char *out, size_t size)
-{
-    size_t end = strlen(path);
-    while (end > 0 && path[end - 1] == '/')
-        end--;
-    size_t start = end;
-    while (start > 0 && path[start - 1] != '/')
-        start--;
-    const size_t length = end - start;
-    if (length < size && !(length <= 2 && strspn(path + start, ".") >= length)) {
-        memcpy(out, path + start, length);
-        out[length] = 0;
-    }
+    return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
 }
 
 tr_status tr_open_marian_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     tr_error local;
     *package = (tr_package){.format = "Hugging Face Marian directory", .architecture = "marian", .directory = true};
-    copy_name(path, package->name, sizeof package->name);
-    const directory d = {path, load, package, error ? error : &local};
+    tr_directory_name(path, package->name, sizeof package->name);
+    const tr_directory d = {path, load, package, error ? error : &local};
     tr_status status = check_files(&d);
     if (status == TR_OK)
         status = read_network(&d);
