@@ -131,6 +131,16 @@ static tr_status read_weights(opening *o)
     return tr_directory_in(d, status);
 }
 
+static const char *const formats[] = {
+    "CTranslate2 directory",
+    "CTranslate2 directory (version 1)",
+    "CTranslate2 directory (version 2)",
+    "CTranslate2 directory (version 3)",
+    "CTranslate2 directory (version 4)",
+    "CTranslate2 directory (version 5)",
+    "CTranslate2 directory (version 6)",
+};
+
 static tr_status read_all(opening *o)
 {
     tr_package *package = o->d.package;
@@ -142,6 +152,7 @@ static tr_status read_all(opening *o)
     status = tr_ct2_read(file, &o->model, o->d.error);
     if (status != TR_OK)
         return tr_directory_in(&o->d, tr_fail_in(o->d.error, status, "model.bin"));
+    package->format = formats[o->model.version];
     status = read_settings(o);
     if (status == TR_OK)
         status = read_vocabularies(o);
@@ -180,7 +191,7 @@ static tr_status read_tokenizer(const tr_directory *d)
 tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     tr_error local;
-    *package = (tr_package){.format = "CTranslate2 directory", .architecture = "marian"};
+    *package = (tr_package){.architecture = "marian"};
     opening o = {.d = {path, load, package, error ? error : &local}};
     tr_directory_name(path, package->name, sizeof package->name);
     tr_status status = read_all(&o);

@@ -342,12 +342,15 @@ static bool is_plausible(const char *text)
     return true;
 }
 
+/* Newer versions are recognised, too, so that they are refused as such. */
+enum { PLAUSIBLE_VERSION = 32 };
+
 bool tr_ct2_recognise(const void *data, size_t size)
 {
     tr_ct2_model model = {0};
     reader r = {.data = data, .size = size, .model = &model};
     const uint32_t version = number(&r, 4, "");
-    bool plausible = version >= 1 && version <= NEWEST_VERSION;
+    bool plausible = version >= 1 && version <= PLAUSIBLE_VERSION;
     if (version >= SPEC_VERSION) {
         plausible = is_plausible(string(&r, "")) && plausible;
         number(&r, 4, "");

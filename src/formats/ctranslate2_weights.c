@@ -73,12 +73,14 @@ static const tr_tensor *add(builder *b, tr_tensor *t, const char *name, const ch
     return NULL;
 }
 
+/* Zeroed; on cache lines, which is what panels are read by. */
 static void *allocate(builder *b, const char *name, size_t bytes)
 {
-    void *memory = b->status == TR_OK ? calloc(bytes, 1) : NULL;
+    const size_t rounded = (bytes + TR_LINE - 1) & ~(size_t)(TR_LINE - 1);
+    void *memory = b->status == TR_OK ? aligned_alloc(TR_LINE, rounded) : NULL;
     if (!memory)
         fail(b, TR_ERROR_MEMORY, name, "out of memory");
-    return memory;
+    return memory ? memset(memory, 0, rounded) : NULL;
 }
 
 static void add_floats(builder *b, const tr_ct2_variable *v, const slice *s, const char *name, part *p)
@@ -108,19 +110,19 @@ static float read_float(const unsigned char *data)
     return value;
 }
 
-/* The scale of row o: one for all, or one each. A weight is its whole number divided by it. */
-static float scale_of(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, int64_t o)
+/* The factor of row o's whole numbers: 1 / scale, which is one for all, or one each. */
+static float factor_of(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, int64_t o)
 {
     if (!scale && v->type == TR_CT2_I16)
-        return old_int16_scale;
+        return 1 / old_int16_scale;
     if (!scale || scale->type != TR_CT2_F32 || scale->rank > 1 || (scale->rank == 1 && scale->shape[0] != v->shape[0])) {
         fail(b, TR_ERROR_FORMAT, v->name, "has no scale in f32, one for all or one each row");
         return 1;
     }
-    const float value = read_float(scale->data + (scale->rank ? (size_t)o * sizeof value : 0));
-    if (!(value > 0 && 1 / value > 0 && value - value == 0))
+    const float factor = 1 / read_float(scale->data + (scale->rank ? (size_t)o * sizeof factor : 0));
+    if (!(factor > 0 && factor - factor == 0))
         fail(b, TR_ERROR_FORMAT, v->name, "has a scale that is no positive number");
-    return value;
+    return factor;
 }
 
 static void add_int16(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, const slice *s, const char *name,
@@ -130,10 +132,10 @@ static void add_int16(builder *b, const tr_ct2_variable *v, const tr_ct2_variabl
     tr_tensor t = describe(v, s, TR_TYPE_F32);
     float *values = allocate(b, v->name, t.bytes);
     for (int64_t o = 0; b->status == TR_OK && o < s->rows; o++) {
-        const float inverse = 1 / scale_of(b, v, scale, s->first + o);
+        const float factor = factor_of(b, v, scale, s->first + o);
         const unsigned char *from = v->data + (size_t)(s->first + o) * columns * 2;
         for (size_t i = 0; i < columns; i++)
-            values[(size_t)o * columns + i] = (float)(int16_t)(from[2 * i] | from[2 * i + 1] << 8) * inverse;
+            values[(size_t)o * columns + i] = (float)(int16_t)(from[2 * i] | from[2 * i + 1] << 8) * factor;
     }
     t.data = values;
     t.owned = true;
@@ -155,7 +157,7 @@ static void fill_panels(builder *b, const tr_ct2_variable *v, const tr_ct2_varia
         tr_pack_integers((const int8_t *)v->data + (size_t)(s->first + o) * (size_t)inputs, (int)n, inputs,
                          to->data + (size_t)(o / TR_PANEL) * tr_panel_bytes(inputs), to->colsum + o);
         for (int64_t i = o; i < o + n; i++)
-            to->scale[i] = 1 / scale_of(b, v, scale, s->first + i);
+            to->scale[i] = factor_of(b, v, scale, s->first + i);
     }
 }
 
