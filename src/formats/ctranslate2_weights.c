@@ -1,6 +1,5 @@
-/* The variables of a CTranslate2 model as tensors under our names. Slices of them are used in place where they happen to be
- * aligned, else copied; int8 matrices go into panels, their whole numbers as they are; int16 becomes f32. Aliases share what
- * was made. */
+/* The variables of a CTranslate2 model as tensors under our names. Floats stay where they lie, aligned or not; int8 matrices
+ * go into panels, their whole numbers as they are; int16 becomes f32. Aliases share what was made. */
 #include "formats/ctranslate2.h"
 
 #include <math.h>
@@ -90,7 +89,7 @@ static void add_floats(builder *b, const tr_ct2_variable *v, const slice *s, con
     const unsigned char *from = v->data + (size_t)s->first * row;
     tr_tensor t = describe(v, s, type);
     t.data = from;
-    if (s->total != s->rows || (uintptr_t)from % tr_type_size(type)) {
+    if (s->total != s->rows) {
         void *copy = allocate(b, v->name, t.bytes);
         if (!copy)
             return;

@@ -114,8 +114,8 @@ static tr_tokens *translate(const char *path, tr_compute compute, const expectat
     tr_model_options options = tr_model_default_options();
     tr_translate_options settings = tr_translate_default_options();
     tr_model *model;
-    tr_context *context;
-    tr_tokens *outputs;
+    tr_context *context = NULL;
+    tr_tokens *outputs = NULL;
     tr_error error;
     options.compute = compute;
     settings.max_length = e->max_length;
