@@ -304,6 +304,18 @@ static void read_head(reader *r)
                             (unsigned)m->revision, m->spec, NEWEST_REVISION);
 }
 
+/* Of variables, of aliases: no more than a network of TR_MAX_LAYERS layers has by far, so that a file of nothing but names
+ * costs little. */
+static uint32_t read_count(reader *r, const char *what)
+{
+    enum { MOST = 1 << 17 };
+    const uint32_t count = number(r, 4, what);
+    if (count > MOST)
+        r->status = tr_fail(r->error, TR_ERROR_FORMAT, "claims %u %s, more than the %d that are read", (unsigned)count, what,
+                            MOST);
+    return count;
+}
+
 tr_status tr_ct2_read(tr_bytes file, tr_ct2_model *model, tr_error *error)
 {
     reader r = {.data = file.data, .size = file.size, .model = model, .error = error};
@@ -311,10 +323,10 @@ tr_status tr_ct2_read(tr_bytes file, tr_ct2_model *model, tr_error *error)
     if (!tr_strmap_init(&model->index, 512))
         out_of_memory(&r);
     read_head(&r);
-    const uint32_t count = number(&r, 4, "the number of variables");
+    const uint32_t count = read_count(&r, "variables");
     for (uint32_t i = 0; r.status == TR_OK && i < count; i++)
         read_variable(&r);
-    const uint32_t aliases = model->version >= ALIASES_VERSION ? number(&r, 4, "the number of aliases") : 0;
+    const uint32_t aliases = model->version >= ALIASES_VERSION ? read_count(&r, "aliases") : 0;
     for (uint32_t i = 0; r.status == TR_OK && i < aliases; i++)
         read_alias(&r);
     if (r.status != TR_OK)
