@@ -212,9 +212,25 @@ static void test_type(void **state)
     tr_package_close(&package);
 }
 
+/* Without an end mark an empty source holds nothing, as longer ones hold all places that there are. */
+static void test_bare(void **state)
+{
+    (void)state;
+    const fixture f = {"opennmt-float32", TR_TYPE_F32, 0};
+    enum { LONGEST = 1024 };
+    int32_t ids[LONGEST];
+    for (int i = 0; i < LONGEST; i++)
+        ids[i] = 3 + i % 50;
+    expectation e = {.count = 3, .max_length = 8, .sources = {{NULL, 0}, {ids, 2}, {ids, LONGEST}}};
+    tr_tokens *outputs = translate(directory_of(&f), TR_COMPUTE_F32, &e);
+    assert_int_equal(outputs[0].count, 0);
+    assert_true(outputs[1].count > 0 && outputs[2].count > 0);
+    tr_tokens_array_free(outputs, e.count);
+}
+
 int main(void)
 {
-    static struct CMUnitTest tests[4 * FIXTURES];
+    static struct CMUnitTest tests[4 * FIXTURES + 1];
     static char names[4 * FIXTURES][64];
     static const struct {
         const char *what;
@@ -226,5 +242,6 @@ int main(void)
             snprintf(names[count], sizeof names[count], "%s: %s", fixtures[i].name, kinds[k].what);
             tests[count] = (struct CMUnitTest){names[count], kinds[k].function, NULL, NULL, (void *)(uintptr_t)&fixtures[i]};
         }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_bare);
     return _cmocka_run_group_tests("ctranslate2", tests, count, NULL, NULL) != 0;
 }
