@@ -3,7 +3,8 @@
 #include "model/config.h"
 
 /* clang-format off */
-#define FIELD(name, kind, required) {"translate." #name, kind, required, offsetof(tr_config, name)}
+#define FIELD(name, kind, required) {"translate." #name, kind, required, offsetof(tr_config, name), false}
+#define LATER(name, kind)           {"translate." #name, kind, false, offsetof(tr_config, name), true}
 const tr_gguf_field tr_gguf_fields[] = {
     FIELD(d_model,            TR_GGUF_SIZE,  true),
     FIELD(encoder_layers,     TR_GGUF_SIZE,  true),
@@ -23,11 +24,11 @@ const tr_gguf_field tr_gguf_fields[] = {
     FIELD(layer_norm_epsilon, TR_GGUF_REAL,  false),
     FIELD(start_id,           TR_GGUF_TOKEN, true),
     FIELD(end_id,             TR_GGUF_TOKEN, true),
-    FIELD(bare_source,        TR_GGUF_FLAG,  false),
     FIELD(pad_id,             TR_GGUF_TOKEN, false),
     FIELD(unk_id,             TR_GGUF_TOKEN, false),
     FIELD(forced_first_id,    TR_GGUF_TOKEN, false),
     FIELD(forced_last_id,     TR_GGUF_TOKEN, false),
+    LATER(bare_source,        TR_GGUF_FLAG),
 };
 /* clang-format on */
 const size_t tr_gguf_field_count = sizeof tr_gguf_fields / sizeof *tr_gguf_fields;

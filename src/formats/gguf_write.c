@@ -83,10 +83,19 @@ static void put_array(writer *w, const char *key, tr_gguf_type type, uint64_t co
     put_integer(w, count, 8);
 }
 
+static bool is_default(const tr_gguf_field *field, const void *value)
+{
+    const tr_config defaults = tr_config_default();
+    const size_t size = field->kind == TR_GGUF_FLAG ? sizeof(bool) : sizeof(int); /* of a float, too */
+    return memcmp(value, (const char *)&defaults + field->offset, size) == 0;
+}
+
 static void put_field(writer *w, const tr_gguf_field *field)
 {
     const void *from = (const char *)&w->package->config + field->offset;
     uint32_t bits;
+    if (field->later && is_default(field, from))
+        return;
     switch (field->kind) {
     case TR_GGUF_SIZE:
     case TR_GGUF_TOKEN:
