@@ -40,6 +40,7 @@ typedef struct tr_gguf_field {
     tr_gguf_kind kind;
     bool required; /* else tr_config_default has its value */
     size_t offset; /* in tr_config */
+    bool later;    /* files of before it have none: written only where it is not the default */
 } tr_gguf_field;
 
 extern const tr_gguf_field tr_gguf_fields[];

@@ -83,10 +83,19 @@ static void put_array(writer *w, const char *key, tr_gguf_type type, uint64_t co
     put_integer(w, count, 8);
 }
 
+static bool is_default(const tr_gguf_field *field, const void *value)
+{
+    const tr_config defaults = tr_config_default();
+    const size_t size = field->kind == TR_GGUF_FLAG ? sizeof(bool) : sizeof(int); /* of a float, too */
+    return memcmp(value, (const char *)&defaults + field->offset, size) == 0;
+}
+
 static void put_field(writer *w, const tr_gguf_field *field)
 {
     const void *from = (const char *)&w->package->config + field->offset;
     uint32_t bits;
+    if (field->later && is_default(field, from))
+        return;
     switch (field->kind) {
     case TR_GGUF_SIZE:
     case TR_GGUF_TOKEN:
@@ -141,7 +150,8 @@ static void put_metadata(writer *w)
         put_field(w, &tr_gguf_fields[i]);
     put_text(w, TR_KEY_ACTIVATION, tr_activation_name(package->config.activation));
     put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
-    put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
+    if (package->config.norm != TR_NORM_LAYER)
+        put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
     put_array(w, TR_KEY_FORBIDDEN, TR_GGUF_I32, (uint64_t)package->config.forbidden_count);
     for (int i = 0; i < package->config.forbidden_count; i++)
         put_integer(w, (uint32_t)package->config.forbidden[i], 4);

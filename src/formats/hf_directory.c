@@ -5,69 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/buffer.h"
+#include "formats/directory.h"
 
 #define INDEX ".index.json" /* behind the name of weights that are divided among several files */
-
-/* --------------------------------------------------------------------------------------------------------------- files */
-
-typedef struct directory {
-    const char *path;
-    tr_load load;
-    tr_package *package;
-    const tr_hf_family *family;
-    tr_error *error;
-} directory;
-
-static bool has_file(const directory *d, const char *name)
-{
-    tr_buffer joined = {0};
-    const bool found = tr_buffer_string(&joined, d->path) && tr_buffer_string(&joined, "/") &&
-                       tr_buffer_string(&joined, name) && tr_file_exists(joined.data);
-    tr_buffer_free(&joined);
-    return found;
-}
-
-static tr_status fail(const directory *d, tr_status status, const char *what)
-{
-    return tr_fail(d->error, status, "%s: %s", d->path, what);
-}
-
-static tr_status in_directory(const directory *d, tr_status status)
-{
-    return tr_fail_in(d->error, status, d->path);
-}
-
-/* The file is closed again: what jansson makes of it is a copy. */
-static tr_status open_json(const directory *d, const char *name, json_t **root)
-{
-    tr_package *package = d->package;
-    tr_bytes bytes;
-    *root = NULL;
-    tr_status status = tr_package_file(package, d->path, name, d->load, &bytes, d->error);
-    if (status != TR_OK)
-        return status;
-    status = in_directory(d, tr_json_parse(bytes.data, bytes.size, name, root, d->error));
-    tr_file_close(&package->files[--package->file_count]);
-    return status;
-}
-
-static tr_status open_optional_json(const directory *d, const char *name, json_t **root)
-{
-    *root = NULL;
-    return has_file(d, name) ? open_json(d, name, root) : TR_OK;
-}
 
 /* ------------------------------------------------------------------------------------------------------------- weights */
 
 /* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
  * the files that the weights are divided among. */
-static const char *find_weights(const directory *d)
+static const char *find_weights(const tr_directory *d)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors" INDEX, "pytorch_model.bin",
                                         "pytorch_model.bin" INDEX};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (has_file(d, names[i]))
+        if (tr_directory_has(d, names[i]))
             return names[i];
     return NULL;
 }
@@ -79,7 +30,7 @@ typedef struct shards {
 } shards;
 
 /* name lives as long as the shards. */
-static tr_status add_shard(const directory *d, shards *s, const char *name)
+static tr_status add_shard(const tr_directory *d, shards *s, const char *name)
 {
     const size_t length = strlen(name);
     if (tr_strmap_find(&s->names, name, length) >= 0)
@@ -88,7 +39,7 @@ static tr_status add_shard(const directory *d, shards *s, const char *name)
     if (files)
         s->files = files;
     if (!files || tr_strmap_add(&s->names, name, length, (int32_t)s->count) < 0)
-        return fail(d, TR_ERROR_MEMORY, "out of memory");
+        return tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
     files[s->count].name = name;
     const tr_status status = tr_package_file(d->package, d->path, name, d->load, &files[s->count].bytes, d->error);
     if (status == TR_OK)
@@ -97,7 +48,7 @@ static tr_status add_shard(const directory *d, shards *s, const char *name)
 }
 
 /* Opens what an index names: only files beside it. */
-static tr_status add_indexed(const directory *d, shards *s, const char *index, const json_t *root)
+static tr_status add_indexed(const tr_directory *d, shards *s, const char *index, const json_t *root)
 {
     const char *tensor;
     json_t *file;
@@ -136,23 +87,23 @@ static void close_unused(tr_package *package, int first)
     package->file_count = kept;
 }
 
-static tr_status read_weights(const directory *d, tr_hf_ties ties)
+static tr_status read_weights(const tr_directory *d, const tr_hf_family *family, tr_hf_ties ties)
 {
     const char *name = find_weights(d);
     const int first = d->package->file_count;
     const size_t length = strlen(name), suffix = sizeof INDEX - 1;
     json_t *index = NULL;
     shards s = {0};
-    tr_status status = tr_strmap_init(&s.names, 16) ? TR_OK : fail(d, TR_ERROR_MEMORY, "out of memory");
+    tr_status status = tr_strmap_init(&s.names, 16) ? TR_OK : tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
     if (status == TR_OK && length > suffix && strcmp(name + length - suffix, INDEX) == 0) {
-        status = open_json(d, name, &index);
+        status = tr_directory_json(d, name, &index);
         if (status == TR_OK)
             status = add_indexed(d, &s, name, index);
     } else if (status == TR_OK) {
         status = add_shard(d, &s, name);
     }
     if (status == TR_OK)
-        status = in_directory(d, tr_hf_weights(s.files, s.count, d->family->rename, ties, &d->package->weights, d->error));
+        status = tr_directory_in(d, tr_hf_weights(s.files, s.count, family->rename, ties, &d->package->weights, d->error));
     if (status == TR_OK)
         close_unused(d->package, first);
     tr_strmap_free(&s.names);
@@ -164,65 +115,65 @@ static tr_status read_weights(const directory *d, tr_hf_ties ties)
 /* ------------------------------------------------------------------------------------------------------------- network */
 
 /* Says what is missing before anything is read. */
-static tr_status check_files(const directory *d)
+static tr_status check_files(const tr_directory *d)
 {
-    if (!has_file(d, "config.json"))
-        return fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
+    if (!tr_directory_has(d, "config.json"))
+        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
     if (!find_weights(d))
-        return fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
     return TR_OK;
 }
 
 /* The same of the files of the family's tokenizer. */
-static tr_status check_tokenizer(const directory *d)
+static tr_status check_tokenizer(const tr_directory *d, const tr_hf_family *family)
 {
     static const char *const needed[][2] = {
         [TR_HF_MARIAN] = {"vocab.json", "source.spm"}, [TR_HF_PIECES] = {"spiece.model"}, [TR_HF_WORDS] = {"vocab.json"}};
     for (int i = 0; i < 2; i++) {
-        const char *name = needed[d->family->tokens][i];
-        if (name && !has_file(d, name))
+        const char *name = needed[family->tokens][i];
+        if (name && !tr_directory_has(d, name))
             return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is missing: a model directory needs its tokenizer", d->path,
                            name);
     }
     return TR_OK;
 }
 
-static tr_status read_network(directory *d)
+static tr_status read_network(const tr_directory *d, const tr_hf_family **family)
 {
     tr_package *package = d->package;
     json_t *settings, *generation = NULL;
     tr_hf_ties ties;
-    tr_status status = open_json(d, "config.json", &settings);
+    tr_status status = tr_directory_json(d, "config.json", &settings);
     if (status == TR_OK)
-        status = open_optional_json(d, "generation_config.json", &generation);
+        status = tr_directory_optional_json(d, "generation_config.json", &generation);
     if (status == TR_OK)
-        status = in_directory(d, tr_hf_config(settings, generation, &package->config, &ties, &d->family, d->error));
+        status = tr_directory_in(d, tr_hf_config(settings, generation, &package->config, &ties, family, d->error));
     json_decref(settings);
     json_decref(generation);
     if (status != TR_OK)
         return status;
-    package->format = d->family->format;
-    snprintf(package->architecture, sizeof package->architecture, "%s", d->family->type);
+    package->format = (*family)->format;
+    snprintf(package->architecture, sizeof package->architecture, "%s", (*family)->type);
     status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
     if (status != TR_OK)
-        return in_directory(d, status);
-    status = check_tokenizer(d);
+        return tr_directory_in(d, status);
+    status = check_tokenizer(d, *family);
     if (status == TR_OK)
-        status = read_weights(d, ties);
-    return status == TR_OK ? in_directory(d, tr_package_check(package, d->error)) : status;
+        status = read_weights(d, *family, ties);
+    return status == TR_OK ? tr_directory_in(d, tr_package_check(package, d->error)) : status;
 }
 
-static tr_status read_vocabulary(const directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
+static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
 {
     json_t *json;
-    tr_status status = open_json(d, name, &json);
+    tr_status status = tr_directory_json(d, name, &json);
     if (status == TR_OK)
-        status = in_directory(d, tr_hf_vocabulary(json, name, rows, vocabulary, d->error));
+        status = tr_directory_in(d, tr_hf_vocabulary(json, name, rows, vocabulary, d->error));
     json_decref(json);
     return status;
 }
 
-static tr_status read_vocabularies(const directory *d, bool separate)
+static tr_status read_vocabularies(const tr_directory *d, bool separate)
 {
     tr_package *package = d->package;
     const tr_config *c = &package->config;
@@ -230,84 +181,45 @@ static tr_status read_vocabularies(const directory *d, bool separate)
     if (status == TR_OK && separate)
         status = read_vocabulary(d, "target_vocab.json", c->target_vocabulary, &package->target_own);
     else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
-        status = fail(d, TR_ERROR_FORMAT, "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
+        status = tr_directory_fail(d, TR_ERROR_FORMAT,
+                                   "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
     package->target = separate ? &package->target_own : &package->source;
     package->config.unk_id = tr_vocabulary_find(&package->source, "<unk>", 5);
     return status;
 }
 
-/* Opens a SentencePiece model. */
-static tr_status open_spm(const directory *d, const char *name, tr_bytes *spm)
-{
-    const tr_status status = tr_package_file(d->package, d->path, name, d->load, spm, d->error);
-    if (status == TR_OK && spm->size == 0)
-        return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is empty", d->path, name);
-    return status;
-}
-
-/* Opens both SentencePiece models; the target one, which decoding never needs, may be missing. */
-static tr_status open_pieces(const directory *d)
-{
-    tr_package *package = d->package;
-    tr_status status = open_spm(d, "source.spm", &package->source_spm);
-    if (status != TR_OK)
-        return status;
-    if (!has_file(d, "target.spm")) {
-        package->target_spm = package->source_spm;
-        return TR_OK;
-    }
-    status = open_spm(d, "target.spm", &package->target_spm);
-    if (status != TR_OK)
-        return status;
-    const tr_bytes *source = &package->source_spm, *target = &package->target_spm;
-    if (source->size == target->size && memcmp(source->data, target->data, source->size) == 0) {
-        tr_file_close(&package->files[--package->file_count]);
-        package->target_spm = package->source_spm;
-    }
-    return TR_OK;
-}
-
-/* A language of unusual length is no language code: left unknown. */
-static void copy_language(const char *language, char out[TR_LANGUAGE])
-{
-    if (strlen(language) < TR_LANGUAGE)
-        strcpy(out, language);
-}
-
 /* One SentencePiece model whose numbers are the ids, for both sides. */
-static tr_status read_numbered(const directory *d, const char *name)
+static tr_status read_numbered(const tr_directory *d, const char *name)
 {
     tr_package *p = d->package;
-    tr_status status = open_spm(d, name, &p->source_spm);
+    tr_status status = tr_directory_pieces(d, name, name);
     if (status == TR_OK)
-        status = in_directory(
+        status = tr_directory_in(
             d, tr_fail_in(d->error, tr_hf_pieces(p->source_spm, p->config.source_vocabulary, &p->source, d->error), name));
     p->target = &p->source;
-    p->target_spm = p->source_spm;
     p->config.unk_id = status == TR_OK ? tr_vocabulary_find(&p->source, "<unk>", 5) : -1;
     return status;
 }
 
-static tr_status read_marian(const directory *d)
+static tr_status read_marian(const tr_directory *d)
 {
     json_t *json;
-    tr_status status = open_optional_json(d, "tokenizer_config.json", &json);
+    tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
     tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
     if (status == TR_OK) {
-        copy_language(tr_json_string(&fields, "source_lang", ""), d->package->source_language);
-        copy_language(tr_json_string(&fields, "target_lang", ""), d->package->target_language);
+        tr_directory_languages(&fields, d->package);
         const bool separate = tr_json_bool(&fields, "separate_vocabs", false);
-        status = in_directory(d, fields.status);
+        status = tr_directory_in(d, fields.status);
         if (status == TR_OK)
             status = read_vocabularies(d, separate);
     }
     json_decref(json);
-    return status == TR_OK ? open_pieces(d) : status;
+    return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
 }
 
-static tr_status read_tokenizer(const directory *d)
+static tr_status read_tokenizer(const tr_directory *d, const tr_hf_family *family)
 {
-    switch (d->family->tokens) {
+    switch (family->tokens) {
     case TR_HF_MARIAN: return read_marian(d);
     case TR_HF_PIECES: return read_numbered(d, "spiece.model");
     case TR_HF_WORDS: break;
@@ -315,33 +227,18 @@ static tr_status read_tokenizer(const directory *d)
     return read_vocabularies(d, false);
 }
 
-/* The directory's own name, unless it is "." or "..". */
-static void copy_name(const char *path, char *out, size_t size)
-{
-    size_t end = strlen(path);
-    while (end > 0 && path[end - 1] == '/')
-        end--;
-    size_t start = end;
-    while (start > 0 && path[start - 1] != '/')
-        start--;
-    const size_t length = end - start;
-    if (length < size && !(length <= 2 && strspn(path + start, ".") >= length)) {
-        memcpy(out, path + start, length);
-        out[length] = 0;
-    }
-}
-
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     tr_error local;
     *package = (tr_package){.format = "Hugging Face directory", .directory = true};
-    copy_name(path, package->name, sizeof package->name);
-    directory d = {path, load, package, NULL, error ? error : &local};
+    tr_directory_name(path, package->name, sizeof package->name);
+    const tr_directory d = {path, load, package, error ? error : &local};
+    const tr_hf_family *family = NULL;
     tr_status status = check_files(&d);
     if (status == TR_OK)
-        status = read_network(&d);
+        status = read_network(&d, &family);
     if (status == TR_OK)
-        status = read_tokenizer(&d);
+        status = read_tokenizer(&d, family);
     if (status != TR_OK)
         tr_package_close(package);
     return status;

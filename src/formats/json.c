@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-tr_status tr_json_parse(const void *data, size_t size, const char *name, json_t **root, tr_error *error)
+static tr_status parse(const void *data, size_t size, const char *name, json_type type, json_t **root, tr_error *error)
 {
     *root = NULL;
     if (size == 0)
@@ -16,12 +16,22 @@ tr_status tr_json_parse(const void *data, size_t size, const char *name, json_t 
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
     if (!json)
         return tr_fail(error, TR_ERROR_FORMAT, "%s: is not valid JSON: line %d: %s", name, problem.line, problem.text);
-    if (!json_is_object(json)) {
+    if (json_typeof(json) != type) {
         json_decref(json);
-        return tr_fail(error, TR_ERROR_FORMAT, "%s: is not a JSON object", name);
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: is not a JSON %s", name, type == JSON_OBJECT ? "object" : "list");
     }
     *root = json;
     return TR_OK;
+}
+
+tr_status tr_json_parse(const void *data, size_t size, const char *name, json_t **root, tr_error *error)
+{
+    return parse(data, size, name, JSON_OBJECT, root, error);
+}
+
+tr_status tr_json_parse_list(const void *data, size_t size, const char *name, json_t **root, tr_error *error)
+{
+    return parse(data, size, name, JSON_ARRAY, root, error);
 }
 
 void tr_json_fail(tr_json_fields *fields, tr_status status, const char *key, const char *why)

@@ -1,5 +1,5 @@
 /* Which format a path holds, by content. */
-#include "formats/package.h"
+#include "formats/ctranslate2.h"
 
 #include <string.h>
 
@@ -33,6 +33,8 @@ static const char *foreign_kind(const tr_file *file)
         return "is compressed: unpack it first";
     if (starts_with(file, "version https://git-lfs", 23))
         return "is a Git LFS pointer, not the model itself: run git lfs pull";
+    if (tr_ct2_recognise(file->data, file->size))
+        return "is the weights of a CTranslate2 model: give its directory, which must hold its vocabularies too";
     if (file->data[0] == '{')
         return "is a JSON file, not a model file: give its directory";
     return "is not a model file: neither GGUF nor a directory with config.json";
@@ -55,5 +57,8 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     *package = (tr_package){0};
-    return tr_is_directory(path) ? tr_open_hf(path, load, package, error) : open_file(path, load, package, error);
+    if (!tr_is_directory(path))
+        return open_file(path, load, package, error);
+    return tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
+                                   : tr_open_hf(path, load, package, error);
 }

@@ -16,11 +16,11 @@ typedef struct tr_bytes {
 } tr_bytes;
 
 typedef struct tr_package {
-    const char *format;                                              /* "GGUF", "Hugging Face Marian directory" */
+    const char *format;                                              /* "GGUF", "CTranslate2 directory" */
     char architecture[32];                                           /* "marian" */
     char name[128];                                                  /* "" if unknown */
     char source_language[TR_LANGUAGE], target_language[TR_LANGUAGE]; /* "" if unknown */
-    bool directory;                                                  /* a published directory: compute auto means f32 */
+    bool directory;                                                  /* published floats: compute auto means f32 */
     tr_config config;                                                /* checked */
     tr_weights weights;
     tr_vocabulary source, target_own; /* target_own is empty where both sides share one */
@@ -45,8 +45,12 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
  * counts. Formats call it once config and weights are there, before they allocate anything by the number of tokens. */
 tr_status tr_package_check(const tr_package *package, tr_error *error);
 
+/* Whether a directory holds a CTranslate2 model, by content. */
+bool tr_is_ctranslate2(const char *path);
+
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
+tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
 
 #endif

@@ -41,9 +41,8 @@ static const struct {
 
 enum { PARTS = sizeof packed_parts / sizeof *packed_parts, PARTS_UNSCREENED = PARTS - 1 };
 
-static void set_shape(tr_tensor *t, tr_stored_kind kind, const tr_tensor *from)
+static void set_shape(tr_tensor *t, tr_stored_kind kind, int64_t outputs, int64_t inputs)
 {
-    const int64_t outputs = from->shape[0], inputs = from->shape[1];
     t->shape[0] = outputs;
     t->rank = 1;
     if (kind != TR_STORED_FACTOR) {
@@ -69,12 +68,31 @@ static tr_status list_packed(const tr_store *store, const tr_tensor *from, tr_st
         outputs * inputs >= TR_SCREEN_I8_BYTES && strcmp(from->name, tr_weights_output(&store->package->weights)) == 0;
     for (int i = 0; status == TR_OK && i < (screened ? PARTS : PARTS_UNSCREENED); i++) {
         tr_stored part = {{.type = packed_parts[i].type}, packed_parts[i].kind, from, packed_parts[i].factor};
-        set_shape(&part.tensor, part.kind, from);
+        set_shape(&part.tensor, part.kind, outputs, inputs);
         if (!tr_packed_name(part.tensor.name, from->name, packed_parts[i].suffix))
             return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: its name is too long to be stored in int8", from->name);
         status = each(argument, &part, error);
     }
     return status;
+}
+
+/* Panels are stored as they are; those of a large output matrix that came without a screen get one. */
+static tr_status list_panels(const tr_store *store, const tr_tensor *panels, const char *name, tr_stored_each *each,
+                             void *argument, tr_error *error)
+{
+    const tr_stored copy = floats(panels, panels->type);
+    const tr_weights *weights = &store->package->weights;
+    tr_matrix m;
+    tr_status status = each(argument, &copy, error);
+    if (status != TR_OK || panels->bytes < TR_SCREEN_I8_BYTES || strcmp(name, tr_weights_output(weights)) != 0 ||
+        tr_weights_part(weights, name, TR_SCREEN_PANELS))
+        return status;
+    tr_stored screen = {{.type = TR_TYPE_I8}, TR_STORED_SCREEN, panels, TR_FACTORS};
+    status = tr_packed_matrix(store->package, panels, &m, error);
+    if (status != TR_OK)
+        return status;
+    set_shape(&screen.tensor, TR_STORED_SCREEN, m.outputs, m.inputs);
+    return tr_packed_name(screen.tensor.name, name, TR_SCREEN_PANELS) ? each(argument, &screen, error) : TR_OK;
 }
 
 static tr_status list_unpacked(const tr_store *store, const tr_tensor *panels, const char *name, tr_stored_each *each,
@@ -99,13 +117,12 @@ static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_store
     const bool matrix = tr_is_matrix(t), floating = t->type <= TR_TYPE_BF16;
     if (store->type == TR_TYPE_I8 && matrix)
         return list_packed(store, t, each, argument, error);
-    if (store->type != TR_TYPE_I8) {
-        const tr_packed_part part = tr_packed_part_of(&store->package->weights, t, name);
-        if (part == TR_PACKED_BESIDE)
-            return TR_OK;
-        if (part == TR_PACKED_MATRIX)
-            return list_unpacked(store, t, name, each, argument, error);
-    }
+    const tr_packed_part part = tr_packed_part_of(&store->package->weights, t, name);
+    if (part == TR_PACKED_MATRIX)
+        return store->type == TR_TYPE_I8 ? list_panels(store, t, name, each, argument, error)
+                                         : list_unpacked(store, t, name, each, argument, error);
+    if (part == TR_PACKED_BESIDE && store->type != TR_TYPE_I8)
+        return TR_OK;
     const tr_stored stored = floats(t, matrix ? store->type : floating ? TR_TYPE_F32 : t->type);
     return each(argument, &stored, error);
 }
@@ -218,6 +235,25 @@ static tr_status pack_panel(tr_store *store, const tr_stored *stored, const work
     return store->sink(store->argument, w->coarse, (size_t)tr_screen_lines((int)inputs) * TR_LINE, error);
 }
 
+/* The 4-bit copy of panels that are there. */
+static tr_status screen_panels(tr_store *store, const tr_stored *stored, tr_error *error)
+{
+    tr_matrix m;
+    tr_status status = tr_packed_matrix(store->package, stored->from, &m, error);
+    if (status != TR_OK)
+        return status;
+    const size_t bytes = (size_t)tr_screen_lines(m.inputs) * TR_LINE;
+    void *coarse = malloc(bytes);
+    if (!coarse)
+        return out_of_memory(stored, error);
+    for (int o = 0; status == TR_OK && o < m.outputs; o += TR_PANEL) {
+        tr_pack_screen(&m, o, coarse);
+        status = store->sink(store->argument, coarse, bytes, error);
+    }
+    free(coarse);
+    return status;
+}
+
 static bool make_factors(tr_store *store, size_t outputs)
 {
     bool made = true;
@@ -248,8 +284,11 @@ tr_status tr_store_write(tr_store *store, const tr_stored *stored, tr_error *err
     switch (stored->kind) {
     case TR_STORED_COPY: return store->sink(store->argument, t->data, t->bytes, error);
     case TR_STORED_CONVERT: return convert(store, stored, error);
-    case TR_STORED_PACK:
-    case TR_STORED_SCREEN: return pack(store, stored, error);
+    case TR_STORED_SCREEN:
+        if (stored->from->type == TR_TYPE_I8)
+            return screen_panels(store, stored, error);
+        return pack(store, stored, error);
+    case TR_STORED_PACK: return pack(store, stored, error);
     case TR_STORED_FACTOR: return store->sink(store->argument, store->factors[stored->factor], t->bytes, error);
     case TR_STORED_UNPACK: return unpack(store, stored, error);
     }

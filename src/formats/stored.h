@@ -9,7 +9,7 @@ typedef enum tr_stored_kind {
     TR_STORED_COPY,
     TR_STORED_CONVERT, /* floats to another floating type */
     TR_STORED_PACK,    /* a matrix to panels */
-    TR_STORED_SCREEN,  /* a matrix to the 4-bit copy of its panels */
+    TR_STORED_SCREEN,  /* a matrix, or its panels, to the 4-bit copy of these */
     TR_STORED_FACTOR,  /* a vector that belongs to panels; follows them */
     TR_STORED_UNPACK,  /* an int8 matrix to floats */
 } tr_stored_kind;

@@ -225,10 +225,10 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
     if (m.type == TR_TYPE_I8 && inputs > TR_I8_INPUTS)
         tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "tensor %s: has too many inputs for int8", name);
     b->network->int8 = b->network->int8 || m.type == TR_TYPE_I8;
-    if (m.type == stored && t)
-        m.data = t->data;
-    else if (m.type == stored)
+    if (m.type == stored && !t)
         m = packed;
+    else if (m.type == stored && (uintptr_t)t->data % tr_type_size(stored) == 0)
+        m.data = t->data;
     else if (m.type == TR_TYPE_I8)
         pack_matrix(b, t, &m);
     else

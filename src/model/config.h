@@ -55,6 +55,7 @@ typedef struct tr_config {
 
     int start_id; /* first decoder input */
     int end_id;
+    bool bare_source;    /* no end mark behind a source */
     int pad_id, unk_id;  /* -1 if there is none */
     int forced_first_id; /* must be the first token, -1 if none */
     int forced_last_id;  /* must be the token at max_length, -1 if none: bookkeeping, such a sentence ends there anyway */

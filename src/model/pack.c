@@ -37,6 +37,19 @@ bool tr_pack_panel(const float *w, int n, int inputs, void *panel, float *scale,
     return finite;
 }
 
+void tr_pack_integers(const int8_t *q, int n, int inputs, void *panel, int32_t *colsum)
+{
+    memset(panel, 0, tr_panel_bytes(inputs));
+    for (int o = 0; o < n; o++, q += inputs) {
+        int8_t *out = (int8_t *)panel + 4 * o;
+        colsum[o] = 0;
+        for (int i = 0; i < inputs; i++) {
+            out[(size_t)(i / 4) * TR_LINE + (size_t)(i % 4)] = q[i];
+            colsum[o] += q[i];
+        }
+    }
+}
+
 void tr_unpack_output(const tr_matrix *m, int o, float *out)
 {
     const int8_t *q = (const int8_t *)m->data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs) + 4 * (o % TR_PANEL);

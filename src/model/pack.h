@@ -8,6 +8,9 @@
  * rounded to nearest, ties to even. scale and colsum are [n]. False: a weight is not finite. */
 bool tr_pack_panel(const float *w, int n, int inputs, void *panel, float *scale, int32_t *colsum);
 
+/* The same of n <= 16 outputs q [n, inputs] that are whole numbers already. */
+void tr_pack_integers(const int8_t *q, int n, int inputs, void *panel, int32_t *colsum);
+
 /* Output o of an I8 matrix as f32 [inputs]. */
 void tr_unpack_output(const tr_matrix *matrix, int o, float *out);
 

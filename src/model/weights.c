@@ -166,21 +166,30 @@ const char *tr_weights_output(const tr_weights *weights)
 
 /* --------------------------------------------------------------------------------------------------------- conversion */
 
+static uint16_t half_at(const unsigned char *data, size_t i)
+{
+    uint16_t half;
+    memcpy(&half, data + i * sizeof half, sizeof half);
+    return half;
+}
+
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
 {
-    const uint16_t *halves = tensor->type == TR_TYPE_F32 ? NULL : (const uint16_t *)tensor->data + first;
+    const unsigned char *data = tensor->data;
+    if (count)
+        data += first * tr_type_size(tensor->type);
     switch (tensor->type) {
     case TR_TYPE_F32:
         if (count)
-            memcpy(out, (const float *)tensor->data + first, count * sizeof *out);
+            memcpy(out, data, count * sizeof *out);
         break;
     case TR_TYPE_F16:
         for (size_t i = 0; i < count; i++)
-            out[i] = tr_f16_to_f32(halves[i]);
+            out[i] = tr_f16_to_f32(half_at(data, i));
         break;
     case TR_TYPE_BF16:
         for (size_t i = 0; i < count; i++)
-            out[i] = tr_bf16_to_f32(halves[i]);
+            out[i] = tr_bf16_to_f32(half_at(data, i));
         break;
     case TR_TYPE_I8:
     case TR_TYPE_I32: break; /* not floating: the caller's mistake */

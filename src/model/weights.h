@@ -19,7 +19,7 @@ typedef struct tr_tensor {
     tr_type type;
     int rank;
     int64_t shape[TR_MAX_RANK]; /* outermost first, as in PyTorch: [outputs, inputs]; each >= 0 */
-    const void *data;
+    const void *data; /* of a floating type: at any address; else aligned */
     size_t bytes; /* = elements * tr_type_size(type); checked by tr_weights_add */
     bool owned;   /* data was malloc'ed and is freed with the table */
 } tr_tensor;

@@ -47,8 +47,12 @@ size_t tr_cut_place(const char *text, tr_span span, size_t ideal, size_t reach)
     return best;
 }
 
+/* A chunk of the ids from ids on, and the end mark. Without a mark there may be nothing to translate. */
 static tr_status add_chunk(tr_plan *plan, const tr_encoder *encoder, size_t first, size_t last, size_t ids, tr_error *error)
 {
+    const int32_t end = encoder->end_id;
+    if (end < 0 && plan->ids.size == ids)
+        return TR_OK;
     if (plan->count == plan->capacity) {
         const size_t larger = plan->capacity ? plan->capacity * 2 : 64;
         tr_chunk *moved = larger > SIZE_MAX / sizeof *moved ? NULL : realloc(plan->chunks, larger * sizeof *moved);
@@ -57,8 +61,7 @@ static tr_status add_chunk(tr_plan *plan, const tr_encoder *encoder, size_t firs
         plan->chunks = moved;
         plan->capacity = larger;
     }
-    const int32_t end = encoder->end_id;
-    if (!tr_ids_append(&plan->ids, &end, 1))
+    if (end >= 0 && !tr_ids_append(&plan->ids, &end, 1))
         return out_of_memory(error);
     plan->chunks[plan->count++] = (tr_chunk){first, last, ids, (int)(plan->ids.size - ids), false, 0};
     return TR_OK;

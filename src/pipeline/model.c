@@ -172,7 +172,8 @@ static tr_status encode(const void *argument, const char *text, size_t size, tr_
 tr_status tr_model_encoder(const tr_model *model, tr_encoder *encoder, tr_error *error)
 {
     const tr_config *config = &model->package.config;
-    *encoder = (tr_encoder){encode, model->tokenizer, config->end_id, config->max_positions - 1};
+    *encoder = (tr_encoder){encode, model->tokenizer, config->bare_source ? -1 : config->end_id,
+                            config->max_positions - !config->bare_source};
     if (!model->tokenizer)
         return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
     if (encoder->limit < 1)

@@ -22,7 +22,7 @@ typedef struct tr_encoder {
     /* Appends the ids of valid UTF-8, without an end mark. Called from several threads at once. */
     tr_status (*encode)(const void *argument, const char *text, size_t size, tr_ids *ids, tr_error *error);
     const void *argument;
-    int end_id; /* appended to each chunk */
+    int end_id; /* appended to each chunk; -1: none */
     int limit;  /* tokens that the network takes, the end mark not counted; >= 1 */
 } tr_encoder;
 

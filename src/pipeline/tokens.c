@@ -122,9 +122,9 @@ static tr_status check_source(const tr_config *config, const tr_tokens *source, 
 {
     if (!source->ids && source->count)
         return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: its ids are NULL", index);
-    if (source->count >= (size_t)config->max_positions)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: %zu tokens and the end mark, but the model takes %d", index,
-                       source->count, config->max_positions);
+    if (source->count > (size_t)(config->max_positions - !config->bare_source))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: %zu tokens%s, but the model takes %d", index, source->count,
+                       config->bare_source ? "" : " and the end mark", config->max_positions);
     for (size_t i = 0; i < source->count; i++)
         if (source->ids[i] < 0 || source->ids[i] >= config->source_vocabulary)
             return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: token %zu is %d, not an id below %d", index, i,
@@ -132,7 +132,14 @@ static tr_status check_source(const tr_config *config, const tr_tokens *source, 
     return TR_OK;
 }
 
-/* A unit for each source, with the end mark behind its ids, all in *memory. */
+/* A model without end marks translates nothing to nothing. */
+static bool is_nothing(const tr_config *config, const tr_tokens *source)
+{
+    return config->bare_source && source->count == 0;
+}
+
+/* A unit for each source, with the end mark behind its ids, all in *memory. Where models have no mark there it is left out,
+ * but for an empty source, which must hold something. */
 static tr_status lay_out(const tr_config *config, const tr_tokens *sources, size_t count, tr_unit **units, int32_t **memory,
                          tr_error *error)
 {
@@ -153,20 +160,21 @@ static tr_status lay_out(const tr_config *config, const tr_tokens *sources, size
         if (n)
             memcpy(to, sources[i].ids, n * sizeof *to);
         to[n] = config->end_id;
-        (*units)[i] = (tr_unit){.source = to, .source_length = (int)n + 1};
+        (*units)[i] = (tr_unit){.source = to, .source_length = (int)n + (!config->bare_source || n == 0)};
         to += n + 1;
     }
     return TR_OK;
 }
 
 /* The units' targets become the outputs. */
-static tr_status take_targets(tr_unit *units, size_t count, tr_tokens **outputs, tr_error *error)
+static tr_status take_targets(const tr_config *config, const tr_tokens *sources, tr_unit *units, size_t count,
+                              tr_tokens **outputs, tr_error *error)
 {
     *outputs = calloc(count ? count : 1, sizeof **outputs);
     if (!*outputs)
         return out_of_memory(error);
     for (size_t i = 0; i < count; i++) {
-        (*outputs)[i] = (tr_tokens){units[i].target, (size_t)units[i].target_length};
+        (*outputs)[i] = (tr_tokens){units[i].target, is_nothing(config, &sources[i]) ? 0 : (size_t)units[i].target_length};
         units[i].target = NULL;
     }
     return TR_OK;
@@ -205,11 +213,12 @@ tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, siz
                   .done = resolved.progress ? count_units : NULL,
                   .argument = &c};
     int32_t *memory = NULL;
-    status = lay_out(&context->model->package.config, sources, count, &job.units, &memory, error);
+    const tr_config *config = &context->model->package.config;
+    status = lay_out(config, sources, count, &job.units, &memory, error);
     if (status == TR_OK)
         status = tr_scheduler_run(context->scheduler, &job, error);
     if (status == TR_OK)
-        status = take_targets(job.units, count, outputs, error);
+        status = take_targets(config, sources, job.units, count, outputs, error);
     tr_units_free(job.units, count);
     free(memory);
     return status;

@@ -197,6 +197,27 @@ static void test_packing_odd_shapes(void **state)
     tr_package_close(&plain);
 }
 
+/* Panels that come without a screen get the same one when they are written. */
+static void expect_same_screen(const tr_package *packed, const tr_tensor *screen)
+{
+    tr_package without = *packed, again;
+    without.weights = (tr_weights){0};
+    for (size_t i = 0; i < packed->weights.count; i++) {
+        tr_tensor tensor = *packed->weights.tensors[i];
+        tensor.owned = false;
+        if (strcmp(tensor.name, screen->name) != 0)
+            assert_int_equal(tr_weights_add(&without.weights, &tensor, NULL), TR_OK);
+    }
+    write_package(&without, in_directory("again.gguf"), TR_TYPE_I8);
+    open_package(in_directory("again.gguf"), &again);
+    const tr_tensor *made = tr_weights_find(&again.weights, screen->name);
+    assert_true(made && made->bytes == screen->bytes);
+    assert_memory_equal(made->data, screen->data, screen->bytes);
+    assert_int_equal(again.weights.count, packed->weights.count);
+    tr_package_close(&again);
+    tr_weights_free(&without.weights);
+}
+
 /* A large output matrix has its 4-bit copy in the file; made panel by panel it is that of the whole. */
 static void test_screen(void **state)
 {
@@ -228,6 +249,7 @@ static void test_screen(void **state)
         tr_pack_screen(&m, 16 * p, coarse);
         assert_memory_equal((const char *)screen->data + (size_t)p * panel_bytes, coarse, panel_bytes);
     }
+    expect_same_screen(&packed, screen);
     write_package(&packed, in_directory("plain.gguf"), TR_TYPE_BF16);
     open_package(in_directory("plain.gguf"), &plain);
     assert_int_equal(plain.weights.count, original.weights.count);

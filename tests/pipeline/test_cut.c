@@ -229,6 +229,23 @@ static void failure_is_passed_on(void **state)
     tr_plan_free(&plan);
 }
 
+/* Models that were trained without an end mark on the source: no chunk then without a token. */
+static void sources_may_have_no_mark(void **state)
+{
+    (void)state;
+    fake f = {0};
+    const tr_encoder encoder = {encode, &f, -1, 100};
+    tr_plan plan = {0};
+    tr_text text;
+    assert_int_equal(tr_plan_text(&plan, &encoder, TR_SPLIT_NEVER, "ab c", 4, &text, NULL), TR_OK);
+    assert_int_equal(text.count, 1);
+    assert_int_equal(plan.chunks[text.first].length, 3);
+    assert_int_equal(plan.ids.data[plan.chunks[text.first].ids + 2], 'c');
+    assert_int_equal(tr_plan_text(&plan, &encoder, TR_SPLIT_NEVER, "\xe2\x80\x8d", 3, &text, NULL), TR_OK);
+    assert_int_equal(text.count, 0);
+    tr_plan_free(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +258,7 @@ int main(void)
         cmocka_unit_test(much_text_is_cut_in_linear_time),
         cmocka_unit_test(random_texts_lose_nothing),
         cmocka_unit_test(failure_is_passed_on),
+        cmocka_unit_test(sources_may_have_no_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,98 @@
+#include "formats/directory.h"
+
+#include <string.h>
+
+#include "util/buffer.h"
+
+bool tr_directory_has(const tr_directory *d, const char *name)
+{
+    tr_buffer joined = {0};
+    const bool found = tr_buffer_string(&joined, d->path) && tr_buffer_string(&joined, "/") &&
+                       tr_buffer_string(&joined, name) && tr_file_exists(joined.data);
+    tr_buffer_free(&joined);
+    return found;
+}
+
+tr_status tr_directory_fail(const tr_directory *d, tr_status status, const char *what)
+{
+    return tr_fail(d->error, status, "%s: %s", d->path, what);
+}
+
+tr_status tr_directory_in(const tr_directory *d, tr_status status)
+{
+    return tr_fail_in(d->error, status, d->path);
+}
+
+tr_status tr_directory_json(const tr_directory *d, const char *name, json_t **root)
+{
+    tr_package *package = d->package;
+    tr_bytes bytes;
+    *root = NULL;
+    tr_status status = tr_package_file(package, d->path, name, d->load, &bytes, d->error);
+    if (status != TR_OK)
+        return status;
+    status = tr_directory_in(d, tr_json_parse(bytes.data, bytes.size, name, root, d->error));
+    tr_file_close(&package->files[--package->file_count]);
+    return status;
+}
+
+tr_status tr_directory_optional_json(const tr_directory *d, const char *name, json_t **root)
+{
+    *root = NULL;
+    return tr_directory_has(d, name) ? tr_directory_json(d, name, root) : TR_OK;
+}
+
+static tr_status open_piece_file(const tr_directory *d, const char *name, tr_bytes *bytes)
+{
+    const tr_status status = tr_package_file(d->package, d->path, name, d->load, bytes, d->error);
+    if (status == TR_OK && bytes->size == 0)
+        return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is empty", d->path, name);
+    return status;
+}
+
+tr_status tr_directory_pieces(const tr_directory *d, const char *source_name, const char *target_name)
+{
+    tr_package *package = d->package;
+    tr_bytes *source = &package->source_spm, *target = &package->target_spm;
+    tr_status status = open_piece_file(d, source_name, source);
+    if (status != TR_OK)
+        return status;
+    if (!tr_directory_has(d, target_name)) {
+        *target = *source;
+        return TR_OK;
+    }
+    status = open_piece_file(d, target_name, target);
+    if (status == TR_OK && source->size == target->size && memcmp(source->data, target->data, source->size) == 0) {
+        tr_file_close(&package->files[--package->file_count]);
+        *target = *source;
+    }
+    return status;
+}
+
+/* A language of unusual length is no language code: left unknown. */
+static void copy_language(const char *language, char out[TR_LANGUAGE])
+{
+    if (strlen(language) < TR_LANGUAGE)
+        strcpy(out, language);
+}
+
+void tr_directory_languages(tr_json_fields *fields, tr_package *package)
+{
+    copy_language(tr_json_string(fields, "source_lang", ""), package->source_language);
+    copy_language(tr_json_string(fields, "target_lang", ""), package->target_language);
+}
+
+void tr_directory_name(const char *path, char *out, size_t size)
+{
+    size_t end = strlen(path);
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    const size_t length = end - start;
+    if (length < size && !(length <= 2 && strspn(path + start, ".") >= length)) {
+        memcpy(out, path + start, length);
+        out[length] = 0;
+    }
+}

@@ -1,0 +1,36 @@
+/* What the formats that are directories share: their files, JSON among them, and messages that begin with the path. */
+#ifndef TR_FORMATS_DIRECTORY_H
+#define TR_FORMATS_DIRECTORY_H
+
+#include "formats/json.h"
+#include "formats/package.h"
+
+/* A directory being opened into a package. */
+typedef struct tr_directory {
+    const char *path;
+    tr_load load;
+    tr_package *package;
+    tr_error *error; /* not NULL */
+} tr_directory;
+
+bool tr_directory_has(const tr_directory *d, const char *name);
+tr_status tr_directory_fail(const tr_directory *d, tr_status status, const char *what);
+/* Puts the path before a failure's message; TR_OK: nothing happens. */
+tr_status tr_directory_in(const tr_directory *d, tr_status status);
+
+/* Parses a file; *root is a new reference, NULL on failure and for an optional file that is not there. The file is closed
+ * again: what jansson makes of it is a copy. */
+tr_status tr_directory_json(const tr_directory *d, const char *name, json_t **root);
+tr_status tr_directory_optional_json(const tr_directory *d, const char *name, json_t **root);
+
+/* Opens both SentencePiece models. Without a target one, or where it is the same, the source's serves both: decoding needs
+ * none. */
+tr_status tr_directory_pieces(const tr_directory *d, const char *source, const char *target);
+
+/* Takes source_lang and target_lang from the fields of tokenizer_config.json. */
+void tr_directory_languages(tr_json_fields *fields, tr_package *package);
+
+/* The directory's own name, unless it is "." or ".."; out must be a zeroed string. */
+void tr_directory_name(const char *path, char *out, size_t size);
+
+#endif
