@@ -45,7 +45,6 @@ typedef struct tr_decoder_layer {
 typedef struct tr_side {
     tr_matrix embedding;    /* [vocabulary, d_model] */
     const float *positions; /* [max_positions, d_model] or NULL: none are added */
-    const float *relative;  /* see tr_attention */
     tr_norm embedding_norm; /* gamma NULL if there is none */
     tr_norm final_norm;     /* gamma NULL if there is none */
 } tr_side;
