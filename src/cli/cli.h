@@ -4,6 +4,9 @@
 
 #include "cli/options.h"
 
+#include <translate/translate.h>
+
+enum { CLI_PATH = 4096 }; /* bytes of a path, as Linux limits them */
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit status */
 
 int cli_translate(const cli_settings *settings);
@@ -18,6 +21,8 @@ int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for wrong usage, with the way to the command's help behind it; returns CLI_USAGE. */
 int cli_usage(const cli_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail_memory(void);
+/* What the library said. */
+int cli_fail_error(const tr_error *error);
 /* Prints "translate: warning: ..." unless --quiet. */
 void cli_warn(const cli_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "translate: ..." on stderr: information that was asked for. */

@@ -2,7 +2,7 @@
 #ifndef TR_CLI_HUB_H
 #define TR_CLI_HUB_H
 
-#include "cli/model.h"
+#include "cli/cli.h"
 
 /* wanted: "hf:OWNER/NAME[@REVISION]". If it is not in the cache, it is downloaded first. */
 int cli_hub_find(char path[CLI_PATH], const char *wanted, const cli_settings *settings);

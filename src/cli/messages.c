@@ -31,6 +31,11 @@ int cli_fail_memory(void)
     return cli_fail("memory: there is not enough");
 }
 
+int cli_fail_error(const tr_error *error)
+{
+    return cli_fail("%s", error->message);
+}
+
 int cli_usage(const cli_settings *settings, const char *format, ...)
 {
     char after[64];

@@ -16,11 +16,6 @@
 
 #define MODEL_NAME "zh-en.gguf"
 
-int cli_fail_error(const tr_error *error)
-{
-    return cli_fail("%s", error->message);
-}
-
 const char *cli_type_name(tr_type type)
 {
     return type == TR_TYPE_I8 ? "int8" : tr_type_name(type);

@@ -7,8 +7,6 @@
 
 #include <translate/translate.h>
 
-enum { CLI_PATH = 4096 }; /* bytes of a path, as Linux limits them */
-
 typedef struct cli_model {
     char path[CLI_PATH];
     tr_model *model;
@@ -27,8 +25,5 @@ void cli_model_close(cli_model *model);
 void cli_model_leave(cli_model *model);
 
 const char *cli_type_name(tr_type type); /* of weights, as --compute spells it: "int8" */
-
-/* Prints what the library said as "translate: MESSAGE"; returns CLI_FAILED. */
-int cli_fail_error(const tr_error *error);
 
 #endif
