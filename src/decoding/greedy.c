@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-bool tr_worker_fail(tr_worker *w, tr_status status, const char *what)
-{
-    w->status = tr_fail(&w->error, status, "%s", what);
-    return false;
-}
-
 /* --------------------------------------------------------------------------------------------- a step: choosing tokens */
 
 /* Embeds each row's newest token and points its attention at its caches. */

@@ -151,3 +151,9 @@ void tr_worker_meet(tr_worker *worker)
 {
     tr_state_meet(&worker->state);
 }
+
+bool tr_worker_fail(tr_worker *w, tr_status status, const char *what)
+{
+    w->status = tr_fail(&w->error, status, "%s", what);
+    return false;
+}
