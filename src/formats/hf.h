@@ -27,7 +27,7 @@ typedef struct tr_hf_family {
     const char *architecture; /* the class that is run: "MarianMTModel" */
     const char *format;       /* "Hugging Face Marian directory" */
     void (*shape)(tr_json_fields *settings, tr_config *config, tr_hf_ties *ties);
-    tr_tensor_rename *rename;
+    tr_tensor_rename *renaming;
     int start_id, end_id, pad_id; /* what config.json need not say */
     tr_hf_tokens tokens;
 } tr_hf_family;
@@ -55,7 +55,7 @@ typedef struct tr_weight_file {
 } tr_weight_file;
 
 /* Adds the tensors of all files to weights under our names; what is tied is there once. */
-tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *rename, tr_hf_ties ties,
+tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *renaming, tr_hf_ties ties,
                         tr_weights *weights, tr_error *error);
 
 #endif

@@ -114,7 +114,7 @@ static void put(char out[TR_TENSOR_NAME], size_t *size, const char *text, size_t
 static bool rename_by(const name_pair *pairs, size_t count, const char *name, char out[TR_TENSOR_NAME])
 {
     for (size_t i = 0; i < count; i++) {
-        match m;
+        match m = {0};
         size_t size = 0;
         if (!matches(name, pairs[i].theirs, &m))
             continue;
@@ -261,7 +261,7 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* By content; the name says what a damaged file was meant to be. */
-static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *rename, tr_weights *raw, tr_error *error)
+static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renaming, tr_weights *raw, tr_error *error)
 {
     static const char pointer[] = "version https://git-lfs";
     enum { HEADER = 8 }; /* bytes before a safetensors header, which is JSON */
@@ -272,19 +272,19 @@ static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *rename,
                        file->name);
     const bool torch = tr_is_pytorch(b->data, b->size) || (ends_with(file->name, ".bin") && !safetensors);
     return tr_fail_in(error,
-                      torch ? tr_pytorch_read(b->data, b->size, rename, raw, error)
-                            : tr_safetensors_read(b->data, b->size, rename, raw, error),
+                      torch ? tr_pytorch_read(b->data, b->size, renaming, raw, error)
+                            : tr_safetensors_read(b->data, b->size, renaming, raw, error),
                       file->name);
 }
 
-tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *rename, tr_hf_ties ties,
+tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *renaming, tr_hf_ties ties,
                         tr_weights *weights, tr_error *error)
 {
     tr_weights raw = {0};
     embeddings e;
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < count; i++)
-        status = read_file(&files[i], rename, &raw, error);
+        status = read_file(&files[i], renaming, &raw, error);
     if (status == TR_OK)
         status = resolve_ties(&raw, ties, &e, error);
     if (status == TR_OK)
