@@ -251,7 +251,8 @@ def make_older(directory, version, revision):
 
 def decode(translator, source):
     """Tokens of greedy decoding and the least margin between best and second logit."""
-    result = translator.translate_batch([source], beam_size=1, max_decoding_length=MAX_LENGTH, return_logits_vocab=True)[0]
+    result = translator.translate_batch([source], beam_size=1, max_decoding_length=MAX_LENGTH, min_decoding_length=0,
+                                        return_logits_vocab=True)[0]
     margin = float("inf")
     for step in result.logits[0]:
         values = np.sort(np.array(step.to(ctranslate2.DataType.float32)).reshape(-1))
