@@ -10,5 +10,11 @@ needs=("${build_needs[@]}")
 # A build that test.sh made keeps its tests.
 options=()
 [ -f "$root/build/build.ninja" ] || options=(tests=false bench=false)
-is_built "$root/build" || build "$root/build" translate ${options[@]+"${options[@]}"}
+# Only whoever downloads needs libcurl; a build that was made without it is made again.
+if [ "${1-}" = pull ] && [ ! -x "$root/build/translate-pull" ]; then
+    needs+=("${pull_needs[@]}")
+    options+=(hub=enabled)
+    rm -f "$root/build/.built"
+fi
+is_built "$root/build" || build "$root/build" tools ${options[@]+"${options[@]}"}
 exec "$root/build/translate" "$@"

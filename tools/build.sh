@@ -17,8 +17,12 @@ build_needs=(
     "command ${cpp_compiler%% *} g++"
     'library sentencepiece libsentencepiece-dev libprotobuf-dev'
     'library jansson libjansson-dev'
+    'library minizip libminizip-dev'
+    'library zlib zlib1g-dev'
 )
-test_needs=('library cmocka libcmocka-dev')
+# What `translate pull` needs; without them the rest is built all the same.
+pull_needs=('library libcurl libcurl4-openssl-dev' 'library libcrypto libssl-dev')
+test_needs=('library cmocka libcmocka-dev' "${pull_needs[@]}")
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 
 fail() {
@@ -110,7 +114,7 @@ build() {
         mkdir -p "$dir"
         exec 9>"$dir/.lock"
         flock 9
-        [ "$target" = translate ] && is_built "$dir" && exit
+        [ "$target" = tools ] && is_built "$dir" && exit
         install_needs "${needs[@]}"
         note 'building…'
         configure "$dir" "$@"

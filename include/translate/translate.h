@@ -100,15 +100,15 @@ typedef struct tr_model_options {
 /* TR_LOAD_MAP, TR_COMPUTE_AUTO, the best CPU level. */
 TR_API tr_model_options tr_model_default_options(void);
 
-/* Opens a model file (GGUF) or a published directory (Hugging Face Marian). options may be NULL.
+/* Opens a model file (GGUF) or a published directory (Hugging Face). options may be NULL.
  * TR_ERROR_IO: cannot be read. TR_ERROR_FORMAT: damaged, incomplete or contradictory; the message names the file and the
  * tensor or field. TR_ERROR_UNSUPPORTED: another architecture. TR_ERROR_ARGUMENT: unknown CPU level. */
 TR_API tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error);
 TR_API void tr_model_close(tr_model *model); /* NULL is allowed; no context may still use the model */
 
 typedef struct tr_model_info {
-    const char *format;       /* "GGUF" or "Hugging Face Marian directory" */
-    const char *architecture; /* "marian" */
+    const char *format;       /* "GGUF", "Hugging Face Marian directory", ... */
+    const char *architecture; /* "marian", "t5", ... */
     const char *name;         /* "" if unknown */
     const char *source_language, *target_language; /* ISO 639 codes, "" if unknown */
     const char *compute;      /* weights as used: "f32", "f16", "bf16", "int8" */

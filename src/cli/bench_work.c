@@ -66,6 +66,8 @@ static void add_linear(load *l, const tr_linear *linear)
 static void add_feedforward(load *l, const tr_feedforward *f)
 {
     add_linear(l, &f->up);
+    if (f->gate.weight.data)
+        add_linear(l, &f->gate);
     add_linear(l, &f->down);
 }
 
@@ -96,8 +98,7 @@ static void add_output(load *l, const tr_network *n, double rows)
         add_linear(l, &n->logits);
         return;
     }
-    add_memory(l, n->screen->coarse,
-               int8 ? tr_screen_bytes(m->outputs, m->inputs) : (size_t)m->outputs * (size_t)m->inputs);
+    add_memory(l, n->screen->coarse, int8 ? tr_screen_bytes(m->outputs, m->inputs) : (size_t)m->outputs * (size_t)m->inputs);
     if (!int8) {
         add_vector(l, n->screen->scale, m->outputs);
         add_vector(l, n->screen->radius, m->outputs);
@@ -137,7 +138,7 @@ static double sum(const double macs[BENCH_TYPES])
  * Multiply-adds:
  *     rows x (decoder layers + output matrix)            a row is a token of a sentence, the end mark included
  *   + source positions x (encoder layers + cross projections)
- *   + positions attended to, in each layer, x 2 d_model  q·k and the weighted sum of values; in f32, whatever the weights
+ *   + positions attended to, in each layer, x 2 widths   q·k and the weighted sum of values; in f32, whatever the weights
  * are Embedding, LayerNorm, softmax and activations are left out: they are none of these. */
 bool bench_work_make(bench_work *work, const tr_network *network, const bench_pass *pass)
 {
@@ -147,9 +148,11 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     const tr_cache_shape shape = tr_decoder_cache_shape(network);
     const double position_bytes = (double)(tr_cache_block_floats(&shape) * sizeof(float)) / TR_BLOCK;
     const double cache_bytes = (double)(pass->self_positions + pass->cross_positions) * position_bytes;
+    const double decoder_width = c->decoder_heads * tr_config_head_size(c, c->decoder_heads);
+    const double encoder_width = c->encoder_heads * tr_config_head_size(c, c->encoder_heads);
     const double decoder_attention =
-        (double)(pass->self_positions + pass->cross_positions) * c->decoder_layers * 2 * c->d_model;
-    const double encoder_attention = (double)pass->encoder_pairs * c->encoder_layers * 2 * c->d_model;
+        (double)(pass->self_positions + pass->cross_positions) * c->decoder_layers * 2 * decoder_width;
+    const double encoder_attention = (double)pass->encoder_pairs * c->encoder_layers * 2 * encoder_width;
     const double rows = (double)pass->rows, positions = (double)pass->source_positions;
 
     work->bytes = (double)pass->steps * decoder.bytes + (double)pass->turns * encoder.bytes + cache_bytes;

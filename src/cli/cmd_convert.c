@@ -67,7 +67,7 @@ static int on_progress(void *started, uint64_t done, uint64_t total)
     bool *running = started;
     if (!*running) {
         const cli_progress first = {.done = 0, .total = total};
-        cli_progress_start(&first, false);
+        cli_progress_start(&first, CLI_UNIT_NONE);
         *running = true;
     }
     cli_progress_update(&now);
@@ -112,11 +112,15 @@ static int convert_to(const cli_settings *s, const tr_package *package, const ch
 
 int cli_convert(const cli_settings *settings)
 {
-    const char *in = settings->arguments[0];
+    char in[CLI_PATH];
     char *out = NULL;
     tr_package package;
     tr_error error;
-    int status = check_places(settings, in, settings->arguments[1]);
+    cli_settings named = *settings;
+    named.model = settings->arguments[0];
+    int status = cli_model_find(in, &named);
+    if (!status)
+        status = check_places(settings, in, settings->arguments[1]);
     if (status)
         return status;
     out = realpath(settings->arguments[1], NULL); /* a symbolic link stays one */

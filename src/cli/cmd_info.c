@@ -80,13 +80,14 @@ static json_t *json_tokens(const tr_config *c)
 
 static json_t *json_shape(const tr_config *c)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:i, s:b, s:b, s:b, s:f}", "d_model", c->d_model,
-                     "encoder_layers", c->encoder_layers, "decoder_layers", c->decoder_layers, "encoder_heads",
-                     c->encoder_heads, "decoder_heads", c->decoder_heads, "encoder_ffn", c->encoder_ffn, "decoder_ffn",
-                     c->decoder_ffn, "activation", tr_activation_name(c->activation), "positions",
-                     tr_positions_name(c->positions), "max_positions", c->max_positions, "pre_norm", c->pre_norm,
-                     "final_norm", c->final_norm, "embedding_norm", c->embedding_norm, "embedding_scale",
-                     (double)c->embedding_scale);
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:s, s:i, s:b, s:b, s:b, s:f}", "d_model",
+                     c->d_model, "encoder_layers", c->encoder_layers, "decoder_layers", c->decoder_layers, "encoder_heads",
+                     c->encoder_heads, "decoder_heads", c->decoder_heads, "encoder_head_size",
+                     tr_config_head_size(c, c->encoder_heads), "decoder_head_size", tr_config_head_size(c, c->decoder_heads),
+                     "encoder_ffn", c->encoder_ffn, "decoder_ffn", c->decoder_ffn, "norm", tr_norm_name(c->norm), "gated",
+                     c->gated, "activation", tr_activation_name(c->activation), "positions", tr_positions_name(c->positions),
+                     "max_positions", c->max_positions, "pre_norm", c->pre_norm, "final_norm", c->final_norm,
+                     "embedding_norm", c->embedding_norm, "embedding_scale", (double)c->embedding_scale);
 }
 
 static int print_json(const char *path, const summary *s)
@@ -144,10 +145,13 @@ static void print_tokens(const tr_package *p)
 
 static void print_shape(const tr_config *c)
 {
-    printf("shape         d_model %d, %d encoder and %d decoder layers, heads %d and %d,\n", c->d_model, c->encoder_layers,
+    printf("shape         d_model %d, %d encoder and %d decoder layers, heads %d and %d", c->d_model, c->encoder_layers,
            c->decoder_layers, c->encoder_heads, c->decoder_heads);
-    printf("              feed-forward %d and %d (%s), norm %s each block%s%s\n", c->encoder_ffn, c->decoder_ffn,
-           tr_activation_name(c->activation), c->pre_norm ? "before" : "after", c->final_norm ? ", final norm" : "",
+    if (c->head_size)
+        printf(" of %d", c->head_size);
+    printf(",\n              feed-forward %d and %d (%s%s), %s %s each block%s%s\n", c->encoder_ffn, c->decoder_ffn,
+           c->gated ? "gated " : "", tr_activation_name(c->activation), c->norm == TR_NORM_RMS ? "RMS norm" : "norm",
+           c->pre_norm ? "before" : "after", c->final_norm ? ", final norm" : "",
            c->embedding_norm ? ", embedding norm" : "");
     printf("positions     %s, %d\n", tr_positions_name(c->positions), c->max_positions);
 }
@@ -202,8 +206,9 @@ int cli_info(const cli_settings *settings)
     cli_settings named = *settings;
     if (settings->argument_count)
         named.model = settings->arguments[0];
-    if (cli_model_find(path, &named))
-        return CLI_FAILED;
+    int status = cli_model_find(path, &named);
+    if (status)
+        return status;
     tr_package package;
     tr_error error;
     uint64_t checksum;
@@ -216,7 +221,6 @@ int cli_info(const cli_settings *settings)
         return cli_fail_error(&error);
     summary s = summarise(&package);
     s.verified = settings->verify;
-    int status = CLI_DONE;
     if (settings->json)
         status = print_json(path, &s);
     else

@@ -155,7 +155,7 @@ static int run_lines(job *j)
     int status = skip_finished(j);
     if (!status && !j->settings->quiet) {
         const cli_progress first = {j->bytes_done, j->reader.file_size, j->translator.totals.lines, 0};
-        cli_progress_start(&first, true);
+        cli_progress_start(&first, CLI_UNIT_LINES);
     }
     while (!status && !cli_interrupted()) {
         const cli_line *lines;

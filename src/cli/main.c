@@ -32,6 +32,7 @@ static const cli_command commands[] = {
      "  bench      measure the speed of a model on this machine\n"
      "  convert    turn a published model into one GGUF file\n"
      "  info       show what a model file holds, and verify it\n"
+     "  pull       download a model from Hugging Face\n"
      "  tokenize   show the tokens of a text\n",
      "Exit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
      "default model; TRANSLATE_CPU, the kernels to use (portable, avx2, avx512, ...).\n"},
@@ -47,7 +48,8 @@ static const cli_command commands[] = {
      "Writes the model IN, a published directory or a GGUF file, as one GGUF file and\n"
      "reads it back to verify it. OUT.gguf appears complete or not at all.\n",
      "Example / 示例:\n"
-     "  translate convert opus-mt-zh-en zh-en.gguf --compute int8\n"},
+     "  translate convert opus-mt-zh-en zh-en.gguf --compute int8\n"
+     "  translate convert hf:Helsinki-NLP/opus-mt-zh-en zh-en.gguf --compute int8\n"},
     {"translate info", CMD_INFO, cli_info, 0, 1, "translate info [OPTIONS] [FILE]",
      "Shows what the model FILE (or directory) holds: its shape, languages, tokenizer,\n"
      "special tokens, weights and checksum.\n",
@@ -60,12 +62,27 @@ static const cli_command commands[] = {
      "  translate tokenize \"今天天气很好\"\n"
      "  translate tokenize --ids < zh.txt\n"
      "  translate tokenize --decode \"▁Hello ▁world\"\n"},
+    {"translate pull", CMD_PULL, cli_pull, 0, 1, "translate pull [OPTIONS] OWNER/NAME[@REVISION]",
+     "Downloads a model from Hugging Face, only the files that are needed, into the\n"
+     "cache, where -m hf:OWNER/NAME finds it; or with -o into a folder. -m hf:...\n"
+     "downloads by itself what is not there. Files that are there already are compared\n"
+     "and only those that changed are downloaded; an interrupted download continues.\n"
+     "REVISION is a branch, tag or commit; default main.\n",
+     "Examples / 示例:\n"
+     "  translate pull Helsinki-NLP/opus-mt-zh-en      download / 下载模型\n"
+     "  translate -m hf:Helsinki-NLP/opus-mt-zh-en \"你好\"\n"
+     "  translate pull Helsinki-NLP/opus-mt-zh-en -o opus-mt-zh-en\n"
+     "  translate pull --list                          what is there / 查看已有模型\n"
+     "  translate pull --remove Helsinki-NLP/opus-mt-zh-en\n"
+     "\nEnvironment: HF_TOKEN, for models that are gated or private; HF_ENDPOINT,\n"
+     "another server, such as a mirror; HTTPS_PROXY; TRANSLATE_CACHE, the cache\n"
+     "(default ~/.cache/translate).\n"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* Words that are kept for later versions. */
-static const char *const reserved[] = {"serve", "score", "attention", "pull", "shortlist"};
+static const char *const reserved[] = {"serve", "score", "attention", "shortlist"};
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 

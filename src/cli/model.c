@@ -2,7 +2,9 @@
 #include "cli/model.h"
 
 #include "cli/config.h"
+#include "cli/hub.h"
 #include "cli/signals.h"
+#include "util/process.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,25 +28,12 @@ const char *cli_type_name(tr_type type)
 
 /* --------------------------------------------------------------------------------------------------- the default model */
 
-/* Where the program itself lies, without a slash at the end; false if the system does not tell. */
-static bool program_folder(char folder[CLI_PATH])
-{
-    const ssize_t n = readlink("/proc/self/exe", folder, CLI_PATH - 1);
-    if (n <= 0)
-        return false;
-    folder[n] = 0;
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = 0;
-    return slash != NULL;
-}
-
 /* Beside the program, so that an installation can be moved and a build tree works; then where it was installed. */
 static bool default_model(char path[CLI_PATH])
 {
     static const char *const beside[] = {"../share/translate/" MODEL_NAME, "../models/" MODEL_NAME};
     char folder[CLI_PATH], candidate[CLI_PATH];
-    const bool known = program_folder(folder);
+    const bool known = tr_program_folder(folder, sizeof folder);
     for (int i = 0; known && i < 2; i++) {
         const int n = snprintf(candidate, sizeof candidate, "%s/%s", folder, beside[i]);
         if (n > 0 && n < CLI_PATH && access(candidate, R_OK) == 0 && realpath(candidate, path))
@@ -63,7 +52,7 @@ int cli_model_find(char path[CLI_PATH], const cli_settings *settings)
                                    : cli_fail("no model: there is no " TR_MODEL_PATH
                                               "; name a model file with -m FILE or in $TRANSLATE_MODEL");
     if (strncmp(wanted, "hf:", 3) == 0)
-        return cli_fail("%s: fetching models is not in this version; download it and give the directory with -m", wanted);
+        return cli_hub_find(path, wanted, settings);
     if (snprintf(path, CLI_PATH, "%s", wanted) >= CLI_PATH)
         return cli_fail("-m: %s", strerror(ENAMETOOLONG));
     return CLI_DONE;

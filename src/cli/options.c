@@ -23,12 +23,13 @@ typedef enum option_group {
     GROUP_OUTPUT,
     GROUP_TRANSLATION,
     GROUP_SPEED,
+    GROUP_NETWORK,
     GROUP_GENERAL
 } option_group;
 
 static const char *const group_titles[] = {
-    [GROUP_MODEL] = "Model", [GROUP_FILES] = "Files",     [GROUP_OUTPUT] = "Output", [GROUP_TRANSLATION] = "Translation",
-    [GROUP_SPEED] = "Speed", [GROUP_GENERAL] = "General",
+    [GROUP_MODEL] = "Model", [GROUP_FILES] = "Files",     [GROUP_OUTPUT] = "Output",   [GROUP_TRANSLATION] = "Translation",
+    [GROUP_SPEED] = "Speed", [GROUP_NETWORK] = "Network", [GROUP_GENERAL] = "General",
 };
 
 typedef struct option {
@@ -44,13 +45,13 @@ typedef struct option {
 
 #define FIELD(name) offsetof(cli_settings, name)
 #define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE)
-#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE)
+#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL)
 
 /* clang-format off */
 static const option options[] = {
     {WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
-     "model file (GGUF) or published directory; default: $TRANSLATE_MODEL, else the zh-en model that comes with the "
-     "program"},
+     "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
+     "zh-en model that comes with the program"},
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input; zh, zh-CN and zh-Hans are one"},
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
@@ -75,6 +76,18 @@ static const option options[] = {
      "replace OUT.gguf if it exists"},
     {CMD_INFO, GROUP_FILES, KIND_FLAG, 0, "verify", NULL, FIELD(verify), 0, 0,
      "compare the file with the size and the checksum that it holds"},
+
+    {CMD_PULL, GROUP_FILES, KIND_TEXT, 'o', "output", "DIR", FIELD(output), 0, 0,
+     "put the files into DIR instead of the cache"},
+    {CMD_PULL, GROUP_FILES, KIND_TEXT, 0, "file", "PATTERN", FIELD(file), 0, 0,
+     "the files to take instead of those that a model needs, such as '*q8_0.gguf'"},
+    {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "list", NULL, FIELD(list), 0, 0, "show what is in the cache, with sizes"},
+    {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "remove", NULL, FIELD(remove), 0, 0,
+     "remove OWNER/NAME from the cache; with @REVISION, that one only"},
+    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "N", FIELD(timeout), 1, 3600,
+     "a connection that brings nothing for N seconds counts as lost; default 30"},
+    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "retries", "N", FIELD(retries), 0, 1000,
+     "how often to try again after a lost connection or an overloaded server; default 5"},
 
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
      "a JSON object a line: line, source, text, tokens, flags"},
@@ -335,7 +348,14 @@ static int check_count(const cli_settings *settings)
 
 int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings)
 {
-    *settings = (cli_settings){.command = command, .batch_size = 32, .beam = 1, .n_best = 1, .max_length = 512, .rounds = 3};
+    *settings = (cli_settings){.command = command,
+                               .batch_size = 32,
+                               .beam = 1,
+                               .n_best = 1,
+                               .max_length = 512,
+                               .rounds = 3,
+                               .timeout = 30,
+                               .retries = 5};
     settings->arguments = malloc(((size_t)count + 1) * sizeof *settings->arguments);
     if (!settings->arguments)
         return cli_fail_memory();

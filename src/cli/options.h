@@ -25,12 +25,15 @@ typedef struct cli_settings {
     bool verify;      /* info */
     bool force;       /* convert */
     bool ids, decode; /* tokenize */
+    const char *file; /* pull: NULL: what a model needs */
+    bool list, remove;
+    int timeout, retries;
     char **arguments; /* what is no option, in order; the array is allocated */
     int argument_count;
 } cli_settings;
 
 /* Commands, as bits: which of them know an option. */
-enum { CMD_TRANSLATE = 1, CMD_BENCH = 2, CMD_CONVERT = 4, CMD_INFO = 8, CMD_TOKENIZE = 16 };
+enum { CMD_TRANSLATE = 1, CMD_BENCH = 2, CMD_CONVERT = 4, CMD_INFO = 8, CMD_TOKENIZE = 16, CMD_PULL = 32 };
 
 struct cli_command {
     const char *name; /* "translate" or "translate bench" */

@@ -13,7 +13,8 @@
 enum { BAR_WIDTH = 24 };
 
 static struct {
-    bool running, drawn, unit_lines;
+    bool running, drawn;
+    cli_unit unit;
     cli_progress first;
     double started, last_draw;
 } state;
@@ -24,12 +25,12 @@ bool cli_progress_possible(void)
     return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
-void cli_progress_start(const cli_progress *at, bool unit_lines)
+void cli_progress_start(const cli_progress *at, cli_unit unit)
 {
     if (!cli_progress_possible() || at->total == 0)
         return;
     state.running = true;
-    state.unit_lines = unit_lines;
+    state.unit = unit;
     state.first = *at;
     state.started = cli_seconds();
     state.last_draw = state.started; /* short work shows no bar */
@@ -52,6 +53,21 @@ static void format_time(double seconds, char *out, size_t size)
         snprintf(out, size, "%lu:%02lu", s / 60, s % 60);
 }
 
+static int format_unit(const cli_progress *now, double elapsed, char *out, size_t size)
+{
+    const double seconds = elapsed > 0 ? elapsed : 1e-9;
+    switch (state.unit) {
+    case CLI_UNIT_NONE: break;
+    case CLI_UNIT_LINES:
+        return snprintf(out, size, "  %" PRIu64 " lines  %.0f tokens/s", now->lines,
+                        (double)(now->tokens - state.first.tokens) / seconds);
+    case CLI_UNIT_BYTES:
+        return snprintf(out, size, "  %.1f of %.1f MB  %.1f MB/s", (double)now->done / 1e6, (double)now->total / 1e6,
+                        (double)(now->done > state.first.done ? now->done - state.first.done : 0) / 1e6 / seconds);
+    }
+    return 0;
+}
+
 /* One row of ASCII, so that columns are bytes. */
 static void draw(const cli_progress *now, double elapsed)
 {
@@ -64,9 +80,7 @@ static void draw(const cli_progress *now, double elapsed)
     if (now->done > state.first.done && now->total >= now->done)
         format_time(elapsed * (double)(now->total - now->done) / (double)(now->done - state.first.done), left, sizeof left);
     int size = snprintf(row, sizeof row, "[%s] %3d%%", bar, (int)(share * 100));
-    if (state.unit_lines)
-        size += snprintf(row + size, sizeof row - (size_t)size, "  %" PRIu64 " lines  %.0f tokens/s", now->lines,
-                         elapsed > 0 ? (double)(now->tokens - state.first.tokens) / elapsed : 0.0);
+    size += format_unit(now, elapsed, row + size, sizeof row - (size_t)size);
     size += snprintf(row + size, sizeof row - (size_t)size, "  %s left", left);
     const int width = terminal_width() - 1; /* the last column may wrap */
     fprintf(stderr, "\r%.*s\x1b[K", size < width ? size : width, row);

@@ -93,7 +93,7 @@ tr_status tr_worker_create(const tr_network *network, int members, int batch_siz
         return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
     memset(w, 0, sizeof *w);
     w->batch_size = batch_size;
-    w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, c->d_model, TR_TYPE_F32);
+    w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, tr_config_head_size(c, c->encoder_heads), TR_TYPE_F32);
     w->decoder_shape = tr_decoder_cache_shape(network);
     tr_status status = tr_state_init(&w->state, network, members, arena_bytes(w, network, members), error);
     if (status == TR_OK)

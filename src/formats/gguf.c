@@ -60,20 +60,22 @@ static tr_status read_string(const tr_gguf *gguf, const char *key, char *out, si
 
 static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *error)
 {
-    char activation[32] = "", positions[32] = "sinusoidal";
+    char activation[32] = "", positions[32] = "sinusoidal", norm[32] = "layer";
     tr_status status = read_string(gguf, TR_KEY_ACTIVATION, activation, sizeof activation, error);
     if (status == TR_OK)
         status = read_string(gguf, TR_KEY_POSITIONS, positions, sizeof positions, error);
+    if (status == TR_OK)
+        status = read_string(gguf, TR_KEY_NORM, norm, sizeof norm, error);
     if (status != TR_OK)
         return status;
     if (!*activation)
         return fail_key(error, TR_KEY_ACTIVATION, "is missing");
     if (!tr_activation_parse(activation, &config->activation))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_ACTIVATION ": %s is not supported", activation);
-    if (strcmp(positions, tr_positions_name(TR_POSITIONS_LEARNED)) == 0)
-        config->positions = TR_POSITIONS_LEARNED;
-    else if (strcmp(positions, tr_positions_name(TR_POSITIONS_SINUSOIDAL)) != 0)
+    if (!tr_positions_parse(positions, &config->positions))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_POSITIONS ": %s is not supported", positions);
+    if (!tr_norm_parse(norm, &config->norm))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_NORM ": %s is not supported", norm);
     return TR_OK;
 }
 
@@ -97,18 +99,16 @@ static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error
 
 static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
-    char architecture[64] = "";
-    tr_status status = read_string(gguf, TR_KEY_ARCHITECTURE, architecture, sizeof architecture, error);
+    tr_status status =
+        read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
     if (status != TR_OK)
         return status;
-    if (strcmp(architecture, "marian") != 0)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "architecture %s is not supported, only marian",
-                       *architecture ? architecture : "(none)");
-    strcpy(package->architecture, "marian");
     const tr_gguf_entry *version = tr_gguf_find(gguf, TR_KEY_VERSION);
     int64_t number = 0;
     if (!version)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_VERSION ": is missing: not made by translate convert");
+        return tr_fail(error, TR_ERROR_UNSUPPORTED,
+                       "key " TR_KEY_VERSION ": is missing: not made by translate convert (architecture %s)",
+                       *package->architecture ? package->architecture : "unknown");
     if (!tr_gguf_integer(version, &number) || number != TR_LAYOUT_VERSION)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_VERSION ": %lld is not supported, only %d",
                        (long long)number, (int)TR_LAYOUT_VERSION);

@@ -10,6 +10,7 @@
 #define TR_KEY_VERSION         "translate.version"
 #define TR_KEY_ACTIVATION      "translate.activation"
 #define TR_KEY_POSITIONS       "translate.positions"
+#define TR_KEY_NORM            "translate.norm"
 #define TR_KEY_FORBIDDEN       "translate.forbidden"
 #define TR_KEY_SOURCE_LANGUAGE "translate.source_language"
 #define TR_KEY_TARGET_LANGUAGE "translate.target_language"

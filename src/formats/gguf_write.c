@@ -150,6 +150,8 @@ static void put_metadata(writer *w)
         put_field(w, &tr_gguf_fields[i]);
     put_text(w, TR_KEY_ACTIVATION, tr_activation_name(package->config.activation));
     put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
+    if (package->config.norm != TR_NORM_LAYER)
+        put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
     put_array(w, TR_KEY_FORBIDDEN, TR_GGUF_I32, (uint64_t)package->config.forbidden_count);
     for (int i = 0; i < package->config.forbidden_count; i++)
         put_integer(w, (uint32_t)package->config.forbidden[i], 4);

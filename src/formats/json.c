@@ -58,6 +58,17 @@ int tr_json_int(tr_json_fields *fields, const char *key, int fallback)
     return fallback;
 }
 
+float tr_json_real(tr_json_fields *fields, const char *key, float fallback)
+{
+    const json_t *value = tr_json_get(fields, key);
+    if (!value)
+        return fallback;
+    if (json_is_number(value))
+        return (float)json_number_value(value);
+    tr_json_fail(fields, TR_ERROR_FORMAT, key, "is not a number");
+    return fallback;
+}
+
 bool tr_json_bool(tr_json_fields *fields, const char *key, bool fallback)
 {
     const json_t *value = tr_json_get(fields, key);

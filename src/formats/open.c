@@ -25,10 +25,10 @@ static const char *foreign_kind(const tr_file *file)
     if (looks_like_safetensors(file))
         return "is a safetensors file: give its directory, which must hold config.json too";
     if (starts_with(file, "PK\3\4", 4))
-        return "is a zip archive (PyTorch or NumPy weights?), not a model file: give a GGUF file or a directory with "
-               "config.json and model.safetensors";
+        return "is a zip archive (PyTorch weights?), not a model file: give its directory, which must hold config.json too";
     if (starts_with(file, "\x80\2", 2))
-        return "is a Python pickle (old PyTorch weights?): give a directory with config.json and model.safetensors";
+        return "is a Python pickle (PyTorch weights?), not a model file: give its directory, which must hold config.json "
+               "too";
     if (starts_with(file, "\x1f\x8b", 2) || starts_with(file, "\x28\xb5\x2f\xfd", 4))
         return "is compressed: unpack it first";
     if (starts_with(file, "version https://git-lfs", 23))
@@ -60,5 +60,5 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
     if (!tr_is_directory(path))
         return open_file(path, load, package, error);
     return tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
-                                   : tr_open_marian_hf(path, load, package, error);
+                                   : tr_open_hf(path, load, package, error);
 }

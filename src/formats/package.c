@@ -1,5 +1,7 @@
 #include "formats/package.h"
 
+#include <stdlib.h>
+
 #include "formats/packed.h"
 #include "util/buffer.h"
 
@@ -10,6 +12,7 @@ void tr_package_close(tr_package *package)
     tr_weights_free(&package->weights);
     for (int i = 0; i < package->file_count; i++)
         tr_file_close(&package->files[i]);
+    free(package->files);
     *package = (tr_package){0};
 }
 
@@ -19,12 +22,15 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
     if (package->file_count == TR_PACKAGE_FILES)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: more than %d files", path, TR_PACKAGE_FILES);
     tr_buffer joined = {0};
-    if (!tr_buffer_string(&joined, path) ||
+    tr_file *files = realloc(package->files, ((size_t)package->file_count + 1) * sizeof *files);
+    if (files)
+        package->files = files;
+    if (!files || !tr_buffer_string(&joined, path) ||
         (name && (!tr_buffer_string(&joined, "/") || !tr_buffer_string(&joined, name)))) {
         tr_buffer_free(&joined);
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     }
-    tr_file *file = &package->files[package->file_count];
+    tr_file *file = &files[package->file_count];
     const tr_status status = tr_file_open(joined.data, load, file, error);
     tr_buffer_free(&joined);
     if (status != TR_OK)

@@ -8,7 +8,7 @@
 #include "tokenizer/vocabulary.h"
 #include "util/file.h"
 
-enum { TR_PACKAGE_FILES = 8, TR_LANGUAGE = 16 };
+enum { TR_PACKAGE_FILES = 1024, TR_LANGUAGE = 16 }; /* at most */
 
 typedef struct tr_bytes {
     const void *data; /* NULL if there is none */
@@ -26,7 +26,7 @@ typedef struct tr_package {
     tr_vocabulary source, target_own; /* target_own is empty where both sides share one */
     const tr_vocabulary *target;      /* &source or &target_own */
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
-    tr_file files[TR_PACKAGE_FILES];  /* what the pointers above point into */
+    tr_file *files;                   /* what the pointers above point into */
     int file_count;
     uint64_t file_size; /* bytes of the weight files */
     bool has_checksum;  /* GGUF written by this project */
@@ -51,6 +51,6 @@ bool tr_is_ctranslate2(const char *path);
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error);
-tr_status tr_open_marian_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
+tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
 
 #endif

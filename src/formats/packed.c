@@ -33,8 +33,13 @@ tr_packed_part tr_packed_part_of(const tr_weights *weights, const tr_tensor *ten
 /* Panels tell the inputs in fours only, so the settings tell them where they fit. */
 static int64_t inputs_of(const tr_config *c, const char *name, int64_t groups)
 {
-    const bool down = strstr(name, ".ffn_down.") != NULL, encoder = strncmp(name, "enc.", 4) == 0;
-    const int64_t inputs = !down ? c->d_model : encoder ? c->encoder_ffn : c->decoder_ffn;
+    const bool encoder = strncmp(name, "enc.", 4) == 0;
+    const int heads = encoder ? c->encoder_heads : c->decoder_heads;
+    int64_t inputs = c->d_model;
+    if (strstr(name, ".ffn_down."))
+        inputs = encoder ? c->encoder_ffn : c->decoder_ffn;
+    else if (strstr(name, "attn_o."))
+        inputs = (int64_t)heads * tr_config_head_size(c, heads);
     return (inputs + 3) / 4 == groups ? inputs : 4 * groups;
 }
 
@@ -97,7 +102,7 @@ tr_status tr_packed_check(const tr_package *package, tr_error *error)
 bool tr_is_matrix(const tr_tensor *tensor)
 {
     return tensor->rank == 2 && tensor->type <= TR_TYPE_BF16 && ends_with(tensor->name, ".weight") &&
-           !strstr(tensor->name, "position_embd") && !strstr(tensor->name, "norm.");
+           !strstr(tensor->name, "position_embd") && !strstr(tensor->name, "attn_rel_b") && !strstr(tensor->name, "norm.");
 }
 
 tr_type tr_stored_type(const tr_package *package)

@@ -58,11 +58,16 @@ TR_INLINE void attend_begin(const tr_attend *op, const float *q, running *r)
     }
 }
 
-TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float *block, int n, running *r)
+/* bias: of the block's n positions, or NULL */
+TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float *block, const float *bias, int n, running *r)
 {
     const int padded = tr_pad16(op->head_size);
     vec s[2];
     block_scores(r->q, op->scale, block + op->key_offset, type, padded, n, s);
+    if (bias) {
+        s[0] = vec_add(s[0], vec_load_n(bias, n));
+        s[1] = vec_add(s[1], vec_load_n(bias + 16, n - 16));
+    }
     s[0] = vec_tail(s[0], n, -INFINITY);
     s[1] = vec_tail(s[1], n - 16, -INFINITY);
     const float here = vec_greatest(vec_max(s[0], s[1]));
@@ -114,7 +119,8 @@ TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
             attend_begin(op, op->q + (size_t)(first + i) * op->q_stride, &r[i]);
         for (int p = 0; p < op->length; p += TR_BLOCK)
             for (int i = 0; i < count; i++)
-                attend_block(op, type, op->blocks[p / TR_BLOCK], op->length - p < TR_BLOCK ? op->length - p : TR_BLOCK, &r[i]);
+                attend_block(op, type, op->blocks[p / TR_BLOCK], op->bias ? op->bias + (first + i) * op->bias_step + p : NULL,
+                             op->length - p < TR_BLOCK ? op->length - p : TR_BLOCK, &r[i]);
         for (int i = 0; i < count; i++)
             attend_end(op, &r[i], op->out + (size_t)(first + i) * op->out_stride);
     }

@@ -65,8 +65,8 @@ typedef struct tr_best {
     bool nan; /* a NaN was seen */
 } tr_best;
 
-/* y[r, o] = activation(sum over i of w[o, i] x[r, i] + bias[o]) + residual[r, o],  r < rows, o in the caller's share of the
- * outputs. Or, with best: the argmax over that share, and no y. */
+/* y[r, o] = activation(sum over i of w[o, i] x[r, i] + bias[o]) gate[r, o] + residual[r, o],  r < rows, o in the caller's share
+ * of the outputs. Or, with best: the argmax over that share, and no y. */
 typedef struct tr_matmul {
     const tr_matrix *weight;
     const float *bias; /* [outputs] or NULL */
@@ -75,6 +75,7 @@ typedef struct tr_matmul {
     size_t x_stride;       /* floats from row to row */
     const tr_quantised *q; /* the rows quantised by the same level */
     tr_activation activation;
+    const float *gate;     /* [rows, outputs] or NULL: activation(...) times it, in place of adding; as far apart as y, may be y */
     const float *residual; /* [rows, outputs] or NULL; may be y itself */
     size_t residual_stride;
     float *y; /* [rows, outputs] */
@@ -136,7 +137,7 @@ static inline size_t tr_matmul_scratch(int inputs)
 }
 
 /* Softmax attention of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
- * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p]) v[p].
+ * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p] + bias[p]) v[p].
  * Block b holds keys [32, pad16(head_size)] at blocks[b] + key_offset and values of the same shape at blocks[b] +
  * value_offset, both F32 or F16; the offsets count floats in any case. */
 typedef struct tr_attend {
@@ -147,6 +148,8 @@ typedef struct tr_attend {
     tr_type type;                    /* of keys and values */
     const float *const *blocks;      /* [ceil(length / 32)] */
     size_t key_offset, value_offset; /* floats */
+    const float *bias;               /* [length] for the first query, each next one begins bias_step floats on; or NULL */
+    ptrdiff_t bias_step;
     float *out;                      /* [queries, head_size] */
     size_t out_stride;
 } tr_attend;
@@ -159,8 +162,8 @@ typedef struct tr_quantise {
     const tr_quantised *q; /* out */
 } tr_quantise;
 
-/* y = gamma (x - mean) / sqrt(variance + epsilon) + beta (Ba et al., 2016), for each of rows; y may be x. With q, also y
- * quantised. */
+/* y = gamma (x - mean) / sqrt(variance + epsilon) + beta (Ba et al., 2016), for each of rows; y may be x. Without beta:
+ * y = gamma x / sqrt(mean of squares + epsilon) (RMSNorm: Zhang and Sennrich, 2019). With q, also y quantised. */
 typedef struct tr_layernorm {
     int rows, width;
     float epsilon;

@@ -246,6 +246,8 @@ TR_INLINE void output(const tr_matmul *op, int row, int first, int n, vec y)
 {
     if (op->activation != TR_ACTIVATION_NONE)
         y = vec_activate(y, op->activation);
+    if (op->gate)
+        y = vec_mul(y, vec_load_n(op->gate + (size_t)row * op->y_stride + first, n));
     if (op->residual)
         y = vec_add(y, vec_load_n(op->residual + (size_t)row * op->residual_stride + first, n));
     if (op->best)
@@ -291,7 +293,7 @@ static void float_matmul(const tr_matmul *op, int first, int last, float *scratc
             panel p = {w, m->type, in_pairs(m), (size_t)m->inputs, m->inputs, last - o < TR_PANEL ? last - o : TR_PANEL, NULL};
             /* one tile has read a quarter of the panel when the next begins; many share the next panel among them */
             p.ahead = w + (rows <= 2 ? 4 : TR_PANEL) * row_bytes;
-            if (m->type != TR_TYPE_F32 && !p.pairs && rows > TILE_ROWS) { /* widening pays once the panel serves several tiles */
+            if (m->type != TR_TYPE_F32 && !p.pairs && rows > WIDEN_TILES * TILE_ROWS) {
                 widen(m->type, w, p.stride, m->inputs, p.outputs, scratch);
                 p.type = TR_TYPE_F32;
                 p.w = p.ahead = (const char *)scratch;

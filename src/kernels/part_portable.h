@@ -9,6 +9,7 @@
 
 enum { LANES = 4, PARTS = 4 };
 #define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */
+#define WIDEN_TILES 1 /* more tiles than these that share a panel have its halves widened beforehand */
 typedef float part __attribute__((vector_size(16)));
 typedef int32_t part_bits __attribute__((vector_size(16)));
 

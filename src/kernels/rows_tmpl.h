@@ -1,4 +1,4 @@
-/* What works on single rows: LayerNorm and embedding. */
+/* What works on single rows: LayerNorm, RMSNorm and embedding. */
 
 static void layernorm(const tr_layernorm *op)
 {
@@ -7,7 +7,7 @@ static void layernorm(const tr_layernorm *op)
         const float *x = op->x + (size_t)r * op->x_stride;
         float *y = op->y + (size_t)r * op->y_stride;
         vec sum = vec_set1(0);
-        for (int i = 0; i < op->width; i += 16)
+        for (int i = 0; op->beta && i < op->width; i += 16)
             sum = vec_add(sum, vec_load_n(x + i, op->width - i));
         const vec mean = vec_set1(vec_sum(sum) * scale);
         sum = vec_set1(0);
@@ -20,7 +20,7 @@ static void layernorm(const tr_layernorm *op)
         for (int i = 0; i < op->width; i += 16) {
             const int n = op->width - i;
             const vec d = vec_mul(vec_sub(vec_load_n(x + i, n), mean), inverse);
-            const vec normal = vec_fma(d, vec_load_n(op->gamma + i, n), vec_load_n(op->beta + i, n));
+            const vec normal = vec_fma(d, vec_load_n(op->gamma + i, n), op->beta ? vec_load_n(op->beta + i, n) : vec_set1(0));
             vec_store_n(y + i, normal, n);
             if (op->q)
                 range = range_add(range, vec_tail(normal, n, 0));

@@ -2,8 +2,6 @@
  * the decoder and cross-attention alike: they differ in where keys and values come from. */
 #include "model/sublayer.h"
 
-#include <math.h>
-
 /* The columns of a member's own heads, widened to whole panels: q, k and v are the member's own, so that columns of
  * neighbours do no harm. */
 static tr_range own_columns(tr_range heads, const tr_cache_shape *shape)
@@ -20,8 +18,8 @@ void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_c
     const tr_range columns = own_columns(heads, shape);
     const tr_member *own = &s->member[flow->member];
     /* [rows, own heads, head_size] */
-    tr_sublayer_product(flow, &weights->key, columns, TR_ACTIVATION_NONE, own->k, s->stride);
-    tr_sublayer_product(flow, &weights->value, columns, TR_ACTIVATION_NONE, own->v, s->stride);
+    tr_sublayer_product(flow, &weights->key, columns, TR_ACTIVATION_NONE, false, own->k, s->stride);
+    tr_sublayer_product(flow, &weights->value, columns, TR_ACTIVATION_NONE, false, own->v, s->stride);
     for (int i = 0; i < count; i++)
         for (int r = 0; r < segments[i].rows; r++) {
             const int position = segments[i].position + r;
@@ -36,24 +34,31 @@ void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_c
         }
 }
 
-/* context[rows, own columns] = softmax(q k^T / sqrt(head_size)) v, head by head */
-static void attend(tr_state *s, int member, const tr_cache_shape *shape, int layer, const tr_segment *segments, int count)
+/* context[rows, own columns] = softmax(scale q k^T + bias) v, head by head */
+static void attend(tr_state *s, int member, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                   const tr_segment *segments, int count)
 {
     const tr_range heads = tr_share(shape->heads, 1, member, s->members);
+    const int farthest = s->network->config.max_positions - 1;
     for (int i = 0; i < count; i++)
         for (int h = heads.first; h < heads.last; h++) {
             const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
             const size_t keys = tr_cache_offset(shape, layer, h);
+            const float *bias = NULL;
+            if (weights->relative)
+                bias = weights->relative + (size_t)h * (2 * (size_t)farthest + 1) + farthest - segments[i].position;
             s->network->kernels->attend(&(tr_attend){.queries = segments[i].rows,
                                                      .head_size = shape->head_size,
                                                      .length = segments[i].length,
-                                                     .scale = 1 / sqrtf((float)shape->head_size),
+                                                     .scale = weights->scale,
                                                      .q = s->member[member].q + at,
                                                      .q_stride = s->stride,
                                                      .type = shape->type,
                                                      .blocks = (const float *const *)segments[i].cache->blocks,
                                                      .key_offset = keys,
                                                      .value_offset = keys + shape->piece / 2,
+                                                     .bias = bias,
+                                                     .bias_step = -1,
                                                      .out = s->context + at,
                                                      .out_stride = s->stride});
         }
@@ -65,11 +70,11 @@ void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_c
     tr_state *s = flow->state;
     tr_sublayer_begin(flow, &weights->norm);
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
-    tr_sublayer_product(flow, &weights->query, own_columns(heads, shape), TR_ACTIVATION_NONE, s->member[flow->member].q,
-                        s->stride);
+    tr_sublayer_product(flow, &weights->query, own_columns(heads, shape), TR_ACTIVATION_NONE, false,
+                        s->member[flow->member].q, s->stride);
     if (projecting)
         tr_attention_project(flow, weights, shape, layer, segments, count);
-    attend(s, flow->member, shape, layer, segments, count); /* own heads only: no barrier before it */
+    attend(s, flow->member, weights, shape, layer, segments, count); /* own heads only: no barrier before it */
     tr_state_meet(s);
     tr_sublayer_add(flow, &weights->output, s->context, s->stride);
     tr_sublayer_end(flow, &weights->norm);

@@ -35,8 +35,8 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
 /* A tensor NAME + SUFFIX of that type, aligned for it; NULL: absent or wrong, which is said. */
 const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix, tr_type type);
 
-/* The screen of the output projection, whose weights are the matrix NAME: of a large matrix of a floating type, made here; of
- * an int8 one as the file has it (NAME.screen), or made if the matrix was quantised here, too. */
+/* The screen of the output projection, whose weights are the matrix NAME: of a large matrix of a floating type, made here;
+ * of an int8 one as the file has it (NAME.screen), or made if the matrix was quantised here, too. */
 void tr_bind_screen(tr_binder *b, const char *name);
 
 /* A formatted name; names are short: layer numbers have at most four digits. */

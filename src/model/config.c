@@ -8,6 +8,7 @@ tr_config tr_config_default(void)
     return (tr_config){
         .embedding_scale = 1,
         .layer_norm_epsilon = 1e-5f,
+        .logits_scale = 1,
         .start_id = -1,
         .end_id = -1,
         .pad_id = -1,
@@ -46,16 +47,61 @@ static tr_status check_sizes(const tr_config *c, tr_error *error)
         {"target_vocabulary", c->target_vocabulary, 1, TR_MAX_VOCABULARY},
         {"max_positions", c->max_positions, 1, TR_MAX_POSITIONS},
         {"position_offset", c->position_offset, 0, TR_MAX_POSITIONS},
+        {"head_size", c->head_size, 0, TR_MAX_HEAD},
     };
     const tr_status status = check_ranges(fields, sizeof fields / sizeof *fields, error);
     if (status != TR_OK)
         return status;
-    if (c->d_model % c->encoder_heads)
-        return tr_fail(error, TR_ERROR_FORMAT, "d_model %d is not divisible by encoder_heads %d", c->d_model,
-                       c->encoder_heads);
-    if (c->d_model % c->decoder_heads)
-        return tr_fail(error, TR_ERROR_FORMAT, "d_model %d is not divisible by decoder_heads %d", c->d_model,
-                       c->decoder_heads);
+    const field_range heads[] = {{"encoder_heads", c->encoder_heads, 0, 0}, {"decoder_heads", c->decoder_heads, 0, 0}};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        if (!c->head_size && c->d_model % heads[i].value)
+            return tr_fail(error, TR_ERROR_FORMAT, "d_model %d is not divisible by %s %d", c->d_model, heads[i].name,
+                           heads[i].value);
+        if (tr_config_head_size(c, heads[i].value) > TR_MAX_HEAD)
+            return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s is %d: heads are larger than %d", heads[i].name, heads[i].value,
+                           TR_MAX_HEAD);
+        if (c->head_size && heads[i].value > TR_MAX_D_MODEL / c->head_size)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s %d times head_size %d is more than %d", heads[i].name, heads[i].value,
+                           c->head_size, TR_MAX_D_MODEL);
+    }
+    return TR_OK;
+}
+
+static tr_status check_positions(const tr_config *c, tr_error *error)
+{
+    if (c->positions < TR_POSITIONS_SINUSOIDAL || c->positions > TR_POSITIONS_RELATIVE)
+        return tr_fail(error, TR_ERROR_FORMAT, "positions is %d, an unknown kind", (int)c->positions);
+    if (c->positions == TR_POSITIONS_STRETCHED && c->d_model < 4)
+        return tr_fail(error, TR_ERROR_FORMAT, "d_model is %d, stretched positions need 4", c->d_model);
+    if (c->positions != TR_POSITIONS_RELATIVE)
+        return TR_OK;
+    const field_range fields[] = {
+        {"relative_buckets", c->relative_buckets, 4, 1 << 16},
+        {"relative_distance", c->relative_distance, c->relative_buckets / 2 + 1, 1 << 24},
+    };
+    return check_ranges(fields, sizeof fields / sizeof *fields, error);
+}
+
+/* Numbers whose comparisons are negated so that NaN fails them. */
+static tr_status check_reals(const tr_config *c, tr_error *error)
+{
+    const struct {
+        const char *name;
+        float value;
+        bool may_be_zero;
+    } scales[] = {
+        {"embedding_scale", c->embedding_scale, false},
+        {"attention_scale", c->attention_scale, true},
+        {"logits_scale", c->logits_scale, false},
+    };
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        if (!(fabsf(scales[i].value) <= 1e6f) || (scales[i].value == 0 && !scales[i].may_be_zero))
+            return tr_fail(error, TR_ERROR_FORMAT, "%s is %g, must be a finite number%s", scales[i].name,
+                           (double)scales[i].value, scales[i].may_be_zero ? "" : " other than 0");
+    if (!(c->layer_norm_epsilon >= 0 && c->layer_norm_epsilon <= 1))
+        return tr_fail(error, TR_ERROR_FORMAT, "layer_norm_epsilon is %g, must be 0 to 1", (double)c->layer_norm_epsilon);
+    if (c->logits_scale != 1 && !c->final_norm)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "logits_scale is %g, which needs final_norm", (double)c->logits_scale);
     return TR_OK;
 }
 
@@ -82,19 +128,15 @@ tr_status tr_config_check(const tr_config *c, tr_error *error)
     tr_status status = check_sizes(c, error);
     if (status == TR_OK)
         status = check_ids(c, error);
+    if (status == TR_OK)
+        status = check_positions(c, error);
     if (status != TR_OK)
         return status;
-    if (c->positions != TR_POSITIONS_SINUSOIDAL && c->positions != TR_POSITIONS_LEARNED)
-        return tr_fail(error, TR_ERROR_FORMAT, "positions is %d, an unknown kind", (int)c->positions);
+    if (c->norm != TR_NORM_LAYER && c->norm != TR_NORM_RMS)
+        return tr_fail(error, TR_ERROR_FORMAT, "norm is %d, an unknown kind", (int)c->norm);
     if (c->activation <= TR_ACTIVATION_NONE || c->activation > TR_ACTIVATION_SWISH)
         return tr_fail(error, TR_ERROR_FORMAT, "activation is %d, an unknown kind", (int)c->activation);
-    /* Negated comparisons, so that NaN fails them. */
-    if (!(fabsf(c->embedding_scale) <= 1e6f) || c->embedding_scale == 0)
-        return tr_fail(error, TR_ERROR_FORMAT, "embedding_scale is %g, must be a finite number other than 0",
-                       (double)c->embedding_scale);
-    if (!(c->layer_norm_epsilon >= 0 && c->layer_norm_epsilon <= 1))
-        return tr_fail(error, TR_ERROR_FORMAT, "layer_norm_epsilon is %g, must be 0 to 1", (double)c->layer_norm_epsilon);
-    return TR_OK;
+    return check_reals(c, error);
 }
 
 /* Names of Hugging Face's activations.py; the first of each kind is the one that we write. */
@@ -134,7 +176,43 @@ bool tr_activation_parse(const char *name, tr_activation *activation)
     return false;
 }
 
+static const char *const positions_names[] = {"sinusoidal", "stretched", "learned", "relative"}; /* by tr_positions */
+static const char *const norm_names[] = {"layer", "rms"};                                        /* by tr_norm_kind */
+
+static bool parse_name(const char *name, const char *const *names, size_t count, int *index)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *index = (int)i;
+            return true;
+        }
+    return false;
+}
+
 const char *tr_positions_name(tr_positions positions)
 {
-    return positions == TR_POSITIONS_LEARNED ? "learned" : "sinusoidal";
+    return positions_names[positions];
+}
+
+bool tr_positions_parse(const char *name, tr_positions *positions)
+{
+    int index;
+    const bool known = parse_name(name, positions_names, sizeof positions_names / sizeof *positions_names, &index);
+    if (known)
+        *positions = (tr_positions)index;
+    return known;
+}
+
+const char *tr_norm_name(tr_norm_kind norm)
+{
+    return norm_names[norm];
+}
+
+bool tr_norm_parse(const char *name, tr_norm_kind *norm)
+{
+    int index;
+    const bool known = parse_name(name, norm_names, sizeof norm_names / sizeof *norm_names, &index);
+    if (known)
+        *norm = (tr_norm_kind)index;
+    return known;
 }

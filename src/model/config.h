@@ -6,15 +6,25 @@
 #include "util/error.h"
 
 typedef enum tr_positions {
-    TR_POSITIONS_SINUSOIDAL, /* Marian's layout: d/2 sines, then d/2 cosines; Vaswani et al., 2017, section 3.5 */
+    TR_POSITIONS_SINUSOIDAL, /* d/2 sines, then d/2 cosines of p 10000^(-i / (d/2)): Vaswani et al., 2017, section 3.5, in
+                                the order of Marian in Hugging Face's Transformers */
+    TR_POSITIONS_STRETCHED,  /* the same of p 10000^(-i / (d/2 - 1)): tensor2tensor, fairseq (M2M100), Marian's own */
     TR_POSITIONS_LEARNED,    /* a table [max_positions + position_offset, d_model] per side */
+    TR_POSITIONS_RELATIVE,   /* nothing is added to embeddings, but relative_buckets numbers a head to the scores of
+                                self-attention, by distance: Raffel et al., 2020, section 2.1 (T5) */
 } tr_positions;
+
+typedef enum tr_norm_kind {
+    TR_NORM_LAYER, /* Ba et al., 2016 */
+    TR_NORM_RMS,   /* Zhang and Sennrich, 2019: no mean, no beta */
+} tr_norm_kind;
 
 enum { TR_MAX_FORBIDDEN = 64 };
 
 /* Bounds that keep every product of sizes inside 64 bits and refuse nonsense early. */
 enum {
     TR_MAX_D_MODEL = 1 << 16,
+    TR_MAX_HEAD = 1024, /* the attention kernels' working memory */
     TR_MAX_FFN = 1 << 20,
     TR_MAX_LAYERS = 1024,
     TR_MAX_VOCABULARY = 1 << 24,
@@ -25,17 +35,23 @@ typedef struct tr_config {
     int d_model;
     int encoder_layers, decoder_layers;
     int encoder_heads, decoder_heads;
+    int head_size; /* 0: d_model / heads */
     int encoder_ffn, decoder_ffn;
     int source_vocabulary, target_vocabulary; /* rows of the two embeddings */
     int max_positions;   /* tokens that either side can take; sinusoidal: a table of this length is made */
-    int position_offset; /* learned tables: row of position 0 (BART: 2) */
+    int position_offset; /* learned tables: row of position 0 (BART: 2); stretched: the p of position 0 (M2M100: 2) */
     tr_positions positions;
+    int relative_buckets, relative_distance; /* relative: from relative_distance on all is one bucket */
     tr_activation activation;
+    bool gated; /* W2 (activation(Wg x) W1 x) in place of W2 activation(W1 x): Shazeer, 2020 */
+    tr_norm_kind norm;
     bool pre_norm;            /* x + f(LN(x)); else LN(x + f(x)) */
     bool final_norm;          /* a LayerNorm behind the last encoder layer and the last decoder layer */
     bool embedding_norm;      /* a LayerNorm behind the embeddings of each side */
     float embedding_scale;    /* factor on token embeddings: 1 or sqrt(d_model) */
     float layer_norm_epsilon; /* added to the variance */
+    float attention_scale;    /* factor on q·k; 0: 1/sqrt(head size) */
+    float logits_scale;       /* factor on what the output projection reads; needs final_norm if it is not 1 */
 
     int start_id; /* first decoder input */
     int end_id;
@@ -46,7 +62,7 @@ typedef struct tr_config {
     int forbidden[TR_MAX_FORBIDDEN], forbidden_count; /* target ids that are never emitted */
 } tr_config;
 
-/* A config with nothing but defaults: ids -1, epsilon 1e-5, scale 1. */
+/* A config with nothing but defaults: ids -1, epsilon 1e-5, scales 1. */
 tr_config tr_config_default(void);
 
 /* Checks every field against the bounds above and against the others (d_model divisible by heads, ids inside their
@@ -56,5 +72,14 @@ tr_status tr_config_check(const tr_config *config, tr_error *error);
 const char *tr_activation_name(tr_activation activation);              /* "relu" */
 bool tr_activation_parse(const char *name, tr_activation *activation); /* Hugging Face's names: gelu, gelu_new, silu, … */
 const char *tr_positions_name(tr_positions positions);                 /* "sinusoidal" */
+bool tr_positions_parse(const char *name, tr_positions *positions);
+const char *tr_norm_name(tr_norm_kind norm); /* "layer" */
+bool tr_norm_parse(const char *name, tr_norm_kind *norm);
+
+/* Of attention heads, of which there are so many. */
+static inline int tr_config_head_size(const tr_config *config, int heads)
+{
+    return config->head_size ? config->head_size : config->d_model / heads;
+}
 
 #endif

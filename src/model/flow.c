@@ -9,7 +9,8 @@ void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int pos
     const tr_config *c = &state->network->config;
     const tr_kernels *kernels = state->network->kernels;
     float *out = state->stream + (size_t)row * state->stride;
-    kernels->embed(out, &side->embedding, id, c->embedding_scale, side->positions + (size_t)position * (size_t)c->d_model);
+    kernels->embed(out, &side->embedding, id, c->embedding_scale,
+                   side->positions ? side->positions + (size_t)position * (size_t)c->d_model : NULL);
     if (side->embedding_norm.gamma)
         kernels->layernorm(&(tr_layernorm){1, c->d_model, c->layer_norm_epsilon, side->embedding_norm.gamma,
                                            side->embedding_norm.beta, out, state->stride, out, state->stride, NULL});
@@ -55,8 +56,8 @@ void tr_sublayer_begin(tr_flow *flow, const tr_norm *norm)
         normalise(flow, norm, flow->state->stream);
 }
 
-void tr_sublayer_product(tr_flow *flow, const tr_linear *linear, tr_range columns, tr_activation activation, float *y,
-                         size_t y_stride)
+void tr_sublayer_product(tr_flow *flow, const tr_linear *linear, tr_range columns, tr_activation activation, bool gated,
+                         float *y, size_t y_stride)
 {
     tr_state *s = flow->state;
     const tr_member *own = &s->member[flow->member];
@@ -67,6 +68,7 @@ void tr_sublayer_product(tr_flow *flow, const tr_linear *linear, tr_range column
                                              .x_stride = s->stride,
                                              .q = &own->x8,
                                              .activation = activation,
+                                             .gate = gated ? y : NULL,
                                              .y = y,
                                              .y_stride = y_stride},
                                 columns.first, columns.last, own->scratch);

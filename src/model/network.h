@@ -13,17 +13,21 @@ typedef struct tr_linear {
 } tr_linear;
 
 typedef struct tr_norm {
-    const float *gamma, *beta; /* [d_model] */
+    const float *gamma, *beta; /* [d_model]; RMSNorm has no beta */
 } tr_norm;
 
 typedef struct tr_attention {
-    tr_linear query, key, value, output; /* each [d_model, d_model] */
+    tr_linear query, key, value; /* each [heads head_size, d_model] */
+    tr_linear output;            /* [d_model, heads head_size] */
     tr_norm norm;
-    int heads;
+    float scale;           /* of q·k */
+    const float *relative; /* [heads, 2 max_positions - 1] or NULL: added by the key's position - the query's, from
+                              1 - max_positions on */
 } tr_attention;
 
 typedef struct tr_feedforward {
     tr_linear up;   /* [ffn, d_model] */
+    tr_linear gate; /* the same shape; data NULL if there is none */
     tr_linear down; /* [d_model, ffn] */
     tr_norm norm;
 } tr_feedforward;
@@ -40,7 +44,8 @@ typedef struct tr_decoder_layer {
 
 typedef struct tr_side {
     tr_matrix embedding;    /* [vocabulary, d_model] */
-    const float *positions; /* [max_positions, d_model] */
+    const float *positions; /* [max_positions, d_model] or NULL: none are added */
+    const float *relative;  /* see tr_attention */
     tr_norm embedding_norm; /* gamma NULL if there is none */
     tr_norm final_norm;     /* gamma NULL if there is none */
 } tr_side;

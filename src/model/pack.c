@@ -118,7 +118,8 @@ void tr_pack_screen(const tr_matrix *m, int first, void *panel)
         }
         scale[o] = step * m->scale[first + o];
         /* what the products' and the bounds' own rounding can add: some units of 2^-24 of all that is added up */
-        radius[o] = (float)((sqrt(error) * 1.0001 + 0x1p-19 * (sqrt(norm) + sqrt(error))) * (double)m->scale[first + o] * 1.0001);
+        radius[o] =
+            (float)((sqrt(error) * 1.0001 + 0x1p-19 * (sqrt(norm) + sqrt(error))) * (double)m->scale[first + o] * 1.0001);
     }
     memcpy((char *)panel + coarse_bytes, scale, sizeof scale);
     memcpy((char *)panel + coarse_bytes + TR_LINE, radius, sizeof radius);

@@ -2,9 +2,8 @@
 
 #include <stdlib.h>
 
-tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type type)
+tr_cache_shape tr_cache_shape_of(int layers, int heads, int head_size, tr_type type)
 {
-    const int head_size = d_model / heads;
     const size_t bytes = 2 * (size_t)TR_BLOCK * (size_t)tr_pad16(head_size) * tr_type_size(type);
     return (tr_cache_shape){layers, heads, head_size, type, bytes / sizeof(float)};
 }
@@ -12,7 +11,8 @@ tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type typ
 tr_cache_shape tr_decoder_cache_shape(const tr_network *network)
 {
     const tr_config *c = &network->config;
-    return tr_cache_shape_of(c->decoder_layers, c->decoder_heads, c->d_model, network->int8 ? TR_TYPE_F16 : TR_TYPE_F32);
+    return tr_cache_shape_of(c->decoder_layers, c->decoder_heads, tr_config_head_size(c, c->decoder_heads),
+                             network->int8 ? TR_TYPE_F16 : TR_TYPE_F32);
 }
 
 size_t tr_cache_block_floats(const tr_cache_shape *shape)
@@ -25,11 +25,18 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
+/* Rows of the stream, and of queries, keys, values and context. */
+static int row_width(const tr_config *c)
+{
+    const int encoder = c->encoder_heads * tr_config_head_size(c, c->encoder_heads);
+    return larger(c->d_model, larger(encoder, c->decoder_heads * tr_config_head_size(c, c->decoder_heads)));
+}
+
 tr_status tr_state_init(tr_state *state, const tr_network *network, int members, size_t bytes, tr_error *error)
 {
     const tr_config *c = &network->config;
     *state = (tr_state){.network = network, .members = members};
-    state->stride = (size_t)tr_pad16(c->d_model);
+    state->stride = (size_t)tr_pad16(row_width(c));
     state->ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn));
     tr_barrier_init(&state->barrier, members);
     const tr_status status = tr_arena_init(&state->arena, bytes, error);
@@ -53,7 +60,7 @@ void tr_state_free(tr_state *state)
 static int widest(const tr_network *network)
 {
     const tr_config *c = &network->config;
-    return larger(c->d_model, larger(c->encoder_ffn, c->decoder_ffn));
+    return larger(row_width(c), larger(c->encoder_ffn, c->decoder_ffn));
 }
 
 static size_t scratch_bytes(const tr_network *network)
@@ -82,7 +89,7 @@ static bool quantised_rows(tr_arena *arena, tr_quantised *q, int rows, int width
 size_t tr_state_rows_bytes(const tr_network *network, int members, int rows)
 {
     const tr_config *c = &network->config;
-    const size_t stride = (size_t)tr_pad16(c->d_model) * sizeof(float);
+    const size_t stride = (size_t)tr_pad16(row_width(c)) * sizeof(float);
     const size_t ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn)) * sizeof(float);
     const size_t shared = (2 * stride + ffn_stride) * (size_t)rows + 3 * 64;
     const size_t own = (4 * stride + sizeof(tr_best)) * (size_t)rows + scratch_bytes(network) + 6 * 64;

@@ -27,7 +27,7 @@ typedef struct tr_cache_shape {
     size_t piece; /* floats, one half of them keys */
 } tr_cache_shape;
 
-tr_cache_shape tr_cache_shape_of(int layers, int heads, int d_model, tr_type type);
+tr_cache_shape tr_cache_shape_of(int layers, int heads, int head_size, tr_type type);
 /* Of the caches of all decoder layers. */
 tr_cache_shape tr_decoder_cache_shape(const tr_network *network);
 size_t tr_cache_block_floats(const tr_cache_shape *shape);
@@ -46,12 +46,12 @@ typedef struct tr_segment {
 
 /* What one member needs for itself. */
 typedef struct tr_member {
-    float *x;         /* [rows, stride] normalised rows */
-    tr_quantised x8;  /* what the next sublayer reads, quantised: [rows, d_model] */
-    tr_quantised in8; /* the same of context or hidden: [rows, the wider of them] */
-    float *q, *k, *v; /* [rows, stride]; its own heads' columns */
-    float *scratch;   /* tr_matmul_scratch */
-    tr_best *best;    /* [rows] */
+    float *x;                    /* [rows, stride] normalised rows */
+    tr_quantised x8;             /* what the next sublayer reads, quantised: [rows, d_model] */
+    tr_quantised in8;            /* the same of context or hidden: [rows, the wider of them] */
+    float *q, *k, *v;            /* [rows, stride]; its own heads' columns */
+    float *scratch;              /* tr_matmul_scratch */
+    tr_best *best;               /* [rows] */
     float least[TR_SCREEN_ROWS]; /* lower bounds of its share of the outputs, while it is screened */
 } tr_member;
 
@@ -67,7 +67,7 @@ typedef struct tr_state {
     tr_barrier barrier;
     tr_arena arena;            /* rows of the batch at hand */
     tr_member *member;         /* [members] */
-    size_t stride, ffn_stride; /* floats from row to row: d_model and the larger ffn, padded to 16 */
+    size_t stride, ffn_stride; /* floats from row to row: d_model or all heads, and the larger ffn, padded to 16 */
     float *stream;             /* [rows, stride] the residual stream */
     float *context;            /* [rows, stride] what attention yields, all heads */
     float *hidden;             /* [rows, ffn_stride] */

@@ -26,9 +26,42 @@ void tr_weights_free(tr_weights *weights)
             free((void *)weights->tensors[i]->data);
         free(weights->tensors[i]);
     }
+    for (size_t i = 0; i < weights->block_count; i++)
+        free(weights->blocks[i]);
+    free(weights->blocks);
     free(weights->tensors);
     tr_strmap_free(&weights->index);
     *weights = (tr_weights){0};
+}
+
+static bool make_room_for_blocks(tr_weights *weights, size_t more)
+{
+    void **blocks = realloc(weights->blocks, (weights->block_count + more) * sizeof *blocks);
+    if (blocks)
+        weights->blocks = blocks;
+    return blocks != NULL;
+}
+
+tr_status tr_weights_keep(tr_weights *weights, void *block, tr_error *error)
+{
+    if (!make_room_for_blocks(weights, 1)) {
+        free(block);
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    }
+    weights->blocks[weights->block_count++] = block;
+    return TR_OK;
+}
+
+tr_status tr_weights_move_blocks(tr_weights *to, tr_weights *from, tr_error *error)
+{
+    if (!from->block_count)
+        return TR_OK;
+    if (!make_room_for_blocks(to, from->block_count))
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    memcpy(to->blocks + to->block_count, from->blocks, from->block_count * sizeof *from->blocks);
+    to->block_count += from->block_count;
+    from->block_count = 0;
+    return TR_OK;
 }
 
 uint64_t tr_tensor_elements(const tr_tensor *tensor)

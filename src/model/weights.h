@@ -28,6 +28,8 @@ typedef struct tr_weights {
     tr_tensor **tensors; /* in the order of adding */
     size_t count, capacity;
     tr_strmap index;
+    void **blocks; /* memory that tensors point into, freed with the table */
+    size_t block_count;
 } tr_weights;
 
 /* A zeroed struct is an empty table. */
@@ -37,6 +39,15 @@ void tr_weights_free(tr_weights *weights);
  * product of the shape and the element size (computed without overflow). */
 tr_status tr_weights_add(tr_weights *weights, const tr_tensor *tensor, tr_error *error);
 const tr_tensor *tr_weights_find(const tr_weights *weights, const char *name); /* NULL if absent */
+
+/* Makes a block from malloc, which several tensors may point into, the table's own. On failure it is freed. */
+tr_status tr_weights_keep(tr_weights *weights, void *block, tr_error *error);
+/* Moves the blocks of one table to another. */
+tr_status tr_weights_move_blocks(tr_weights *to, tr_weights *from, tr_error *error);
+
+/* What a format's reader is given: translates a tensor's name in the file to ours; leaves out empty for a tensor that is not
+ * wanted. */
+typedef void tr_tensor_rename(const char *name, char out[TR_TENSOR_NAME]);
 
 /* A matrix NAME stored in int8 is NAME.k4n16 with NAME.scale and NAME.colsum; the output projection's may have NAME.screen,
  * too (docs/formats.md). */

@@ -312,3 +312,19 @@ void tr_spm_self_test(const void *data, size_t size, size_t *offset, size_t *len
         }
     }
 }
+
+bool tr_spm_pieces(const void *data, size_t size, tr_spm_take *take, void *argument)
+{
+    reader r = {data, (const unsigned char *)data + size};
+    field message = {0}, part = {0};
+    while (r.at < r.end && read_field(&r, &message)) {
+        if (message.number != MODEL_PIECE || message.wire != WIRE_BYTES)
+            continue;
+        reader piece = message.bytes;
+        while (piece.at < piece.end && read_field(&piece, &part))
+            if (part.number == PIECE_TEXT && part.wire == WIRE_BYTES &&
+                !take(argument, (const char *)part.bytes.at, (size_t)part.value))
+                return false;
+    }
+    return true;
+}

@@ -19,4 +19,8 @@ tr_status tr_spm_check(const void *data, size_t size, tr_error *error);
  * prints to stderr when a sample comes out otherwise, so it is cut out before loading. */
 void tr_spm_self_test(const void *data, size_t size, size_t *offset, size_t *length);
 
+/* Hands the pieces of a file that passed the check to take, by their numbers; false: take returned false. */
+typedef bool tr_spm_take(void *argument, const char *piece, size_t size);
+bool tr_spm_pieces(const void *data, size_t size, tr_spm_take *take, void *argument);
+
 #endif

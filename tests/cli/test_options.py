@@ -9,7 +9,7 @@ import support
 from support import LINES, CommandTest, environment, model_bytes, text_of
 
 SENTENCE = "今天天气很好"
-COMMANDS = ["", "bench", "convert", "info", "tokenize"]
+COMMANDS = ["", "bench", "convert", "info", "pull", "tokenize"]
 
 
 def columns(line):
@@ -102,10 +102,9 @@ class WrongUsage(CommandTest):
         self.bad(2, "--n-best=2", SENTENCE, says=["--n-best 2", "greedi"])
         self.bad(2, "--scores", SENTENCE, says=["--scores", "not in this version"])
         self.bad(2, "--alignment", SENTENCE, says=["--alignment", "not in this version"])
-        for word in ("serve", "score", "attention", "pull", "shortlist"):
+        for word in ("serve", "score", "attention", "shortlist"):
             self.bad(2, word, says=[word, "not in this version"])
             self.bad(2, word, "--help", says=word)
-        self.bad(1, "-m", "hf:Helsinki-NLP/opus-mt-zh-en", SENTENCE, says=["hf:", "not in this version"])
 
     def test_contradictions(self):
         f = self.file("in.txt", b"x\n")

@@ -22,7 +22,7 @@ static const struct {
     {"relu-1x1-f32/model", TR_COMPUTE_F32},
     {"swish-1x2-f16-forced/model", TR_COMPUTE_F32},
     {"gelu-4x2-bf16-untied/model", TR_COMPUTE_INT8},
-    {"mbart-2x2-f32/model.gguf", TR_COMPUTE_INT8},
+    {"mbart-2x2-f32/model", TR_COMPUTE_INT8},
 };
 
 typedef struct model {

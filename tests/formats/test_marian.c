@@ -228,7 +228,9 @@ static void test_missing_files(void **state)
     }
     remove_file("model.safetensors");
     write_text("pytorch_model.bin", "PK");
-    expect_failure(directory, TR_ERROR_UNSUPPORTED, "pytorch_model.bin is not supported");
+    expect_failure(directory, TR_ERROR_FORMAT, "pytorch_model.bin: is no file of torch.save");
+    write_text("pytorch_model.bin", "version https://git-lfs.github.com/spec/v1\n");
+    expect_failure(directory, TR_ERROR_FORMAT, "pytorch_model.bin: is a Git LFS pointer");
 }
 
 static void test_hostile_json(void **state)
@@ -238,7 +240,7 @@ static void test_hostile_json(void **state)
         const char *file, *patch, *needle;
         tr_status status;
     } cases[] = {
-        {"config.json", "{\"model_type\": \"t5\"}", "model_type t5", TR_ERROR_UNSUPPORTED},
+        {"config.json", "{\"model_type\": \"nllb-moe\"}", "model_type nllb-moe", TR_ERROR_UNSUPPORTED},
         {"config.json", "{\"model_type\": null}", "model_type", TR_ERROR_UNSUPPORTED},
         {"config.json", "{\"model_type\": 3}", "model_type is not a string", TR_ERROR_FORMAT},
         {"config.json", "{\"architectures\": [\"MarianForCausalLM\"]}", "MarianForCausalLM", TR_ERROR_UNSUPPORTED},

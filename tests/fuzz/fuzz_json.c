@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/json.h"
-#include "formats/marian_hf.h"
+#include "formats/hf.h"
 
 enum { ROWS = 64 };
 
@@ -29,12 +29,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *settings = next_object(&data, &size), *generation = next_object(&data, &size);
     json_t *pieces = next_object(&data, &size);
     tr_config config;
-    tr_marian_ties ties;
+    tr_hf_ties ties;
+    const tr_hf_family *family;
     tr_vocabulary vocabulary = {0};
-    if (tr_marian_config(settings, generation, &config, &ties, NULL) == TR_OK)
+    if (tr_hf_config(settings, generation, &config, &ties, &family, NULL) == TR_OK)
         tr_config_check(&config, NULL);
     tr_error error;
-    if (pieces && tr_marian_vocabulary(pieces, "vocab.json", ROWS, &vocabulary, &error) == TR_OK && vocabulary.size != ROWS)
+    if (pieces && tr_hf_vocabulary(pieces, "vocab.json", ROWS, &vocabulary, &error) == TR_OK && vocabulary.size != ROWS)
         abort();
     tr_vocabulary_free(&vocabulary);
     json_decref(settings);

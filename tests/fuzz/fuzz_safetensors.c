@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/marian_hf.h"
+#include "formats/hf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -11,14 +11,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;
-    const tr_marian_ties ties = {data[0] & 1, data[0] & 2};
+    const tr_hf_ties ties = {data[0] & 1, data[0] & 2};
     unsigned char *copy = malloc(size); /* without the first byte: data at odd addresses is tried by header sizes */
     tr_weights weights = {0};
     tr_error error = {0};
     if (!copy)
         return 0;
     memcpy(copy, data + 1, size - 1);
-    if (tr_marian_weights((tr_bytes){copy, size - 1}, ties, &weights, &error) == TR_OK)
+    const tr_weight_file file = {"fuzz", {copy, size - 1}};
+    if (tr_hf_weights(&file, 1, tr_hf_rename_marian, ties, &weights, &error) == TR_OK)
         for (size_t i = 0; i < weights.count; i++) {
             const tr_tensor *tensor = weights.tensors[i];
             const size_t elements = (size_t)tr_tensor_elements(tensor);

@@ -29,6 +29,11 @@ flags() { pkg-config --define-variable=prefix="$installed" --cflags --libs "$@" 
 translation=
 if [ -n "$tool" ]; then
     "$work$tool" --version | grep -q '[0-9]\.[0-9]' || fail 'translate --version prints no version'
+    if [ -x "$build/translate-pull" ]; then
+        # Its other half must be found; the port is one that nobody listens on.
+        says=$(HOME=$work HF_ENDPOINT=http://127.0.0.1:1 "$work$tool" pull a/b --retries 0 2>&1) && fail 'pull: nobody is there'
+        printf '%s\n' "$says" | grep -q '127.0.0.1:1' || fail "translate pull says \"$says\""
+    fi
     if [ -n "$model" ]; then
         # Moved, so that the tool must find the model beside itself.
         mv "$work" "$work.moved"

@@ -14,6 +14,26 @@
 #include "model/weights.h"
 #include "util/clock.h"
 
+/* op by the reference, but the gate and the residual behind it apart: rounded after each, as a level does it. */
+static void reference_product(const tr_matmul *op, int outputs, float *scratch)
+{
+    const size_t size = (size_t)op->rows * op->y_stride;
+    float *plain = random_floats(size, 1);
+    tr_matmul bare = *op;
+    bare.y = plain;
+    bare.gate = bare.residual = NULL;
+    multiply(&tr_kernels_reference, &bare, 0, outputs, scratch);
+    for (int r = 0; r < op->rows; r++)
+        for (int o = 0; o < outputs; o++) {
+            const size_t at = (size_t)r * op->y_stride + (size_t)o;
+            float y = plain[at];
+            if (op->gate)
+                y *= op->gate[at];
+            op->y[at] = op->residual ? y + op->residual[(size_t)r * op->residual_stride + (size_t)o] : y;
+        }
+    free(plain);
+}
+
 /* The rows of a product, rounded to BF16, with the same stride. */
 static float *rounded_rows(const tr_matmul *op, int inputs)
 {
@@ -37,12 +57,16 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
 
     tr_matmul reference = p.op;
     reference.y = wanted;
+    if (inputs % 3 == 0) { /* what y holds is the gate */
+        p.op.gate = p.y;
+        reference.gate = wanted;
+    }
     p.matrix.rounds_x &= random_int(0, 3) > 0;
     const bool rounding = level->pairs && p.matrix.rounds_x;
     float *rounded = rounding ? rounded_rows(&p.op, inputs) : NULL;
     if (rounding)
         reference.x = rounded;
-    multiply(&tr_kernels_reference, &reference, 0, outputs, p.scratch);
+    reference_product(&reference, outputs, p.scratch);
     free(rounded);
     const bool exact = type == TR_TYPE_I8 || (level->fused && !rounding);
     /* the outputs in two shares, as two threads would */
@@ -57,7 +81,7 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     /* argmax over the shares equals the argmax of the logits */
     tr_best best[64];
     tr_matmul argmax = p.op;
-    argmax.residual = NULL;
+    argmax.gate = argmax.residual = NULL;
     argmax.activation = TR_ACTIVATION_NONE;
     argmax.best = best;
     for (int r = 0; r < rows; r++)
@@ -379,13 +403,13 @@ static void test_activations(void **unused)
     each_level(activations_of_level);
 }
 
-/* Attention in double precision over keys and values in plain rows. */
-static void exact_attention(int head_size, int length, double scale, const float *q, const float *k, const float *v,
-                            double *out)
+/* Attention in double precision over keys and values in plain rows; bias may be NULL. */
+static void exact_attention(int head_size, int length, double scale, const float *bias, const float *q, const float *k,
+                            const float *v, double *out)
 {
     double *s = malloc((size_t)length * sizeof *s), top = -INFINITY, total = 0;
     for (int p = 0; p < length; p++) {
-        s[p] = 0;
+        s[p] = bias ? bias[p] : 0;
         for (int d = 0; d < head_size; d++)
             s[p] += scale * q[d] * k[p * head_size + d];
         top = fmax(top, s[p]);
@@ -408,6 +432,8 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     float *q = random_floats((size_t)(queries * head_size), 3), *k = random_floats((size_t)(length * head_size), 1);
     float *v = random_floats((size_t)(length * head_size), 1), *pool = random_floats((size_t)blocks * block_size, 100);
     float *out = random_floats((size_t)(queries * head_size), 1), *wanted = random_floats((size_t)(queries * head_size), 1);
+    float *distances = random_floats((size_t)(length + queries), 3); /* each query's bias begins one number earlier */
+    const float *bias = length % 3 ? distances + queries - 1 : NULL;
     const float **table = malloc((size_t)blocks * sizeof *table);
     for (int b = 0; b < blocks; b++)
         table[b] = pool + (size_t)b * block_size;
@@ -425,6 +451,8 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
                     .type = type,
                     .blocks = table,
                     .value_offset = value_offset,
+                    .bias = bias,
+                    .bias_step = -1,
                     .out = out,
                     .out_stride = (size_t)head_size};
     level->attend(&op);
@@ -435,11 +463,11 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     expect_same(level, what, out, wanted, (size_t)(queries * head_size), 0);
     double *exact = malloc((size_t)head_size * sizeof *exact);
     for (int i = 0; i < queries; i++) {
-        exact_attention(head_size, length, op.scale, q + i * head_size, k, v, exact);
+        exact_attention(head_size, length, op.scale, bias ? bias - i : NULL, q + i * head_size, k, v, exact);
         for (int d = 0; d < head_size; d++)
             assert_true(fabs(exact[d] - out[i * head_size + d]) < (type == TR_TYPE_F16 ? 3e-3 : 2e-5));
     }
-    free(exact), free(q), free(k), free(v), free(pool), free(out), free(wanted), free(table);
+    free(exact), free(q), free(k), free(v), free(pool), free(out), free(wanted), free(table), free(distances);
 }
 
 static void attention_of_level(const tr_kernels *level)
@@ -468,19 +496,20 @@ static void rows_of_level(const tr_kernels *level)
         const size_t size = (size_t)(rows * width);
         float *x = random_floats(size, 5), *gamma = random_floats((size_t)width, 1), *beta = random_floats((size_t)width, 1);
         float *y = random_floats(size, 1), *wanted = random_floats(size, 1);
-        tr_layernorm op = {rows, width, 1e-5f, gamma, beta, x, (size_t)width, y, (size_t)width, NULL};
+        const bool rms = n % 3 == 0;
+        tr_layernorm op = {rows, width, 1e-5f, gamma, rms ? NULL : beta, x, (size_t)width, y, (size_t)width, NULL};
         level->layernorm(&op);
         op.y = wanted;
         tr_kernels_reference.layernorm(&op);
         expect_same(level, "layernorm", y, wanted, size, 0);
         for (int r = 0; r < rows; r++) {
             double mean = 0, variance = 0;
-            for (int i = 0; i < width; i++)
+            for (int i = 0; i < width && !rms; i++)
                 mean += x[r * width + i] / (double)width;
             for (int i = 0; i < width; i++)
                 variance += (x[r * width + i] - mean) * (x[r * width + i] - mean) / width;
             for (int i = 0; i < width; i++)
-                assert_true(fabs((x[r * width + i] - mean) / sqrt(variance + 1e-5) * gamma[i] + beta[i] -
+                assert_true(fabs((x[r * width + i] - mean) / sqrt(variance + 1e-5) * gamma[i] + (rms ? 0 : beta[i]) -
                                  wanted[r * width + i]) < 1e-4);
         }
         const tr_quantised q = make_quantised(rows, width), alone = make_quantised(rows, width);

@@ -3,9 +3,9 @@
 
     python3 tests/reference/make_fixtures.py [NAME...]
 
-Needs torch and transformers in the versions below, sentencepiece and gguf; the test itself needs none of them. Each fixture
-is a folder fixtures/NAME with
-    model/ or model.gguf   the weights, as a Hugging Face Marian directory or as the project's model file
+Needs torch and transformers in the versions below and sentencepiece; the test itself needs none of them. Each fixture is a
+folder fixtures/NAME with
+    model/                 the weights, as a Hugging Face directory
     expected.json          sentences and their greedy tokens, and the table of the recorded tensors
     expected.f32           the recorded tensors, little-endian f32, one after the other
 
@@ -30,10 +30,8 @@ import sentencepiece
 import torch
 import transformers
 from safetensors.torch import save_file
-from transformers import (M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MBartConfig,
-                          MBartForConditionalGeneration)
-
-import write_gguf
+from transformers import (BartConfig, BartForConditionalGeneration, M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MBartConfig,
+                          MBartForConditionalGeneration, T5Config, T5ForConditionalGeneration)
 
 VERSIONS = {"transformers": "5.23.0", "torch": "2.13.0"}
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -77,15 +75,36 @@ FIXTURES = {
     "mbart-2x2-f32": dict(dtype="float32", family="mbart", config=shape(
         36, (3, 3), (52, 52), (2, 2), "gelu", 150, scale_embedding=True, decoder_start_token_id=2), generation=dict(
             forced_bos_token_id=149)),
-    # Pre-norm with final norms only; its sinusoidal table (fairseq's frequencies) is stored like a learned one; no bias of
-    # the logits; a LayerNorm epsilon that shows where it is missing.
-    "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", epsilon=0.02, config=shape(
+    # Post-norm with embedding norms, learned positions, the activation by tanh.
+    "bart-2x1-bf16": dict(dtype="bfloat16", family="bart", config=shape(
+        40, (4, 2), (64, 48), (2, 1), "gelu_new", 140, decoder_start_token_id=2, forced_eos_token_id=None)),
+    # Pre-norm with final norms only; fairseq's sinusoids from position 2 on; no bias of the logits.
+    "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", config=shape(
         32, (4, 2), (60, 72), (1, 3), "relu", 170, scale_embedding=True)),
+    # RMSNorm with an epsilon that shows where it is missing, relative positions, no biases, heads narrower than d_model
+    # together, the tied output matrix scaled.
+    "t5-2x2-f32": dict(dtype="float32", family="t5", config=dict(
+        layer_norm_epsilon=0.02,
+        d_model=36, d_kv=10, num_heads=3, d_ff=60, num_layers=2, num_decoder_layers=2, vocab_size=150,
+        relative_attention_num_buckets=12, relative_attention_max_distance=20, feed_forward_proj="relu")),
+    # Heads wider than d_model together, gated, an output matrix of its own.
+    "t5-3x2-bf16-gated": dict(dtype="bfloat16", family="t5", config=dict(
+        d_model=32, d_kv=20, num_heads=2, d_ff=72, num_layers=3, num_decoder_layers=2, vocab_size=170,
+        relative_attention_num_buckets=32, relative_attention_max_distance=128, feed_forward_proj="gated-gelu",
+        tie_word_embeddings=False)),
 }
 
 
 def build(family, config):
+    if family == "t5":
+        model = T5ForConditionalGeneration(T5Config(dropout_rate=0.0, pad_token_id=0, eos_token_id=1,
+                                                    decoder_start_token_id=0, **config))
+        if not model.config.scale_decoder_outputs:  # what is left of tie_word_embeddings in this version
+            model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
+        return model
     common = dict(dropout=0.0, attention_dropout=0.0, max_position_embeddings=POSITIONS)
+    if family == "bart":
+        return BartForConditionalGeneration(BartConfig(**{**common, **config}))
     if family == "mbart":
         return MBartForConditionalGeneration(MBartConfig(**{**common, **config}))
     if family == "m2m100":
@@ -112,6 +131,10 @@ def randomise(model, seed):
                 parameter.copy_(normal(parameter.shape, 0.1))
             elif "shared" in name or "embed_tokens" in name or "lm_head" in name:
                 parameter.copy_(normal(parameter.shape, 0.6))
+            elif "relative_attention_bias" in name:
+                parameter.copy_(normal(parameter.shape, 1))
+            elif "Attention.q." in name or "Attention.k." in name:  # T5 does not scale its scores
+                parameter.copy_(normal(parameter.shape, 0.15))
             elif "q_proj" in name or "k_proj" in name:
                 parameter.copy_(normal(parameter.shape, 0.35))
             else:  # less in the decoder, else all steps come out alike behind several layers
@@ -174,7 +197,7 @@ def run(model, source, minimum, maximum):
 def choose_lines(model, seed):
     """A sentence of each length, in turn one that ends by itself and one that does not; None if the model gives no such."""
     chooser = random.Random(seed)
-    marks = {model.config.pad_token_id, model.config.eos_token_id, model.config.bos_token_id}
+    marks = {model.config.pad_token_id, model.config.eos_token_id, getattr(model.config, "bos_token_id", None)}
     words = [i for i in range(model.config.vocab_size) if i not in marks]
     lines = []
     for number, length in enumerate(LENGTHS):
@@ -205,13 +228,18 @@ class Recorder:
     def side(self, stack, names, take):
         """Hooks for one stack of layers; names: of its embedding, its layers and its final norm."""
         embedding, layer_name, final = names
-        hooks = [stack.layers[0].register_forward_pre_hook(
+        t5 = hasattr(stack, "block")
+        layers = stack.block if t5 else stack.layers
+        last = stack.final_layer_norm if t5 else getattr(stack, "layer_norm", None)
+        # the project has T5's factor in front of the tied output matrix in this norm
+        scale = stack.config.d_model ** -0.5 if t5 and stack.is_decoder and self.model.config.scale_decoder_outputs else 1
+        hooks = [layers[0].register_forward_pre_hook(
             lambda module, args, kwargs: take(embedding, 0, args[0] if args else kwargs["hidden_states"]), with_kwargs=True)]
-        for i, layer in enumerate(stack.layers):
+        for i, layer in enumerate(layers):
             hooks.append(layer.register_forward_hook(lambda module, args, output, i=i: take(
                 layer_name, i, output if torch.is_tensor(output) else output[0])))
-        if hasattr(stack, "layer_norm"):
-            hooks.append(stack.layer_norm.register_forward_hook(lambda module, args, output: take(final, 0, output)))
+        if last:
+            hooks.append(last.register_forward_hook(lambda module, args, output: take(final, 0, scale * output)))
         return hooks
 
     def record(self, number, line):
@@ -232,7 +260,7 @@ class Recorder:
             self.add(number, step, "logits", 0, output.logits[:, -1])
 
 
-def train_pieces(path, size):
+def train_pieces(path, size, **marks):
     """A tiny SentencePiece model over made-up words."""
     chooser = random.Random(7)
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
@@ -240,8 +268,8 @@ def train_pieces(path, size):
     text = [" ".join(chooser.choice(words) for _ in range(8)) + "." for _ in range(400)]
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(text), model_writer=model, vocab_size=size, bos_id=-1, eos_id=0, unk_id=1,
-        normalization_rule_name="identity", num_threads=1, minloglevel=2)
+        sentence_iterator=iter(text), model_writer=model, vocab_size=size, normalization_rule_name="identity",
+        num_threads=1, minloglevel=2, **{"bos_id": -1, "eos_id": 0, "unk_id": 1, **marks})
     with open(path, "wb") as file:
         file.write(model.getvalue())
     loaded = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
@@ -276,13 +304,21 @@ def save_marian(model, directory, fixture):
                   file)
 
 
+def save_family(model, directory, fixture):
+    """As save_pretrained does it, with pieces for the ids."""
+    model.to(getattr(torch, fixture["dtype"])).save_pretrained(directory)
+    os.chmod(os.path.join(directory, "model.safetensors"), 0o644)
+    if fixture["family"] == "t5":
+        train_pieces(os.path.join(directory, "spiece.model"), 100, pad_id=0, eos_id=1, unk_id=2)
+    else:
+        with open(os.path.join(directory, "vocab.json"), "w", encoding="utf-8") as file:
+            json.dump({f"piece{i}": i for i in range(model.config.vocab_size)}, file, indent=0)
+
+
 def make_model(fixture, seed):
     """The model with its weights rounded as they are stored, in f32."""
     model = build(fixture.get("family"), fixture["config"]).eval()
     randomise(model, seed)
-    for module in model.modules():
-        if isinstance(module, torch.nn.LayerNorm):
-            module.eps = fixture.get("epsilon", module.eps)
     for name, tensor in list(model.named_parameters()) + list(model.named_buffers()):
         if tensor.requires_grad or "final_logits_bias" in name:
             tensor.data = tensor.data.to(getattr(torch, fixture["dtype"])).float()
@@ -335,14 +371,11 @@ def make(name, fixture):
     for number in range(2):
         recorder.record(number, lines[number])
     other = cases(model, lines)
-    if "family" in fixture:
-        write_gguf.write(model, os.path.join(directory, "model.gguf"), fixture["dtype"])
-    else:
-        save_marian(model, os.path.join(directory, "model"), fixture)
-        again = MarianMTModel.from_pretrained(os.path.join(directory, "model"), dtype=torch.float32).eval()
-        for line in lines:
-            if generate(again, line["source"], 0, MAX_LENGTH) != line["target"]:
-                sys.exit(f"{name}: the stored model gives other tokens")
+    (save_family if "family" in fixture else save_marian)(model, os.path.join(directory, "model"), fixture)
+    again = type(model).from_pretrained(os.path.join(directory, "model"), dtype=torch.float32).eval()
+    for line in lines:
+        if generate(again, line["source"], 0, MAX_LENGTH) != line["target"]:
+            sys.exit(f"{name}: the stored model gives other tokens")
     with open(os.path.join(directory, "expected.f32"), "wb") as file:
         file.write(recorder.data.getvalue())
     expected = {"made_with": VERSIONS, "seed": seed, "max_length": MAX_LENGTH, "sentences": lines, "cases": other,

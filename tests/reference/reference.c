@@ -138,9 +138,7 @@ tr_reference *tr_reference_load(const char *folder, const char *name)
     tr_error error;
     r->name = name;
     load_expected(r, folder);
-    snprintf(path, sizeof path, "%s/%s/model.gguf", folder, name);
-    if (!tr_file_exists(path))
-        snprintf(path, sizeof path, "%s/%s/model", folder, name);
+    snprintf(path, sizeof path, "%s/%s/model", folder, name);
     if (tr_package_open(path, TR_LOAD_MAP, &r->package, &error))
         give_up(name, error.message);
     return r;

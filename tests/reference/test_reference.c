@@ -15,8 +15,8 @@
 #include "util/team.h"
 
 static const char *const fixture_names[] = {
-    "relu-1x1-f32",     "swish-3x3-f16", "gelu-4x2-bf16-untied", "swish-1x2-f16-forced",
-    "relu-2x1-f32-odd", "mbart-2x2-f32", "m2m100-1x3-f16",
+    "relu-1x1-f32",  "swish-3x3-f16",  "gelu-4x2-bf16-untied", "swish-1x2-f16-forced", "relu-2x1-f32-odd",
+    "mbart-2x2-f32", "m2m100-1x3-f16", "bart-2x1-bf16",        "t5-2x2-f32",           "t5-3x2-bf16-gated",
 };
 
 enum { FIXTURES = sizeof fixture_names / sizeof *fixture_names, MAX_LEVELS = 16, MAX_MEMBERS = 3, MAX_STEPS = 64 };

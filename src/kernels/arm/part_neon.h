@@ -7,6 +7,7 @@
 
 enum { LANES = 4, PARTS = 4 };
 #define TILE_ROWS 6 /* rows of x in a tile of the matrix product: accumulators fill the registers */
+#define WIDEN_TILES 8 /* more tiles than these that share a panel have its halves widened beforehand */
 typedef float32x4_t part;
 
 TR_INLINE uint32x4_t lane_mask(int n)

@@ -7,6 +7,7 @@
 
 enum { LANES = 8, PARTS = 2 };
 #define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */
+#define WIDEN_TILES 8 /* more tiles than these that share a panel have its halves widened beforehand */
 typedef __m256 part;
 
 TR_INLINE __m256i lane_mask(int n)

@@ -7,6 +7,7 @@
 
 enum { LANES = 16, PARTS = 1 };
 #define TILE_ROWS 6 /* rows of x in a tile of the matrix product: accumulators fill the registers */
+#define WIDEN_TILES 8 /* more tiles than these that share a panel have its halves widened beforehand */
 typedef __m512 part;
 
 TR_INLINE __mmask16 lane_mask(int n) { return (__mmask16)_bzhi_u32(0xffff, n > 0 ? (unsigned)n : 0); }

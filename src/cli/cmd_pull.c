@@ -1,0 +1,94 @@
+/* translate pull OWNER/NAME: what needs no network is done here, the rest by translate-pull. */
+#include "cli/cli.h"
+#include "cli/hub.h"
+#include "cli/progress.h"
+#include "hub/cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------------ listing and removing */
+
+static void print_entry(void *context, const tr_hub_entry *entry)
+{
+    bool *any = context;
+    *any = true;
+    printf("%10.1f MB  hf:%s%s\n", (double)entry->bytes / 1e6, entry->name.label, entry->whole ? "" : "  (incomplete)");
+}
+
+static int list(const cli_settings *s)
+{
+    char cache[TR_PATH];
+    tr_error error;
+    bool any = false;
+    if (s->argument_count)
+        return cli_usage(s, "--list: shows everything, it takes no name");
+    if (tr_hub_cache_list(print_entry, &any, &error) || tr_hub_cache(cache, &error))
+        return cli_fail_error(&error);
+    if (s->verbose || (!any && cli_progress_possible()))
+        cli_note("the cache is %s%s", cache, any ? "" : ": there is nothing in it");
+    return CLI_DONE;
+}
+
+static int remove_model(const cli_settings *s, const tr_hub_name *name)
+{
+    tr_error error;
+    uint64_t bytes;
+    const bool all = !strchr(s->arguments[0], '@');
+    if (tr_hub_cache_remove(name, all, &bytes, &error))
+        return cli_fail_error(&error);
+    if (!bytes)
+        return cli_fail("%s: is not in the cache (translate pull --list shows what is)", s->arguments[0]);
+    if (s->verbose)
+        cli_note("%s: removed, %.1f MB", s->arguments[0], (double)bytes / 1e6);
+    return CLI_DONE;
+}
+
+/* --------------------------------------------------------------------------------------------------------- downloading */
+
+static int download(const cli_settings *s, const tr_hub_name *name)
+{
+    enum { MOST = 16 };
+    char timeout[32], retries[32], label[TR_HUB_LABEL];
+    const char *arguments[MOST] = {"translate-pull"};
+    int n = 1;
+    snprintf(timeout, sizeof timeout, "--timeout=%d", s->timeout);
+    snprintf(retries, sizeof retries, "--retries=%d", s->retries);
+    snprintf(label, sizeof label, "%s", name->label);
+    arguments[n++] = timeout;
+    arguments[n++] = retries;
+    if (s->output) {
+        arguments[n++] = "--output";
+        arguments[n++] = s->output;
+    }
+    if (s->file) {
+        arguments[n++] = "--file";
+        arguments[n++] = s->file;
+    }
+    if (s->quiet)
+        arguments[n++] = "--quiet";
+    if (s->verbose)
+        arguments[n++] = "--verbose";
+    arguments[n++] = "--";
+    arguments[n++] = label;
+    const int status = cli_hub_run("pull", (char *const *)arguments);
+    if (!status && !s->quiet && (s->verbose || cli_progress_possible()))
+        cli_note("use it with: translate -m %s%s", s->output ? "" : "hf:", s->output ? s->output : name->label);
+    return status;
+}
+
+int cli_pull(const cli_settings *settings)
+{
+    tr_hub_name name;
+    tr_error error;
+    if (settings->list)
+        return list(settings);
+    if (!settings->argument_count)
+        return cli_usage(settings, "pull: which model? usage: %s", settings->command->usage);
+    if (tr_hub_parse(settings->arguments[0], &name, &error))
+        return cli_usage(settings, "%s", error.message);
+    if (settings->remove && (settings->output || settings->file))
+        return cli_usage(settings, "--remove: removes what is in the cache; it goes with neither --output nor --file");
+    return settings->remove ? remove_model(settings, &name) : download(settings, &name);
+}

@@ -1,0 +1,14 @@
+/* Models of the hub, hf:OWNER/NAME: finding them in the cache, and running the program that downloads. */
+#ifndef TR_CLI_HUB_H
+#define TR_CLI_HUB_H
+
+#include "cli/model.h"
+
+/* wanted: "hf:OWNER/NAME[@REVISION]". If it is not in the cache, it is downloaded first. */
+int cli_hub_find(char path[CLI_PATH], const char *wanted, const cli_settings *settings);
+
+/* Runs translate-pull with these arguments, of which the first is its name; returns its exit status. what begins the
+ * message of a build without it. */
+int cli_hub_run(const char *what, char *const arguments[]);
+
+#endif

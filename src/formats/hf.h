@@ -1,0 +1,61 @@
+/* Hugging Face model directories, as save_pretrained leaves them: the families that are read, and their parts from memory.
+ */
+#ifndef TR_FORMATS_HF_H
+#define TR_FORMATS_HF_H
+
+#include <jansson.h>
+
+#include "formats/json.h"
+#include "formats/package.h"
+#include "formats/safetensors.h"
+
+/* What config.json says besides the network's shape. */
+typedef struct tr_hf_ties {
+    bool share_embeddings; /* both sides have one embedding */
+    bool tie_output;       /* the output projection is the target embedding */
+} tr_hf_ties;
+
+typedef enum tr_hf_tokens {
+    TR_HF_MARIAN, /* vocab.json, target_vocab.json and source.spm, target.spm */
+    TR_HF_PIECES, /* spiece.model, whose numbers are the ids */
+    TR_HF_WORDS,  /* vocab.json; tokens only, no text */
+} tr_hf_tokens;
+
+/* One family of models: a row of a table, in the place of code that asks which model it has. */
+typedef struct tr_hf_family {
+    const char *type;         /* config.json's model_type: "marian" */
+    const char *architecture; /* the class that is run: "MarianMTModel" */
+    const char *format;       /* "Hugging Face Marian directory" */
+    void (*shape)(tr_json_fields *settings, tr_config *config, tr_hf_ties *ties);
+    tr_tensor_rename *rename;
+    int start_id, end_id, pad_id; /* what config.json need not say */
+    tr_hf_tokens tokens;
+} tr_hf_family;
+
+/* Fills config from config.json and generation_config.json (NULL if there is none), and finds the family. Not checked
+ * against bounds yet. */
+tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_hf_ties *ties,
+                       const tr_hf_family **family, tr_error *error);
+
+/* Their names for tensors: see tr_tensor_rename. */
+void tr_hf_rename_marian(const char *name, char out[TR_TENSOR_NAME]);
+void tr_hf_rename_bart(const char *name, char out[TR_TENSOR_NAME]);
+void tr_hf_rename_t5(const char *name, char out[TR_TENSOR_NAME]);
+
+/* A vocab.json, {piece: id}, as a vocabulary of rows ids. Messages begin with name. */
+tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error);
+
+/* The pieces of a SentencePiece model by their numbers, as a vocabulary of rows ids. */
+tr_status tr_hf_pieces(tr_bytes spm, int rows, tr_vocabulary *vocabulary, tr_error *error);
+
+/* A file of weights: safetensors, or what torch.save wrote. */
+typedef struct tr_weight_file {
+    const char *name; /* begins the messages on it */
+    tr_bytes bytes;
+} tr_weight_file;
+
+/* Adds the tensors of all files to weights under our names; what is tied is there once. */
+tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *rename, tr_hf_ties ties,
+                        tr_weights *weights, tr_error *error);
+
+#endif

@@ -1,0 +1,245 @@
+/* A Hugging Face directory as save_pretrained of a model and of its tokenizer leave it. */
+#include "formats/hf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/directory.h"
+
+#define INDEX ".index.json" /* behind the name of weights that are divided among several files */
+
+/* ------------------------------------------------------------------------------------------------------------- weights */
+
+/* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
+ * the files that the weights are divided among. */
+static const char *find_weights(const tr_directory *d)
+{
+    static const char *const names[] = {"model.safetensors", "model.safetensors" INDEX, "pytorch_model.bin",
+                                        "pytorch_model.bin" INDEX};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tr_directory_has(d, names[i]))
+            return names[i];
+    return NULL;
+}
+
+typedef struct shards {
+    tr_weight_file *files;
+    size_t count;
+    tr_strmap names;
+} shards;
+
+/* name lives as long as the shards. */
+static tr_status add_shard(const tr_directory *d, shards *s, const char *name)
+{
+    const size_t length = strlen(name);
+    if (tr_strmap_find(&s->names, name, length) >= 0)
+        return TR_OK;
+    tr_weight_file *files = realloc(s->files, (s->count + 1) * sizeof *files);
+    if (files)
+        s->files = files;
+    if (!files || tr_strmap_add(&s->names, name, length, (int32_t)s->count) < 0)
+        return tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+    files[s->count].name = name;
+    const tr_status status = tr_package_file(d->package, d->path, name, d->load, &files[s->count].bytes, d->error);
+    if (status == TR_OK)
+        d->package->file_size += files[s->count++].bytes.size;
+    return status;
+}
+
+/* Opens what an index names: only files beside it. */
+static tr_status add_indexed(const tr_directory *d, shards *s, const char *index, const json_t *root)
+{
+    const char *tensor;
+    json_t *file;
+    tr_status status = TR_OK;
+    json_t *map = json_object_get(root, "weight_map");
+    if (!json_object_size(map))
+        return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s: has no weight_map", d->path, index);
+    json_object_foreach(map, tensor, file)
+    {
+        const char *name = json_string_value(file);
+        if (status == TR_OK && (!name || !*name || strchr(name, '/') || strchr(name, '\\') || strstr(name, "..")))
+            status = tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s: tensor %.100s: %.100s is not the name of a file beside it",
+                             d->path, index, tensor, name ? name : "what it has");
+        if (status == TR_OK)
+            status = add_shard(d, s, name);
+    }
+    return status;
+}
+
+/* A file that nothing of the package points into is not needed any more: all its tensors had to be copied. */
+static void close_unused(tr_package *package, int first)
+{
+    int kept = first;
+    for (int i = first; i < package->file_count; i++) {
+        const tr_file file = package->files[i];
+        bool used = false;
+        for (size_t t = 0; !used && t < package->weights.count; t++) {
+            const uintptr_t data = (uintptr_t)package->weights.tensors[t]->data, begin = (uintptr_t)file.data;
+            used = data >= begin && data < begin + file.size;
+        }
+        if (used)
+            package->files[kept++] = file;
+        else
+            tr_file_close(&package->files[i]);
+    }
+    package->file_count = kept;
+}
+
+static tr_status read_weights(const tr_directory *d, const tr_hf_family *family, tr_hf_ties ties)
+{
+    const char *name = find_weights(d);
+    const int first = d->package->file_count;
+    const size_t length = strlen(name), suffix = sizeof INDEX - 1;
+    json_t *index = NULL;
+    shards s = {0};
+    tr_status status = tr_strmap_init(&s.names, 16) ? TR_OK : tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+    if (status == TR_OK && length > suffix && strcmp(name + length - suffix, INDEX) == 0) {
+        status = tr_directory_json(d, name, &index);
+        if (status == TR_OK)
+            status = add_indexed(d, &s, name, index);
+    } else if (status == TR_OK) {
+        status = add_shard(d, &s, name);
+    }
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_weights(s.files, s.count, family->rename, ties, &d->package->weights, d->error));
+    if (status == TR_OK)
+        close_unused(d->package, first);
+    tr_strmap_free(&s.names);
+    free(s.files);
+    json_decref(index);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- network */
+
+/* Says what is missing before anything is read. */
+static tr_status check_files(const tr_directory *d)
+{
+    if (!tr_directory_has(d, "config.json"))
+        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
+    if (!find_weights(d))
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
+    return TR_OK;
+}
+
+/* The same of the files of the family's tokenizer. */
+static tr_status check_tokenizer(const tr_directory *d, const tr_hf_family *family)
+{
+    static const char *const needed[][2] = {
+        [TR_HF_MARIAN] = {"vocab.json", "source.spm"}, [TR_HF_PIECES] = {"spiece.model"}, [TR_HF_WORDS] = {"vocab.json"}};
+    for (int i = 0; i < 2; i++) {
+        const char *name = needed[family->tokens][i];
+        if (name && !tr_directory_has(d, name))
+            return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is missing: a model directory needs its tokenizer", d->path,
+                           name);
+    }
+    return TR_OK;
+}
+
+static tr_status read_network(const tr_directory *d, const tr_hf_family **family)
+{
+    tr_package *package = d->package;
+    json_t *settings, *generation = NULL;
+    tr_hf_ties ties;
+    tr_status status = tr_directory_json(d, "config.json", &settings);
+    if (status == TR_OK)
+        status = tr_directory_optional_json(d, "generation_config.json", &generation);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_config(settings, generation, &package->config, &ties, family, d->error));
+    json_decref(settings);
+    json_decref(generation);
+    if (status != TR_OK)
+        return status;
+    package->format = (*family)->format;
+    snprintf(package->architecture, sizeof package->architecture, "%s", (*family)->type);
+    status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
+    if (status != TR_OK)
+        return tr_directory_in(d, status);
+    status = check_tokenizer(d, *family);
+    if (status == TR_OK)
+        status = read_weights(d, *family, ties);
+    return status == TR_OK ? tr_directory_in(d, tr_package_check(package, d->error)) : status;
+}
+
+static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
+{
+    json_t *json;
+    tr_status status = tr_directory_json(d, name, &json);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_vocabulary(json, name, rows, vocabulary, d->error));
+    json_decref(json);
+    return status;
+}
+
+static tr_status read_vocabularies(const tr_directory *d, bool separate)
+{
+    tr_package *package = d->package;
+    const tr_config *c = &package->config;
+    tr_status status = read_vocabulary(d, "vocab.json", c->source_vocabulary, &package->source);
+    if (status == TR_OK && separate)
+        status = read_vocabulary(d, "target_vocab.json", c->target_vocabulary, &package->target_own);
+    else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
+        status = tr_directory_fail(d, TR_ERROR_FORMAT,
+                                   "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
+    package->target = separate ? &package->target_own : &package->source;
+    package->config.unk_id = tr_vocabulary_find(&package->source, "<unk>", 5);
+    return status;
+}
+
+/* One SentencePiece model whose numbers are the ids, for both sides. */
+static tr_status read_numbered(const tr_directory *d, const char *name)
+{
+    tr_package *p = d->package;
+    tr_status status = tr_directory_pieces(d, name, name);
+    if (status == TR_OK)
+        status = tr_directory_in(
+            d, tr_fail_in(d->error, tr_hf_pieces(p->source_spm, p->config.source_vocabulary, &p->source, d->error), name));
+    p->target = &p->source;
+    p->config.unk_id = status == TR_OK ? tr_vocabulary_find(&p->source, "<unk>", 5) : -1;
+    return status;
+}
+
+static tr_status read_marian(const tr_directory *d)
+{
+    json_t *json;
+    tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
+    tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
+    if (status == TR_OK) {
+        tr_directory_languages(&fields, d->package);
+        const bool separate = tr_json_bool(&fields, "separate_vocabs", false);
+        status = tr_directory_in(d, fields.status);
+        if (status == TR_OK)
+            status = read_vocabularies(d, separate);
+    }
+    json_decref(json);
+    return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
+}
+
+static tr_status read_tokenizer(const tr_directory *d, const tr_hf_family *family)
+{
+    switch (family->tokens) {
+    case TR_HF_MARIAN: return read_marian(d);
+    case TR_HF_PIECES: return read_numbered(d, "spiece.model");
+    case TR_HF_WORDS: break;
+    }
+    return read_vocabularies(d, false);
+}
+
+tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
+{
+    tr_error local;
+    *package = (tr_package){.format = "Hugging Face directory", .directory = true};
+    tr_directory_name(path, package->name, sizeof package->name);
+    const tr_directory d = {path, load, package, error ? error : &local};
+    const tr_hf_family *family = NULL;
+    tr_status status = check_files(&d);
+    if (status == TR_OK)
+        status = read_network(&d, &family);
+    if (status == TR_OK)
+        status = read_tokenizer(&d, family);
+    if (status != TR_OK)
+        tr_package_close(package);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* Digests of files, by OpenSSL's libcrypto. */
+#ifndef TR_HUB_DIGEST_H
+#define TR_HUB_DIGEST_H
+
+#include "hub/cache.h"
+#include "hub/hub.h"
+
+/* Computes what kind says of the file at path, as hexadecimal digits. size: its bytes, which git's form begins with. */
+tr_status tr_hub_digest_file(const char *path, tr_hub_digest kind, uint64_t size, const tr_hub_options *options,
+                             char hex[TR_HUB_HEX], tr_error *error);
+
+#endif

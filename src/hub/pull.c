@@ -1,0 +1,293 @@
+/* The whole way: list, choose, look what is there, fetch what is not, and give all files their names. */
+#include "hub/hub.h"
+
+#include "hub/choose.h"
+#include "hub/digest.h"
+#include "hub/fetch.h"
+#include "hub/listing.h"
+#include "util/file.h"
+#include "util/part.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pull {
+    const tr_hub_request *request;
+    const tr_hub_options *options;
+    tr_http http;
+    char folder[TR_PATH];
+    bool in_cache;
+    tr_hub_manifest wanted; /* what is to be there in the end */
+    tr_hub_manifest old;    /* what was there before, as far as the cache knows */
+    bool *missing;          /* of each wanted file */
+} pull;
+
+/* --------------------------------------------------------------------------------------------------- what is there already
+ */
+
+/* The cache knows of this very file that it was verified, and it has its size still. */
+static bool known_before(const pull *p, const tr_hub_file *file, uint64_t size)
+{
+    const tr_hub_file *old = tr_hub_files_find(&p->old.files, file->name);
+    if (!old || old->size != size)
+        return false;
+    return file->digest != TR_HUB_NO_DIGEST ? file->digest == old->digest && strcmp(file->hex, old->hex) == 0
+                                            : *p->wanted.commit && strcmp(p->wanted.commit, p->old.commit) == 0;
+}
+
+static tr_status look_for(pull *p, tr_hub_file *file, bool *missing, tr_error *error)
+{
+    char path[TR_PATH], hex[TR_HUB_HEX];
+    uint64_t size;
+    *missing = true;
+    tr_status status = tr_path_join(path, p->folder, file->name, error);
+    if (status != TR_OK || !tr_file_size(path, &size) || (file->size != TR_HUB_UNKNOWN && file->size != size))
+        return status;
+    if (known_before(p, file, size)) {
+        *missing = false;
+    } else if (file->digest != TR_HUB_NO_DIGEST) {
+        status = tr_hub_digest_file(path, file->digest, size, p->options, hex, error);
+        *missing = status != TR_OK || strcmp(hex, file->hex) != 0;
+    }
+    if (!*missing)
+        file->size = size;
+    return status;
+}
+
+/* Bytes of the file that an earlier run has left. */
+static uint64_t part_size(const pull *p, const tr_hub_file *file)
+{
+    char path[TR_PATH];
+    uint64_t size = 0;
+    if (snprintf(path, sizeof path, "%s/%s" TR_HUB_PART, p->folder, file->name) < TR_PATH)
+        tr_file_size(path, &size);
+    return size < file->size ? size : file->size;
+}
+
+static tr_status check_space(const pull *p, uint64_t needed, tr_error *error)
+{
+    uint64_t space;
+    if (!tr_folder_space(p->folder, &space) || space >= needed)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_IO, "%.200s: the disk has room for %.1f MB, it needs %.1f", p->folder,
+                   (double)space / 1e6, (double)needed / 1e6);
+}
+
+/* Finds out what is missing, and whether there is room for it. *total: bytes of the missing files. */
+static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
+{
+    uint64_t needed = 0;
+    *total = *count = 0;
+    if (p->in_cache)
+        tr_hub_manifest_read(p->folder, &p->old);
+    for (size_t i = 0; i < p->wanted.files.count; i++) {
+        tr_hub_file *file = &p->wanted.files.items[i];
+        const tr_status status = look_for(p, file, &p->missing[i], error);
+        if (status != TR_OK)
+            return status;
+        if (!p->missing[i])
+            continue;
+        ++*count;
+        const uint64_t size = file->size == TR_HUB_UNKNOWN ? 0 : file->size;
+        if (size > UINT64_MAX - *total)
+            return tr_fail(error, TR_ERROR_FORMAT, "the sizes of its files cannot be true");
+        *total += size;
+        needed += size ? size - part_size(p, file) : 0;
+    }
+    return check_space(p, needed, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ fetching */
+
+static tr_status fetch_file(pull *p, tr_hub_file *file, tr_hub_meter *meter, tr_error *error)
+{
+    char path[TR_PATH];
+    tr_status status = tr_path_join(path, p->folder, file->name, error);
+    if (status == TR_OK)
+        status = tr_folder_make_above(path, error);
+    if (status == TR_OK)
+        status = tr_hub_fetch(&p->http, p->request->name, path, file, meter, error);
+    return status == TR_ERROR_CANCELLED ? status : tr_fail_in(error, status, file->name);
+}
+
+static tr_status fetch_missing(pull *p, uint64_t total, tr_error *error)
+{
+    tr_hub_meter meter = {.total = total};
+    for (size_t i = 0; i < p->wanted.files.count; i++) {
+        if (!p->missing[i])
+            continue;
+        const tr_status status = fetch_file(p, &p->wanted.files.items[i], &meter, error);
+        if (status != TR_OK)
+            return status;
+        meter.before += p->wanted.files.items[i].size;
+    }
+    return TR_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- the end */
+
+/* Gives a verified file its name. */
+static tr_status name_file(const pull *p, const tr_hub_file *file, tr_error *error)
+{
+    char path[TR_PATH], part[TR_PATH + 8], tag[TR_PATH + 16];
+    tr_status status = tr_path_join(path, p->folder, file->name, error);
+    if (status != TR_OK)
+        return status;
+    snprintf(part, sizeof part, "%s" TR_HUB_PART, path);
+    snprintf(tag, sizeof tag, "%s" TR_HUB_TAG, path);
+    status = tr_file_rename(part, path, error);
+    if (status == TR_OK)
+        tr_file_remove(tag);
+    return status;
+}
+
+/* Files that another pull of the same commit has brought stay known; those of an older commit go. */
+static tr_status keep_or_drop_old(pull *p, tr_error *error)
+{
+    char path[TR_PATH];
+    const bool same = *p->old.commit && strcmp(p->old.commit, p->wanted.commit) == 0;
+    for (size_t i = 0; i < p->old.files.count; i++) {
+        const tr_hub_file *old = &p->old.files.items[i];
+        if (tr_hub_files_find(&p->wanted.files, old->name) || tr_path_join(path, p->folder, old->name, NULL))
+            continue;
+        if (!same)
+            tr_file_remove(path);
+        else if (!tr_hub_files_add(&p->wanted.files, old))
+            return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    }
+    return TR_OK;
+}
+
+/* From the first change until the manifest is written again the model counts as incomplete. */
+static tr_status finish(pull *p, tr_error *error)
+{
+    char manifest[TR_PATH];
+    tr_status status = tr_path_join(manifest, p->folder, TR_HUB_MANIFEST, error);
+    if (status == TR_OK && p->in_cache)
+        tr_file_remove(manifest);
+    for (size_t i = 0; status == TR_OK && i < p->wanted.files.count; i++)
+        if (p->missing[i])
+            status = name_file(p, &p->wanted.files.items[i], error);
+    if (status != TR_OK || !p->in_cache)
+        return status;
+    status = keep_or_drop_old(p, error);
+    return status == TR_OK ? tr_hub_manifest_write(p->folder, p->request->name, &p->wanted, error) : status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ in order */
+
+static void note_work(const pull *p, uint64_t total, size_t count)
+{
+    char line[TR_PATH + 1024];
+    if (count)
+        snprintf(line, sizeof line, "%s: downloading %zu file%s, %.1f MB, to %s", p->request->name->label, count,
+                 count == 1 ? "" : "s", (double)total / 1e6, p->folder);
+    else
+        snprintf(line, sizeof line, "%s: is complete and up to date in %s", p->request->name->label, p->folder);
+    p->options->note(p->options->context, line);
+}
+
+static tr_status pull_locked(pull *p, tr_error *error)
+{
+    uint64_t total;
+    size_t count;
+    p->missing = calloc(p->wanted.files.count, sizeof *p->missing);
+    if (!p->missing)
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    tr_status status = look(p, &total, &count, error);
+    if (status != TR_OK)
+        return status;
+    note_work(p, total, count);
+    status = fetch_missing(p, total, error);
+    return status == TR_OK ? finish(p, error) : status;
+}
+
+static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
+{
+    char path[TR_PATH], line[TR_HUB_LABEL + 64];
+    bool taken = false;
+    tr_status status = tr_path_join(path, p->folder, TR_HUB_LOCK, error);
+    for (int tries = 0; status == TR_OK && !taken; tries++) {
+        status = tr_lock_try(lock, path, &taken, error);
+        if (status != TR_OK || taken)
+            break;
+        if (tries == 1) {
+            snprintf(line, sizeof line, "%s: another process is downloading it; waiting", p->request->name->label);
+            p->options->note(p->options->context, line);
+        }
+        if (!tr_http_wait(&p->http, 200))
+            status = tr_fail(error, TR_ERROR_CANCELLED, "interrupted");
+    }
+    return status;
+}
+
+/* A folder that was made in vain goes again, with those of the repository and its owner in the cache. */
+static void drop_folder(const pull *p)
+{
+    char path[TR_PATH];
+    snprintf(path, sizeof path, "%s", p->folder);
+    for (int level = 0; level < (p->in_cache ? 3 : 1); level++) {
+        tr_folder_drop_empty(path);
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            break;
+        *slash = 0;
+    }
+}
+
+static tr_status pull_to_folder(pull *p, tr_error *error)
+{
+    tr_lock lock;
+    const bool was_there = tr_is_directory(p->folder);
+    tr_status status = tr_folder_make(p->folder, error);
+    if (status != TR_OK)
+        return status;
+    status = take_lock(p, &lock, error);
+    if (status == TR_OK) {
+        status = pull_locked(p, error);
+        tr_lock_release(&lock);
+    }
+    if (status != TR_OK && !was_there)
+        drop_folder(p);
+    return status;
+}
+
+static tr_status choose_folder(pull *p, tr_error *error)
+{
+    p->in_cache = !p->request->folder;
+    if (p->in_cache)
+        return tr_hub_cache_folder(p->folder, p->request->name, error);
+    if (snprintf(p->folder, sizeof p->folder, "%s", p->request->folder) >= TR_PATH)
+        return tr_fail(error, TR_ERROR_IO, "%.300s: the name is too long", p->request->folder);
+    for (size_t n = strlen(p->folder); n > 1 && p->folder[n - 1] == '/'; n--)
+        p->folder[n - 1] = 0;
+    return TR_OK;
+}
+
+static tr_status pull_all(pull *p, tr_error *error)
+{
+    tr_hub_manifest listing = {0};
+    tr_status status = choose_folder(p, error);
+    if (status == TR_OK)
+        status = tr_hub_list(&p->http, p->request->name, &listing, error);
+    if (status == TR_OK)
+        status = tr_hub_choose(&listing.files, p->request->pattern, &p->wanted.files, error);
+    memcpy(p->wanted.commit, listing.commit, sizeof listing.commit);
+    tr_hub_manifest_free(&listing);
+    return status == TR_OK ? pull_to_folder(p, error) : status;
+}
+
+tr_status tr_hub_pull(const tr_hub_request *request, const tr_hub_options *options, tr_error *error)
+{
+    pull p = {.request = request, .options = options};
+    tr_status status = tr_http_open(&p.http, options, error);
+    if (status != TR_OK)
+        return status;
+    status = pull_all(&p, error);
+    free(p.missing);
+    tr_hub_manifest_free(&p.wanted);
+    tr_hub_manifest_free(&p.old);
+    tr_http_close(&p.http);
+    return status == TR_ERROR_CANCELLED ? status : tr_fail_in(error, status, request->name->label);
+}

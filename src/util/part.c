@@ -1,0 +1,87 @@
+#define _GNU_SOURCE
+#include "util/part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static tr_status fail_errno(tr_error *error, const char *path)
+{
+    return tr_fail(error, TR_ERROR_IO, "%s: cannot write: %s", path, strerror(errno));
+}
+
+tr_status tr_part_open(tr_part *part, const char *path, tr_error *error)
+{
+    struct stat st;
+    *part = (tr_part){.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666), .path = path};
+    if (part->descriptor < 0)
+        return fail_errno(error, path);
+    if (fstat(part->descriptor, &st) == 0 && S_ISREG(st.st_mode)) {
+        part->size = (uint64_t)st.st_size;
+        return TR_OK;
+    }
+    tr_part_close(part);
+    return tr_fail(error, TR_ERROR_IO, "%s: is not a regular file", path);
+}
+
+tr_status tr_part_append(tr_part *part, const void *data, size_t size, tr_error *error)
+{
+    const char *from = data;
+    while (size) {
+        const ssize_t n = write(part->descriptor, from, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(error, part->path);
+        from += n;
+        size -= (size_t)n;
+        part->size += (uint64_t)n;
+    }
+    return TR_OK;
+}
+
+tr_status tr_part_clear(tr_part *part, tr_error *error)
+{
+    if (ftruncate(part->descriptor, 0) < 0)
+        return fail_errno(error, part->path);
+    part->size = 0;
+    return TR_OK;
+}
+
+tr_status tr_part_finish(tr_part *part, tr_error *error)
+{
+    tr_status status = TR_OK;
+    if (fsync(part->descriptor) < 0 && errno != EINVAL)
+        status = fail_errno(error, part->path);
+    tr_part_close(part);
+    return status;
+}
+
+void tr_part_close(tr_part *part)
+{
+    if (part->descriptor >= 0)
+        close(part->descriptor);
+    part->descriptor = -1;
+}
+
+tr_status tr_file_rename(const char *from, const char *to, tr_error *error)
+{
+    return rename(from, to) < 0 ? fail_errno(error, to) : TR_OK;
+}
+
+void tr_file_remove(const char *path)
+{
+    unlink(path);
+}
+
+bool tr_file_size(const char *path, uint64_t *size)
+{
+    struct stat st;
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    *size = (uint64_t)st.st_size;
+    return true;
+}

@@ -1,0 +1,711 @@
+#!/usr/bin/env python3
+"""translate pull and -m hf:OWNER/NAME against a server that does all that servers do.
+Usage: test_pull.py TOOL FIXTURE [CLASS[.TEST]]... FIXTURE: a small published directory."""
+import fcntl
+import hashlib
+import os
+import pathlib
+import random
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import termios
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import support  # noqa: E402
+from server import LARGE, Site  # noqa: E402
+from support import CommandTest, Terminal, wait_for  # noqa: E402
+
+FIXTURE = pathlib.Path()
+NOT_NEEDED = {".gitattributes": b"*.bin lfs\n", "README.md": b"# A model\n" * 200, "tf_model.h5": b"h" * 5000,
+              "pytorch_model.bin": b"p" * 5000, "onnx/model.onnx": b"o" * 5000, "onnx/config.json": b"{}"}
+WEIGHTS = "model.safetensors"
+
+
+def model_files():
+    return {p.name: p.read_bytes() for p in sorted(FIXTURE.iterdir())}
+
+
+class PullTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.site = Site({**NOT_NEEDED, **model_files()})
+        self.addCleanup(self.site.close)
+        self.out = self.folder / "out"
+        self.cache = self.folder / "cache/hub/owner/model/main"
+
+    def environment(self, **more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("TRANSLATE_", "HF_", "XDG_", "SSL_", "CURL_")) and "proxy" not in k.lower()}
+        env.update(HOME=str(self.folder), TRANSLATE_CACHE=str(self.folder / "cache"), HF_ENDPOINT=self.site.url, TERM="xterm",
+                   LC_ALL="C.UTF-8")
+        return {k: v for k, v in {**env, **more}.items() if v is not None}
+
+    def run_tool(self, *args, env=None, **more):
+        return super().run_tool(*args, env=env or self.environment(), timeout=30, **more)
+
+    def pull(self, *options, **more):
+        """To self.out; says nothing in a pipe."""
+        self.assertEqual(self.good("pull", "owner/model", "-o", self.out, *options, **more), b"")
+
+    def refused(self, *options, says, status=1, kept=(), **more):
+        """A pull to self.out that fails; what it leaves there are the files of kept, nothing more."""
+        message = self.bad(status, "pull", "owner/model", "-o", self.out, *options, says=says, **more)
+        self.assertEqual(self.names(self.out), sorted(kept), message)
+        return message
+
+    @staticmethod
+    def names(folder):
+        return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()) if folder.exists() else []
+
+    def same_as_site(self, folder, hidden=()):
+        wanted = [n for n in self.site.files if n not in NOT_NEEDED]
+        self.assertEqual(self.names(folder), sorted([*wanted, *hidden]))
+        for name in wanted:
+            self.assertEqual((folder / name).read_bytes(), self.site.files[name], name)
+
+    def weights(self):
+        return self.site.files[WEIGHTS]
+
+
+class Plain(PullTest):
+    def test_needed_files_only(self):
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual(self.site.fetched(), [n for n in self.site.fetched() if n not in NOT_NEEDED])
+        self.assertEqual([], self.site.asked("hub", "README.md") + self.site.asked("cdn", "pytorch_model.bin"))
+        self.assertNotIn("authorization", self.site.asked("hub")[0])
+
+    def test_again_downloads_nothing(self):
+        for where in (["-o", self.out], []):
+            self.good("pull", "owner/model", *where)
+            self.site.log.clear()
+            self.good("pull", "owner/model", *where)
+            self.assertEqual([path for _, path, _ in self.site.log], ["/api/models/owner/model/revision/main?blobs=true"])
+
+    def test_what_differs_is_downloaded_again(self):
+        self.pull()
+        (self.out / "vocab.json").write_bytes(self.site.files["vocab.json"][:-1] + b"x")
+        (self.out / "source.spm").unlink()
+        self.site.log.clear()
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual(sorted(self.site.fetched()), ["source.spm", "vocab.json"])
+
+    def test_a_list_without_sizes(self):
+        self.site.facts = False
+        self.pull()
+        self.same_as_site(self.out)
+
+    def test_revision(self):
+        self.site.revision = "refs/pr/7"
+        self.good("pull", "hf:owner/model@refs/pr/7")
+        self.assertIn("/owner/model/resolve/refs%2Fpr%2F7/config.json", [path for _, path, _ in self.site.log])
+        self.same_as_site(self.folder / "cache/hub/owner/model/refs%2Fpr%2F7", [".translate-pull.json"])
+        self.assertRegex(self.good("pull", "--list").decode(), r"\A +\d+\.\d MB  hf:owner/model@refs/pr/7\n\Z")
+
+    def test_pattern(self):
+        self.site.files.update({"q/a-q8_0.gguf": b"8" * 3000, "q/a-f16.gguf": b"f" * 3000})
+        self.pull("--file", "*q8_0.gguf")
+        self.assertEqual(self.names(self.out), ["q/a-q8_0.gguf"])
+        self.bad(1, "pull", "owner/model", "--file", "*.none", says=["owner/model", "'*.none'"])
+
+    def test_gguf_only_where_nothing_else_is(self):
+        self.site.files.update({"a.gguf": b"8" * 3000})
+        self.pull()
+        self.assertNotIn("a.gguf", self.names(self.out))
+        self.site.files = {"a.gguf": b"8" * 3000, "README.md": b""}
+        self.good("pull", "owner/model", "-o", self.folder / "one")
+        self.assertEqual(self.names(self.folder / "one"), ["a.gguf"])
+        self.site.files["b.gguf"] = b"4" * 3000
+        self.bad(1, "pull", "owner/model", says=["several", "--file", "a.gguf, b.gguf"])
+        self.site.files = {"README.md": b"", "config.json": b"{}"}
+        self.bad(1, "pull", "owner/model", says=["owner/model", "no model"])
+
+    def test_usage(self):
+        for name in ("model", "/model", "owner/", "a/b/c", "../model", "owner/..", "owner/.x", "owner/mo del", "owner/模型",
+                     "owner/model@", "owner/model@../x", "owner/model@a\\b", "https://huggingface.co/owner/model"):
+            self.bad(2, "pull", name, says="try 'translate pull --help'")
+        self.bad(2, "pull", says="which model")
+        self.bad(2, "pull", "a/b", "c/d", says="c/d: unexpected")
+        self.bad(2, "pull", "--list", "a/b", says="--list")
+        self.bad(2, "pull", "--remove", "a/b", "-o", "x", says="--remove")
+        self.bad(2, "pull", "a/b", "--retries", "x", says="--retries")
+        self.bad(1, "pull", "a/b", env=self.environment(HF_ENDPOINT="file:///etc"), says="HF_ENDPOINT")
+        self.bad(1, "pull", "a/b", env=self.environment(HF_TOKEN="a\nb: c"), says="HF_TOKEN")
+        self.assertEqual(self.site.log, [])
+
+    def test_places_that_cannot_be_written(self):
+        self.bad(1, "pull", "owner/model", "-o", self.file("file"), says="file")
+        self.bad(1, "pull", "owner/model", "-o", self.file("other") / "x", says="other")
+
+    def test_progress_on_a_terminal(self):
+        self.site.files[WEIGHTS] += bytes(3 << 20)
+
+        def slowly(handler):
+            data = self.weights()
+            handler.answer(200, data[:1 << 20], Content_Length=len(data), ETag=self.site.tag(WEIGHTS))
+            time.sleep(0.3)
+            handler.wfile.write(data[1 << 20:])
+
+        for options, shown in (([], True), (["-q"], False)):
+            self.site.at(WEIGHTS, slowly)
+            terminal = Terminal()
+            self.addCleanup(terminal.close)
+            with self.started("pull", "owner/model", "-o", self.folder / f"bar{shown}", *options, env=self.environment(),
+                              stderr=terminal.slave) as p:
+                terminal.close_slave()
+                text = terminal.read().decode()
+                self.assertEqual((p.wait(20), p.stdout.read()), (0, b""))
+            if shown:
+                self.assertRegex(text, r"downloading 7 files, 3\.\d MB, to ")
+                self.assertRegex(text, r"\[=+>? *\] +\d+%  \d\.\d of 3\.\d MB  \d+\.\d MB/s  0:00 left")
+                self.assertRegex(text, r"use it with: translate -m .*bar")
+            else:
+                self.assertEqual(text, "")
+
+
+class Token(PullTest):
+    def authorizations(self):
+        return {where: {h.get("authorization") for h in self.site.asked(where)} for where in ("hub", "cdn")}
+
+    def test_goes_to_the_endpoint_alone(self):
+        self.pull(env=self.environment(HF_TOKEN="hf_secret"))
+        self.assertEqual(self.authorizations(), {"hub": {"Bearer hf_secret"}, "cdn": {None}})
+
+    def test_stays_within_the_same_host(self):
+        moved = "/api/resolve-cache/x"
+        self.site.at("config.json", self.site.status(307, Location=moved))
+        self.site.at("hub" + moved, lambda h: self.site.send(h, "config.json", self.site.tag("config.json")))
+        self.pull(env=self.environment(HF_TOKEN="hf_secret"))
+        self.same_as_site(self.out)
+        self.assertEqual(self.site.asked("hub", moved)[0]["authorization"], "Bearer hf_secret")
+
+    def test_other_names_of_a_host_are_other_hosts(self):
+        port = self.site.hub.server_port
+        self.site.at("config.json", self.site.status(302, Location=f"http://localhost:{port}/elsewhere"))
+        self.site.at("hub/elsewhere", lambda h: self.site.send(h, "config.json", '"x"'))
+        self.pull(env=self.environment(HF_TOKEN="hf_secret"))
+        self.assertNotIn("authorization", self.site.asked("hub", "/elsewhere")[0])
+
+    def test_files(self):
+        def put(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f" {path.parent.name}\n")
+        put(self.folder / ".cache/huggingface/token")
+        put(self.folder / "xdg/huggingface/token")
+        put(self.folder / "home/token")
+        put(self.folder / "path/file")
+        for env, token in (({}, "huggingface"), ({"XDG_CACHE_HOME": str(self.folder / "xdg")}, "huggingface"),
+                           ({"HF_HOME": str(self.folder / "home")}, "home"),
+                           ({"HF_TOKEN_PATH": str(self.folder / "path/file"), "HF_HOME": "/nowhere"}, "path"),
+                           ({"HF_TOKEN": "given", "HF_HOME": str(self.folder / "home")}, "given"),
+                           ({"HF_HOME": str(self.folder / "none")}, None)):
+            self.site.log.clear()
+            self.pull(env=self.environment(**env))
+            self.assertEqual(self.authorizations()["hub"], {f"Bearer {token}" if token else None}, env)
+
+
+class Refusals(PullTest):
+    def test_status_of_the_list(self):
+        status = Site.status
+        for answer, env, says in (
+                (status(401, b"Invalid username or password."), {}, ["owner/model: ", "401", "check the name", "HF_TOKEN"]),
+                (status(401), {"HF_TOKEN": "x"}, ["401", "your token"]),
+                (status(403), {}, ["403", "gated", f"{self.site.url}/owner/model", "HF_TOKEN"]),
+                (status(404, X_Error_Code="RepoNotFound"), {}, ["404", "check the name"]),
+                (status(404, X_Error_Code="RevisionNotFound"), {}, ["404", "revision 'main'"]),
+                (status(400), {}, ["400"]), (status(204), {}, ["204"])):
+            self.site.at(self.site.listing, answer)
+            self.refused(says=says, env=self.environment(**env))
+        self.assertFalse(self.out.exists())
+
+    def test_gated_file(self):
+        answer = Site.status(403, b"Access to this model is restricted", X_Error_Code="GatedRepo")
+        self.site.at(f"hub/owner/model/resolve/main/{WEIGHTS}", answer)
+        self.refused(says=[WEIGHTS, "gated", f"{self.site.url}/owner/model", "HF_TOKEN"])
+        self.assertFalse(self.out.exists())
+
+    def test_file_that_is_not_there(self):
+        self.site.at(f"hub/owner/model/resolve/main/{WEIGHTS}", Site.status(404, X_Error_Code="EntryNotFound"))
+        self.bad(1, "pull", "owner/model", says=[f"owner/model: {WEIGHTS}: ", "404"])
+        self.assertEqual(self.names(self.folder), [])
+
+    def test_nonsense_instead_of_a_list(self):
+        for body, says in ((b"<html>", "JSON"), (b"", "empty"), (b"[]", "object"), (b"{}", "list of files"),
+                           (b'{"siblings": [{}]}', "without a name"), (b'{"siblings": [[]]}', "without a name"),
+                           (b'{"siblings": []}', "no model"), (b"[" * 100000, "JSON")):
+            self.site.at(self.site.listing, Site.status(200, body))
+            self.refused(says=["owner/model: ", says])
+
+    def test_names_that_leave_the_folder(self):
+        for name in ("../evil.spm", "/tmp/evil.spm", "a/../../evil.spm", "..", "a\\..\\evil.spm", "evil\n.spm", "a//b.spm", "",
+                     "./evil.spm", "evil.spm/", "x" * 300 + ".spm", "model.safetensors.part", ".translate-pull.json", "evil\x7f.spm"):
+            self.site.listed = lambda answer, name=name: {**answer, "siblings": answer["siblings"] + [{"rfilename": name}]}
+            self.refused(says=["owner/model: ", "refused"])
+        self.assertEqual(self.names(self.folder), [])
+
+    def test_redirects(self):
+        path = f"hub/owner/model/resolve/main/{WEIGHTS}"
+        for to, says in ((path[3:], "circles"), ("file:///etc/passwd", "refused"),
+                         ("ftp://127.0.0.1/x", "refused")):
+            self.site.at(path, *[Site.status(302, Location=to)] * 12)
+            self.refused(says=[WEIGHTS, says])
+        self.site.at(path, Site.status(302))
+        self.refused(says=[WEIGHTS, "302"])
+
+    def test_huge_lists(self):
+        more = [{"rfilename": f"checkpoint-{i}/optimizer-state-of-the-training.bin"} for i in range(60000)]
+        self.site.listed = lambda answer: {**answer, "siblings": more + answer["siblings"]}
+        self.pull()
+        self.same_as_site(self.out)
+        self.site.at(self.site.listing, Site.status(200, b'{"siblings": [' + b'{"rfilename": "x"},' * 1000000))
+        self.bad(1, "pull", "owner/model", says="8 MB")
+        self.site.listed = lambda answer: {**answer, "siblings": answer["siblings"] + [{"rfilename": f"{i}.spm"} for i in range(2000)]}
+        self.bad(1, "pull", "owner/model", says="1000 files")
+
+    def test_no_room_on_the_disk(self):
+        def huge(answer):
+            for sibling in answer["siblings"]:
+                sibling["lfs" if "lfs" in sibling else "size"] = {"sha256": "0" * 64, "size": 1 << 60} if "lfs" in sibling else 1
+            return answer
+        self.site.listed = huge
+        self.refused(says=["owner/model: ", "room", "needs"])
+        self.site.listed, self.site.facts = None, False
+        self.site.at(f"hub/owner/model/resolve/main/{WEIGHTS}", lambda h: self.site.redirect(h, WEIGHTS, X_Linked_Size=1 << 60))
+        self.bad(1, "pull", "owner/model", says=[WEIGHTS, "room"])
+        self.assertEqual(self.names(self.folder), [])
+
+    def test_no_server(self):
+        port = self.site.hub.server_port
+        self.site.close()
+        self.refused("--retries", "1", says=[f"127.0.0.1:{port}", "2 tries"])
+
+
+class Lies(PullTest):
+    def check(self, says, name=WEIGHTS):
+        """The file is refused, nothing of it is kept, and no other has got its name."""
+        message = self.bad(1, "pull", "owner/model", "-o", self.out, says=[f"owner/model: {name}: ", says])
+        self.assertFalse([n for n in self.names(self.out) if n.startswith(name) or not n.endswith((".part", ".tag"))], message)
+
+    def wrong_bytes(self, handler, count=None):
+        data = bytearray(self.weights())
+        data[len(data) // 2] ^= 1
+        self.site.send(handler, WEIGHTS, self.site.tag(WEIGHTS), bytes(data)[:count])
+
+    def redirected(self, *actions):
+        self.site.at(f"hub/owner/model/resolve/main/{WEIGHTS}", *actions)
+
+    def test_content(self):
+        for facts in (True, False):
+            self.site.facts = facts
+            self.site.at(WEIGHTS, self.wrong_bytes)
+            self.check(f"not {hashlib.sha256(self.weights()).hexdigest()}")
+
+    def test_content_of_a_small_file(self):
+        for facts in (True, False):
+            self.site.facts = facts
+            data = self.site.files["config.json"]
+            self.site.at("config.json", lambda h: self.site.send(h, "config.json", self.site.tag("config.json"), data[::-1]))
+            self.check("SHA-1", "config.json")
+
+    def test_sizes(self):
+        self.redirected(lambda h: self.site.redirect(h, WEIGHTS, X_Linked_Size=17))
+        self.check("17 bytes")
+        self.site.at(WEIGHTS, lambda h: self.wrong_bytes(h, 1000))
+        self.check("1000 bytes")
+        longer = self.weights() + b"x"
+        self.site.at(WEIGHTS, lambda h: self.site.send(h, WEIGHTS, self.site.tag(WEIGHTS), longer))
+        self.check(f"{len(longer)} bytes")
+
+        def without_length(handler):
+            handler.send_response(200)
+            handler.end_headers()
+            handler.wfile.write(longer)
+            handler.close_connection = True
+        self.site.at(WEIGHTS, without_length)
+        self.bad(1, "pull", "owner/model", "-o", self.out, says=[WEIGHTS, "more than the"])
+        self.assertFalse((self.out / WEIGHTS).exists())
+
+    def test_list_and_file_disagree(self):
+        self.redirected(lambda h: self.site.redirect(h, WEIGHTS, X_Linked_Etag='"' + "ab" * 32 + '"'))
+        self.check("changed")
+
+
+class Lost(PullTest):
+    """Connections that break, and what is asked for then."""
+
+    def test_continues_at_once(self):
+        data = self.weights()
+        for facts in (True, False):
+            self.site.facts = facts
+            self.site.log.clear()
+            self.site.at(WEIGHTS, self.site.cut(WEIGHTS, 5000), self.site.cut(WEIGHTS, 9000))
+            out = self.folder / f"out{facts}"
+            self.good("pull", "owner/model", "-o", out)
+            self.same_as_site(out)
+            ranges = [(h.get("range"), h.get("if-range")) for h in self.site.asked("cdn", WEIGHTS)]
+            tag = self.site.tag(WEIGHTS)
+            self.assertEqual(ranges, [(None, None), ("bytes=5000-", tag), ("bytes=9000-", tag)])
+        self.assertGreater(len(data), 9000)
+
+    def test_continues_another_day(self):
+        for facts in (True, False):
+            self.site.facts = facts
+            self.site.at(WEIGHTS, self.site.cut(WEIGHTS, 5000))
+            self.bad(1, "pull", "owner/model", "--retries", "0", says=[f"owner/model: {WEIGHTS}: ", "1 try"])
+            self.assertEqual((self.cache / f"{WEIGHTS}.part").read_bytes(), self.weights()[:5000])
+            self.assertFalse((self.cache / WEIGHTS).exists())
+            self.site.log.clear()
+            self.good("pull", "owner/model")
+            self.same_as_site(self.cache, [".translate-pull.json"])
+            self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], ["bytes=5000-"])
+            self.assertEqual([h.get("range") for h in self.site.asked("hub", WEIGHTS)], ["bytes=5000-"])
+            self.good("pull", "--remove", "owner/model")
+
+    def test_small_file_continues_with_the_tag_of_git(self):
+        self.site.at("config.json", self.site.cut("config.json", 100))
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual([(h.get("range"), h.get("if-range")) for h in self.site.asked("hub", "/config.json")],
+                         [(None, None), ("bytes=100-", self.site.tag("config.json"))])
+
+    def leave_part(self, end=5000):
+        self.site.at(WEIGHTS, self.site.cut(WEIGHTS, end))
+        self.bad(1, "pull", "owner/model", "-o", self.out, "--retries", "0")
+        self.assertEqual((self.out / f"{WEIGHTS}.part").stat().st_size, end)
+        self.site.log.clear()
+
+    def test_server_without_ranges(self):
+        self.leave_part()
+        self.site.at(WEIGHTS, lambda h: self.site.send(h, WEIGHTS, self.site.tag(WEIGHTS), honour_range=False))
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], ["bytes=5000-"])
+
+    def test_changed_since(self):
+        for facts in (True, False):
+            self.site.facts = facts
+            self.leave_part()
+            self.site.files[WEIGHTS] = self.weights()[::-1] + b"new"
+            self.pull()
+            self.same_as_site(self.out)
+            self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], [None])  # the redirect told
+            (self.out / WEIGHTS).unlink()
+
+    def test_small_file_changed_since(self):
+        self.site.facts = False
+        self.site.at("config.json", self.site.cut("config.json", 100))
+        self.bad(1, "pull", "owner/model", "-o", self.out, "--retries", "0")
+        self.site.files["config.json"] += b"\n"
+        self.site.log.clear()
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual([h.get("range") for h in self.site.asked("hub", "/config.json")], ["bytes=100-"])
+
+    def test_changed_between_two_attempts(self):
+        self.site.facts = False
+
+        def changes(handler):
+            self.site.cut(WEIGHTS, 5000)(handler)
+            self.site.files[WEIGHTS] = self.weights()[::-1]
+        self.site.at(WEIGHTS, changes)
+        self.pull()
+        self.same_as_site(self.out)
+
+    def test_part_that_is_wrong(self):
+        self.leave_part()
+        (self.out / f"{WEIGHTS}.part").write_bytes(b"?" * 5000)
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], ["bytes=5000-", None])
+
+    def test_part_that_is_whole_or_more(self):
+        for facts in (True, False):
+            for size in (len(self.weights()), len(self.weights()) + 7):
+                self.site.facts = facts
+                self.leave_part()
+                (self.out / f"{WEIGHTS}.part").write_bytes((self.weights() + b"excess!")[:size])
+                self.pull()
+                self.same_as_site(self.out)
+                (self.out / WEIGHTS).unlink()
+
+    def test_part_without_its_tag(self):
+        self.leave_part()
+        (self.out / f"{WEIGHTS}.part.tag").unlink()
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], [None])
+
+    def test_wrong_range(self):
+        self.leave_part()
+        data = self.weights()
+        self.site.at(WEIGHTS, Site.status(206, data[5:], Content_Range=f"bytes 5-{len(data) - 1}/{len(data)}", ETag='"x"'))
+        self.pull()
+        self.same_as_site(self.out)
+
+    def test_stall(self):
+        self.site.at(WEIGHTS, self.site.stall(WEIGHTS, 5000))
+        start = time.monotonic()
+        self.bad(1, "pull", "owner/model", "-o", self.out, "--timeout", "1", "--retries", "0", says=[WEIGHTS, "nothing comes for 1 s"])
+        self.assertLess(time.monotonic() - start, 15)
+        self.site.stop_stalling.set()
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertEqual(self.site.asked("cdn", WEIGHTS)[-1]["range"], "bytes=5000-")
+
+    def test_overload(self):
+        self.site.at(self.site.listing, Site.status(503, b"busy"), Site.status(429, Retry_After="1"))
+        start = time.monotonic()
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertGreater(time.monotonic() - start, 1.1)
+
+    def test_overload_for_long(self):
+        self.site.at(self.site.listing, *[Site.status(500)] * 9)
+        self.refused("--retries", "1", says=["owner/model", "500", "2 tries"])
+        self.assertEqual(len(self.site.log), 2)
+        self.site.at(self.site.listing, Site.status(429, Retry_After="3600"))
+        self.refused(says=["429", "3600 s"])
+        self.site.at(WEIGHTS, Site.status(502))
+        self.bad(1, "pull", "owner/model", "--retries", "0", says=[WEIGHTS, "502"])
+
+    def test_verbose_tells_of_it(self):
+        self.site.at(WEIGHTS, self.site.cut(WEIGHTS, 5000))
+        r = self.run_tool("pull", "owner/model", "-v")
+        self.assertEqual((r.returncode, r.stdout), (0, b""))
+        self.assertRegex(r.stderr.decode(), r"trying again in 0\.2 s\n")
+
+
+class Interrupted(PullTest):
+    def on_a_terminal(self, *args):
+        """A program that a terminal of its own controls; all but its keys is still in pipes."""
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+
+        def control():
+            os.setsid()
+            fcntl.ioctl(terminal.slave, termios.TIOCSCTTY, 0)
+        return terminal, self.started(*args, env=self.environment(), stdin=terminal.slave, preexec_fn=control)
+
+    def check_end(self, p, status):
+        self.assertEqual(p.wait(20), status)  # the server would stall for longer
+        self.assertRegex(p.stderr.read().decode(), r"\Atranslate: interrupted: [^\n]+\n\Z")
+        self.assertEqual(p.stdout.read(), b"")
+
+    def check(self, start, kept):
+        """start: the arguments. kept: the folder in which the part stays."""
+        part = kept / f"{WEIGHTS}.part"
+        for interrupt, status in ((lambda p, terminal: os.write(terminal.master, b"\x03"), 130),  # Ctrl-C
+                                  (lambda p, terminal: os.killpg(p.pid, signal.SIGHUP), 129),
+                                  (lambda p, terminal: p.send_signal(signal.SIGTERM), 143)):  # to the command alone
+            self.site.log.clear()
+            self.site.at(WEIGHTS, self.site.stall(WEIGHTS, 5000))
+            terminal, started = self.on_a_terminal(*start)
+            with started as p:
+                wait_for(lambda: self.site.asked("cdn", WEIGHTS) and part.exists() and part.stat().st_size == 5000, 20)
+                interrupt(p, terminal)
+                self.check_end(p, status)
+            self.site.stop_stalling.set()
+            self.assertEqual(part.read_bytes(), self.weights()[:5000])
+            self.assertFalse((kept / WEIGHTS).exists())
+            self.assertFalse((kept / ".translate-pull.lock").exists())
+        self.site.log.clear()
+        r = self.run_tool(*start)
+        self.assertEqual((r.returncode, r.stderr), (0, b""))
+        self.assertEqual([h["range"] for h in self.site.asked("cdn", WEIGHTS)], ["bytes=5000-"])
+
+    def test_pull(self):
+        self.check(["pull", "owner/model", "-o", self.out], self.out)
+        self.same_as_site(self.out)
+
+    def test_model(self):
+        self.check(["-m", "hf:owner/model", "--max-length", "3", "a"], self.cache)
+
+    def test_while_waiting_to_try_again(self):
+        self.site.at(self.site.listing, Site.status(429, Retry_After="60"))
+        terminal, started = self.on_a_terminal("pull", "owner/model")
+        with started as p:
+            wait_for(lambda: self.site.log, 20)
+            time.sleep(0.1)
+            os.write(terminal.master, b"\x03")
+            self.check_end(p, 130)
+
+
+class Cache(PullTest):
+    TEXT = ["--max-length", "5", "a b c"]
+
+    def offline(self, **more):
+        return self.environment(HF_ENDPOINT="http://127.0.0.1:1", **more)
+
+    def test_model(self):
+        expected = self.good("-m", FIXTURE, *self.TEXT)
+        self.assertTrue(expected.strip())
+        self.assertEqual(self.good("-m", "hf:owner/model", *self.TEXT), expected)
+        self.same_as_site(self.cache, [".translate-pull.json"])
+        self.site.close()
+        asked = len(self.site.log)
+        self.assertEqual(self.good("-m", "hf:owner/model", *self.TEXT), expected)
+        self.assertEqual(self.good(*self.TEXT, env=self.offline(TRANSLATE_MODEL="hf:owner/model")), expected)
+        self.assertIn(b"architecture", self.good("info", "hf:owner/model", env=self.offline()))
+        self.assertEqual(len(self.site.log), asked)
+
+    def test_model_that_is_not_there(self):
+        self.site.at(self.site.listing, Site.status(404))
+        self.bad(1, "-m", "hf:owner/model", "a", says=["owner/model", "404"])
+        self.bad(1, "info", "hf:owner", says="OWNER/NAME")
+        self.assertEqual(self.names(self.folder), [])
+
+    def test_damaged(self):
+        self.good("pull", "owner/model")
+        (self.cache / "source.spm").write_bytes(b"short")
+        self.assertRegex(self.good("pull", "--list").decode(), r"hf:owner/model  \(incomplete\)\n\Z")
+        self.site.log.clear()
+        self.good("-m", "hf:owner/model", *self.TEXT)
+        self.assertEqual(self.site.fetched(), ["source.spm"])
+        for manifest in (b"", b"{", b'{"files": []}', b'{"files": [{"name": "../../x", "size": 1}]}'):
+            (self.cache / ".translate-pull.json").write_bytes(manifest)
+            self.assertIn(b"incomplete", self.good("pull", "--list"))
+        self.site.log.clear()
+        self.good("-m", "hf:owner/model", *self.TEXT)
+        self.assertEqual(self.site.fetched(), [])  # their digests tell
+
+    def test_gguf(self):
+        out = self.folder / "model.gguf"
+        self.good("convert", "hf:owner/model", out)
+        self.good("pull", "--remove", "owner/model")
+        self.site.files = {"sub/the model.gguf": out.read_bytes(), "README.md": b"x"}
+        self.bad(1, "pull", "owner/model", says="no model")
+        self.good("pull", "owner/model", "--file", "*.gguf")
+        self.assertEqual(self.good("-m", "hf:owner/model", *self.TEXT), self.good("-m", out, *self.TEXT))
+
+    def test_update(self):
+        self.good("pull", "owner/model")
+        self.site.files["config.json"] += b"\n"
+        self.site.files["vocab.json"] += b"\n"
+        del self.site.files["generation_config.json"]
+        self.site.log.clear()
+        self.good("-m", "hf:owner/model", *self.TEXT)
+        self.assertEqual(self.site.log, [])  # what is there is used as it is
+        self.site.at("vocab.json", Site.status(500))
+        self.bad(1, "pull", "owner/model", "--retries", "0")
+        self.good("-m", "hf:owner/model", *self.TEXT, env=self.offline())  # an update that fails leaves the old model
+        self.site.log.clear()
+        self.good("pull", "owner/model")
+        self.assertEqual(self.site.fetched(), ["vocab.json"])  # config.json had come before
+        self.same_as_site(self.cache, [".translate-pull.json"])
+
+    def test_list_and_remove(self):
+        self.assertEqual(self.good("pull", "--list"), b"")
+        self.good("pull", "owner/model")
+        self.site.files[WEIGHTS] += b"x"
+        self.site.revision = "v1.0"
+        self.site.at(WEIGHTS, self.site.cut(WEIGHTS, 5000))
+        self.bad(1, "pull", "owner/model@v1.0", "--retries", "0")
+        rows = self.good("pull", "--list").decode().splitlines()
+        size = sum(p.stat().st_size for p in self.cache.iterdir()) / 1e6
+        self.assertEqual(rows[0], f"{size:10.1f} MB  hf:owner/model")
+        self.assertRegex(rows[1], r"\A +\d\.\d MB  hf:owner/model@v1\.0  \(incomplete\)\Z")
+        self.assertEqual(len(rows), 2)
+        self.assertEqual(self.good("pull", "--remove", "owner/model@v1.0"), b"")
+        self.assertEqual(self.good("pull", "--list").decode().splitlines(), rows[:1])
+        self.bad(1, "pull", "--remove", "owner/other", says=["owner/other", "--list"])
+        self.good("pull", "--remove", "hf:owner/model")
+        self.assertEqual(list((self.folder / "cache/hub").iterdir()), [])
+
+    def test_place(self):
+        for env, place in (({"TRANSLATE_CACHE": None, "XDG_CACHE_HOME": str(self.folder / "x")}, "x/translate"),
+                           ({"TRANSLATE_CACHE": None, "XDG_CACHE_HOME": "relative"}, ".cache/translate"),
+                           ({"TRANSLATE_CACHE": None}, ".cache/translate")):
+            self.good("pull", "owner/model", env=self.environment(**env))
+            self.assertTrue((self.folder / place / "hub/owner/model/main" / WEIGHTS).exists(), env)
+        self.bad(1, "pull", "--list", env=self.environment(TRANSLATE_CACHE=None, HOME=None), says="TRANSLATE_CACHE")
+
+    def test_two_at_once(self):
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def slowly(handler):
+            go_on.wait(20)
+            self.site.serve(handler)
+        self.site.at(WEIGHTS, slowly)
+        with self.started("pull", "owner/model", env=self.environment()) as first:
+            wait_for(lambda: self.site.asked("cdn", WEIGHTS), 20)
+            with self.started("-m", "hf:owner/model", *self.TEXT, env=self.environment()) as second:
+                wait_for(lambda: len(self.site.asked("hub", "/revision/main")) == 2, 20)
+                removed = self.run_tool("pull", "--remove", "owner/model")
+                go_on.set()
+                self.assertEqual((first.wait(20), second.wait(20)), (0, 0), second.stderr.read())
+                self.assertEqual((first.stderr.read(), second.stderr.read()), (b"", b""))
+                self.assertTrue(second.stdout.read().strip())
+        self.assertEqual((removed.returncode, b"another process" in removed.stderr), (1, True))
+        self.same_as_site(self.cache, [".translate-pull.json"])
+        self.assertEqual(len(self.site.asked("cdn", WEIGHTS)), 1)
+
+    def test_many_at_once(self):
+        chance = random.Random(1)
+
+        def breaks(handler):
+            self.site.cut(WEIGHTS, chance.randrange(1, len(self.weights())))(handler)
+        self.site.at(WEIGHTS, *[breaks] * 3)
+        runs = [subprocess.Popen([support.TOOL, "pull", "owner/model"], env=self.environment(), stderr=subprocess.PIPE)
+                for _ in range(4)]
+        for run in runs:
+            _, stderr = run.communicate(timeout=30)
+            self.assertEqual((run.returncode, stderr), (0, b""))
+        self.same_as_site(self.cache, [".translate-pull.json"])
+
+
+@unittest.skipUnless(shutil.which("openssl"), "there is no openssl to make a certificate")
+class Secure(PullTest):
+    def setUp(self):
+        super().setUp()
+        self.certificate, key = self.folder / "certificate.pem", self.folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+                        "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out",
+                        self.certificate], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, key)
+        self.site.hub.socket = context.wrap_socket(self.site.hub.socket, server_side=True)
+        self.url = f"https://localhost:{self.site.hub.server_port}"
+
+    def test_trusted(self):
+        self.site.files = {n: d for n, d in self.site.files.items() if len(d) < LARGE or n == WEIGHTS}
+        weights = f"hub/owner/model/resolve/main/{WEIGHTS}"
+        self.site.at(weights, lambda h: self.site.send(h, WEIGHTS, f'"{hashlib.sha256(self.weights()).hexdigest()}"'))
+        self.pull(env=self.environment(HF_ENDPOINT=self.url, SSL_CERT_FILE=str(self.certificate)))
+        self.same_as_site(self.out)
+
+    def test_not_trusted(self):
+        self.refused(says=["owner/model", "certificate"], env=self.environment(HF_ENDPOINT=self.url))
+        self.assertEqual(self.site.log, [])
+
+    def test_never_to_plain_http(self):
+        self.refused(says=[WEIGHTS, "redirects", "refused"],
+                     env=self.environment(HF_ENDPOINT=self.url, SSL_CERT_FILE=str(self.certificate)))
+        self.assertEqual(self.site.asked("cdn"), [])
+
+
+class Proxy(PullTest):
+    def test_proxy(self):
+        """A proxy is asked for whole addresses; the endpoint's own name is never looked up."""
+        endpoint = "http://hub.invalid:8080"
+        site = self.site
+        serve = site.serve
+
+        def through_proxy(handler):
+            self.assertTrue(handler.path.startswith(endpoint) or handler.server is site.cdn, handler.path)
+            handler.path = handler.path[len(endpoint):] if handler.path.startswith(endpoint) else handler.path
+            serve(handler)
+        site.serve = through_proxy
+        self.pull(env=self.environment(HF_ENDPOINT=endpoint + "/", http_proxy=site.url, no_proxy="127.0.0.1"))
+        self.same_as_site(self.out)
+
+
+if __name__ == "__main__":
+    support.TOOL, FIXTURE = sys.argv[1], pathlib.Path(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
