@@ -73,7 +73,7 @@ typedef struct tr_ct2_settings {
     tr_piece unk, bos, eos;
     tr_piece start; /* data NULL: each sentence must come with its own */
     bool source_bos, source_eos;
-    float epsilon;
+    float epsilon; /* -1: the usual one */
 } tr_ct2_settings;
 
 /* The strings point into json (NULL: there is no config.json) or into the file. */

@@ -56,8 +56,8 @@ typedef enum rule {
     ZERO,   /* these four: be there with no other value */
     ONE,
     HEADS,       /* the number of heads */
-    HEAD_SIZE,   /* d_model / heads */
-    QUERY_SCALE, /* 1 / sqrt(head size) */
+    HEAD_SIZE,   /* that of layer 0 */
+    QUERY_SCALE, /* that of layer 0 of the decoder */
 } rule;
 
 static const struct {
@@ -72,23 +72,20 @@ static const struct {
     {"scale_alibi", ANY, ""},
     {"alibi", ZERO, "ALiBi positions"},
     {"rotary_dim", ABSENT, "rotary positions"},
-    {"relative_attention_bias", ABSENT, "relative positions in buckets (T5)"},
-    {"relative_attention_max_distance", ABSENT, "relative positions in buckets (T5)"},
     {"relative_position_keys", ABSENT, "relative positions"},
     {"relative_position_values", ABSENT, "relative positions"},
     {"relative_asymmetric_position_keys", ABSENT, "relative positions"},
     {"multi_query", ZERO, "multi-query attention"},
     {"multi_query_attention", ZERO, "multi-query attention"},
     {"num_heads_kv", HEADS, "attention with fewer key heads"},
-    {"head_dim", HEAD_SIZE, "a head size other than d_model / heads"},
-    {"queries_scale", QUERY_SCALE, "a scale of the queries other than 1 / sqrt(head size)"},
+    {"head_dim", HEAD_SIZE, "heads of several sizes"},
+    {"queries_scale", QUERY_SCALE, "scales of the queries that differ"},
     {"sliding_window", ZERO, "attention in a sliding window"},
     {"q_norm", ABSENT, "norms of queries and keys"},
     {"k_norm", ABSENT, "norms of queries and keys"},
     {"v_norm", ABSENT, "norms of values"},
     {"merged_encoder_attention", ZERO, "self- and cross-attention in one"},
     {"memory_kv", ABSENT, "self- and cross-attention in one"},
-    {"linear_0_noact", ABSENT, "a gated feed-forward layer"},
     {"layer_norm_use_residual", ZERO, "RMSNorm with a gain of 1 + weight"},
     {"input_layer_norm", ABSENT, "norms on both sides of a sublayer"},
     {"post_attention_layer_norm", ABSENT, "norms on both sides of a sublayer"},
@@ -100,7 +97,6 @@ static const struct {
     {"layer_scalar", ONE, "layers with a factor"},
     {"project_in", ABSENT, "embeddings of another width than d_model"},
     {"project_out", ABSENT, "embeddings of another width than d_model"},
-    {"scale_outputs", ONE, "scaled outputs"},
     {"final_logit_softcapping", ZERO, "capped logits"},
     {"embeddings_1", ABSENT, "several source features"},
     {"weight_zero", ABSENT, "AWQ weights"},
@@ -119,7 +115,8 @@ static bool is_met(const teller *t, rule wanted, const tr_ct2_name *name)
 {
     const tr_config *c = t->config;
     const int heads = strncmp(name->text, "encoder/", 8) == 0 ? c->encoder_heads : c->decoder_heads;
-    const int size = c->d_model / heads;
+    const int size = tr_config_head_size(c, heads);
+    const double attention = c->attention_scale != 0 ? (double)c->attention_scale : 1 / sqrt(size);
     double value;
     if (wanted == ANY)
         return true;
@@ -132,7 +129,7 @@ static bool is_met(const teller *t, rule wanted, const tr_ct2_name *name)
     case ONE: return value == 1;
     case HEADS: return value == heads;
     case HEAD_SIZE: return value == size;
-    case QUERY_SCALE: return fabs(value * sqrt(size) - 1) < 1e-3;
+    case QUERY_SCALE: return fabs(value / attention - 1) < 1e-3;
     }
     return false;
 }
@@ -202,6 +199,32 @@ static int count_heads(teller *t, const char *side)
     return heads < 1 ? 1 : (int)heads;
 }
 
+/* What the stacked queries, keys and values have rows for. */
+static int head_size(teller *t, const char *side, int heads)
+{
+    char name[NAME];
+    int rows, columns;
+    snprintf(name, sizeof name, "%s/layer_0/self_attention/linear_0/weight", side);
+    matrix_shape(t, name, &rows, &columns);
+    if (rows % (3 * heads))
+        fail(t, TR_ERROR_UNSUPPORTED, name, "is not of as many keys and values as queries for each head: not supported");
+    return rows / (3 * heads);
+}
+
+static void read_heads(teller *t)
+{
+    tr_config *c = t->config;
+    c->encoder_heads = count_heads(t, "encoder");
+    c->decoder_heads = count_heads(t, "decoder");
+    const int encoder = head_size(t, "encoder", c->encoder_heads), decoder = head_size(t, "decoder", c->decoder_heads);
+    const bool usual = encoder * c->encoder_heads == c->d_model && decoder * c->decoder_heads == c->d_model;
+    if (!usual && encoder != decoder)
+        fail(t, TR_ERROR_UNSUPPORTED, "decoder/layer_0/self_attention/linear_0/weight",
+             "has heads of another size than the encoder's: not supported");
+    c->head_size = usual ? 0 : decoder;
+    c->attention_scale = (float)scalar(t, "decoder/layer_0/self_attention/queries_scale", 0);
+}
+
 static void read_shape(teller *t)
 {
     tr_config *c = t->config;
@@ -212,8 +235,7 @@ static void read_shape(teller *t)
         fail(t, TR_ERROR_FORMAT, "decoder/embeddings/weight", "has other columns than the encoder's");
     c->encoder_layers = count_layers(t, "encoder");
     c->decoder_layers = count_layers(t, "decoder");
-    c->encoder_heads = count_heads(t, "encoder");
-    c->decoder_heads = count_heads(t, "decoder");
+    read_heads(t);
     c->encoder_ffn = feedforward_width(t, "encoder");
     c->decoder_ffn = feedforward_width(t, "decoder");
     if (tr_ct2_starts_from_zero(t->model)) {
@@ -290,22 +312,40 @@ static void read_norms(teller *t)
     c->pre_norm = common(t, "pre_norm", 1) != 0;
     c->final_norm = both_have(t, "layer_norm/gamma");
     c->embedding_norm = both_have(t, "layernorm_embedding/gamma");
-    if (!both_have(t, "layer_0/self_attention/layer_norm/beta"))
-        fail(t, TR_ERROR_UNSUPPORTED, "decoder/layer_0/self_attention/layer_norm/beta",
-             "is missing: RMSNorm: not supported");
+    c->norm = both_have(t, "layer_0/self_attention/layer_norm/beta") ? TR_NORM_LAYER : TR_NORM_RMS;
+    c->gated = both_have(t, "layer_0/ffn/linear_0_noact/weight");
+    c->logits_scale = (float)scalar(t, "decoder/scale_outputs", 1);
 }
 
-/* A table, taken as a learned one; without it CTranslate2 computes one, which it makes longer as sentences need it. */
+/* T5's, in every layer those of the first. */
+static void read_relative(teller *t)
+{
+    tr_config *c = t->config;
+    int heads;
+    c->positions = TR_POSITIONS_RELATIVE;
+    matrix_shape(t, "decoder/layer_0/self_attention/relative_attention_bias", &c->relative_buckets, &heads);
+    c->relative_distance = (int)common(t, "layer_0/self_attention/relative_attention_max_distance", 128);
+}
+
+/* A table, taken as a learned one; without it CTranslate2 computes one, from position 1 on, which it makes longer as
+ * sentences need it. */
 static void read_positions(teller *t)
 {
     const int fitting = COMPUTED_BYTES / 4 / t->config->d_model;
     int encoder, decoder, width;
-    t->config->positions = TR_POSITIONS_LEARNED;
     t->config->max_positions = fitting < COMPUTED_POSITIONS ? fitting : COMPUTED_POSITIONS;
+    if (both_have(t, "layer_0/self_attention/relative_attention_bias")) {
+        read_relative(t);
+        return;
+    }
+    t->config->positions = TR_POSITIONS_STRETCHED;
+    t->config->position_offset = 1;
     if (!both_have(t, "position_encodings/encodings"))
         return;
     matrix_shape(t, "encoder/position_encodings/encodings", &encoder, &width);
     matrix_shape(t, "decoder/position_encodings/encodings", &decoder, &width);
+    t->config->positions = TR_POSITIONS_LEARNED;
+    t->config->position_offset = 0;
     t->config->max_positions = encoder < decoder ? encoder : decoder;
 }
 
@@ -332,6 +372,8 @@ tr_status tr_ct2_config(tr_ct2_model *model, const tr_ct2_settings *settings, tr
         read_scale(&t);
         read_activation(&t);
         read_norms(&t);
+        if (settings->epsilon < 0)
+            config->layer_norm_epsilon = config->norm == TR_NORM_RMS ? 1e-6f : 1e-5f;
         read_positions(&t);
     }
     return t.status;
@@ -396,7 +438,7 @@ static float read_epsilon(tr_json_fields *fields)
     const json_t *value = tr_json_get(fields, "layer_norm_epsilon");
     if (value && !json_is_number(value))
         tr_json_fail(fields, TR_ERROR_FORMAT, "layer_norm_epsilon", "is not a number");
-    return value ? (float)json_number_value(value) : 1e-5f;
+    return value ? (float)json_number_value(value) : -1;
 }
 
 tr_status tr_ct2_settings_read(tr_ct2_model *model, const json_t *json, tr_ct2_settings *settings, tr_error *error)

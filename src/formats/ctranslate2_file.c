@@ -311,8 +311,8 @@ static uint32_t read_count(reader *r, const char *what)
     enum { MOST = 1 << 17 };
     const uint32_t count = number(r, 4, what);
     if (count > MOST)
-        r->status = tr_fail(r->error, TR_ERROR_FORMAT, "claims %u %s, more than the %d that are read", (unsigned)count, what,
-                            MOST);
+        r->status =
+            tr_fail(r->error, TR_ERROR_FORMAT, "claims %u %s, more than the %d that are read", (unsigned)count, what, MOST);
     return count;
 }
 

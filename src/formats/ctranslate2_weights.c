@@ -2,7 +2,6 @@
  * go into panels, their whole numbers as they are; int16 becomes f32. Aliases share what was made. */
 #include "formats/ctranslate2.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +294,8 @@ static void add_norm(builder *b, const char *theirs, const char *prefix, const c
     char name[NAME + 8];
     snprintf(name, sizeof name, "%s/gamma", theirs);
     add_stacked(b, name, true, prefix, &ours, 1, "weight");
+    if (b->config->norm == TR_NORM_RMS)
+        return;
     snprintf(name, sizeof name, "%s/beta", theirs);
     add_stacked(b, name, true, prefix, &ours, 1, "bias");
 }
@@ -304,17 +305,20 @@ static const struct {
     const char *theirs;
     const char *ours[3]; /* the parts that are stacked; NULL behind the last */
     bool norm, decoder;  /* a norm, not a matrix; only in the decoder */
+    enum { ALWAYS, GATED, PLAIN } when;
 } layer_names[] = {
-    {"self_attention/linear_0", {"attn_q", "attn_k", "attn_v"}, false, false},
-    {"self_attention/linear_1", {"attn_o"}, false, false},
-    {"self_attention/layer_norm", {"attn_norm"}, true, false},
-    {"attention/linear_0", {"cross_attn_q"}, false, true},
-    {"attention/linear_1", {"cross_attn_k", "cross_attn_v"}, false, true},
-    {"attention/linear_2", {"cross_attn_o"}, false, true},
-    {"attention/layer_norm", {"cross_attn_norm"}, true, true},
-    {"ffn/linear_0", {"ffn_up"}, false, false},
-    {"ffn/linear_1", {"ffn_down"}, false, false},
-    {"ffn/layer_norm", {"ffn_norm"}, true, false},
+    {"self_attention/linear_0", {"attn_q", "attn_k", "attn_v"}, false, false, ALWAYS},
+    {"self_attention/linear_1", {"attn_o"}, false, false, ALWAYS},
+    {"self_attention/layer_norm", {"attn_norm"}, true, false, ALWAYS},
+    {"attention/linear_0", {"cross_attn_q"}, false, true, ALWAYS},
+    {"attention/linear_1", {"cross_attn_k", "cross_attn_v"}, false, true, ALWAYS},
+    {"attention/linear_2", {"cross_attn_o"}, false, true, ALWAYS},
+    {"attention/layer_norm", {"cross_attn_norm"}, true, true, ALWAYS},
+    {"ffn/linear_0", {"ffn_up"}, false, false, PLAIN},
+    {"ffn/linear_0", {"ffn_gate"}, false, false, GATED}, /* what the activation is of */
+    {"ffn/linear_0_noact", {"ffn_up"}, false, false, GATED},
+    {"ffn/linear_1", {"ffn_down"}, false, false, ALWAYS},
+    {"ffn/layer_norm", {"ffn_norm"}, true, false, ALWAYS},
 };
 
 static void add_layer(builder *b, bool decoder, int number)
@@ -324,7 +328,7 @@ static void add_layer(builder *b, bool decoder, int number)
     for (size_t i = 0; i < sizeof layer_names / sizeof *layer_names; i++) {
         const char *const *ours = layer_names[i].ours;
         const int count = ours[1] == NULL ? 1 : ours[2] == NULL ? 2 : 3;
-        if (layer_names[i].decoder && !decoder)
+        if ((layer_names[i].decoder && !decoder) || layer_names[i].when == (b->config->gated ? PLAIN : GATED))
             continue;
         snprintf(theirs, sizeof theirs, "%s/layer_%d/%s", decoder ? "decoder" : "encoder", number, layer_names[i].theirs);
         if (layer_names[i].norm) {
@@ -402,50 +406,34 @@ static void add_stored_positions(builder *b, const char *side, const char *ours)
         add_slice(b, v, NULL, (slice){0, rows, rows}, ours);
 }
 
-/* CTranslate2's own: d/2 sines, then d/2 cosines of (p + 1) w_i, w_i = 10000^(-i / (d/2 - 1)), computed in f32. */
-static void compute_positions(float *table, int positions, int d)
+/* The bias of each layer must be that of the first. */
+static void add_relative(builder *b, const char *side, int layers, const char *ours)
 {
-    const int half = d / 2;
-    const float step = (float)log(10000) / (float)(half - 1);
-    for (int i = 0; i < half; i++) {
-        const float w = (float)exp((double)(-step * (float)i));
-        for (int p = 0; p < positions; p++) {
-            const float angle = (float)(p + 1) * w;
-            table[(size_t)p * (size_t)d + (size_t)i] = (float)sin((double)angle);
-            table[(size_t)p * (size_t)d + (size_t)(half + i)] = (float)cos((double)angle);
-        }
+    char theirs[NAME];
+    tr_ct2_variable *first = NULL;
+    for (int i = 0; i < layers; i++) {
+        snprintf(theirs, sizeof theirs, "%s/layer_%d/self_attention/relative_attention_max_distance", side, i);
+        find(b, theirs, false);
+        snprintf(theirs, sizeof theirs, "%s/layer_%d/self_attention/relative_attention_bias", side, i);
+        tr_ct2_variable *v = find(b, theirs, true);
+        first = i ? first : v;
+        if (v != first && v && !same_data(v, first))
+            fail(b, TR_ERROR_UNSUPPORTED, theirs, "is another than that of the first layer, which is not supported");
     }
-}
-
-static void add_computed_positions(builder *b)
-{
-    const tr_config *c = b->config;
-    const int d = c->d_model, positions = c->max_positions;
-    if (d < 4 || d % 2) {
-        fail(b, TR_ERROR_FORMAT, target_embedding, "needs positions of an even number of columns from 4 on");
-        return;
-    }
-    tr_tensor t = {.type = TR_TYPE_F32, .rank = 2, .shape = {positions, d}, .owned = true};
-    t.bytes = (size_t)positions * (size_t)d * sizeof(float);
-    float *table = allocate(b, target_embedding, t.bytes);
-    if (!table)
-        return;
-    compute_positions(table, positions, d);
-    t.data = table;
-    if (add(b, &t, "enc.position_embd.weight", "")) {
-        t.owned = false;
-        add(b, &t, "dec.position_embd.weight", "");
-    }
+    if (first)
+        add_slice(b, first, NULL, (slice){0, b->config->relative_buckets, b->config->relative_buckets}, ours);
 }
 
 static void add_positions(builder *b)
 {
-    if (!tr_ct2_has(b->model, "decoder/position_encodings/encodings")) {
-        add_computed_positions(b);
-        return;
+    const tr_config *c = b->config;
+    if (c->positions == TR_POSITIONS_LEARNED) {
+        add_stored_positions(b, "encoder", "enc.position_embd.weight");
+        add_stored_positions(b, "decoder", "dec.position_embd.weight");
+    } else if (c->positions == TR_POSITIONS_RELATIVE) {
+        add_relative(b, "encoder", c->encoder_layers, "enc.blk.0.attn_rel_b.weight");
+        add_relative(b, "decoder", c->decoder_layers, "dec.blk.0.attn_rel_b.weight");
     }
-    add_stored_positions(b, "encoder", "enc.position_embd.weight");
-    add_stored_positions(b, "decoder", "dec.position_embd.weight");
 }
 
 /* ----------------------------------------------------------------------------------------------------------------- all */

@@ -39,6 +39,11 @@ MARIAN = shape(32, (4, 4), (40, 36), (1, 2), "swish", 100)
 UNTIED = shape(24, (3, 2), (40, 56), (1, 2), "relu", 110, share_encoder_decoder_embeddings=False, tie_word_embeddings=False)
 MBART = shape(24, (3, 3), (36, 36), (2, 1), "gelu", 120, scale_embedding=True, decoder_start_token_id=2)
 
+# Relative positions, RMSNorm, no biases; heads of another size than d_model / heads; tied, and so scaled, or gated.
+T5 = dict(vocab_size=110, d_model=24, d_kv=6, num_heads=3, d_ff=40, num_layers=2, num_decoder_layers=2,
+          relative_attention_num_buckets=8, relative_attention_max_distance=12, dropout_rate=0.0, decoder_start_token_id=0,
+          tie_word_embeddings=True)
+
 FIXTURES = {
     **{"marian-" + kind: dict(family="marian", config=MARIAN, quantization=kind) for kind in model_spec.ACCEPTED_MODEL_TYPES},
     "marian-untied-float32": dict(family="marian", config=UNTIED, quantization="float32"),
@@ -46,6 +51,9 @@ FIXTURES = {
     "marian-untied-int16": dict(family="marian", config=UNTIED, quantization="int16"),
     "mbart-float32": dict(family="mbart", config=MBART, quantization="float32"),
     "mbart-int8": dict(family="mbart", config=MBART, quantization="int8"),
+    "t5-float32": dict(family="t5", config=T5, quantization="float32"),
+    "t5-gated-int8": dict(family="t5", quantization="int8", config={
+        **T5, "d_kv": 8, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
     "opennmt-float32": dict(family="opennmt", quantization="float32"),
     "version-5-int8": dict(family="opennmt", quantization="int8", version=5, revision=5),
     "version-4-float16": dict(family="opennmt", quantization="float16", version=4, revision=4),
@@ -81,6 +89,20 @@ def mbart_spec(fixture, seed):
     spec.config.decoder_start_token = "</s>"
     for register in (spec.register_source_vocabulary, spec.register_target_vocabulary):
         register(["<s>", "<pad>", "</s>", "<unk>"] + [f"▁{i}" for i in range(model.config.vocab_size - 4)])
+    return spec
+
+
+def t5_spec(fixture, seed):
+    model = transformers.T5ForConditionalGeneration(transformers.T5Config(**fixture["config"])).eval()
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in sorted(model.named_parameters()):
+        noise = torch.randn(parameter.shape, generator=generator)
+        norm, side = "norm" in name, 0.35 if "encoder" in name else 0.3
+        parameter.copy_(1 + 0.3 * noise if norm else noise * (1.0 if "relative" in name or "shared" in name else side))
+    spec = loaders.T5Loader().get_model_spec(model)
+    spec.config.bos_token = spec.config.decoder_start_token = "<pad>"
+    for register in (spec.register_source_vocabulary, spec.register_target_vocabulary):
+        register(["<pad>", "</s>", "<unk>"] + [f"▁{i}" for i in range(model.config.vocab_size - 3)])
     return spec
 
 
@@ -122,7 +144,7 @@ def opennmt_spec(fixture, seed):
     return spec
 
 
-SPECS = {"marian": marian_spec, "mbart": mbart_spec, "opennmt": opennmt_spec}
+SPECS = {"marian": marian_spec, "mbart": mbart_spec, "t5": t5_spec, "opennmt": opennmt_spec}
 
 # --------------------------------------------------------------------------------------------------------- older versions
 
@@ -251,7 +273,8 @@ def make_older(directory, version, revision):
 
 def decode(translator, source):
     """Tokens of greedy decoding and the least margin between best and second logit."""
-    result = translator.translate_batch([source], beam_size=1, max_decoding_length=MAX_LENGTH, return_logits_vocab=True)[0]
+    result = translator.translate_batch([source], beam_size=1, max_decoding_length=MAX_LENGTH, min_decoding_length=0,
+                                        return_logits_vocab=True)[0]
     margin = float("inf")
     for step in result.logits[0]:
         values = np.sort(np.array(step.to(ctranslate2.DataType.float32)).reshape(-1))
