@@ -103,7 +103,7 @@ static tr_status read_weights(const tr_directory *d, const tr_hf_family *family,
         status = add_shard(d, &s, name);
     }
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_weights(s.files, s.count, family->rename, ties, &d->package->weights, d->error));
+        status = tr_directory_in(d, tr_hf_weights(s.files, s.count, family->renaming, ties, &d->package->weights, d->error));
     if (status == TR_OK)
         close_unused(d->package, first);
     tr_strmap_free(&s.names);
