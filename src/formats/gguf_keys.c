@@ -35,12 +35,6 @@ const tr_gguf_field tr_gguf_fields[] = {
     LATER(attention_scale,    TR_GGUF_REAL),
     LATER(logits_scale,       TR_GGUF_REAL),
     LATER(bare_source,        TR_GGUF_FLAG),
-    LATER(head_size,          TR_GGUF_SIZE),
-    LATER(relative_buckets,   TR_GGUF_SIZE),
-    LATER(relative_distance,  TR_GGUF_SIZE),
-    LATER(gated,              TR_GGUF_FLAG),
-    LATER(attention_scale,    TR_GGUF_REAL),
-    LATER(logits_scale,       TR_GGUF_REAL),
 };
 /* clang-format on */
 const size_t tr_gguf_field_count = sizeof tr_gguf_fields / sizeof *tr_gguf_fields;
