@@ -29,7 +29,7 @@ typedef struct reader {
     extent *extents;   /* by the archive's entry, or by place; data NULL: not looked for yet */
     size_t extent_count;
     uint64_t copied; /* bytes of tensors that had to be put in order */
-    tr_tensor_rename *rename;
+    tr_tensor_rename *renaming;
     tr_weights *weights;
     tr_error *error;
 } reader;
@@ -240,7 +240,7 @@ static tr_status add_wanted(reader *r)
             continue;
         memcpy(name, pair->key.as.text, pair->key.size);
         name[pair->key.size] = 0;
-        r->rename(name, ours);
+        r->renaming(name, ours);
         if (*ours)
             status = add_tensor(r, name, ours, &tensors[pair->value.as.place]);
     }
@@ -442,11 +442,11 @@ bool tr_is_pytorch(const void *data, size_t size)
     return is_archive(data, size) || is_legacy(data, size);
 }
 
-tr_status tr_pytorch_read(const void *data, size_t size, tr_tensor_rename *rename, tr_weights *weights, tr_error *error)
+tr_status tr_pytorch_read(const void *data, size_t size, tr_tensor_rename *renaming, tr_weights *weights, tr_error *error)
 {
     if (!tr_is_pytorch(data, size))
         return tr_fail(error, TR_ERROR_FORMAT, "is no file of torch.save, or truncated");
-    reader r = {.data = data, .size = size, .rename = rename, .weights = weights, .error = error};
+    reader r = {.data = data, .size = size, .renaming = renaming, .weights = weights, .error = error};
     const tr_status status = is_archive(data, size) ? read_archive(&r) : read_legacy(&r);
     tr_pickle_free(&r.pickle);
     tr_zip_close(r.zip);

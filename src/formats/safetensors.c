@@ -116,7 +116,8 @@ static tr_status add_tensor(reader *r, const char *name, const char *ours, const
     return status;
 }
 
-tr_status tr_safetensors_read(const void *data, size_t size, tr_tensor_rename *rename, tr_weights *weights, tr_error *error)
+tr_status tr_safetensors_read(const void *data, size_t size, tr_tensor_rename *renaming, tr_weights *weights,
+                              tr_error *error)
 {
     uint64_t header = 0;
     if (size < LENGTH_FIELD)
@@ -137,7 +138,7 @@ tr_status tr_safetensors_read(const void *data, size_t size, tr_tensor_rename *r
     json_object_foreach(root, name, description)
     {
         char ours[TR_TENSOR_NAME] = "";
-        rename(name, ours);
+        renaming(name, ours);
         if (status == TR_OK && *ours)
             status = add_tensor(&r, name, ours, description);
     }
