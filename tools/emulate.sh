@@ -68,7 +68,7 @@ sys_root = '$sysroot'
 pkg_config_libdir = '$sysroot/usr/lib/$architecture-linux-gnu/pkgconfig'
 
 [built-in options]
-c_link_args = ['-Wl,-rpath-link,$sysroot/usr/lib/$architecture-linux-gnu']
+c_link_args = ['-Wl,-rpath-link,$sysroot/usr/lib/$architecture-linux-gnu:$sysroot/lib/$architecture-linux-gnu']
 cpp_link_args = c_link_args
 END
     # An unchanged file stays as it is: Meson configures again when it is newer.
