@@ -148,8 +148,8 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     const tr_cache_shape shape = tr_decoder_cache_shape(network);
     const double position_bytes = (double)(tr_cache_block_floats(&shape) * sizeof(float)) / TR_BLOCK;
     const double cache_bytes = (double)(pass->self_positions + pass->cross_positions) * position_bytes;
-    const double decoder_width = c->decoder_heads * tr_config_head_size(c, c->decoder_heads);
-    const double encoder_width = c->encoder_heads * tr_config_head_size(c, c->encoder_heads);
+    const double decoder_width = tr_config_heads_width(c, c->decoder_heads);
+    const double encoder_width = tr_config_heads_width(c, c->encoder_heads);
     const double decoder_attention =
         (double)(pass->self_positions + pass->cross_positions) * c->decoder_layers * 2 * decoder_width;
     const double encoder_attention = (double)pass->encoder_pairs * c->encoder_layers * 2 * encoder_width;

@@ -3,10 +3,10 @@
 #define TR_CLI_CLI_H
 
 #include "cli/options.h"
+#include "util/folder.h" /* TR_PATH */
 
 #include <translate/translate.h>
 
-enum { CLI_PATH = 4096 }; /* bytes of a path, as Linux limits them */
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit status */
 
 int cli_translate(const cli_settings *settings);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* The file is written and verified in a folder of its own beside OUT, then moved to its place. */
-static char scratch[CLI_PATH];
+static char scratch[TR_PATH];
 
 /* Removes the folder and whatever is in it. Also called when the input is cut short while it is mapped. */
 static void remove_scratch(void)
@@ -93,7 +93,7 @@ static int write_and_verify(const cli_settings *s, const tr_package *package, co
 
 static int convert_to(const cli_settings *s, const tr_package *package, const char *out)
 {
-    char file[CLI_PATH + 16];
+    char file[TR_PATH + 16];
     if (snprintf(scratch, sizeof scratch, "%s.XXXXXX", out) >= (int)sizeof scratch) {
         *scratch = 0;
         return cli_fail("%s: %s", out, strerror(ENAMETOOLONG));
@@ -112,7 +112,7 @@ static int convert_to(const cli_settings *s, const tr_package *package, const ch
 
 int cli_convert(const cli_settings *settings)
 {
-    char in[CLI_PATH];
+    char in[TR_PATH];
     char *out = NULL;
     tr_package package;
     tr_error error;

@@ -202,7 +202,7 @@ static void print_text(const char *path, const summary *s)
 
 int cli_info(const cli_settings *settings)
 {
-    char path[CLI_PATH];
+    char path[TR_PATH];
     cli_settings named = *settings;
     if (settings->argument_count)
         named.model = settings->arguments[0];

@@ -33,7 +33,7 @@ int cli_hub_run(const char *what, char *const arguments[])
     return tr_process_run(program, arguments, &status, &error) == TR_OK ? status : cli_fail_error(&error);
 }
 
-int cli_hub_find(char path[CLI_PATH], const char *wanted, const cli_settings *settings)
+int cli_hub_find(char path[TR_PATH], const char *wanted, const cli_settings *settings)
 {
     tr_hub_name name;
     tr_error error;

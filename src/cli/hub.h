@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 
 /* wanted: "hf:OWNER/NAME[@REVISION]". If it is not in the cache, it is downloaded first. */
-int cli_hub_find(char path[CLI_PATH], const char *wanted, const cli_settings *settings);
+int cli_hub_find(char path[TR_PATH], const char *wanted, const cli_settings *settings);
 
 /* Runs translate-pull with these arguments, of which the first is its name; returns its exit status. what begins the
  * message of a build without it. */

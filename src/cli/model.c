@@ -24,21 +24,21 @@ const char *cli_type_name(tr_type type)
 /* --------------------------------------------------------------------------------------------------- the default model */
 
 /* Beside the program, so that an installation can be moved and a build tree works; then where it was installed. */
-static bool default_model(char path[CLI_PATH])
+static bool default_model(char path[TR_PATH])
 {
     static const char *const beside[] = {"../share/translate/" MODEL_NAME, "../models/" MODEL_NAME};
-    char folder[CLI_PATH], candidate[CLI_PATH];
+    char folder[TR_PATH], candidate[TR_PATH];
     const bool known = tr_program_folder(folder, sizeof folder);
     for (int i = 0; known && i < 2; i++) {
         const int n = snprintf(candidate, sizeof candidate, "%s/%s", folder, beside[i]);
-        if (n > 0 && n < CLI_PATH && access(candidate, R_OK) == 0 && realpath(candidate, path))
+        if (n > 0 && n < TR_PATH && access(candidate, R_OK) == 0 && realpath(candidate, path))
             return true;
     }
-    snprintf(path, CLI_PATH, "%s", TR_MODEL_PATH);
+    snprintf(path, TR_PATH, "%s", TR_MODEL_PATH);
     return access(path, R_OK) == 0;
 }
 
-int cli_model_find(char path[CLI_PATH], const cli_settings *settings)
+int cli_model_find(char path[TR_PATH], const cli_settings *settings)
 {
     const char *variable = getenv("TRANSLATE_MODEL");
     const char *wanted = settings->model ? settings->model : variable && *variable ? variable : NULL;
@@ -48,7 +48,7 @@ int cli_model_find(char path[CLI_PATH], const cli_settings *settings)
                                               "; name a model file with -m FILE or in $TRANSLATE_MODEL");
     if (strncmp(wanted, "hf:", 3) == 0)
         return cli_hub_find(path, wanted, settings);
-    if (snprintf(path, CLI_PATH, "%s", wanted) >= CLI_PATH)
+    if (snprintf(path, TR_PATH, "%s", wanted) >= TR_PATH)
         return cli_fail("-m: %s", strerror(ENAMETOOLONG));
     return CLI_DONE;
 }

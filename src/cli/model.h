@@ -8,7 +8,7 @@
 #include <translate/translate.h>
 
 typedef struct cli_model {
-    char path[CLI_PATH];
+    char path[TR_PATH];
     tr_model *model;
     tr_context *context; /* NULL where none was asked for */
     tr_model_info info;
@@ -16,7 +16,7 @@ typedef struct cli_model {
 } cli_model;
 
 /* The path of the model that the settings mean, or of the default one. */
-int cli_model_find(char path[CLI_PATH], const cli_settings *settings);
+int cli_model_find(char path[TR_PATH], const cli_settings *settings);
 
 /* Finds the model and opens it, with a context if with_context. Prints a message on failure; then nothing needs closing. */
 int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context);

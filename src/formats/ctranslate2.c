@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/directory.h"
+#include "formats/hf.h"
 #include "formats/packed.h"
 
 typedef struct opening {
@@ -21,7 +22,7 @@ typedef struct opening {
 static bool is_transformers(const tr_directory *d)
 {
     json_t *settings = NULL;
-    if (!tr_directory_has(d, "model.safetensors") && !tr_directory_has(d, "pytorch_model.bin"))
+    if (!tr_hf_find_weights(d))
         return false;
     tr_directory_optional_json(d, "config.json", &settings);
     const bool theirs = json_object_get(settings, "model_type") != NULL;
@@ -64,7 +65,7 @@ static tr_status read_vocabulary(const tr_directory *d, const char *file, int ro
     if (status != TR_OK)
         return status;
     status = tr_directory_in(d, tr_ct2_vocabulary(bytes, file, rows, vocabulary, d->error));
-    tr_file_close(&package->files[--package->file_count]);
+    tr_package_close_last(package);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "util/utf8.h"
 
 /* Tokens being collected; their bytes lie one after the other in text. */
 typedef struct collector {
@@ -78,10 +79,9 @@ static tr_status take_lines(collector *c, tr_bytes file)
 tr_status tr_ct2_vocabulary(tr_bytes file, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error)
 {
     collector c = {.name = name, .rows = (size_t)rows, .error = error};
-    const size_t size = strlen(name);
     json_t *list = NULL;
     tr_status status;
-    if (size > 5 && strcmp(name + size - 5, ".json") == 0)
+    if (tr_ends_with(name, ".json"))
         status = tr_json_parse_list(file.data, file.size, name, &list, error);
     else
         status = file.size ? take_lines(&c, file) : tr_fail(error, TR_ERROR_FORMAT, "%s: is empty", name);

@@ -32,7 +32,7 @@ tr_status tr_directory_json(const tr_directory *d, const char *name, json_t **ro
     if (status != TR_OK)
         return status;
     status = tr_directory_in(d, tr_json_parse(bytes.data, bytes.size, name, root, d->error));
-    tr_file_close(&package->files[--package->file_count]);
+    tr_package_close_last(package);
     return status;
 }
 
@@ -57,13 +57,13 @@ tr_status tr_directory_pieces(const tr_directory *d, const char *source_name, co
     tr_status status = open_piece_file(d, source_name, source);
     if (status != TR_OK)
         return status;
-    if (!tr_directory_has(d, target_name)) {
+    if (!target_name || !tr_directory_has(d, target_name)) {
         *target = *source;
         return TR_OK;
     }
     status = open_piece_file(d, target_name, target);
     if (status == TR_OK && source->size == target->size && memcmp(source->data, target->data, source->size) == 0) {
-        tr_file_close(&package->files[--package->file_count]);
+        tr_package_close_last(package);
         *target = *source;
     }
     return status;

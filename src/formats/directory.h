@@ -23,8 +23,8 @@ tr_status tr_directory_in(const tr_directory *d, tr_status status);
 tr_status tr_directory_json(const tr_directory *d, const char *name, json_t **root);
 tr_status tr_directory_optional_json(const tr_directory *d, const char *name, json_t **root);
 
-/* Opens both SentencePiece models. Without a target one, or where it is the same, the source's serves both: decoding needs
- * none. */
+/* Opens both SentencePiece models. Without a target one (target may be NULL), or where it is the same, the source's serves
+ * both: decoding needs none. */
 tr_status tr_directory_pieces(const tr_directory *d, const char *source, const char *target);
 
 /* Takes source_lang and target_lang from the fields of tokenizer_config.json. */

@@ -5,9 +5,9 @@
 
 #include <jansson.h>
 
+#include "formats/directory.h"
 #include "formats/json.h"
 #include "formats/package.h"
-#include "formats/safetensors.h"
 
 /* What config.json says besides the network's shape. */
 typedef struct tr_hf_ties {
@@ -47,6 +47,10 @@ tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, tr_vo
 
 /* The pieces of a SentencePiece model by their numbers, as a vocabulary of rows ids. */
 tr_status tr_hf_pieces(tr_bytes spm, int rows, tr_vocabulary *vocabulary, tr_error *error);
+
+/* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
+ * the files that the weights are divided among. */
+const char *tr_hf_find_weights(const tr_directory *d);
 
 /* A file of weights: safetensors, or what torch.save wrote. */
 typedef struct tr_weight_file {

@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/directory.h"
+#include "util/utf8.h"
 
 #define INDEX ".index.json" /* behind the name of weights that are divided among several files */
 
 /* ------------------------------------------------------------------------------------------------------------- weights */
 
-/* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
- * the files that the weights are divided among. */
-static const char *find_weights(const tr_directory *d)
+const char *tr_hf_find_weights(const tr_directory *d)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors" INDEX, "pytorch_model.bin",
                                         "pytorch_model.bin" INDEX};
@@ -89,13 +87,12 @@ static void close_unused(tr_package *package, int first)
 
 static tr_status read_weights(const tr_directory *d, const tr_hf_family *family, tr_hf_ties ties)
 {
-    const char *name = find_weights(d);
+    const char *name = tr_hf_find_weights(d);
     const int first = d->package->file_count;
-    const size_t length = strlen(name), suffix = sizeof INDEX - 1;
     json_t *index = NULL;
     shards s = {0};
     tr_status status = tr_strmap_init(&s.names, 16) ? TR_OK : tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
-    if (status == TR_OK && length > suffix && strcmp(name + length - suffix, INDEX) == 0) {
+    if (status == TR_OK && tr_ends_with(name, INDEX)) {
         status = tr_directory_json(d, name, &index);
         if (status == TR_OK)
             status = add_indexed(d, &s, name, index);
@@ -119,7 +116,7 @@ static tr_status check_files(const tr_directory *d)
 {
     if (!tr_directory_has(d, "config.json"))
         return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
-    if (!find_weights(d))
+    if (!tr_hf_find_weights(d))
         return tr_directory_fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
     return TR_OK;
 }
@@ -192,7 +189,7 @@ static tr_status read_vocabularies(const tr_directory *d, bool separate)
 static tr_status read_numbered(const tr_directory *d, const char *name)
 {
     tr_package *p = d->package;
-    tr_status status = tr_directory_pieces(d, name, name);
+    tr_status status = tr_directory_pieces(d, name, NULL);
     if (status == TR_OK)
         status = tr_directory_in(
             d, tr_fail_in(d->error, tr_hf_pieces(p->source_spm, p->config.source_vocabulary, &p->source, d->error), name));

@@ -4,6 +4,7 @@
 #include "formats/hf.h"
 #include "formats/pytorch.h"
 #include "formats/safetensors.h"
+#include "util/utf8.h"
 
 typedef struct name_pair {
     const char *theirs, *ours;
@@ -231,10 +232,7 @@ static tr_status add_embeddings(const embeddings *e, tr_weights *weights, tr_err
 
 static bool is_embedding(const char *name)
 {
-    const size_t length = strlen(name);
-    static const char suffix[] = "token_embd.weight";
-    return strcmp(name, "output.weight") == 0 ||
-           (length >= sizeof suffix - 1 && strcmp(name + length - (sizeof suffix - 1), suffix) == 0);
+    return strcmp(name, "output.weight") == 0 || tr_ends_with(name, "token_embd.weight");
 }
 
 static tr_status add_others(const tr_weights *raw, tr_weights *weights, tr_error *error)
@@ -254,12 +252,6 @@ static tr_status add_others(const tr_weights *raw, tr_weights *weights, tr_error
     return status;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t size = strlen(text), n = strlen(end);
-    return size >= n && strcmp(text + size - n, end) == 0;
-}
-
 /* By content; the name says what a damaged file was meant to be. */
 static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renaming, tr_weights *raw, tr_error *error)
 {
@@ -270,7 +262,7 @@ static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renamin
     if (b->size >= sizeof pointer && memcmp(b->data, pointer, sizeof pointer - 1) == 0)
         return tr_fail(error, TR_ERROR_FORMAT, "%s: is a Git LFS pointer, not the weights themselves: run git lfs pull",
                        file->name);
-    const bool torch = tr_is_pytorch(b->data, b->size) || (ends_with(file->name, ".bin") && !safetensors);
+    const bool torch = tr_is_pytorch(b->data, b->size) || (tr_ends_with(file->name, ".bin") && !safetensors);
     return tr_fail_in(error,
                       torch ? tr_pytorch_read(b->data, b->size, renaming, raw, error)
                             : tr_safetensors_read(b->data, b->size, renaming, raw, error),

@@ -40,6 +40,11 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
     return TR_OK;
 }
 
+void tr_package_close_last(tr_package *package)
+{
+    tr_file_close(&package->files[--package->file_count]);
+}
+
 static tr_status check_rows(const char *name, int64_t rows, int64_t columns, int wanted, int d_model, tr_error *error)
 {
     if (columns != d_model)

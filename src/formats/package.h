@@ -41,6 +41,9 @@ void tr_package_close(tr_package *package);
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
 
+/* Closes the file opened last, of which nothing is needed any more. */
+void tr_package_close_last(tr_package *package);
+
 /* Checks the config, that int8 matrices among the weights are whole, and that the embeddings have the rows that the config
  * counts. Formats call it once config and weights are there, before they allocate anything by the number of tokens. */
 tr_status tr_package_check(const tr_package *package, tr_error *error);

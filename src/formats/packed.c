@@ -2,10 +2,12 @@
 
 #include <string.h>
 
-static bool ends_with(const char *text, const char *end)
+#include "util/utf8.h"
+
+/* Whether a name has the suffix, and something before it. */
+static bool has_suffix(const char *name, const char *suffix)
 {
-    const size_t size = strlen(text), n = strlen(end);
-    return size > n && strcmp(text + size - n, end) == 0;
+    return tr_ends_with(name, suffix) && strcmp(name, suffix) != 0;
 }
 
 static void without(char out[TR_TENSOR_NAME], const char *name, const char *suffix)
@@ -18,12 +20,12 @@ static void without(char out[TR_TENSOR_NAME], const char *name, const char *suff
 tr_packed_part tr_packed_part_of(const tr_weights *weights, const tr_tensor *tensor, char name[TR_TENSOR_NAME])
 {
     static const char *const beside[] = {TR_PACKED_SCALE, TR_PACKED_COLSUM, TR_SCREEN_PANELS};
-    if (ends_with(tensor->name, TR_PACKED_PANELS)) {
+    if (has_suffix(tensor->name, TR_PACKED_PANELS)) {
         without(name, tensor->name, TR_PACKED_PANELS);
         return TR_PACKED_MATRIX;
     }
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-        if (ends_with(tensor->name, beside[i])) {
+        if (has_suffix(tensor->name, beside[i])) {
             without(name, tensor->name, beside[i]);
             return tr_weights_part(weights, name, TR_PACKED_PANELS) ? TR_PACKED_BESIDE : TR_PACKED_NONE;
         }
@@ -39,7 +41,7 @@ static int64_t inputs_of(const tr_config *c, const char *name, int64_t groups)
     if (strstr(name, ".ffn_down."))
         inputs = encoder ? c->encoder_ffn : c->decoder_ffn;
     else if (strstr(name, "attn_o."))
-        inputs = (int64_t)heads * tr_config_head_size(c, heads);
+        inputs = tr_config_heads_width(c, heads);
     return (inputs + 3) / 4 == groups ? inputs : 4 * groups;
 }
 
@@ -101,7 +103,7 @@ tr_status tr_packed_check(const tr_package *package, tr_error *error)
 
 bool tr_is_matrix(const tr_tensor *tensor)
 {
-    return tensor->rank == 2 && tensor->type <= TR_TYPE_BF16 && ends_with(tensor->name, ".weight") &&
+    return tensor->rank == 2 && tensor->type <= TR_TYPE_BF16 && has_suffix(tensor->name, ".weight") &&
            !strstr(tensor->name, "position_embd") && !strstr(tensor->name, "attn_rel_b") && !strstr(tensor->name, "norm.");
 }
 

@@ -82,4 +82,10 @@ static inline int tr_config_head_size(const tr_config *config, int heads)
     return config->head_size ? config->head_size : config->d_model / heads;
 }
 
+/* Of queries, keys and values of all heads together. */
+static inline int tr_config_heads_width(const tr_config *config, int heads)
+{
+    return heads * tr_config_head_size(config, heads);
+}
+
 #endif

@@ -29,7 +29,7 @@ static tr_norm bind_norm(tr_binder *b, const char *prefix, const char *part, int
 static tr_attention bind_attention(tr_binder *b, const char *prefix, const char *kind, int heads)
 {
     const tr_config *c = &b->network->config;
-    const int d_model = c->d_model, head_size = tr_config_head_size(c, heads), inner = heads * head_size;
+    const int d_model = c->d_model, head_size = tr_config_head_size(c, heads), inner = tr_config_heads_width(c, heads);
     char part[32];
     tr_attention a = {.scale = c->attention_scale != 0 ? c->attention_scale : 1 / sqrtf((float)head_size)};
     const struct {

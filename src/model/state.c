@@ -28,8 +28,8 @@ static int larger(int a, int b)
 /* Rows of the stream, and of queries, keys, values and context. */
 static int row_width(const tr_config *c)
 {
-    const int encoder = c->encoder_heads * tr_config_head_size(c, c->encoder_heads);
-    return larger(c->d_model, larger(encoder, c->decoder_heads * tr_config_head_size(c, c->decoder_heads)));
+    const int encoder = tr_config_heads_width(c, c->encoder_heads), decoder = tr_config_heads_width(c, c->decoder_heads);
+    return larger(c->d_model, larger(encoder, decoder));
 }
 
 tr_status tr_state_init(tr_state *state, const tr_network *network, int members, size_t bytes, tr_error *error)

@@ -90,3 +90,9 @@ bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out)
     }
     return true;
 }
+
+bool tr_ends_with(const char *text, const char *end)
+{
+    const size_t size = strlen(text), n = strlen(end);
+    return size >= n && strcmp(text + size - n, end) == 0;
+}

@@ -9,6 +9,8 @@
 int32_t tr_utf8_decode(const char *text, size_t size, size_t *length);
 size_t tr_utf8_encode(uint32_t code, char out[4]); /* bytes written */
 
+bool tr_ends_with(const char *text, const char *end); /* the same text is one, too */
+
 /* True if text is valid UTF-8 without NUL. */
 bool tr_utf8_valid(const char *text, size_t size);
 /* Appends text with every invalid part and every NUL replaced by U+FFFD. */

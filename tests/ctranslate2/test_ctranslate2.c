@@ -13,6 +13,7 @@
 #include <jansson.h>
 #include <translate/translate.h>
 
+#include "../json_ids.h"
 #include "formats/gguf.h"
 #include "formats/packed.h"
 
@@ -63,16 +64,6 @@ typedef struct expectation {
     int max_length;
     tr_tokens sources[MAX_LINES], exact[MAX_LINES], stored[MAX_LINES];
 } expectation;
-
-static tr_tokens read_ids(const json_t *line, const char *key)
-{
-    const json_t *array = json_object_get(line, key);
-    tr_tokens tokens = {calloc(json_array_size(array) + 1, sizeof(int32_t)), json_array_size(array)};
-    assert_non_null(tokens.ids);
-    for (size_t i = 0; i < tokens.count; i++)
-        tokens.ids[i] = (int32_t)json_integer_value(json_array_get(array, i));
-    return tokens;
-}
 
 static expectation read_expectation(const fixture *f)
 {

@@ -11,6 +11,8 @@
 #include <jansson.h>
 #include <translate/translate.h>
 
+#include "../json_ids.h"
+
 enum { LINES = 20, WAYS = 2 };
 
 /* A type to compute in, and what comes of it. */
@@ -29,16 +31,6 @@ typedef struct fixture {
     tr_translate_options options;
     way ways[WAYS];
 } fixture;
-
-static tr_tokens read_ids(const json_t *line, const char *key)
-{
-    const json_t *array = json_object_get(line, key);
-    tr_tokens tokens = {calloc(json_array_size(array) + 1, sizeof(int32_t)), json_array_size(array)};
-    assert_non_null(tokens.ids);
-    for (size_t i = 0; i < tokens.count; i++)
-        tokens.ids[i] = (int32_t)json_integer_value(json_array_get(array, i));
-    return tokens;
-}
 
 static bool set_up_way(way *w, const json_t *lines)
 {

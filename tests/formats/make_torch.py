@@ -20,7 +20,6 @@ import sys
 from collections import OrderedDict
 
 import torch
-import transformers
 from huggingface_hub import save_torch_state_dict
 from safetensors.torch import save_file
 
@@ -48,13 +47,7 @@ def views(state):
 
 
 def main():
-    for module, version in reference.VERSIONS.items():
-        if sys.modules[module].__version__.split("+")[0] != version:
-            sys.exit(f"{module} is {sys.modules[module].__version__}; the fixtures are made with {version}")
-    torch.set_num_threads(1)
-    torch.set_grad_enabled(False)
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
+    reference.prepare()
     to = os.path.join(HERE, "torch")
     shutil.rmtree(to, ignore_errors=True)
     os.makedirs(os.path.join(to, "shards"))

@@ -388,7 +388,8 @@ def make(name, fixture):
           "different", [len(set(line["target"])) for line in lines], flush=True)
 
 
-def main():
+def prepare():
+    """The right versions, quiet and repeatable."""
     for module, version in VERSIONS.items():
         if sys.modules[module].__version__.split("+")[0] != version:
             sys.exit(f"{module} is {sys.modules[module].__version__}; the fixtures are made with {version}")
@@ -396,6 +397,10 @@ def main():
     torch.set_grad_enabled(False)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+
+
+def main():
+    prepare()
     for name in sys.argv[1:] or FIXTURES:
         make(name, FIXTURES[name])
 
