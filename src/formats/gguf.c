@@ -6,6 +6,7 @@
 
 #include "formats/gguf_container.h"
 #include "formats/gguf_keys.h"
+#include "formats/gguf_languages.h"
 #include "formats/gguf_read.h"
 #include "formats/xxh64.h"
 
@@ -40,32 +41,14 @@ static tr_status read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_
     return TR_OK;
 }
 
-/* A string value with its NUL in out; absent: out is left alone. */
-static tr_status read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error)
-{
-    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
-    if (!entry)
-        return TR_OK;
-    if (entry->array || entry->type != TR_GGUF_STRING)
-        return fail_key(error, key, "is not a string");
-    const unsigned char *at = entry->data;
-    size_t size;
-    const char *text = tr_gguf_string(&at, &size);
-    if (size >= room || memchr(text, 0, size))
-        return tr_fail(error, TR_ERROR_FORMAT, "key %s: is longer than %zu bytes or holds NUL", key, room - 1);
-    memcpy(out, text, size);
-    out[size] = 0;
-    return TR_OK;
-}
-
 static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *error)
 {
     char activation[32] = "", positions[32] = "sinusoidal", norm[32] = "layer";
-    tr_status status = read_string(gguf, TR_KEY_ACTIVATION, activation, sizeof activation, error);
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_ACTIVATION, activation, sizeof activation, error);
     if (status == TR_OK)
-        status = read_string(gguf, TR_KEY_POSITIONS, positions, sizeof positions, error);
+        status = tr_gguf_read_string(gguf, TR_KEY_POSITIONS, positions, sizeof positions, error);
     if (status == TR_OK)
-        status = read_string(gguf, TR_KEY_NORM, norm, sizeof norm, error);
+        status = tr_gguf_read_string(gguf, TR_KEY_NORM, norm, sizeof norm, error);
     if (status != TR_OK)
         return status;
     if (!*activation)
@@ -100,7 +83,7 @@ static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error
 static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     tr_status status =
-        read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
+        tr_gguf_read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
     if (status != TR_OK)
         return status;
     const tr_gguf_entry *version = tr_gguf_find(gguf, TR_KEY_VERSION);
@@ -127,11 +110,11 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
     if (status == TR_OK)
         status = read_forbidden(gguf, config, error);
     if (status == TR_OK)
-        status = read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
+        status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
     if (status == TR_OK)
-        status = read_string(gguf, TR_KEY_SOURCE_LANGUAGE, package->source_language, TR_LANGUAGE, error);
+        status = tr_gguf_read_string(gguf, TR_KEY_SOURCE_LANGUAGE, package->source_language, TR_LANGUAGE, error);
     if (status == TR_OK)
-        status = read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
+        status = tr_gguf_read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
     return status == TR_OK ? tr_config_check(config, error) : status;
 }
 
@@ -216,6 +199,8 @@ tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_er
     if (status != TR_OK)
         return status;
     status = read_settings(&gguf, package, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_languages(&gguf, package, error);
     if (status == TR_OK)
         status = read_checksum(&gguf, package, error);
     if (status == TR_OK)
