@@ -77,7 +77,7 @@ static void check_text(const fixture *f, const json_t *line)
 {
     const tr_translate_options o = options_of(f, line);
     const char *text = json_string_value(json_object_get(line, "text"));
-    tr_result *results;
+    tr_result *results = NULL;
     tr_error error;
     if (tr_translate(f->context, &text, NULL, 1, &o, &results, &error))
         fail_msg("%s: %s", f->name, error.message);
@@ -98,7 +98,7 @@ static void check_tokens(const fixture *f, const json_t *line)
 {
     tr_translate_options o = options_of(f, line);
     const char *text = json_string_value(json_object_get(line, "text"));
-    tr_tokens source, *outputs, wanted = read_ids(line, "tokens");
+    tr_tokens source = {0}, *outputs = NULL, wanted = read_ids(line, "tokens");
     tr_error error;
     if (tr_tokenize(f->model, text, strlen(text), &source, &error) ||
         tr_translate_tokens(f->context, &source, 1, &o, &outputs, &error))
@@ -197,7 +197,7 @@ static void check_typed(const char *name, const char *token, const char *target)
     tr_translate_options o = tr_translate_default_options();
     o.max_length = 20;
     const char *plain = "Bada kelo mari. To sule.", *texts[] = {typed};
-    tr_result *by_option, *by_token;
+    tr_result *by_option = NULL, *by_token = NULL;
     tr_error error;
     snprintf(typed, sizeof typed, "%s %s", token, plain);
     o.target_language = target;
