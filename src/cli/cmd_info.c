@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES = TR_TYPE_I32 + 1 };
+enum { TYPES = TR_TYPE_BLOCKS + 1 };
 
 typedef struct summary {
     const tr_package *package;

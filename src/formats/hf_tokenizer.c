@@ -64,7 +64,7 @@ static tr_status read_t5(const tr_directory *d)
     if (status == TR_OK)
         status = read_numbered(d, "spiece.model", false, NULL);
     if (status == TR_OK) /* MADLAD-400 */
-        status = tr_directory_in(d, tr_hf_find_languages(&d->package->source, "<2", &d->package->languages, d->error));
+        status = tr_directory_in(d, tr_languages_collect(&d->package->source, "<2", &d->package->languages, d->error));
     return status;
 }
 
@@ -82,7 +82,7 @@ static tr_status read_marian(const tr_directory *d)
     }
     json_decref(json);
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_find_languages(&d->package->source, ">>", &d->package->languages, d->error));
+        status = tr_directory_in(d, tr_languages_collect(&d->package->source, ">>", &d->package->languages, d->error));
     return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
 }
 
@@ -94,7 +94,7 @@ static bool has_languages(const tr_hf_added *added)
     const char *code;
     for (size_t i = 0; i < added->ids.size; i++) {
         const char *token = added->text.data + added->starts.data[i];
-        if (tr_hf_language_code(token, strlen(token), &code))
+        if (tr_language_of_token(token, strlen(token), &code))
             return true;
     }
     return false;
