@@ -39,6 +39,7 @@ static tr_status add_shard(const tr_directory *d, shards *s, const char *name)
     if (!files || tr_strmap_add(&s->names, name, length, (int32_t)s->count) < 0)
         return tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
     files[s->count].name = name;
+    files[s->count].mapped = d->load == TR_LOAD_MAP;
     const tr_status status = tr_package_file(d->package, d->path, name, d->load, &files[s->count].bytes, d->error);
     if (status == TR_OK)
         d->package->file_size += files[s->count++].bytes.size;
@@ -74,7 +75,9 @@ static void close_unused(tr_package *package, int first)
         const tr_file file = package->files[i];
         bool used = false;
         for (size_t t = 0; !used && t < package->weights.count; t++) {
-            const uintptr_t data = (uintptr_t)package->weights.tensors[t]->data, begin = (uintptr_t)file.data;
+            const tr_tensor *tensor = package->weights.tensors[t];
+            const uintptr_t data = (uintptr_t)(tensor->origin ? tensor->origin->data : tensor->data);
+            const uintptr_t begin = (uintptr_t)file.data;
             used = data >= begin && data < begin + file.size;
         }
         if (used)

@@ -158,7 +158,8 @@ void tr_hf_rename_t5(const char *name, char out[TR_TENSOR_NAME])
 static bool same(const tr_tensor *a, const tr_tensor *b)
 {
     return a == b || (a->type == b->type && a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
-                      a->bytes == b->bytes && (a->data == b->data || memcmp(a->data, b->data, a->bytes) == 0));
+                      a->bytes == b->bytes &&
+                      (a->data == b->data || tr_pages_equal(a->data, b->data, a->bytes, a->mapped && b->mapped)));
 }
 
 static tr_tensor *find(const tr_weights *raw, const char *name)
@@ -269,14 +270,27 @@ static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renamin
                       file->name);
 }
 
+/* Of the tensors from first on, which are the file's. */
+static void mark_mapped(const tr_weight_file *file, tr_weights *raw, size_t first)
+{
+    const uintptr_t begin = (uintptr_t)file->bytes.data;
+    for (size_t i = first; file->mapped && i < raw->count; i++) {
+        const uintptr_t data = (uintptr_t)raw->tensors[i]->data;
+        raw->tensors[i]->mapped = data >= begin && data < begin + file->bytes.size;
+    }
+}
+
 tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *renaming, tr_hf_ties ties,
                         tr_weights *weights, tr_error *error)
 {
     tr_weights raw = {0};
     embeddings e;
     tr_status status = TR_OK;
-    for (size_t i = 0; status == TR_OK && i < count; i++)
+    for (size_t i = 0; status == TR_OK && i < count; i++) {
+        const size_t known = raw.count;
         status = read_file(&files[i], renaming, &raw, error);
+        mark_mapped(&files[i], &raw, known);
+    }
     if (status == TR_OK)
         status = resolve_ties(&raw, ties, &e, error);
     if (status == TR_OK)

@@ -57,8 +57,10 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     *package = (tr_package){0};
-    if (!tr_is_directory(path))
-        return open_file(path, load, package, error);
-    return tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
-                                   : tr_open_hf(path, load, package, error);
+    const tr_status status = !tr_is_directory(path)    ? open_file(path, load, package, error)
+                             : tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
+                                                       : tr_open_hf(path, load, package, error);
+    if (status == TR_OK)
+        tr_package_mark_mapped(package);
+    return status;
 }

@@ -16,6 +16,19 @@ void tr_package_close(tr_package *package)
     *package = (tr_package){0};
 }
 
+void tr_package_mark_mapped(tr_package *package)
+{
+    for (size_t i = 0; i < package->weights.count; i++) {
+        tr_tensor *t = package->weights.tensors[i];
+        const uintptr_t data = (uintptr_t)(t->origin ? t->origin->data : t->data);
+        for (int f = 0; !t->mapped && f < package->file_count; f++) {
+            const tr_file *file = &package->files[f];
+            const uintptr_t begin = (uintptr_t)file->data;
+            t->mapped = file->mapped && data >= begin && data < begin + file->size;
+        }
+    }
+}
+
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error)
 {

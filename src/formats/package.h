@@ -37,6 +37,9 @@ typedef struct tr_package {
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error);
 void tr_package_close(tr_package *package);
 
+/* Marks the tensors whose bytes lie in a mapped file, once there will be no more. */
+void tr_package_mark_mapped(tr_package *package);
+
 /* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. */
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);

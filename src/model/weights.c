@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include "kernels/half.h"
+#include "util/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,10 @@ static uint16_t half_at(const unsigned char *data, size_t i)
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
 {
     const unsigned char *data = tensor->data;
+    if (tensor->origin) {
+        tensor->origin->make(tensor, first, count, out);
+        return;
+    }
     if (count)
         data += first * tr_type_size(tensor->type);
     switch (tensor->type) {
@@ -194,6 +199,39 @@ void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float
     case TR_TYPE_I8:
     case TR_TYPE_I32: break; /* not floating: the caller's mistake */
     }
+}
+
+void tr_tensor_copy(const tr_tensor *tensor, size_t first, size_t count, void *out)
+{
+    const size_t size = tr_type_size(tensor->type);
+    if (tensor->origin)
+        tensor->origin->make(tensor, first, count, out);
+    else if (count)
+        memcpy(out, (const unsigned char *)tensor->data + first * size, count * size);
+}
+
+/* Where byte at of a tensor's bytes comes from, roughly, if that is made of bytes bytes in the same order. */
+static size_t source_of(size_t at, size_t bytes, size_t tensor_bytes)
+{
+    return bytes == tensor_bytes ? at : (size_t)((double)at / (double)tensor_bytes * (double)bytes);
+}
+
+void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next)
+{
+    enum { BLOCK = 1 << 20 };
+    const tr_origin *origin = tensor->origin;
+    const size_t element = tr_type_size(tensor->type), end = next * element;
+    const bool last = end >= tensor->bytes;
+    if (!tensor->mapped || !tensor->bytes || (origin && !origin->in_order && !last))
+        return;
+    const unsigned char *data = origin ? origin->data : tensor->data;
+    const size_t bytes = origin ? origin->bytes : tensor->bytes;
+    const size_t from = source_of(first * element, bytes, tensor->bytes) / BLOCK;
+    const size_t to = last ? bytes : source_of(end, bytes, tensor->bytes);
+    if (last && origin && !origin->in_order)
+        tr_pages_drop(data, bytes);
+    else if (last || to / BLOCK > from)
+        tr_pages_drop(data + from * BLOCK, to - from * BLOCK);
 }
 
 void tr_from_f32(tr_type type, const float *in, size_t count, void *out)
