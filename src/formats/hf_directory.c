@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/recognise.h"
 #include "util/utf8.h"
 
 #define INDEX ".index.json" /* behind the name of weights that are divided among several files */
@@ -117,11 +118,8 @@ static tr_status read_weights(const tr_directory *d, const tr_hf_family *family,
 /* Says what is missing before anything is read. */
 static tr_status check_files(const tr_directory *d)
 {
-    if (!tr_directory_has(d, "config.json"))
-        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
-    if (!tr_hf_find_weights(d))
-        return tr_directory_fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
-    return TR_OK;
+    const bool there = tr_directory_has(d, "config.json") && tr_hf_find_weights(d);
+    return there ? TR_OK : tr_diagnose_directory(d->path, d->error);
 }
 
 /* The same of the files of the family's tokenizer. */

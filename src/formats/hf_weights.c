@@ -256,13 +256,9 @@ static tr_status add_others(const tr_weights *raw, tr_weights *weights, tr_error
 /* By content; the name says what a damaged file was meant to be. */
 static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renaming, tr_weights *raw, tr_error *error)
 {
-    static const char pointer[] = "version https://git-lfs";
     enum { HEADER = 8 }; /* bytes before a safetensors header, which is JSON */
     const tr_bytes *b = &file->bytes;
     const bool safetensors = b->size > HEADER && ((const char *)b->data)[HEADER] == '{';
-    if (b->size >= sizeof pointer && memcmp(b->data, pointer, sizeof pointer - 1) == 0)
-        return tr_fail(error, TR_ERROR_FORMAT, "%s: is a Git LFS pointer, not the weights themselves: run git lfs pull",
-                       file->name);
     const bool torch = tr_is_pytorch(b->data, b->size) || (tr_ends_with(file->name, ".bin") && !safetensors);
     return tr_fail_in(error,
                       torch ? tr_pytorch_read(b->data, b->size, renaming, raw, error)
@@ -291,6 +287,9 @@ tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_ren
         status = read_file(&files[i], renaming, &raw, error);
         mark_mapped(&files[i], &raw, known);
     }
+    if (status == TR_OK && raw.count == 0)
+        status = tr_fail(error, TR_ERROR_FORMAT, "%s: holds no tensor of such a network: weights of another kind of model",
+                         files[0].name);
     if (status == TR_OK)
         status = resolve_ties(&raw, ties, &e, error);
     if (status == TR_OK)

@@ -200,7 +200,7 @@ static void test_missing_files(void **state)
         const char *name, *needle;
         tr_status status;
     } cases[] = {
-        {"config.json", "no config.json", TR_ERROR_UNSUPPORTED},
+        {"config.json", "config.json is missing", TR_ERROR_UNSUPPORTED},
         {"model.safetensors", "model.safetensors is missing", TR_ERROR_FORMAT},
         {"vocab.json", "vocab.json is missing", TR_ERROR_FORMAT},
         {"source.spm", "source.spm is missing", TR_ERROR_FORMAT},
