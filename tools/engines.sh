@@ -12,6 +12,8 @@ engine_scripts=(
     tests/formats/make_torch.py
     tests/tokenizer/make_fixtures.py
     tests/default_model/make_expected.py
+    tests/languages/make_models.py
+    tests/llama/make_models.py
 )
 # The same of an engine that runs under Node.js: left out where that or npm is missing. Packages: tests/engines/package.json.
 node_scripts=(tests/bergamot/compare.py)
