@@ -48,6 +48,10 @@ void tr_package_mark_mapped(tr_package *package);
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
 
+/* Checks a SentencePiece model that was made in memory, and makes it both sides', and its memory the package's. spm is then
+ * empty, on failure as well. */
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error);
+
 /* Closes the file opened last, of which nothing is needed any more. */
 void tr_package_close_last(tr_package *package);
 
