@@ -26,10 +26,12 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
     tr_status status = tr_file_open(path, TR_LOAD_MAP, &head, error);
     if (status != TR_OK)
         return status;
-    const bool gguf = starts_with(&head, "GGUF", 4);
-    if (!gguf)
+    const bool gguf = starts_with(&head, "GGUF", 4), marian = !gguf && tr_marian_recognise(head.data, head.size);
+    if (!gguf && !marian)
         status = refuse(path, &head, error);
     tr_file_close(&head);
+    if (marian)
+        return tr_open_marian(path, load, package, error);
     return gguf ? tr_open_gguf(path, load, package, error) : status;
 }
 
@@ -38,6 +40,7 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
     *package = (tr_package){0};
     const tr_status status = !tr_is_directory(path)    ? open_file(path, load, package, error)
                              : tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
+                             : tr_is_marian(path)      ? tr_open_marian(path, load, package, error)
                                                        : tr_open_hf(path, load, package, error);
     if (status == TR_OK)
         tr_package_mark_mapped(package);

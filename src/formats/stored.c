@@ -20,9 +20,10 @@ static tr_stored spm_tensor(const char *name, tr_bytes bytes)
 
 static tr_stored floats(const tr_tensor *from, tr_type type)
 {
-    const bool as_it_is = from->type == type && (!from->origin || type > TR_TYPE_BF16);
+    const bool as_it_is = from->type == type && !from->turned && (!from->origin || type > TR_TYPE_BF16);
     tr_stored stored = {*from, as_it_is ? TR_STORED_COPY : TR_STORED_CONVERT, from, TR_FACTORS};
     stored.tensor.type = type;
+    stored.tensor.turned = false;
     stored.tensor.bytes = (size_t)tr_tensor_elements(from) * tr_type_size(type);
     return stored;
 }

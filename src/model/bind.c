@@ -140,7 +140,7 @@ const void *tr_bind_data(tr_binder *b, const tr_tensor *t)
 /* Whether floats can be used where they lie. */
 static bool is_usable(const tr_tensor *t, tr_type type)
 {
-    return t->type == type && !t->origin && (uintptr_t)t->data % tr_type_size(type) == 0;
+    return t->type == type && !t->origin && !t->turned && (uintptr_t)t->data % tr_type_size(type) == 0;
 }
 
 const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required)
@@ -211,29 +211,30 @@ static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int 
     return m;
 }
 
-/* Where rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
-static void read_row(const tr_tensor *t, const tr_matrix *packed, int o, int inputs, float *row)
+/* Where n rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
+static void read_rows(const tr_tensor *t, const tr_matrix *packed, int first, int n, int inputs, float *rows)
 {
     if (t)
-        tr_tensor_to_f32(t, (size_t)o * (size_t)inputs, (size_t)inputs, row);
-    else
-        tr_unpack_output(packed, o, row);
+        tr_tensor_to_f32(t, (size_t)first * (size_t)inputs, (size_t)n * (size_t)inputs, rows);
+    for (int o = 0; !t && o < n; o++)
+        tr_unpack_output(packed, first + o, rows + (size_t)o * (size_t)inputs);
 }
 
 static void round_matrix(tr_binder *b, const tr_tensor *t, const tr_matrix *packed, tr_matrix *m)
 {
     const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);
     unsigned char *data = matrix_memory(b, (size_t)m->outputs * row_bytes);
-    float *row = malloc((size_t)m->inputs * sizeof *row);
-    if (!row)
+    float *rows = malloc(TR_PANEL * (size_t)m->inputs * sizeof *rows);
+    if (!rows)
         tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
-    for (int o = 0; data && row && o < m->outputs; o++) {
-        read_row(t, packed, o, m->inputs, row);
+    for (int o = 0; data && rows && o < m->outputs; o += TR_PANEL) {
+        const int n = m->outputs - o < TR_PANEL ? m->outputs - o : TR_PANEL;
+        read_rows(t, packed, o, n, m->inputs, rows);
         if (t)
-            tr_tensor_passed(t, (size_t)o * (size_t)m->inputs, (size_t)(o + 1) * (size_t)m->inputs);
-        tr_from_f32(m->type, row, (size_t)m->inputs, data + (size_t)o * row_bytes);
+            tr_tensor_passed(t, (size_t)o * (size_t)m->inputs, (size_t)(o + n) * (size_t)m->inputs);
+        tr_from_f32(m->type, rows, (size_t)n * (size_t)m->inputs, data + (size_t)o * row_bytes);
     }
-    free(row);
+    free(rows);
     m->data = data;
 }
 
