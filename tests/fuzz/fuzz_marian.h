@@ -57,7 +57,7 @@ static inline tr_status read_settings(const tr_marian_items *items, tr_package *
 }
 
 static inline int fuzz_model(const uint8_t *data, size_t size,
-                             tr_status (*read)(tr_bytes file, tr_marian_items *items, tr_error *error))
+                             tr_status (*container)(tr_bytes file, tr_marian_items *items, tr_error *error))
 {
     unsigned char *copy = malloc(size ? size : 1);
     tr_package package = {0};
@@ -68,7 +68,7 @@ static inline int fuzz_model(const uint8_t *data, size_t size,
     if (size)
         memcpy(copy, data, size);
     tr_marian_recognise(copy, size);
-    tr_status status = read((tr_bytes){copy, size}, &items, &error);
+    tr_status status = container((tr_bytes){copy, size}, &items, &error);
     if (status == TR_OK)
         status = read_settings(&items, &package, &error);
     if (status == TR_OK)
