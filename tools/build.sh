@@ -46,6 +46,7 @@ is_there() { # is_there KIND NAME
     case $1 in
     command) command -v "$2" ;;
     library) pkg-config --exists "$2" ;;
+    venv) "$2" -c 'import ensurepip, venv' ;;
     openmp) printf '#include <omp.h>\n' | "$2" -fopenmp -fsyntax-only -x c - ;;
     esac >/dev/null 2>&1
 }

@@ -27,6 +27,7 @@ typedef struct tr_ct2_variable {
     int64_t shape[TR_MAX_RANK];
     const unsigned char *data; /* in the file, at any address */
     uint64_t bytes;            /* = elements * size of type */
+    bool mapped;               /* data lies in the mapping of a file */
     int32_t parts;             /* for ctranslate2_weights.c: what became of it, -1: nothing yet */
 } tr_ct2_variable;
 

@@ -276,16 +276,21 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
 
 /* ------------------------------------------------------------------------------------------------------------- verify */
 
-/* XXH64 of all bytes, those of the checksum itself taken as zero. */
+/* XXH64 of all bytes of a mapped file, those of the checksum itself taken as zero. */
 static uint64_t hash_file(const tr_gguf *gguf, const tr_gguf_entry *entry)
 {
+    enum { PART = 1 << 20 };
     static const unsigned char zeros[8];
     const unsigned char *behind = entry->data + sizeof zeros;
     tr_xxh64 hash;
     tr_xxh64_init(&hash);
     tr_xxh64_add(&hash, gguf->data, (size_t)(entry->data - gguf->data));
     tr_xxh64_add(&hash, zeros, sizeof zeros);
-    tr_xxh64_add(&hash, behind, (size_t)(gguf->data + gguf->size - behind));
+    for (size_t left = (size_t)(gguf->data + gguf->size - behind), n; left; behind += n, left -= n) {
+        n = left < PART ? left : PART;
+        tr_xxh64_add(&hash, behind, n);
+        tr_pages_drop(behind, n);
+    }
     return tr_xxh64_result(&hash);
 }
 

@@ -74,6 +74,7 @@ const char *tr_hf_find_weights(const tr_directory *d);
 typedef struct tr_weight_file {
     const char *name; /* begins the messages on it */
     tr_bytes bytes;
+    bool mapped; /* bytes lie in the mapping of a file */
 } tr_weight_file;
 
 /* Adds the tensors of all files to weights under our names; what is tied is there once. */

@@ -378,7 +378,7 @@ tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr
     char folder[TR_PATH];
     opening *o = calloc(1, sizeof *o);
     error = error ? error : &local;
-    *package = (tr_package){.format = "Marian model", .architecture = "marian", .directory = true, .read_once = true};
+    *package = (tr_package){.format = "Marian model", .architecture = "marian", .directory = true};
     tr_status status = o ? split_path(path, folder, o->model, error) : tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     if (status == TR_OK) {
         o->d = (tr_directory){folder, load, package, error};

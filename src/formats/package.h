@@ -32,7 +32,6 @@ typedef struct tr_package {
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
-    bool read_once;     /* most of the files is read while the network is made, and is of no use afterwards */
     uint64_t file_size; /* bytes of the weight files */
     bool has_checksum;  /* GGUF written by this project */
     uint64_t checksum;  /* as stored; see gguf.h */
@@ -41,6 +40,9 @@ typedef struct tr_package {
 /* Recognises the format by content, and fills package. Nothing needs closing on failure. Messages begin with the path. */
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error);
 void tr_package_close(tr_package *package);
+
+/* Marks the tensors whose bytes lie in a mapped file, once there will be no more. */
+void tr_package_mark_mapped(tr_package *package);
 
 /* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. */
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,

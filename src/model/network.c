@@ -262,6 +262,7 @@ void tr_network_destroy(tr_network *network)
     for (size_t i = 0; i < network->owned_count; i++)
         free(network->owned[i]);
     free(network->owned);
+    free(network->spans);
     free(network->encoder);
     free(network->decoder);
     free(network);

@@ -72,6 +72,12 @@ typedef struct tr_side {
     tr_norm final_norm;     /* gamma NULL if there is none */
 } tr_side;
 
+/* Part of a mapped file. */
+typedef struct tr_mapped_span {
+    const unsigned char *data;
+    size_t size;
+} tr_mapped_span;
+
 typedef struct tr_network {
     tr_config config;
     const tr_kernels *kernels;
@@ -87,6 +93,8 @@ typedef struct tr_network {
     uint64_t parameters;
     void **owned; /* memory made while building: converted vectors, position tables, rounded matrices */
     size_t owned_count;
+    tr_mapped_span *spans; /* weights that are used where they lie in a mapped file, but for the screen */
+    size_t span_count;
 } tr_network;
 
 /* Binds weights by name, checks every shape against config, and rounds matrices to the type that compute asks for (see

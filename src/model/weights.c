@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include "kernels/half.h"
+#include "util/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,45 @@ static void widen(tr_type type, const unsigned char *data, size_t first, size_t 
     }
 }
 
+void tr_tensor_copy(const tr_tensor *tensor, size_t first, size_t count, void *out)
+{
+    const size_t size = tr_type_size(tensor->type);
+    if (tensor->origin)
+        tensor->origin->make(tensor, first, count, out);
+    else if (count)
+        memcpy(out, (const unsigned char *)tensor->data + first * size, count * size);
+}
+
+static size_t bytes_before(const tr_tensor *tensor, size_t element)
+{
+    const tr_blocks *blocks = tensor->blocks;
+    return blocks ? element / blocks->elements * blocks->bytes : element * tr_type_size(tensor->type);
+}
+
+/* Where byte at of a tensor's bytes comes from, roughly, if that is made of bytes bytes in the same order. */
+static size_t source_of(size_t at, size_t bytes, size_t tensor_bytes)
+{
+    return bytes == tensor_bytes ? at : (size_t)((double)at / (double)tensor_bytes * (double)bytes);
+}
+
+void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next)
+{
+    enum { BLOCK = 1 << 20 };
+    const tr_origin *origin = tensor->origin;
+    const size_t begin = bytes_before(tensor, first), end = bytes_before(tensor, next);
+    const bool last = end >= tensor->bytes, in_order = origin ? origin->in_order : !tensor->turned;
+    if (!tensor->mapped || !tensor->bytes || (!in_order && !last))
+        return;
+    const unsigned char *data = origin ? origin->data : tensor->data;
+    const size_t bytes = origin ? origin->bytes : tensor->bytes;
+    const size_t from = source_of(begin, bytes, tensor->bytes) / BLOCK;
+    const size_t to = last ? bytes : source_of(end, bytes, tensor->bytes);
+    if (!in_order)
+        tr_pages_drop(data, bytes);
+    else if (last || to / BLOCK > from)
+        tr_pages_drop(data + from * BLOCK, to - from * BLOCK);
+}
+
 enum { TURNED = 16 }; /* rows side by side: a cache line of f32 */
 
 /* Columns [first, last) of n <= TURNED rows, from row on, of a turned matrix; out has its rows apart by stride. */
@@ -248,6 +288,10 @@ static void turn(const tr_tensor *tensor, size_t row, size_t n, size_t first, si
 
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
 {
+    if (tensor->origin) {
+        tensor->origin->make(tensor, first, count, out);
+        return;
+    }
     if (tensor->type == TR_TYPE_BLOCKS) {
         blocks_to_f32(tensor, first, count, out);
         return;

@@ -29,7 +29,20 @@ typedef struct tr_blocks {
     void (*read)(const unsigned char *block, float *out);
 } tr_blocks;
 
-typedef struct tr_tensor {
+typedef struct tr_tensor tr_tensor;
+
+/* What a tensor is made from when it is read, where a file does not hold its elements as they are wanted: nothing of the
+ * size of a tensor is kept. The first member of what a format needs for it, which the table keeps as a block. */
+typedef struct tr_origin {
+    /* Elements [first, first + count): of a floating type as f32, else as they are. Of panels, first and count are whole
+     * ones. */
+    void (*make)(const tr_tensor *tensor, size_t first, size_t count, void *out);
+    const void *data; /* what is read */
+    size_t bytes;
+    bool in_order; /* read from the beginning to the end, as elements are */
+} tr_origin;
+
+struct tr_tensor {
     char name[TR_TENSOR_NAME];
     tr_type type;
     int rank;
@@ -38,8 +51,10 @@ typedef struct tr_tensor {
     size_t bytes;               /* = elements * tr_type_size(type), or blocks * their size; checked by tr_weights_add */
     bool owned;                 /* data was malloc'ed and is freed with the table */
     const tr_blocks *blocks;    /* TR_TYPE_BLOCKS; else NULL */
-    bool turned; /* a matrix of a floating type whose data is [inputs, outputs], row-major; shape is as ever */
-} tr_tensor;
+    bool turned;             /* a matrix of a floating type whose data is [inputs, outputs], row-major; shape is as ever */
+    bool mapped;             /* data, or the origin's, lies in the mapping of a file, whose pages may be dropped */
+    const tr_origin *origin; /* then data is NULL */
+};
 
 typedef struct tr_weights {
     tr_tensor **tensors; /* in the order of adding */
@@ -87,6 +102,13 @@ bool tr_tensor_measure(const tr_tensor *tensor, uint64_t most, uint64_t *bytes);
 
 /* Elements [first, first + count) as f32, of any type that tr_type_is_real. */
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out);
+/* Elements [first, first + count) of I8 or I32, which must be there or, of panels, whole panels. */
+void tr_tensor_copy(const tr_tensor *tensor, size_t first, size_t count, void *out);
+
+/* To be told as a tensor is read in order: elements [first, next) now, and not again soon. Pages that a mapped file would
+ * keep in memory are dropped, a block at a time; whoever reads them all the same finds them. */
+void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next);
+
 /* f32 to type (F32, F16, BF16; round to nearest, ties to even); out takes count * tr_type_size(type) bytes. */
 void tr_from_f32(tr_type type, const float *in, size_t count, void *out);
 

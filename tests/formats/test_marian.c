@@ -132,7 +132,7 @@ static void test_ties(void **state)
     expect_failure(directory, TR_ERROR_FORMAT, "model.shared.weight: is missing");
 }
 
-/* Old writers left the header unpadded: data at odd addresses is copied, and correct. */
+/* Old writers left the header unpadded: data is at odd addresses, and correct. */
 static void test_misaligned(void **state)
 {
     (void)state;
@@ -144,7 +144,6 @@ static void test_misaligned(void **state)
         open_model(&odd);
         for (size_t t = 0; t < odd.weights.count; t++) {
             const tr_tensor *a = tr_weights_find(&aligned.weights, odd.weights.tensors[t]->name);
-            assert_int_equal((uintptr_t)odd.weights.tensors[t]->data % 4, 0);
             assert_memory_equal(a->data, odd.weights.tensors[t]->data, a->bytes);
         }
         tr_package_close(&odd);
@@ -201,7 +200,7 @@ static void test_missing_files(void **state)
         const char *name, *needle;
         tr_status status;
     } cases[] = {
-        {"config.json", "no config.json", TR_ERROR_UNSUPPORTED},
+        {"config.json", "config.json is missing", TR_ERROR_UNSUPPORTED},
         {"model.safetensors", "model.safetensors is missing", TR_ERROR_FORMAT},
         {"vocab.json", "vocab.json is missing", TR_ERROR_FORMAT},
         {"source.spm", "source.spm is missing", TR_ERROR_FORMAT},

@@ -3,6 +3,7 @@
 Hugging Face Transformers makes of a few texts with them.
 
     python3 tests/languages/make_models.py [NAME...]
+    python3 tests/languages/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs torch, transformers and sentencepiece in the versions of tests/reference/make_fixtures.py. Each fixture is a folder
 fixtures/NAME with model/, a Hugging Face directory as it is published (the files of transformers 4, which hubs are full of,
@@ -234,7 +235,31 @@ def make(name, fixture):
     print(f"{name}: seed {seed}, {len(lines)} lines, {size} bytes", flush=True)
 
 
+def check(to, name, fixture):
+    """Transformers and its tokenizer, and this project's program from text to text, on the committed model."""
+    folder = os.path.join(HERE, "fixtures", name)
+    directory = os.path.join(folder, "model")
+    with open(os.path.join(folder, "expected.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    class_name = "M2M100Tokenizer" if fixture["tokenizer"] == "SMALL100Tokenizer" else fixture["tokenizer"]
+    legacy = {key: value for key, value in fixture.get("settings", {}).items() if key == "legacy_behaviour"}
+    tokenizer = getattr(transformers, class_name).from_pretrained(directory, **legacy)
+    model = type(build(fixture)).from_pretrained(directory, dtype=torch.float32).eval()
+    lines, each = expected["lines"], len(expected["lines"]) // len(fixture["pairs"])
+    to.each(f"{name}: transformers", lines, [line(model, tokenizer, fixture, fixture["pairs"][i // each], entry["text"])
+                                             for i, entry in enumerate(lines)])
+    for entry in lines:
+        languages = [part for option in ("source", "target") if entry[option] for part in ("--" + option, entry[option])]
+        found = to.run("-m", directory, "--exact", "--max-length", expected["max_length"], *languages, lines=[entry["text"]])
+        to.each(f"{name}, {languages}: translate", [entry["translation"]], found)
+
+
 if __name__ == "__main__":
     reference.prepare()
+    if reference.engines.wanted():
+        checking = reference.engines.Check()
+        for wanted in checking.names or FIXTURES:
+            check(checking, wanted, FIXTURES[wanted])
+        checking.finish()
     for wanted in sys.argv[1:] or FIXTURES:
         make(wanted, FIXTURES[wanted])

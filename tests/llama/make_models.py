@@ -3,6 +3,7 @@
 of the same weights.
 
     python3 tests/llama/make_models.py [NAME...]
+    python3 tests/llama/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs gguf, sentencepiece, torch and transformers; the test itself needs none of them. Each model is fixtures/NAME.gguf with
 NAME.json: ids of sources and of what greedy decoding makes of them in f32, with the weights as the gguf package dequantises
@@ -25,7 +26,7 @@ from gguf import GGMLQuantizationType as Type
 from gguf import quants
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
-from make_fixtures import greedy, train_pieces  # noqa: E402
+from make_fixtures import engines, greedy, train_pieces  # noqa: E402
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 LINES, MAX_LENGTH, MARGIN, LIMIT = 40, 24, 2e-3, 200_000
@@ -294,9 +295,49 @@ def make_blocks():
             file.write(struct.pack("<4I", kind, elements, size, count) + blocks.tobytes() + numbers.tobytes())
 
 
+def load(path, spec):
+    """Transformers' model with the weights that the gguf package finds in the file."""
+    tensors = {t.name: quants.dequantize(np.array(t.data), t.tensor_type) for t in gguf.GGUFReader(path).tensors}
+    model = transformers.T5ForConditionalGeneration(transformers.T5Config(**spec["config"])).eval()
+    if not is_tied(spec):
+        model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
+    c = model.config
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.T5, max(c.num_layers, c.num_decoder_layers))
+    for name, parameter in model.state_dict().items():
+        if name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight") or (name == "lm_head.weight" and is_tied(spec)):
+            continue
+        stored = tensors[names.get_name(name, try_suffixes=(".weight",))]
+        parameter.copy_(torch.from_numpy(stored.astype(np.float32)).reshape(parameter.shape))
+    return model
+
+
+def check(to, name, spec):
+    """Transformers on what gguf reads, SentencePiece on the texts, and this project's program, from the committed file."""
+    path = os.path.join(HERE, name + ".gguf")
+    with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    model = load(path, spec)
+    sources = [line["source"] for line in expected["lines"]]
+    targets = [line["target"] for line in expected["lines"]]
+    to.each(f"{name}: transformers", targets,
+            [greedy(model, source + [model.config.eos_token_id], 0, expected["max_length"])[0] for source in sources])
+    to.each(f"{name}: translate", targets, to.translate(path, sources, "--exact", "--max-length", expected["max_length"]))
+    spm = sentencepiece.SentencePieceProcessor(model_proto=train(spec))
+    to.each(f"{name}: sentencepiece", [text["ids"] for text in expected["texts"]],
+            [spm.encode(text["text"]) for text in expected["texts"]])
+    found = to.run("tokenize", "-m", path, "--ids", lines=[text["text"] for text in expected["texts"]])
+    to.each(f"{name}: translate tokenize", [text["ids"] for text in expected["texts"]],
+            [[int(token) for token in line.split()] for line in found])
+
+
 def main():
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
+    if engines.wanted():
+        to = engines.Check()
+        for name in to.names or MODELS:
+            check(to, name, MODELS[name])
+        to.finish()
     os.makedirs(HERE, exist_ok=True)
     if not sys.argv[1:]:
         make_blocks()
