@@ -25,7 +25,8 @@ static const char *foreign_kind(const tr_file *file)
     if (looks_like_safetensors(file))
         return "is a safetensors file: give its directory, which must hold config.json too";
     if (starts_with(file, "PK\3\4", 4))
-        return "is a zip archive (PyTorch weights?), not a model file: give its directory, which must hold config.json too";
+        return "is a zip archive, but no whole Argos package (PyTorch weights?): give its directory, which must hold "
+               "config.json too";
     if (starts_with(file, "\x80\2", 2))
         return "is a Python pickle (PyTorch weights?), not a model file: give its directory, which must hold config.json "
                "too";
@@ -47,10 +48,13 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
     if (status != TR_OK)
         return status;
     const bool gguf = starts_with(&head, "GGUF", 4);
-    if (!gguf)
+    const bool argos = starts_with(&head, "PK\3\4", 4) && tr_is_argos_archive(head.data, head.size);
+    if (!gguf && !argos)
         status =
             tr_fail(error, head.size == 0 ? TR_ERROR_FORMAT : TR_ERROR_UNSUPPORTED, "%s: %s", path, foreign_kind(&head));
     tr_file_close(&head);
+    if (argos)
+        return tr_open_argos(path, load, package, error);
     return gguf ? tr_open_gguf(path, load, package, error) : status;
 }
 
@@ -59,6 +63,8 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
     *package = (tr_package){0};
     if (!tr_is_directory(path))
         return open_file(path, load, package, error);
+    if (tr_is_argos(path))
+        return tr_open_argos(path, load, package, error);
     return tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
                                    : tr_open_hf(path, load, package, error);
 }

@@ -12,6 +12,8 @@ typedef struct tr_file {
 
 /* Opens a regular file whole. An empty file is no error here. Messages begin with the path. */
 tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error);
+/* size bytes of zeros (at least one), to be written and then used and closed like a file's. */
+tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error);
 /* Brings a mapped file's pages into this process at once, which is cheaper than one by one; no error if that fails. Those
  * that hold the size bytes at except stay away, unless they are used. except may be NULL, or not of this file. */
 void tr_file_populate(const tr_file *file, const void *except, size_t size);
