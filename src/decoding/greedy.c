@@ -9,7 +9,6 @@
 /* Embeds each row's newest token and points its attention at its caches. */
 static bool prepare_step(tr_worker *w)
 {
-    const tr_config *c = &w->state.network->config;
     for (int r = 0; r < w->rows; r++) {
         tr_slot *slot = tr_worker_slot(w, r);
         const tr_sentence *s = slot->sentence;
@@ -19,15 +18,15 @@ static bool prepare_step(tr_worker *w)
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
         w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1};
         w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length};
-        tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : c->start_id, step);
+        tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : w->start.id, step);
     }
     return true;
 }
 
-/* The model says itself which token comes first: nothing is to be picked. */
+/* It is known which token comes first: nothing is to be picked. */
 static bool is_forced(const tr_worker *w, const tr_sentence *s)
 {
-    return s->target_length == 0 && w->state.network->config.forced_first_id >= 0;
+    return s->target_length == 0 && w->start.first_id >= 0;
 }
 
 /* Rows of fewer than length tokens, which are the last ones: the first of them. */
@@ -77,7 +76,7 @@ static void step(tr_worker *w, int member)
     const tr_config *c = &s->network->config;
     tr_flow flow = tr_flow_start(s, member, w->rows);
     tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
-    const int picked = c->forced_first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
+    const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
     choose(w, &flow, free, picked, w->bias_without_end);
     if (free > 0 && free < picked)
         tr_state_meet(s); /* members look at each other's bounds (screened_best) */
@@ -128,7 +127,7 @@ static bool take_token(tr_worker *w, int row)
 {
     const tr_config *c = &w->state.network->config;
     tr_sentence *s = tr_worker_slot(w, row)->sentence;
-    int32_t id = c->forced_first_id;
+    int32_t id = w->start.first_id;
     if (!is_forced(w, s)) {
         const tr_best best = best_of_members(&w->state, row);
         if (best.nan || best.id < 0)
@@ -220,6 +219,7 @@ static void start(tr_worker *w, const tr_decode_options *options, const tr_feed 
 {
     const tr_config *c = &w->state.network->config;
     w->options = *options;
+    w->start = options->start ? *options->start : (tr_start){c->start_id, c->forced_first_id};
     w->feed = feed;
     w->status = TR_OK;
     w->turn = TR_TURN_END;
@@ -231,6 +231,9 @@ static void start(tr_worker *w, const tr_decode_options *options, const tr_feed 
         tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
     else if (options->min_length < 0 || options->min_length > c->max_positions)
         tr_worker_fail(w, TR_ERROR_ARGUMENT, "minimum length: is out of range");
+    else if (w->start.id < 0 || w->start.id >= c->target_vocabulary || w->start.first_id < -1 ||
+             w->start.first_id >= c->target_vocabulary)
+        tr_worker_fail(w, TR_ERROR_ARGUMENT, "start: has a token outside the vocabulary");
     else
         turn(w);
 }

@@ -98,7 +98,7 @@ static tr_status check_tokenizer(const tr_directory *d)
     return tr_directory_fail(d, TR_ERROR_FORMAT, "sentencepiece.model is missing");
 }
 
-/* The prefix must come first; as Argos cuts it off the text, its id loses its piece, and so decodes to nothing. */
+/* The prefix must come first; Argos cuts it off the text, here it decodes to nothing. */
 static tr_status force_prefix(const tr_directory *d, const char *prefix)
 {
     tr_package *package = d->package;
@@ -109,7 +109,8 @@ static tr_status force_prefix(const tr_directory *d, const char *prefix)
         return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s: target_prefix %.60s is not in the vocabulary", d->path, metadata,
                        prefix);
     package->config.forced_first_id = id;
-    package->target->pieces[id] = (tr_piece){NULL, 0};
+    if (!tr_ids_append(&package->special, &id, 1))
+        return tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
     return tr_directory_in(d, tr_config_check(&package->config, d->error));
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/gguf_languages.h"
 #include "formats/gguf_read.h"
 #include "formats/xxh64.h"
 
@@ -199,6 +200,8 @@ static tr_status read_checksum(const tr_gguf *gguf, tr_package *package, tr_erro
 static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     tr_status status = read_settings(gguf, package, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_languages(gguf, package, error);
     if (status == TR_OK)
         status = read_checksum(gguf, package, error);
     if (status == TR_OK)

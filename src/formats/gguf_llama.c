@@ -300,6 +300,8 @@ static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_err
     }
     package->target = &package->source;
     status = tr_vocabulary_init(&package->source, pieces, (size_t)c->source_vocabulary, NULL, error);
+    if (status == TR_OK) /* MADLAD-400 */
+        status = tr_languages_collect(&package->source, "<2", &package->languages, error);
     return tr_fail_in(error, status, TR_KEY_TOKENS);
 }
 

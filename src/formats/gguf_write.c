@@ -130,6 +130,29 @@ static void put_file_type(writer *w, tr_type type)
         put_u32(w, TR_KEY_FILE_TYPE, type == TR_TYPE_F16 ? 1 : type == TR_TYPE_BF16 ? 32 : 0);
 }
 
+static void put_ids(writer *w, const char *key, const int32_t *ids, size_t count)
+{
+    put_array(w, key, TR_GGUF_I32, count);
+    for (size_t i = 0; i < count; i++)
+        put_integer(w, (uint32_t)ids[i], 4);
+}
+
+static void put_languages(writer *w, const tr_languages *languages)
+{
+    if (languages->count == 0)
+        return;
+    put_array(w, TR_KEY_LANGUAGES, TR_GGUF_STRING, languages->count);
+    for (size_t i = 0; i < languages->count; i++)
+        put_string(w, languages->items[i].code, strlen(languages->items[i].code));
+    put_array(w, TR_KEY_LANGUAGE_IDS, TR_GGUF_I32, languages->count);
+    for (size_t i = 0; i < languages->count; i++)
+        put_integer(w, (uint32_t)languages->items[i].id, 4);
+    if (languages->source != TR_LANGUAGE_NOWHERE)
+        put_text(w, TR_KEY_SOURCE_PLACE, tr_language_place_name(languages->source));
+    if (languages->target != TR_LANGUAGE_NOWHERE)
+        put_text(w, TR_KEY_TARGET_PLACE, tr_language_place_name(languages->target));
+}
+
 static void put_metadata(writer *w)
 {
     const tr_package *package = w->package;
@@ -152,9 +175,10 @@ static void put_metadata(writer *w)
     put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
     if (package->config.norm != TR_NORM_LAYER)
         put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
-    put_array(w, TR_KEY_FORBIDDEN, TR_GGUF_I32, (uint64_t)package->config.forbidden_count);
-    for (int i = 0; i < package->config.forbidden_count; i++)
-        put_integer(w, (uint32_t)package->config.forbidden[i], 4);
+    put_ids(w, TR_KEY_FORBIDDEN, package->config.forbidden, (size_t)package->config.forbidden_count);
+    put_languages(w, &package->languages);
+    if (package->special.size)
+        put_ids(w, TR_KEY_SPECIAL, package->special.data, package->special.size);
     put_tokens(w, TR_KEY_TOKENS, &package->source);
     put_tokens(w, TR_KEY_TARGET_TOKENS, &package->target_own);
 }

@@ -12,6 +12,8 @@ void tr_package_close(tr_package *package)
     tr_vocabulary_free(&package->source);
     tr_vocabulary_free(&package->target_own);
     tr_weights_free(&package->weights);
+    tr_languages_free(&package->languages);
+    tr_ids_free(&package->special);
     for (int i = 0; i < package->file_count; i++)
         tr_file_close(&package->files[i]);
     free(package->files);

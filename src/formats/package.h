@@ -5,10 +5,12 @@
 
 #include "model/config.h"
 #include "model/weights.h"
+#include "tokenizer/languages.h"
 #include "tokenizer/vocabulary.h"
+#include "util/buffer.h"
 #include "util/file.h"
 
-enum { TR_PACKAGE_FILES = 1024, TR_LANGUAGE = 16 }; /* at most */
+enum { TR_PACKAGE_FILES = 1024 }; /* at most */
 
 typedef struct tr_bytes {
     const void *data; /* NULL if there is none */
@@ -33,6 +35,8 @@ typedef struct tr_package {
     tr_weights weights;
     tr_vocabulary source, target_own; /* target_own is empty where both sides share one */
     const tr_vocabulary *target;      /* &source or &target_own */
+    tr_languages languages;           /* none: one pair alone, or the texts say it themselves */
+    tr_ids special;                   /* target ids that are no text, besides start, end, padding and unknown */
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;

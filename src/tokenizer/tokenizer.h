@@ -15,7 +15,8 @@ typedef struct tr_tokenizer_parts {
     size_t source_spm_size;
     const tr_vocabulary *source, *target; /* must outlive the tokenizer; may be the same */
     int unk_id;                           /* of the source vocabulary; -1: unknown pieces are an error */
-    int special[3], special_count;        /* target ids that decode to nothing: start, end, padding */
+    const int32_t *special;               /* target ids that decode to nothing: start, end, padding; -1 among them is none */
+    size_t special_count;
 } tr_tokenizer_parts;
 
 /* Checks the SentencePiece file first (tokenizer/spm_check.h), then loads it. */
