@@ -71,8 +71,10 @@ void tr_directory_language(const char *language, char out[TR_LANGUAGE])
 
 void tr_directory_languages(tr_json_fields *fields, tr_package *package)
 {
-    tr_directory_language(tr_json_string(fields, "source_lang", tr_json_string(fields, "src_lang", "")), package->source_language);
-    tr_directory_language(tr_json_string(fields, "target_lang", tr_json_string(fields, "tgt_lang", "")), package->target_language);
+    tr_directory_language(tr_json_string(fields, "source_lang", tr_json_string(fields, "src_lang", "")),
+                          package->source_language);
+    tr_directory_language(tr_json_string(fields, "target_lang", tr_json_string(fields, "tgt_lang", "")),
+                          package->target_language);
 }
 
 void tr_directory_name(const char *path, char *out, size_t size)
