@@ -56,6 +56,21 @@ tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, s
     return TR_OK;
 }
 
+static tr_status read_history(const tr_gguf *gguf, tr_config *config, tr_error *error)
+{
+    char history[32] = "attention", activation[32] = "";
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_HISTORY, history, sizeof history, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_AVERAGE_ACTIVATION, activation, sizeof activation, error);
+    if (status != TR_OK)
+        return status;
+    if (!tr_history_parse(history, &config->history))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_HISTORY ": %s is not supported", history);
+    if (*activation && !tr_activation_parse(activation, &config->average_activation))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_AVERAGE_ACTIVATION ": %s is not supported", activation);
+    return TR_OK;
+}
+
 static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *error)
 {
     char activation[32] = "", positions[32] = "sinusoidal", norm[32] = "layer";
@@ -74,7 +89,7 @@ static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *er
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_POSITIONS ": %s is not supported", positions);
     if (!tr_norm_parse(norm, &config->norm))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_NORM ": %s is not supported", norm);
-    return TR_OK;
+    return read_history(gguf, config, error);
 }
 
 static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error *error)

@@ -261,20 +261,6 @@ static tr_status read_normalizer(const tr_gguf *gguf, tr_spm_settings *s, tr_err
     return status == TR_OK ? read_flag(gguf, key_spaces, &s->remove_extra_whitespaces, error) : status;
 }
 
-/* Hands the file over to the package. */
-static tr_status keep_spm(tr_package *package, tr_buffer *spm, tr_error *error)
-{
-    tr_status status = tr_fail_in(error, tr_spm_check(spm->data, spm->size, error), "the keys tokenizer.ggml");
-    if (status != TR_OK)
-        return status;
-    const tr_bytes bytes = {spm->data, spm->size};
-    status = tr_weights_keep(&package->weights, spm->data, error); /* frees it on failure */
-    *spm = (tr_buffer){0};
-    if (status == TR_OK)
-        package->source_spm = package->target_spm = bytes;
-    return status;
-}
-
 static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     tr_config *c = &package->config;
@@ -292,7 +278,7 @@ static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_err
     if (status == TR_OK && !tr_spm_write_settings(&spm, &settings))
         status = tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);
     if (status == TR_OK)
-        status = keep_spm(package, &spm, error);
+        status = tr_fail_in(error, tr_package_keep_spm(package, &spm, error), "the keys tokenizer.ggml");
     tr_buffer_free(&spm);
     if (status != TR_OK) {
         free(pieces);

@@ -50,6 +50,12 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family);
 /* Reads it: vocabularies, SentencePiece models, languages. */
 tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family);
 
+/* A tokenizer.json of the tokenizers library whose parts are those that SentencePiece has (Unigram or BPE over words that
+ * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and
+ * lists the added tokens that are special. */
+tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_hf_added *special,
+                               tr_error *error);
+
 /* A vocab.json, {piece: id}, and tokens beside it (NULL: none), as a vocabulary of rows ids. Messages begin with name. */
 tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, const tr_hf_added *added,
                            tr_vocabulary *vocabulary, tr_error *error);

@@ -49,12 +49,15 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
         return status;
     const bool gguf = starts_with(&head, "GGUF", 4);
     const bool argos = starts_with(&head, "PK\3\4", 4) && tr_is_argos_archive(head.data, head.size);
-    if (!gguf && !argos)
+    const bool marian = !gguf && !argos && tr_marian_recognise(head.data, head.size);
+    if (!gguf && !argos && !marian)
         status =
             tr_fail(error, head.size == 0 ? TR_ERROR_FORMAT : TR_ERROR_UNSUPPORTED, "%s: %s", path, foreign_kind(&head));
     tr_file_close(&head);
     if (argos)
         return tr_open_argos(path, load, package, error);
+    if (marian)
+        return tr_open_marian(path, load, package, error);
     return gguf ? tr_open_gguf(path, load, package, error) : status;
 }
 
@@ -65,6 +68,7 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
         return open_file(path, load, package, error);
     if (tr_is_argos(path))
         return tr_open_argos(path, load, package, error);
-    return tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
-                                   : tr_open_hf(path, load, package, error);
+    if (tr_is_ctranslate2(path))
+        return tr_open_ctranslate2(path, load, package, error);
+    return tr_is_marian(path) ? tr_open_marian(path, load, package, error) : tr_open_hf(path, load, package, error);
 }

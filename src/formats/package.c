@@ -5,6 +5,7 @@
 
 #include "formats/packed.h"
 #include "formats/zip.h"
+#include "tokenizer/spm_check.h"
 #include "util/buffer.h"
 
 void tr_package_close(tr_package *package)
@@ -156,6 +157,20 @@ void tr_package_close_unused(tr_package *package, int first)
             package->files[kept++] = package->files[i];
     }
     package->file_count = kept;
+}
+
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error)
+{
+    const tr_bytes bytes = {spm->data, spm->size};
+    tr_status status = tr_spm_check(spm->data, spm->size, error);
+    if (status != TR_OK)
+        tr_buffer_free(spm);
+    else
+        status = tr_weights_keep(&package->weights, spm->data, error); /* frees it on failure */
+    *spm = (tr_buffer){0};
+    if (status == TR_OK)
+        package->source_spm = package->target_spm = bytes;
+    return status;
 }
 
 static tr_status check_rows(const char *name, int64_t rows, int64_t columns, int wanted, int d_model, tr_error *error)

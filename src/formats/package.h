@@ -41,6 +41,7 @@ typedef struct tr_package {
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
     const tr_archive *archive; /* what files are looked for in, in place of the file system; NULL once it is open */
+    bool read_once;            /* most of the files is read while the network is made, and is of no use afterwards */
     uint64_t file_size;        /* bytes of the weight files */
     bool has_checksum;         /* GGUF written by this project */
     uint64_t checksum;         /* as stored; see gguf.h */
@@ -57,6 +58,10 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
 
 bool tr_package_has(const tr_package *package, const char *path, const char *name);
 
+/* Checks a SentencePiece model that was made in memory, and makes it both sides', and its memory the package's. spm is then
+ * empty, on failure as well. */
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error);
+
 /* Closes the file opened last, of which nothing is needed any more. */
 void tr_package_close_last(tr_package *package);
 
@@ -70,6 +75,9 @@ tr_status tr_package_check(const tr_package *package, tr_error *error);
 
 /* Whether a directory holds a CTranslate2 model, by content. */
 bool tr_is_ctranslate2(const char *path);
+/* Whether a file is a model of Marian's; whether a directory holds one, and no config.json. */
+bool tr_marian_recognise(const void *data, size_t size);
+bool tr_is_marian(const char *path);
 
 /* Whether a directory, or a zip archive in memory, holds an Argos Translate package. */
 bool tr_is_argos(const char *path);
@@ -79,6 +87,8 @@ bool tr_is_argos_archive(const void *data, size_t size);
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_error *error);
+/* path: of the directory, or of the model in it. */
+tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
 
 #endif

@@ -1,7 +1,8 @@
 /* The table of named tensors that every format fills and that the network is built from.
  *
  * Names are those of docs/formats.md (token_embd.weight, enc.blk.0.attn_q.weight, ...): GGUF files hold them, other
- * formats translate theirs. Matrices are row-major [outputs, inputs]: one output's weights lie together. Tensors point
+ * formats translate theirs. Matrices are row-major [outputs, inputs]: one output's weights lie together; those of formats
+ * that have it the other way round say so, and are turned as they are read, so that nothing is there twice. Tensors point
  * into memory that somebody else owns (a mapped file, usually) unless owned is set. */
 #ifndef TR_MODEL_WEIGHTS_H
 #define TR_MODEL_WEIGHTS_H
@@ -37,6 +38,7 @@ typedef struct tr_tensor {
     size_t bytes;               /* = elements * tr_type_size(type), or blocks * their size; checked by tr_weights_add */
     bool owned;                 /* data was malloc'ed and is freed with the table */
     const tr_blocks *blocks;    /* TR_TYPE_BLOCKS; else NULL */
+    bool turned; /* a matrix of a floating type whose data is [inputs, outputs], row-major; shape is as ever */
 } tr_tensor;
 
 typedef struct tr_weights {

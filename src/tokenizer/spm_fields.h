@@ -22,7 +22,7 @@ enum {
     TR_SPM_TYPE_UNUSED = 5,
     TR_SPM_TYPE_BYTE = 6
 };
-enum { TR_SPM_UNIGRAM = 1, TR_SPM_CHAR = 4 }; /* BPE and WORD lie between them */
+enum { TR_SPM_UNIGRAM = 1, TR_SPM_BPE = 2, TR_SPM_CHAR = 4 }; /* WORD lies between them */
 
 /* Groups (3 and 4) occur in no model. */
 enum { TR_SPM_WIRE_VARINT = 0, TR_SPM_WIRE_64 = 1, TR_SPM_WIRE_BYTES = 2, TR_SPM_WIRE_32 = 5 };
