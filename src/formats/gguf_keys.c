@@ -35,6 +35,8 @@ const tr_gguf_field tr_gguf_fields[] = {
     LATER(attention_scale,    TR_GGUF_REAL),
     LATER(logits_scale,       TR_GGUF_REAL),
     LATER(bare_source,        TR_GGUF_FLAG),
+    LATER(marian_int8,        TR_GGUF_FLAG),
+    LATER(length_factor,      TR_GGUF_REAL),
 };
 /* clang-format on */
 const size_t tr_gguf_field_count = sizeof tr_gguf_fields / sizeof *tr_gguf_fields;

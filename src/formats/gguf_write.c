@@ -152,6 +152,10 @@ static void put_metadata(writer *w)
     put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
     if (package->config.norm != TR_NORM_LAYER)
         put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
+    if (package->shortlist.offsets) {
+        put_u32(w, TR_KEY_SHORTLIST_FIRST, (uint32_t)package->shortlist.first);
+        put_u32(w, TR_KEY_SHORTLIST_BEST, (uint32_t)package->shortlist.best);
+    }
     put_array(w, TR_KEY_FORBIDDEN, TR_GGUF_I32, (uint64_t)package->config.forbidden_count);
     for (int i = 0; i < package->config.forbidden_count; i++)
         put_integer(w, (uint32_t)package->config.forbidden[i], 4);

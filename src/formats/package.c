@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "formats/packed.h"
+#include "formats/shortlist.h"
 #include "util/buffer.h"
 
 void tr_package_close(tr_package *package)
@@ -10,6 +11,7 @@ void tr_package_close(tr_package *package)
     tr_vocabulary_free(&package->source);
     tr_vocabulary_free(&package->target_own);
     tr_weights_free(&package->weights);
+    tr_shortlist_free(&package->shortlist);
     for (int i = 0; i < package->file_count; i++)
         tr_file_close(&package->files[i]);
     free(package->files);

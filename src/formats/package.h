@@ -4,6 +4,7 @@
 #define TR_FORMATS_PACKAGE_H
 
 #include "model/config.h"
+#include "model/shortlist.h"
 #include "model/weights.h"
 #include "tokenizer/vocabulary.h"
 #include "util/file.h"
@@ -26,6 +27,7 @@ typedef struct tr_package {
     tr_vocabulary source, target_own; /* target_own is empty where both sides share one */
     const tr_vocabulary *target;      /* &source or &target_own */
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
+    tr_shortlist shortlist;           /* offsets NULL: there is none; checked */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
     uint64_t file_size; /* bytes of the weight files */

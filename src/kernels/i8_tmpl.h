@@ -28,28 +28,53 @@ TR_INLINE row_range range_add(row_range range, vec x)
     return (row_range){vec_max(vec_abs(x), range.most), vec_fma(x, vec_set1(0), range.poison)};
 }
 
+/* The range of a row [width]. */
+TR_INLINE row_range range_of(row_range range, const float *x, int width)
+{
+    for (int i = 0; i < width; i += 16)
+        range = range_add(range, vec_load_n(x + i, width - i));
+    return range;
+}
+
+TR_INLINE void put_row(const float *x, int width, float factor, char *out)
+{
+    const vec magic = vec_set1(12582912.0f); /* see vec_exp */
+    for (int i = 0; i < width; i += 16) {
+        const vec scaled = vec_mul(vec_load_n(x + i, width - i), vec_set1(factor));
+        const vec cut = vec_max(vec_min(scaled, vec_set1(127)), vec_set1(-127));
+        dot_put(out, i, vec_sub(vec_add(cut, magic), magic));
+    }
+}
+
 TR_INLINE void quantise_row(const float *x, int width, row_range range, const tr_quantised *q, int row)
 {
     const float most = vec_greatest(range.most);
     q->scale[row] = most / 127 + vec_sum(range.poison);
-    const vec inverse = vec_set1(most > 0x1p-100f ? 127 / most : 0);
-    const vec magic = vec_set1(12582912.0f); /* see vec_exp */
-    char *out = (char *)q->rows + (size_t)row * q->stride;
-    for (int i = 0; i < width; i += 16) {
-        const vec scaled = vec_mul(vec_load_n(x + i, width - i), inverse);
-        const vec rounded = vec_sub(vec_add(scaled, magic), magic);
-        dot_put(out, i, vec_max(vec_min(rounded, vec_set1(127)), vec_set1(-127)));
+    put_row(x, width, most > 0x1p-100f ? 127 / most : 0, (char *)q->rows + (size_t)row * q->stride);
+}
+
+static void quantise_by(const tr_quantise *op)
+{
+    const float scale = 1 / op->alpha;
+    for (int r = 0; r < op->rows; r++) {
+        const float *x = op->x + (size_t)r * op->x_stride;
+        put_row(x, op->width, op->alpha, (char *)op->q->rows + (size_t)r * op->q->stride);
+        op->q->scale[r] = scale + vec_sum(range_of(range_begin(), x, op->width).poison);
     }
 }
 
 static void quantise(const tr_quantise *op)
 {
+    if (op->alpha != 0) {
+        quantise_by(op);
+        return;
+    }
+    row_range all = range_begin();
+    for (int r = 0; r < op->rows && op->together; r++)
+        all = range_of(all, op->x + (size_t)r * op->x_stride, op->width);
     for (int r = 0; r < op->rows; r++) {
         const float *x = op->x + (size_t)r * op->x_stride;
-        row_range range = range_begin();
-        for (int i = 0; i < op->width; i += 16)
-            range = range_add(range, vec_load_n(x + i, op->width - i));
-        quantise_row(x, op->width, range, op->q, r);
+        quantise_row(x, op->width, op->together ? all : range_of(range_begin(), x, op->width), op->q, r);
     }
 }
 

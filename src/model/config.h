@@ -52,6 +52,9 @@ typedef struct tr_config {
     float layer_norm_epsilon; /* added to the variance */
     float attention_scale;    /* factor on q·k; 0: 1/sqrt(head size) */
     float logits_scale;       /* factor on what the output projection reads; needs final_norm if it is not 1 */
+    bool marian_int8;         /* int8 as Marian computes it: rows of a sentence share a scale where the matrix that they meet
+                                 has none for them (tr_matrix.alpha), and keys and values are kept in f32 */
+    float length_factor;      /* a sentence ends at that many times its source's tokens, the end mark counted; 0: no such end */
 
     int start_id; /* first decoder input */
     int end_id;

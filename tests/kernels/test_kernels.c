@@ -295,7 +295,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     p.op.best = wanted;
     multiply(level, &p.op, 0, outputs, p.scratch);
     tr_quantised q = make_quantised(rows, inputs);
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, 0, false});
 
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
     float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
@@ -333,7 +333,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     }
     /* damaged weights are still found */
     p.x[0] = NAN;
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, 0, false});
     level->screen_bounds(&op, 0, outputs);
     level->screened_best(&op, 0, outputs, p.scratch);
     assert_true(got[0].nan);
@@ -516,7 +516,7 @@ static void rows_of_level(const tr_kernels *level)
         op.y = y;
         op.q = &q; /* LayerNorm and quantising in one */
         level->layernorm(&op);
-        level->quantise(&(tr_quantise){rows, width, wanted, (size_t)width, &alone});
+        level->quantise(&(tr_quantise){rows, width, wanted, (size_t)width, &alone, 0, false});
         for (int r = 0; r < rows; r++)
             assert_memory_equal((char *)q.rows + (size_t)r * q.stride, (char *)alone.rows + (size_t)r * q.stride,
                                 (size_t)width);
