@@ -95,14 +95,18 @@ typedef struct tr_model_options {
     tr_load load;       /* default TR_LOAD_MAP */
     tr_compute compute; /* default TR_COMPUTE_AUTO */
     const char *cpu;    /* kernel level, e.g. "avx2"; default NULL: $TRANSLATE_CPU, else the best that this CPU has */
+    const char *shortlist; /* which target tokens a source allows: default NULL or "auto": the model's own list, where it has
+                              one; "off": none, every token can come; else the path of a lexical shortlist in Marian's binary
+                              form, made for the model's vocabularies */
 } tr_model_options;
 
-/* TR_LOAD_MAP, TR_COMPUTE_AUTO, the best CPU level. */
+/* TR_LOAD_MAP, TR_COMPUTE_AUTO, the best CPU level, the model's own shortlist. */
 TR_API tr_model_options tr_model_default_options(void);
 
 /* Opens a model file (GGUF) or a published directory (Hugging Face). options may be NULL.
  * TR_ERROR_IO: cannot be read. TR_ERROR_FORMAT: damaged, incomplete or contradictory; the message names the file and the
- * tensor or field. TR_ERROR_UNSUPPORTED: another architecture. TR_ERROR_ARGUMENT: unknown CPU level. */
+ * tensor or field. TR_ERROR_UNSUPPORTED: another architecture. TR_ERROR_ARGUMENT: unknown CPU level, or a shortlist made for
+ * other vocabularies. */
 TR_API tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error);
 TR_API void tr_model_close(tr_model *model); /* NULL is allowed; no context may still use the model */
 
@@ -121,6 +125,7 @@ typedef struct tr_model_info {
     uint64_t parameters;      /* tied matrices counted once */
     uint64_t file_size;       /* bytes of all weight files */
     bool has_tokenizer;
+    bool has_shortlist; /* a shortlist is in use */
 } tr_model_info;
 
 /* The strings live as long as the model. */

@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
+#include "formats/shortlist.h"
 #include "util/task.h"
 
 tr_model_options tr_model_default_options(void)
 {
-    return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO, .cpu = NULL};
+    return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO};
 }
 
 static tr_status open_tokenizer(tr_model *model, tr_error *error)
@@ -53,6 +55,19 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     const tr_type type = compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type;
     model->compute = type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
     bring_in_files(model);
+    return TR_OK;
+}
+
+static tr_status open_shortlist(tr_model *model, const tr_model_options *options, tr_error *error)
+{
+    const char *wanted = options->shortlist ? options->shortlist : "auto";
+    if (strcmp(wanted, "auto") != 0 && strcmp(wanted, "off") != 0) {
+        const tr_status status = tr_package_shortlist(&model->package, wanted, NULL, options->load, error);
+        if (status != TR_OK)
+            return status;
+    }
+    if (strcmp(wanted, "off") != 0 && model->package.shortlist.offsets)
+        model->shortlist = &model->package.shortlist;
     return TR_OK;
 }
 
@@ -109,10 +124,11 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
         return status;
     }
     tr_error inner = {0};
-    status = open_parts(m, &chosen, kernels, &inner);
+    status = open_shortlist(m, &chosen, &inner);
+    if (status == TR_OK)
+        status = tr_fail_in(&inner, open_parts(m, &chosen, kernels, &inner), path);
     if (status != TR_OK) {
         tr_model_close(m);
-        tr_fail_in(&inner, status, path);
         if (error)
             *error = inner;
         return status;
@@ -161,6 +177,7 @@ void tr_model_get_info(const tr_model *model, tr_model_info *info)
         .parameters = model->network->parameters,
         .file_size = package->file_size,
         .has_tokenizer = model->tokenizer != NULL,
+        .has_shortlist = model->shortlist != NULL,
     };
 }
 
