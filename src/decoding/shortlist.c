@@ -99,7 +99,7 @@ void tr_choice_list(tr_choices *choices, tr_choice *choice, const tr_network *ne
         count += mark(choices->marks, i);
     for (int i = 0; i < length; i++) {
         count += mark_list(choices->marks, s, source[i]);
-        if (s->shared)
+        if (s->shared && source[i] < vocabulary)
             count += mark(choices->marks, source[i]);
     }
     for (int i = first; i < vocabulary && count % FILLED_TO; i++)
