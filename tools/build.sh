@@ -18,6 +18,7 @@ build_needs=(
     'library sentencepiece libsentencepiece-dev libprotobuf-dev'
     'library jansson libjansson-dev'
     'library minizip libminizip-dev'
+    'library yaml-0.1 libyaml-dev'
     'library zlib zlib1g-dev'
 )
 # What `translate pull` needs; without them the rest is built all the same.

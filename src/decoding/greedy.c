@@ -16,14 +16,14 @@ static bool prepare_step(tr_worker *w)
         const tr_sentence *s = slot->sentence;
         const int step = s->target_length;
         tr_cache *self = &slot->self;
-        if (step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
+        const bool caches = c->history == TR_HISTORY_ATTENTION;
+        if (caches && step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
-        w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1};
-        w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length};
+        w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1, slot->history};
+        w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length, NULL};
         tr_choice *choice = tr_worker_choice(w, r);
         if (choice && choice->end >= 0)
-            choice->bias[choice->end] =
-                step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[w->state.network->config.end_id];
+            choice->bias[choice->end] = step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[c->end_id];
         tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : c->start_id, step);
     }
     return true;

@@ -63,6 +63,21 @@ static tr_status read_string(const tr_gguf *gguf, const char *key, char *out, si
     return TR_OK;
 }
 
+static tr_status read_history(const tr_gguf *gguf, tr_config *config, tr_error *error)
+{
+    char history[32] = "attention", activation[32] = "";
+    tr_status status = read_string(gguf, TR_KEY_HISTORY, history, sizeof history, error);
+    if (status == TR_OK)
+        status = read_string(gguf, TR_KEY_AVERAGE_ACTIVATION, activation, sizeof activation, error);
+    if (status != TR_OK)
+        return status;
+    if (!tr_history_parse(history, &config->history))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_HISTORY ": %s is not supported", history);
+    if (*activation && !tr_activation_parse(activation, &config->average_activation))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_AVERAGE_ACTIVATION ": %s is not supported", activation);
+    return TR_OK;
+}
+
 static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *error)
 {
     char activation[32] = "", positions[32] = "sinusoidal", norm[32] = "layer";
@@ -81,7 +96,7 @@ static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *er
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_POSITIONS ": %s is not supported", positions);
     if (!tr_norm_parse(norm, &config->norm))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_NORM ": %s is not supported", norm);
-    return TR_OK;
+    return read_history(gguf, config, error);
 }
 
 static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error *error)
@@ -104,8 +119,7 @@ static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error
 
 static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
-    tr_status status =
-        read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
+    tr_status status = read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
     if (status != TR_OK)
         return status;
     const tr_gguf_entry *version = tr_gguf_find(gguf, TR_KEY_VERSION);

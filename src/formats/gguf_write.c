@@ -152,6 +152,10 @@ static void put_metadata(writer *w)
     put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
     if (package->config.norm != TR_NORM_LAYER)
         put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
+    if (package->config.history != TR_HISTORY_ATTENTION)
+        put_text(w, TR_KEY_HISTORY, tr_history_name(package->config.history));
+    if (package->config.history == TR_HISTORY_AVERAGE)
+        put_text(w, TR_KEY_AVERAGE_ACTIVATION, tr_activation_name(package->config.average_activation));
     if (package->shortlist.offsets) {
         put_u32(w, TR_KEY_SHORTLIST_FIRST, (uint32_t)package->shortlist.first);
         put_u32(w, TR_KEY_SHORTLIST_BEST, (uint32_t)package->shortlist.best);

@@ -46,11 +46,13 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
     tr_status status = tr_file_open(path, TR_LOAD_MAP, &head, error);
     if (status != TR_OK)
         return status;
-    const bool gguf = starts_with(&head, "GGUF", 4);
-    if (!gguf)
+    const bool gguf = starts_with(&head, "GGUF", 4), marian = !gguf && tr_marian_recognise(head.data, head.size);
+    if (!gguf && !marian)
         status =
             tr_fail(error, head.size == 0 ? TR_ERROR_FORMAT : TR_ERROR_UNSUPPORTED, "%s: %s", path, foreign_kind(&head));
     tr_file_close(&head);
+    if (marian)
+        return tr_open_marian(path, load, package, error);
     return gguf ? tr_open_gguf(path, load, package, error) : status;
 }
 
@@ -59,6 +61,7 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
     *package = (tr_package){0};
     if (!tr_is_directory(path))
         return open_file(path, load, package, error);
-    return tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
-                                   : tr_open_hf(path, load, package, error);
+    if (tr_is_ctranslate2(path))
+        return tr_open_ctranslate2(path, load, package, error);
+    return tr_is_marian(path) ? tr_open_marian(path, load, package, error) : tr_open_hf(path, load, package, error);
 }

@@ -30,6 +30,7 @@ typedef struct tr_package {
     tr_shortlist shortlist;           /* offsets NULL: there is none; checked */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
+    bool read_once;     /* most of the files is read while the network is made, and is of no use afterwards */
     uint64_t file_size; /* bytes of the weight files */
     bool has_checksum;  /* GGUF written by this project */
     uint64_t checksum;  /* as stored; see gguf.h */
@@ -52,10 +53,15 @@ tr_status tr_package_check(const tr_package *package, tr_error *error);
 
 /* Whether a directory holds a CTranslate2 model, by content. */
 bool tr_is_ctranslate2(const char *path);
+/* Whether a file is a model of Marian's; whether a directory holds one, and no config.json. */
+bool tr_marian_recognise(const void *data, size_t size);
+bool tr_is_marian(const char *path);
 
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error);
+/* path: of the directory, or of the model in it. */
+tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
 
 #endif

@@ -34,8 +34,10 @@ static tr_status list_shortlist(const tr_shortlist *s, tr_stored_each *each, voi
 
 static tr_stored floats(const tr_tensor *from, tr_type type)
 {
-    tr_stored stored = {*from, from->type == type ? TR_STORED_COPY : TR_STORED_CONVERT, from, TR_FACTORS};
+    const bool same = from->type == type && !from->turned;
+    tr_stored stored = {*from, same ? TR_STORED_COPY : TR_STORED_CONVERT, from, TR_FACTORS};
     stored.tensor.type = type;
+    stored.tensor.turned = false;
     stored.tensor.bytes = (size_t)tr_tensor_elements(from) * tr_type_size(type);
     return stored;
 }

@@ -25,6 +25,7 @@ typedef enum tr_activation {
     TR_ACTIVATION_GELU,      /* x * Phi(x), with erf (Hendrycks and Gimpel, 2016) */
     TR_ACTIVATION_GELU_TANH, /* its approximation by tanh */
     TR_ACTIVATION_SWISH,     /* x * sigmoid(x), also called SiLU */
+    TR_ACTIVATION_SIGMOID,   /* of gates; no network has it between the products of a feed-forward network */
 } tr_activation;
 
 #endif

@@ -177,27 +177,28 @@ static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int 
     return m;
 }
 
-/* Where rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
-static void read_row(const tr_tensor *t, const tr_matrix *packed, int o, int inputs, float *row)
+/* Where n rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
+static void read_rows(const tr_tensor *t, const tr_matrix *packed, int first, int n, int inputs, float *rows)
 {
     if (t)
-        tr_tensor_to_f32(t, (size_t)o * (size_t)inputs, (size_t)inputs, row);
-    else
-        tr_unpack_output(packed, o, row);
+        tr_tensor_to_f32(t, (size_t)first * (size_t)inputs, (size_t)n * (size_t)inputs, rows);
+    for (int o = 0; !t && o < n; o++)
+        tr_unpack_output(packed, first + o, rows + (size_t)o * (size_t)inputs);
 }
 
 static void round_matrix(tr_binder *b, const tr_tensor *t, const tr_matrix *packed, tr_matrix *m)
 {
     const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);
     unsigned char *data = matrix_memory(b, (size_t)m->outputs * row_bytes);
-    float *row = malloc((size_t)m->inputs * sizeof *row);
-    if (!row)
+    float *rows = malloc(TR_PANEL * (size_t)m->inputs * sizeof *rows);
+    if (!rows)
         tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
-    for (int o = 0; data && row && o < m->outputs; o++) {
-        read_row(t, packed, o, m->inputs, row);
-        tr_from_f32(m->type, row, (size_t)m->inputs, data + (size_t)o * row_bytes);
+    for (int o = 0; data && rows && o < m->outputs; o += TR_PANEL) {
+        const int n = m->outputs - o < TR_PANEL ? m->outputs - o : TR_PANEL;
+        read_rows(t, packed, o, n, m->inputs, rows);
+        tr_from_f32(m->type, rows, (size_t)n * (size_t)m->inputs, data + (size_t)o * row_bytes);
     }
-    free(row);
+    free(rows);
     m->data = data;
 }
 
@@ -241,7 +242,7 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
     b->network->int8 = b->network->int8 || m.type == TR_TYPE_I8;
     if (m.type == stored && !t)
         m = packed;
-    else if (m.type == stored && (uintptr_t)t->data % tr_type_size(stored) == 0)
+    else if (m.type == stored && !t->turned && (uintptr_t)t->data % tr_type_size(stored) == 0)
         m.data = t->data;
     else if (m.type == TR_TYPE_I8)
         pack_matrix(b, t, &m);

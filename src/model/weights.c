@@ -79,6 +79,8 @@ static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
     if (tensor->rank < 1 || tensor->rank > TR_MAX_RANK)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %d dimensions, must be 1 to %d", tensor->name, tensor->rank,
                        TR_MAX_RANK);
+    if (tensor->turned && (tensor->rank != 2 || tensor->type > TR_TYPE_BF16))
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: lies turned, but is no matrix of floats", tensor->name);
     uint64_t bytes = tr_type_size(tensor->type);
     bool overflow = false, empty = false;
     for (int i = 0; i < tensor->rank; i++) {
@@ -173,12 +175,12 @@ static uint16_t half_at(const unsigned char *data, size_t i)
     return half;
 }
 
-void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
+/* Elements [first, first + count) of data, of a floating type, in the order in which they lie. */
+static void widen(tr_type type, const unsigned char *data, size_t first, size_t count, float *out)
 {
-    const unsigned char *data = tensor->data;
     if (count)
-        data += first * tr_type_size(tensor->type);
-    switch (tensor->type) {
+        data += first * tr_type_size(type);
+    switch (type) {
     case TR_TYPE_F32:
         if (count)
             memcpy(out, data, count * sizeof *out);
@@ -193,6 +195,38 @@ void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float
         break;
     case TR_TYPE_I8:
     case TR_TYPE_I32: break; /* not floating: the caller's mistake */
+    }
+}
+
+enum { TURNED = 16 }; /* rows side by side: a cache line of f32 */
+
+/* Columns [first, last) of n <= TURNED rows, from row on, of a turned matrix; out has its rows apart by stride. */
+static void turn(const tr_tensor *tensor, size_t row, size_t n, size_t first, size_t last, float *out, size_t stride)
+{
+    const size_t outputs = (size_t)tensor->shape[0];
+    float side[TURNED];
+    for (size_t i = first; i < last; i++) {
+        widen(tensor->type, tensor->data, i * outputs + row, n, side);
+        for (size_t o = 0; o < n; o++)
+            out[o * stride + i - first] = side[o];
+    }
+}
+
+void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
+{
+    if (!tensor->turned) {
+        widen(tensor->type, tensor->data, first, count, out);
+        return;
+    }
+    const size_t inputs = (size_t)tensor->shape[1];
+    while (count) { /* rows in part, or whole ones side by side */
+        const size_t row = first / inputs, column = first % inputs;
+        const size_t rest = inputs - column < count ? inputs - column : count;
+        const size_t rows = column || count < inputs ? 1 : count / inputs < TURNED ? count / inputs : TURNED;
+        turn(tensor, row, rows, column, column + rest, out, inputs);
+        out += rows > 1 ? rows * inputs : rest;
+        first += rows > 1 ? rows * inputs : rest;
+        count -= rows > 1 ? rows * inputs : rest;
     }
 }
 

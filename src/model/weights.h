@@ -1,7 +1,8 @@
 /* The table of named tensors that every format fills and that the network is built from.
  *
  * Names are those of docs/formats.md (token_embd.weight, enc.blk.0.attn_q.weight, ...): GGUF files hold them, other
- * formats translate theirs. Matrices are row-major [outputs, inputs]: one output's weights lie together. Tensors point
+ * formats translate theirs. Matrices are row-major [outputs, inputs]: one output's weights lie together; those of formats
+ * that have it the other way round say so, and are turned as they are read, so that nothing is there twice. Tensors point
  * into memory that somebody else owns (a mapped file, usually) unless owned is set. */
 #ifndef TR_MODEL_WEIGHTS_H
 #define TR_MODEL_WEIGHTS_H
@@ -19,9 +20,10 @@ typedef struct tr_tensor {
     tr_type type;
     int rank;
     int64_t shape[TR_MAX_RANK]; /* outermost first, as in PyTorch: [outputs, inputs]; each >= 0 */
-    const void *data; /* of a floating type: at any address; else aligned */
-    size_t bytes; /* = elements * tr_type_size(type); checked by tr_weights_add */
-    bool owned;   /* data was malloc'ed and is freed with the table */
+    const void *data;           /* of a floating type: at any address; else aligned */
+    size_t bytes;               /* = elements * tr_type_size(type); checked by tr_weights_add */
+    bool owned;                 /* data was malloc'ed and is freed with the table */
+    bool turned; /* a matrix of a floating type whose data is [inputs, outputs], row-major; shape is as ever */
 } tr_tensor;
 
 typedef struct tr_weights {

@@ -37,8 +37,11 @@ static void bring_in_files(tr_model *model)
     const tr_matrix *m = &model->network->logits.weight;
     const bool stored = screen && m->type == TR_TYPE_I8;
     for (int i = 0; i < model->package.file_count; i++)
-        tr_file_populate(&model->package.files[i], stored ? screen->coarse : NULL,
-                         stored ? tr_screen_bytes(m->outputs, m->inputs) : 0);
+        if (model->package.read_once)
+            tr_file_forget(&model->package.files[i]);
+        else
+            tr_file_populate(&model->package.files[i], stored ? screen->coarse : NULL,
+                             stored ? tr_screen_bytes(m->outputs, m->inputs) : 0);
 }
 
 static tr_status open_network(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)

@@ -98,6 +98,12 @@ void tr_file_populate(const tr_file *file, const void *except, size_t size)
 #endif
 }
 
+void tr_file_forget(const tr_file *file)
+{
+    if (file->mapped && file->size)
+        madvise((void *)file->data, file->size, MADV_DONTNEED);
+}
+
 void tr_file_close(tr_file *file)
 {
     if (file->data)

@@ -15,6 +15,8 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
 /* Brings a mapped file's pages into this process at once, which is cheaper than one by one; no error if that fails. Those
  * that hold the size bytes at except stay away, unless they are used. except may be NULL, or not of this file. */
 void tr_file_populate(const tr_file *file, const void *except, size_t size);
+/* Gives back the memory of a mapped file's pages; those that are looked at again are read again. */
+void tr_file_forget(const tr_file *file);
 void tr_file_close(tr_file *file);
 
 bool tr_is_directory(const char *path);
