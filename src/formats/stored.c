@@ -248,7 +248,7 @@ static tr_status pack_panel(tr_store *store, const tr_stored *stored, const work
                        stored->from->name);
     if (stored->kind == TR_STORED_PACK)
         return store->sink(store->argument, w->panel, tr_panel_bytes((int)inputs), error);
-    const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum, false, 0};
+    const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum, false, false, 0};
     tr_pack_screen(&packed, 0, w->coarse);
     return store->sink(store->argument, w->coarse, (size_t)tr_screen_lines((int)inputs) * TR_LINE, error);
 }

@@ -187,6 +187,8 @@ static __attribute__((noinline)) void dot_tile_again(const dot_tile *t, int rows
 /* What turns the sums of a panel into outputs. */
 typedef struct i8_factors {
     vec scale, bias;
+    vec shift; /* see tr_matrix.shifted */
+    bool shifted;
     int32_t colsum[TR_PANEL];
     int first, n; /* outputs */
 } i8_factors;
@@ -194,17 +196,32 @@ typedef struct i8_factors {
 TR_INLINE i8_factors i8_factors_of(const tr_matmul *op, int first, int last)
 {
     const tr_matrix *m = op->weight;
-    i8_factors f = {.first = first, .n = last - first < TR_PANEL ? last - first : TR_PANEL};
+    i8_factors f = {.colsum = {0}, .first = first, .n = last - first < TR_PANEL ? last - first : TR_PANEL};
     f.scale = vec_load_n(m->scale + first, f.n);
     f.bias = op->bias ? vec_load_n(op->bias + first, f.n) : vec_set1(0);
     memcpy(f.colsum, m->colsum + first, (size_t)f.n * sizeof *f.colsum);
+    f.shifted = m->shifted;
+    if (f.shifted) {
+        float shift[TR_PANEL] = {0};
+        for (int i = 0; i < f.n; i++)
+            shift[i] = 127.0f * (float)f.colsum[i];
+        f.shift = vec_load(shift);
+    }
     return f;
 }
 
 TR_INLINE void i8_output(const tr_matmul *op, const i8_factors *f, int row, const dot_sum sums[DOT_PARTS])
 {
     const vec scale = vec_mul(vec_set1(op->q->scale[row]), f->scale);
-    output(op, row, f->first, f->n, vec_fma(dot_value(sums, f->colsum), scale, f->bias));
+    const vec value = dot_value(sums, f->colsum);
+    vec y;
+    if (f->shifted) {
+        const vec bias = vec_sub(f->bias, vec_mul(scale, f->shift));
+        y = vec_add(vec_mul(vec_add(value, f->shift), scale), bias);
+    } else {
+        y = vec_fma(value, scale, f->bias);
+    }
+    output(op, row, f->first, f->n, y);
 }
 
 static const char *i8_panel(const tr_matrix *m, int o)

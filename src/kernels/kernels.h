@@ -29,6 +29,8 @@ typedef struct tr_matrix {
     const float *scale;    /* I8: [outputs] */
     const int32_t *colsum; /* I8: [outputs], the sum of an output's integers */
     bool rounds_x;         /* BF16: a level that multiplies BF16 with BF16 may round the other side to it */
+    bool shifted;          /* I8: sums are scaled, and rounded, with 127 colsum added that the bias takes off again: so do
+                              Marian's engines, whose inputs are unsigned, and an input near .5 is rounded the same way */
     float alpha;           /* I8: what the rows that it multiplies are quantised with (see tr_quantise); 0: they have their own */
 } tr_matrix;
 

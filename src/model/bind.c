@@ -174,6 +174,7 @@ static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int 
     m.scale = scale->data;
     m.colsum = colsum->data;
     m.alpha = bind_alpha(b, name);
+    m.shifted = b->network->config.marian_int8;
     return m;
 }
 

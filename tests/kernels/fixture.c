@@ -81,7 +81,7 @@ void store_weights(product *p, tr_type type)
         pack_weights(p);
     else
         p->stored = as_type(type, p->weights, (size_t)m->outputs * (size_t)m->inputs);
-    *m = (tr_matrix){type, m->outputs, m->inputs, p->stored, p->scale, p->colsum, type == TR_TYPE_BF16, 0};
+    *m = (tr_matrix){type, m->outputs, m->inputs, p->stored, p->scale, p->colsum, type == TR_TYPE_BF16, false, 0};
 }
 
 tr_quantised make_quantised(int rows, int width)
