@@ -23,7 +23,9 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
                                 .source = &package->source,
                                 .target = package->target,
                                 .unk_id = config->unk_id};
-    const int special[] = {config->start_id, config->end_id, config->pad_id};
+    /* <s> is SentencePiece's own start mark, which some networks emit */
+    const int special[TR_SPECIAL] = {config->start_id, config->end_id, config->pad_id,
+                                     tr_vocabulary_find(package->target, "<s>", 3)};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (special[i] >= 0)
             parts.special[parts.special_count++] = special[i];

@@ -11,7 +11,7 @@ struct tr_tokenizer {
     tr_sentencepiece *spm;
     const tr_vocabulary *source, *target;
     int unk_id;
-    int silent[4]; /* target ids that decode to nothing; -1 in unused places */
+    int silent[TR_SPECIAL + 1]; /* target ids that decode to nothing; -1 in unused places */
     bool bytes;    /* the target vocabulary has byte pieces */
 };
 
@@ -68,15 +68,15 @@ tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **to
     if (parts->unk_id < -1 || (parts->unk_id >= 0 && (size_t)parts->unk_id >= parts->source->size))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the unknown token's id %d is not one of %zu", parts->unk_id,
                        parts->source->size);
-    if (parts->special_count < 0 || parts->special_count > 3)
+    if (parts->special_count < 0 || parts->special_count > TR_SPECIAL)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: %d special tokens", parts->special_count);
     tr_tokenizer *const t = malloc(sizeof *t);
     if (!t)
         return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
     *t = (tr_tokenizer){.source = parts->source, .target = parts->target, .unk_id = parts->unk_id};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < TR_SPECIAL; i++)
         t->silent[i] = i < parts->special_count ? parts->special[i] : -1;
-    t->silent[3] = target_unknown(parts);
+    t->silent[TR_SPECIAL] = target_unknown(parts);
     t->bytes = has_byte_pieces(parts->target);
     const tr_status status = load_spm(parts, &t->spm, error);
     if (status != TR_OK) {
@@ -259,7 +259,10 @@ static int byte_of(tr_piece p)
 
 static bool is_silent(const tr_tokenizer *t, int32_t id)
 {
-    return id == t->silent[0] || id == t->silent[1] || id == t->silent[2] || id == t->silent[3];
+    bool silent = false;
+    for (int i = 0; i <= TR_SPECIAL; i++)
+        silent = silent || id == t->silent[i];
+    return silent;
 }
 
 static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *bytes, tr_buffer *text)
