@@ -6,6 +6,7 @@
 
 #include "formats/marian.h"
 #include "model/pack.h"
+#include "util/arena.h"
 
 /* The multiplier behind so many integers; 0: it is none. */
 static float multiplier_of(const tr_marian_item *item, size_t count)
@@ -37,12 +38,23 @@ static tr_status add_vector(tr_weights *weights, const char *name, const char *s
     return add_part(weights, name, suffix, t, error);
 }
 
+/* Large matrices lie in huge pages: reading one in order is half as fast again. */
+static void *panel_memory(size_t bytes)
+{
+    enum { HUGE_PAGE = 2 << 20, LINE = 64 };
+    const size_t alignment = bytes < HUGE_PAGE ? LINE : HUGE_PAGE;
+    void *memory = aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
+    if (memory && bytes >= HUGE_PAGE)
+        tr_huge_pages(memory, bytes);
+    return memory;
+}
+
 /* Integers [outputs, inputs] as panels with what goes with them; one scale serves all outputs. */
 static tr_status add_panels(const tr_marian_item *item, int outputs, int inputs, float scale, const char *name,
                             tr_weights *weights, tr_error *error)
 {
     const int8_t *q = (const int8_t *)item->data;
-    char *panels = malloc(tr_i8_bytes(outputs, inputs));
+    char *panels = panel_memory(tr_i8_bytes(outputs, inputs));
     float *scales = malloc((size_t)outputs * sizeof *scales);
     int32_t *sums = malloc((size_t)outputs * sizeof *sums);
     if (!panels || !scales || !sums) {
