@@ -13,9 +13,9 @@ enum { NAME = 192, TENSORS = 3 };
 
 static const float old_int16_scale = 1000; /* of int16 without a scale, in the first models */
 
-/* Rows [first, first + rows) of a variable (elements, of a vector), then rows of zeros up to total. */
+/* Rows [first, first + rows) of a variable (elements, of a vector). */
 typedef struct slice {
-    int64_t first, rows, total;
+    int64_t first, rows;
 } slice;
 
 /* What became of a slice. */
@@ -51,8 +51,8 @@ static int64_t columns_of(const tr_ct2_variable *v)
 
 static tr_tensor describe(const tr_ct2_variable *v, const slice *s, tr_type type)
 {
-    tr_tensor t = {.type = type, .rank = v->rank, .shape = {s->total, v->rank == 2 ? v->shape[1] : 0}};
-    t.bytes = (size_t)s->total * (size_t)columns_of(v) * tr_type_size(type);
+    tr_tensor t = {.type = type, .rank = v->rank, .shape = {s->rows, v->rank == 2 ? v->shape[1] : 0}};
+    t.bytes = (size_t)s->rows * (size_t)columns_of(v) * tr_type_size(type);
     return t;
 }
 
@@ -85,17 +85,8 @@ static void add_floats(builder *b, const tr_ct2_variable *v, const slice *s, con
 {
     const tr_type type = v->type == TR_CT2_F16 ? TR_TYPE_F16 : v->type == TR_CT2_BF16 ? TR_TYPE_BF16 : TR_TYPE_F32;
     const size_t row = (size_t)columns_of(v) * tr_type_size(type);
-    const unsigned char *from = v->data + (size_t)s->first * row;
     tr_tensor t = describe(v, s, type);
-    t.data = from;
-    if (s->total != s->rows) {
-        void *copy = allocate(b, v->name, t.bytes);
-        if (!copy)
-            return;
-        memcpy(copy, from, (size_t)s->rows * row);
-        t.data = copy;
-        t.owned = true;
-    }
+    t.data = v->data + (size_t)s->first * row;
     p->tensors[p->count++] = add(b, &t, name, "");
 }
 
@@ -162,33 +153,33 @@ static void fill_panels(builder *b, const tr_ct2_variable *v, const tr_ct2_varia
 static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, const slice *s, const char *name,
                      part *p)
 {
-    if (v->rank != 2 || v->shape[1] > TR_I8_INPUTS || s->total > INT32_MAX - TR_PANEL) {
+    if (v->rank != 2 || v->shape[1] > TR_I8_INPUTS || s->rows > INT32_MAX - TR_PANEL) {
         fail(b, TR_ERROR_UNSUPPORTED, v->name, "is int8, but no matrix, or too large");
         return;
     }
-    const size_t total = (size_t)s->total;
+    const size_t rows = (size_t)s->rows;
     const int inputs = (int)v->shape[1];
-    panels to = {allocate(b, v->name, tr_i8_bytes((int)total, inputs)), allocate(b, v->name, total * sizeof *to.scale),
-                 allocate(b, v->name, total * sizeof *to.colsum)};
+    panels to = {allocate(b, v->name, tr_i8_bytes((int)rows, inputs)), allocate(b, v->name, rows * sizeof *to.scale),
+                 allocate(b, v->name, rows * sizeof *to.colsum)};
     fill_panels(b, v, scale, s, &to);
     tr_tensor data = {.type = TR_TYPE_I8,
                       .rank = 3,
                       .data = to.data,
                       .owned = true,
-                      .bytes = tr_i8_bytes((int)total, inputs),
-                      .shape = {tr_pad16((int)total) / TR_PANEL, (inputs + 3) / 4, TR_LINE}};
+                      .bytes = tr_i8_bytes((int)rows, inputs),
+                      .shape = {tr_pad16((int)rows) / TR_PANEL, (inputs + 3) / 4, TR_LINE}};
     tr_tensor factor = {.type = TR_TYPE_F32,
                         .rank = 1,
                         .data = to.scale,
                         .owned = true,
-                        .bytes = total * sizeof *to.scale,
-                        .shape = {s->total}};
+                        .bytes = rows * sizeof *to.scale,
+                        .shape = {s->rows}};
     tr_tensor sum = {.type = TR_TYPE_I32,
                      .rank = 1,
                      .data = to.colsum,
                      .owned = true,
-                     .bytes = total * sizeof *to.colsum,
-                     .shape = {s->total}};
+                     .bytes = rows * sizeof *to.colsum,
+                     .shape = {s->rows}};
     p->tensors[p->count++] = add(b, &data, name, TR_PACKED_PANELS);
     p->tensors[p->count++] = add(b, &factor, name, TR_PACKED_SCALE);
     p->tensors[p->count++] = add(b, &sum, name, TR_PACKED_COLSUM);
@@ -199,7 +190,7 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
 static const part *find_part(const builder *b, const tr_ct2_variable *v, const slice *s)
 {
     for (int32_t i = v->parts; i >= 0; i = b->parts[i].next)
-        if (b->parts[i].slice.first == s->first && b->parts[i].slice.rows == s->rows && b->parts[i].slice.total == s->total)
+        if (b->parts[i].slice.first == s->first && b->parts[i].slice.rows == s->rows)
             return &b->parts[i];
     return NULL;
 }
@@ -285,7 +276,7 @@ static void add_stacked(builder *b, const char *theirs, bool required, const cha
     for (int i = 0; v && i < count && b->status == TR_OK; i++) {
         const int64_t rows = v->shape[0] / count;
         snprintf(name, sizeof name, "%s.%s.%s", prefix, ours[i], suffix);
-        add_slice(b, v, scale, (slice){i * rows, rows, rows}, name);
+        add_slice(b, v, scale, (slice){i * rows, rows}, name);
     }
 }
 
@@ -362,28 +353,28 @@ static bool same(tr_ct2_model *model, const char *a, const char *b)
 
 static const char target_embedding[] = "decoder/embeddings/weight", projection[] = "decoder/projection/weight";
 
-bool tr_ct2_is_shared(tr_ct2_model *model)
+/* The two embeddings are one matrix. */
+static bool is_shared(tr_ct2_model *model)
 {
     return same(model, tr_ct2_source_embedding(model), target_embedding);
 }
 
-/* All rows of a variable, and rows of zeros up to total. */
+/* All rows of a variable, which must be so many. */
 static void add_rows(builder *b, const char *theirs, bool required, int64_t total, const char *ours)
 {
     tr_ct2_variable *v = find(b, theirs, required);
     const tr_ct2_variable *scale = find_scale(b, theirs);
-    const int zeros = tr_ct2_starts_from_zero(b->model);
-    if (v && (v->rank < 1 || v->shape[0] > total || v->shape[0] + zeros < total))
+    if (v && (v->rank < 1 || v->shape[0] != total))
         fail(b, TR_ERROR_FORMAT, theirs, "has another number of rows than the embedding");
     else if (v)
-        add_slice(b, v, scale, (slice){0, v->shape[0], total}, ours);
+        add_slice(b, v, scale, (slice){0, total}, ours);
 }
 
 static void add_embeddings(builder *b)
 {
     const tr_config *c = b->config;
     const char *source = tr_ct2_source_embedding(b->model);
-    if (tr_ct2_is_shared(b->model)) {
+    if (is_shared(b->model)) {
         add_rows(b, target_embedding, true, c->target_vocabulary, "token_embd.weight");
     } else {
         add_rows(b, source, true, c->source_vocabulary, "enc.token_embd.weight");
@@ -403,7 +394,7 @@ static void add_stored_positions(builder *b, const char *side, const char *ours)
     tr_ct2_variable *v = find(b, theirs, true);
     const int64_t rows = b->config->max_positions;
     if (v)
-        add_slice(b, v, NULL, (slice){0, rows, rows}, ours);
+        add_slice(b, v, NULL, (slice){0, rows}, ours);
 }
 
 /* The bias of each layer must be that of the first. */
@@ -421,7 +412,7 @@ static void add_relative(builder *b, const char *side, int layers, const char *o
             fail(b, TR_ERROR_UNSUPPORTED, theirs, "is another than that of the first layer, which is not supported");
     }
     if (first)
-        add_slice(b, first, NULL, (slice){0, b->config->relative_buckets, b->config->relative_buckets}, ours);
+        add_slice(b, first, NULL, (slice){0, b->config->relative_buckets}, ours);
 }
 
 static void add_positions(builder *b)

@@ -61,7 +61,7 @@ static tr_status measure(reader *r, uint64_t count, parts *p)
         if (name < 2 || name > MOST_NAME)
             return tr_fail(r->error, TR_ERROR_FORMAT, "item %llu: has a name of %llu bytes", (unsigned long long)i,
                            (unsigned long long)name);
-        if (rank > TR_MAX_RANK)
+        if (rank < 1 || rank > TR_MAX_RANK)
             return tr_fail(r->error, TR_ERROR_UNSUPPORTED, "item %llu: has %llu dimensions, must have 1 to %d",
                            (unsigned long long)i, (unsigned long long)rank, TR_MAX_RANK);
         names += name;

@@ -256,20 +256,18 @@ static void test_marian(void **state)
     assert_int_equal(c->positions, TR_POSITIONS_LEARNED);
     assert_int_equal(c->max_positions, POSITIONS);
     assert_true(c->embedding_scale == sqrtf(D_MODEL) && c->layer_norm_epsilon == 1e-5f);
-    assert_int_equal(c->source_vocabulary, ROWS + 1); /* and a row of zeros to start from */
-    assert_int_equal(c->start_id, ROWS);
-    assert_int_equal(c->forbidden_count, 1);
-    assert_int_equal(c->forbidden[0], ROWS);
+    assert_int_equal(c->source_vocabulary, ROWS);
+    assert_true(c->start_zeros);
+    assert_int_equal(c->start_id, -1);
+    assert_int_equal(c->forbidden_count, 0);
     assert_int_equal(c->end_id, 0);
     assert_int_equal(c->unk_id, 1);
     const tr_tensor *embedding = tensor(&p, "token_embd.weight");
     const float *rows = embedding->data;
-    assert_int_equal(embedding->shape[0], ROWS + 1);
+    assert_int_equal(embedding->shape[0], ROWS);
     assert_memory_equal(rows, variable_of("decoder/embeddings/weight")->data, 4 * ROWS * D_MODEL);
-    for (int i = 0; i < D_MODEL; i++)
-        assert_true(rows[ROWS * D_MODEL + i] == 0);
     assert_null(tr_weights_find(&p.weights, "output.weight"));
-    assert_int_equal(tensor(&p, "output.bias")->shape[0], ROWS + 1);
+    assert_int_equal(tensor(&p, "output.bias")->shape[0], ROWS);
     assert_int_equal(p.source.size, ROWS);
     assert_ptr_equal(p.target, &p.source);
     assert_null(p.source_spm.data);
@@ -523,8 +521,6 @@ static void test_inconsistent(void **state)
     put_floats("decoder/layer_0/attention/linear_1/bias", 1, 2 * D_MODEL + 1, 0);
     refuse(TR_ERROR_FORMAT, "cannot be divided");
     put_floats("decoder/projection/bias", 1, ROWS + 1, 0);
-    write_model(); /* as long as the embedding with its zeros: taken */
-    put_floats("decoder/projection/bias", 1, ROWS + 2, 0);
     refuse(TR_ERROR_FORMAT, "another number of rows");
     put_floats("decoder/embeddings/weight", 1, ROWS, 0);
     refuse(TR_ERROR_FORMAT, "must be a matrix");
@@ -540,7 +536,7 @@ static void test_inconsistent(void **state)
     refuse(TR_ERROR_FORMAT, "token 1 is not a string");
     write_text("shared_vocabulary.json",
                "[\"0\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\",\"11\",\"</s>\"]");
-    refuse(TR_ERROR_FORMAT, "has 13 tokens, but the embedding has 11 rows");
+    refuse(TR_ERROR_FORMAT, "has 13 tokens, but the embedding has 10 rows");
 }
 
 static void test_aliases(void **state)

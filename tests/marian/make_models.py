@@ -3,7 +3,7 @@
 
     python3 tests/marian/make_models.py [NAME...]
 
-Needs numpy, PyYAML and pymarian in the version below; the test itself needs none of them. Each fixture is a folder
+Needs numpy, PyYAML, sentencepiece and pymarian in the version below; the test itself needs none of them. Each fixture is a folder
 fixtures/NAME with the model (model.npz or model.bin), vocabularies, and expected.json: ids of sources and of what greedy
 decoding makes of them (beam 1, no length normalisation, f32).
 
@@ -24,6 +24,7 @@ import zipfile
 
 import numpy as np
 import pymarian
+import sentencepiece
 import yaml
 
 VERSION = "1.12.42"
@@ -84,6 +85,9 @@ FIXTURES = {
     "untied": ("npz", {"tied-embeddings-all": False, "dim-vocabs": [44, 52]}),
     "untied-untransposed": ("bin", {"tied-embeddings-all": False, "untransposed": True}),
     "no-output-bias": ("npz", {"output-omit-bias": True}),
+    "spm": ("npz", {"spm": ["bytes", "bytes"], "dim-vocabs": [555, 555]}),
+    "spm-two": ("bin", {**SSRU, "spm": ["plain", "bytes"], "dim-vocabs": [299, 555], "tied-embeddings-all": False,
+                        "tied-embeddings": True}),
     "guided": ("npz", {**SSRU, "transformer-guided-alignment-layer": 1, "transformer-depth-scaling": True}),
 }
 
@@ -223,7 +227,7 @@ class Weights(dict):
 
 
 def settings(options):
-    kept = {key: value for key, value in options.items() if key != "untransposed"}
+    kept = {key: value for key, value in options.items() if key not in ("untransposed", "spm")}
     return (yaml.dump(kept, default_flow_style=False) + "\0").encode()
 
 
@@ -272,6 +276,14 @@ def tokens(prefix, size):
 
 def write_vocabularies(directory, options):
     """Paths and lists of both."""
+    if "spm" in options:
+        source, target = options["spm"]
+        names = ["vocab.spm"] * 2 if source == target else ["vocab.src.spm", "vocab.trg.spm"]
+        paths = [os.path.join(directory, name) for name in names]
+        for path, name in zip(paths, options["spm"]):
+            shutil.copyfile(os.path.join(HERE, "..", "tokenizer", "fixtures", name + ".spm"), path)
+        models = [sentencepiece.SentencePieceProcessor(model_file=path) for path in paths]
+        return paths, [[model.id_to_piece(i) for i in range(model.get_piece_size())] for model in models]
     source, target = options["dim-vocabs"]
     shared = options["tied-embeddings-all"] or options["tied-embeddings-src"]
     lists = [tokens("▁", source)] * 2 if shared else [tokens("s", source), tokens("t", target)]
@@ -286,10 +298,10 @@ def write_vocabularies(directory, options):
 # -------------------------------------------------------------------------------------------------------- what they decode
 
 
-def decode(model, vocabularies, lines):
+def decode(model, vocabularies, lines, longest, **more):
     translator = pymarian.Translator(models=model, vocabs=vocabularies, beam_size=1, normalize=0, cpu_threads=1, max_length=100,
-                                     mini_batch=len(lines), maxi_batch=1, max_length_factor=MAX_LENGTH / LONGEST + 0.1,
-                                     quiet=True, quiet_translation=True)
+                                     mini_batch=len(lines), maxi_batch=1, max_length_factor=MAX_LENGTH / longest + 0.1,
+                                     quiet=True, quiet_translation=True, **more)
     result = translator.translate(lines)
     return result if isinstance(result, list) else result.split("\n")
 
@@ -306,18 +318,29 @@ def record(directory, kind, options, weights, seed):
     chooser = random.Random(seed)
     chosen = [[chooser.randrange(2, len(source)) for _ in range(1 + i % LONGEST)] for i in range(3 * LINES)]
     lines = [" ".join(source[i] for i in line) for line in chosen]
+    pieces = {}
+    if "spm" in options:  # text in place of tokens
+        model = sentencepiece.SentencePieceProcessor(model_file=paths[0])
+        words = [i for i in range(2, len(source)) if not model.is_byte(i)]
+        lines = [model.decode([chooser.choice(words) for _ in range(1 + i % (LONGEST - 8))]) for i in range(3 * LINES)]
+        chosen, pieces = [model.encode(line) for line in lines], {"no_spm_decode": True}
+        assert max(map(len, chosen)) <= 100
+    longest = max(map(len, chosen))
     save(directory, kind, weights, options)
     with tempfile.TemporaryDirectory() as folder:
-        results = decode(save(folder, kind, weights, options, plain=True), paths, lines)
-        others = decode(save(folder, kind, noisy(weights, seed), options, plain=True), paths, lines)
+        model = save(folder, kind, weights, options, plain=True)
+        results, texts = decode(model, paths, lines, longest, **pieces), decode(model, paths, lines, longest)
+        others = decode(save(folder, kind, noisy(weights, seed), options, plain=True), paths, lines, longest, **pieces)
     kept = []
-    for line, result, other in zip(chosen, results, others):
+    for line, text, result, translation, other in zip(chosen, lines, results, texts, others):
         words = result.split()[:MAX_LENGTH]
         if words == other.split()[:MAX_LENGTH] and len(set(words)) >= 3 and len(kept) < LINES:
             kept.append({"source": line, "target": [ids[word] for word in words]})
+            if pieces and len(words) < MAX_LENGTH:
+                kept[-1].update(text=text, translation=translation)
     alike = len({tuple(line["target"]) for line in kept})
     ends = sum(len(line["target"]) < MAX_LENGTH for line in kept)
-    if len(kept) < LINES or alike < LINES * 2 // 3 or ends < 4:
+    if len(kept) < LINES or alike < LINES * 2 // 3 or ends < (10 if pieces else 4):
         print(f"  {len(kept)} lines, {alike} different, {ends} end", file=sys.stderr)
         return None
     return {"made_with": {"pymarian": VERSION}, "seed": seed, "max_length": MAX_LENGTH, "lines": kept}

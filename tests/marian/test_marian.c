@@ -62,6 +62,8 @@ static const char *const fixtures[] = {
     "tied-target",
     "untied",
     "untied-untransposed",
+    "spm",
+    "spm-two",
     "no-output-bias",
     "guided",
 };
@@ -217,9 +219,40 @@ static void test_converted(void **state)
     check_converted(*state, TR_TYPE_BF16, TR_COMPUTE_BF16);
 }
 
+/* SentencePiece models are vocabularies and tokenizers both. */
+static void test_text(void **state)
+{
+    tr_translate_options settings = tr_translate_default_options();
+    tr_model *model;
+    tr_context *context = NULL;
+    tr_error error;
+    size_t texts = 0;
+    expectation e = read_expectation(*state);
+    settings.split = TR_SPLIT_NEVER;
+    if (tr_model_open(path_of(*state, ""), NULL, &model, &error) || tr_context_create(model, NULL, &context, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < e.count; i++) {
+        const json_t *line = json_array_get(json_object_get(e.json, "lines"), i);
+        const char *text = json_string_value(json_object_get(line, "text"));
+        const size_t size = json_string_length(json_object_get(line, "text"));
+        tr_result *result;
+        if (!text)
+            continue;
+        if (tr_translate(context, &text, &size, 1, &settings, &result, &error))
+            fail_msg("%s", error.message);
+        assert_string_equal(result->text, json_string_value(json_object_get(line, "translation")));
+        tr_results_free(result, 1);
+        texts++;
+    }
+    assert_true(texts >= 10);
+    tr_context_destroy(context);
+    tr_model_close(model);
+    free_expectation(&e);
+}
+
 int main(void)
 {
-    static struct CMUnitTest tests[3 * FIXTURES];
+    static struct CMUnitTest tests[3 * FIXTURES + 2];
     static char names[3 * FIXTURES][64];
     static const struct {
         const char *what;
@@ -231,5 +264,8 @@ int main(void)
             snprintf(names[count], sizeof names[count], "%s: %s", fixtures[i], kinds[k].what);
             tests[count] = (struct CMUnitTest){names[count], kinds[k].function, NULL, NULL, (void *)(uintptr_t)fixtures[i]};
         }
+    static char one[] = "spm", two[] = "spm-two";
+    tests[count++] = (struct CMUnitTest){"spm: text", test_text, NULL, NULL, one};
+    tests[count++] = (struct CMUnitTest){"spm-two: text", test_text, NULL, NULL, two};
     return _cmocka_run_group_tests("marian", tests, count, NULL, NULL) != 0;
 }
