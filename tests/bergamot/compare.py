@@ -43,7 +43,9 @@ def native(folder, lines, listed):
         engine = fxtranslate.Translator(one("model.*.bin"), one("srcvocab.*.spm", "vocab.*.spm"), one("trgvocab.*.spm", "vocab.*.spm"),
                                         one("lex.*.bin") if listed else None)
         return [engine.translate(line) for line in lines]
-    except Exception:  # whatever the engine throws
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # its panics are not Exceptions
         return None
 
 
