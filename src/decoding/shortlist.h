@@ -1,6 +1,6 @@
 /* The output projection of one sentence, cut to the target ids that a shortlist allows it (model/shortlist.h). The outputs'
- * weights are gathered once, when the sentence is encoded; each step then reads only these. Every sentence has its own, so that
- * its translation does not depend on the others in its batch. */
+ * weights are gathered once, when the sentence is encoded; each step then reads only these. Every sentence has its own, so
+ * that its translation does not depend on the others in its batch. */
 #ifndef TR_DECODING_SHORTLIST_H
 #define TR_DECODING_SHORTLIST_H
 
@@ -9,7 +9,7 @@
 #include "util/arena.h"
 
 typedef struct tr_choice {
-    int32_t *ids;     /* [count], ascending: what output i stands for */
+    int32_t *ids; /* [count], ascending: what output i stands for */
     int count;
     int end;          /* which of them is the end mark; -1: none */
     tr_linear logits; /* [count, d_model]; its bias is this struct's own */

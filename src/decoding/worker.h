@@ -35,7 +35,7 @@ struct tr_worker {
     float **block_tables;                                          /* memory of their caches' blocks arrays */
     float *histories;                                              /* memory of their histories */
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
-    tr_choices choices;      /* shortlist NULL: any token can come */
+    tr_choices choices;                                            /* shortlist NULL: any token can come */
     float *bias_without_end; /* [target_vocabulary]: logits bias with the end mark at -inf */
 
     /* the work at hand: written by member 0 between two barriers */

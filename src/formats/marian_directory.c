@@ -1,5 +1,6 @@
 /* Native Marian models: model.npz or model.bin with its settings inside and its vocabularies beside it, named by the yml
- * file that Marian decodes with, or as usual. Firefox's and translateLocally's are among them, in int8 and with a shortlist. */
+ * file that Marian decodes with, or as usual. Firefox's and translateLocally's are among them, in int8 and with a shortlist.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

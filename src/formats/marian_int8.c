@@ -1,5 +1,5 @@
-/* int8 matrices of browsermt's Marian (src/tensors/cpu/integer_common.h), as Firefox's models have them: into panels, no number
- * of theirs rounded again. */
+/* int8 matrices of browsermt's Marian (src/tensors/cpu/integer_common.h), as Firefox's models have them: into panels, no
+ * number of theirs rounded again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -36,7 +36,8 @@ static tr_status check_header(tr_bytes file, uint64_t offsets, uint64_t words, t
     if (offsets < 2 || offsets - 1 > TR_MAX_VOCABULARY || offsets > rest / 8)
         return tr_fail(error, TR_ERROR_FORMAT, "claims %llu offsets, which it cannot have", (unsigned long long)offsets);
     if (words < 1 || words > INT32_MAX || words * 4 != rest - offsets * 8)
-        return tr_fail(error, TR_ERROR_FORMAT, "claims %llu offsets and %llu words, which do not make the %zu bytes that it has",
+        return tr_fail(error, TR_ERROR_FORMAT,
+                       "claims %llu offsets and %llu words, which do not make the %zu bytes that it has",
                        (unsigned long long)offsets, (unsigned long long)words, file.size);
     const uint64_t stored = u64_at(data, 1), actual = checksum_of(data + CHECKED_FROM, file.size - CHECKED_FROM);
     if (stored != actual)
@@ -57,8 +58,8 @@ tr_status tr_shortlist_read(tr_bytes file, tr_shortlist *shortlist, tr_error *er
     if (status != TR_OK)
         return status;
     if (first > TR_MAX_VOCABULARY || best > TR_MAX_VOCABULARY)
-        return tr_fail(error, TR_ERROR_FORMAT, "claims %llu first and %llu best words, out of range", (unsigned long long)first,
-                       (unsigned long long)best);
+        return tr_fail(error, TR_ERROR_FORMAT, "claims %llu first and %llu best words, out of range",
+                       (unsigned long long)first, (unsigned long long)best);
     int32_t *narrow = malloc((size_t)offsets * sizeof *narrow);
     if (!narrow)
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
@@ -93,8 +94,9 @@ tr_status tr_shortlist_check(const tr_shortlist *shortlist, const tr_config *con
         return tr_fail(error, TR_ERROR_FORMAT, "its offsets do not rise from 0 to %lld", (long long)shortlist->count);
     /* a padding token behind the vocabulary, which Transformers adds, has no list */
     if (sources != config->source_vocabulary && sources + 1 != config->source_vocabulary)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "it has lists for %d source tokens, but the model has %d: not made for this model",
-                       sources, config->source_vocabulary);
+        return tr_fail(error, TR_ERROR_ARGUMENT,
+                       "it has lists for %d source tokens, but the model has %d: not made for this model", sources,
+                       config->source_vocabulary);
     for (int64_t i = 0; i < shortlist->count; i++)
         if ((uint32_t)shortlist->words[i] >= (uint32_t)config->target_vocabulary)
             return tr_fail(error, TR_ERROR_ARGUMENT, "it allows token %u, but the model has %d: not made for this model",

@@ -1,4 +1,5 @@
-/* Marian's binary lexical shortlist (browsermt/marian-dev, src/data/shortlist.cpp), lex.50.50.PAIR.s2t.bin of Firefox's models. */
+/* Marian's binary lexical shortlist (browsermt/marian-dev, src/data/shortlist.cpp), lex.50.50.PAIR.s2t.bin of Firefox's
+ * models. */
 #ifndef TR_FORMATS_SHORTLIST_H
 #define TR_FORMATS_SHORTLIST_H
 

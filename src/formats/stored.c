@@ -100,8 +100,8 @@ static tr_status list_panels(const tr_store *store, const tr_tensor *panels, con
     const tr_weights *weights = &store->package->weights;
     tr_matrix m;
     tr_status status = each(argument, &copy, error);
-    if (status != TR_OK || store->package->config.marian_int8 || panels->bytes < TR_SCREEN_I8_BYTES || strcmp(name, tr_weights_output(weights)) != 0 ||
-        tr_weights_part(weights, name, TR_SCREEN_PANELS))
+    if (status != TR_OK || store->package->config.marian_int8 || panels->bytes < TR_SCREEN_I8_BYTES ||
+        strcmp(name, tr_weights_output(weights)) != 0 || tr_weights_part(weights, name, TR_SCREEN_PANELS))
         return status;
     tr_stored screen = {{.type = TR_TYPE_I8}, TR_STORED_SCREEN, panels, TR_FACTORS};
     status = tr_packed_matrix(store->package, panels, &m, error);

@@ -145,8 +145,8 @@ const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix
 /* What rows are quantised with; 0: they have a scale of their own. */
 static float bind_alpha(tr_binder *b, const char *name)
 {
-    const tr_tensor *t = tr_weights_part(b->weights, name, TR_PACKED_ALPHA) ? tr_bind_part(b, name, TR_PACKED_ALPHA, TR_TYPE_F32)
-                                                                            : NULL;
+    const tr_tensor *t =
+        tr_weights_part(b->weights, name, TR_PACKED_ALPHA) ? tr_bind_part(b, name, TR_PACKED_ALPHA, TR_TYPE_F32) : NULL;
     if (!t)
         return 0;
     const float alpha = t->rank == 1 && t->shape[0] == 1 ? *(const float *)t->data : 0;

@@ -15,8 +15,8 @@
 
 /* Keys and values of one sentence, in blocks of 32 positions. A block holds [layers, heads] pieces of piece floats, each
  * keys [32, pad16(head_size)], then values of the same shape. They are halves (two in a float's place) where the network is
- * int8 (but for Marian's): reading them is what decoding many sentences waits for, and what that rounds off is far below what
- * int8 does. */
+ * int8 (but for Marian's): reading them is what decoding many sentences waits for, and what that rounds off is far below
+ * what int8 does. */
 typedef struct tr_cache {
     float **blocks;
     int count; /* blocks in use */

@@ -28,7 +28,7 @@ struct tr_scheduler {
     const tr_shortlist *shortlist; /* NULL: none */
     tr_team *team;
     int threads, batch_size;
-    crew *groups; /* [threads], made when first needed */
+    crew *groups;         /* [threads], made when first needed */
     tr_profile *profiles; /* [threads] or NULL */
 };
 

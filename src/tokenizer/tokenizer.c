@@ -12,7 +12,7 @@ struct tr_tokenizer {
     const tr_vocabulary *source, *target;
     int unk_id;
     int silent[TR_SPECIAL + 1]; /* target ids that decode to nothing; -1 in unused places */
-    bool bytes;    /* the target vocabulary has byte pieces */
+    bool bytes;                 /* the target vocabulary has byte pieces */
 };
 
 static const char space_piece[] = "\xe2\x96\x81"; /* "▁" U+2581 */

@@ -1,5 +1,5 @@
-/* Firefox's and translateLocally's int8 models, against the int8 reference of make_bergamot.py (make_models.py): the text of a
- * hundred lines, the logits of first steps, and model files converted from them. */
+/* Firefox's and translateLocally's int8 models, against the int8 reference of make_bergamot.py (make_models.py): the text of
+ * a hundred lines, the logits of first steps, and model files converted from them. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>
@@ -19,14 +19,14 @@
 
 enum { PATH = 512, LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };
 
-/* Sums are exact, but what is between them is rounded in another order: an activation that lies just between two whole numbers
- * may become the other one, and noise has close runners-up. So not every line need be the same. */
+/* Sums are exact, but what is between them is rounded in another order: an activation that lies just between two whole
+ * numbers may become the other one, and noise has close runners-up. So not every line need be the same. */
 static const struct fixture {
     const char *name;
     bool has_shortlist;
 } fixtures[] = {
-    {"ssru-one-lex", true},       {"ssru-two", false},         {"ssru-one-plain", false},      {"ssru-two-plain-lex", true},
-    {"attention-one", false},     {"attention-two-lex", true}, {"attention-one-plain", false}, {"package", true},
+    {"ssru-one-lex", true},   {"ssru-two", false},         {"ssru-one-plain", false},      {"ssru-two-plain-lex", true},
+    {"attention-one", false}, {"attention-two-lex", true}, {"attention-one-plain", false}, {"package", true},
 };
 
 enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
@@ -139,8 +139,10 @@ static void test_text(void **state)
 static void test_sameness(void **state)
 {
     const struct fixture *f = *state;
-    static const way ways[] = {
-        {.batch_size = 1}, {.threads = 1, .batch_size = 7}, {.threads = 3, .batch_size = 1}, {.threads = 3, .batch_size = 5}};
+    static const way ways[] = {{.batch_size = 1},
+                               {.threads = 1, .batch_size = 7},
+                               {.threads = 3, .batch_size = 1},
+                               {.threads = 3, .batch_size = 5}};
     lines first = translate(path_of(f->name, ""), (way){.threads = 1});
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         lines other = translate(path_of(f->name, ""), ways[i]);

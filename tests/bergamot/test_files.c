@@ -1,5 +1,5 @@
-/* Directories of Firefox's and translateLocally's files that are incomplete, compressed, damaged, or of another kind of int8: each
- * is refused with one line that says so. */
+/* Directories of Firefox's and translateLocally's files that are incomplete, compressed, damaged, or of another kind of
+ * int8: each is refused with one line that says so. */
 #define _GNU_SOURCE
 #include "../formats/fixture.h"
 
@@ -142,7 +142,8 @@ static void refuses_what_is_compressed(void **unused)
             remove_file(files[i]);
             snprintf(name, sizeof name, "%s.%s", files[i], zst ? "zst" : "gz");
             write_text(name, "\x1f\x8b");
-            expect_failure(directory, TR_ERROR_UNSUPPORTED, zst ? "unpack it first, with unzstd" : "unpack it first, with gunzip");
+            expect_failure(directory, TR_ERROR_UNSUPPORTED,
+                           zst ? "unpack it first, with unzstd" : "unpack it first, with gunzip");
             remove_file(name);
         }
 }
@@ -189,10 +190,8 @@ static void refuses_other_integers(void **unused)
     static const struct {
         uint64_t type;
         const char *says;
-    } types[] = {{0x10001, "intgemm of marian-nmt"},
-                 {0x0801, "FBGEMM"},
-                 {0x1801, "FBGEMM"},
-                 {0x0101, "which no weight has"}};
+    } types[] = {
+        {0x10001, "intgemm of marian-nmt"}, {0x0801, "FBGEMM"}, {0x1801, "FBGEMM"}, {0x0101, "which no weight has"}};
     make_firefox();
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         patch_type("encoder_l1_ffn_W1", types[i].type);

@@ -118,8 +118,8 @@ static void refuses_damage(void **unused)
         file[i] ^= 0x40;
     }
     free(file);
-    static const uint64_t counts[] = {0, WORDS - 1, WORDS + 1, (uint64_t)1 << 31, (uint64_t)1 << 60, (uint64_t)1 << 62,
-                                      UINT64_MAX};
+    static const uint64_t counts[] = {
+        0, WORDS - 1, WORDS + 1, (uint64_t)1 << 31, (uint64_t)1 << 60, (uint64_t)1 << 62, UINT64_MAX};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         l = good;
         l.word_count = counts[i];
@@ -304,9 +304,12 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(reads_marians_file),         TEST(refuses_damage),
-        TEST(refuses_nonsense),           TEST(refuses_other_vocabularies),
-        TEST(goes_through_a_model_file),  TEST(refuses_a_damaged_model_file),
+        TEST(reads_marians_file),
+        TEST(refuses_damage),
+        TEST(refuses_nonsense),
+        TEST(refuses_other_vocabularies),
+        TEST(goes_through_a_model_file),
+        TEST(refuses_a_damaged_model_file),
         TEST(the_model_says_whether_it_has_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* libFuzzer target: Marian's binary shortlist, from memory. Seeds: lex.*.s2t.bin of small models. The checksum of an input that
- * is long enough is set right, or nothing behind it would be reached. */
+/* libFuzzer target: Marian's binary shortlist, from memory. Seeds: lex.*.s2t.bin of small models. The checksum of an input
+ * that is long enough is set right, or nothing behind it would be reached. */
 #include <stdlib.h>
 #include <string.h>
 
