@@ -295,7 +295,7 @@ static void wrong_parts(void **state)
     parts.unk_id = -2;
     assert_int_equal(tr_tokenizer_create(&parts, &tokenizer, &error), TR_ERROR_ARGUMENT);
     parts = parts_of(&f);
-    parts.special_count = 4;
+    parts.special_count = TR_SPECIAL + 1;
     assert_int_equal(tr_tokenizer_create(&parts, &tokenizer, &error), TR_ERROR_ARGUMENT);
     parts = parts_of(&f);
     parts.source_spm_size /= 2;
