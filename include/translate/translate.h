@@ -127,10 +127,19 @@ typedef struct tr_model_info {
     uint64_t file_size;                       /* bytes of all weight files */
     bool has_tokenizer;
     bool has_shortlist; /* a shortlist is in use */
+    int languages;            /* that the model has tokens for; 0: it is made for one pair, or texts name theirs */
 } tr_model_info;
 
 /* The strings live as long as the model. */
 TR_API void tr_model_get_info(const tr_model *model, tr_model_info *info);
+
+/* The model's own codes of its languages: "fr", "fra_Latn", "fr_XX"; index 0 .. tr_model_info.languages - 1, else NULL. They
+ * live as long as the model. */
+TR_API const char *tr_model_language(const tr_model *model, int index);
+
+/* Whether the model translates texts between these two, which are as in tr_translate_options; NULL: what it does if nobody
+ * says. TR_ERROR_ARGUMENT: it has no such language, or must be told one; the message lists what it has. */
+TR_API tr_status tr_model_check_languages(const tr_model *model, const char *source, const char *target, tr_error *error);
 
 /* ------------------------------------------------------------------------------------------------------------ context */
 
@@ -195,6 +204,12 @@ typedef struct tr_translate_options {
                        own */
     int min_length; /* fewest target tokens a sentence, 0 .. max_length: the end mark is forbidden before; default 0 */
     tr_split split; /* default TR_SPLIT_AUTO */
+    /* Languages of the texts and of their translations: a code of ISO 639 with two or three letters, perhaps with a script
+     * and a region, in any usual spelling (zh, zho, zh-CN, zh_Hans, cmn_Hans are one), or the model's own. Default NULL: the
+     * pair that the model is made for. Models with several languages (tr_model_info.languages) must be told, but for those
+     * of OPUS, which choose a target themselves; before either, a text may begin with such a model's own token (">>fra<<
+     * Hello"). TR_ERROR_ARGUMENT: tr_model_check_languages tells beforehand. */
+    const char *source_language, *target_language;
     bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
                        that a call holds several times, is computed once. false: everything is computed */
     /* Called from the calling thread or a helper thread, one at a time, as sentences are done; non-zero cancels the call
@@ -252,7 +267,8 @@ TR_API int32_t tr_source_id(const tr_model *model, const char *piece, size_t siz
 TR_API int32_t tr_target_id(const tr_model *model, const char *piece, size_t size);
 
 /* Translates sources[0..count), each without its end mark (the library adds it), to outputs[0..count), likewise without.
- * options->split and reuse are ignored: every source is computed. min_length == max_length forces exactly that many tokens.
+ * options->split and reuse are ignored: every source is computed. The tokens of languages are put around sources and targets
+ * where options name them; else they are the caller's to give. min_length == max_length forces exactly that many tokens.
  * An empty source is allowed. TR_ERROR_ARGUMENT: a source is longer than the model takes (tr_model_info.max_source_length
  * less the end mark) or has an id outside the vocabulary.
  * Free each outputs[i] with tr_tokens_free, or all with tr_tokens_array_free(outputs, count). */

@@ -257,6 +257,8 @@ static int measure(bench *b)
         return status;
     b->options = tr_translate_default_options();
     b->options.max_length = s->max_length;
+    b->options.source_language = s->source;
+    b->options.target_language = s->target;
     if (s->fixed_length)
         b->options.max_length = b->options.min_length = s->fixed_length;
     b->seconds = calloc((size_t)s->rounds, sizeof *b->seconds);

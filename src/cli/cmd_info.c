@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES = TR_TYPE_I32 + 1 };
+enum { TYPES = TR_TYPE_BLOCKS + 1 };
 
 typedef struct summary {
     const tr_package *package;
@@ -91,6 +91,14 @@ static json_t *json_shape(const tr_config *c)
                      "embedding_scale", (double)c->embedding_scale);
 }
 
+static json_t *json_languages(const tr_languages *l)
+{
+    json_t *codes = json_array();
+    for (size_t i = 0; i < l->count; i++)
+        json_array_append_new(codes, json_string(l->items[i].code));
+    return codes;
+}
+
 static int print_json(const char *path, const summary *s)
 {
     const tr_package *p = s->package;
@@ -100,15 +108,15 @@ static int print_json(const char *path, const summary *s)
                             ? json_pack("{s:s, s:I, s:b}", "type", "sentencepiece", "source_pieces",
                                         (json_int_t)p->source.size, "target_model", p->target_spm.data != NULL)
                             : json_null();
-    json_t *object =
-        json_pack("{s:s%, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:I, s:s?, s:b, s:b}",
-                  "file", path, strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name,
-                  "source_language", p->source_language, "target_language", p->target_language, "parameters",
-                  (json_int_t)s->parameters, "shape", json_shape(&p->config), "source_vocabulary",
-                  p->config.source_vocabulary, "target_vocabulary", p->config.target_vocabulary, "shared_vocabulary",
-                  p->target == &p->source, "tokenizer", tokenizer, "tokens", json_tokens(&p->config), "weights",
-                  json_weights(s), "compute", cli_type_name(s->type), "size", (json_int_t)p->file_size, "checksum",
-                  p->has_checksum ? checksum : NULL, "verified", s->verified, "shortlist", p->shortlist.offsets != NULL);
+    json_t *object = json_pack(
+        "{s:s%, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:I, s:s?, s:b, s:b}", "file", path,
+        strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name, "source_language",
+        p->source_language, "target_language", p->target_language, "languages", json_languages(&p->languages), "parameters",
+        (json_int_t)s->parameters, "shape", json_shape(&p->config), "source_vocabulary", p->config.source_vocabulary,
+        "target_vocabulary", p->config.target_vocabulary, "shared_vocabulary", p->target == &p->source, "tokenizer",
+        tokenizer, "tokens", json_tokens(&p->config), "weights", json_weights(s), "compute", cli_type_name(s->type), "size",
+        (json_int_t)p->file_size, "checksum", p->has_checksum ? checksum : NULL, "verified", s->verified,
+        "shortlist", p->shortlist.offsets != NULL);
     if (!object)
         return cli_fail("%s: its name or one of its texts is not UTF-8", path);
     json_dumpf(object, stdout, JSON_COMPACT);
@@ -190,14 +198,37 @@ static void print_weights(const summary *s)
     printf("parameters    %" PRIu64 " (%.1f million)\n", s->parameters, (double)s->parameters / 1e6);
 }
 
+/* Either side of a model that has tokens for languages may be all of them. */
+static void print_languages(const tr_package *p)
+{
+    const tr_languages *l = &p->languages;
+    const bool many = l->count != 0, from = many && l->source != TR_LANGUAGE_NOWHERE;
+    printf("languages     %s to %s\n",
+           from                  ? "-s LANG"
+           : *p->source_language ? p->source_language
+                                 : "unknown",
+           many                  ? "-t LANG"
+           : *p->target_language ? p->target_language
+                                 : "unknown");
+    for (size_t i = 0, column = 0; i < l->count; i++) {
+        const char *code = l->items[i].code;
+        if (column == 0)
+            column = (size_t)printf("             ");
+        column += (size_t)printf(" %s", code);
+        if (i + 1 == l->count || column + 1 + strlen(l->items[i + 1].code) > 100) {
+            putchar('\n');
+            column = 0;
+        }
+    }
+}
+
 static void print_text(const char *path, const summary *s)
 {
     const tr_package *p = s->package;
     printf("file          %s\n", path);
     printf("format        %s, architecture %s\n", p->format, p->architecture);
     printf("name          %s\n", *p->name ? p->name : "unknown");
-    printf("languages     %s to %s\n", *p->source_language ? p->source_language : "unknown",
-           *p->target_language ? p->target_language : "unknown");
+    print_languages(p);
     print_shape(&p->config);
     print_vocabulary(p);
     print_tokens(p);

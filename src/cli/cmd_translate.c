@@ -244,6 +244,8 @@ int cli_translate(const cli_settings *settings)
     job j = {.settings = settings, .reader.descriptor = -1, .output.descriptor = -1};
     j.translator = (cli_translator){.settings = settings, .model = &j.model, .options = tr_translate_default_options()};
     j.translator.options.max_length = settings->max_length;
+    j.translator.options.source_language = settings->source;
+    j.translator.options.target_language = settings->target;
     j.translator.options.min_length = settings->min_length;
     j.translator.options.split = (tr_split)settings->split;
     j.translator.options.progress = on_progress;

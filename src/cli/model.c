@@ -55,38 +55,14 @@ int cli_model_find(char path[TR_PATH], const cli_settings *settings)
 
 /* ---------------------------------------------------------------------------------------------------------- languages */
 
-/* The language without script and region: zh, zh-CN, zh_Hans are one; three-letter codes of ours become two-letter ones. */
-static void primary_language(const char *code, char out[9])
+/* Before any input is read. Tokens bring their languages' with them. */
+static int check_languages(const cli_settings *settings, const tr_model *model)
 {
-    static const char *const same[][2] = {{"zho", "zh"}, {"chi", "zh"}, {"cmn", "zh"}, {"eng", "en"}};
-    size_t n = strcspn(code, "-_");
-    n = n < 8 ? n : 8;
-    memcpy(out, code, n);
-    out[n] = 0;
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (strcasecmp(out, same[i][0]) == 0)
-            snprintf(out, 9, "%s", same[i][1]);
-}
-
-static int check_language(const cli_settings *settings, const char *option, const char *wanted, const char *has,
-                          const tr_model_info *info)
-{
-    char a[9], b[9];
-    if (!wanted || !*has)
+    tr_error error;
+    if (settings->tokens || !(settings->command->bit & (CMD_TRANSLATE | CMD_BENCH)) ||
+        tr_model_check_languages(model, settings->source, settings->target, &error) == TR_OK)
         return CLI_DONE;
-    primary_language(wanted, a);
-    primary_language(has, b);
-    if (strcasecmp(a, b) == 0)
-        return CLI_DONE;
-    return cli_usage(settings, "--%s %s: this model translates %s to %s", option, wanted,
-                     *info->source_language ? info->source_language : "?",
-                     *info->target_language ? info->target_language : "?");
-}
-
-static int check_languages(const cli_settings *settings, const tr_model_info *info)
-{
-    const int status = check_language(settings, "source", settings->source, info->source_language, info);
-    return status ? status : check_language(settings, "target", settings->target, info->target_language, info);
+    return error.status == TR_ERROR_ARGUMENT ? cli_usage(settings, "%s", error.message) : cli_fail_error(&error);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ opening */
@@ -137,7 +113,7 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
     if (tr_model_open(model->path, &options, &model->model, &error))
         return cli_fail_error(&error);
     tr_model_get_info(model->model, &model->info);
-    status = check_languages(settings, &model->info);
+    status = check_languages(settings, model->model);
     if (!status && with_context && tr_context_create(model->model, &context, &model->context, &error))
         status = cli_fail_error(&error);
     model->load_seconds = cli_seconds() - start;

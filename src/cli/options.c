@@ -52,10 +52,11 @@ static const option options[] = {
     {WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
      "zh-en model that comes with the program"},
-    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
-     "language of the input; zh, zh-CN and zh-Hans are one"},
-    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
-     "language of the output"},
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+     "language of the input, where the model has several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
+     "one"},
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
+     "language of the output; translate info lists a model's languages"},
     {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the weights; default auto: as stored (a directory: f32)"},
     {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,

@@ -30,10 +30,17 @@ typedef struct tr_feed {
     const atomic_bool *stop; /* NULL, or looked at before each step: true stops as well */
 } tr_feed;
 
+/* How every target begins. */
+typedef struct tr_start {
+    int32_t id;       /* the decoder's first input; -1: zeros, where the model starts with them */
+    int32_t first_id; /* must be the first token, -1: none must */
+} tr_start;
+
 typedef struct tr_decode_options {
     int rows;       /* sentences in the batch at most, 1 .. batch_size */
     int tokens;     /* source tokens in the batch at most (a single sentence may have more) */
     int min_length; /* tokens that each sentence gets at least, 0 .. its max_length; equal: exactly that many */
+    const tr_start *start; /* NULL: the model's own (config.start_id, forced_first_id) */
 } tr_decode_options;
 
 /* True if the last tokens are the same one to eight over and over: at least three times, and at least twelve tokens. */

@@ -24,15 +24,15 @@ static bool prepare_step(tr_worker *w)
         tr_choice *choice = tr_worker_choice(w, r);
         if (choice && choice->end >= 0)
             choice->bias[choice->end] = step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[c->end_id];
-        tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : c->start_id, step);
+        tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : w->start.id, step);
     }
     return true;
 }
 
-/* The model says itself which token comes first: nothing is to be picked. */
+/* It is known which token comes first: nothing is to be picked. */
 static bool is_forced(const tr_worker *w, const tr_sentence *s)
 {
-    return s->target_length == 0 && w->state.network->config.forced_first_id >= 0;
+    return s->target_length == 0 && w->start.first_id >= 0;
 }
 
 /* Rows of fewer than length tokens, which are the last ones: the first of them. */
@@ -99,7 +99,7 @@ static void step(tr_worker *w, int member)
     const tr_config *c = &s->network->config;
     tr_flow flow = tr_flow_start(s, member, w->rows);
     tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
-    const int picked = c->forced_first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
+    const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
     if (w->choices.shortlist) {
         choose_of_shortlist(w, &flow, picked);
     } else {
@@ -154,7 +154,7 @@ static bool take_token(tr_worker *w, int row)
 {
     const tr_config *c = &w->state.network->config;
     tr_sentence *s = tr_worker_slot(w, row)->sentence;
-    int32_t id = c->forced_first_id;
+    int32_t id = w->start.first_id;
     if (!is_forced(w, s)) {
         const tr_best best = best_of_members(&w->state, row);
         const bool nothing = best.id < 0 && !best.nan && w->choices.shortlist; /* all that is allowed is forbidden */
@@ -247,6 +247,7 @@ static void start(tr_worker *w, const tr_decode_options *options, const tr_feed 
 {
     const tr_config *c = &w->state.network->config;
     w->options = *options;
+    w->start = options->start ? *options->start : (tr_start){c->start_id, c->forced_first_id};
     w->feed = feed;
     w->status = TR_OK;
     w->turn = TR_TURN_END;
@@ -258,6 +259,9 @@ static void start(tr_worker *w, const tr_decode_options *options, const tr_feed 
         tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
     else if (options->min_length < 0 || options->min_length > c->max_positions)
         tr_worker_fail(w, TR_ERROR_ARGUMENT, "minimum length: is out of range");
+    else if (w->start.id < (c->start_zeros ? -1 : 0) || w->start.id >= c->target_vocabulary || w->start.first_id < -1 ||
+             w->start.first_id >= c->target_vocabulary)
+        tr_worker_fail(w, TR_ERROR_ARGUMENT, "start: has a token outside the vocabulary");
     else
         turn(w);
 }

@@ -40,6 +40,7 @@ struct tr_worker {
 
     /* the work at hand: written by member 0 between two barriers */
     tr_decode_options options;
+    tr_start start;
     const tr_feed *feed;
     tr_turn turn;
     int *order;     /* [batch_size] slots: order[0..rows) are decoded, in the order of their rows, those with more tokens

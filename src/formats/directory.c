@@ -78,8 +78,8 @@ static void copy_language(const char *language, char out[TR_LANGUAGE])
 
 void tr_directory_languages(tr_json_fields *fields, tr_package *package)
 {
-    copy_language(tr_json_string(fields, "source_lang", ""), package->source_language);
-    copy_language(tr_json_string(fields, "target_lang", ""), package->target_language);
+    copy_language(tr_json_string(fields, "source_lang", tr_json_string(fields, "src_lang", "")), package->source_language);
+    copy_language(tr_json_string(fields, "target_lang", tr_json_string(fields, "tgt_lang", "")), package->target_language);
 }
 
 void tr_directory_name(const char *path, char *out, size_t size)

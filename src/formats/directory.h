@@ -27,7 +27,7 @@ tr_status tr_directory_optional_json(const tr_directory *d, const char *name, js
  * both: decoding needs none. */
 tr_status tr_directory_pieces(const tr_directory *d, const char *source, const char *target);
 
-/* Takes source_lang and target_lang from the fields of tokenizer_config.json. */
+/* Takes source_lang and target_lang, or src_lang and tgt_lang, from the fields of tokenizer_config.json. */
 void tr_directory_languages(tr_json_fields *fields, tr_package *package);
 
 /* The directory's own name, unless it is "." or ".."; out must be a zeroed string. */

@@ -130,6 +130,29 @@ static void put_file_type(writer *w, tr_type type)
         put_u32(w, TR_KEY_FILE_TYPE, type == TR_TYPE_F16 ? 1 : type == TR_TYPE_BF16 ? 32 : 0);
 }
 
+static void put_ids(writer *w, const char *key, const int32_t *ids, size_t count)
+{
+    put_array(w, key, TR_GGUF_I32, count);
+    for (size_t i = 0; i < count; i++)
+        put_integer(w, (uint32_t)ids[i], 4);
+}
+
+static void put_languages(writer *w, const tr_languages *languages)
+{
+    if (languages->count == 0)
+        return;
+    put_array(w, TR_KEY_LANGUAGES, TR_GGUF_STRING, languages->count);
+    for (size_t i = 0; i < languages->count; i++)
+        put_string(w, languages->items[i].code, strlen(languages->items[i].code));
+    put_array(w, TR_KEY_LANGUAGE_IDS, TR_GGUF_I32, languages->count);
+    for (size_t i = 0; i < languages->count; i++)
+        put_integer(w, (uint32_t)languages->items[i].id, 4);
+    if (languages->source != TR_LANGUAGE_NOWHERE)
+        put_text(w, TR_KEY_SOURCE_PLACE, tr_language_place_name(languages->source));
+    if (languages->target != TR_LANGUAGE_NOWHERE)
+        put_text(w, TR_KEY_TARGET_PLACE, tr_language_place_name(languages->target));
+}
+
 static void put_metadata(writer *w)
 {
     const tr_package *package = w->package;
@@ -156,13 +179,14 @@ static void put_metadata(writer *w)
         put_text(w, TR_KEY_HISTORY, tr_history_name(package->config.history));
     if (package->config.history == TR_HISTORY_AVERAGE)
         put_text(w, TR_KEY_AVERAGE_ACTIVATION, tr_activation_name(package->config.average_activation));
+    put_ids(w, TR_KEY_FORBIDDEN, package->config.forbidden, (size_t)package->config.forbidden_count);
+    put_languages(w, &package->languages);
+    if (package->special.size)
+        put_ids(w, TR_KEY_SPECIAL, package->special.data, package->special.size);
     if (package->shortlist.offsets) {
         put_u32(w, TR_KEY_SHORTLIST_FIRST, (uint32_t)package->shortlist.first);
         put_u32(w, TR_KEY_SHORTLIST_BEST, (uint32_t)package->shortlist.best);
     }
-    put_array(w, TR_KEY_FORBIDDEN, TR_GGUF_I32, (uint64_t)package->config.forbidden_count);
-    for (int i = 0; i < package->config.forbidden_count; i++)
-        put_integer(w, (uint32_t)package->config.forbidden[i], 4);
     put_tokens(w, TR_KEY_TOKENS, &package->source);
     put_tokens(w, TR_KEY_TARGET_TOKENS, &package->target_own);
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "formats/directory.h"
+#include "formats/hf_languages.h"
 #include "formats/json.h"
 #include "formats/package.h"
 
@@ -16,9 +17,10 @@ typedef struct tr_hf_ties {
 } tr_hf_ties;
 
 typedef enum tr_hf_tokens {
-    TR_HF_MARIAN, /* vocab.json, target_vocab.json and source.spm, target.spm */
-    TR_HF_PIECES, /* spiece.model, whose numbers are the ids */
-    TR_HF_WORDS,  /* vocab.json; tokens only, no text */
+    TR_HF_MARIAN,  /* vocab.json, target_vocab.json and source.spm, target.spm */
+    TR_HF_PIECES,  /* spiece.model, whose numbers are the ids */
+    TR_HF_WORDS,   /* vocab.json; tokens only, no text */
+    TR_HF_FAIRSEQ, /* sentencepiece.bpe.model, with a vocab.json or ids that are one more than its numbers; languages */
 } tr_hf_tokens;
 
 /* One family of models: a row of a table, in the place of code that asks which model it has. */
@@ -42,11 +44,27 @@ void tr_hf_rename_marian(const char *name, char out[TR_TENSOR_NAME]);
 void tr_hf_rename_bart(const char *name, char out[TR_TENSOR_NAME]);
 void tr_hf_rename_t5(const char *name, char out[TR_TENSOR_NAME]);
 
-/* A vocab.json, {piece: id}, as a vocabulary of rows ids. Messages begin with name. */
-tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error);
+/* Says what is missing of the family's tokenizer, before anything is read. */
+tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family);
 
-/* The pieces of a SentencePiece model by their numbers, as a vocabulary of rows ids. */
-tr_status tr_hf_pieces(tr_bytes spm, int rows, tr_vocabulary *vocabulary, tr_error *error);
+/* Reads it: vocabularies, SentencePiece models, languages. */
+tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family);
+
+/* A tokenizer.json of the tokenizers library whose parts are those that SentencePiece has (Unigram or BPE over words that
+ * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and
+ * lists the added tokens that are special. */
+tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_hf_added *special,
+                               tr_error *error);
+
+/* A vocab.json, {piece: id}, and tokens beside it (NULL: none), as a vocabulary of rows ids. Messages begin with name. */
+tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, const tr_hf_added *added,
+                           tr_vocabulary *vocabulary, tr_error *error);
+
+/* The pieces of a SentencePiece model, and tokens beside them (NULL: none), as a vocabulary of rows ids. Ids are the pieces'
+ * numbers, or, in fairseq's way, one more, with its own four tokens in front. */
+tr_status tr_hf_pieces(tr_bytes spm, int rows, bool fairseq, const tr_hf_added *added, tr_vocabulary *vocabulary,
+                       tr_error *error);
+tr_status tr_hf_count_pieces(tr_bytes spm, int32_t *count, tr_error *error);
 
 /* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
  * the files that the weights are divided among. */

@@ -80,8 +80,6 @@ static void m2m100_shape(tr_json_fields *s, tr_config *c, tr_hf_ties *ties)
     c->pre_norm = c->final_norm = true;
 }
 
-enum { T5_POSITIONS = 4096 }; /* relative ones have no end of their own */
-
 /* "relu", or "gated-gelu", by which T5 means the variant by tanh. */
 static void t5_feedforward(tr_json_fields *s, tr_config *c)
 {
@@ -101,10 +99,10 @@ static void t5_shape(tr_json_fields *s, tr_config *c, tr_hf_ties *ties)
     c->encoder_heads = c->decoder_heads = tr_json_int(s, "num_heads", 8);
     c->head_size = tr_json_int(s, "d_kv", 64);
     c->encoder_ffn = c->decoder_ffn = tr_json_int(s, "d_ff", 2048);
-    c->max_positions = T5_POSITIONS;
+    c->max_positions = TR_RELATIVE_POSITIONS;
     c->positions = TR_POSITIONS_RELATIVE;
     c->relative_buckets = tr_json_int(s, "relative_attention_num_buckets", 32);
-    c->relative_distance = tr_json_int(s, "relative_attention_max_distance", 128);
+    c->relative_distance = tr_json_int(s, "relative_attention_max_distance", TR_RELATIVE_DISTANCE);
     t5_feedforward(s, c);
     c->norm = TR_NORM_RMS;
     c->pre_norm = c->final_norm = true;
@@ -132,12 +130,12 @@ static const tr_hf_family families[] = {
      TR_HF_MARIAN},
     {"bart", "BartForConditionalGeneration", "Hugging Face BART directory", learned_shape, tr_hf_rename_bart, 2, 2, 1,
      TR_HF_WORDS},
-    {"plbart", "PLBartForConditionalGeneration", "Hugging Face PLBART directory", plbart_shape, tr_hf_rename_bart, -1, 2, 1,
-     TR_HF_WORDS},
-    {"mbart", "MBartForConditionalGeneration", "Hugging Face mBART directory", mbart_shape, tr_hf_rename_bart, -1, 2, 1,
-     TR_HF_WORDS},
+    {"plbart", "PLBartForConditionalGeneration", "Hugging Face PLBART directory", plbart_shape, tr_hf_rename_bart, 2, 2, 1,
+     TR_HF_FAIRSEQ},
+    {"mbart", "MBartForConditionalGeneration", "Hugging Face mBART directory", mbart_shape, tr_hf_rename_bart, 2, 2, 1,
+     TR_HF_FAIRSEQ},
     {"m2m_100", "M2M100ForConditionalGeneration", "Hugging Face M2M100 directory", m2m100_shape, tr_hf_rename_bart, 2, 2, 1,
-     TR_HF_WORDS},
+     TR_HF_FAIRSEQ},
     {"t5", "T5ForConditionalGeneration", "Hugging Face T5 directory", t5_shape, tr_hf_rename_t5, 0, 1, 0, TR_HF_PIECES},
     {"mt5", "MT5ForConditionalGeneration", "Hugging Face mT5 directory", mt5_shape, tr_hf_rename_t5, 0, 1, 0, TR_HF_PIECES},
 };

@@ -121,20 +121,6 @@ static tr_status check_files(const tr_directory *d)
     return TR_OK;
 }
 
-/* The same of the files of the family's tokenizer. */
-static tr_status check_tokenizer(const tr_directory *d, const tr_hf_family *family)
-{
-    static const char *const needed[][2] = {
-        [TR_HF_MARIAN] = {"vocab.json", "source.spm"}, [TR_HF_PIECES] = {"spiece.model"}, [TR_HF_WORDS] = {"vocab.json"}};
-    for (int i = 0; i < 2; i++) {
-        const char *name = needed[family->tokens][i];
-        if (name && !tr_directory_has(d, name))
-            return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is missing: a model directory needs its tokenizer", d->path,
-                           name);
-    }
-    return TR_OK;
-}
-
 static tr_status read_network(const tr_directory *d, const tr_hf_family **family)
 {
     tr_package *package = d->package;
@@ -154,74 +140,10 @@ static tr_status read_network(const tr_directory *d, const tr_hf_family **family
     status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
     if (status != TR_OK)
         return tr_directory_in(d, status);
-    status = check_tokenizer(d, *family);
+    status = tr_hf_check_tokens(d, *family);
     if (status == TR_OK)
         status = read_weights(d, *family, ties);
     return status == TR_OK ? tr_directory_in(d, tr_package_check(package, d->error)) : status;
-}
-
-static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
-{
-    json_t *json;
-    tr_status status = tr_directory_json(d, name, &json);
-    if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_vocabulary(json, name, rows, vocabulary, d->error));
-    json_decref(json);
-    return status;
-}
-
-static tr_status read_vocabularies(const tr_directory *d, bool separate)
-{
-    tr_package *package = d->package;
-    const tr_config *c = &package->config;
-    tr_status status = read_vocabulary(d, "vocab.json", c->source_vocabulary, &package->source);
-    if (status == TR_OK && separate)
-        status = read_vocabulary(d, "target_vocab.json", c->target_vocabulary, &package->target_own);
-    else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
-        status = tr_directory_fail(d, TR_ERROR_FORMAT,
-                                   "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
-    package->target = separate ? &package->target_own : &package->source;
-    package->config.unk_id = tr_vocabulary_find(&package->source, "<unk>", 5);
-    return status;
-}
-
-/* One SentencePiece model whose numbers are the ids, for both sides. */
-static tr_status read_numbered(const tr_directory *d, const char *name)
-{
-    tr_package *p = d->package;
-    tr_status status = tr_directory_pieces(d, name, NULL);
-    if (status == TR_OK)
-        status = tr_directory_in(
-            d, tr_fail_in(d->error, tr_hf_pieces(p->source_spm, p->config.source_vocabulary, &p->source, d->error), name));
-    p->target = &p->source;
-    p->config.unk_id = status == TR_OK ? tr_vocabulary_find(&p->source, "<unk>", 5) : -1;
-    return status;
-}
-
-static tr_status read_marian(const tr_directory *d)
-{
-    json_t *json;
-    tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
-    tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
-    if (status == TR_OK) {
-        tr_directory_languages(&fields, d->package);
-        const bool separate = tr_json_bool(&fields, "separate_vocabs", false);
-        status = tr_directory_in(d, fields.status);
-        if (status == TR_OK)
-            status = read_vocabularies(d, separate);
-    }
-    json_decref(json);
-    return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
-}
-
-static tr_status read_tokenizer(const tr_directory *d, const tr_hf_family *family)
-{
-    switch (family->tokens) {
-    case TR_HF_MARIAN: return read_marian(d);
-    case TR_HF_PIECES: return read_numbered(d, "spiece.model");
-    case TR_HF_WORDS: break;
-    }
-    return read_vocabularies(d, false);
 }
 
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error)
@@ -235,7 +157,7 @@ tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_err
     if (status == TR_OK)
         status = read_network(&d, &family);
     if (status == TR_OK)
-        status = read_tokenizer(&d, family);
+        status = tr_hf_read_tokens(&d, family);
     if (status != TR_OK)
         tr_package_close(package);
     return status;

@@ -270,7 +270,8 @@ static tr_status read_vocabulary(const opening *o, const char *name, int rows, t
         return status;
     if (tr_ends_with(name, ".spm")) {
         *spm = bytes;
-        status = tr_directory_in(d, tr_fail_in(d->error, tr_hf_pieces(bytes, rows, vocabulary, d->error), name));
+        status =
+            tr_directory_in(d, tr_fail_in(d->error, tr_hf_pieces(bytes, rows, false, NULL, vocabulary, d->error), name));
         specials->end = tr_vocabulary_find(vocabulary, "</s>", 4);
         specials->unknown = tr_vocabulary_find(vocabulary, "<unk>", 5);
         return status;
@@ -319,6 +320,9 @@ static tr_status read_vocabularies(opening *o)
     c->end_id = source.end;
     c->unk_id = source.unknown;
     forbid(package->target, target.unknown, c);
+    status = tr_directory_in(d, tr_languages_collect(&package->source, ">>", &package->languages, d->error));
+    if (status != TR_OK)
+        return status;
     /* pieces out of SentencePiece models that are no vocabularies: OPUS-MT's */
     return !package->source_spm.data && has(o, "source.spm") ? tr_directory_pieces(d, "source.spm", "target.spm") : TR_OK;
 }

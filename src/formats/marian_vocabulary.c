@@ -44,7 +44,7 @@ static tr_status read_map(tr_bytes file, const char *name, int rows, tr_vocabula
     if (status != TR_OK)
         return status;
     cut_behind(json, rows);
-    status = tr_hf_vocabulary(json, name, rows, vocabulary, error);
+    status = tr_hf_vocabulary(json, name, rows, NULL, vocabulary, error);
     json_decref(json);
     return status;
 }

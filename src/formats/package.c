@@ -4,6 +4,7 @@
 
 #include "formats/packed.h"
 #include "formats/shortlist.h"
+#include "tokenizer/spm_check.h"
 #include "util/buffer.h"
 
 void tr_package_close(tr_package *package)
@@ -12,6 +13,8 @@ void tr_package_close(tr_package *package)
     tr_vocabulary_free(&package->target_own);
     tr_weights_free(&package->weights);
     tr_shortlist_free(&package->shortlist);
+    tr_languages_free(&package->languages);
+    tr_ids_free(&package->special);
     for (int i = 0; i < package->file_count; i++)
         tr_file_close(&package->files[i]);
     free(package->files);
@@ -45,6 +48,20 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
 void tr_package_close_last(tr_package *package)
 {
     tr_file_close(&package->files[--package->file_count]);
+}
+
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error)
+{
+    const tr_bytes bytes = {spm->data, spm->size};
+    tr_status status = tr_spm_check(spm->data, spm->size, error);
+    if (status != TR_OK)
+        tr_buffer_free(spm);
+    else
+        status = tr_weights_keep(&package->weights, spm->data, error); /* frees it on failure */
+    *spm = (tr_buffer){0};
+    if (status == TR_OK)
+        package->source_spm = package->target_spm = bytes;
+    return status;
 }
 
 static tr_status check_rows(const char *name, int64_t rows, int64_t columns, int wanted, int d_model, tr_error *error)

@@ -6,10 +6,12 @@
 #include "model/config.h"
 #include "model/shortlist.h"
 #include "model/weights.h"
+#include "tokenizer/languages.h"
 #include "tokenizer/vocabulary.h"
+#include "util/buffer.h"
 #include "util/file.h"
 
-enum { TR_PACKAGE_FILES = 1024, TR_LANGUAGE = 16 }; /* at most */
+enum { TR_PACKAGE_FILES = 1024 }; /* at most */
 
 typedef struct tr_bytes {
     const void *data; /* NULL if there is none */
@@ -26,6 +28,8 @@ typedef struct tr_package {
     tr_weights weights;
     tr_vocabulary source, target_own; /* target_own is empty where both sides share one */
     const tr_vocabulary *target;      /* &source or &target_own */
+    tr_languages languages;           /* none: one pair alone, or the texts say it themselves */
+    tr_ids special;                   /* target ids that are no text, besides start, end, padding and unknown */
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
     tr_shortlist shortlist;           /* offsets NULL: there is none; checked */
     tr_file *files;                   /* what the pointers above point into */
@@ -43,6 +47,10 @@ void tr_package_close(tr_package *package);
 /* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. */
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
+
+/* Checks a SentencePiece model that was made in memory, and makes it both sides', and its memory the package's. spm is then
+ * empty, on failure as well. */
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error);
 
 /* Closes the file opened last, of which nothing is needed any more. */
 void tr_package_close_last(tr_package *package);

@@ -130,7 +130,7 @@ static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_store
                              tr_error *error)
 {
     char name[TR_TENSOR_NAME] = "";
-    const bool matrix = tr_is_matrix(t), floating = t->type <= TR_TYPE_BF16;
+    const bool matrix = tr_is_matrix(t), floating = tr_type_is_real(t->type);
     if (store->type == TR_TYPE_I8 && matrix)
         return list_packed(store, t, each, argument, error);
     const tr_packed_part part = tr_packed_part_of(&store->package->weights, t, name);

@@ -90,7 +90,7 @@ const tr_tensor *tr_bind_find(tr_binder *b, const char *name, bool required)
     const tr_tensor *t = tr_weights_find(b->weights, name);
     if (!t && required)
         tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is missing", name);
-    if (t && t->type > TR_TYPE_BF16) {
+    if (t && !tr_type_is_real(t->type)) {
         tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is not of a floating type", name);
         return NULL;
     }
@@ -117,13 +117,15 @@ const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required
 
 /* ----------------------------------------------------------------------------------------------------------- matrices */
 
-/* The type that a matrix stored as stored is used in: never more than it holds, but int8 for f32 becomes f32. */
+/* The type that a matrix stored as stored is used in: never more than it holds, but whole numbers for f32 become f32. Blocks
+ * of them become int8, which is no smaller than most and computed with at once. */
 static tr_type used_type(tr_compute compute, tr_type stored)
 {
+    const bool whole = stored == TR_TYPE_I8 || stored == TR_TYPE_BLOCKS;
     switch (compute) {
-    case TR_COMPUTE_AUTO: return stored;
+    case TR_COMPUTE_AUTO: return whole ? TR_TYPE_I8 : stored;
     case TR_COMPUTE_INT8: return TR_TYPE_I8;
-    case TR_COMPUTE_F32: return stored == TR_TYPE_I8 ? TR_TYPE_F32 : stored; /* widened as they are read: exact */
+    case TR_COMPUTE_F32: return whole ? TR_TYPE_F32 : stored; /* widened as they are read: exact */
     case TR_COMPUTE_F16: return TR_TYPE_F16;
     case TR_COMPUTE_BF16: return TR_TYPE_BF16;
     }

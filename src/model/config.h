@@ -39,6 +39,9 @@ enum {
     TR_MAX_POSITIONS = 1 << 20
 };
 
+/* Where a T5 does not say: relative positions have no end of their own. */
+enum { TR_RELATIVE_POSITIONS = 4096, TR_RELATIVE_DISTANCE = 128 };
+
 typedef struct tr_config {
     int d_model;
     int encoder_layers, decoder_layers;

@@ -13,6 +13,7 @@ const char *tr_type_name(tr_type type)
     case TR_TYPE_BF16: return "bf16";
     case TR_TYPE_I8: return "i8";
     case TR_TYPE_I32: return "i32";
+    case TR_TYPE_BLOCKS: return "blocks";
     }
     return "unknown";
 }
@@ -72,6 +73,27 @@ uint64_t tr_tensor_elements(const tr_tensor *tensor)
     return elements;
 }
 
+bool tr_tensor_measure(const tr_tensor *tensor, uint64_t most, uint64_t *bytes)
+{
+    const tr_blocks *blocks = tensor->type == TR_TYPE_BLOCKS ? tensor->blocks : NULL;
+    const uint64_t row = blocks ? blocks->elements : 1;
+    bool fits = true, empty = false;
+    *bytes = blocks ? blocks->bytes : tr_type_size(tensor->type);
+    for (int i = 0; i < tensor->rank; i++) {
+        uint64_t n = (uint64_t)tensor->shape[i];
+        if (i == tensor->rank - 1) {
+            fits = fits && n % row == 0;
+            n /= row;
+        }
+        empty = empty || n == 0;
+        fits = fits && (n == 0 || *bytes <= most / n);
+        *bytes *= n;
+    }
+    if (empty)
+        *bytes = 0;
+    return fits;
+}
+
 static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
 {
     if (!memchr(tensor->name, 0, sizeof tensor->name) || !tensor->name[0])
@@ -81,17 +103,11 @@ static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
                        TR_MAX_RANK);
     if (tensor->turned && (tensor->rank != 2 || tensor->type > TR_TYPE_BF16))
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: lies turned, but is no matrix of floats", tensor->name);
-    uint64_t bytes = tr_type_size(tensor->type);
-    bool overflow = false, empty = false;
-    for (int i = 0; i < tensor->rank; i++) {
+    uint64_t bytes;
+    for (int i = 0; i < tensor->rank; i++)
         if (tensor->shape[i] < 0)
             return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has a negative size", tensor->name);
-        const uint64_t n = (uint64_t)tensor->shape[i];
-        empty = empty || n == 0;
-        overflow = overflow || (n && bytes > UINT64_MAX / n);
-        bytes *= n;
-    }
-    if (overflow || (empty ? 0 : bytes) != tensor->bytes)
+    if (!tr_tensor_measure(tensor, UINT64_MAX, &bytes) || bytes != tensor->bytes)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its shape needs another number of bytes than the %zu it has",
                        tensor->name, tensor->bytes);
     return TR_OK;
@@ -175,6 +191,23 @@ static uint16_t half_at(const unsigned char *data, size_t i)
     return half;
 }
 
+/* A block of which only a part is asked for is read whole beside. */
+static void blocks_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
+{
+    const tr_blocks *blocks = tensor->blocks;
+    float whole[TR_MAX_BLOCK];
+    while (count) {
+        const size_t skip = first % blocks->elements, rest = blocks->elements - skip, n = rest < count ? rest : count;
+        const unsigned char *block = (const unsigned char *)tensor->data + first / blocks->elements * blocks->bytes;
+        blocks->read(block, n == blocks->elements ? out : whole);
+        if (n != blocks->elements)
+            memcpy(out, whole + skip, n * sizeof *out);
+        first += n;
+        out += n;
+        count -= n;
+    }
+}
+
 /* Elements [first, first + count) of data, of a floating type, in the order in which they lie. */
 static void widen(tr_type type, const unsigned char *data, size_t first, size_t count, float *out)
 {
@@ -193,6 +226,7 @@ static void widen(tr_type type, const unsigned char *data, size_t first, size_t 
         for (size_t i = 0; i < count; i++)
             out[i] = tr_bf16_to_f32(half_at(data, i));
         break;
+    case TR_TYPE_BLOCKS:
     case TR_TYPE_I8:
     case TR_TYPE_I32: break; /* not floating: the caller's mistake */
     }
@@ -214,6 +248,10 @@ static void turn(const tr_tensor *tensor, size_t row, size_t n, size_t first, si
 
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
 {
+    if (tensor->type == TR_TYPE_BLOCKS) {
+        blocks_to_f32(tensor, first, count, out);
+        return;
+    }
     if (!tensor->turned) {
         widen(tensor->type, tensor->data, first, count, out);
         return;
@@ -247,6 +285,7 @@ void tr_from_f32(tr_type type, const float *in, size_t count, void *out)
             halves[i] = tr_bf16_from_f32(in[i]);
         break;
     case TR_TYPE_I8:
-    case TR_TYPE_I32: break;
+    case TR_TYPE_I32:
+    case TR_TYPE_BLOCKS: break;
     }
 }

@@ -13,7 +13,21 @@
 
 const char *tr_type_name(tr_type type); /* "f32" */
 
-enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64 };
+/* Whether tr_tensor_to_f32 reads it. */
+static inline bool tr_type_is_real(tr_type type)
+{
+    return type <= TR_TYPE_BF16 || type == TR_TYPE_BLOCKS;
+}
+
+enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64, TR_MAX_BLOCK = 256 };
+
+/* A way of storing equally many elements together, with factors of their own (formats/gguf_blocks.h). A row of a tensor is
+ * whole blocks. */
+typedef struct tr_blocks {
+    const char *name;       /* "Q8_0" */
+    size_t elements, bytes; /* of a block; at most TR_MAX_BLOCK elements */
+    void (*read)(const unsigned char *block, float *out);
+} tr_blocks;
 
 typedef struct tr_tensor {
     char name[TR_TENSOR_NAME];
@@ -21,8 +35,9 @@ typedef struct tr_tensor {
     int rank;
     int64_t shape[TR_MAX_RANK]; /* outermost first, as in PyTorch: [outputs, inputs]; each >= 0 */
     const void *data;           /* of a floating type: at any address; else aligned */
-    size_t bytes;               /* = elements * tr_type_size(type); checked by tr_weights_add */
+    size_t bytes;               /* = elements * tr_type_size(type), or blocks * their size; checked by tr_weights_add */
     bool owned;                 /* data was malloc'ed and is freed with the table */
+    const tr_blocks *blocks;    /* TR_TYPE_BLOCKS; else NULL */
     bool turned; /* a matrix of a floating type whose data is [inputs, outputs], row-major; shape is as ever */
 } tr_tensor;
 
@@ -68,8 +83,10 @@ bool tr_weights_has_matrix(const tr_weights *weights, const char *name);
 const char *tr_weights_output(const tr_weights *weights);
 
 uint64_t tr_tensor_elements(const tr_tensor *tensor);
+/* The bytes that type, shape and blocks come to. False: more than most, or a row is not whole blocks. */
+bool tr_tensor_measure(const tr_tensor *tensor, uint64_t most, uint64_t *bytes);
 
-/* Elements [first, first + count) as f32, from any floating type. */
+/* Elements [first, first + count) as f32, of any type that tr_type_is_real. */
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out);
 /* f32 to type (F32, F16, BF16; round to nearest, ties to even); out takes count * tr_type_size(type) bytes. */
 void tr_from_f32(tr_type type, const float *in, size_t count, void *out);

@@ -31,7 +31,7 @@ tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, si
         tr_chunk *chunk = chunks[i];
         const int32_t *source = bases[i] + chunk->ids;
         chunk->unit = SIZE_MAX;
-        if (chunk->length < 2)
+        if (!chunk->tokens)
             continue;
         int32_t unit = (int32_t)made;
         if (merge)
@@ -39,7 +39,8 @@ tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, si
         if (unit < 0)
             return no_units(units, seen, error);
         if ((size_t)unit == made)
-            (*units)[made++] = (tr_unit){.source = source, .source_length = chunk->length, .piece = chunk->piece};
+            (*units)[made++] = (tr_unit){
+                .source = source, .source_length = chunk->length, .source_tokens = chunk->tokens, .piece = chunk->piece};
         chunk->unit = (size_t)unit;
     }
     tr_strmap_free(&seen[0]);

@@ -7,14 +7,15 @@
 typedef struct tr_unit {
     const int32_t *source; /* [source_length], the end mark included */
     int source_length;
-    bool piece;      /* at most TR_PIECE_TARGET target tokens */
-    int32_t *target; /* out: [target_length], owned; NULL: not computed yet */
+    int source_tokens; /* the text's own among them */
+    bool piece;        /* at most TR_PIECE_TARGET target tokens */
+    int32_t *target;   /* out: [target_length], owned; NULL: not computed yet */
     int target_length;
     bool finished;        /* out: the end mark came */
     struct tr_unit *next; /* for the scheduler */
 } tr_unit;
 
-/* A unit for each chunk that holds more than an end mark; with merge, one for all that have the same ids and are pieces
+/* A unit for each chunk that holds tokens of its text; with merge, one for all that have the same ids and are pieces
  * alike. Fills chunk->unit (SIZE_MAX where there is none). bases[i] are the ids that chunks[i]->ids counts from. */
 tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,
                         size_t *unit_count, tr_error *error);

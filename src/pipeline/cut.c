@@ -47,12 +47,18 @@ size_t tr_cut_place(const char *text, tr_span span, size_t ideal, size_t reach)
     return best;
 }
 
-/* A chunk of the ids from ids on, and the end mark. Without a mark there may be nothing to translate. */
+/* What comes before a chunk's own tokens. */
+static tr_status begin_chunk(tr_plan *plan, const tr_encoder *encoder, tr_error *error)
+{
+    const size_t count = (size_t)encoder->before_count;
+    return tr_ids_append(&plan->ids, encoder->before, count) ? TR_OK : out_of_memory(error);
+}
+
+/* A chunk of the ids from ids on, and what comes behind them. */
 static tr_status add_chunk(tr_plan *plan, const tr_encoder *encoder, size_t first, size_t last, size_t ids, tr_error *error)
 {
     const int32_t end = encoder->end_id;
-    if (end < 0 && plan->ids.size == ids)
-        return TR_OK;
+    const int tokens = (int)(plan->ids.size - ids) - encoder->before_count;
     if (plan->count == plan->capacity) {
         const size_t larger = plan->capacity ? plan->capacity * 2 : 64;
         tr_chunk *moved = larger > SIZE_MAX / sizeof *moved ? NULL : realloc(plan->chunks, larger * sizeof *moved);
@@ -61,28 +67,32 @@ static tr_status add_chunk(tr_plan *plan, const tr_encoder *encoder, size_t firs
         plan->chunks = moved;
         plan->capacity = larger;
     }
-    if (end >= 0 && !tr_ids_append(&plan->ids, &end, 1))
+    if ((end >= 0 && !tr_ids_append(&plan->ids, &end, 1)) ||
+        (encoder->has_behind && !tr_ids_append(&plan->ids, &encoder->behind, 1)))
         return out_of_memory(error);
-    plan->chunks[plan->count++] = (tr_chunk){first, last, ids, (int)(plan->ids.size - ids), false, 0};
+    plan->chunks[plan->count++] = (tr_chunk){first, last, ids, (int)(plan->ids.size - ids), tokens, false, 0};
     return TR_OK;
 }
 
-/* One character with more tokens than the network takes: its tokens in portions. They lie at the end of plan->ids. */
+/* One character with more tokens than the network takes: its tokens in portions. They lie at the end of plan->ids, from ids
+ * on, where the chunk was begun. */
 static tr_status add_portions(tr_plan *plan, const tr_encoder *encoder, tr_span span, size_t ids, tr_error *error)
 {
-    const size_t total = plan->ids.size - ids, limit = (size_t)encoder->limit;
+    const size_t before = (size_t)encoder->before_count, total = plan->ids.size - ids - before;
+    const size_t limit = (size_t)encoder->limit;
     int32_t *tokens = malloc(total * sizeof *tokens);
     if (!tokens)
         return out_of_memory(error);
     for (size_t i = 0; i < total; i++)
-        tokens[i] = plan->ids.data[ids + i];
+        tokens[i] = plan->ids.data[ids + before + i];
     plan->ids.size = ids;
     tr_status status = TR_OK;
     for (size_t i = 0; i < total && status == TR_OK; i += limit) {
         const size_t n = total - i < limit ? total - i : limit, start = plan->ids.size;
-        if (!tr_ids_append(&plan->ids, tokens + i, n))
+        status = begin_chunk(plan, encoder, error);
+        if (status == TR_OK && !tr_ids_append(&plan->ids, tokens + i, n))
             status = out_of_memory(error);
-        else
+        if (status == TR_OK)
             status = add_chunk(plan, encoder, i ? span.last : span.first, span.last, start, error);
     }
     free(tokens);
@@ -111,10 +121,12 @@ static tr_status add_span(tr_plan *plan, const tr_encoder *encoder, const char *
         parts = divide_up(size, window / 2);
     } else {
         const size_t ids = plan->ids.size;
-        const tr_status status = encoder->encode(encoder->argument, text + span.first, size, &plan->ids, error);
+        tr_status status = begin_chunk(plan, encoder, error);
+        if (status == TR_OK)
+            status = encoder->encode(encoder->argument, text + span.first, size, &plan->ids, error);
         if (status != TR_OK)
             return status;
-        const size_t tokens = plan->ids.size - ids;
+        const size_t tokens = plan->ids.size - ids - (size_t)encoder->before_count;
         if (tokens <= limit)
             return add_chunk(plan, encoder, span.first, span.last, ids, error);
         if (tr_cut_place(text, span, span.first + size / 2, size / 4) == span.last)

@@ -26,15 +26,17 @@ void tr_memory_free(tr_memory *memory)
     generation_free(&memory->old);
 }
 
-void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options)
+void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target)
 {
     if (memory->max_length == options->max_length && memory->min_length == options->min_length &&
-        memory->split == options->split)
+        memory->split == options->split && memory->source == source && memory->target == target)
         return;
     tr_memory_free(memory);
     memory->max_length = options->max_length;
     memory->min_length = options->min_length;
     memory->split = options->split;
+    memory->source = source;
+    memory->target = target;
 }
 
 tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error)

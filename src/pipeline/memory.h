@@ -22,12 +22,13 @@ typedef struct tr_memory {
     size_t limit;               /* bytes of both; 0: TR_MEMORY_BYTES */
     int max_length, min_length; /* the options that what is kept was made with */
     tr_split split;
+    int source, target; /* languages */
 } tr_memory;
 
 void tr_memory_free(tr_memory *memory);
 
-/* Forgets everything if options are not those of what is kept. */
-void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options);
+/* Forgets everything if options or languages (numbers of tr_choice) are not those of what is kept. */
+void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target);
 
 /* A copy of what was kept for text, *found false if nothing was. TR_ERROR_MEMORY */
 tr_status tr_memory_find(tr_memory *memory, const char *text, size_t size, bool *found, tr_result *result, tr_error *error);

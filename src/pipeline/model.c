@@ -24,12 +24,20 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
                                 .target = package->target,
                                 .unk_id = config->unk_id};
     /* <s> is SentencePiece's own start mark, which some networks emit */
-    const int special[TR_SPECIAL] = {config->start_id, config->end_id, config->pad_id,
-                                     tr_vocabulary_find(package->target, "<s>", 3)};
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-        if (special[i] >= 0)
-            parts.special[parts.special_count++] = special[i];
-    return tr_tokenizer_create(&parts, &model->tokenizer, error);
+    const int32_t marks[] = {config->start_id, config->end_id, config->pad_id,
+                             tr_vocabulary_find(package->target, "<s>", 3)};
+    tr_ids special = {0};
+    tr_status status = TR_ERROR_MEMORY;
+    if (!tr_ids_append(&special, marks, sizeof marks / sizeof *marks) ||
+        !tr_ids_append(&special, package->special.data, package->special.size)) {
+        tr_fail(error, status, "tokenizer: out of memory");
+    } else {
+        parts.special = special.data;
+        parts.special_count = special.size;
+        status = tr_tokenizer_create(&parts, &model->tokenizer, error);
+    }
+    tr_ids_free(&special);
+    return status;
 }
 
 /* All that decoding reads at once: not the screen, which is used when there is more to do (TR_SCREEN_AFTER). */
@@ -183,32 +191,20 @@ void tr_model_get_info(const tr_model *model, tr_model_info *info)
         .file_size = package->file_size,
         .has_tokenizer = model->tokenizer != NULL,
         .has_shortlist = model->shortlist != NULL,
+        .languages = (int)package->languages.count,
     };
 }
 
-static tr_status encode(const void *argument, const char *text, size_t size, tr_ids *ids, tr_error *error)
+const char *tr_model_language(const tr_model *model, int index)
 {
-    return tr_tokenizer_encode(argument, text, size, ids, error);
+    const tr_languages *languages = &model->package.languages;
+    return index >= 0 && (size_t)index < languages->count ? languages->items[index].code : NULL;
 }
 
-tr_status tr_model_encoder(const tr_model *model, tr_encoder *encoder, tr_error *error)
+tr_status tr_model_check_languages(const tr_model *model, const char *source, const char *target, tr_error *error)
 {
-    const tr_config *config = &model->package.config;
-    *encoder = (tr_encoder){encode, model->tokenizer, config->bare_source ? -1 : config->end_id,
-                            config->max_positions - !config->bare_source};
-    if (!model->tokenizer)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
-    if (encoder->limit < 1)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it takes no token besides the end mark");
-    return TR_OK;
-}
-
-bool tr_is_unspaced_language(const char *language)
-{
-    static const char *const unspaced[] = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"};
-    const size_t size = strcspn(language, "-_");
-    for (size_t i = 0; i < sizeof unspaced / sizeof *unspaced; i++)
-        if (strlen(unspaced[i]) == size && memcmp(unspaced[i], language, size) == 0)
-            return true;
-    return false;
+    tr_choice choice;
+    if (!model)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_check_languages: model is NULL");
+    return tr_choose_languages(model, source, target, model->tokenizer != NULL, &choice, error);
 }

@@ -4,6 +4,7 @@
 
 #include "formats/package.h"
 #include "model/network.h"
+#include "pipeline/choice.h"
 #include "pipeline/memory.h"
 #include "pipeline/plan.h"
 #include "pipeline/scheduler.h"
@@ -24,12 +25,6 @@ struct tr_context {
     tr_plan *plans; /* [threads]: working memory of the texts that each thread prepares */
     tr_memory memory;
 };
-
-/* The encoder that plans texts for this model. TR_ERROR_ARGUMENT: it has no tokenizer, or no place for a token. */
-tr_status tr_model_encoder(const tr_model *model, tr_encoder *encoder, tr_error *error);
-
-/* True where sentences are not separated by a space: Chinese and Japanese. */
-bool tr_is_unspaced_language(const char *language);
 
 /* Checks options (NULL: the defaults) against the model and clips lengths to what it can do. */
 tr_status tr_options_resolve(const tr_model *model, const tr_translate_options *options, tr_translate_options *resolved,

@@ -57,14 +57,22 @@ tr_status tr_plan_text(tr_plan *plan, const tr_encoder *encoder, tr_split split,
 {
     *text = (tr_text){.data = data, .size = size, .first = plan->count};
     tr_status status = clean_text(text, error);
+    tr_encoder own;
     tr_span span;
+    text->begin = encoder->typed ? encoder->typed(encoder, text->data, text->size, &own) : 0;
+    if (text->begin) {
+        encoder = &own;
+        text->begin = tr_skip_space(text->data, text->size, text->begin);
+    }
+    text->unspaced = encoder->unspaced;
     if (split == TR_SPLIT_NEVER) {
-        span.first = tr_skip_space(text->data, text->size, 0);
+        span.first = tr_skip_space(text->data, text->size, text->begin);
         span.last = tr_trim_space(text->data, span.first, text->size);
         if (status == TR_OK && span.first < span.last)
             status = plan_sentence(plan, encoder, text, span, error);
     } else {
         tr_sentences sentences = tr_sentences_begin(text->data, text->size);
+        sentences.at = text->begin;
         while (status == TR_OK && tr_sentences_next(&sentences, &span))
             status = plan_sentence(plan, encoder, text, span, error);
     }

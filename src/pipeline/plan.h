@@ -17,19 +17,32 @@ enum { TR_PIECE_TOKENS = 64 };
  * translation begins to run in a circle. */
 enum { TR_PIECE_TARGET = 2 * TR_PIECE_TOKENS };
 
+enum { TR_BEFORE = 2 }; /* tokens before a chunk at most */
+
 /* How chunks become ids. */
-typedef struct tr_encoder {
+typedef struct tr_encoder tr_encoder;
+struct tr_encoder {
     /* Appends the ids of valid UTF-8, without an end mark. Called from several threads at once. */
     tr_status (*encode)(const void *argument, const char *text, size_t size, tr_ids *ids, tr_error *error);
     const void *argument;
-    int end_id; /* appended to each chunk; -1: none */
-    int limit;  /* tokens that the network takes, the end mark not counted; >= 1 */
-} tr_encoder;
+    int end_id;                /* appended to each chunk; -1: none */
+    int limit;                 /* tokens that the network takes, those around them not counted; >= 1 */
+    int32_t before[TR_BEFORE]; /* before each chunk: a language */
+    int before_count;
+    int32_t behind; /* behind the end mark: a language, too */
+    bool has_behind;
+    bool unspaced; /* nothing goes between the translations of two sentences: Chinese, Japanese */
+    /* If a text begins with a language's token: its bytes, and *own encodes the rest of that text. Else 0. NULL: texts begin
+     * with no such token. */
+    size_t (*typed)(const tr_encoder *encoder, const char *text, size_t size, tr_encoder *own);
+    const void *typed_argument;
+};
 
 typedef struct tr_chunk {
     size_t first, last; /* bytes of the text; the second and later pieces of a single character are empty */
     size_t ids;         /* index of its first id in tr_plan.ids */
-    int length;         /* ids, the end mark included; 1: nothing that the network knows (it stays as it is) */
+    int length;         /* ids, with those before and behind the text's own */
+    int tokens;         /* the text's own; 0: nothing that the network knows (it stays as it is) */
     bool piece;         /* of a sentence that was cut */
     size_t unit;        /* filled by batch.h */
 } tr_chunk;
@@ -46,7 +59,9 @@ typedef struct tr_text {
     const char *data; /* valid UTF-8: the caller's bytes, or clean */
     size_t size;
     char *clean;         /* owned, NULL if the caller's bytes were valid */
+    size_t begin;        /* bytes of a language's token at its front, which is no text */
     size_t first, count; /* chunks in the plan */
+    bool unspaced;       /* as its encoder says */
     int sentences;
     unsigned flags; /* TR_FLAG_CUT, TR_FLAG_INVALID_UTF8 */
 } tr_text;

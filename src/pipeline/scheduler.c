@@ -365,7 +365,7 @@ static tr_status run_ordered(tr_scheduler *s, run *r, tr_error *error)
     r->shape = tr_scheduler_shape(s->threads, s->batch_size, job->units, r->order, job->count);
     const size_t groups = (size_t)r->shape.groups, each = (job->count + groups - 1) / groups;
     const int rows = each < (size_t)s->batch_size ? (int)each : s->batch_size;
-    r->options = (tr_decode_options){rows, s->batch_size * TR_BATCH_TOKENS, job->min_length};
+    r->options = (tr_decode_options){rows, s->batch_size * TR_BATCH_TOKENS, job->min_length, job->start};
     r->dealt = groups * (size_t)rows < job->count ? groups * (size_t)rows : job->count;
     atomic_init(&r->next, r->dealt);
     status = prepare_groups(s, r, error);

@@ -24,6 +24,7 @@ typedef struct tr_job {
     tr_unit *units; /* about in the order in which their results are wanted */
     size_t count;
     int max_length, min_length;
+    const tr_start *start; /* NULL: the model's own */
     /* Gets units that are complete, linked by next, each once; from any thread that decodes, one call at a time. A status
      * other than TR_OK ends the run with it. May be NULL. */
     tr_status (*done)(void *argument, const tr_unit *list, tr_error *error);

@@ -67,7 +67,7 @@ tr_status tr_tally_unit(tr_tally *tally, const tr_unit *unit, size_t index, tr_t
 
 void tr_tally_count(tr_progress *counts, const tr_unit *unit, size_t texts)
 {
-    counts->source_tokens += (uint64_t)unit->source_length - 1;
+    counts->source_tokens += (uint64_t)unit->source_tokens;
     counts->target_tokens += (uint64_t)unit->target_length;
     counts->texts_done += texts;
 }

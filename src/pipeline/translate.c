@@ -22,6 +22,7 @@ typedef struct entry {
 
 typedef struct work {
     tr_context *context;
+    tr_choice choice;
     tr_encoder encoder;
     tr_translate_options options;
     const char *const *texts;
@@ -118,7 +119,7 @@ static tr_status select_texts(work *w, tr_error *error)
 {
     tr_strmap seen = {0};
     if (w->options.reuse) {
-        tr_memory_prepare(&w->context->memory, &w->options);
+        tr_memory_prepare(&w->context->memory, &w->options, w->choice.source, w->choice.target);
         if (!tr_strmap_init(&seen, w->count))
             return out_of_memory(error);
     }
@@ -199,7 +200,7 @@ static tr_status append_chunk(const work *w, const tr_text *text, const tr_chunk
     if (space && !tr_buffer_string(out, " "))
         return out_of_memory(error);
     const size_t start = out->size;
-    result->source_tokens += chunk->length - 1;
+    result->source_tokens += chunk->tokens;
     if (chunk->unit == SIZE_MAX) {
         if (!tr_buffer_append(out, text->data + chunk->first, chunk->last - chunk->first))
             return out_of_memory(error);
@@ -221,16 +222,15 @@ static tr_status append_chunk(const work *w, const tr_text *text, const tr_chunk
 static tr_status join_text(work *w, const entry *e, tr_result *result, tr_error *error)
 {
     const tr_text *text = &e->text;
-    const bool spaced = !tr_is_unspaced_language(w->context->model->package.target_language);
     tr_buffer *out = &w->joined;
-    size_t at = 0;
+    size_t at = text->begin;
     tr_result view = {.sentences = text->sentences, .flags = text->flags};
     tr_buffer_clear(out);
     for (size_t s = 0; s < text->count; s++) {
         const tr_chunk *chunk = w->chunks[e->first + s];
         if (!tr_buffer_append(out, text->data + at, chunk->first - at))
             return out_of_memory(error);
-        const bool space = spaced && s && chunk->first == at;
+        const bool space = !text->unspaced && s && chunk->first == at;
         const tr_status status = append_chunk(w, text, chunk, space, out, &view, error);
         if (status != TR_OK)
             return status;
@@ -339,6 +339,7 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
         return status;
     w->job.max_length = w->options.max_length;
     w->job.min_length = w->options.min_length;
+    w->job.start = &w->choice.start;
     w->job.done = take_units;
     w->job.argument = w;
     return tr_scheduler_run(w->context->scheduler, &w->job, error);
@@ -355,7 +356,10 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
     work w = {.context = context, .texts = texts, .count = count};
     tr_status status = tr_options_resolve(context->model, options, &w.options, error);
     if (status == TR_OK)
-        status = tr_model_encoder(context->model, &w.encoder, error);
+        status = tr_choose_languages(context->model, w.options.source_language, w.options.target_language, true, &w.choice,
+                                     error);
+    if (status == TR_OK)
+        status = tr_choice_encoder(&w.choice, &w.encoder, error);
     if (status != TR_OK)
         return status;
     for (int t = 0; t < context->threads; t++)

@@ -11,8 +11,8 @@ struct tr_tokenizer {
     tr_sentencepiece *spm;
     const tr_vocabulary *source, *target;
     int unk_id;
-    int silent[TR_SPECIAL + 1]; /* target ids that decode to nothing; -1 in unused places */
-    bool bytes;                 /* the target vocabulary has byte pieces */
+    bool bytes;             /* the target vocabulary has byte pieces */
+    unsigned char silent[]; /* a bit for each target id: it decodes to nothing */
 };
 
 static const char space_piece[] = "\xe2\x96\x81"; /* "▁" U+2581 */
@@ -39,6 +39,13 @@ static int target_unknown(const tr_tokenizer_parts *parts)
         return parts->unk_id;
     const tr_piece unknown = parts->source->pieces[parts->unk_id];
     return unknown.data ? tr_vocabulary_find(parts->target, unknown.data, unknown.size) : -1;
+}
+
+/* id may be -1. */
+static void silence(tr_tokenizer *t, int32_t id)
+{
+    if (id >= 0 && (size_t)id < t->target->size)
+        t->silent[id / 8] |= (unsigned char)(1 << id % 8);
 }
 
 static tr_status load_spm(const tr_tokenizer_parts *parts, tr_sentencepiece **spm, tr_error *error)
@@ -68,15 +75,15 @@ tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **to
     if (parts->unk_id < -1 || (parts->unk_id >= 0 && (size_t)parts->unk_id >= parts->source->size))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the unknown token's id %d is not one of %zu", parts->unk_id,
                        parts->source->size);
-    if (parts->special_count < 0 || parts->special_count > TR_SPECIAL)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: %d special tokens", parts->special_count);
-    tr_tokenizer *const t = malloc(sizeof *t);
+    tr_tokenizer *const t = calloc(1, sizeof *t + parts->target->size / 8 + 1);
     if (!t)
         return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
-    *t = (tr_tokenizer){.source = parts->source, .target = parts->target, .unk_id = parts->unk_id};
-    for (int i = 0; i < TR_SPECIAL; i++)
-        t->silent[i] = i < parts->special_count ? parts->special[i] : -1;
-    t->silent[TR_SPECIAL] = target_unknown(parts);
+    t->source = parts->source;
+    t->target = parts->target;
+    t->unk_id = parts->unk_id;
+    for (size_t i = 0; i < parts->special_count; i++)
+        silence(t, parts->special[i]);
+    silence(t, target_unknown(parts));
     t->bytes = has_byte_pieces(parts->target);
     const tr_status status = load_spm(parts, &t->spm, error);
     if (status != TR_OK) {
@@ -259,10 +266,7 @@ static int byte_of(tr_piece p)
 
 static bool is_silent(const tr_tokenizer *t, int32_t id)
 {
-    bool silent = false;
-    for (int i = 0; i <= TR_SPECIAL; i++)
-        silent = silent || id == t->silent[i];
-    return silent;
+    return t->silent[id / 8] >> id % 8 & 1;
 }
 
 static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *bytes, tr_buffer *text)

@@ -10,14 +10,13 @@
 
 typedef struct tr_tokenizer tr_tokenizer; /* immutable, shared by threads */
 
-enum { TR_SPECIAL = 4 };
-
 typedef struct tr_tokenizer_parts {
     const void *source_spm; /* a SentencePiece model file's bytes; need not outlive the call */
     size_t source_spm_size;
-    const tr_vocabulary *source, *target;   /* must outlive the tokenizer; may be the same */
-    int unk_id;                             /* of the source vocabulary; -1: unknown pieces are an error */
-    int special[TR_SPECIAL], special_count; /* target ids that decode to nothing: start, end, padding */
+    const tr_vocabulary *source, *target; /* must outlive the tokenizer; may be the same */
+    int unk_id;                           /* of the source vocabulary; -1: unknown pieces are an error */
+    const int32_t *special;               /* target ids that decode to nothing: start, end, padding; -1 among them is none */
+    size_t special_count;
 } tr_tokenizer_parts;
 
 /* Checks the SentencePiece file first (tokenizer/spm_check.h), then loads it. */

@@ -205,7 +205,7 @@ static void first_logits(const tr_model *model, const tr_network *network, const
     one o = {.sentence = {.source = source, .source_length = (int)tokens.count + 1, .max_length = 1, .target = target},
              .logits = logits};
     const tr_feed feed = {give, take, &o, NULL};
-    const tr_decode_options options = {1, 1 << 20, 0};
+    const tr_decode_options options = {1, 1 << 20, 0, NULL};
     assert_int_equal(tr_worker_create(network, 1, 1, &worker, &error), TR_OK);
     tr_worker_set_trace(worker, keep_logits, &o);
     assert_int_equal(tr_decode_greedy(worker, 0, &options, &feed, &error), TR_OK);

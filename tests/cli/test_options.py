@@ -135,8 +135,8 @@ class WrongUsage(CommandTest):
         self.bad(2, "--resume", "-i", f, says="--output")
         self.bad(2, "--resume", "-o", self.folder / "o", SENTENCE, says="--resume")
         self.bad(2, "tokenize", "-i", f, SENTENCE, says="TEXT")
-        self.bad(2, "-t", "fr", SENTENCE, says=["--target fr", "zh", "en"])
-        self.bad(2, "-s", "en", SENTENCE, says=["--source en", "zh"])
+        self.bad(2, "-t", "fr", SENTENCE, says=["target language fr", "zh", "en"])
+        self.bad(2, "-s", "en", SENTENCE, says=["source language en", "zh"])
 
     def test_arguments_of_commands(self):
         self.assertEqual(self.good("info"), self.good("info", support.MODEL))

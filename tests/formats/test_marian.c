@@ -244,7 +244,8 @@ static void test_hostile_json(void **state)
         {"config.json", "{\"model_type\": null}", "model_type", TR_ERROR_UNSUPPORTED},
         {"config.json", "{\"model_type\": 3}", "model_type is not a string", TR_ERROR_FORMAT},
         {"config.json", "{\"architectures\": [\"MarianForCausalLM\"]}", "MarianForCausalLM", TR_ERROR_UNSUPPORTED},
-        {"config.json", "{\"d_model\": 1e308}", "config.json: d_model is not a whole number", TR_ERROR_FORMAT},
+        {"config.json", "{\"d_model\": 1e308}", "config.json: d_model is out of range", TR_ERROR_FORMAT},
+        {"config.json", "{\"d_model\": 8.5}", "config.json: d_model is not a whole number", TR_ERROR_FORMAT},
         {"config.json", "{\"d_model\": 8589934592}", "d_model is out of range", TR_ERROR_FORMAT},
         {"config.json", "{\"d_model\": -8}", "d_model is -8", TR_ERROR_FORMAT},
         {"config.json", "{\"d_model\": 10}", "d_model 10 is not divisible by decoder_heads 4", TR_ERROR_FORMAT},
@@ -295,7 +296,6 @@ static void test_broken_json(void **state)
         "{\"a\\u0000b\": 1}",
         "{\"\xff\": 1}",
         "{} {}",
-        "{\"a\": 99999999999999999999}",
     };
     char deep[10001];
     memset(deep, '[', sizeof deep - 1);

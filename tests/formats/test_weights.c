@@ -108,7 +108,7 @@ static void test_table(void **state)
     (void)state;
     tr_weights weights = {0};
     float *data = malloc(6 * sizeof *data);
-    tr_tensor tensor = {"first", TR_TYPE_F32, 2, {2, 3}, data, 24, true, false};
+    tr_tensor tensor = {"first", TR_TYPE_F32, 2, {2, 3}, data, 24, true, NULL, false};
     assert_null(tr_weights_find(&weights, "first"));
     assert_int_equal(tr_weights_add(&weights, &tensor, NULL), TR_OK);
     assert_ptr_equal(tr_weights_find(&weights, "first")->data, data);

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tr_hf_config(settings, generation, &config, &ties, &family, NULL) == TR_OK)
         tr_config_check(&config, NULL);
     tr_error error;
-    if (pieces && tr_hf_vocabulary(pieces, "vocab.json", ROWS, &vocabulary, &error) == TR_OK && vocabulary.size != ROWS)
+    if (pieces && tr_hf_vocabulary(pieces, "vocab.json", ROWS, NULL, &vocabulary, &error) == TR_OK && vocabulary.size != ROWS)
         abort();
     tr_vocabulary_free(&vocabulary);
     json_decref(settings);

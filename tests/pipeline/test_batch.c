@@ -16,8 +16,8 @@ static void equal_chunks_share_a_unit(void **state)
 {
     (void)state;
     static const int32_t first[] = {5, 6, 0, 0, 5, 6, 0}, second[] = {5, 0, 5, 6, 0};
-    tr_chunk a = {.ids = 0, .length = 3}, empty = {.ids = 3, .length = 1}, b = {.ids = 4, .length = 3};
-    tr_chunk c = {.ids = 0, .length = 2}, d = {.ids = 2, .length = 3};
+    tr_chunk a = {.ids = 0, .length = 3, .tokens = 2}, empty = {.ids = 3, .length = 1}, b = {.ids = 4, .length = 3, .tokens = 2};
+    tr_chunk c = {.ids = 0, .length = 2, .tokens = 1}, d = {.ids = 2, .length = 3, .tokens = 2};
     tr_chunk *chunks[] = {&a, &empty, &b, &c, &d};
     const int32_t *bases[] = {first, first, first, second, second};
     tr_unit *units;
@@ -165,7 +165,7 @@ static void memory_returns_what_it_was_given(void **state)
     (void)state;
     tr_memory memory = {0};
     tr_translate_options options = tr_translate_default_options();
-    tr_memory_prepare(&memory, &options);
+    tr_memory_prepare(&memory, &options, -1, -1);
     assert_false(has(&memory, "a", ""));
     add(&memory, "a", "A");
     add(&memory, "ab", "");
@@ -173,10 +173,10 @@ static void memory_returns_what_it_was_given(void **state)
     assert_true(has(&memory, "a", "A"));
     assert_true(has(&memory, "ab", ""));
     assert_false(has(&memory, "b", ""));
-    tr_memory_prepare(&memory, &options);
+    tr_memory_prepare(&memory, &options, -1, -1);
     assert_true(has(&memory, "a", "A"));
     options.min_length = 3;
-    tr_memory_prepare(&memory, &options);
+    tr_memory_prepare(&memory, &options, -1, -1);
     assert_false(has(&memory, "a", "A"));
     tr_memory_free(&memory);
 }
@@ -225,7 +225,7 @@ static void tally_counts_texts_when_all_their_units_are_done(void **state)
     tr_tally_wait(&tally, 1, 1);
     tr_tally_wait(&tally, 1, 1);
     tr_tally_finish(&tally, 2);
-    const tr_unit units[] = {{.source_length = 4, .target_length = 2}, {.source_length = 3, .target_length = 5}};
+    const tr_unit units[] = {{.source_tokens = 3, .target_length = 2}, {.source_tokens = 2, .target_length = 5}};
     assert_int_equal(tr_tally_unit(&tally, &units[1], 1, note_text, &seen, NULL), TR_OK);
     assert_int_equal(seen, 1 << 1);
     assert_int_equal(tally.counts.texts, 4);
@@ -246,7 +246,7 @@ static void tally_passes_on_a_failure(void **state)
     size_t seen = 0;
     tr_error error;
     tr_tally tally;
-    const tr_unit unit = {.source_length = 4, .target_length = 2};
+    const tr_unit unit = {.source_tokens = 3, .target_length = 2};
     assert_int_equal(tr_tally_init(&tally, 1, 1, 8, NULL), TR_OK);
     tr_tally_wait(&tally, 7, 0);
     assert_int_equal(tr_tally_unit(&tally, &unit, 0, note_text, &seen, &error), TR_ERROR_MEMORY);
@@ -266,7 +266,7 @@ static void progress_may_cancel(void **state)
     tr_progress seen = {0}, counts = {.texts = 2};
     tr_error error;
     tr_translate_options options = tr_translate_default_options();
-    const tr_unit unit = {.source_length = 4, .target_length = 2};
+    const tr_unit unit = {.source_tokens = 3, .target_length = 2};
     assert_int_equal(tr_tally_report(&counts, &options, &error), TR_OK);
     options.progress = note_progress;
     options.progress_argument = &seen;

@@ -268,8 +268,8 @@ def train_pieces(path, size, **marks):
     text = [" ".join(chooser.choice(words) for _ in range(8)) + "." for _ in range(400)]
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(text), model_writer=model, vocab_size=size, normalization_rule_name="identity",
-        num_threads=1, minloglevel=2, **{"bos_id": -1, "eos_id": 0, "unk_id": 1, **marks})
+        sentence_iterator=iter(text), model_writer=model, vocab_size=size, num_threads=1, minloglevel=2,
+        **{"normalization_rule_name": "identity", "bos_id": -1, "eos_id": 0, "unk_id": 1, **marks})
     with open(path, "wb") as file:
         file.write(model.getvalue())
     loaded = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())

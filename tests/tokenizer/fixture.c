@@ -54,14 +54,16 @@ void fixture_open(const char *spm_path, const char *vocabulary_path, fixture *f)
     tr_error error = {0};
     f->spm = fixture_file(spm_path);
     fixture_vocabulary(vocabulary_path, &f->vocabulary);
+    const int32_t special[] = {tr_vocabulary_find(&f->vocabulary, "</s>", 4),
+                               tr_vocabulary_find(&f->vocabulary, "<pad>", 5)};
     const tr_tokenizer_parts parts = {
         .source_spm = f->spm.data,
         .source_spm_size = f->spm.size,
         .source = &f->vocabulary,
         .target = &f->vocabulary,
         .unk_id = tr_vocabulary_find(&f->vocabulary, "<unk>", 5),
-        .special = {tr_vocabulary_find(&f->vocabulary, "</s>", 4), tr_vocabulary_find(&f->vocabulary, "<pad>", 5)},
-        .special_count = 2,
+        .special = special,
+        .special_count = sizeof special / sizeof *special,
     };
     require(tr_tokenizer_create(&parts, &f->tokenizer, &error) == TR_OK, spm_path, error.message);
 }

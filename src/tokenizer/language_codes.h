@@ -1,0 +1,20 @@
+/* What people and models call languages: "zh", "zho", "cmn_Hans", "zh-CN" and "zh_Hans" are one. */
+#ifndef TR_TOKENIZER_LANGUAGE_CODES_H
+#define TR_TOKENIZER_LANGUAGE_CODES_H
+
+#include <stdbool.h>
+
+/* How well a model's code serves what a user asked for; 0: it is another language. A code is a language of two or three
+ * letters (ISO 639-1, -2, -3), then perhaps a script of four letters and a region of two letters or three digits, each
+ * behind "-" or "_", in capitals or not. Members of a macrolanguage that models name in its place are it: cmn is zh, arb is
+ * ar. What one side leaves open agrees with all, best with the language's usual script. */
+int tr_language_match(const char *wanted, const char *has);
+
+/* The language alone, of two letters where it has such a code: "zh" of "cmn_Hans". False: the code is none as above
+ * ("ROMANCE"); out is then empty. */
+bool tr_language_base(const char *code, char out[4]);
+
+/* True where sentences are not separated by a space: Chinese and Japanese. */
+bool tr_language_is_unspaced(const char *code);
+
+#endif
