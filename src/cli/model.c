@@ -73,6 +73,8 @@ static void describe(const cli_model *model)
     cli_note("model %s: %s, %s %s-%s, d_model %d, layers %d+%d, weights %s", model->path, i->format, i->architecture,
              *i->source_language ? i->source_language : "?", *i->target_language ? i->target_language : "?", i->d_model,
              i->encoder_layers, i->decoder_layers, i->compute);
+    if (i->has_shortlist)
+        cli_note("the shortlist says which tokens can come; --shortlist off allows all");
     cli_note("kernels %s, loaded in %.1f ms", i->cpu, model->load_seconds * 1e3);
 }
 
@@ -103,6 +105,7 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
     tr_model_options options = tr_model_default_options();
     options.load = load;
     options.compute = (tr_compute)settings->compute;
+    options.shortlist = settings->shortlist;
     tr_context_options context = tr_context_default_options();
     context.threads = settings->threads;
     context.batch_size = settings->batch_size;

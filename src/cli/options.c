@@ -65,6 +65,10 @@ static const option options[] = {
      "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "
      "(default): copy for bench and for whole files of text, else map"},
 
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0, 0,
+     "which target tokens a source allows: auto (default): as the model says, if it has a shortlist; off: all; or a lexical "
+     "shortlist in Marian's binary form"},
+
     {CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read lines from FILE; default standard input"},
     {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,

@@ -15,6 +15,7 @@ typedef struct cli_settings {
     int threads, batch_size;     /* threads 0: the usable cores */
     int compute;                 /* a tr_compute */
     int load;                    /* 0 auto, 1 map, 2 copy */
+    const char *shortlist;       /* NULL: auto */
     int beam, n_best;
     int max_length, min_length;
     int split;                /* a tr_split */

@@ -75,6 +75,9 @@ bool tr_worker_lay_out_chunk(tr_worker *w)
         w->cross_segments[w->chunk] = (tr_segment){w->chunk_rows, length, &slot->cross, 0, length, NULL};
         if (!fill_encoder_cache(w, &slot->encoder, length) || !fill_cache(w, &slot->cross, length))
             return false;
+        tr_choice *choice = tr_worker_choice(w, i);
+        if (choice)
+            tr_choice_list(&w->choices, choice, w->state.network, slot->sentence->source, length);
         w->chunk_rows += length;
         w->chunk++;
     }
@@ -96,10 +99,22 @@ static void embed_chunk(tr_worker *w, int member)
     }
 }
 
+/* The members' shares of what the sentences of the chunk may become. */
+static void gather_choices(tr_worker *w, int member)
+{
+    tr_state *s = &w->state;
+    for (int i = 0; w->choices.shortlist && i < w->chunk; i++) {
+        tr_choice *choice = tr_worker_choice(w, w->rows + i);
+        const tr_range own = tr_share(choice->count, TR_PANEL, member, s->members);
+        tr_choice_gather(choice, s->network, own.first, own.last);
+    }
+}
+
 void tr_worker_encode(tr_worker *w, int member)
 {
     tr_state *s = &w->state;
     const tr_network *n = s->network;
+    gather_choices(w, member);
     embed_chunk(w, member);
     tr_state_meet(s);
     tr_flow flow = tr_flow_start(s, member, w->chunk_rows);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "model/network.h"
+#include "model/shortlist.h"
 #include "model/state.h"
 
 /* One sentence on its way. The caller owns all memory. */
@@ -50,6 +51,10 @@ typedef struct tr_worker tr_worker;
 
 tr_status tr_worker_create(const tr_network *network, int members, int batch_size, tr_worker **worker, tr_error *error);
 void tr_worker_destroy(tr_worker *worker); /* NULL is allowed */
+
+/* From now on only what the shortlist allows a sentence can come; once, before the first call. The shortlist must outlive
+ * the worker. */
+tr_status tr_worker_set_shortlist(tr_worker *worker, const tr_shortlist *shortlist, tr_error *error);
 
 /* How many members there are from now on, at most as many as it was created with. None may be at work. */
 void tr_worker_set_members(tr_worker *worker, int members);

@@ -2,6 +2,7 @@
  * what only one may do (bookkeeping, embedding) member 0 does between two barriers while the others wait. */
 #include "decoding/worker.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --------------------------------------------------------------------------------------------- a step: choosing tokens */
@@ -20,6 +21,9 @@ static bool prepare_step(tr_worker *w)
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
         w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1, slot->history};
         w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length, NULL};
+        tr_choice *choice = tr_worker_choice(w, r);
+        if (choice && choice->end >= 0)
+            choice->bias[choice->end] = step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[c->end_id];
         tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : w->start.id, step);
     }
     return true;
@@ -72,6 +76,23 @@ static void choose(tr_worker *w, const tr_flow *flow, int first, int last, const
     own->x8 = all;
 }
 
+/* The same where a shortlist says what can come: each row has its own outputs. */
+static void choose_of_shortlist(tr_worker *w, tr_flow *flow, int count)
+{
+    tr_state *s = &w->state;
+    tr_best *best = s->member[flow->member].best;
+    tr_state_enter(s, flow->member, TR_PART_OUTPUT);
+    for (int r = 0; r < count; r++) {
+        const tr_choice *choice = tr_worker_choice(w, r);
+        best[r] = (tr_best){-INFINITY, -1, false};
+        tr_logits_best_of(flow, r, &choice->logits, &best[r]);
+        if (best[r].id >= 0)
+            best[r].id = choice->ids[best[r].id];
+    }
+    if (s->trace)
+        tr_logits_all(flow, s->network->logits.bias, w->traced_logits);
+}
+
 static void step(tr_worker *w, int member)
 {
     tr_state *s = &w->state;
@@ -79,10 +100,14 @@ static void step(tr_worker *w, int member)
     tr_flow flow = tr_flow_start(s, member, w->rows);
     tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
     const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
-    choose(w, &flow, free, picked, w->bias_without_end);
-    if (free > 0 && free < picked)
-        tr_state_meet(s); /* members look at each other's bounds (screened_best) */
-    choose(w, &flow, 0, free < picked ? free : picked, s->network->logits.bias);
+    if (w->choices.shortlist) {
+        choose_of_shortlist(w, &flow, picked);
+    } else {
+        choose(w, &flow, free, picked, w->bias_without_end);
+        if (free > 0 && free < picked)
+            tr_state_meet(s); /* members look at each other's bounds (screened_best) */
+        choose(w, &flow, 0, free < picked ? free : picked, s->network->logits.bias);
+    }
     if (s->trace && picked) {
         tr_state_meet(s);
         if (member == 0)
@@ -132,9 +157,10 @@ static bool take_token(tr_worker *w, int row)
     int32_t id = w->start.first_id;
     if (!is_forced(w, s)) {
         const tr_best best = best_of_members(&w->state, row);
-        if (best.nan || best.id < 0)
+        const bool nothing = best.id < 0 && !best.nan && w->choices.shortlist; /* all that is allowed is forbidden */
+        if ((best.nan || best.id < 0) && !nothing)
             return tr_worker_fail(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
-        id = best.id;
+        id = nothing ? c->end_id : best.id;
     }
     s->finished = id == c->end_id;
     if (!s->finished)

@@ -117,6 +117,7 @@ void tr_worker_destroy(tr_worker *worker)
     tr_state_free(&worker->state);
     tr_arena_free(&worker->pool.arena);
     free(worker->pool.spare);
+    tr_choices_free(&worker->choices);
     free(worker->slots);
     free(worker->block_tables);
     free(worker->histories);
@@ -128,6 +129,11 @@ void tr_worker_destroy(tr_worker *worker)
     free(worker->bias_without_end);
     free(worker->traced_logits);
     free(worker);
+}
+
+tr_status tr_worker_set_shortlist(tr_worker *worker, const tr_shortlist *shortlist, tr_error *error)
+{
+    return tr_choices_init(&worker->choices, shortlist, worker->state.network, worker->batch_size, error);
 }
 
 void tr_worker_set_members(tr_worker *worker, int members)

@@ -3,6 +3,7 @@
 #define TR_DECODING_WORKER_H
 
 #include "decoding/decoding.h"
+#include "decoding/shortlist.h"
 #include "model/state.h"
 
 /* Blocks of 32 positions of keys and values for all decoder layers (see tr_cache), from reserved address space: a block
@@ -34,6 +35,7 @@ struct tr_worker {
     float **block_tables;                                          /* memory of their caches' blocks arrays */
     float *histories;                                              /* memory of their histories */
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
+    tr_choices choices;                                            /* shortlist NULL: any token can come */
     float *bias_without_end; /* [target_vocabulary]: logits bias with the end mark at -inf */
 
     /* the work at hand: written by member 0 between two barriers */
@@ -64,6 +66,12 @@ void tr_pool_reset(tr_pool *pool);
 static inline tr_slot *tr_worker_slot(tr_worker *worker, int i)
 {
     return &worker->slots[worker->order[i]];
+}
+
+/* What a sentence may become; NULL: anything. */
+static inline tr_choice *tr_worker_choice(tr_worker *worker, int i)
+{
+    return worker->choices.shortlist ? &worker->choices.of[worker->order[i]] : NULL;
 }
 
 /* Makes status and message those of the worker; false. */

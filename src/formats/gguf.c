@@ -6,6 +6,7 @@
 
 #include "formats/gguf_languages.h"
 #include "formats/gguf_read.h"
+#include "formats/shortlist.h"
 #include "formats/xxh64.h"
 
 tr_status tr_gguf_fail_key(tr_error *error, const char *key, const char *why)
@@ -15,10 +16,9 @@ tr_status tr_gguf_fail_key(tr_error *error, const char *key, const char *why)
 
 /* ----------------------------------------------------------------------------------------------------------- settings */
 
-tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error)
+static tr_status read_field_to(const tr_gguf *gguf, const tr_gguf_field *field, void *to, tr_error *error)
 {
     const tr_gguf_entry *entry = tr_gguf_find(gguf, field->key);
-    void *to = (char *)config + field->offset;
     int64_t integer;
     double real;
     if (!entry)
@@ -37,6 +37,11 @@ tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr
         *(int *)to = (int)integer;
     }
     return TR_OK;
+}
+
+tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error)
+{
+    return read_field_to(gguf, field, (char *)config + field->offset, error);
 }
 
 tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error)
@@ -141,9 +146,56 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
 
 /* ------------------------------------------------------------------------------------------------ tensors, vocabularies */
 
+/* offsets and words of the shortlist, as far as they are there. */
+static tr_status add_shortlist(tr_package *package, const tr_tensor *tensor, tr_error *error)
+{
+    tr_shortlist *s = &package->shortlist;
+    const bool offsets = strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0;
+    if (tensor->type != TR_TYPE_I32 || tensor->rank != 1 || tensor->shape[0] < (offsets ? 2 : 1) ||
+        tensor->shape[0] > INT32_MAX || (uintptr_t)tensor->data % sizeof(int32_t))
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be I32 of one dimension, aligned, and not empty",
+                       tensor->name);
+    if (offsets ? s->offsets != NULL : s->words != NULL)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name);
+    if (offsets) {
+        s->offsets = tensor->data;
+        s->sources = (int)(tensor->shape[0] - 1);
+    } else {
+        s->words = tensor->data;
+        s->count = tensor->shape[0];
+    }
+    return TR_OK;
+}
+
+static tr_status read_shortlist(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_shortlist *s = &package->shortlist;
+    const tr_gguf_field keys[] = {{TR_KEY_SHORTLIST_FIRST, TR_GGUF_SIZE, true, 0, false},
+                                  {TR_KEY_SHORTLIST_BEST, TR_GGUF_SIZE, true, 0, false}};
+    int *const to[] = {&s->first, &s->best};
+    tr_status status = TR_OK;
+    if (!s->offsets && !s->words)
+        return TR_OK;
+    if (!s->offsets || !s->words)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is missing beside %s",
+                       s->offsets ? TR_TENSOR_SHORTLIST_WORDS : TR_TENSOR_SHORTLIST_OFFSETS,
+                       s->offsets ? TR_TENSOR_SHORTLIST_OFFSETS : TR_TENSOR_SHORTLIST_WORDS);
+    for (int i = 0; i < 2 && status == TR_OK; i++) {
+        status = read_field_to(gguf, &keys[i], to[i], error);
+        if (status == TR_OK && (*to[i] < 0 || *to[i] > TR_MAX_VOCABULARY))
+            status = tr_gguf_fail_key(error, keys[i].key, "is out of range");
+    }
+    if (status == TR_OK)
+        status = tr_fail_in(error, tr_shortlist_check(s, &package->config, error), "shortlist");
+    s->shared = package->target == &package->source;
+    return status;
+}
+
 static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
 {
     tr_package *package = argument;
+    if (strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0 || strcmp(tensor->name, TR_TENSOR_SHORTLIST_WORDS) == 0)
+        return add_shortlist(package, tensor, error);
     const bool source = strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0;
     if (!source && strcmp(tensor->name, TR_TENSOR_TARGET_SPM) != 0)
         return tr_weights_add(&package->weights, tensor, error);
@@ -225,6 +277,8 @@ static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *er
         status = tr_package_check(package, error);
     if (status == TR_OK)
         status = read_vocabularies(gguf, package, error);
+    if (status == TR_OK)
+        status = read_shortlist(gguf, package, error);
     if (status == TR_OK && !package->target_spm.data)
         package->target_spm = package->source_spm; /* stored once if they are the same */
     return status;

@@ -45,6 +45,8 @@ const tr_gguf_field tr_gguf_fields[] = {
     LATER(average_ffn,        TR_GGUF_SIZE),
     LATER(average_depth,      TR_GGUF_SIZE),
     LATER(average_ungated,    TR_GGUF_FLAG),
+    LATER(marian_int8,        TR_GGUF_FLAG),
+    LATER(length_factor,      TR_GGUF_REAL),
 };
 /* clang-format on */
 const size_t tr_gguf_field_count = sizeof tr_gguf_fields / sizeof *tr_gguf_fields;

@@ -28,6 +28,13 @@
 #define TR_KEY_ALIGNMENT          "general.alignment"
 #define TR_KEY_FILE_TYPE          "general.file_type"
 
+#define TR_KEY_SHORTLIST_FIRST "translate.shortlist.first"
+#define TR_KEY_SHORTLIST_BEST  "translate.shortlist.best"
+
+/* The lists of a shortlist (model/shortlist.h), i32. */
+#define TR_TENSOR_SHORTLIST_OFFSETS "shortlist.offsets"
+#define TR_TENSOR_SHORTLIST_WORDS   "shortlist.words"
+
 /* SentencePiece models, kept as tensors of bytes. */
 #define TR_TENSOR_SOURCE_SPM "translate.source.spm"
 #define TR_TENSOR_TARGET_SPM "translate.target.spm"

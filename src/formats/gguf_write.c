@@ -183,6 +183,10 @@ static void put_metadata(writer *w)
     put_languages(w, &package->languages);
     if (package->special.size)
         put_ids(w, TR_KEY_SPECIAL, package->special.data, package->special.size);
+    if (package->shortlist.offsets) {
+        put_u32(w, TR_KEY_SHORTLIST_FIRST, (uint32_t)package->shortlist.first);
+        put_u32(w, TR_KEY_SHORTLIST_BEST, (uint32_t)package->shortlist.best);
+    }
     put_tokens(w, TR_KEY_TOKENS, &package->source);
     put_tokens(w, TR_KEY_TARGET_TOKENS, &package->target_own);
 }

@@ -72,6 +72,13 @@ tr_status tr_marian_config(const json_t *yml, const tr_marian_items *items, tr_c
 tr_status tr_marian_weights(const tr_marian_items *items, const tr_config *config, const tr_marian_layout *layout,
                             tr_weights *weights, tr_error *error);
 
+/* A matrix of type TR_MARIAN_INTGEMM8 in panels: an embedding, [outputs, inputs], or another, whose shape says [inputs,
+ * outputs]. alpha: what the rows that it meets are quantised with, 0 if each sentence has its own. */
+tr_status tr_marian_int8(const tr_marian_item *item, bool embedding, float alpha, const char *name, tr_weights *weights,
+                         tr_error *error);
+/* The number of an item NAME_QuantMultA. */
+tr_status tr_marian_alpha(const tr_marian_item *item, float *alpha, tr_error *error);
+
 /* A vocabulary file of Marian's, YAML or JSON {token: id} or a token a line, of rows ids; and its two special ids. name
  * begins messages. */
 typedef struct tr_marian_specials {

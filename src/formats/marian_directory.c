@@ -1,5 +1,6 @@
 /* Native Marian models: model.npz or model.bin with its settings inside and its vocabularies beside it, named by the yml
- * file that Marian decodes with, or as usual. */
+ * file that Marian decodes with, or as usual. Firefox's and translateLocally's are among them, in int8 and with a shortlist.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "formats/hf.h"
 #include "formats/json.h"
 #include "formats/marian.h"
+#include "formats/shortlist.h"
 #include "formats/yaml.h"
 #include "formats/zip.h"
 #include "util/folder.h"
@@ -19,6 +21,8 @@ typedef struct opening {
     tr_directory d; /* the directory that holds the model */
     tr_folder_names names;
     char model[TR_PATH], vocabularies[2][TR_PATH]; /* names in it; "" while unknown */
+    char shortlist[TR_PATH];
+    double length_factor; /* of the options; 0: they have none */
     tr_marian_items items;
     tr_marian_layout layout;
     json_t *settings;
@@ -60,6 +64,12 @@ static bool may_be_model(const char *name)
     return tr_ends_with(name, ".npz") || tr_ends_with(name, ".bin");
 }
 
+/* As Firefox's files are downloaded. */
+static bool is_compressed(const char *name, const char *begin)
+{
+    return strncmp(name, begin, strlen(begin)) == 0 && (tr_ends_with(name, ".gz") || tr_ends_with(name, ".zst"));
+}
+
 bool tr_is_marian(const char *path)
 {
     tr_folder_names names = {0};
@@ -67,8 +77,9 @@ bool tr_is_marian(const char *path)
     bool found = false, other = false;
     if (tr_folder_list(path, &names, &error) == TR_OK)
         for (size_t i = 0; i < names.count; i++) {
-            other = other || strcmp(names.names[i], "config.json") == 0;
-            found = found || (may_be_model(names.names[i]) && is_model(path, names.names[i]));
+            const char *name = names.names[i];
+            other = other || strcmp(name, "config.json") == 0;
+            found = found || (may_be_model(name) && is_model(path, name)) || is_compressed(name, "model.");
         }
     tr_folder_names_free(&names);
     return found && !other;
@@ -113,6 +124,14 @@ static tr_status take_options(opening *o, const json_t *options)
     if (!*name || (*o->model && strcmp(name, o->model) != 0))
         return TR_OK;
     strcpy(o->model, name);
+    if (json_is_number(json_object_get(options, "max-length-factor")))
+        o->length_factor = json_number_value(json_object_get(options, "max-length-factor"));
+    const json_t *shortlist = json_array_get(json_object_get(options, "shortlist"), 0);
+    if (json_is_string(shortlist)) {
+        localise(o, json_string_value(shortlist), o->shortlist);
+        if (!*o->shortlist)
+            return tr_directory_fail(&o->d, TR_ERROR_FORMAT, "the shortlist that its options name is missing");
+    }
     for (size_t i = 0; i < 2; i++)
         if (!*o->vocabularies[i] && listed(options, "vocabs", 2, i))
             localise(o, listed(options, "vocabs", 2, i), o->vocabularies[i]);
@@ -151,6 +170,16 @@ static tr_status find_options(opening *o)
     return status;
 }
 
+/* TR_OK: there is none. */
+static tr_status refuse_compressed(const opening *o, const char *begin)
+{
+    for (size_t i = 0; i < o->names.count; i++)
+        if (is_compressed(o->names.names[i], begin))
+            return tr_fail(o->d.error, TR_ERROR_UNSUPPORTED, "%s: %.100s is compressed: unpack it first, with %s", o->d.path,
+                           o->names.names[i], tr_ends_with(o->names.names[i], ".gz") ? "gunzip" : "unzstd");
+    return TR_OK;
+}
+
 static tr_status find_model(opening *o)
 {
     static const char *const usual[] = {"model.npz", "model.bin"};
@@ -168,7 +197,10 @@ static tr_status find_model(opening *o)
                            o->d.path, o->model, name);
         snprintf(o->model, sizeof o->model, "%s", name);
     }
-    return *o->model ? TR_OK : tr_directory_fail(&o->d, TR_ERROR_FORMAT, "the model that its options name is missing");
+    const tr_status status = *o->model ? TR_OK : refuse_compressed(o, "model.");
+    if (*o->model || status != TR_OK)
+        return status;
+    return tr_directory_fail(&o->d, TR_ERROR_FORMAT, "the model that its options name is missing");
 }
 
 /* -------------------------------------------------------------------------------------------------------- vocabularies */
@@ -216,6 +248,12 @@ static tr_status find_vocabularies(opening *o)
             memcpy(o->vocabularies, names, sizeof names);
             return TR_OK;
         }
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const firefox[] = {"vocab.", "srcvocab.", "trgvocab."};
+        const tr_status status = refuse_compressed(o, firefox[i]);
+        if (status != TR_OK)
+            return status;
+    }
     return tr_directory_fail(&o->d, TR_ERROR_FORMAT,
                              "its vocabularies are missing, or there are several: decoder.yml with vocabs, vocab.spm, "
                              "vocab.yml, vocab.src.yml and vocab.trg.yml");
@@ -243,13 +281,14 @@ static tr_status read_vocabulary(const opening *o, const char *name, int rows, t
     return status;
 }
 
-/* Marian never emits the unknown token, nor the pieces of control characters (Vocab::suppressedIds). */
+/* Marian never emits the unknown token, nor the pieces of control characters (Vocab::suppressedIds; Bergamot's older Marian
+ * does not know the latter). */
 static void forbid(const tr_vocabulary *target, int unknown, tr_config *c)
 {
     char piece[8];
     if (unknown >= 0)
         c->forbidden[c->forbidden_count++] = unknown;
-    for (int i = 0; i < CONTROLS; i++) {
+    for (int i = 0; i < CONTROLS && !c->marian_int8; i++) {
         const int size = snprintf(piece, sizeof piece, "<0x%02X>", (unsigned)i);
         const int id = tr_vocabulary_find(target, piece, (size_t)size);
         if (id >= 0)
@@ -302,6 +341,80 @@ static tr_status read_settings(opening *o)
     return status == TR_OK ? tr_marian_config(o->settings, &o->items, &d->package->config, &o->layout, d->error) : status;
 }
 
+/* ----------------------------------------------------------------------------------------- Firefox and translateLocally */
+
+/* The PAIR of model.PAIR.intgemm.alphas.bin; "" if the name has none. */
+static void pair_of(const char *model, char pair[32])
+{
+    const char *dot = strchr(model, '.'), *next = dot ? strchr(dot + 1, '.') : NULL;
+    const size_t size = next ? (size_t)(next - dot - 1) : 0;
+    *pair = 0;
+    if (next && strchr(next + 1, '.') && size < 32) {
+        memcpy(pair, dot + 1, size);
+        pair[size] = 0;
+    }
+}
+
+/* Two languages of two letters each. */
+static void note_languages(opening *o)
+{
+    char pair[32];
+    tr_package *package = o->d.package;
+    pair_of(o->model, pair);
+    if (strlen(pair) != 4 || strspn(pair, "abcdefghijklmnopqrstuvwxyz") != 4)
+        return;
+    snprintf(package->source_language, TR_LANGUAGE, "%.2s", pair);
+    snprintf(package->target_language, TR_LANGUAGE, "%.2s", pair + 2);
+}
+
+/* lex.50.50.PAIR.s2t.bin; without options to name it, that of the model's pair, or the only one. */
+static tr_status find_shortlist(opening *o)
+{
+    char pair[32], part[48];
+    bool several = false;
+    pair_of(o->model, pair);
+    snprintf(part, sizeof part, ".%s.s2t.bin", pair);
+    for (size_t i = 0; i < o->names.count && !*o->shortlist; i++)
+        if (*pair && strncmp(o->names.names[i], "lex.", 4) == 0 && tr_ends_with(o->names.names[i], part))
+            snprintf(o->shortlist, sizeof o->shortlist, "%s", o->names.names[i]);
+    if (*o->shortlist)
+        return TR_OK;
+    for (size_t i = 0; i < o->names.count; i++) {
+        const char *name = o->names.names[i];
+        if (strncmp(name, "lex.", 4) != 0 || !tr_ends_with(name, ".bin"))
+            continue;
+        several = several || *o->shortlist;
+        snprintf(o->shortlist, sizeof o->shortlist, "%s", name);
+    }
+    if (several)
+        return tr_directory_fail(&o->d, TR_ERROR_ARGUMENT, "holds several shortlists, and none of the model's name");
+    return *o->shortlist ? TR_OK : refuse_compressed(o, "lex.");
+}
+
+static tr_status read_shortlist(opening *o)
+{
+    const tr_directory *d = &o->d;
+    const tr_status status = find_shortlist(o);
+    if (status != TR_OK || !*o->shortlist)
+        return status;
+    return tr_package_shortlist(d->package, d->path, o->shortlist, d->load, d->error);
+}
+
+/* int8 stays int8, and is decoded as Bergamot does. */
+static void note_int8(opening *o)
+{
+    enum { LENGTH_FACTOR = 2 }; /* bergamot-translator's own */
+    tr_package *package = o->d.package;
+    for (size_t i = 0; i < o->items.count; i++)
+        if (o->items.items[i].type == TR_MARIAN_INTGEMM8)
+            package->config.marian_int8 = true;
+    if (!package->config.marian_int8)
+        return;
+    package->format = "Bergamot model";
+    package->directory = false;
+    package->config.length_factor = o->length_factor > 0 ? (float)o->length_factor : LENGTH_FACTOR;
+}
+
 /* What tensors point into becomes theirs. */
 static tr_status hand_over(opening *o)
 {
@@ -327,6 +440,8 @@ static tr_status read_model(opening *o)
                                                            : tr_npz_read(file, &o->items, error);
     if (status == TR_OK)
         status = read_settings(o);
+    note_int8(o);
+    note_languages(o);
     package->config.end_id = 0; /* until the vocabularies are known */
     if (status == TR_OK)
         status = tr_config_check(&package->config, error);
@@ -352,7 +467,9 @@ static tr_status read_all(opening *o)
         status = find_vocabularies(o);
     if (status == TR_OK)
         status = read_vocabularies(o);
-    return status == TR_OK ? tr_directory_in(&o->d, tr_config_check(&o->d.package->config, o->d.error)) : status;
+    if (status == TR_OK)
+        status = tr_directory_in(&o->d, tr_config_check(&o->d.package->config, o->d.error));
+    return status == TR_OK ? read_shortlist(o) : status;
 }
 
 /* path: a directory, or a model in one */

@@ -37,7 +37,7 @@ static void refuse_type(builder *b, const tr_marian_item *item)
     if (item->type >> 16)
         fail(b, TR_ERROR_UNSUPPORTED, item->name, "is stored for one kind of CPU (intgemm of marian-nmt), not supported");
     else if (item->type >> 14)
-        fail(b, TR_ERROR_UNSUPPORTED, item->name, "is stored as intgemm integers, which is not supported");
+        fail(b, TR_ERROR_UNSUPPORTED, item->name, "is stored as intgemm integers of 16 bits, which is not supported");
     else if (item->type >> 11)
         fail(b, TR_ERROR_UNSUPPORTED, item->name, "is packed for FBGEMM, which is not supported: convert to float32");
     else if (b->status == TR_OK)
@@ -61,6 +61,33 @@ static void add_floats(builder *b, const tr_marian_item *item, shape kind, tr_ty
     b->status = tr_weights_add(b->weights, &t, b->error);
 }
 
+/* NAME_QuantMultA, what was measured before the model was converted; 0 if it is not there. That of a shared embedding, as an
+ * output matrix, is there twice: other engines look for none_QuantMultA. */
+static float alpha_of(builder *b, const tr_marian_item *matrix)
+{
+    const char *const names[] = {matrix->name, strcmp(matrix->name, "Wemb") == 0 ? "none" : NULL};
+    float alpha = 0;
+    for (size_t i = 0; i < 2 && names[i]; i++) {
+        char name[2 * NAME];
+        snprintf(name, sizeof name, "%.200s_QuantMultA", names[i]);
+        const tr_marian_item *item = tr_marian_find(b->items, name);
+        float number = 0;
+        if (!item || b->status != TR_OK)
+            continue;
+        b->used[item - b->items->items] = true;
+        b->status = tr_marian_alpha(item, &number, b->error);
+        alpha = alpha != 0 ? alpha : number;
+    }
+    return alpha;
+}
+
+static void add_int8(builder *b, const tr_marian_item *item, bool embedding, const char *name)
+{
+    const float alpha = alpha_of(b, item);
+    if (b->status == TR_OK)
+        b->status = tr_marian_int8(item, embedding, alpha, name, b->weights, b->error);
+}
+
 /* The one place where an item becomes a tensor. */
 static void add_item(builder *b, const tr_marian_item *item, shape kind, const char *name)
 {
@@ -71,6 +98,8 @@ static void add_item(builder *b, const tr_marian_item *item, shape kind, const c
         add_floats(b, item, kind, TR_TYPE_F32, name);
     else if (item->type == TR_MARIAN_F16)
         add_floats(b, item, kind, TR_TYPE_F16, name);
+    else if (item->type == TR_MARIAN_INTGEMM8 && kind != VECTOR)
+        add_int8(b, item, kind == ROWS, name);
     else
         refuse_type(b, item);
 }

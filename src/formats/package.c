@@ -6,6 +6,7 @@
 #include "formats/packed.h"
 #include "formats/recognise.h"
 #include "formats/zip.h"
+#include "formats/shortlist.h"
 #include "tokenizer/spm_check.h"
 #include "util/buffer.h"
 
@@ -14,6 +15,7 @@ void tr_package_close(tr_package *package)
     tr_vocabulary_free(&package->source);
     tr_vocabulary_free(&package->target_own);
     tr_weights_free(&package->weights);
+    tr_shortlist_free(&package->shortlist);
     tr_languages_free(&package->languages);
     tr_ids_free(&package->special);
     for (int i = 0; i < package->file_count; i++)

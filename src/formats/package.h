@@ -4,6 +4,7 @@
 #define TR_FORMATS_PACKAGE_H
 
 #include "model/config.h"
+#include "model/shortlist.h"
 #include "model/weights.h"
 #include "tokenizer/languages.h"
 #include "tokenizer/vocabulary.h"
@@ -38,6 +39,7 @@ typedef struct tr_package {
     tr_languages languages;           /* none: one pair alone, or the texts say it themselves */
     tr_ids special;                   /* target ids that are no text, besides start, end, padding and unknown */
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
+    tr_shortlist shortlist;           /* offsets NULL: there is none; checked */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
     const tr_archive *archive; /* what files are looked for in, in place of the file system; NULL once it is open */

@@ -10,12 +10,26 @@ enum { CHUNK = 1 << 16 }; /* elements converted at a time */
 
 /* ---------------------------------------------------------------------------------------------------------------- list */
 
-static tr_stored spm_tensor(const char *name, tr_bytes bytes)
+/* Something besides weights. */
+static tr_stored vector_of(const char *name, tr_type type, const void *data, size_t bytes)
 {
-    tr_stored stored = {
-        .tensor = {.type = TR_TYPE_I8, .rank = 1, .shape = {(int64_t)bytes.size}, .data = bytes.data, .bytes = bytes.size}};
+    tr_stored stored = {.tensor = {.type = type, .rank = 1, .data = data, .bytes = bytes}};
+    stored.tensor.shape[0] = (int64_t)(bytes / tr_type_size(type));
     memcpy(stored.tensor.name, name, strlen(name));
     return stored;
+}
+
+static tr_status list_shortlist(const tr_shortlist *s, tr_stored_each *each, void *argument, tr_error *error)
+{
+    if (!s->offsets)
+        return TR_OK;
+    const size_t count = (size_t)s->sources + 1, words = (size_t)s->offsets[s->sources];
+    const tr_stored lists[] = {
+        vector_of(TR_TENSOR_SHORTLIST_OFFSETS, TR_TYPE_I32, s->offsets, count * sizeof *s->offsets),
+        vector_of(TR_TENSOR_SHORTLIST_WORDS, TR_TYPE_I32, s->words, words * sizeof *s->words),
+    };
+    const tr_status status = each(argument, &lists[0], error);
+    return status == TR_OK ? each(argument, &lists[1], error) : status;
 }
 
 static tr_stored floats(const tr_tensor *from, tr_type type)
@@ -86,8 +100,8 @@ static tr_status list_panels(const tr_store *store, const tr_tensor *panels, con
     const tr_weights *weights = &store->package->weights;
     tr_matrix m;
     tr_status status = each(argument, &copy, error);
-    if (status != TR_OK || panels->bytes < TR_SCREEN_I8_BYTES || strcmp(name, tr_weights_output(weights)) != 0 ||
-        tr_weights_part(weights, name, TR_SCREEN_PANELS))
+    if (status != TR_OK || store->package->config.marian_int8 || panels->bytes < TR_SCREEN_I8_BYTES ||
+        strcmp(name, tr_weights_output(weights)) != 0 || tr_weights_part(weights, name, TR_SCREEN_PANELS))
         return status;
     tr_stored screen = {{.type = TR_TYPE_I8}, TR_STORED_SCREEN, panels, TR_FACTORS};
     status = tr_packed_matrix(store->package, panels, &m, error);
@@ -137,13 +151,15 @@ tr_status tr_store_list(const tr_store *store, tr_stored_each *each, void *argum
     const bool differs = target->data && (!source->data || source->size != target->size ||
                                           memcmp(source->data, target->data, source->size) != 0);
     if (source->data) {
-        const tr_stored stored = spm_tensor(TR_TENSOR_SOURCE_SPM, *source);
+        const tr_stored stored = vector_of(TR_TENSOR_SOURCE_SPM, TR_TYPE_I8, source->data, source->size);
         status = each(argument, &stored, error);
     }
     if (status == TR_OK && differs) {
-        const tr_stored stored = spm_tensor(TR_TENSOR_TARGET_SPM, *target);
+        const tr_stored stored = vector_of(TR_TENSOR_TARGET_SPM, TR_TYPE_I8, target->data, target->size);
         status = each(argument, &stored, error);
     }
+    if (status == TR_OK)
+        status = list_shortlist(&package->shortlist, each, argument, error);
     for (size_t i = 0; status == TR_OK && i < package->weights.count; i++)
         status = list_tensor(store, package->weights.tensors[i], each, argument, error);
     return status;
@@ -223,7 +239,8 @@ static tr_matrix take_panel(const tr_tensor *panels, const tr_matrix *m, int fir
     const int outputs = m->outputs - first < TR_PANEL ? m->outputs - first : TR_PANEL;
     tr_tensor_copy(panels, at, bytes, memory);
     tr_tensor_passed(panels, at, at + bytes);
-    return (tr_matrix){TR_TYPE_I8, outputs, m->inputs, memory, m->scale + first, NULL, false};
+    return (tr_matrix){
+        .type = TR_TYPE_I8, .outputs = outputs, .inputs = m->inputs, .data = memory, .scale = m->scale + first};
 }
 
 static tr_status unpack(tr_store *store, const tr_stored *stored, tr_error *error)
@@ -269,7 +286,7 @@ static tr_status pack_panel(tr_store *store, const tr_stored *stored, const work
     tr_tensor_passed(stored->from, o * inputs, (o + n) * inputs);
     if (stored->kind == TR_STORED_PACK)
         return store->sink(store->argument, w->panel, tr_panel_bytes((int)inputs), error);
-    const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum, false};
+    const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum, false, false, 0};
     tr_pack_screen(&packed, 0, w->coarse);
     return store->sink(store->argument, w->coarse, (size_t)tr_screen_lines((int)inputs) * TR_LINE, error);
 }

@@ -28,28 +28,53 @@ TR_INLINE row_range range_add(row_range range, vec x)
     return (row_range){vec_max(vec_abs(x), range.most), vec_fma(x, vec_set1(0), range.poison)};
 }
 
+/* The range of a row [width]. */
+TR_INLINE row_range range_of(row_range range, const float *x, int width)
+{
+    for (int i = 0; i < width; i += 16)
+        range = range_add(range, vec_load_n(x + i, width - i));
+    return range;
+}
+
+TR_INLINE void put_row(const float *x, int width, float factor, char *out)
+{
+    const vec magic = vec_set1(12582912.0f); /* see vec_exp */
+    for (int i = 0; i < width; i += 16) {
+        const vec scaled = vec_mul(vec_load_n(x + i, width - i), vec_set1(factor));
+        const vec cut = vec_max(vec_min(scaled, vec_set1(127)), vec_set1(-127));
+        dot_put(out, i, vec_sub(vec_add(cut, magic), magic));
+    }
+}
+
 TR_INLINE void quantise_row(const float *x, int width, row_range range, const tr_quantised *q, int row)
 {
     const float most = vec_greatest(range.most);
     q->scale[row] = most / 127 + vec_sum(range.poison);
-    const vec inverse = vec_set1(most > 0x1p-100f ? 127 / most : 0);
-    const vec magic = vec_set1(12582912.0f); /* see vec_exp */
-    char *out = (char *)q->rows + (size_t)row * q->stride;
-    for (int i = 0; i < width; i += 16) {
-        const vec scaled = vec_mul(vec_load_n(x + i, width - i), inverse);
-        const vec rounded = vec_sub(vec_add(scaled, magic), magic);
-        dot_put(out, i, vec_max(vec_min(rounded, vec_set1(127)), vec_set1(-127)));
+    put_row(x, width, most > 0x1p-100f ? 127 / most : 0, (char *)q->rows + (size_t)row * q->stride);
+}
+
+static void quantise_by(const tr_quantise *op)
+{
+    const float scale = 1 / op->alpha;
+    for (int r = 0; r < op->rows; r++) {
+        const float *x = op->x + (size_t)r * op->x_stride;
+        put_row(x, op->width, op->alpha, (char *)op->q->rows + (size_t)r * op->q->stride);
+        op->q->scale[r] = scale + vec_sum(range_of(range_begin(), x, op->width).poison);
     }
 }
 
 static void quantise(const tr_quantise *op)
 {
+    if (op->alpha != 0) {
+        quantise_by(op);
+        return;
+    }
+    row_range all = range_begin();
+    for (int r = 0; r < op->rows && op->together; r++)
+        all = range_of(all, op->x + (size_t)r * op->x_stride, op->width);
     for (int r = 0; r < op->rows; r++) {
         const float *x = op->x + (size_t)r * op->x_stride;
-        row_range range = range_begin();
-        for (int i = 0; i < op->width; i += 16)
-            range = range_add(range, vec_load_n(x + i, op->width - i));
-        quantise_row(x, op->width, range, op->q, r);
+        quantise_row(x, op->width, op->together ? all : range_of(range_begin(), x, op->width), op->q, r);
     }
 }
 
@@ -162,6 +187,8 @@ static __attribute__((noinline)) void dot_tile_again(const dot_tile *t, int rows
 /* What turns the sums of a panel into outputs. */
 typedef struct i8_factors {
     vec scale, bias;
+    vec shift; /* see tr_matrix.shifted */
+    bool shifted;
     int32_t colsum[TR_PANEL];
     int first, n; /* outputs */
 } i8_factors;
@@ -169,17 +196,32 @@ typedef struct i8_factors {
 TR_INLINE i8_factors i8_factors_of(const tr_matmul *op, int first, int last)
 {
     const tr_matrix *m = op->weight;
-    i8_factors f = {.first = first, .n = last - first < TR_PANEL ? last - first : TR_PANEL};
+    i8_factors f = {.colsum = {0}, .first = first, .n = last - first < TR_PANEL ? last - first : TR_PANEL};
     f.scale = vec_load_n(m->scale + first, f.n);
     f.bias = op->bias ? vec_load_n(op->bias + first, f.n) : vec_set1(0);
     memcpy(f.colsum, m->colsum + first, (size_t)f.n * sizeof *f.colsum);
+    f.shifted = m->shifted;
+    if (f.shifted) {
+        float shift[TR_PANEL] = {0};
+        for (int i = 0; i < f.n; i++)
+            shift[i] = 127.0f * (float)f.colsum[i];
+        f.shift = vec_load(shift);
+    }
     return f;
 }
 
 TR_INLINE void i8_output(const tr_matmul *op, const i8_factors *f, int row, const dot_sum sums[DOT_PARTS])
 {
     const vec scale = vec_mul(vec_set1(op->q->scale[row]), f->scale);
-    output(op, row, f->first, f->n, vec_fma(dot_value(sums, f->colsum), scale, f->bias));
+    const vec value = dot_value(sums, f->colsum);
+    vec y;
+    if (f->shifted) {
+        const vec bias = vec_sub(f->bias, vec_mul(scale, f->shift));
+        y = vec_add(vec_mul(vec_add(value, f->shift), scale), bias);
+    } else {
+        y = vec_fma(value, scale, f->bias);
+    }
+    output(op, row, f->first, f->n, y);
 }
 
 static const char *i8_panel(const tr_matrix *m, int o)

@@ -29,6 +29,9 @@ typedef struct tr_matrix {
     const float *scale;    /* I8: [outputs] */
     const int32_t *colsum; /* I8: [outputs], the sum of an output's integers */
     bool rounds_x;         /* BF16: a level that multiplies BF16 with BF16 may round the other side to it */
+    bool shifted;          /* I8: sums are scaled, and rounded, with 127 colsum added that the bias takes off again: so do
+                              Marian's engines, whose inputs are unsigned, and an input near .5 is rounded the same way */
+    float alpha;           /* I8: what the rows that it multiplies are quantised with (see tr_quantise); 0: they have their own */
 } tr_matrix;
 
 enum { TR_LINE = 64 };          /* bytes of a panel's 4 inputs of 16 outputs */
@@ -154,12 +157,14 @@ typedef struct tr_attend {
     size_t out_stride;
 } tr_attend;
 
-/* See tr_quantised. */
+/* See tr_quantised. With alpha every number becomes round(x alpha), cut to -127 .. 127, and the scale is 1 / alpha. */
 typedef struct tr_quantise {
     int rows, width;
     const float *x; /* [rows, width] */
     size_t x_stride;
     const tr_quantised *q; /* out */
+    float alpha;           /* 0: 127 / max|x| */
+    bool together;         /* max|x| is that of all rows */
 } tr_quantise;
 
 /* y = gamma (x - mean) / sqrt(variance + epsilon) + beta (Ba et al., 2016), for each of rows; y may be x. Without beta:

@@ -190,6 +190,19 @@ const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix
     return b->status == TR_OK ? t : NULL;
 }
 
+/* What rows are quantised with; 0: they have a scale of their own. */
+static float bind_alpha(tr_binder *b, const char *name)
+{
+    const tr_tensor *t =
+        tr_weights_part(b->weights, name, TR_PACKED_ALPHA) ? tr_bind_part(b, name, TR_PACKED_ALPHA, TR_TYPE_F32) : NULL;
+    if (!t)
+        return 0;
+    const float alpha = t->rank == 1 && t->shape[0] == 1 ? *(const float *)t->data : 0;
+    if (!(alpha >= 0x1p-64f && alpha <= 0x1p64f))
+        tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s.alpha: must be one number above 0", name);
+    return alpha;
+}
+
 static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int inputs)
 {
     tr_matrix m = {.type = TR_TYPE_I8, .outputs = outputs, .inputs = inputs};
@@ -208,6 +221,8 @@ static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int 
     m.data = tr_bind_data(b, data);
     m.scale = tr_bind_data(b, scale);
     m.colsum = tr_bind_data(b, colsum);
+    m.alpha = bind_alpha(b, name);
+    m.shifted = b->network->config.marian_int8;
     return m;
 }
 

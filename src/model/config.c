@@ -97,6 +97,7 @@ static tr_status check_reals(const tr_config *c, tr_error *error)
         {"embedding_scale", c->embedding_scale, false},
         {"attention_scale", c->attention_scale, true},
         {"logits_scale", c->logits_scale, false},
+        {"length_factor", c->length_factor, true},
     };
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
         if (!(fabsf(scales[i].value) <= 1e6f) || (scales[i].value == 0 && !scales[i].may_be_zero))

@@ -65,9 +65,12 @@ typedef struct tr_config {
     float layer_norm_epsilon; /* added to the variance */
     float attention_scale;    /* factor on q·k; 0: 1/sqrt(head size) */
     float logits_scale;       /* factor on what the output projection reads; needs final_norm if it is not 1 */
-    bool raw_keys;      /* with pre_norm: keys and values of the decoder's self-attention are of x, not of LN(x), but for
-                           the first token, which reads its own of LN(x): so Marian decodes what it trains otherwise */
-    bool no_projection; /* the heads' results, side by side, are what attention yields */
+    bool raw_keys;       /* with pre_norm: keys and values of the decoder's self-attention are of x, not of LN(x), but for
+                            the first token, which reads its own of LN(x): so Marian decodes what it trains otherwise */
+    bool no_projection;  /* the heads' results, side by side, are what attention yields */
+    bool marian_int8;    /* int8 as Marian computes it: rows of a sentence share a scale where the matrix that they meet
+                            has none for them (tr_matrix.alpha), and keys and values are kept in f32 */
+    float length_factor; /* a sentence ends at that many times its source's tokens, the end mark counted; 0: no such end */
 
     tr_history history;
     bool ssru_projection;             /* SSRU: a product behind it */

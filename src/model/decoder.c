@@ -40,6 +40,7 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
     tr_state *s = flow->state;
     const tr_linear *linear = &s->network->logits;
     const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
+    tr_flow_quantise(flow, &linear->weight);
     s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
                                              .bias = bias,
                                              .rows = flow->rows,
@@ -78,6 +79,7 @@ static void screened_best(tr_flow *flow, const float *bias)
                       .least = s->member[flow->member].least,
                       .best = s->member[flow->member].best};
     float least[TR_SCREEN_ROWS];
+    tr_flow_quantise(flow, &s->network->logits.weight);
     s->network->kernels->screen_bounds(&op, own.first, own.last);
     tr_state_meet(s);
     for (int r = 0; r < flow->rows; r++) {
@@ -105,4 +107,21 @@ void tr_logits_best(tr_flow *flow, const float *bias)
 void tr_logits_all(tr_flow *flow, const float *bias, float *y)
 {
     logits(flow, bias, y, NULL);
+}
+
+void tr_logits_best_of(tr_flow *flow, int row, const tr_linear *linear, tr_best *best)
+{
+    const tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
+    const tr_range columns = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
+    tr_flow_quantise(flow, &linear->weight);
+    const tr_quantised q = {(char *)own->x8.rows + (size_t)row * own->x8.stride, own->x8.stride, own->x8.scale + row};
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                             .bias = linear->bias,
+                                             .rows = 1,
+                                             .x = flow->x + (size_t)row * s->stride,
+                                             .x_stride = s->stride,
+                                             .q = &q,
+                                             .best = best},
+                                columns.first, columns.last, own->scratch);
 }

@@ -6,6 +6,8 @@ void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
     tr_state_enter(flow->state, flow->member, TR_PART_ENCODER);
     if (flow->state->profile && flow->member == 0)
         flow->state->profile->turns++;
+    flow->sentences = segments;
+    flow->sentence_count = count;
     tr_trace_rows(flow, "source.embedding", 0, flow->x);
     for (int l = 0; l < n->config.encoder_layers; l++) {
         /* one cache serves all layers: a member reads only what it has put there itself */

@@ -5,6 +5,8 @@
 #include "model/state.h"
 #include "model/sublayer.h"
 
+#include <math.h>
+
 void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int position)
 {
     const tr_config *c = &state->network->config;
@@ -18,11 +20,33 @@ void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int pos
                                            side->embedding_norm.beta, out, state->stride, out, state->stride, NULL});
 }
 
-/* Rows of f32, quantised for int8 matrices. */
-static void quantise(tr_flow *flow, const float *x, size_t stride, int width, const tr_quantised *q)
+/* Rows of f32 [rows, width] as a matrix with this alpha takes them. Marian takes the greatest number of a whole activation
+ * matrix where it has no alpha, which would make a sentence depend on the others in its batch: here it is that of the
+ * sentence, Marian's own result for a batch of one. */
+static void quantise(const tr_flow *flow, const float *x, size_t stride, int width, float alpha, const tr_quantised *q)
 {
-    if (flow->state->network->int8)
-        flow->state->network->kernels->quantise(&(tr_quantise){flow->rows, width, x, stride, q});
+    const tr_network *n = flow->state->network;
+    const bool together = n->config.marian_int8 && alpha == 0 && flow->sentences;
+    if (!n->int8)
+        return;
+    if (!together) {
+        n->kernels->quantise(&(tr_quantise){flow->rows, width, x, stride, q, alpha, false});
+        return;
+    }
+    for (int i = 0; i < flow->sentence_count; i++) {
+        const tr_segment *s = &flow->sentences[i];
+        const tr_quantised own = {(char *)q->rows + (size_t)s->first * q->stride, q->stride, q->scale + s->first};
+        n->kernels->quantise(&(tr_quantise){s->rows, width, x + (size_t)s->first * stride, stride, &own, 0, true});
+    }
+}
+
+void tr_flow_quantise(tr_flow *flow, const tr_matrix *matrix)
+{
+    const tr_state *s = flow->state;
+    if (matrix->type != TR_TYPE_I8 || matrix->alpha == flow->alpha)
+        return;
+    quantise(flow, flow->x, s->stride, matrix->inputs, matrix->alpha, &s->member[flow->member].x8);
+    flow->alpha = matrix->alpha;
 }
 
 /* flow->x = to = LN(from), in the member's own memory; from may be to. */
@@ -30,6 +54,8 @@ static void normalise(tr_flow *flow, const tr_norm *norm, const float *from, flo
 {
     tr_state *s = flow->state;
     const tr_config *c = &s->network->config;
+    tr_member *own = &s->member[flow->member];
+    const bool early = s->network->int8 && !c->marian_int8; /* rows are quantised where they are made */
     s->network->kernels->layernorm(&(tr_layernorm){.rows = flow->rows,
                                                    .width = c->d_model,
                                                    .epsilon = c->layer_norm_epsilon,
@@ -39,23 +65,20 @@ static void normalise(tr_flow *flow, const tr_norm *norm, const float *from, flo
                                                    .x_stride = s->stride,
                                                    .y = to,
                                                    .y_stride = s->stride,
-                                                   .q = s->network->int8 ? &s->member[flow->member].x8 : NULL});
+                                                   .q = early ? &own->x8 : NULL});
     flow->x = to;
+    flow->alpha = early ? 0 : NAN;
 }
 
 tr_flow tr_flow_start(tr_state *state, int member, int rows)
 {
-    tr_flow flow = {state, member, rows, state->stream, state->stream};
-    if (!state->network->config.pre_norm)
-        tr_sublayer_read(&flow, flow.x);
-    return flow;
+    return (tr_flow){state, member, rows, state->stream, state->stream, NAN, NULL, 0};
 }
 
 void tr_sublayer_read(tr_flow *flow, const float *x)
 {
-    const tr_state *s = flow->state;
-    quantise(flow, x, s->stride, s->network->config.d_model, &s->member[flow->member].x8);
     flow->x = x;
+    flow->alpha = NAN;
 }
 
 void tr_sublayer_begin_with(tr_flow *flow, const tr_norms *norms, const float *x)
@@ -78,6 +101,7 @@ void tr_sublayer_product(tr_flow *flow, const tr_linear *linear, tr_range column
 {
     tr_state *s = flow->state;
     const tr_member *own = &s->member[flow->member];
+    tr_flow_quantise(flow, &linear->weight);
     s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
                                              .bias = linear->bias,
                                              .rows = flow->rows,
@@ -96,7 +120,7 @@ void tr_sublayer_onward(tr_flow *flow, const tr_linear *linear, const float *x, 
 {
     tr_state *s = flow->state;
     const tr_member *own = &s->member[flow->member];
-    quantise(flow, x, x_stride, linear->weight.inputs, &own->in8);
+    quantise(flow, x, x_stride, linear->weight.inputs, linear->weight.alpha, &own->in8);
     s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
                                              .bias = linear->bias,
                                              .rows = flow->rows,
@@ -129,7 +153,7 @@ void tr_sublayer_add(tr_flow *flow, const tr_linear *linear, const float *x, siz
         tr_state_meet(s);
         return;
     }
-    quantise(flow, x, x_stride, linear->weight.inputs, &own->in8);
+    quantise(flow, x, x_stride, linear->weight.inputs, linear->weight.alpha, &own->in8);
     s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
                                              .bias = linear->bias,
                                              .rows = flow->rows,

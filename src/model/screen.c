@@ -48,6 +48,8 @@ void tr_bind_screen(tr_binder *b, const char *name)
         return;
     if (int8 && !stored && tr_weights_part(b->weights, name, TR_PACKED_PANELS))
         return; /* a file that does without */
+    if (m->shifted)
+        return; /* the bounds do not know how it rounds */
     tr_screen *s = tr_bind_memory(b, sizeof *s);
     if (!s)
         return;

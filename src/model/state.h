@@ -15,7 +15,8 @@
 
 /* Keys and values of one sentence, in blocks of 32 positions. A block holds [layers, heads] pieces of piece floats, each
  * keys [32, pad16(head_size)], then values of the same shape. They are halves (two in a float's place) where the network is
- * int8: reading them is what decoding many sentences waits for, and what that rounds off is far below what int8 does. */
+ * int8 (but for Marian's): reading them is what decoding many sentences waits for, and what that rounds off is far below
+ * what int8 does. */
 typedef struct tr_cache {
     float **blocks;
     int count; /* blocks in use */
@@ -116,8 +117,11 @@ static inline void tr_state_enter(tr_state *state, int member, tr_part part)
 typedef struct tr_flow {
     tr_state *state;
     int member, rows;
-    const float *x;        /* [rows, stride] what the next sublayer reads; quantised in the member's x8 */
-    const float *residual; /* what its output is added to */
+    const float *x;              /* [rows, stride] what the next sublayer reads */
+    const float *residual;       /* what its output is added to */
+    float alpha;                 /* what x is quantised with in the member's x8 (0: each row by itself); NaN: not yet */
+    const tr_segment *sentences; /* [sentence_count], whose rows may share a scale; NULL: each row is a sentence */
+    int sentence_count;
 } tr_flow;
 
 /* Rows embedded in stream go in; behind the last sublayer x holds the result, normalised by final if there is one. */
@@ -126,6 +130,9 @@ void tr_flow_finish(tr_flow *flow, const tr_norm *final);
 
 /* stream[row] = scale E[id] + P[position], then the embedding's LayerNorm if there is one; id -1: zeros in place of E */
 void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int position);
+
+/* The flow's rows in the member's x8 as the matrix wants them: whatever multiplies them calls this first. */
+void tr_flow_quantise(tr_flow *flow, const tr_matrix *matrix);
 
 /* Multi-head attention of rows over caches. project: keys and values of the rows themselves are put into the caches first
  * (self-attention); else the caches are complete (cross-attention). */
@@ -158,6 +165,8 @@ static inline void tr_state_count_step(tr_state *state, int rows)
  */
 void tr_logits_best(tr_flow *flow, const float *bias);
 void tr_logits_all(tr_flow *flow, const float *bias, float *logits);
+/* The argmax of one row over a share of outputs that were gathered from the output projection. */
+void tr_logits_best_of(tr_flow *flow, int row, const tr_linear *linear, tr_best *best);
 
 void tr_trace_rows(tr_flow *flow, const char *where, int layer, const float *rows);
 

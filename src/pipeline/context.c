@@ -48,6 +48,8 @@ tr_status tr_context_create(const tr_model *model, const tr_context_options *opt
         status = tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
     else
         status = tr_scheduler_create(model->network, c->threads, chosen.backend, chosen.batch_size, &c->scheduler, error);
+    if (status == TR_OK)
+        tr_scheduler_set_shortlist(c->scheduler, model->shortlist);
     if (status != TR_OK) {
         tr_context_destroy(c);
         return status;

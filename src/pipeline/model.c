@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
+#include "formats/shortlist.h"
 #include "util/task.h"
 
 tr_model_options tr_model_default_options(void)
 {
-    return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO, .cpu = NULL};
+    return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO};
 }
 
 static tr_status open_tokenizer(tr_model *model, tr_error *error)
@@ -21,7 +23,9 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
                                 .source = &package->source,
                                 .target = package->target,
                                 .unk_id = config->unk_id};
-    const int32_t marks[] = {config->start_id, config->end_id, config->pad_id};
+    /* <s> is SentencePiece's own start mark, which some networks emit */
+    const int32_t marks[] = {config->start_id, config->end_id, config->pad_id,
+                             tr_vocabulary_find(package->target, "<s>", 3)};
     tr_ids special = {0};
     tr_status status = TR_ERROR_MEMORY;
     if (!tr_ids_append(&special, marks, sizeof marks / sizeof *marks) ||
@@ -57,6 +61,19 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     const tr_type type = compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type;
     model->compute = type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
     bring_in_weights(model->network);
+    return TR_OK;
+}
+
+static tr_status open_shortlist(tr_model *model, const tr_model_options *options, tr_error *error)
+{
+    const char *wanted = options->shortlist ? options->shortlist : "auto";
+    if (strcmp(wanted, "auto") != 0 && strcmp(wanted, "off") != 0) {
+        const tr_status status = tr_package_shortlist(&model->package, wanted, NULL, options->load, error);
+        if (status != TR_OK)
+            return status;
+    }
+    if (strcmp(wanted, "off") != 0 && model->package.shortlist.offsets)
+        model->shortlist = &model->package.shortlist;
     return TR_OK;
 }
 
@@ -113,10 +130,11 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
         return status;
     }
     tr_error inner = {0};
-    status = open_parts(m, &chosen, kernels, &inner);
+    status = open_shortlist(m, &chosen, &inner);
+    if (status == TR_OK)
+        status = tr_fail_in(&inner, open_parts(m, &chosen, kernels, &inner), path);
     if (status != TR_OK) {
         tr_model_close(m);
-        tr_fail_in(&inner, status, path);
         if (error)
             *error = inner;
         return status;
@@ -165,6 +183,7 @@ void tr_model_get_info(const tr_model *model, tr_model_info *info)
         .parameters = model->network->parameters,
         .file_size = package->file_size,
         .has_tokenizer = model->tokenizer != NULL,
+        .has_shortlist = model->shortlist != NULL,
         .languages = (int)package->languages.count,
     };
 }

@@ -13,8 +13,9 @@
 struct tr_model {
     tr_package package; /* what the two below point into */
     tr_network *network;
-    tr_tokenizer *tokenizer; /* NULL: the model takes tokens only */
-    const char *compute;     /* "f32": what the arithmetic amounts to */
+    tr_tokenizer *tokenizer;       /* NULL: the model takes tokens only */
+    const tr_shortlist *shortlist; /* of the package; NULL: any token can come */
+    const char *compute;           /* "f32": what the arithmetic amounts to */
 };
 
 struct tr_context {

@@ -25,6 +25,7 @@ typedef struct crew {
 
 struct tr_scheduler {
     const tr_network *network;
+    const tr_shortlist *shortlist; /* NULL: none */
     tr_team *team;
     int threads, batch_size;
     crew *groups;         /* [threads], made when first needed */
@@ -88,6 +89,11 @@ void tr_scheduler_destroy(tr_scheduler *scheduler)
 tr_team *tr_scheduler_team(tr_scheduler *scheduler)
 {
     return scheduler->team;
+}
+
+void tr_scheduler_set_shortlist(tr_scheduler *scheduler, const tr_shortlist *shortlist)
+{
+    scheduler->shortlist = shortlist;
 }
 
 void tr_scheduler_profile(tr_scheduler *scheduler, tr_profile *profiles)
@@ -203,7 +209,11 @@ static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
             return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
         if (!group->worker) {
             const int most = (s->threads + g) / (g + 1); /* members, in any division that has such a group */
-            const tr_status status = tr_worker_create(s->network, most, s->batch_size, &group->worker, error);
+            tr_status status = tr_worker_create(s->network, most, s->batch_size, &group->worker, error);
+            if (status == TR_OK && s->shortlist && (status = tr_worker_set_shortlist(group->worker, s->shortlist, error))) {
+                tr_worker_destroy(group->worker);
+                group->worker = NULL;
+            }
             if (status != TR_OK)
                 return status;
         }
@@ -228,13 +238,23 @@ static void fail_run(run *r, tr_status status, const tr_error *error)
     atomic_store(&r->stop, true);
 }
 
-/* The limits of a piece of a cut sentence are its own. */
+/* At most limit tokens, but as many as are asked for at least. */
+static void limit_length(const run *r, int limit, tr_sentence *sentence)
+{
+    if (sentence->max_length > limit)
+        sentence->max_length = r->job->min_length > limit ? r->job->min_length : limit;
+}
+
+/* The limits of a piece of a cut sentence are its own; some models have one by the length of the source. */
 static void set_limits(const run *r, const tr_unit *unit, tr_sentence *sentence)
 {
+    const float factor = r->scheduler->network->config.length_factor, most = factor * (float)unit->source_length;
     sentence->stop_loops = unit->piece;
     sentence->max_length = r->job->max_length;
-    if (unit->piece && sentence->max_length > TR_PIECE_TARGET)
-        sentence->max_length = r->job->min_length > TR_PIECE_TARGET ? r->job->min_length : TR_PIECE_TARGET;
+    if (unit->piece)
+        limit_length(r, TR_PIECE_TARGET, sentence);
+    if (factor != 0 && most < (float)sentence->max_length)
+        limit_length(r, most < 1 ? 1 : (int)most, sentence);
 }
 
 /* Takes the next place of the order for a group if its unit has at most room tokens: first those dealt to it. */

@@ -1,6 +1,7 @@
 """The command line: every option, every way of writing it, every wrong use."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import unicodedata
@@ -96,6 +97,27 @@ class WrongUsage(CommandTest):
         for option in ("--model", "--input", "--output"):
             self.bad(2, option, "", says="empty")
             self.bad(2, f"{option}=", says="empty")
+
+    def test_shortlist(self):
+        """A package of translateLocally's: its list is used unless told otherwise, and no other model takes it."""
+        fixtures = pathlib.Path(__file__).resolve().parent.parent / "bergamot" / "fixtures"
+        folder, lines = fixtures / "package", (fixtures / "lines.txt").read_bytes()
+        lex, packed = folder / "lex.s2t.bin", self.folder / "packed.gguf"
+        run = ("--split", "never", "-m", folder)
+        listed = self.good(*run, stdin=lines)
+        self.assertEqual(listed, self.good(*run, "--shortlist", "auto", stdin=lines))
+        self.assertEqual(listed, self.good(*run, "--shortlist", lex, stdin=lines))
+        free = self.good(*run, "--shortlist=off", stdin=lines)
+        self.assertNotEqual(listed, free)
+        self.good("convert", folder, packed, warnings=True)
+        self.assertEqual(listed, self.good("--split", "never", "-m", packed, stdin=lines))
+        self.assertEqual(free, self.good("--split", "never", "-m", packed, "--shortlist", "off", stdin=lines))
+        self.assertIn(b"shortlist     the first 50 tokens", self.good("info", packed))
+        self.assertIs(json.loads(self.good("info", "--json", packed))["shortlist"], True)
+        self.assertIn(b"--shortlist off", self.run_tool(*run, "-v", stdin=b"x\n").stderr)
+        self.bad(1, "--shortlist", lex, SENTENCE, says=[str(lex), "not made for this model"])
+        self.bad(1, "--shortlist", self.folder / "none", SENTENCE, says="none")
+        self.bad(1, "--shortlist", self.file("lex", b"a b 0.5\n"), SENTENCE, says="is not a binary shortlist")
 
     def test_not_in_this_version(self):
         self.bad(2, "-b", "4", SENTENCE, says=["--beam 4", "greedi"])

@@ -193,10 +193,13 @@ static void check_variety(const text *alone, int min_length, int max_length)
         assert_true(shorter > 3 && finished < SENTENCES);
 }
 
-static void check_limits(const tr_network *network, int min_length, int max_length)
+/* shortlist: NULL, or one for every sentence. */
+static void check_limits(const tr_network *network, const tr_shortlist *shortlist, int min_length, int max_length)
 {
     static const int rows[] = {1, 3, 8, 32}, tokens[] = {INT_MAX, 40};
     tr_worker *worker = make_worker(network, MOST_MEMBERS, 32);
+    if (shortlist)
+        assert_int_equal(tr_worker_set_shortlist(worker, shortlist, NULL), TR_OK);
     text *alone = make_text(&network->config, min_length, max_length);
     assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL}, alone, NULL), TR_OK);
     check_variety(alone, min_length, max_length);
@@ -220,9 +223,122 @@ static void batches_change_nothing(void **unused)
         model m;
         open_model(&m, i);
         const int most = m.package.config.max_positions < 30 ? m.package.config.max_positions : 30;
-        check_limits(m.network, 0, most);
-        check_limits(m.network, 5, most);
-        check_limits(m.network, 9, 9);
+        check_limits(m.network, NULL, 0, most);
+        check_limits(m.network, NULL, 5, most);
+        check_limits(m.network, NULL, 9, 9);
+        close_model(&m);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------ shortlists */
+
+enum { EACH = 5 };
+
+/* Lists of 0 to EACH - 1 target ids; the end mark is among the ids that are always allowed, unless first is 0. */
+static tr_shortlist make_shortlist(const tr_config *c, int first, bool shared)
+{
+    int32_t *memory = calloc((size_t)c->source_vocabulary * (EACH + 1) + 1, sizeof *memory), count = 0;
+    int32_t *words = memory + c->source_vocabulary + 1;
+    assert_non_null(memory);
+    for (int s = 0; s < c->source_vocabulary; s++) {
+        for (int k = 0; k < s % EACH; k++)
+            words[count++] = chance(c->target_vocabulary);
+        memory[s + 1] = count;
+    }
+    return (tr_shortlist){first, EACH, c->source_vocabulary, memory, words, count, memory, shared};
+}
+
+/* The rule of model/shortlist.h, told another way. */
+static void allow(const tr_shortlist *s, const tr_sentence *sentence, int vocabulary, bool *allowed)
+{
+    int count = 0;
+    for (int id = 0; id < vocabulary; id++) {
+        allowed[id] = id < s->first;
+        for (int t = 0; t < sentence->source_length; t++) {
+            const int32_t source = sentence->source[t];
+            allowed[id] |= s->shared && source == id;
+            for (int32_t w = s->offsets[source]; w < s->offsets[source + 1]; w++)
+                allowed[id] |= s->words[w] == id;
+        }
+        count += allowed[id];
+    }
+    for (int id = s->first; id < vocabulary && count % 8; id++) {
+        count += !allowed[id];
+        allowed[id] = true;
+    }
+}
+
+/* What the network thinks of one sentence, step by step. */
+typedef struct watch {
+    const tr_network *network;
+    bool *allowed;
+    int32_t chosen[64]; /* the best allowed token of each step */
+    int steps, min_length;
+} watch;
+
+static void watch_logits(void *argument, const char *where, int layer, const float *rows, int count, int width)
+{
+    watch *w = argument;
+    (void)layer;
+    if (strcmp(where, "logits") != 0)
+        return;
+    assert_int_equal(count, 1);
+    int best = -1;
+    for (int id = 0; id < width; id++) {
+        const bool end = id == w->network->config.end_id && w->steps < w->min_length;
+        if (w->allowed[id] && !end && rows[id] > -INFINITY && (best < 0 || rows[id] > rows[best]))
+            best = id;
+    }
+    w->chosen[w->steps++] = best;
+}
+
+/* One sentence at a time, with the whole output projection beside it. */
+static void check_allowed(const model *m, const tr_shortlist *shortlist, int min_length, int max_length)
+{
+    const tr_config *c = &m->package.config;
+    tr_worker *worker = make_worker(m->network, 1, 1);
+    watch w = {m->network, calloc((size_t)c->target_vocabulary, sizeof(bool)), {0}, 0, min_length};
+    assert_non_null(w.allowed);
+    assert_int_equal(tr_worker_set_shortlist(worker, shortlist, NULL), TR_OK);
+    tr_worker_set_trace(worker, watch_logits, &w);
+    for (int i = 0; i < SENTENCES; i++) {
+        text *t = make_text(c, min_length, max_length);
+        t->given = i; /* this one alone */
+        t->stop_after = 1;
+        w.steps = 0;
+        allow(shortlist, &t->sentences[i], c->target_vocabulary, w.allowed);
+        assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL}, t, NULL), TR_ERROR_CANCELLED);
+        const tr_sentence *s = &t->sentences[i];
+        const int forced = c->forced_first_id >= 0; /* no logits are looked at */
+        assert_int_equal(w.steps, s->target_length + s->finished - forced);
+        for (int k = 0; k < w.steps; k++) {
+            const int32_t token = k + forced < s->target_length ? s->target[k + forced] : c->end_id;
+            assert_int_equal(token, w.chosen[k] < 0 ? c->end_id : w.chosen[k]);
+        }
+        free_text(t);
+    }
+    free(w.allowed);
+    tr_worker_destroy(worker);
+}
+
+static void shortlists_allow_what_they_say(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        model m;
+        open_model(&m, i);
+        const tr_config *c = &m.package.config;
+        for (int kind = 0; kind < 4; kind++) {
+            const int first = kind == 0 ? 0 : kind == 1 ? c->target_vocabulary + 9 : 7;
+            tr_shortlist s = make_shortlist(c, first, kind == 3 && c->source_vocabulary == c->target_vocabulary);
+            check_allowed(&m, &s, 0, 20);
+            check_allowed(&m, &s, c->forced_first_id >= 0 ? 0 : 6, 20);
+            free(s.owned);
+        }
+        tr_shortlist s = make_shortlist(c, 7, false);
+        check_limits(m.network, &s, 0, 20);
+        check_limits(m.network, &s, 5, 20);
+        free(s.owned);
         close_model(&m);
     }
 }
@@ -306,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_change_nothing),
+        cmocka_unit_test(shortlists_allow_what_they_say),
         cmocka_unit_test(failures_end_it_and_leave_the_worker_usable),
         cmocka_unit_test(damaged_weights_are_noticed),
     };

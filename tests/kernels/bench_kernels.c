@@ -76,7 +76,7 @@ static void bench_product(const tr_kernels *level, int rows, int inputs, int out
     const tr_quantised q = make_quantised(rows, inputs);
     p.op.weight = &p.matrix;
     p.op.q = &q;
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, 0, false});
     const size_t bytes = (size_t)inputs * (size_t)outputs * tr_type_size(type);
     const timing t = {level, p.op, p.stored, bytes, type, p.scratch};
     const double best = time_run(run_product, &t, rounds), macs = (double)rows * inputs * outputs;

@@ -81,7 +81,7 @@ void store_weights(product *p, tr_type type)
         pack_weights(p);
     else
         p->stored = as_type(type, p->weights, (size_t)m->outputs * (size_t)m->inputs);
-    *m = (tr_matrix){type, m->outputs, m->inputs, p->stored, p->scale, p->colsum, type == TR_TYPE_BF16};
+    *m = (tr_matrix){type, m->outputs, m->inputs, p->stored, p->scale, p->colsum, type == TR_TYPE_BF16, false, 0};
 }
 
 tr_quantised make_quantised(int rows, int width)
@@ -98,7 +98,7 @@ void multiply(const tr_kernels *level, const tr_matmul *op, int first, int last,
     }
     const tr_quantised q = make_quantised(op->rows, op->weight->inputs);
     tr_matmul with = *op;
-    level->quantise(&(tr_quantise){op->rows, op->weight->inputs, op->x, op->x_stride, &q});
+    level->quantise(&(tr_quantise){op->rows, op->weight->inputs, op->x, op->x_stride, &q, op->weight->alpha, false});
     with.x = NULL;
     with.q = &q;
     level->matmul(&with, first, last, scratch);

@@ -288,6 +288,8 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
         p.bias[o] = o % 5 == 3 ? -INFINITY : o % 3 ? p.bias[o] * spread : 0;
     if (inputs == 31)
         memset(p.x, 0, (size_t)rows * p.op.x_stride * sizeof *p.x);
+    if (type == TR_TYPE_I8)
+        p.matrix.alpha = outputs % 3 ? 0 : outputs % 5 ? 50 : 1000; /* the latter cuts */
     p.op.weight = &p.matrix;
     tr_best wanted[TR_SCREEN_ROWS], got[TR_SCREEN_ROWS];
     for (int r = 0; r < rows; r++)
@@ -295,7 +297,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     p.op.best = wanted;
     multiply(level, &p.op, 0, outputs, p.scratch);
     tr_quantised q = make_quantised(rows, inputs);
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.alpha, false});
 
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
     float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
@@ -333,7 +335,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     }
     /* damaged weights are still found */
     p.x[0] = NAN;
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q});
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.alpha, false});
     level->screen_bounds(&op, 0, outputs);
     level->screened_best(&op, 0, outputs, p.scratch);
     assert_true(got[0].nan);
@@ -522,7 +524,7 @@ static void rows_of_level(const tr_kernels *level)
         op.y = y;
         op.q = &q; /* LayerNorm and quantising in one */
         level->layernorm(&op);
-        level->quantise(&(tr_quantise){rows, width, wanted, (size_t)width, &alone});
+        level->quantise(&(tr_quantise){rows, width, wanted, (size_t)width, &alone, 0, false});
         for (int r = 0; r < rows; r++)
             assert_memory_equal((char *)q.rows + (size_t)r * q.stride, (char *)alone.rows + (size_t)r * q.stride,
                                 (size_t)width);

@@ -471,7 +471,7 @@ static void test_types(void **state)
         uint64_t type;
         tr_status wanted;
         const char *needle;
-    } types[] = {{0x4101, TR_ERROR_UNSUPPORTED, "intgemm integers"}, {0x4102, TR_ERROR_UNSUPPORTED, "intgemm integers"},
+    } types[] = {{0x4101, TR_ERROR_FORMAT, "no multiplier above 0"}, {0x4102, TR_ERROR_UNSUPPORTED, "intgemm integers"},
                  {0x10001, TR_ERROR_UNSUPPORTED, "one kind of CPU"}, {0x0802, TR_ERROR_UNSUPPORTED, "FBGEMM"},
                  {0x1801, TR_ERROR_UNSUPPORTED, "FBGEMM"},           {0x2801, TR_ERROR_UNSUPPORTED, "FBGEMM"},
                  {0x0104, TR_ERROR_UNSUPPORTED, "type 0x104"}};

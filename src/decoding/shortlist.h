@@ -1,0 +1,39 @@
+/* The output projection of one sentence, cut to the target ids that a shortlist allows it (model/shortlist.h). The outputs'
+ * weights are gathered once, when the sentence is encoded; each step then reads only these. Every sentence has its own, so
+ * that its translation does not depend on the others in its batch. */
+#ifndef TR_DECODING_SHORTLIST_H
+#define TR_DECODING_SHORTLIST_H
+
+#include "model/network.h"
+#include "model/shortlist.h"
+#include "util/arena.h"
+
+typedef struct tr_choice {
+    int32_t *ids; /* [count], ascending: what output i stands for */
+    int count;
+    int end;          /* which of them is the end mark; -1: none */
+    tr_linear logits; /* [count, d_model]; its bias is this struct's own */
+    float *bias;      /* [count] */
+    char *data;       /* the matrix's */
+    float *scale;     /* I8 */
+    int32_t *colsum;  /* I8 */
+} tr_choice;
+
+/* What a worker needs for its sentences. Address space for the whole matrix each: only what is gathered costs memory. */
+typedef struct tr_choices {
+    const tr_shortlist *shortlist;
+    uint64_t *marks; /* [(target vocabulary + 63) / 64] */
+    tr_choice *of;   /* [sentences] */
+    tr_arena arena;
+} tr_choices;
+
+tr_status tr_choices_init(tr_choices *choices, const tr_shortlist *shortlist, const tr_network *network, int sentences,
+                          tr_error *error);
+void tr_choices_free(tr_choices *choices); /* a zeroed struct is allowed */
+
+/* Sets ids, count and end for a source. */
+void tr_choice_list(tr_choices *choices, tr_choice *choice, const tr_network *network, const int32_t *source, int length);
+/* Outputs [first, last) of the matrix, scales and bias; first is a multiple of 16. */
+void tr_choice_gather(tr_choice *choice, const tr_network *network, int first, int last);
+
+#endif
