@@ -119,7 +119,7 @@ DIRECTORIES = {
     "onnx without settings": ({"model.onnx": ONNX}, "model.onnx is an ONNX model"),
     "torchscript alone": ({"traced.pt": SCRIPT}, "traced.pt is a TorchScript program"),
     "compressed": ({"model.enzh.intgemm.alphas.bin.gz": gzip.compress(b"x"), "vocab.enzh.spm.gz": gzip.compress(b"x"),
-                    "lex.50.50.enzh.s2t.bin.gz": gzip.compress(b"x")}, "lex.50.50.enzh.s2t.bin.gz is compressed: unpack it first"),
+                    "lex.50.50.enzh.s2t.bin.gz": gzip.compress(b"x")}, "model.enzh.intgemm.alphas.bin.gz is compressed: unpack it first"),
     "arrays": ({"arrays.npz": ARRAYS}, "arrays.npz is arrays of NumPy, but no Marian model"),
     "argos": ({"en_fr.argosmodel": ARGOS}, "en_fr.argosmodel is an Argos Translate package: give that file"),
     "tokenizer alone": ({"tokenizer.json": b"{}"}, "holds a tokenizer (tokenizer.json) but no model"),
