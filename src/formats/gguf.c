@@ -8,6 +8,7 @@
 #include "formats/gguf_keys.h"
 #include "formats/gguf_languages.h"
 #include "formats/gguf_read.h"
+#include "formats/peek.h"
 #include "formats/xxh64.h"
 
 static tr_status fail_key(tr_error *error, const char *key, const char *why)
@@ -98,6 +99,16 @@ static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *e
     return TR_OK;
 }
 
+static tr_status read_names(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_SOURCE_LANGUAGE, package->source_language, TR_LANGUAGE, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
+    return status;
+}
+
 static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     tr_config *config = &package->config;
@@ -110,11 +121,7 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
     if (status == TR_OK)
         status = read_forbidden(gguf, config, error);
     if (status == TR_OK)
-        status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
-    if (status == TR_OK)
-        status = tr_gguf_read_string(gguf, TR_KEY_SOURCE_LANGUAGE, package->source_language, TR_LANGUAGE, error);
-    if (status == TR_OK)
-        status = tr_gguf_read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
+        status = read_names(gguf, package, error);
     return status == TR_OK ? tr_config_check(config, error) : status;
 }
 
@@ -229,6 +236,45 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
     if (status != TR_OK)
         tr_package_close(package);
     return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- peek */
+
+static tr_status peek_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+{
+    (void)error;
+    *(bool *)argument |= strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0;
+    return TR_OK;
+}
+
+static tr_status peek_settings(const tr_gguf *gguf, tr_package *package, bool *has_tokenizer, tr_error *error)
+{
+    package->config.source_vocabulary = package->config.target_vocabulary = INT_MAX; /* ids do not matter */
+    tr_status status = read_kind(gguf, package, error);
+    if (status == TR_OK)
+        status = read_names(gguf, package, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_languages(gguf, package, error);
+    return status == TR_OK ? tr_gguf_tensors(gguf, peek_tensor, has_tokenizer, error) : status;
+}
+
+tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
+{
+    tr_package *package = d->package;
+    tr_bytes file;
+    tr_gguf gguf;
+    package->format = "GGUF";
+    package->name[0] = 0;
+    tr_status status = tr_package_file(package, d->path, NULL, d->load, &file, d->error);
+    if (status != TR_OK)
+        return status;
+    package->file_size = file.size;
+    status = tr_gguf_parse(&gguf, file.data, file.size, d->error);
+    if (status == TR_OK) {
+        status = peek_settings(&gguf, package, has_tokenizer, d->error);
+        tr_gguf_free(&gguf);
+    }
+    return tr_directory_in(d, status);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- verify */

@@ -39,6 +39,11 @@ typedef struct tr_hf_family {
 tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_hf_ties *ties,
                        const tr_hf_family **family, tr_error *error);
 
+#define TR_HF_FAIRSEQ_MODEL "sentencepiece.bpe.model"
+
+/* Format, architecture and config of a directory's package, once config.json and weights are known to be there. */
+tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, tr_hf_ties *ties);
+
 /* Their names for tensors: see tr_tensor_rename. */
 void tr_hf_rename_marian(const char *name, char out[TR_TENSOR_NAME]);
 void tr_hf_rename_bart(const char *name, char out[TR_TENSOR_NAME]);
@@ -49,6 +54,10 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family);
 
 /* Reads it: vocabularies, SentencePiece models, languages. */
 tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family);
+
+/* The tokens besides the pieces: as tokenizer_config.json lists them, else those of the class, from id first on. */
+tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
+                           tr_hf_added *added);
 
 /* A vocab.json, {piece: id}, and tokens beside it (NULL: none), as a vocabulary of rows ids. Messages begin with name. */
 tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, const tr_hf_added *added,

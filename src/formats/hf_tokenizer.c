@@ -3,14 +3,12 @@
 
 #include "formats/hf.h"
 
-#define FAIRSEQ_MODEL "sentencepiece.bpe.model"
-
 tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family)
 {
     static const char *const needed[][2] = {[TR_HF_MARIAN] = {"vocab.json", "source.spm"},
                                             [TR_HF_PIECES] = {"spiece.model"},
                                             [TR_HF_WORDS] = {"vocab.json"},
-                                            [TR_HF_FAIRSEQ] = {FAIRSEQ_MODEL}};
+                                            [TR_HF_FAIRSEQ] = {TR_HF_FAIRSEQ_MODEL}};
     if (family->tokens == TR_HF_FAIRSEQ && tr_directory_has(d, "vocab.json"))
         return TR_OK; /* M2M100; without its model it takes tokens only */
     for (int i = 0; i < 2; i++) {
@@ -100,9 +98,8 @@ static bool has_languages(const tr_hf_added *added)
     return false;
 }
 
-/* The tokens besides the pieces: as the directory lists them, else those of the class, from id first on. */
-static tr_status list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
-                            tr_hf_added *added)
+tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
+                           tr_hf_added *added)
 {
     const int rows = d->package->config.source_vocabulary;
     tr_status status = tr_hf_added_read(json_object_get(settings, "added_tokens_decoder"), rows, added, d->error);
@@ -128,18 +125,18 @@ static tr_status read_with_languages(const tr_directory *d, const json_t *settin
 {
     tr_hf_added added = {0};
     int32_t first = 0;
-    tr_status status = tr_directory_pieces(d, FAIRSEQ_MODEL, NULL);
+    tr_status status = tr_directory_pieces(d, TR_HF_FAIRSEQ_MODEL, NULL);
     if (status == TR_OK && words)
         status = count_words(d, &first);
     else if (status == TR_OK) {
         status = tr_hf_count_pieces(d->package->source_spm, &first, d->error);
-        status = tr_directory_in(d, tr_fail_in(d->error, status, FAIRSEQ_MODEL));
+        status = tr_directory_in(d, tr_fail_in(d->error, status, TR_HF_FAIRSEQ_MODEL));
         first++; /* ids are one more than numbers */
     }
     if (status == TR_OK)
-        status = list_added(d, settings, tokenizer, first, &added);
+        status = tr_hf_list_added(d, settings, tokenizer, first, &added);
     if (status == TR_OK)
-        status = words ? read_vocabularies(d, false, &added) : read_numbered(d, FAIRSEQ_MODEL, true, &added);
+        status = words ? read_vocabularies(d, false, &added) : read_numbered(d, TR_HF_FAIRSEQ_MODEL, true, &added);
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_added_languages(&added, tokenizer, d->package, d->error));
     tr_hf_added_free(&added);
@@ -152,7 +149,7 @@ static tr_status read_fairseq(const tr_directory *d)
     tr_package *p = d->package;
     tr_hf_tokenizer tokenizer;
     json_t *json;
-    if (!tr_directory_has(d, FAIRSEQ_MODEL))
+    if (!tr_directory_has(d, TR_HF_FAIRSEQ_MODEL))
         return read_vocabularies(d, false, NULL);
     tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
     tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};

@@ -39,6 +39,12 @@ static const char *const usual[][2] = {
 /* Where a region says the script. */
 static const char *const of_region[][2] = {{"cn", "hans"}, {"sg", "hans"}, {"tw", "hant"}, {"hk", "hant"}, {"mo", "hant"}};
 
+/* Groups of languages (ISO 639-5; iso-codes 4.15), and mul: many. */
+static const char groups[] =
+    "aavafaalgalvapaaqaaqlartathaufausawdazcbadbaibatberbihbntbtkcaicaucbaccnccscdccddcelcmccpecpfcppcrpcsucusdaydmndraegx"
+    "esxeuqfiufoxgemgmegmqgmwgrkhmxhokhyxiirijoincineirairoitcjpxkarkdokhikromapmkhmnomulmunmynnahnaingfnicnubomqomvotopaa"
+    "phiplfpozpqepqwpraqweroasaisalsdvsemsgnsiositslasmisonsqjssasydtaitbqtrktuptuttuwurjwakwenxgnxndypkzhxzlezlszlwznd";
+
 static const char *look_up(const char *const table[][2], size_t count, const char *key)
 {
     for (size_t i = 0; i < count; i++)
@@ -159,6 +165,26 @@ bool tr_language_is_unspaced(const char *code)
     char base[4];
     for (size_t i = 0; tr_language_base(code, base) && i < sizeof unspaced / sizeof *unspaced; i++)
         if (strcmp(base, unspaced[i]) == 0)
+            return true;
+    return false;
+}
+
+bool tr_language_is_group(const char *code)
+{
+    char base[4];
+    for (const char *group = groups; tr_language_base(code, base) && *group; group += 3)
+        if (memcmp(group, base, 4 - 1) == 0)
+            return true;
+    return false;
+}
+
+bool tr_language_is_known(const char *code)
+{
+    char base[4];
+    if (!tr_language_base(code, base) || base[2])
+        return false;
+    for (const char *pair = two_letters; *pair; pair += 5)
+        if (memcmp(pair, base, 2) == 0)
             return true;
     return false;
 }
