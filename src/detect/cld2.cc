@@ -123,30 +123,46 @@ const char *find_in_script(const Candidates &candidates, CLD2::Language language
     return nullptr;
 }
 
-// More ideographs than a Japanese text has without a syllable in between.
-bool is_ideographs_alone(const std::string &text)
+// Characters of the scripts that CLD2 takes for one.
+struct EastAsian {
+    int ideographs, kana, hangul;
+};
+
+EastAsian count_east_asian(const std::string &text)
 {
-    enum { ENOUGH = 5 };
-    int ideographs = 0;
+    EastAsian n = {0, 0, 0};
     for (size_t at = 0, length; at < text.size(); at += length) {
         const int32_t code = tr_utf8_decode(text.data() + at, text.size() - at, &length);
-        if (code >= 0x3041 && code <= 0x30ff)
-            return false;
-        ideographs += code >= 0x4e00 && code <= 0x9fff;
+        n.ideographs += code >= 0x4e00 && code <= 0x9fff;
+        n.kana += code >= 0x3041 && code <= 0x30ff;
+        n.hangul += (code >= 0x1100 && code <= 0x11ff) || (code >= 0xac00 && code <= 0xd7a3);
     }
-    return ideographs >= ENOUGH;
+    return n;
+}
+
+bool expects(const Candidates &candidates, CLD2::Language language)
+{
+    for (size_t i = 0; i < candidates.count; i++)
+        if (language_of(candidates.codes[i]) == language)
+            return true;
+    return candidates.count == 0;
 }
 
 // Whether nobody else writes so: of all languages, or of the candidates.
 bool is_settled_by_script(const std::string &text, const Candidates &candidates, CLD2::Language language, const char *code)
 {
+    enum { MANY = 5 }; // ideographs; a Japanese text has a syllable in between
     const CLD2::ULScript script = CLD2::LanguageRecognizedScript(language, 0);
     if (CLD2::ULScriptRecognitionType(script) == CLD2::RTypeOne)
         return true;
+    const EastAsian n = count_east_asian(text);
+    if (language == CLD2::KOREAN)
+        return n.hangul > 0;
+    if (language == CLD2::JAPANESE)
+        return n.kana > 0 || !expects(candidates, CLD2::CHINESE);
     if (language == CLD2::CHINESE || language == CLD2::CHINESE_T)
-        if (is_ideographs_alone(text))
-            return true;
-    return candidates.count && script != CLD2::ULScript_Latin && !find_in_script(candidates, language, code);
+        return !n.kana && !n.hangul && (n.ideographs >= MANY || !expects(candidates, CLD2::JAPANESE));
+    return code && candidates.count && script != CLD2::ULScript_Latin && !find_in_script(candidates, language, code);
 }
 
 // The language that CLD2 takes the text for is none of the candidates.
@@ -180,9 +196,8 @@ tr_detected choose(const std::string &text, const Candidates &candidates)
     if (!is_known(top))
         return {nullptr, false};
     const char *code = candidates.count ? find(candidates, top) : CLD2::LanguageCode(top);
-    if (!code)
-        return choose_other(text, candidates, guesses, sure);
-    return {code, sure || is_settled_by_script(text, candidates, top, code)};
+    const bool reliable = sure || is_settled_by_script(text, candidates, top, code);
+    return code ? tr_detected{code, reliable} : choose_other(text, candidates, guesses, reliable);
 }
 
 } // namespace

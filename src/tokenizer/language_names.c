@@ -100,17 +100,32 @@ static bool take_language(const name_parts *parts, size_t *at, char out[TR_LANGU
     return true;
 }
 
+/* Tongan only at the beginning. */
+static bool is_to(word w)
+{
+    return w.size == 2 && memcmp(w.text, "to", 2) == 0;
+}
+
 /* "en-de", "en-to-de". */
 static bool pair_at(const name_parts *parts, size_t at, char source[TR_LANGUAGE], char target[TR_LANGUAGE])
 {
     if (!take_language(parts, &at, source))
         return false;
-    if (at + 1 < parts->count && parts->words[at].size == 2 && memcmp(parts->words[at].text, "to", 2) == 0) {
+    if (at + 1 < parts->count && is_to(parts->words[at])) {
         size_t behind = at + 1;
         if (take_language(parts, &behind, target))
             return true;
     }
     return take_language(parts, &at, target);
+}
+
+/* Not as the word between two languages or the region of one. */
+static bool may_begin(const name_parts *parts, size_t at)
+{
+    if (at == 0)
+        return true;
+    const word w = parts->words[at], before = parts->words[at - 1];
+    return !is_to(w) && !(is_code(parts, before) && is_region(w, before));
 }
 
 /* "en2de" */
@@ -138,7 +153,7 @@ static bool last_pair(const name_parts *parts, char source[TR_LANGUAGE], char ta
 {
     for (size_t i = parts->count; i-- > 0;)
         if (pair_with_digit(parts->words[i], source, target) ||
-            (pair_at(parts, i, source, target) && strcmp(source, target) != 0))
+            (may_begin(parts, i) && pair_at(parts, i, source, target) && strcmp(source, target) != 0))
             return true;
     return false;
 }
