@@ -184,12 +184,25 @@ tr_detected choose_other(const std::string &text, const Candidates &candidates, 
     return {CLD2::LanguageCode(top), sure};
 }
 
+// CLD2 takes text that repeats itself for none: then its beginning must do.
+Guesses ask_best_effort(const std::string &text)
+{
+    enum { BEGINNING = 512 };
+    const Guesses guesses = ask(text, nullptr, CLD2::kCLDFlagBestEffort);
+    if (is_known(guesses.languages[0]) || text.size() <= BEGINNING)
+        return guesses;
+    size_t size = BEGINNING;
+    while (size && (text[size] & 0xc0) == 0x80)
+        size--;
+    return ask(text.substr(0, size), nullptr, CLD2::kCLDFlagBestEffort);
+}
+
 tr_detected choose(const std::string &text, const Candidates &candidates)
 {
     Guesses guesses = ask(text, nullptr, 0);
     const bool sure = guesses.sure && is_known(guesses.languages[0]);
     if (!sure)
-        guesses = ask(text, nullptr, CLD2::kCLDFlagBestEffort);
+        guesses = ask_best_effort(text);
     if (!sure && guesses.languages[0] == CLD2::CHINESE_T) // of few characters
         guesses.languages[0] = CLD2::CHINESE;
     const CLD2::Language top = guesses.languages[0];

@@ -56,8 +56,9 @@ static void test_names(void **state)
         {"", "", ""},
         {"---", "", ""},
         {"opus-mt-", "", ""},
-        {"a-name-of-many-words-a-name-of-many-words-a-name-of-many-words-a-name-of-many-words-a-name-of-many-words-a-name-"
-         "of-many-words-a-name-of-many-words-a-name-of-many-words-a-name-of-many-words-en-fr",
+        {"A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A.A."
+         "A.A.A.A.A."
+         "A.A.A.A.en-fr",
          "", ""},
     };
     (void)state;
