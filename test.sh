@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need, builds, and runs them. The last line is the total: "N passed, N failed[, N skipped]".
 #   ./test.sh [NAME...]    all tests, or those whose name contains a NAME
+#   --all                  and the engines that the fixtures come from, live: a Python environment in build/engines, once
 #   --werror               warnings are errors
 #   --sanitize             in build-asan, with AddressSanitizer and UndefinedBehaviorSanitizer
 #   --tsan                 in build-tsan, with ThreadSanitizer, the tests of suite `threads`
@@ -14,6 +15,8 @@ root=${root%/*}
 . "$root/tools/build.sh"
 # shellcheck source=tools/emulate.sh
 . "$root/tools/emulate.sh"
+# shellcheck source=tools/engines.sh
+. "$root/tools/engines.sh"
 
 dir=$root/build
 needs=("${build_needs[@]}" "${test_needs[@]}")
@@ -22,6 +25,7 @@ select=()
 runner=()
 patterns=()
 prepare=
+live=false
 emulated=(-e kernels -e network -e team -e circles -e 'default model' -e levels)
 # A test program that a sanitizer stops must not look like one that ended with a status the test expected.
 export ASAN_OPTIONS=abort_on_error=1 TSAN_OPTIONS=halt_on_error=1:abort_on_error=1
@@ -29,6 +33,7 @@ export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 
 for argument; do
     case $argument in
+    --all) live=true ;;
     --werror) options+=(werror=true) ;;
     --sanitize)
         dir=$root/build-asan
@@ -95,6 +100,9 @@ passed=$(count 'OK|EXPECTEDFAIL')
 skipped=$(count SKIP)
 failed=$(($(wc -l <"$results") - passed - skipped))
 [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || fail "meson test failed with status $status"
+if "$live"; then
+    check_engines "$dir/translate"
+fi
 [ "$skipped" -eq 0 ] && note='' || note=", $skipped skipped"
 printf '%d passed, %d failed%s\n' "$passed" "$failed" "$note"
 [ "$failed" -eq 0 ]

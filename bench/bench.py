@@ -10,6 +10,7 @@ Sections, each of which can be run alone, or `all`:
     sources      time and working memory of sources of 64 to 4,096 tokens
     peers        beside CTranslate2, alternating in one run
     startup      from exec to exit, and peak memory
+    published    time and memory of converting and starting models of published shapes (random; 2 GB of room)
 Each writes its results to bench/results.json; `tables` then puts README.md's tables and speed.svg out of that file in their
 places (and is done behind every run unless --no-tables).
 
@@ -25,11 +26,13 @@ import sys
 
 import common
 import peers
+import published
 import sections
 import tables
 
 SECTIONS = {"kernels": sections.kernels, "end-to-end": sections.end_to_end, "scaling": sections.scaling,
-            "sources": sections.sources, "peers": peers.peers, "startup": sections.startup}
+            "sources": sections.sources, "peers": peers.peers, "startup": sections.startup,
+            "published": published.published}
 
 
 def arguments():

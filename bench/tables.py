@@ -133,8 +133,16 @@ def startup(section):
     return table(["`今天天气很好`, exec to exit", "median", "least", "peak memory"], body)
 
 
+def published(section):
+    body = [[row["what"], thousands(row["size_mb"]), f"{row['direct_s']:.2f}", thousands(row["direct_mb"]),
+             f"{row['convert_s']:.1f}", thousands(row["convert_mb"]), thousands(row["largest_mb"] + 100), f"{row['file_s']:.2f}",
+             thousands(row["file_mb"])] for row in section["rows"]]
+    return table(["model", "MB", "first line as it is, s", "peak, MB", "convert to int8, s", "peak, MB", "its limit, MB",
+                  "first line of the file, s", "peak, MB"], body)
+
+
 SECTIONS = {"kernels": kernels, "end-to-end": end_to_end, "scaling": scaling, "sources": sources, "peers": peers,
-            "startup": startup}
+            "startup": startup, "published": published}
 
 
 def render(results, readme, svg):

@@ -18,6 +18,7 @@ build_needs=(
     'library sentencepiece libsentencepiece-dev libprotobuf-dev'
     'library jansson libjansson-dev'
     'library minizip libminizip-dev'
+    'library yaml-0.1 libyaml-dev'
     'library zlib zlib1g-dev'
 )
 # What `translate pull` needs; without them the rest is built all the same.
@@ -45,6 +46,7 @@ is_there() { # is_there KIND NAME
     case $1 in
     command) command -v "$2" ;;
     library) pkg-config --exists "$2" ;;
+    venv) "$2" -c 'import ensurepip, venv' ;;
     openmp) printf '#include <omp.h>\n' | "$2" -fopenmp -fsyntax-only -x c - ;;
     esac >/dev/null 2>&1
 }

@@ -201,7 +201,8 @@ static int parse_sources(cli_translator *t, const cli_line *lines, size_t count,
     int status = CLI_DONE;
     for (size_t i = 0; !status && i < count; i++) {
         tr_ids ids = {0};
-        status = cli_parse_pieces(token_model(t), CLI_SOURCE, lines[i].text, lines[i].size, t->totals.lines + i + 1, &ids);
+        status = (t->settings->ids ? cli_parse_ids : cli_parse_pieces)(token_model(t), CLI_SOURCE, lines[i].text,
+                                                                       lines[i].size, t->totals.lines + i + 1, &ids);
         sources[i] = (tr_tokens){ids.data, ids.size};
     }
     return status;
@@ -210,10 +211,12 @@ static int parse_sources(cli_translator *t, const cli_line *lines, size_t count,
 static int finish_tokens(cli_translator *t, const cli_line *line, const tr_tokens *source, const tr_tokens *output)
 {
     tr_buffer text = {0};
-    int status =
-        tr_buffer_reserve(&text, 1) && cli_print_pieces(token_model(t), CLI_TARGET, output->ids, output->count, &text)
-            ? CLI_DONE
-            : cli_fail_memory();
+    bool good = tr_buffer_reserve(&text, 1);
+    if (t->settings->ids)
+        good = good && cli_print_ids(output->ids, output->count, &text);
+    else
+        good = good && cli_print_pieces(token_model(t), CLI_TARGET, output->ids, output->count, &text);
+    int status = good ? CLI_DONE : cli_fail_memory();
     if (!status) {
         const unsigned flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
         const answer a = {text.data, text.size, NULL, 1, (int)source->count, (int)output->count, flags};

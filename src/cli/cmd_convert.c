@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file is written and verified in a folder of its own beside OUT, then moved to its place. */
+/* The file is written in a folder of its own beside OUT, then moved to its place. */
 static char scratch[TR_PATH];
 
 /* Removes the folder and whatever is in it. Also called when the input is cut short while it is mapped. */
@@ -74,18 +74,22 @@ static int on_progress(void *started, uint64_t done, uint64_t total)
     return cli_interrupted() != 0;
 }
 
+/* Writing verifies the bytes; that the file opens is the last check. */
 static int write_and_verify(const cli_settings *s, const tr_package *package, const char *file)
 {
     tr_error error;
-    uint64_t checksum;
+    tr_package written;
     bool running = s->quiet; /* then the bar is never started */
     const tr_type type = wanted_type(s, package);
     tr_status status = tr_gguf_write(package, file, type, on_progress, &running, &error);
     cli_progress_stop();
     if (status == TR_OK)
-        status = tr_gguf_verify(file, &checksum, &error);
+        status = tr_package_open(file, TR_LOAD_MAP, &written, &error);
     if (status == TR_OK && s->verbose)
-        cli_note("%s: %s matrices, checksum %016llx", s->arguments[1], cli_type_name(type), (unsigned long long)checksum);
+        cli_note("%s: %s matrices, checksum %016llx", s->arguments[1], cli_type_name(type),
+                 (unsigned long long)written.checksum);
+    if (status == TR_OK)
+        tr_package_close(&written);
     if (cli_interrupted())
         return cli_fail("interrupted: nothing was written");
     return status == TR_OK ? CLI_DONE : cli_fail_error(&error);

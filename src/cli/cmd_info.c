@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES = TR_TYPE_I32 + 1 };
+enum { TYPES = TR_TYPE_BLOCKS + 1 };
 
 typedef struct summary {
     const tr_package *package;
@@ -81,14 +81,15 @@ static json_t *json_tokens(const tr_config *c)
 
 static json_t *json_shape(const tr_config *c)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:s, s:i, s:b, s:b, s:b, s:f}", "d_model",
-                     c->d_model, "encoder_layers", c->encoder_layers, "decoder_layers", c->decoder_layers, "encoder_heads",
-                     c->encoder_heads, "decoder_heads", c->decoder_heads, "encoder_head_size",
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:s, s:i, s:b, s:b, s:b, s:b, s:s, s:f}",
+                     "d_model", c->d_model, "encoder_layers", c->encoder_layers, "decoder_layers", c->decoder_layers,
+                     "encoder_heads", c->encoder_heads, "decoder_heads", c->decoder_heads, "encoder_head_size",
                      tr_config_head_size(c, c->encoder_heads), "decoder_head_size", tr_config_head_size(c, c->decoder_heads),
                      "encoder_ffn", c->encoder_ffn, "decoder_ffn", c->decoder_ffn, "norm", tr_norm_name(c->norm), "gated",
                      c->gated, "activation", tr_activation_name(c->activation), "positions", tr_positions_name(c->positions),
-                     "max_positions", c->max_positions, "pre_norm", c->pre_norm, "final_norm", c->final_norm,
-                     "embedding_norm", c->embedding_norm, "embedding_scale", (double)c->embedding_scale);
+                     "max_positions", c->max_positions, "pre_norm", c->pre_norm, "post_norm", c->post_norm, "final_norm",
+                     c->final_norm, "embedding_norm", c->embedding_norm, "history", tr_history_name(c->history),
+                     "embedding_scale", (double)c->embedding_scale);
 }
 
 static json_t *json_languages(const tr_languages *l)
@@ -160,8 +161,12 @@ static void print_shape(const tr_config *c)
         printf(" of %d", c->head_size);
     printf(",\n              feed-forward %d and %d (%s%s), %s %s each block%s%s\n", c->encoder_ffn, c->decoder_ffn,
            c->gated ? "gated " : "", tr_activation_name(c->activation), c->norm == TR_NORM_RMS ? "RMS norm" : "norm",
-           c->pre_norm ? "before" : "after", c->final_norm ? ", final norm" : "",
-           c->embedding_norm ? ", embedding norm" : "");
+           c->post_norm  ? "before and after"
+           : c->pre_norm ? "before"
+                         : "after",
+           c->final_norm ? ", final norm" : "", c->embedding_norm ? ", embedding norm" : "");
+    if (c->history != TR_HISTORY_ATTENTION)
+        printf("decoder       %s in place of self-attention\n", tr_history_name(c->history));
     printf("positions     %s, %d\n", tr_positions_name(c->positions), c->max_positions);
 }
 

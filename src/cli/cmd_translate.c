@@ -45,6 +45,8 @@ static int check_usage(const cli_settings *s)
         return cli_usage(s, "--min-length %d: more than --max-length %d", s->min_length, s->max_length);
     if (s->input && s->argument_count)
         return cli_usage(s, "--input %s: TEXT is given too; only one of them", s->input);
+    if (s->ids && !s->tokens)
+        return cli_usage(s, "--ids: needs --tokens");
     if (s->resume && !writes_file(s))
         return cli_usage(s, "--resume: needs --output FILE");
     if (s->resume && s->argument_count)

@@ -106,6 +106,8 @@ static const option options[] = {
      "input and output are tokens separated by spaces, for models without a tokenizer; implies --split never"},
     {CMD_BENCH, GROUP_FILES, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
      "the lines of FILE are tokens separated by spaces, for models without a tokenizer"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
+     "with --tokens: numbers instead of pieces"},
     {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
      "show numbers instead of pieces"},
     {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 'd', "decode", NULL, FIELD(decode), 0, 0,

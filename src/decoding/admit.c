@@ -2,6 +2,7 @@
 #include "decoding/worker.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* Sentences are taken when a quarter of the batch is free: encoding a few at a time costs more than places that stay empty
  * for a while (2,000 mixed lines at batch 32: an eighth does as well, a half or a sixteenth are 2 per cent slower). */
@@ -36,6 +37,7 @@ bool tr_worker_admit(tr_worker *w)
         tr_slot *slot = tr_worker_slot(w, w->taken++);
         slot->sentence = s;
         slot->self.count = 0;
+        memset(slot->history, 0, tr_history_floats(&w->state.network->config) * sizeof *slot->history);
         w->tokens += s->source_length;
     }
     return true;
@@ -69,8 +71,8 @@ bool tr_worker_lay_out_chunk(tr_worker *w)
         const int length = slot->sentence->source_length;
         if (w->chunk && w->chunk_rows + length > TR_ENCODER_ROWS)
             break;
-        w->encoder_segments[w->chunk] = (tr_segment){w->chunk_rows, length, &slot->encoder, 0, length};
-        w->cross_segments[w->chunk] = (tr_segment){w->chunk_rows, length, &slot->cross, 0, length};
+        w->encoder_segments[w->chunk] = (tr_segment){w->chunk_rows, length, &slot->encoder, 0, length, NULL};
+        w->cross_segments[w->chunk] = (tr_segment){w->chunk_rows, length, &slot->cross, 0, length, NULL};
         if (!fill_encoder_cache(w, &slot->encoder, length) || !fill_cache(w, &slot->cross, length))
             return false;
         w->chunk_rows += length;

@@ -31,7 +31,7 @@ typedef struct tr_feed {
 
 /* How every target begins. */
 typedef struct tr_start {
-    int32_t id;       /* the decoder's first input */
+    int32_t id;       /* the decoder's first input; -1: zeros, where the model starts with them */
     int32_t first_id; /* must be the first token, -1: none must */
 } tr_start;
 

@@ -9,15 +9,17 @@
 /* Embeds each row's newest token and points its attention at its caches. */
 static bool prepare_step(tr_worker *w)
 {
+    const tr_config *c = &w->state.network->config;
     for (int r = 0; r < w->rows; r++) {
         tr_slot *slot = tr_worker_slot(w, r);
         const tr_sentence *s = slot->sentence;
         const int step = s->target_length;
         tr_cache *self = &slot->self;
-        if (step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
+        const bool caches = c->history == TR_HISTORY_ATTENTION;
+        if (caches && step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
-        w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1};
-        w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length};
+        w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1, slot->history};
+        w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length, NULL};
         tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : w->start.id, step);
     }
     return true;
@@ -231,7 +233,7 @@ static void start(tr_worker *w, const tr_decode_options *options, const tr_feed 
         tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
     else if (options->min_length < 0 || options->min_length > c->max_positions)
         tr_worker_fail(w, TR_ERROR_ARGUMENT, "minimum length: is out of range");
-    else if (w->start.id < 0 || w->start.id >= c->target_vocabulary || w->start.first_id < -1 ||
+    else if (w->start.id < (c->start_zeros ? -1 : 0) || w->start.id >= c->target_vocabulary || w->start.first_id < -1 ||
              w->start.first_id >= c->target_vocabulary)
         tr_worker_fail(w, TR_ERROR_ARGUMENT, "start: has a token outside the vocabulary");
     else

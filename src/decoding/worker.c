@@ -65,6 +65,7 @@ static bool make_tables(tr_worker *w, const tr_network *network)
     bool complete = true;
     w->slots = zeros(n, sizeof *w->slots, &complete);
     w->block_tables = zeros(3 * n * blocks, sizeof *w->block_tables, &complete);
+    w->histories = zeros(n * tr_history_floats(c) + 1, sizeof *w->histories, &complete);
     w->encoder_segments = zeros(n, sizeof *w->encoder_segments, &complete);
     w->self_segments = zeros(n, sizeof *w->self_segments, &complete);
     w->cross_segments = zeros(n, sizeof *w->cross_segments, &complete);
@@ -77,6 +78,7 @@ static bool make_tables(tr_worker *w, const tr_network *network)
         w->slots[i].encoder.blocks = w->block_tables + (3 * i) * blocks;
         w->slots[i].cross.blocks = w->block_tables + (3 * i + 1) * blocks;
         w->slots[i].self.blocks = w->block_tables + (3 * i + 2) * blocks;
+        w->slots[i].history = w->histories + i * tr_history_floats(c);
     }
     memcpy(w->bias_without_end, network->logits.bias, (size_t)c->target_vocabulary * sizeof *w->bias_without_end);
     w->bias_without_end[c->end_id] = -INFINITY;
@@ -117,6 +119,7 @@ void tr_worker_destroy(tr_worker *worker)
     free(worker->pool.spare);
     free(worker->slots);
     free(worker->block_tables);
+    free(worker->histories);
     free(worker->encoder_segments);
     free(worker->self_segments);
     free(worker->cross_segments);

@@ -18,6 +18,7 @@ typedef struct tr_pool {
 typedef struct tr_slot {
     tr_sentence *sentence;
     tr_cache encoder, cross, self;
+    float *history; /* in place of self: see tr_history_floats */
 } tr_slot;
 
 /* What the members do together next. */
@@ -31,6 +32,7 @@ struct tr_worker {
     tr_pool pool;
     tr_slot *slots;                                                /* [batch_size] */
     float **block_tables;                                          /* memory of their caches' blocks arrays */
+    float *histories;                                              /* memory of their histories */
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
     float *bias_without_end; /* [target_vocabulary]: logits bias with the end mark at -inf */
 

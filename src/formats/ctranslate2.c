@@ -155,6 +155,8 @@ static tr_status read_file(opening *o)
     status = tr_ct2_read(file, &o->model, o->d.error);
     if (status != TR_OK)
         return tr_directory_in(&o->d, tr_fail_in(o->d.error, status, "model.bin"));
+    for (uint32_t i = 0; i < o->model.count; i++)
+        o->model.variables[i].mapped = o->d.load == TR_LOAD_MAP;
     package->format = formats[o->model.version];
     return TR_OK;
 }

@@ -27,6 +27,7 @@ typedef struct tr_ct2_variable {
     int64_t shape[TR_MAX_RANK];
     const unsigned char *data; /* in the file, at any address */
     uint64_t bytes;            /* = elements * size of type */
+    bool mapped;               /* data lies in the mapping of a file */
     int32_t parts;             /* for ctranslate2_weights.c: what became of it, -1: nothing yet */
 } tr_ct2_variable;
 
@@ -82,12 +83,9 @@ tr_status tr_ct2_settings_read(tr_ct2_model *model, const json_t *json, tr_ct2_s
 /* Shape and settings of the network, all but token ids. TR_ERROR_UNSUPPORTED names what this program cannot compute. */
 tr_status tr_ct2_config(tr_ct2_model *model, const tr_ct2_settings *settings, tr_config *config, tr_error *error);
 
-/* The two embeddings are one matrix. */
-bool tr_ct2_is_shared(tr_ct2_model *model);
 /* The name of the encoder's embedding, which is a list of one or, in older models, no list. */
 const char *tr_ct2_source_embedding(const tr_ct2_model *model);
-/* The decoder starts from zeros in place of a token: it gets a row of zeros behind its embedding, which is forbidden as an
- * output, as Transformers has it for Marian. */
+/* The decoder starts from zeros in place of a token, as Marian has it. */
 bool tr_ct2_starts_from_zero(tr_ct2_model *model);
 
 /* Token ids, from the vocabularies, once the shape is known. */

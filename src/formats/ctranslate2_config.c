@@ -238,10 +238,6 @@ static void read_shape(teller *t)
     read_heads(t);
     c->encoder_ffn = feedforward_width(t, "encoder");
     c->decoder_ffn = feedforward_width(t, "decoder");
-    if (tr_ct2_starts_from_zero(t->model)) {
-        c->target_vocabulary++;
-        c->source_vocabulary += tr_ct2_is_shared(t->model);
-    }
 }
 
 /* ------------------------------------------------------------------------------------------------------------ settings */
@@ -479,11 +475,9 @@ static bool is_bare(const tr_ct2_settings *s, bool from_zero)
 
 static tr_status start(const tr_ct2_settings *s, const tr_vocabulary *target, bool from_zero, tr_config *c, tr_error *error)
 {
-    if (from_zero) {
-        c->start_id = c->forbidden[0] = c->target_vocabulary - 1; /* the row of zeros */
-        c->forbidden_count = 1;
+    c->start_zeros = from_zero;
+    if (from_zero)
         return TR_OK;
-    }
     if (!s->start.data)
         return tr_fail(error, TR_ERROR_UNSUPPORTED,
                        "decoder_start_token: there is none, each sentence needs its own: not supported");

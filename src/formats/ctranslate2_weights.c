@@ -1,5 +1,5 @@
 /* The variables of a CTranslate2 model as tensors under our names. Floats stay where they lie, aligned or not; int8 matrices
- * go into panels, their whole numbers as they are; int16 becomes f32. Aliases share what was made. */
+ * go into panels, their whole numbers as they are, and int16 becomes f32, both when they are read (tr_origin). */
 #include "formats/ctranslate2.h"
 
 #include <stdio.h>
@@ -13,9 +13,9 @@ enum { NAME = 192, TENSORS = 3 };
 
 static const float old_int16_scale = 1000; /* of int16 without a scale, in the first models */
 
-/* Rows [first, first + rows) of a variable (elements, of a vector), then rows of zeros up to total. */
+/* Rows [first, first + rows) of a variable (elements, of a vector). */
 typedef struct slice {
-    int64_t first, rows, total;
+    int64_t first, rows;
 } slice;
 
 /* What became of a slice. */
@@ -51,12 +51,12 @@ static int64_t columns_of(const tr_ct2_variable *v)
 
 static tr_tensor describe(const tr_ct2_variable *v, const slice *s, tr_type type)
 {
-    tr_tensor t = {.type = type, .rank = v->rank, .shape = {s->total, v->rank == 2 ? v->shape[1] : 0}};
-    t.bytes = (size_t)s->total * (size_t)columns_of(v) * tr_type_size(type);
+    tr_tensor t = {.type = type, .rank = v->rank, .shape = {s->rows, v->rank == 2 ? v->shape[1] : 0}};
+    t.bytes = (size_t)s->rows * (size_t)columns_of(v) * tr_type_size(type);
     return t;
 }
 
-/* Adds t under name + suffix; what it owns is freed on failure. */
+/* Adds t under name + suffix. */
 static const tr_tensor *add(builder *b, tr_tensor *t, const char *name, const char *suffix)
 {
     memset(t->name, 0, sizeof t->name);
@@ -66,36 +66,93 @@ static const tr_tensor *add(builder *b, tr_tensor *t, const char *name, const ch
         b->status = tr_weights_add(b->weights, t, b->error);
     if (b->status == TR_OK)
         return b->weights->tensors[b->weights->count - 1];
-    if (t->owned)
-        free((void *)t->data);
     return NULL;
 }
 
-/* Zeroed; on cache lines, which is what panels are read by. */
-static void *allocate(builder *b, const char *name, size_t bytes)
+/* Zeroed. */
+static void *allocate(builder *b, const char *name, size_t count, size_t size)
 {
-    const size_t rounded = (bytes + TR_LINE - 1) & ~(size_t)(TR_LINE - 1);
-    void *memory = b->status == TR_OK ? aligned_alloc(TR_LINE, rounded) : NULL;
+    void *memory = b->status == TR_OK ? calloc(count ? count : 1, size) : NULL;
     if (!memory)
         fail(b, TR_ERROR_MEMORY, name, "out of memory");
-    return memory ? memset(memory, 0, rounded) : NULL;
+    return memory;
+}
+
+/* ------------------------------------------------------------------------------------------------------ made when read */
+
+/* Rows of a variable. */
+typedef struct origin_rows {
+    tr_origin origin;
+    int64_t rows;
+    size_t columns;
+    const float *factors; /* of whole numbers, one each row */
+} origin_rows;
+
+static const origin_rows *source_of(const tr_tensor *t)
+{
+    return (const origin_rows *)t->origin;
+}
+
+static void make_from_int16(const tr_tensor *t, size_t first, size_t count, void *out)
+{
+    const origin_rows *s = source_of(t);
+    const unsigned char *from = s->origin.data;
+    float *floats = out;
+    size_t row = first / s->columns, column = first % s->columns;
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *p = from + 2 * (first + i);
+        floats[i] = row < (size_t)s->rows ? (float)(int16_t)(p[0] | p[1] << 8) * s->factors[row] : 0;
+        if (++column == s->columns)
+            column = 0, row++;
+    }
+}
+
+static void make_panels(const tr_tensor *t, size_t first, size_t count, void *out)
+{
+    const origin_rows *s = source_of(t);
+    const size_t panel = tr_panel_bytes((int)s->columns);
+    int32_t sums[TR_PANEL];
+    for (size_t at = 0; at < count; at += panel) {
+        const int64_t o = (int64_t)((first + at) / panel) * TR_PANEL, left = s->rows > o ? s->rows - o : 0;
+        tr_pack_integers((const int8_t *)s->origin.data + (size_t)(left ? o : 0) * s->columns,
+                         left < TR_PANEL ? (int)left : TR_PANEL, (int)s->columns, (char *)out + at, sums);
+    }
+}
+
+static void make_sums(const tr_tensor *t, size_t first, size_t count, void *out)
+{
+    const origin_rows *s = source_of(t);
+    int32_t *sums = out;
+    for (size_t o = first; o < first + count; o++) {
+        const int8_t *row = (const int8_t *)s->origin.data + o * s->columns;
+        int32_t sum = 0;
+        for (size_t i = 0; o < (size_t)s->rows && i < s->columns; i++)
+            sum += row[i];
+        *sums++ = sum;
+    }
+}
+
+/* A source of the slice, the table's own; NULL: out of memory. */
+static origin_rows *add_source(builder *b, const tr_ct2_variable *v, const slice *s, size_t element)
+{
+    origin_rows *made = allocate(b, v->name, 1, sizeof *made);
+    const size_t row = (size_t)columns_of(v) * element;
+    if (!made)
+        return NULL;
+    *made =
+        (origin_rows){.origin = {.data = v->data + (size_t)s->first * row, .bytes = (size_t)s->rows * row, .in_order = true},
+                      .rows = s->rows,
+                      .columns = (size_t)columns_of(v)};
+    b->status = tr_weights_keep(b->weights, made, b->error);
+    return b->status == TR_OK ? made : NULL;
 }
 
 static void add_floats(builder *b, const tr_ct2_variable *v, const slice *s, const char *name, part *p)
 {
     const tr_type type = v->type == TR_CT2_F16 ? TR_TYPE_F16 : v->type == TR_CT2_BF16 ? TR_TYPE_BF16 : TR_TYPE_F32;
     const size_t row = (size_t)columns_of(v) * tr_type_size(type);
-    const unsigned char *from = v->data + (size_t)s->first * row;
     tr_tensor t = describe(v, s, type);
-    t.data = from;
-    if (s->total != s->rows) {
-        void *copy = allocate(b, v->name, t.bytes);
-        if (!copy)
-            return;
-        memcpy(copy, from, (size_t)s->rows * row);
-        t.data = copy;
-        t.owned = true;
-    }
+    t.data = v->data + (size_t)s->first * row;
     p->tensors[p->count++] = add(b, &t, name, "");
 }
 
@@ -123,72 +180,56 @@ static float factor_of(builder *b, const tr_ct2_variable *v, const tr_ct2_variab
     return factor;
 }
 
+/* Of all rows; the table's own. NULL: a failure, said. */
+static const float *add_factors(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, const slice *s)
+{
+    float *factors = allocate(b, v->name, (size_t)s->rows, sizeof *factors);
+    if (!factors)
+        return NULL;
+    b->status = tr_weights_keep(b->weights, factors, b->error);
+    for (int64_t o = 0; b->status == TR_OK && o < s->rows; o++)
+        factors[o] = factor_of(b, v, scale, s->first + o);
+    return b->status == TR_OK ? factors : NULL;
+}
+
 static void add_int16(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, const slice *s, const char *name,
                       part *p)
 {
-    const size_t columns = (size_t)columns_of(v);
     tr_tensor t = describe(v, s, TR_TYPE_F32);
-    float *values = allocate(b, v->name, t.bytes);
-    for (int64_t o = 0; b->status == TR_OK && o < s->rows; o++) {
-        const float factor = factor_of(b, v, scale, s->first + o);
-        const unsigned char *from = v->data + (size_t)(s->first + o) * columns * 2;
-        for (size_t i = 0; i < columns; i++)
-            values[(size_t)o * columns + i] = (float)(int16_t)(from[2 * i] | from[2 * i + 1] << 8) * factor;
-    }
-    t.data = values;
-    t.owned = true;
+    const float *factors = add_factors(b, v, scale, s);
+    origin_rows *from = factors ? add_source(b, v, s, sizeof(int16_t)) : NULL;
+    if (!from)
+        return;
+    from->factors = factors;
+    from->origin.make = make_from_int16;
+    t.origin = &from->origin;
     p->tensors[p->count++] = add(b, &t, name, "");
-}
-
-/* The panels of a matrix and what goes with them; each NULL without memory. */
-typedef struct panels {
-    int8_t *data;
-    float *scale;
-    int32_t *colsum;
-} panels;
-
-static void fill_panels(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, const slice *s, panels *to)
-{
-    const int inputs = (int)v->shape[1];
-    for (int64_t o = 0; b->status == TR_OK && o < s->rows; o += TR_PANEL) {
-        const int64_t n = s->rows - o < TR_PANEL ? s->rows - o : TR_PANEL;
-        tr_pack_integers((const int8_t *)v->data + (size_t)(s->first + o) * (size_t)inputs, (int)n, inputs,
-                         to->data + (size_t)(o / TR_PANEL) * tr_panel_bytes(inputs), to->colsum + o);
-        for (int64_t i = o; i < o + n; i++)
-            to->scale[i] = factor_of(b, v, scale, s->first + i);
-    }
 }
 
 static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, const slice *s, const char *name,
                      part *p)
 {
-    if (v->rank != 2 || v->shape[1] > TR_I8_INPUTS || s->total > INT32_MAX - TR_PANEL) {
+    if (v->rank != 2 || v->shape[1] > TR_I8_INPUTS || s->rows > INT32_MAX - TR_PANEL) {
         fail(b, TR_ERROR_UNSUPPORTED, v->name, "is int8, but no matrix, or too large");
         return;
     }
-    const size_t total = (size_t)s->total;
+    const size_t rows = (size_t)s->rows;
     const int inputs = (int)v->shape[1];
-    panels to = {allocate(b, v->name, tr_i8_bytes((int)total, inputs)), allocate(b, v->name, total * sizeof *to.scale),
-                 allocate(b, v->name, total * sizeof *to.colsum)};
-    fill_panels(b, v, scale, s, &to);
+    const float *factors = add_factors(b, v, scale, s);
+    origin_rows *panels = factors ? add_source(b, v, s, 1) : NULL, *sums = panels ? add_source(b, v, s, 1) : NULL;
+    if (!sums)
+        return;
+    panels->origin.make = make_panels;
+    sums->origin.make = make_sums;
     tr_tensor data = {.type = TR_TYPE_I8,
                       .rank = 3,
-                      .data = to.data,
-                      .owned = true,
-                      .bytes = tr_i8_bytes((int)total, inputs),
-                      .shape = {tr_pad16((int)total) / TR_PANEL, (inputs + 3) / 4, TR_LINE}};
-    tr_tensor factor = {.type = TR_TYPE_F32,
-                        .rank = 1,
-                        .data = to.scale,
-                        .owned = true,
-                        .bytes = total * sizeof *to.scale,
-                        .shape = {s->total}};
-    tr_tensor sum = {.type = TR_TYPE_I32,
-                     .rank = 1,
-                     .data = to.colsum,
-                     .owned = true,
-                     .bytes = total * sizeof *to.colsum,
-                     .shape = {s->total}};
+                      .origin = &panels->origin,
+                      .bytes = tr_i8_bytes((int)rows, inputs),
+                      .shape = {tr_pad16((int)rows) / TR_PANEL, (inputs + 3) / 4, TR_LINE}};
+    tr_tensor factor = {
+        .type = TR_TYPE_F32, .rank = 1, .data = factors, .bytes = rows * sizeof *factors, .shape = {s->rows}};
+    tr_tensor sum = {
+        .type = TR_TYPE_I32, .rank = 1, .origin = &sums->origin, .bytes = rows * sizeof(int32_t), .shape = {s->rows}};
     p->tensors[p->count++] = add(b, &data, name, TR_PACKED_PANELS);
     p->tensors[p->count++] = add(b, &factor, name, TR_PACKED_SCALE);
     p->tensors[p->count++] = add(b, &sum, name, TR_PACKED_COLSUM);
@@ -199,7 +240,7 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
 static const part *find_part(const builder *b, const tr_ct2_variable *v, const slice *s)
 {
     for (int32_t i = v->parts; i >= 0; i = b->parts[i].next)
-        if (b->parts[i].slice.first == s->first && b->parts[i].slice.rows == s->rows && b->parts[i].slice.total == s->total)
+        if (b->parts[i].slice.first == s->first && b->parts[i].slice.rows == s->rows)
             return &b->parts[i];
     return NULL;
 }
@@ -210,7 +251,6 @@ static void add_again(builder *b, const part *p, const char *name)
     static const char *const suffixes[] = {TR_PACKED_PANELS, TR_PACKED_SCALE, TR_PACKED_COLSUM};
     for (int i = 0; i < p->count && b->status == TR_OK; i++) {
         tr_tensor t = *p->tensors[i];
-        t.owned = false;
         add(b, &t, name, p->count == 1 ? "" : suffixes[i]);
     }
 }
@@ -285,7 +325,7 @@ static void add_stacked(builder *b, const char *theirs, bool required, const cha
     for (int i = 0; v && i < count && b->status == TR_OK; i++) {
         const int64_t rows = v->shape[0] / count;
         snprintf(name, sizeof name, "%s.%s.%s", prefix, ours[i], suffix);
-        add_slice(b, v, scale, (slice){i * rows, rows, rows}, name);
+        add_slice(b, v, scale, (slice){i * rows, rows}, name);
     }
 }
 
@@ -346,8 +386,9 @@ static void add_layer(builder *b, bool decoder, int number)
 
 static bool same_data(const tr_ct2_variable *a, const tr_ct2_variable *b)
 {
-    return a == b || (a && b && a->type == b->type && a->rank == b->rank &&
-                      memcmp(a->shape, b->shape, sizeof a->shape) == 0 && memcmp(a->data, b->data, a->bytes) == 0);
+    return a == b ||
+           (a && b && a->type == b->type && a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+            tr_pages_equal(a->data, b->data, a->bytes, a->mapped && b->mapped));
 }
 
 /* Whether two matrices are one: by alias or, before there were aliases, by content. */
@@ -362,28 +403,28 @@ static bool same(tr_ct2_model *model, const char *a, const char *b)
 
 static const char target_embedding[] = "decoder/embeddings/weight", projection[] = "decoder/projection/weight";
 
-bool tr_ct2_is_shared(tr_ct2_model *model)
+/* The two embeddings are one matrix. */
+static bool is_shared(tr_ct2_model *model)
 {
     return same(model, tr_ct2_source_embedding(model), target_embedding);
 }
 
-/* All rows of a variable, and rows of zeros up to total. */
+/* All rows of a variable, which must be so many. */
 static void add_rows(builder *b, const char *theirs, bool required, int64_t total, const char *ours)
 {
     tr_ct2_variable *v = find(b, theirs, required);
     const tr_ct2_variable *scale = find_scale(b, theirs);
-    const int zeros = tr_ct2_starts_from_zero(b->model);
-    if (v && (v->rank < 1 || v->shape[0] > total || v->shape[0] + zeros < total))
+    if (v && (v->rank < 1 || v->shape[0] != total))
         fail(b, TR_ERROR_FORMAT, theirs, "has another number of rows than the embedding");
     else if (v)
-        add_slice(b, v, scale, (slice){0, v->shape[0], total}, ours);
+        add_slice(b, v, scale, (slice){0, total}, ours);
 }
 
 static void add_embeddings(builder *b)
 {
     const tr_config *c = b->config;
     const char *source = tr_ct2_source_embedding(b->model);
-    if (tr_ct2_is_shared(b->model)) {
+    if (is_shared(b->model)) {
         add_rows(b, target_embedding, true, c->target_vocabulary, "token_embd.weight");
     } else {
         add_rows(b, source, true, c->source_vocabulary, "enc.token_embd.weight");
@@ -403,7 +444,7 @@ static void add_stored_positions(builder *b, const char *side, const char *ours)
     tr_ct2_variable *v = find(b, theirs, true);
     const int64_t rows = b->config->max_positions;
     if (v)
-        add_slice(b, v, NULL, (slice){0, rows, rows}, ours);
+        add_slice(b, v, NULL, (slice){0, rows}, ours);
 }
 
 /* The bias of each layer must be that of the first. */
@@ -421,7 +462,7 @@ static void add_relative(builder *b, const char *side, int layers, const char *o
             fail(b, TR_ERROR_UNSUPPORTED, theirs, "is another than that of the first layer, which is not supported");
     }
     if (first)
-        add_slice(b, first, NULL, (slice){0, b->config->relative_buckets, b->config->relative_buckets}, ours);
+        add_slice(b, first, NULL, (slice){0, b->config->relative_buckets}, ours);
 }
 
 static void add_positions(builder *b)

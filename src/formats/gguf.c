@@ -4,41 +4,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf_container.h"
-#include "formats/gguf_keys.h"
 #include "formats/gguf_languages.h"
 #include "formats/gguf_read.h"
 #include "formats/peek.h"
 #include "formats/xxh64.h"
 
-static tr_status fail_key(tr_error *error, const char *key, const char *why)
+tr_status tr_gguf_fail_key(tr_error *error, const char *key, const char *why)
 {
     return tr_fail(error, TR_ERROR_FORMAT, "key %s: %s", key, why);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- settings */
 
-static tr_status read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error)
+tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error)
 {
     const tr_gguf_entry *entry = tr_gguf_find(gguf, field->key);
     void *to = (char *)config + field->offset;
     int64_t integer;
     double real;
     if (!entry)
-        return field->required ? fail_key(error, field->key, "is missing") : TR_OK;
+        return field->required ? tr_gguf_fail_key(error, field->key, "is missing") : TR_OK;
     if (field->kind == TR_GGUF_REAL) {
         if (!tr_gguf_float(entry, &real))
-            return fail_key(error, field->key, "is not a floating-point number");
+            return tr_gguf_fail_key(error, field->key, "is not a floating-point number");
         *(float *)to = (float)real;
     } else if (field->kind == TR_GGUF_FLAG) {
         if (!tr_gguf_integer(entry, &integer) || integer < 0 || integer > 1)
-            return fail_key(error, field->key, "is neither true nor false");
+            return tr_gguf_fail_key(error, field->key, "is neither true nor false");
         *(bool *)to = integer != 0;
     } else {
         if (!tr_gguf_integer(entry, &integer) || integer > INT_MAX || integer < INT_MIN)
-            return fail_key(error, field->key, "is not a whole number of 32 bits");
+            return tr_gguf_fail_key(error, field->key, "is not a whole number of 32 bits");
         *(int *)to = (int)integer;
     }
+    return TR_OK;
+}
+
+tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
+    if (!entry)
+        return TR_OK;
+    if (entry->array || entry->type != TR_GGUF_STRING)
+        return tr_gguf_fail_key(error, key, "is not a string");
+    const unsigned char *at = entry->data;
+    size_t size;
+    const char *text = tr_gguf_string(&at, &size);
+    if (size >= room || memchr(text, 0, size))
+        return tr_fail(error, TR_ERROR_FORMAT, "key %s: is longer than %zu bytes or holds NUL", key, room - 1);
+    memcpy(out, text, size);
+    out[size] = 0;
+    return TR_OK;
+}
+
+static tr_status read_history(const tr_gguf *gguf, tr_config *config, tr_error *error)
+{
+    char history[32] = "attention", activation[32] = "";
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_HISTORY, history, sizeof history, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_AVERAGE_ACTIVATION, activation, sizeof activation, error);
+    if (status != TR_OK)
+        return status;
+    if (!tr_history_parse(history, &config->history))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_HISTORY ": %s is not supported", history);
+    if (*activation && !tr_activation_parse(activation, &config->average_activation))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_AVERAGE_ACTIVATION ": %s is not supported", activation);
     return TR_OK;
 }
 
@@ -53,14 +83,14 @@ static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *er
     if (status != TR_OK)
         return status;
     if (!*activation)
-        return fail_key(error, TR_KEY_ACTIVATION, "is missing");
+        return tr_gguf_fail_key(error, TR_KEY_ACTIVATION, "is missing");
     if (!tr_activation_parse(activation, &config->activation))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_ACTIVATION ": %s is not supported", activation);
     if (!tr_positions_parse(positions, &config->positions))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_POSITIONS ": %s is not supported", positions);
     if (!tr_norm_parse(norm, &config->norm))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_NORM ": %s is not supported", norm);
-    return TR_OK;
+    return read_history(gguf, config, error);
 }
 
 static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error *error)
@@ -69,31 +99,22 @@ static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error
     if (!entry)
         return TR_OK;
     if (!entry->array || (entry->type != TR_GGUF_I32 && entry->type != TR_GGUF_U32))
-        return fail_key(error, TR_KEY_FORBIDDEN, "is not an array of 32-bit integers");
+        return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "is not an array of 32-bit integers");
     if (entry->count > TR_MAX_FORBIDDEN)
-        return fail_key(error, TR_KEY_FORBIDDEN, "holds too many tokens");
+        return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "holds too many tokens");
     for (uint64_t i = 0; i < entry->count; i++) {
         const int64_t id = tr_gguf_element(entry, i);
         if (id < 0 || id > INT_MAX)
-            return fail_key(error, TR_KEY_FORBIDDEN, "holds something else than token ids");
+            return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "holds something else than token ids");
         config->forbidden[config->forbidden_count++] = (int)id;
     }
     return TR_OK;
 }
 
-static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
+static tr_status read_version(const tr_gguf *gguf, tr_error *error)
 {
-    tr_status status =
-        tr_gguf_read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
-    if (status != TR_OK)
-        return status;
-    const tr_gguf_entry *version = tr_gguf_find(gguf, TR_KEY_VERSION);
     int64_t number = 0;
-    if (!version)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED,
-                       "key " TR_KEY_VERSION ": is missing: not made by translate convert (architecture %s)",
-                       *package->architecture ? package->architecture : "unknown");
-    if (!tr_gguf_integer(version, &number) || number != TR_LAYOUT_VERSION)
+    if (!tr_gguf_integer(tr_gguf_find(gguf, TR_KEY_VERSION), &number) || number != TR_LAYOUT_VERSION)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_VERSION ": %lld is not supported, only %d",
                        (long long)number, (int)TR_LAYOUT_VERSION);
     return TR_OK;
@@ -113,9 +134,9 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
 {
     tr_config *config = &package->config;
     *config = tr_config_default();
-    tr_status status = read_kind(gguf, package, error);
+    tr_status status = read_version(gguf, error);
     for (size_t i = 0; status == TR_OK && i < tr_gguf_field_count; i++)
-        status = read_field(gguf, &tr_gguf_fields[i], config, error);
+        status = tr_gguf_read_field(gguf, &tr_gguf_fields[i], config, error);
     if (status == TR_OK)
         status = read_kinds(gguf, config, error);
     if (status == TR_OK)
@@ -147,9 +168,9 @@ static tr_status read_vocabulary(const tr_gguf *gguf, const char *key, int rows,
 {
     const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
     if (!entry)
-        return fail_key(error, key, "is missing");
+        return tr_gguf_fail_key(error, key, "is missing");
     if (!entry->array || entry->type != TR_GGUF_STRING)
-        return fail_key(error, key, "is not an array of strings");
+        return tr_gguf_fail_key(error, key, "is not an array of strings");
     if (entry->count > (uint64_t)rows)
         return tr_fail(error, TR_ERROR_FORMAT, "key %s: has %llu tokens, but the embedding has %d rows", key,
                        (unsigned long long)entry->count, rows);
@@ -162,7 +183,7 @@ static tr_status read_vocabulary(const tr_gguf *gguf, const char *key, int rows,
         const char *text = tr_gguf_string(&at, &size);
         if (size > UINT32_MAX) {
             free(pieces);
-            return fail_key(error, key, "holds a string of 4 GB");
+            return tr_gguf_fail_key(error, key, "holds a string of 4 GB");
         }
         if (size) /* an empty string stands for an id without a piece */
             pieces[i] = (tr_piece){text, (uint32_t)size};
@@ -178,7 +199,7 @@ static tr_status read_vocabularies(const tr_gguf *gguf, tr_package *package, tr_
     if (status == TR_OK && separate)
         status = read_vocabulary(gguf, TR_KEY_TARGET_TOKENS, c->target_vocabulary, &package->target_own, error);
     else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
-        status = fail_key(error, TR_KEY_TARGET_TOKENS, "is missing, and the embeddings are of different sizes");
+        status = tr_gguf_fail_key(error, TR_KEY_TARGET_TOKENS, "is missing, and the embeddings are of different sizes");
     package->target = separate ? &package->target_own : &package->source;
     return status;
 }
@@ -189,12 +210,51 @@ static tr_status read_checksum(const tr_gguf *gguf, tr_package *package, tr_erro
     if (!entry)
         return TR_OK;
     if (entry->array || entry->type != TR_GGUF_U64)
-        return fail_key(error, TR_KEY_CHECKSUM, "is not a 64-bit number");
+        return tr_gguf_fail_key(error, TR_KEY_CHECKSUM, "is not a 64-bit number");
     int64_t value;
     tr_gguf_integer(entry, &value);
     package->has_checksum = true;
     package->checksum = (uint64_t)value;
     return TR_OK;
+}
+
+/* A file made by tr_gguf_write. */
+static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_status status = read_settings(gguf, package, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_languages(gguf, package, error);
+    if (status == TR_OK)
+        status = read_checksum(gguf, package, error);
+    if (status == TR_OK)
+        status = tr_gguf_tensors(gguf, add_tensor, package, error);
+    if (status == TR_OK)
+        status = tr_package_check(package, error);
+    if (status == TR_OK)
+        status = read_vocabularies(gguf, package, error);
+    if (status == TR_OK && !package->target_spm.data)
+        package->target_spm = package->source_spm; /* stored once if they are the same */
+    return status;
+}
+
+/* The kinds of files that are read. */
+static tr_status read_architecture(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_status status =
+        tr_gguf_read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
+    if (status != TR_OK || tr_gguf_find(gguf, TR_KEY_VERSION) || tr_gguf_is_llama(package->architecture))
+        return status;
+    return tr_fail(error, TR_ERROR_UNSUPPORTED,
+                   "key " TR_KEY_VERSION ": is missing: not made by translate convert, nor a t5 (architecture %s)",
+                   *package->architecture ? package->architecture : "unknown");
+}
+
+static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_status status = read_architecture(gguf, package, error);
+    if (status != TR_OK)
+        return status;
+    return tr_gguf_find(gguf, TR_KEY_VERSION) ? read_own(gguf, package, error) : tr_gguf_read_llama(gguf, package, error);
 }
 
 tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_error *error)
@@ -205,19 +265,7 @@ tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_er
     tr_status status = tr_gguf_parse(&gguf, data, size, error);
     if (status != TR_OK)
         return status;
-    status = read_settings(&gguf, package, error);
-    if (status == TR_OK)
-        status = tr_gguf_read_languages(&gguf, package, error);
-    if (status == TR_OK)
-        status = read_checksum(&gguf, package, error);
-    if (status == TR_OK)
-        status = tr_gguf_tensors(&gguf, add_tensor, package, error);
-    if (status == TR_OK)
-        status = tr_package_check(package, error);
-    if (status == TR_OK)
-        status = read_vocabularies(&gguf, package, error);
-    if (status == TR_OK && !package->target_spm.data)
-        package->target_spm = package->source_spm; /* stored once if they are the same */
+    status = read_kind(&gguf, package, error);
     tr_gguf_free(&gguf);
     return status;
 }
@@ -247,14 +295,24 @@ static tr_status peek_tensor(void *argument, const tr_tensor *tensor, tr_error *
     return TR_OK;
 }
 
-static tr_status peek_settings(const tr_gguf *gguf, tr_package *package, bool *has_tokenizer, tr_error *error)
+static tr_status peek_own(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     package->config.source_vocabulary = package->config.target_vocabulary = INT_MAX; /* ids do not matter */
-    tr_status status = read_kind(gguf, package, error);
+    const tr_status status = read_version(gguf, error);
+    return status == TR_OK ? tr_gguf_read_languages(gguf, package, error) : status;
+}
+
+static tr_status peek_kind(const tr_gguf *gguf, tr_package *package, bool *has_tokenizer, tr_error *error)
+{
+    tr_status status = read_architecture(gguf, package, error);
     if (status == TR_OK)
         status = read_names(gguf, package, error);
-    if (status == TR_OK)
-        status = tr_gguf_read_languages(gguf, package, error);
+    if (status == TR_OK && tr_gguf_find(gguf, TR_KEY_VERSION))
+        status = peek_own(gguf, package, error);
+    else if (status == TR_OK) {
+        status = tr_gguf_peek_llama(gguf, package, error);
+        *has_tokenizer = true;
+    }
     return status == TR_OK ? tr_gguf_tensors(gguf, peek_tensor, has_tokenizer, error) : status;
 }
 
@@ -271,7 +329,7 @@ tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
     package->file_size = file.size;
     status = tr_gguf_parse(&gguf, file.data, file.size, d->error);
     if (status == TR_OK) {
-        status = peek_settings(&gguf, package, has_tokenizer, d->error);
+        status = peek_kind(&gguf, package, has_tokenizer, d->error);
         tr_gguf_free(&gguf);
     }
     return tr_directory_in(d, status);
@@ -279,16 +337,21 @@ tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
 
 /* ------------------------------------------------------------------------------------------------------------- verify */
 
-/* XXH64 of all bytes, those of the checksum itself taken as zero. */
+/* XXH64 of all bytes of a mapped file, those of the checksum itself taken as zero. */
 static uint64_t hash_file(const tr_gguf *gguf, const tr_gguf_entry *entry)
 {
+    enum { PART = 1 << 20 };
     static const unsigned char zeros[8];
     const unsigned char *behind = entry->data + sizeof zeros;
     tr_xxh64 hash;
     tr_xxh64_init(&hash);
     tr_xxh64_add(&hash, gguf->data, (size_t)(entry->data - gguf->data));
     tr_xxh64_add(&hash, zeros, sizeof zeros);
-    tr_xxh64_add(&hash, behind, (size_t)(gguf->data + gguf->size - behind));
+    for (size_t left = (size_t)(gguf->data + gguf->size - behind), n; left; behind += n, left -= n) {
+        n = left < PART ? left : PART;
+        tr_xxh64_add(&hash, behind, n);
+        tr_pages_drop(behind, n);
+    }
     return tr_xxh64_result(&hash);
 }
 

@@ -8,8 +8,9 @@
 /* Called as tensors are written; non-zero stops with TR_ERROR_CANCELLED. */
 typedef int tr_gguf_progress(void *argument, uint64_t bytes_done, uint64_t bytes);
 
-/* Writes package to path, matrices as type (F32, F16, BF16, or I8 in panels), all else as F32. The file appears complete or
- * not at all. TR_ERROR_NUMERIC: a weight that the type cannot hold. Needs little memory (stored.h). */
+/* Writes package to path, matrices as type (F32, F16, BF16, or I8 in panels), all else as F32. What was written is
+ * read again and compared before the file appears, complete or not at all. TR_ERROR_NUMERIC: a weight that the type cannot
+ * hold. Needs little memory (stored.h). */
 tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type type, tr_gguf_progress *progress,
                         void *argument, tr_error *error);
 

@@ -1,5 +1,8 @@
 #include "formats/gguf_container.h"
 
+#include "formats/gguf_blocks.h"
+#include "kernels/half.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,17 +51,19 @@ int64_t tr_gguf_element(const tr_gguf_entry *entry, uint64_t i)
     return (int64_t)load_integer(entry->data + i * type_sizes[entry->type], entry->type);
 }
 
+float tr_gguf_float_element(const tr_gguf_entry *entry, uint64_t i)
+{
+    return tr_float_of((uint32_t)load(entry->data + i * sizeof(float), sizeof(float)));
+}
+
 bool tr_gguf_float(const tr_gguf_entry *entry, double *value)
 {
     if (entry->array || (entry->type != TR_GGUF_F32 && entry->type != TR_GGUF_F64))
         return false;
     const uint64_t bits = load(entry->data, type_sizes[entry->type]);
-    const uint32_t low = (uint32_t)bits;
-    float single;
-    memcpy(&single, &low, sizeof single);
     memcpy(value, &bits, sizeof *value);
     if (entry->type == TR_GGUF_F32)
-        *value = (double)single;
+        *value = (double)tr_float_of((uint32_t)bits);
     return true;
 }
 
@@ -243,17 +248,16 @@ void tr_gguf_free(tr_gguf *gguf)
 
 /* ------------------------------------------------------------------------------------------------------------ tensors */
 
-/* ggml_type: the types that we read, and names of the others for the message. */
+/* ggml_type: the plain types that we read, and names of those that we do not, for the message. */
 static const struct {
     uint32_t code;
     tr_type type;
 } tensor_types[] = {{0, TR_TYPE_F32}, {1, TR_TYPE_F16}, {30, TR_TYPE_BF16}, {24, TR_TYPE_I8}, {26, TR_TYPE_I32}};
 
 static const char *const other_types[] = {
-    [2] = "Q4_0",     [3] = "Q4_1",   [6] = "Q5_0",    [7] = "Q5_1",   [8] = "Q8_0",   [9] = "Q8_1",     [10] = "Q2_K",
-    [11] = "Q3_K",    [12] = "Q4_K",  [13] = "Q5_K",   [14] = "Q6_K",  [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS",
-    [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S", [22] = "IQ2_S", [23] = "IQ4_XS",  [25] = "I16",
-    [27] = "I64",     [28] = "F64",   [29] = "IQ1_M",  [34] = "TQ1_0", [35] = "TQ2_0", [39] = "MXFP4",
+    [9] = "Q8_1",   [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S",
+    [21] = "IQ3_S", [22] = "IQ2_S", [25] = "I16",     [27] = "I64",    [28] = "F64",     [29] = "IQ1_M",
+    [34] = "TQ1_0", [35] = "TQ2_0", [39] = "MXFP4",   [40] = "NVFP4",
 };
 
 enum { TENSOR_TYPES = sizeof tensor_types / sizeof *tensor_types, OTHER_TYPES = sizeof other_types / sizeof *other_types };
@@ -274,9 +278,15 @@ static tr_status read_tensor_type(tr_tensor *tensor, uint32_t code, tr_error *er
             tensor->type = tensor_types[i].type;
             return TR_OK;
         }
+    tensor->type = TR_TYPE_BLOCKS;
+    tensor->blocks = tr_gguf_blocks(code);
+    if (tensor->blocks)
+        return TR_OK;
     const char *name = code < OTHER_TYPES ? other_types[code] : NULL;
     if (name)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: type %s is not supported, only F32, F16, BF16, I8 and I32",
+        return tr_fail(error, TR_ERROR_UNSUPPORTED,
+                       "tensor %s: type %s is not supported, only F32, F16, BF16, I8, I32, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, "
+                       "Q2_K to Q6_K, IQ4_NL and IQ4_XS",
                        tensor->name, name);
     return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: type %u is unknown", tensor->name, (unsigned)code);
 }
@@ -313,15 +323,15 @@ static tr_status read_tensor(cursor *c, tr_tensor *tensor, uint64_t *offset, tr_
 static tr_status place_tensor(const tr_gguf *gguf, size_t start, size_t alignment, tr_tensor *tensor, uint64_t offset,
                               tr_error *error)
 {
-    uint64_t bytes = tr_type_size(tensor->type);
-    const uint64_t room = gguf->size - start; /* no product below exceeds it */
-    for (int i = 0; i < tensor->rank; i++) {
-        const uint64_t n = (uint64_t)tensor->shape[i];
-        if (n == 0 || bytes > room / n)
-            return tr_fail(error, TR_ERROR_FORMAT,
-                           "tensor %s: its size is 0 or more than the file has: truncated or damaged", tensor->name);
-        bytes *= n;
-    }
+    uint64_t bytes;
+    const uint64_t room = gguf->size - start;
+    const tr_blocks *blocks = tensor->blocks;
+    if (blocks && (uint64_t)tensor->shape[tensor->rank - 1] % blocks->elements)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its rows of %lld elements are no whole blocks of %s",
+                       tensor->name, (long long)tensor->shape[tensor->rank - 1], blocks->name);
+    if (!tr_tensor_measure(tensor, room, &bytes) || bytes == 0)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its size is 0 or more than the file has: truncated or damaged",
+                       tensor->name);
     if (offset % alignment)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its offset %llu is not a multiple of %zu", tensor->name,
                        (unsigned long long)offset, alignment);

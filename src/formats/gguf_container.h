@@ -60,7 +60,8 @@ bool tr_gguf_float(const tr_gguf_entry *entry, double *value); /* F32, F64 */
 /* The string at *at inside an entry of strings, and *at moved behind it. at starts at entry->data; entry->count of them
  * are there, their bounds checked by tr_gguf_parse. */
 const char *tr_gguf_string(const unsigned char **at, size_t *size);
-int64_t tr_gguf_element(const tr_gguf_entry *entry, uint64_t i); /* of an array of integers of at most 32 bits */
+int64_t tr_gguf_element(const tr_gguf_entry *entry, uint64_t i);     /* of an array of integers of at most 32 bits */
+float tr_gguf_float_element(const tr_gguf_entry *entry, uint64_t i); /* of an array of F32 */
 
 uint32_t tr_gguf_tensor_code(tr_type type); /* ggml_type */
 

@@ -35,6 +35,16 @@ const tr_gguf_field tr_gguf_fields[] = {
     LATER(attention_scale,    TR_GGUF_REAL),
     LATER(logits_scale,       TR_GGUF_REAL),
     LATER(bare_source,        TR_GGUF_FLAG),
+    LATER(encoder_ffn_depth,  TR_GGUF_SIZE),
+    LATER(decoder_ffn_depth,  TR_GGUF_SIZE),
+    LATER(post_norm,          TR_GGUF_FLAG),
+    LATER(raw_keys,           TR_GGUF_FLAG),
+    LATER(no_projection,      TR_GGUF_FLAG),
+    LATER(start_zeros,        TR_GGUF_FLAG),
+    LATER(ssru_projection,    TR_GGUF_FLAG),
+    LATER(average_ffn,        TR_GGUF_SIZE),
+    LATER(average_depth,      TR_GGUF_SIZE),
+    LATER(average_ungated,    TR_GGUF_FLAG),
 };
 /* clang-format on */
 const size_t tr_gguf_field_count = sizeof tr_gguf_fields / sizeof *tr_gguf_fields;

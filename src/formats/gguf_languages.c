@@ -3,29 +3,7 @@
 
 #include <string.h>
 
-#include "formats/gguf_keys.h"
-
-static tr_status fail_key(tr_error *error, const char *key, const char *why)
-{
-    return tr_fail(error, TR_ERROR_FORMAT, "key %s: %s", key, why);
-}
-
-tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error)
-{
-    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
-    if (!entry)
-        return TR_OK;
-    if (entry->array || entry->type != TR_GGUF_STRING)
-        return fail_key(error, key, "is not a string");
-    const unsigned char *at = entry->data;
-    size_t size;
-    const char *text = tr_gguf_string(&at, &size);
-    if (size >= room || memchr(text, 0, size))
-        return tr_fail(error, TR_ERROR_FORMAT, "key %s: is longer than %zu bytes or holds NUL", key, room - 1);
-    memcpy(out, text, size);
-    out[size] = 0;
-    return TR_OK;
-}
+#include "formats/gguf_read.h"
 
 /* An array of ids below limit; NULL if it is absent. */
 static tr_status find_ids(const tr_gguf *gguf, const char *key, int limit, const tr_gguf_entry **found, tr_error *error)
@@ -34,10 +12,10 @@ static tr_status find_ids(const tr_gguf *gguf, const char *key, int limit, const
     if (!entry)
         return TR_OK;
     if (!entry->array || (entry->type != TR_GGUF_I32 && entry->type != TR_GGUF_U32))
-        return fail_key(error, key, "is not an array of 32-bit integers");
+        return tr_gguf_fail_key(error, key, "is not an array of 32-bit integers");
     for (uint64_t i = 0; i < entry->count; i++)
         if (tr_gguf_element(entry, i) < 0 || tr_gguf_element(entry, i) >= limit)
-            return fail_key(error, key, "holds something else than ids of the vocabulary");
+            return tr_gguf_fail_key(error, key, "holds something else than ids of the vocabulary");
     return TR_OK;
 }
 
@@ -57,16 +35,16 @@ static tr_status read_codes(const tr_gguf *gguf, int vocabulary, tr_languages *l
     if (status != TR_OK || (!codes && !ids))
         return status;
     if (!codes || !codes->array || codes->type != TR_GGUF_STRING || !ids || ids->count != codes->count)
-        return fail_key(error, TR_KEY_LANGUAGES,
-                        "is not an array of as many strings as " TR_KEY_LANGUAGE_IDS " has numbers");
+        return tr_gguf_fail_key(error, TR_KEY_LANGUAGES,
+                                "is not an array of as many strings as " TR_KEY_LANGUAGE_IDS " has numbers");
     if (codes->count > TR_MAX_LANGUAGES)
-        return fail_key(error, TR_KEY_LANGUAGES, "holds too many languages");
+        return tr_gguf_fail_key(error, TR_KEY_LANGUAGES, "holds too many languages");
     const unsigned char *at = codes->data;
     for (uint64_t i = 0; status == TR_OK && i < codes->count; i++) {
         size_t size;
         const char *code = tr_gguf_string(&at, &size);
         if (memchr(code, 0, size))
-            return fail_key(error, TR_KEY_LANGUAGES, "holds a NUL");
+            return tr_gguf_fail_key(error, TR_KEY_LANGUAGES, "holds a NUL");
         status = tr_languages_add(languages, code, size, (int32_t)tr_gguf_element(ids, i), error);
     }
     return status;
@@ -79,7 +57,7 @@ static tr_status read_special(const tr_gguf *gguf, int vocabulary, tr_ids *speci
     if (status != TR_OK || !entry)
         return status;
     if (entry->count > (uint64_t)vocabulary)
-        return fail_key(error, TR_KEY_SPECIAL, "holds more ids than there are");
+        return tr_gguf_fail_key(error, TR_KEY_SPECIAL, "holds more ids than there are");
     for (uint64_t i = 0; i < entry->count; i++) {
         const int32_t id = (int32_t)tr_gguf_element(entry, i);
         if (!tr_ids_append(special, &id, 1))

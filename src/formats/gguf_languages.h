@@ -7,7 +7,4 @@
 /* Fills languages and special of a package that has its config. */
 tr_status tr_gguf_read_languages(const tr_gguf *gguf, tr_package *package, tr_error *error);
 
-/* A string value with its NUL in out; absent: out is left alone. */
-tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error);
-
 #endif

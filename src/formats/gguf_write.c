@@ -175,6 +175,10 @@ static void put_metadata(writer *w)
     put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
     if (package->config.norm != TR_NORM_LAYER)
         put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
+    if (package->config.history != TR_HISTORY_ATTENTION)
+        put_text(w, TR_KEY_HISTORY, tr_history_name(package->config.history));
+    if (package->config.history == TR_HISTORY_AVERAGE)
+        put_text(w, TR_KEY_AVERAGE_ACTIVATION, tr_activation_name(package->config.average_activation));
     put_ids(w, TR_KEY_FORBIDDEN, package->config.forbidden, (size_t)package->config.forbidden_count);
     put_languages(w, &package->languages);
     if (package->special.size)
@@ -273,6 +277,44 @@ static tr_status build_header(writer *w)
     return TR_OK;
 }
 
+/* What is read again: its hash, and how the file begins. */
+typedef struct reading {
+    const writer *w;
+    tr_xxh64 hash;
+    uint64_t checksum; /* that the file must have */
+} reading;
+
+/* The header is compared byte by byte, all the rest by the hash of what was meant to be written. */
+static tr_status reread(void *argument, uint64_t offset, unsigned char *data, size_t size, tr_error *error)
+{
+    reading *r = argument;
+    const writer *w = r->w;
+    unsigned char checksum[8];
+    bool same = true;
+    if (w->checksum_at >= offset && w->checksum_at + sizeof checksum <= offset + size) {
+        unsigned char *there = data + (w->checksum_at - offset);
+        store(checksum, r->checksum, sizeof checksum);
+        same = memcmp(there, checksum, sizeof checksum) == 0;
+        memset(there, 0, sizeof checksum); /* as it was hashed, and is in the header in memory */
+    }
+    if (offset < w->header.size) {
+        const size_t n = w->header.size - offset < size ? (size_t)(w->header.size - offset) : size;
+        same = same && memcmp(data, w->header.data + offset, n) == 0;
+    }
+    tr_xxh64_add(&r->hash, data, size);
+    return same ? TR_OK : tr_fail(error, TR_ERROR_IO, "%s: what is read again is not what was written", w->output.path);
+}
+
+static tr_status verify_written(writer *w)
+{
+    reading r = {.w = w, .checksum = tr_xxh64_result(&w->hash)};
+    tr_xxh64_init(&r.hash);
+    const tr_status status = tr_output_reread(&w->output, reread, &r, w->error);
+    if (status == TR_OK && (w->output.written != w->bytes || tr_xxh64_result(&r.hash) != r.checksum))
+        return tr_fail(w->error, TR_ERROR_IO, "%s: what is read again is not what was written", w->output.path);
+    return status;
+}
+
 static tr_status write_all(writer *w)
 {
     tr_xxh64_init(&w->hash);
@@ -300,6 +342,8 @@ tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type typ
         status = tr_output_open(&w.output, path, error);
     if (status == TR_OK) {
         status = write_all(&w);
+        if (status == TR_OK)
+            status = verify_written(&w);
         if (status == TR_OK)
             status = tr_output_commit(&w.output, error);
         else

@@ -39,7 +39,8 @@ typedef struct tr_hf_family {
 tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_hf_ties *ties,
                        const tr_hf_family **family, tr_error *error);
 
-#define TR_HF_FAIRSEQ_MODEL "sentencepiece.bpe.model"
+#define TR_HF_FAIRSEQ_MODEL  "sentencepiece.bpe.model"
+#define TR_HF_TOKENIZER_JSON "tokenizer.json"
 
 /* Format, architecture and config of a directory's package, once config.json and weights are known to be there. */
 tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, tr_hf_ties *ties);
@@ -59,6 +60,12 @@ tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family);
 tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
                            tr_hf_added *added);
 
+/* A tokenizer.json of the tokenizers library whose parts are those that SentencePiece has (Unigram or BPE over words that
+ * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and
+ * lists the added tokens that are special. */
+tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_hf_added *special,
+                               tr_error *error);
+
 /* A vocab.json, {piece: id}, and tokens beside it (NULL: none), as a vocabulary of rows ids. Messages begin with name. */
 tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, const tr_hf_added *added,
                            tr_vocabulary *vocabulary, tr_error *error);
@@ -77,6 +84,7 @@ const char *tr_hf_find_weights(const tr_directory *d);
 typedef struct tr_weight_file {
     const char *name; /* begins the messages on it */
     tr_bytes bytes;
+    bool mapped; /* bytes lie in the mapping of a file */
 } tr_weight_file;
 
 /* Adds the tensors of all files to weights under our names; what is tied is there once. */

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "formats/hf.h"
@@ -80,8 +81,6 @@ static void m2m100_shape(tr_json_fields *s, tr_config *c, tr_hf_ties *ties)
     c->pre_norm = c->final_norm = true;
 }
 
-enum { T5_POSITIONS = 4096 }; /* relative ones have no end of their own */
-
 /* "relu", or "gated-gelu", by which T5 means the variant by tanh. */
 static void t5_feedforward(tr_json_fields *s, tr_config *c)
 {
@@ -101,10 +100,10 @@ static void t5_shape(tr_json_fields *s, tr_config *c, tr_hf_ties *ties)
     c->encoder_heads = c->decoder_heads = tr_json_int(s, "num_heads", 8);
     c->head_size = tr_json_int(s, "d_kv", 64);
     c->encoder_ffn = c->decoder_ffn = tr_json_int(s, "d_ff", 2048);
-    c->max_positions = T5_POSITIONS;
+    c->max_positions = TR_RELATIVE_POSITIONS;
     c->positions = TR_POSITIONS_RELATIVE;
     c->relative_buckets = tr_json_int(s, "relative_attention_num_buckets", 32);
-    c->relative_distance = tr_json_int(s, "relative_attention_max_distance", 128);
+    c->relative_distance = tr_json_int(s, "relative_attention_max_distance", TR_RELATIVE_DISTANCE);
     t5_feedforward(s, c);
     c->norm = TR_NORM_RMS;
     c->pre_norm = c->final_norm = true;
@@ -142,19 +141,29 @@ static const tr_hf_family families[] = {
     {"mt5", "MT5ForConditionalGeneration", "Hugging Face mT5 directory", mt5_shape, tr_hf_rename_t5, 0, 1, 0, TR_HF_PIECES},
 };
 
+/* "marian, bart" */
+static const char *list_families(char list[160])
+{
+    *list = 0;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        snprintf(list + strlen(list), 160 - strlen(list), "%s%s", i ? ", " : "", families[i].type);
+    return list;
+}
+
 /* Checks that the directory holds what this program runs, before its settings are taken for a family's. */
 static const tr_hf_family *find_family(tr_json_fields *settings)
 {
     const char *type = tr_json_string(settings, "model_type", NULL);
     const tr_hf_family *family = NULL;
+    char list[160];
     for (size_t i = 0; type && i < sizeof families / sizeof *families; i++)
         if (strcmp(families[i].type, type) == 0)
             family = &families[i];
     if (!type)
         tr_json_fail(settings, TR_ERROR_UNSUPPORTED, "model_type", "is missing: not a Hugging Face model directory");
     else if (!family && settings->status == TR_OK)
-        settings->status =
-            tr_fail(settings->error, TR_ERROR_UNSUPPORTED, "%s: model_type %.60s is not supported", settings->name, type);
+        settings->status = tr_fail(settings->error, TR_ERROR_UNSUPPORTED, "%s: model_type %.60s is not supported, only %s",
+                                   settings->name, type, list_families(list));
     const json_t *architectures = tr_json_get(settings, "architectures");
     const char *class = json_string_value(json_array_get(architectures, 0));
     if (family && architectures && (!class || strcmp(class, family->architecture) != 0) && settings->status == TR_OK)

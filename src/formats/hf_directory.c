@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/recognise.h"
 #include "util/utf8.h"
 
 #define INDEX ".index.json" /* behind the name of weights that are divided among several files */
@@ -39,6 +40,7 @@ static tr_status add_shard(const tr_directory *d, shards *s, const char *name)
     if (!files || tr_strmap_add(&s->names, name, length, (int32_t)s->count) < 0)
         return tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
     files[s->count].name = name;
+    files[s->count].mapped = d->load == TR_LOAD_MAP;
     const tr_status status = tr_package_file(d->package, d->path, name, d->load, &files[s->count].bytes, d->error);
     if (status == TR_OK)
         d->package->file_size += files[s->count++].bytes.size;
@@ -74,7 +76,9 @@ static void close_unused(tr_package *package, int first)
         const tr_file file = package->files[i];
         bool used = false;
         for (size_t t = 0; !used && t < package->weights.count; t++) {
-            const uintptr_t data = (uintptr_t)package->weights.tensors[t]->data, begin = (uintptr_t)file.data;
+            const tr_tensor *tensor = package->weights.tensors[t];
+            const uintptr_t data = (uintptr_t)(tensor->origin ? tensor->origin->data : tensor->data);
+            const uintptr_t begin = (uintptr_t)file.data;
             used = data >= begin && data < begin + file.size;
         }
         if (used)
@@ -114,11 +118,8 @@ static tr_status read_weights(const tr_directory *d, const tr_hf_family *family,
 /* Says what is missing before anything is read. */
 static tr_status check_files(const tr_directory *d)
 {
-    if (!tr_directory_has(d, "config.json"))
-        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is not a model directory: it has no config.json");
-    if (!tr_hf_find_weights(d))
-        return tr_directory_fail(d, TR_ERROR_FORMAT, "model.safetensors is missing, and so is pytorch_model.bin");
-    return TR_OK;
+    const bool there = tr_directory_has(d, "config.json") && tr_hf_find_weights(d);
+    return there ? TR_OK : tr_diagnose_directory(d->path, d->error);
 }
 
 tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, tr_hf_ties *ties)

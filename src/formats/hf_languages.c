@@ -143,56 +143,6 @@ tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int
     return status;
 }
 
-/* --------------------------------------------------------------------------------------------------------- languages */
-
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static size_t inside(const char *token, size_t size, const char *open, const char *close, const char **code)
-{
-    const size_t before = strlen(open), behind = strlen(close);
-    if (size <= before + behind || memcmp(token, open, before) != 0 || memcmp(token + size - behind, close, behind) != 0)
-        return 0;
-    *code = token + before;
-    return size - before - behind;
-}
-
-size_t tr_hf_language_code(const char *token, size_t size, const char **code)
-{
-    static const char *const marks[][2] = {{">>", "<<"}, {"__", "__"}, {"<2", ">"}};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const size_t length = inside(token, size, marks[i][0], marks[i][1], code);
-        if (length)
-            return length;
-    }
-    size_t letters = 0;
-    while (letters < size && is_small(token[letters]))
-        letters++;
-    *code = token;
-    /* fra_Latn, fr_XX */
-    return letters >= 2 && letters <= 3 && size - letters >= 3 && size - letters <= 5 && token[letters] == '_' ? size : 0;
-}
-
-tr_status tr_hf_find_languages(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error)
-{
-    const size_t begins = strlen(open);
-    tr_status status = TR_OK;
-    for (size_t i = 0; status == TR_OK && i < vocabulary->size; i++) {
-        const tr_piece piece = vocabulary->pieces[i];
-        const char *code;
-        if (!piece.data || piece.size < begins || memcmp(piece.data, open, begins) != 0)
-            continue;
-        const size_t size = tr_hf_language_code(piece.data, piece.size, &code);
-        if (size)
-            status = tr_languages_add(languages, code, size, (int32_t)i, error);
-    }
-    if (languages->count)
-        languages->target = TR_LANGUAGE_SOURCE_FIRST;
-    return status;
-}
-
 tr_status tr_hf_added_languages(const tr_hf_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
                                 tr_error *error)
 {
@@ -201,7 +151,7 @@ tr_status tr_hf_added_languages(const tr_hf_added *added, const tr_hf_tokenizer 
     for (size_t i = 0; status == TR_OK && i < added->ids.size; i++) {
         const char *token = added->text.data + added->starts.data[i], *code;
         const int32_t id = added->ids.data[i];
-        const size_t size = tr_hf_language_code(token, strlen(token), &code);
+        const size_t size = tr_language_of_token(token, strlen(token), &code);
         if (size)
             status = tr_languages_add(languages, code, size, id, error);
         if (status == TR_OK && !tr_ids_append(&package->special, &id, 1))

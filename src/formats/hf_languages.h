@@ -34,13 +34,6 @@ tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_hf_added *added, t
 /* Those of a class, numbered from first on. */
 tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_hf_added *added, tr_error *error);
 
-/* The language in a token: "fra" of ">>fra<<", "fr" of "__fr__" and "<2fr>", "fra_Latn" and "fr_XX" themselves; its size, 0
- * if it is none. */
-size_t tr_hf_language_code(const char *token, size_t size, const char **code);
-
-/* Languages among the pieces that begin with open: the target's, in front of a source. */
-tr_status tr_hf_find_languages(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error);
-
 /* Languages among the added tokens, none of which is text. */
 tr_status tr_hf_added_languages(const tr_hf_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
                                 tr_error *error);

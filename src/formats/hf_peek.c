@@ -1,52 +1,8 @@
-/* What a Hugging Face directory says of itself without being read: the languages that its tokens stand for are found by
- * their spelling in the bytes of the vocabulary. */
+/* What a Hugging Face directory says of itself without being read. */
 #include <string.h>
 
 #include "formats/hf.h"
 #include "formats/peek.h"
-
-enum { TOKEN = TR_LANGUAGE + 4 }; /* bytes of the longest token of a language: ">>", its code, "<<" */
-
-static tr_status add_token(const tr_directory *d, const char *token, size_t size)
-{
-    const char *code;
-    const size_t length = tr_hf_language_code(token, size, &code);
-    return length ? tr_languages_add(&d->package->languages, code, length, 0, d->error) : TR_OK;
-}
-
-/* The token at text, that begins with open and ends with close; its size, 0 if there is none. */
-static size_t token_at(const char *text, const char *end, const char *open, const char *close)
-{
-    const size_t before = strlen(open), behind = strlen(close);
-    const size_t most = (size_t)(end - text) < TOKEN ? (size_t)(end - text) : TOKEN;
-    if (most < before || memcmp(text, open, before) != 0)
-        return 0;
-    for (size_t i = before + 1; i + behind <= most; i++)
-        if (memcmp(text + i, close, behind) == 0)
-            return i + behind;
-    return 0;
-}
-
-/* Tokens among the bytes of a file: in JSON, with quotation marks around them; in a SentencePiece model, with their size in
- * front. */
-static tr_status scan(const tr_directory *d, const char *file, const char *open, const char *close, bool json)
-{
-    tr_bytes bytes;
-    tr_status status = tr_package_file(d->package, d->path, file, TR_LOAD_MAP, &bytes, d->error);
-    if (status != TR_OK)
-        return status;
-    const char *begin = bytes.data, *end = bytes.size ? begin + bytes.size : begin;
-    for (const char *p = begin; status == TR_OK && p < end && (p = memchr(p, open[0], (size_t)(end - p))); p++) {
-        const size_t size = p > begin ? token_at(p, end, open, close) : 0;
-        const bool whole = json ? p[-1] == '"' && p + size < end && p[size] == '"' : (unsigned char)p[-1] == size;
-        if (size && whole)
-            status = add_token(d, p, size);
-    }
-    tr_package_close_last(d->package);
-    if (d->package->languages.count)
-        d->package->languages.target = TR_LANGUAGE_SOURCE_FIRST;
-    return tr_directory_in(d, status);
-}
 
 static tr_status peek_fairseq(const tr_directory *d, tr_json_fields *settings)
 {
@@ -75,10 +31,14 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_family *family, 
         status = tr_directory_in(d, fields.status);
     if (status == TR_OK)
         switch (family->tokens) {
-        case TR_HF_MARIAN: status = scan(d, "vocab.json", ">>", "<<", true); break;
-        case TR_HF_PIECES: status = scan(d, "spiece.model", "<2", ">", false); break;
+        case TR_HF_MARIAN: status = tr_peek_tokens(d, "vocab.json", ">>", "<<"); break;
+        case TR_HF_PIECES:
+            status =
+                tr_peek_tokens(d, tr_directory_has(d, "spiece.model") ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
+            break;
         case TR_HF_FAIRSEQ:
-            *has_tokenizer = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL);
+            *has_tokenizer = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ||
+                             (!tr_directory_has(d, "vocab.json") && tr_directory_has(d, TR_HF_TOKENIZER_JSON));
             if (*has_tokenizer)
                 status = peek_fairseq(d, &fields);
             break;

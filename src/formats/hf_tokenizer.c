@@ -11,6 +11,8 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family)
                                             [TR_HF_FAIRSEQ] = {TR_HF_FAIRSEQ_MODEL}};
     if (family->tokens == TR_HF_FAIRSEQ && tr_directory_has(d, "vocab.json"))
         return TR_OK; /* M2M100; without its model it takes tokens only */
+    if ((family->tokens == TR_HF_FAIRSEQ || family->tokens == TR_HF_PIECES) && tr_directory_has(d, TR_HF_TOKENIZER_JSON))
+        return TR_OK;
     for (int i = 0; i < 2; i++) {
         const char *name = needed[family->tokens][i];
         if (name && !tr_directory_has(d, name))
@@ -56,13 +58,33 @@ static tr_status read_numbered(const tr_directory *d, const char *name, bool fai
     return tr_directory_in(d, tr_fail_in(d->error, status, name));
 }
 
+/* tokenizer.json in the place of a SentencePiece model. */
+static tr_status read_library(const tr_directory *d, tr_hf_added *special)
+{
+    json_t *root;
+    tr_status status = tr_directory_json(d, TR_HF_TOKENIZER_JSON, &root);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_tokenizer_json(root, TR_HF_TOKENIZER_JSON, d->package, special, d->error));
+    json_decref(root);
+    return status;
+}
+
 static tr_status read_t5(const tr_directory *d)
 {
-    tr_status status = tr_directory_pieces(d, "spiece.model", NULL);
-    if (status == TR_OK)
-        status = read_numbered(d, "spiece.model", false, NULL);
+    tr_hf_added special = {0};
+    tr_status status;
+    if (!tr_directory_has(d, "spiece.model")) {
+        status = read_library(d, &special);
+        if (status == TR_OK && !tr_ids_append(&d->package->special, special.ids.data, special.ids.size))
+            status = tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+    } else {
+        status = tr_directory_pieces(d, "spiece.model", NULL);
+        if (status == TR_OK)
+            status = read_numbered(d, "spiece.model", false, NULL);
+    }
+    tr_hf_added_free(&special);
     if (status == TR_OK) /* MADLAD-400 */
-        status = tr_directory_in(d, tr_hf_find_languages(&d->package->source, "<2", &d->package->languages, d->error));
+        status = tr_directory_in(d, tr_languages_collect(&d->package->source, "<2", &d->package->languages, d->error));
     return status;
 }
 
@@ -80,7 +102,7 @@ static tr_status read_marian(const tr_directory *d)
     }
     json_decref(json);
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_find_languages(&d->package->source, ">>", &d->package->languages, d->error));
+        status = tr_directory_in(d, tr_languages_collect(&d->package->source, ">>", &d->package->languages, d->error));
     return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
 }
 
@@ -92,7 +114,7 @@ static bool has_languages(const tr_hf_added *added)
     const char *code;
     for (size_t i = 0; i < added->ids.size; i++) {
         const char *token = added->text.data + added->starts.data[i];
-        if (tr_hf_language_code(token, strlen(token), &code))
+        if (tr_language_of_token(token, strlen(token), &code))
             return true;
     }
     return false;
@@ -120,10 +142,10 @@ static tr_status count_words(const tr_directory *d, int32_t *count)
     return status;
 }
 
-static tr_status read_with_languages(const tr_directory *d, const json_t *settings, bool words,
-                                     const tr_hf_tokenizer *tokenizer)
+/* A SentencePiece model, and what it lacks. */
+static tr_status read_model_and_added(const tr_directory *d, const json_t *settings, bool words,
+                                      const tr_hf_tokenizer *tokenizer, tr_hf_added *added)
 {
-    tr_hf_added added = {0};
     int32_t first = 0;
     tr_status status = tr_directory_pieces(d, TR_HF_FAIRSEQ_MODEL, NULL);
     if (status == TR_OK && words)
@@ -134,9 +156,18 @@ static tr_status read_with_languages(const tr_directory *d, const json_t *settin
         first++; /* ids are one more than numbers */
     }
     if (status == TR_OK)
-        status = tr_hf_list_added(d, settings, tokenizer, first, &added);
-    if (status == TR_OK)
-        status = words ? read_vocabularies(d, false, &added) : read_numbered(d, TR_HF_FAIRSEQ_MODEL, true, &added);
+        status = tr_hf_list_added(d, settings, tokenizer, first, added);
+    if (status != TR_OK)
+        return status;
+    return words ? read_vocabularies(d, false, added) : read_numbered(d, TR_HF_FAIRSEQ_MODEL, true, added);
+}
+
+static tr_status read_with_languages(const tr_directory *d, const json_t *settings, bool words,
+                                     const tr_hf_tokenizer *tokenizer)
+{
+    tr_hf_added added = {0};
+    tr_status status = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ? read_model_and_added(d, settings, words, tokenizer, &added)
+                                                                : read_library(d, &added);
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_added_languages(&added, tokenizer, d->package, d->error));
     tr_hf_added_free(&added);
@@ -149,8 +180,8 @@ static tr_status read_fairseq(const tr_directory *d)
     tr_package *p = d->package;
     tr_hf_tokenizer tokenizer;
     json_t *json;
-    if (!tr_directory_has(d, TR_HF_FAIRSEQ_MODEL))
-        return read_vocabularies(d, false, NULL);
+    if (!tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) && (words || !tr_directory_has(d, TR_HF_TOKENIZER_JSON)))
+        return read_vocabularies(d, false, NULL); /* tokens only */
     tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
     tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
     if (status == TR_OK) {

@@ -158,7 +158,8 @@ void tr_hf_rename_t5(const char *name, char out[TR_TENSOR_NAME])
 static bool same(const tr_tensor *a, const tr_tensor *b)
 {
     return a == b || (a->type == b->type && a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
-                      a->bytes == b->bytes && (a->data == b->data || memcmp(a->data, b->data, a->bytes) == 0));
+                      a->bytes == b->bytes &&
+                      (a->data == b->data || tr_pages_equal(a->data, b->data, a->bytes, a->mapped && b->mapped)));
 }
 
 static tr_tensor *find(const tr_weights *raw, const char *name)
@@ -255,18 +256,24 @@ static tr_status add_others(const tr_weights *raw, tr_weights *weights, tr_error
 /* By content; the name says what a damaged file was meant to be. */
 static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renaming, tr_weights *raw, tr_error *error)
 {
-    static const char pointer[] = "version https://git-lfs";
     enum { HEADER = 8 }; /* bytes before a safetensors header, which is JSON */
     const tr_bytes *b = &file->bytes;
     const bool safetensors = b->size > HEADER && ((const char *)b->data)[HEADER] == '{';
-    if (b->size >= sizeof pointer && memcmp(b->data, pointer, sizeof pointer - 1) == 0)
-        return tr_fail(error, TR_ERROR_FORMAT, "%s: is a Git LFS pointer, not the weights themselves: run git lfs pull",
-                       file->name);
     const bool torch = tr_is_pytorch(b->data, b->size) || (tr_ends_with(file->name, ".bin") && !safetensors);
     return tr_fail_in(error,
                       torch ? tr_pytorch_read(b->data, b->size, renaming, raw, error)
                             : tr_safetensors_read(b->data, b->size, renaming, raw, error),
                       file->name);
+}
+
+/* Of the tensors from first on, which are the file's. */
+static void mark_mapped(const tr_weight_file *file, tr_weights *raw, size_t first)
+{
+    const uintptr_t begin = (uintptr_t)file->bytes.data;
+    for (size_t i = first; file->mapped && i < raw->count; i++) {
+        const uintptr_t data = (uintptr_t)raw->tensors[i]->data;
+        raw->tensors[i]->mapped = data >= begin && data < begin + file->bytes.size;
+    }
 }
 
 tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *renaming, tr_hf_ties ties,
@@ -275,8 +282,14 @@ tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_ren
     tr_weights raw = {0};
     embeddings e;
     tr_status status = TR_OK;
-    for (size_t i = 0; status == TR_OK && i < count; i++)
+    for (size_t i = 0; status == TR_OK && i < count; i++) {
+        const size_t known = raw.count;
         status = read_file(&files[i], renaming, &raw, error);
+        mark_mapped(&files[i], &raw, known);
+    }
+    if (status == TR_OK && raw.count == 0)
+        status = tr_fail(error, TR_ERROR_FORMAT, "%s: holds no tensor of such a network: weights of another kind of model",
+                         files[0].name);
     if (status == TR_OK)
         status = resolve_ties(&raw, ties, &e, error);
     if (status == TR_OK)

@@ -1,6 +1,7 @@
 #include "formats/json.h"
 
 #include <limits.h>
+#include <math.h>
 
 static tr_status parse(const void *data, size_t size, const char *name, json_type type, json_t **root, tr_error *error)
 {
@@ -11,7 +12,11 @@ static tr_status parse(const void *data, size_t size, const char *name, json_typ
         return tr_fail(error, TR_ERROR_FORMAT, "%s: %zu bytes of JSON, more than the %d that are read", name, size,
                        (int)TR_JSON_MAX_SIZE);
     json_error_t problem; /* jansson bounds the nesting itself (JSON_PARSER_MAX_DEPTH, 2048) */
-    json_t *json = json_loadb(data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    json_t *json = json_loadb(data, size, flags, &problem);
+    /* transformers' model_max_length of 10^30 says that there is none: then all numbers are taken as reals */
+    if (!json && json_error_code(&problem) == json_error_numeric_overflow)
+        json = json_loadb(data, size, flags | JSON_DECODE_INT_AS_REAL, &problem);
     if (!json && json_error_code(&problem) == json_error_out_of_memory)
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
     if (!json)
@@ -51,10 +56,11 @@ int tr_json_int(tr_json_fields *fields, const char *key, int fallback)
     const json_t *value = tr_json_get(fields, key);
     if (!value)
         return fallback;
-    const json_int_t number = json_integer_value(value);
-    if (json_is_integer(value) && number >= INT_MIN && number <= INT_MAX)
+    const double number = json_number_value(value); /* exact for all that fits int */
+    const bool whole = json_is_number(value) && number == floor(number);
+    if (whole && number >= INT_MIN && number <= INT_MAX)
         return (int)number;
-    tr_json_fail(fields, TR_ERROR_FORMAT, key, json_is_integer(value) ? "is out of range" : "is not a whole number");
+    tr_json_fail(fields, TR_ERROR_FORMAT, key, whole ? "is out of range" : "is not a whole number");
     return fallback;
 }
 

@@ -23,8 +23,8 @@ typedef struct tr_json_fields {
     tr_error *error;
 } tr_json_fields;
 
-const json_t *tr_json_get(const tr_json_fields *fields, const char *key); /* NULL if absent or null */
-int tr_json_int(tr_json_fields *fields, const char *key, int fallback);   /* a whole number that fits int */
+const json_t *tr_json_get(const tr_json_fields *fields, const char *key);    /* NULL if absent or null */
+int tr_json_int(tr_json_fields *fields, const char *key, int fallback);      /* a whole number that fits int */
 float tr_json_real(tr_json_fields *fields, const char *key, float fallback); /* any number */
 bool tr_json_bool(tr_json_fields *fields, const char *key, bool fallback);
 const char *tr_json_string(tr_json_fields *fields, const char *key, const char *fallback);

@@ -1,8 +1,11 @@
 #include "formats/package.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/packed.h"
+#include "formats/recognise.h"
+#include "tokenizer/spm_check.h"
 #include "util/buffer.h"
 
 void tr_package_close(tr_package *package)
@@ -16,6 +19,31 @@ void tr_package_close(tr_package *package)
         tr_file_close(&package->files[i]);
     free(package->files);
     *package = (tr_package){0};
+}
+
+void tr_package_mark_mapped(tr_package *package)
+{
+    for (size_t i = 0; i < package->weights.count; i++) {
+        tr_tensor *t = package->weights.tensors[i];
+        const uintptr_t data = (uintptr_t)(t->origin ? t->origin->data : t->data);
+        for (int f = 0; !t->mapped && f < package->file_count; f++) {
+            const tr_file *file = &package->files[f];
+            const uintptr_t begin = (uintptr_t)file->data;
+            t->mapped = file->mapped && data >= begin && data < begin + file->size;
+        }
+    }
+}
+
+/* A file of a directory may be there, and yet not be what it should: the file opened last is closed again. */
+static tr_status check_itself(tr_package *package, const char *path, const char *name, tr_error *error)
+{
+    const tr_file *file = &package->files[package->file_count - 1];
+    const bool suspicious = file->size && strchr("v<E", file->data[0]); /* how those below begin */
+    const tr_kind kind = suspicious ? tr_recognise(file->data, file->size) : TR_KIND_UNKNOWN;
+    if (kind != TR_KIND_POINTER && kind != TR_KIND_WEB)
+        return TR_OK;
+    tr_package_close_last(package);
+    return tr_fail(error, TR_ERROR_FORMAT, "%s: %s: %s: %s", path, name, tr_kind_is(kind), tr_kind_advice(kind));
 }
 
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
@@ -39,12 +67,26 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
         return status;
     package->file_count++;
     *bytes = (tr_bytes){file->data, file->size};
-    return TR_OK;
+    return name ? check_itself(package, path, name, error) : TR_OK;
 }
 
 void tr_package_close_last(tr_package *package)
 {
     tr_file_close(&package->files[--package->file_count]);
+}
+
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error)
+{
+    const tr_bytes bytes = {spm->data, spm->size};
+    tr_status status = tr_spm_check(spm->data, spm->size, error);
+    if (status != TR_OK)
+        tr_buffer_free(spm);
+    else
+        status = tr_weights_keep(&package->weights, spm->data, error); /* frees it on failure */
+    *spm = (tr_buffer){0};
+    if (status == TR_OK)
+        package->source_spm = package->target_spm = bytes;
+    return status;
 }
 
 static tr_status check_rows(const char *name, int64_t rows, int64_t columns, int wanted, int d_model, tr_error *error)

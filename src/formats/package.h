@@ -41,9 +41,16 @@ typedef struct tr_package {
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error);
 void tr_package_close(tr_package *package);
 
+/* Marks the tensors whose bytes lie in a mapped file, once there will be no more. */
+void tr_package_mark_mapped(tr_package *package);
+
 /* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. */
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
+
+/* Checks a SentencePiece model that was made in memory, and makes it both sides', and its memory the package's. spm is then
+ * empty, on failure as well. */
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error);
 
 /* Closes the file opened last, of which nothing is needed any more. */
 void tr_package_close_last(tr_package *package);
@@ -54,10 +61,15 @@ tr_status tr_package_check(const tr_package *package, tr_error *error);
 
 /* Whether a directory holds a CTranslate2 model, by content. */
 bool tr_is_ctranslate2(const char *path);
+/* Whether a file is a model of Marian's; whether a directory holds one, and no config.json. */
+bool tr_marian_recognise(const void *data, size_t size);
+bool tr_is_marian(const char *path);
 
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error);
+/* path: of the directory, or of the model in it. */
+tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error);
 
 #endif

@@ -103,13 +103,13 @@ tr_status tr_packed_check(const tr_package *package, tr_error *error)
 
 bool tr_is_matrix(const tr_tensor *tensor)
 {
-    return tensor->rank == 2 && tensor->type <= TR_TYPE_BF16 && has_suffix(tensor->name, ".weight") &&
+    return tensor->rank == 2 && tr_type_is_real(tensor->type) && has_suffix(tensor->name, ".weight") &&
            !strstr(tensor->name, "position_embd") && !strstr(tensor->name, "attn_rel_b") && !strstr(tensor->name, "norm.");
 }
 
 tr_type tr_stored_type(const tr_package *package)
 {
-    bool found[TR_TYPE_I32 + 1] = {false};
+    bool found[TR_TYPE_BLOCKS + 1] = {false};
     char name[TR_TENSOR_NAME];
     for (size_t i = 0; i < package->weights.count; i++) {
         const tr_tensor *t = package->weights.tensors[i];
@@ -118,6 +118,8 @@ tr_type tr_stored_type(const tr_package *package)
         else if (tr_is_matrix(t))
             found[t->type] = true;
     }
+    if (found[TR_TYPE_BLOCKS])
+        return TR_TYPE_I8;
     const int kinds = found[TR_TYPE_F32] + found[TR_TYPE_F16] + found[TR_TYPE_BF16] + found[TR_TYPE_I8];
     for (tr_type type = TR_TYPE_F16; kinds == 1 && type <= TR_TYPE_I8; type++)
         if (found[type])

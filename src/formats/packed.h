@@ -25,7 +25,8 @@ tr_status tr_packed_check(const tr_package *package, tr_error *error);
 /* Whether a tensor is a matrix that a network multiplies with: not a vector, nor a table of positions, which are added. */
 bool tr_is_matrix(const tr_tensor *tensor);
 
-/* The type that holds all matrices without loss: I8 where all are packed, else the floating type that all have, else F32. */
+/* The type that holds all matrices without loss: I8 where all are packed, else the floating type that all have, else F32.
+ * Where any are blocks of whole numbers, which no type of ours holds exactly: I8, as they are computed with. */
 tr_type tr_stored_type(const tr_package *package);
 
 #endif

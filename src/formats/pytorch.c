@@ -95,19 +95,6 @@ static tr_status find_extent(reader *r, const tr_pickle_storage *storage, extent
     return TR_OK;
 }
 
-/* A storage at an address that does not suit its elements is copied whole, once for all its tensors. Storages do not
- * overlap, so that all copies together are not larger than the file. */
-static tr_status align(reader *r, extent *e, size_t element)
-{
-    if ((uintptr_t)e->data % element == 0 || e->bytes == 0)
-        return TR_OK;
-    void *copy = malloc((size_t)e->bytes);
-    if (!copy)
-        return no_memory(r);
-    memcpy(copy, e->data, (size_t)e->bytes);
-    return keep(r, e, copy);
-}
-
 /* ------------------------------------------------------------------------------------------------------------- tensors */
 
 /* Elements of a tensor, all of which must lie in its storage of count elements; no product or sum can overflow. */
@@ -193,9 +180,6 @@ static tr_status add_tensor(reader *r, const char *name, const char *ours, const
                        (unsigned long long)storage->count, (unsigned long long)e->bytes);
     if (!measure(t, storage->count, &elements))
         return fail(r, TR_ERROR_FORMAT, name, "reaches beyond its storage");
-    status = align(r, e, element);
-    if (status != TR_OK)
-        return status;
     tr_tensor tensor = {.type = storage->type->type, .rank = (int)t->rank, .bytes = (size_t)elements * element};
     tensor.data = e->data + (elements ? (size_t)t->offset * element : 0);
     memcpy(tensor.name, ours, sizeof tensor.name);

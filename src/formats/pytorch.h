@@ -8,9 +8,9 @@
 /* Whether data is one of them, by its first bytes. */
 bool tr_is_pytorch(const void *data, size_t size);
 
-/* Adds the wanted tensors of one file to weights, like tr_safetensors_read. They point into data; into memory of the table's
- * where the file has them deflated, at addresses that do not suit their elements (often before torch 1.6), or in another
- * order than theirs. The state dict is the file's root, or what stands there under state_dict, model_state_dict or model. */
+/* Adds the wanted tensors of one file to weights, like tr_safetensors_read. They point into data, at any
+ * address; into memory of the table's where the file has them deflated, or in another order than theirs. The state dict is
+ * the file's root, or what stands there under state_dict, model_state_dict or model. */
 tr_status tr_pytorch_read(const void *data, size_t size, tr_tensor_rename *renaming, tr_weights *weights, tr_error *error);
 
 #endif

@@ -1,6 +1,5 @@
 #include "formats/safetensors.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/json.h"
@@ -10,7 +9,6 @@ enum { LENGTH_FIELD = 8 };
 typedef struct reader {
     const unsigned char *data; /* behind the header; offsets count from here */
     uint64_t size;
-    uint64_t copied; /* bytes of tensors so far that had to be copied */
     tr_weights *weights;
     tr_error *error;
 } reader;
@@ -78,24 +76,7 @@ static tr_status read_extent(const reader *r, const char *name, const json_t *de
     return TR_OK;
 }
 
-/* Old writers did not pad the header, so that data may lie at any address. */
-static tr_status align(reader *r, const char *name, tr_tensor *tensor)
-{
-    if ((uintptr_t)tensor->data % tr_type_size(tensor->type) == 0 || tensor->bytes == 0)
-        return TR_OK;
-    r->copied += tensor->bytes;
-    if (r->copied > r->size)
-        return fail(r, TR_ERROR_FORMAT, name, "overlaps other tensors");
-    void *copy = malloc(tensor->bytes);
-    if (!copy)
-        return fail(r, TR_ERROR_MEMORY, name, "out of memory");
-    memcpy(copy, tensor->data, tensor->bytes);
-    tensor->data = copy;
-    tensor->owned = true;
-    return TR_OK;
-}
-
-static tr_status add_tensor(reader *r, const char *name, const char *ours, const json_t *description)
+static tr_status add_tensor(const reader *r, const char *name, const char *ours, const json_t *description)
 {
     tr_tensor tensor = {0};
     memcpy(tensor.name, ours, sizeof tensor.name);
@@ -106,14 +87,7 @@ static tr_status add_tensor(reader *r, const char *name, const char *ours, const
         status = read_shape(r, name, description, &tensor);
     if (status == TR_OK)
         status = read_extent(r, name, description, &tensor);
-    if (status == TR_OK)
-        status = align(r, name, &tensor);
-    if (status != TR_OK)
-        return status;
-    status = tr_weights_add(r->weights, &tensor, r->error);
-    if (status != TR_OK && tensor.owned)
-        free((void *)tensor.data);
-    return status;
+    return status == TR_OK ? tr_weights_add(r->weights, &tensor, r->error) : status;
 }
 
 tr_status tr_safetensors_read(const void *data, size_t size, tr_tensor_rename *renaming, tr_weights *weights,
@@ -132,7 +106,7 @@ tr_status tr_safetensors_read(const void *data, size_t size, tr_tensor_rename *r
     tr_status status = tr_json_parse((const char *)data + LENGTH_FIELD, (size_t)header, "header", &root, error);
     if (status != TR_OK)
         return status;
-    reader r = {(const unsigned char *)data + LENGTH_FIELD + header, size - LENGTH_FIELD - header, 0, weights, error};
+    const reader r = {(const unsigned char *)data + LENGTH_FIELD + header, size - LENGTH_FIELD - header, weights, error};
     const char *name;
     json_t *description;
     json_object_foreach(root, name, description)

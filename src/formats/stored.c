@@ -20,8 +20,10 @@ static tr_stored spm_tensor(const char *name, tr_bytes bytes)
 
 static tr_stored floats(const tr_tensor *from, tr_type type)
 {
-    tr_stored stored = {*from, from->type == type ? TR_STORED_COPY : TR_STORED_CONVERT, from, TR_FACTORS};
+    const bool as_it_is = from->type == type && !from->turned && (!from->origin || type > TR_TYPE_BF16);
+    tr_stored stored = {*from, as_it_is ? TR_STORED_COPY : TR_STORED_CONVERT, from, TR_FACTORS};
     stored.tensor.type = type;
+    stored.tensor.turned = false;
     stored.tensor.bytes = (size_t)tr_tensor_elements(from) * tr_type_size(type);
     return stored;
 }
@@ -114,7 +116,7 @@ static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_store
                              tr_error *error)
 {
     char name[TR_TENSOR_NAME] = "";
-    const bool matrix = tr_is_matrix(t), floating = t->type <= TR_TYPE_BF16;
+    const bool matrix = tr_is_matrix(t), floating = tr_type_is_real(t->type);
     if (store->type == TR_TYPE_I8 && matrix)
         return list_packed(store, t, each, argument, error);
     const tr_packed_part part = tr_packed_part_of(&store->package->weights, t, name);
@@ -174,6 +176,27 @@ static tr_status out_of_memory(const tr_stored *stored, tr_error *error)
     return tr_fail(error, TR_ERROR_MEMORY, "tensor %s: out of memory", stored->tensor.name);
 }
 
+/* Whole panels at a time, where it is panels. */
+static tr_status copy(tr_store *store, const tr_stored *stored, tr_error *error)
+{
+    const tr_tensor *t = &stored->tensor;
+    const size_t elements = (size_t)tr_tensor_elements(t), element = tr_type_size(t->type);
+    const size_t panel = t->rank == 3 ? (size_t)(t->shape[1] * t->shape[2]) : 1;
+    const size_t part = panel < CHUNK ? CHUNK / panel * panel : panel;
+    unsigned char *made = t->origin ? malloc(part * element) : NULL;
+    tr_status status = t->origin && !made ? out_of_memory(stored, error) : TR_OK;
+    for (size_t first = 0; status == TR_OK && first < elements; first += part) {
+        const size_t count = elements - first < part ? elements - first : part;
+        if (made)
+            tr_tensor_copy(t, first, count, made);
+        status = store->sink(store->argument, made ? made : (const unsigned char *)t->data + first * element,
+                             count * element, error);
+        tr_tensor_passed(t, first, first + count);
+    }
+    free(made);
+    return status;
+}
+
 static tr_status convert(tr_store *store, const tr_stored *stored, tr_error *error)
 {
     const uint64_t elements = tr_tensor_elements(stored->from);
@@ -184,6 +207,7 @@ static tr_status convert(tr_store *store, const tr_stored *stored, tr_error *err
         const size_t count = elements - first < CHUNK ? (size_t)(elements - first) : CHUNK;
         tr_tensor_to_f32(stored->from, (size_t)first, count, wide);
         status = send_floats(store, stored, wide, narrow, count, error);
+        tr_tensor_passed(stored->from, (size_t)first, (size_t)first + count);
     }
     free(wide);
     free(narrow);
@@ -191,6 +215,16 @@ static tr_status convert(tr_store *store, const tr_stored *stored, tr_error *err
 }
 
 /* --------------------------------------------------------------------------------------------------------------- int8 */
+
+/* Outputs [first, first + 16) of a matrix in panels as a matrix in memory, for packing and unpacking. */
+static tr_matrix take_panel(const tr_tensor *panels, const tr_matrix *m, int first, void *memory)
+{
+    const size_t bytes = tr_panel_bytes(m->inputs), at = (size_t)(first / TR_PANEL) * bytes;
+    const int outputs = m->outputs - first < TR_PANEL ? m->outputs - first : TR_PANEL;
+    tr_tensor_copy(panels, at, bytes, memory);
+    tr_tensor_passed(panels, at, at + bytes);
+    return (tr_matrix){TR_TYPE_I8, outputs, m->inputs, memory, m->scale + first, NULL, false};
+}
 
 static tr_status unpack(tr_store *store, const tr_stored *stored, tr_error *error)
 {
@@ -200,14 +234,18 @@ static tr_status unpack(tr_store *store, const tr_stored *stored, tr_error *erro
         return status;
     const size_t inputs = (size_t)m.inputs;
     float *wide = malloc(inputs * sizeof *wide);
-    void *narrow = malloc(inputs * sizeof *wide);
-    status = wide && narrow ? TR_OK : out_of_memory(stored, error);
-    for (int o = 0; status == TR_OK && o < m.outputs; o++) {
-        tr_unpack_output(&m, o, wide);
-        status = send_floats(store, stored, wide, narrow, inputs, error);
+    void *narrow = malloc(inputs * sizeof *wide), *panel = malloc(tr_panel_bytes(m.inputs));
+    status = wide && narrow && panel ? TR_OK : out_of_memory(stored, error);
+    for (int first = 0; status == TR_OK && first < m.outputs; first += TR_PANEL) {
+        const tr_matrix outputs = take_panel(stored->from, &m, first, panel);
+        for (int o = 0; status == TR_OK && o < outputs.outputs; o++) {
+            tr_unpack_output(&outputs, o, wide);
+            status = send_floats(store, stored, wide, narrow, inputs, error);
+        }
     }
     free(wide);
     free(narrow);
+    free(panel);
     return status;
 }
 
@@ -228,6 +266,7 @@ static tr_status pack_panel(tr_store *store, const tr_stored *stored, const work
     if (!tr_pack_panel(w->rows, (int)n, (int)inputs, w->panel, scale, colsum))
         return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number: int8 has none for it",
                        stored->from->name);
+    tr_tensor_passed(stored->from, o * inputs, (o + n) * inputs);
     if (stored->kind == TR_STORED_PACK)
         return store->sink(store->argument, w->panel, tr_panel_bytes((int)inputs), error);
     const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum, false};
@@ -243,14 +282,15 @@ static tr_status screen_panels(tr_store *store, const tr_stored *stored, tr_erro
     if (status != TR_OK)
         return status;
     const size_t bytes = (size_t)tr_screen_lines(m.inputs) * TR_LINE;
-    void *coarse = malloc(bytes);
-    if (!coarse)
-        return out_of_memory(stored, error);
+    void *coarse = malloc(bytes), *panel = malloc(tr_panel_bytes(m.inputs));
+    status = coarse && panel ? TR_OK : out_of_memory(stored, error);
     for (int o = 0; status == TR_OK && o < m.outputs; o += TR_PANEL) {
-        tr_pack_screen(&m, o, coarse);
+        const tr_matrix outputs = take_panel(stored->from, &m, o, panel);
+        tr_pack_screen(&outputs, 0, coarse);
         status = store->sink(store->argument, coarse, bytes, error);
     }
     free(coarse);
+    free(panel);
     return status;
 }
 
@@ -282,7 +322,7 @@ tr_status tr_store_write(tr_store *store, const tr_stored *stored, tr_error *err
 {
     const tr_tensor *t = &stored->tensor;
     switch (stored->kind) {
-    case TR_STORED_COPY: return store->sink(store->argument, t->data, t->bytes, error);
+    case TR_STORED_COPY: return copy(store, stored, error);
     case TR_STORED_CONVERT: return convert(store, stored, error);
     case TR_STORED_SCREEN:
         if (stored->from->type == TR_TYPE_I8)

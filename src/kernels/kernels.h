@@ -183,6 +183,14 @@ typedef struct tr_kv_row {
     void *keys, *values;      /* the head's [32, pad16(head_size)] */
 } tr_kv_row;
 
+/* A step of a Simpler Simple Recurrent Unit (Kim et al., 2019, eq. 4), element by element:
+ *     state = forget state + (1 - forget) x,   out = max(0, state) */
+typedef struct tr_recur {
+    int width;
+    const float *x, *forget; /* [width]; forget: between 0 and 1 */
+    float *state, *out;      /* [width] */
+} tr_recur;
+
 typedef struct tr_kernels {
     const char *level; /* "avx2": a name of TRANSLATE_CPU */
     bool fused;        /* f32 products round once a multiply-add, too */
@@ -199,6 +207,11 @@ typedef struct tr_kernels {
     /* out[width] = scale * row index of table + add[width]; add may be NULL */
     void (*embed)(float *out, const tr_matrix *table, int index, float scale, const float *add);
     void (*kv_put)(const tr_kv_row *op);
+    void (*recur)(const tr_recur *op);
+    /* mean[width] = (mean before + x) / (before + 1): one more x in the mean of before */
+    void (*average)(float *mean, const float *x, int before, int width);
+    /* y[width] = a + b */
+    void (*add)(float *y, const float *a, const float *b, int width);
 
     /* For measuring what the CPU can do at this level: computes nothing but multiply-adds with weights of type, out of
      * registers, and returns how many they were, some hundreds or thousands for each of turns. */

@@ -61,6 +61,9 @@ const tr_kernels TR_LEVEL = {
     .layernorm = layernorm,
     .embed = embed,
     .kv_put = kv_put,
+    .recur = recur,
+    .average = average,
+    .add = add,
     .peak = peak,
     .read_memory = read_memory,
 };

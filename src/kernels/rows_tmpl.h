@@ -1,4 +1,4 @@
-/* What works on single rows: LayerNorm, RMSNorm and embedding. */
+/* What works on single rows: LayerNorm, RMSNorm, embedding, and the states of decoders without keys and values. */
 
 static void layernorm(const tr_layernorm *op)
 {
@@ -49,5 +49,34 @@ static void embed(float *out, const tr_matrix *table, int index, float scale, co
         const int n = table->inputs - i;
         const vec row = row_weights(table, index, i, n);
         vec_store_n(out + i, vec_fma(row, factor, add ? vec_load_n(add + i, n) : vec_set1(0)), n);
+    }
+}
+
+static void recur(const tr_recur *op)
+{
+    for (int i = 0; i < op->width; i += 16) {
+        const int n = op->width - i;
+        const vec forget = vec_load_n(op->forget + i, n);
+        const vec fresh = vec_mul(vec_sub(vec_set1(1), forget), vec_load_n(op->x + i, n));
+        const vec state = vec_fma(forget, vec_load_n(op->state + i, n), fresh);
+        vec_store_n(op->state + i, state, n);
+        vec_store_n(op->out + i, vec_max(vec_set1(0), state), n);
+    }
+}
+
+static void average(float *mean, const float *x, int before, int width)
+{
+    const vec factor = vec_set1((float)before), count = vec_set1((float)(before + 1));
+    for (int i = 0; i < width; i += 16) {
+        const int n = width - i;
+        vec_store_n(mean + i, vec_div(vec_fma(vec_load_n(mean + i, n), factor, vec_load_n(x + i, n)), count), n);
+    }
+}
+
+static void add(float *y, const float *a, const float *b, int width)
+{
+    for (int i = 0; i < width; i += 16) {
+        const int n = width - i;
+        vec_store_n(y + i, vec_add(vec_load_n(a + i, n), vec_load_n(b + i, n)), n);
     }
 }

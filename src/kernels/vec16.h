@@ -253,6 +253,7 @@ TR_INLINE vec vec_activate(vec x, tr_activation activation)
     case TR_ACTIVATION_NONE: return x;
     case TR_ACTIVATION_RELU: return vec_max(vec_set1(0.0f), x);
     case TR_ACTIVATION_SWISH: return vec_mul(x, vec_sigmoid(x));
+    case TR_ACTIVATION_SIGMOID: return vec_sigmoid(x);
     case TR_ACTIVATION_GELU: {
         const vec half = vec_mul(vec_set1(0.5f), x);
         return vec_fma(half, vec_erf(vec_mul(x, vec_set1(0.70710678f))), half);

@@ -34,14 +34,22 @@ void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_c
         }
 }
 
+/* Which segments: those at the very beginning of a sentence, or the others. */
+typedef enum places { ALL, FIRST, LATER } places;
+
+static bool is_one_of(const tr_segment *segment, places part)
+{
+    return part == ALL || (segment->position == 0) == (part == FIRST);
+}
+
 /* context[rows, own columns] = softmax(scale q k^T + bias) v, head by head */
 static void attend(tr_state *s, int member, const tr_attention *weights, const tr_cache_shape *shape, int layer,
-                   const tr_segment *segments, int count)
+                   const tr_segment *segments, int count, places part)
 {
     const tr_range heads = tr_share(shape->heads, 1, member, s->members);
     const int farthest = s->network->config.max_positions - 1;
     for (int i = 0; i < count; i++)
-        for (int h = heads.first; h < heads.last; h++) {
+        for (int h = heads.first; h < heads.last && is_one_of(&segments[i], part); h++) {
             const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
             const size_t keys = tr_cache_offset(shape, layer, h);
             const float *bias = NULL;
@@ -64,18 +72,38 @@ static void attend(tr_state *s, int member, const tr_attention *weights, const t
         }
 }
 
+/* See raw_keys: what a first token attends to, itself alone, is put into the caches only to be replaced. */
+static void attend_raw(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                       const tr_segment *segments, int count)
+{
+    bool first = false;
+    for (int i = 0; i < count; i++)
+        first = first || is_one_of(&segments[i], FIRST);
+    if (first) {
+        tr_attention_project(flow, weights, shape, layer, segments, count);
+        attend(flow->state, flow->member, weights, shape, layer, segments, count, FIRST);
+    }
+    tr_sublayer_read(flow, flow->residual);
+    tr_attention_project(flow, weights, shape, layer, segments, count);
+    attend(flow->state, flow->member, weights, shape, layer, segments, count, LATER);
+}
+
 void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                           const tr_segment *segments, int count, bool projecting)
 {
     tr_state *s = flow->state;
-    tr_sublayer_begin(flow, &weights->norm);
+    tr_sublayer_begin(flow, &weights->norms);
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
     tr_sublayer_product(flow, &weights->query, own_columns(heads, shape), TR_ACTIVATION_NONE, false,
                         s->member[flow->member].q, s->stride);
-    if (projecting)
-        tr_attention_project(flow, weights, shape, layer, segments, count);
-    attend(s, flow->member, weights, shape, layer, segments, count); /* own heads only: no barrier before it */
+    if (projecting && weights->raw_keys) {
+        attend_raw(flow, weights, shape, layer, segments, count);
+    } else {
+        if (projecting)
+            tr_attention_project(flow, weights, shape, layer, segments, count);
+        attend(s, flow->member, weights, shape, layer, segments, count, ALL); /* own heads only: no barrier before it */
+    }
     tr_state_meet(s);
     tr_sublayer_add(flow, &weights->output, s->context, s->stride);
-    tr_sublayer_end(flow, &weights->norm);
+    tr_sublayer_end(flow, &weights->norms);
 }

@@ -90,11 +90,57 @@ const tr_tensor *tr_bind_find(tr_binder *b, const char *name, bool required)
     const tr_tensor *t = tr_weights_find(b->weights, name);
     if (!t && required)
         tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is missing", name);
-    if (t && t->type > TR_TYPE_BF16) {
+    if (t && !tr_type_is_real(t->type)) {
         tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s: is not of a floating type", name);
         return NULL;
     }
     return t;
+}
+
+/* Weights that are used where they lie, and what follows them closely, are one span. */
+static void note_use(tr_binder *b, const tr_tensor *t)
+{
+    enum { GAP = 4096 };
+    tr_network *n = b->network;
+    const unsigned char *data = t->data;
+    if (!t->mapped)
+        return;
+    tr_mapped_span *last = n->span_count ? &n->spans[n->span_count - 1] : NULL;
+    if (last && data >= last->data + last->size && data - (last->data + last->size) < GAP) {
+        last->size = (size_t)(data - last->data) + t->bytes;
+        return;
+    }
+    if (n->span_count % 64 == 0) {
+        tr_mapped_span *larger = realloc(n->spans, (n->span_count + 64) * sizeof *larger);
+        if (!larger) {
+            tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
+            return;
+        }
+        n->spans = larger;
+    }
+    n->spans[n->span_count++] = (tr_mapped_span){data, t->bytes};
+}
+
+const void *tr_bind_data(tr_binder *b, const tr_tensor *t)
+{
+    if (!t->origin) {
+        note_use(b, t);
+        return t->data;
+    }
+    void *data = matrix_memory(b, t->bytes);
+    const size_t elements = (size_t)tr_tensor_elements(t);
+    const size_t part = t->rank == 3 ? (size_t)(t->shape[1] * t->shape[2]) : elements;
+    for (size_t i = 0; data && i < elements; i += part) {
+        tr_tensor_copy(t, i, part, (unsigned char *)data + i * tr_type_size(t->type));
+        tr_tensor_passed(t, i, i + part);
+    }
+    return data;
+}
+
+/* Whether floats can be used where they lie. */
+static bool is_usable(const tr_tensor *t, tr_type type)
+{
+    return t->type == type && !t->origin && !t->turned && (uintptr_t)t->data % tr_type_size(type) == 0;
 }
 
 const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required)
@@ -107,8 +153,8 @@ const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required
         return NULL;
     }
     b->network->parameters += (uint64_t)n;
-    if (t->type == TR_TYPE_F32 && (uintptr_t)t->data % sizeof(float) == 0)
-        return t->data;
+    if (is_usable(t, TR_TYPE_F32))
+        return tr_bind_data(b, t);
     float *f = tr_bind_memory(b, (size_t)n * sizeof *f);
     if (f)
         tr_tensor_to_f32(t, 0, (size_t)n, f);
@@ -117,13 +163,15 @@ const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required
 
 /* ----------------------------------------------------------------------------------------------------------- matrices */
 
-/* The type that a matrix stored as stored is used in: never more than it holds, but int8 for f32 becomes f32. */
+/* The type that a matrix stored as stored is used in: never more than it holds, but whole numbers for f32 become f32. Blocks
+ * of them become int8, which is no smaller than most and computed with at once. */
 static tr_type used_type(tr_compute compute, tr_type stored)
 {
+    const bool whole = stored == TR_TYPE_I8 || stored == TR_TYPE_BLOCKS;
     switch (compute) {
-    case TR_COMPUTE_AUTO: return stored;
+    case TR_COMPUTE_AUTO: return whole ? TR_TYPE_I8 : stored;
     case TR_COMPUTE_INT8: return TR_TYPE_I8;
-    case TR_COMPUTE_F32: return stored == TR_TYPE_I8 ? TR_TYPE_F32 : stored; /* widened as they are read: exact */
+    case TR_COMPUTE_F32: return whole ? TR_TYPE_F32 : stored; /* widened as they are read: exact */
     case TR_COMPUTE_F16: return TR_TYPE_F16;
     case TR_COMPUTE_BF16: return TR_TYPE_BF16;
     }
@@ -157,33 +205,36 @@ static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int 
     if (data->rank != 3 || data->shape[0] != tr_pad16(outputs) / TR_PANEL || data->shape[1] != (inputs + 3) / 4 ||
         data->shape[2] != TR_LINE)
         tr_bind_wrong_shape(b, data, (int64_t)(tr_pad16(outputs) / TR_PANEL) * ((inputs + 3) / 4), TR_LINE);
-    m.data = data->data;
-    m.scale = scale->data;
-    m.colsum = colsum->data;
+    m.data = tr_bind_data(b, data);
+    m.scale = tr_bind_data(b, scale);
+    m.colsum = tr_bind_data(b, colsum);
     return m;
 }
 
-/* Where rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
-static void read_row(const tr_tensor *t, const tr_matrix *packed, int o, int inputs, float *row)
+/* Where n rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
+static void read_rows(const tr_tensor *t, const tr_matrix *packed, int first, int n, int inputs, float *rows)
 {
     if (t)
-        tr_tensor_to_f32(t, (size_t)o * (size_t)inputs, (size_t)inputs, row);
-    else
-        tr_unpack_output(packed, o, row);
+        tr_tensor_to_f32(t, (size_t)first * (size_t)inputs, (size_t)n * (size_t)inputs, rows);
+    for (int o = 0; !t && o < n; o++)
+        tr_unpack_output(packed, first + o, rows + (size_t)o * (size_t)inputs);
 }
 
 static void round_matrix(tr_binder *b, const tr_tensor *t, const tr_matrix *packed, tr_matrix *m)
 {
     const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);
     unsigned char *data = matrix_memory(b, (size_t)m->outputs * row_bytes);
-    float *row = malloc((size_t)m->inputs * sizeof *row);
-    if (!row)
+    float *rows = malloc(TR_PANEL * (size_t)m->inputs * sizeof *rows);
+    if (!rows)
         tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
-    for (int o = 0; data && row && o < m->outputs; o++) {
-        read_row(t, packed, o, m->inputs, row);
-        tr_from_f32(m->type, row, (size_t)m->inputs, data + (size_t)o * row_bytes);
+    for (int o = 0; data && rows && o < m->outputs; o += TR_PANEL) {
+        const int n = m->outputs - o < TR_PANEL ? m->outputs - o : TR_PANEL;
+        read_rows(t, packed, o, n, m->inputs, rows);
+        if (t)
+            tr_tensor_passed(t, (size_t)o * (size_t)m->inputs, (size_t)(o + n) * (size_t)m->inputs);
+        tr_from_f32(m->type, rows, (size_t)n * (size_t)m->inputs, data + (size_t)o * row_bytes);
     }
-    free(row);
+    free(rows);
     m->data = data;
 }
 
@@ -198,6 +249,7 @@ static void pack_matrix(tr_binder *b, const tr_tensor *t, tr_matrix *m)
     for (int o = 0; b->status == TR_OK && o < m->outputs; o += TR_PANEL) {
         const int n = m->outputs - o < TR_PANEL ? m->outputs - o : TR_PANEL;
         tr_tensor_to_f32(t, (size_t)o * inputs, (size_t)n * inputs, rows);
+        tr_tensor_passed(t, (size_t)o * inputs, (size_t)(o + n) * inputs);
         if (!tr_pack_panel(rows, n, m->inputs, data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs), scale + o,
                            colsum + o))
             tr_bind_fail(b, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number", t->name);
@@ -227,8 +279,8 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
     b->network->int8 = b->network->int8 || m.type == TR_TYPE_I8;
     if (m.type == stored && !t)
         m = packed;
-    else if (m.type == stored && (uintptr_t)t->data % tr_type_size(stored) == 0)
-        m.data = t->data;
+    else if (t && is_usable(t, m.type))
+        m.data = tr_bind_data(b, t);
     else if (m.type == TR_TYPE_I8)
         pack_matrix(b, t, &m);
     else

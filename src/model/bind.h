@@ -35,6 +35,9 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
 /* A tensor NAME + SUFFIX of that type, aligned for it; NULL: absent or wrong, which is said. */
 const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix, tr_type type);
 
+/* All of the tensor's elements in its own type: where they lie or, if they are made, in memory of the network's. */
+const void *tr_bind_data(tr_binder *b, const tr_tensor *tensor);
+
 /* The tables of positions, when all matrices and layers are bound. */
 void tr_bind_positions(tr_binder *b);
 

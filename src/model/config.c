@@ -6,6 +6,8 @@
 tr_config tr_config_default(void)
 {
     return (tr_config){
+        .encoder_ffn_depth = 2,
+        .decoder_ffn_depth = 2,
         .embedding_scale = 1,
         .layer_norm_epsilon = 1e-5f,
         .logits_scale = 1,
@@ -43,6 +45,8 @@ static tr_status check_sizes(const tr_config *c, tr_error *error)
         {"decoder_heads", c->decoder_heads, 1, TR_MAX_D_MODEL},
         {"encoder_ffn", c->encoder_ffn, 1, TR_MAX_FFN},
         {"decoder_ffn", c->decoder_ffn, 1, TR_MAX_FFN},
+        {"encoder_ffn_depth", c->encoder_ffn_depth, c->gated ? 2 : 1, c->gated ? 2 : TR_MAX_FFN_DEPTH},
+        {"decoder_ffn_depth", c->decoder_ffn_depth, c->gated ? 2 : 1, c->gated ? 2 : TR_MAX_FFN_DEPTH},
         {"source_vocabulary", c->source_vocabulary, 1, TR_MAX_VOCABULARY},
         {"target_vocabulary", c->target_vocabulary, 1, TR_MAX_VOCABULARY},
         {"max_positions", c->max_positions, 1, TR_MAX_POSITIONS},
@@ -69,7 +73,7 @@ static tr_status check_sizes(const tr_config *c, tr_error *error)
 
 static tr_status check_positions(const tr_config *c, tr_error *error)
 {
-    if (c->positions < TR_POSITIONS_SINUSOIDAL || c->positions > TR_POSITIONS_RELATIVE)
+    if (c->positions < TR_POSITIONS_SINUSOIDAL || c->positions > TR_POSITIONS_NONE)
         return tr_fail(error, TR_ERROR_FORMAT, "positions is %d, an unknown kind", (int)c->positions);
     if (c->positions == TR_POSITIONS_STRETCHED && c->d_model < 4)
         return tr_fail(error, TR_ERROR_FORMAT, "d_model is %d, stretched positions need 4", c->d_model);
@@ -109,7 +113,7 @@ static tr_status check_ids(const tr_config *c, tr_error *error)
 {
     const int source = c->source_vocabulary - 1, target = c->target_vocabulary - 1;
     const field_range fields[] = {
-        {"start_id", c->start_id, 0, target},
+        {"start_id", c->start_id, c->start_zeros ? -1 : 0, c->start_zeros ? -1 : target},
         {"end_id", c->end_id, 0, source < target ? source : target}, /* it ends sentences of both sides */
         {"pad_id", c->pad_id, -1, target},
         {"unk_id", c->unk_id, -1, source},
@@ -123,6 +127,42 @@ static tr_status check_ids(const tr_config *c, tr_error *error)
     return status;
 }
 
+static bool is_activation(tr_activation activation)
+{
+    return activation > TR_ACTIVATION_NONE && activation < TR_ACTIVATION_SIGMOID;
+}
+
+static tr_status check_history(const tr_config *c, tr_error *error)
+{
+    if (c->history < TR_HISTORY_ATTENTION || c->history > TR_HISTORY_AVERAGE)
+        return tr_fail(error, TR_ERROR_FORMAT, "history is %d, an unknown kind", (int)c->history);
+    if (c->history != TR_HISTORY_AVERAGE)
+        return TR_OK;
+    if (!is_activation(c->average_activation))
+        return tr_fail(error, TR_ERROR_FORMAT, "average_activation is %d, an unknown kind", (int)c->average_activation);
+    const field_range fields[] = {
+        {"average_ffn", c->average_ffn, 1, TR_MAX_FFN},
+        {"average_depth", c->average_depth, 1, TR_MAX_FFN_DEPTH},
+    };
+    return check_ranges(fields, sizeof fields / sizeof *fields, error);
+}
+
+/* What settings ask of each other. */
+static tr_status check_together(const tr_config *c, tr_error *error)
+{
+    if (c->post_norm && !c->pre_norm)
+        return tr_fail(error, TR_ERROR_FORMAT, "post_norm is set without pre_norm");
+    if (c->raw_keys && !c->pre_norm)
+        return tr_fail(error, TR_ERROR_FORMAT, "raw_keys is set without pre_norm");
+    if (c->no_projection && (tr_config_heads_width(c, c->encoder_heads) != c->d_model ||
+                             tr_config_heads_width(c, c->decoder_heads) != c->d_model))
+        return tr_fail(error, TR_ERROR_FORMAT, "no_projection is set, but the heads together are not d_model %d wide",
+                       c->d_model);
+    if (c->positions == TR_POSITIONS_RELATIVE && c->history != TR_HISTORY_ATTENTION)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "positions are relative, and the decoder has no self-attention");
+    return TR_OK;
+}
+
 tr_status tr_config_check(const tr_config *c, tr_error *error)
 {
     tr_status status = check_sizes(c, error);
@@ -130,11 +170,15 @@ tr_status tr_config_check(const tr_config *c, tr_error *error)
         status = check_ids(c, error);
     if (status == TR_OK)
         status = check_positions(c, error);
+    if (status == TR_OK)
+        status = check_history(c, error);
+    if (status == TR_OK)
+        status = check_together(c, error);
     if (status != TR_OK)
         return status;
     if (c->norm != TR_NORM_LAYER && c->norm != TR_NORM_RMS)
         return tr_fail(error, TR_ERROR_FORMAT, "norm is %d, an unknown kind", (int)c->norm);
-    if (c->activation <= TR_ACTIVATION_NONE || c->activation > TR_ACTIVATION_SWISH)
+    if (!is_activation(c->activation))
         return tr_fail(error, TR_ERROR_FORMAT, "activation is %d, an unknown kind", (int)c->activation);
     return check_reals(c, error);
 }
@@ -176,8 +220,10 @@ bool tr_activation_parse(const char *name, tr_activation *activation)
     return false;
 }
 
-static const char *const positions_names[] = {"sinusoidal", "stretched", "learned", "relative"}; /* by tr_positions */
-static const char *const norm_names[] = {"layer", "rms"};                                        /* by tr_norm_kind */
+static const char *const positions_names[] = {"sinusoidal", "stretched", "learned", "relative",
+                                              "none"};                       /* by tr_positions */
+static const char *const norm_names[] = {"layer", "rms"};                    /* by tr_norm_kind */
+static const char *const history_names[] = {"attention", "ssru", "average"}; /* by tr_history */
 
 static bool parse_name(const char *name, const char *const *names, size_t count, int *index)
 {
@@ -214,5 +260,19 @@ bool tr_norm_parse(const char *name, tr_norm_kind *norm)
     const bool known = parse_name(name, norm_names, sizeof norm_names / sizeof *norm_names, &index);
     if (known)
         *norm = (tr_norm_kind)index;
+    return known;
+}
+
+const char *tr_history_name(tr_history history)
+{
+    return history_names[history];
+}
+
+bool tr_history_parse(const char *name, tr_history *history)
+{
+    int index;
+    const bool known = parse_name(name, history_names, sizeof history_names / sizeof *history_names, &index);
+    if (known)
+        *history = (tr_history)index;
     return known;
 }

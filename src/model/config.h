@@ -12,6 +12,7 @@ typedef enum tr_positions {
     TR_POSITIONS_LEARNED,    /* a table [max_positions + position_offset, d_model] per side */
     TR_POSITIONS_RELATIVE,   /* nothing is added to embeddings, but relative_buckets numbers a head to the scores of
                                 self-attention, by distance: Raffel et al., 2020, section 2.1 (T5) */
+    TR_POSITIONS_NONE,       /* nothing is added to anything */
 } tr_positions;
 
 typedef enum tr_norm_kind {
@@ -19,7 +20,14 @@ typedef enum tr_norm_kind {
     TR_NORM_RMS,   /* Zhang and Sennrich, 2019: no mean, no beta */
 } tr_norm_kind;
 
-enum { TR_MAX_FORBIDDEN = 64 };
+/* How a decoder layer sees the tokens before. The last two keep d_model numbers a layer, however many tokens there were. */
+typedef enum tr_history {
+    TR_HISTORY_ATTENTION, /* self-attention over keys and values of all of them */
+    TR_HISTORY_SSRU,      /* a recurrent unit: Kim et al., 2019, section 3.3 */
+    TR_HISTORY_AVERAGE,   /* their mean, a feed-forward network and a gate: Zhang et al., 2018 */
+} tr_history;
+
+enum { TR_MAX_FORBIDDEN = 64, TR_MAX_FFN_DEPTH = 64 };
 
 /* Bounds that keep every product of sizes inside 64 bits and refuse nonsense early. */
 enum {
@@ -31,12 +39,16 @@ enum {
     TR_MAX_POSITIONS = 1 << 20
 };
 
+/* Where a T5 does not say: relative positions have no end of their own. */
+enum { TR_RELATIVE_POSITIONS = 4096, TR_RELATIVE_DISTANCE = 128 };
+
 typedef struct tr_config {
     int d_model;
     int encoder_layers, decoder_layers;
     int encoder_heads, decoder_heads;
     int head_size; /* 0: d_model / heads */
     int encoder_ffn, decoder_ffn;
+    int encoder_ffn_depth, decoder_ffn_depth; /* products of a feed-forward network: 2; 1: a single one, not activated */
     int source_vocabulary, target_vocabulary; /* rows of the two embeddings */
     int max_positions;   /* tokens that either side can take; sinusoidal: a table of this length is made */
     int position_offset; /* learned tables: row of position 0 (BART: 2); stretched: the p of position 0 (M2M100: 2) */
@@ -46,14 +58,26 @@ typedef struct tr_config {
     bool gated; /* W2 (activation(Wg x) W1 x) in place of W2 activation(W1 x): Shazeer, 2020 */
     tr_norm_kind norm;
     bool pre_norm;            /* x + f(LN(x)); else LN(x + f(x)) */
+    bool post_norm;           /* with pre_norm: LN(x + f(LN(x))) */
     bool final_norm;          /* a LayerNorm behind the last encoder layer and the last decoder layer */
     bool embedding_norm;      /* a LayerNorm behind the embeddings of each side */
     float embedding_scale;    /* factor on token embeddings: 1 or sqrt(d_model) */
     float layer_norm_epsilon; /* added to the variance */
     float attention_scale;    /* factor on q·k; 0: 1/sqrt(head size) */
     float logits_scale;       /* factor on what the output projection reads; needs final_norm if it is not 1 */
+    bool raw_keys;      /* with pre_norm: keys and values of the decoder's self-attention are of x, not of LN(x), but for
+                           the first token, which reads its own of LN(x): so Marian decodes what it trains otherwise */
+    bool no_projection; /* the heads' results, side by side, are what attention yields */
 
-    int start_id; /* first decoder input */
+    tr_history history;
+    bool ssru_projection;             /* SSRU: a product behind it */
+    int average_ffn, average_depth;   /* average: of its feed-forward network, whose last product is there only
+                                         if average_ffn is not d_model; depth 1: there is no such network */
+    tr_activation average_activation; /* between its products */
+    bool average_ungated;
+
+    int start_id;     /* first decoder input */
+    bool start_zeros; /* zeros in the place of its embedding: start_id is -1 */
     int end_id;
     bool bare_source;    /* no end mark behind a source */
     int pad_id, unk_id;  /* -1 if there is none */
@@ -75,6 +99,8 @@ const char *tr_positions_name(tr_positions positions);                 /* "sinus
 bool tr_positions_parse(const char *name, tr_positions *positions);
 const char *tr_norm_name(tr_norm_kind norm); /* "layer" */
 bool tr_norm_parse(const char *name, tr_norm_kind *norm);
+const char *tr_history_name(tr_history history); /* "attention" */
+bool tr_history_parse(const char *name, tr_history *history);
 
 /* Of attention heads, of which there are so many. */
 static inline int tr_config_head_size(const tr_config *config, int heads)

@@ -11,7 +11,7 @@ void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
         /* one cache serves all layers: a member reads only what it has put there itself */
         tr_attention_forward(flow, &n->encoder[l].self, shape, 0, segments, count, true);
         tr_feedforward_forward(flow, &n->encoder[l].feedforward);
-        tr_trace_rows(flow, "encoder", l, n->config.pre_norm ? flow->state->stream : flow->x);
+        tr_trace_rows(flow, "encoder", l, flow->residual);
     }
     tr_flow_finish(flow, &n->source.final_norm);
     if (n->source.final_norm.gamma)

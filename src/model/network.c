@@ -25,6 +25,20 @@ static tr_norm bind_norm(tr_binder *b, const char *prefix, const char *part, int
     return n;
 }
 
+/* KIND_norm; where there are two, KIND_norm before and KIND_post_norm after. */
+static tr_norms bind_norms(tr_binder *b, const char *prefix, const char *kind)
+{
+    const tr_config *c = &b->network->config;
+    tr_norms norms = {0};
+    char part[32];
+    snprintf(part, sizeof part, "%s_norm", kind);
+    *(c->pre_norm ? &norms.before : &norms.after) = bind_norm(b, prefix, part, c->d_model);
+    snprintf(part, sizeof part, "%s_post_norm", kind);
+    if (c->post_norm)
+        norms.after = bind_norm(b, prefix, part, c->d_model);
+    return norms;
+}
+
 /* kind: "attn" or "cross_attn" */
 static tr_attention bind_attention(tr_binder *b, const char *prefix, const char *kind, int heads)
 {
@@ -40,25 +54,81 @@ static tr_attention bind_attention(tr_binder *b, const char *prefix, const char 
                  {"k", &a.key, inner, d_model},
                  {"v", &a.value, inner, d_model},
                  {"o", &a.output, d_model, inner}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    const size_t count = sizeof parts / sizeof *parts - c->no_projection;
+    for (size_t i = 0; i < count; i++) {
         snprintf(part, sizeof part, "%s_%s", kind, parts[i].suffix);
         *parts[i].linear = bind_linear(b, prefix, part, parts[i].outputs, parts[i].inputs);
     }
-    snprintf(part, sizeof part, "%s_norm", kind);
-    a.norm = bind_norm(b, prefix, part, d_model);
+    a.norms = bind_norms(b, prefix, kind);
     return a;
 }
 
-static tr_feedforward bind_feedforward(tr_binder *b, const char *prefix, int ffn, int d_model)
+/* KIND_mid_2 and on: the products between the first and the last. */
+static void bind_middle(tr_binder *b, tr_feedforward *f, const char *prefix, const char *kind, int ffn, int depth)
 {
-    tr_feedforward f = {
-        .up = bind_linear(b, prefix, "ffn_up", ffn, d_model),
-        .down = bind_linear(b, prefix, "ffn_down", d_model, ffn),
-        .norm = bind_norm(b, prefix, "ffn_norm", d_model),
-    };
-    if (b->network->config.gated)
-        f.gate = bind_linear(b, prefix, "ffn_gate", ffn, d_model);
+    char part[32];
+    const int middles = depth - 2;
+    if (middles <= 0 || !(f->middle = tr_bind_memory(b, (size_t)middles * sizeof *f->middle)))
+        return;
+    f->middles = middles;
+    for (int i = 0; i < middles; i++) {
+        snprintf(part, sizeof part, "%s_mid_%d", kind, i + 2);
+        f->middle[i] = bind_linear(b, prefix, part, ffn, ffn);
+    }
+}
+
+static tr_feedforward bind_feedforward(tr_binder *b, const char *prefix, int ffn, int depth)
+{
+    const tr_config *c = &b->network->config;
+    tr_feedforward f = {.activation = c->activation, .norms = bind_norms(b, prefix, "ffn")};
+    if (depth >= 2)
+        f.up = bind_linear(b, prefix, "ffn_up", ffn, c->d_model);
+    bind_middle(b, &f, prefix, "ffn", ffn, depth);
+    f.down = bind_linear(b, prefix, "ffn_down", c->d_model, depth >= 2 ? ffn : c->d_model);
+    if (c->gated)
+        f.gate = bind_linear(b, prefix, "ffn_gate", ffn, c->d_model);
     return f;
+}
+
+static tr_ssru bind_ssru(tr_binder *b, const char *prefix)
+{
+    const tr_config *c = &b->network->config;
+    tr_ssru s = {.input = bind_linear(b, prefix, "ssru_x", c->d_model, c->d_model),
+                 .forget = bind_linear(b, prefix, "ssru_f", c->d_model, c->d_model),
+                 .norms = bind_norms(b, prefix, "ssru")};
+    if (c->ssru_projection)
+        s.output = bind_linear(b, prefix, "ssru_o", c->d_model, c->d_model);
+    return s;
+}
+
+static tr_average bind_average(tr_binder *b, const char *prefix)
+{
+    const tr_config *c = &b->network->config;
+    const int d_model = c->d_model, ffn = c->average_ffn, depth = c->average_depth;
+    tr_average a = {.stack = {.activation = c->average_activation, .norms = bind_norms(b, prefix, "avg")}};
+    if (depth >= 2)
+        a.stack.up = bind_linear(b, prefix, "avg_up", ffn, d_model);
+    bind_middle(b, &a.stack, prefix, "avg", ffn, depth);
+    if (depth >= 2 && ffn != d_model)
+        a.stack.down = bind_linear(b, prefix, "avg_down", d_model, ffn);
+    if (c->average_ungated)
+        return a;
+    a.gate_input = bind_linear(b, prefix, "avg_gate_x", d_model, d_model);
+    a.gate_mean = bind_linear(b, prefix, "avg_gate_y", d_model, d_model);
+    return a;
+}
+
+static void bind_history(tr_binder *b, tr_decoder_layer *layer, const char *prefix)
+{
+    const tr_config *c = &b->network->config;
+    switch (c->history) {
+    case TR_HISTORY_ATTENTION:
+        layer->self = bind_attention(b, prefix, "attn", c->decoder_heads);
+        layer->self.raw_keys = c->raw_keys;
+        break;
+    case TR_HISTORY_SSRU: layer->ssru = bind_ssru(b, prefix); break;
+    case TR_HISTORY_AVERAGE: layer->average = bind_average(b, prefix); break;
+    }
 }
 
 /* One matrix for both sides, or one each. */
@@ -101,13 +171,13 @@ static void bind_layers(tr_binder *b)
     for (int i = 0; i < c->encoder_layers && b->status == TR_OK; i++) {
         snprintf(prefix, sizeof prefix, "enc.blk.%d", i);
         n->encoder[i].self = bind_attention(b, prefix, "attn", c->encoder_heads);
-        n->encoder[i].feedforward = bind_feedforward(b, prefix, c->encoder_ffn, c->d_model);
+        n->encoder[i].feedforward = bind_feedforward(b, prefix, c->encoder_ffn, c->encoder_ffn_depth);
     }
     for (int i = 0; i < c->decoder_layers && b->status == TR_OK; i++) {
         snprintf(prefix, sizeof prefix, "dec.blk.%d", i);
-        n->decoder[i].self = bind_attention(b, prefix, "attn", c->decoder_heads);
+        bind_history(b, &n->decoder[i], prefix);
         n->decoder[i].cross = bind_attention(b, prefix, "cross_attn", c->decoder_heads);
-        n->decoder[i].feedforward = bind_feedforward(b, prefix, c->decoder_ffn, c->d_model);
+        n->decoder[i].feedforward = bind_feedforward(b, prefix, c->decoder_ffn, c->decoder_ffn_depth);
     }
 }
 
@@ -192,6 +262,7 @@ void tr_network_destroy(tr_network *network)
     for (size_t i = 0; i < network->owned_count; i++)
         free(network->owned[i]);
     free(network->owned);
+    free(network->spans);
     free(network->encoder);
     free(network->decoder);
     free(network);

@@ -16,21 +16,41 @@ typedef struct tr_norm {
     const float *gamma, *beta; /* [d_model]; RMSNorm has no beta */
 } tr_norm;
 
+/* Of a sublayer: of what it reads, and of its sum with that. gamma NULL: there is none. */
+typedef struct tr_norms {
+    tr_norm before, after;
+} tr_norms;
+
 typedef struct tr_attention {
     tr_linear query, key, value; /* each [heads head_size, d_model] */
-    tr_linear output;            /* [d_model, heads head_size] */
-    tr_norm norm;
+    tr_linear output;            /* [d_model, heads head_size]; data NULL if there is none */
+    tr_norms norms;
+    bool raw_keys;         /* see tr_config */
     float scale;           /* of q·k */
     const float *relative; /* [heads, 2 max_positions - 1] or NULL: added by the key's position - the query's, from
                               1 - max_positions on */
 } tr_attention;
 
 typedef struct tr_feedforward {
-    tr_linear up;   /* [ffn, d_model] */
-    tr_linear gate; /* the same shape; data NULL if there is none */
+    tr_linear up;      /* [ffn, d_model]; data NULL: down alone is left, [d_model, d_model] */
+    tr_linear gate;    /* the same shape; data NULL if there is none */
+    tr_linear *middle; /* [middles]: each [ffn, ffn] */
+    int middles;
     tr_linear down; /* [d_model, ffn] */
-    tr_norm norm;
+    tr_activation activation;
+    tr_norms norms;
 } tr_feedforward;
+
+typedef struct tr_ssru {
+    tr_linear input, forget; /* [d_model, d_model] */
+    tr_linear output;        /* the same shape; data NULL if there is none */
+    tr_norms norms;
+} tr_ssru;
+
+typedef struct tr_average {
+    tr_feedforward stack;            /* data NULL: up if there is none, down if ffn is d_model */
+    tr_linear gate_input, gate_mean; /* [d_model, d_model]; data NULL if there are none */
+} tr_average;
 
 typedef struct tr_encoder_layer {
     tr_attention self;
@@ -38,7 +58,10 @@ typedef struct tr_encoder_layer {
 } tr_encoder_layer;
 
 typedef struct tr_decoder_layer {
-    tr_attention self, cross;
+    tr_attention self; /* or ssru or average: see tr_history */
+    tr_ssru ssru;
+    tr_average average;
+    tr_attention cross;
     tr_feedforward feedforward;
 } tr_decoder_layer;
 
@@ -48,6 +71,12 @@ typedef struct tr_side {
     tr_norm embedding_norm; /* gamma NULL if there is none */
     tr_norm final_norm;     /* gamma NULL if there is none */
 } tr_side;
+
+/* Part of a mapped file. */
+typedef struct tr_mapped_span {
+    const unsigned char *data;
+    size_t size;
+} tr_mapped_span;
 
 typedef struct tr_network {
     tr_config config;
@@ -64,6 +93,8 @@ typedef struct tr_network {
     uint64_t parameters;
     void **owned; /* memory made while building: converted vectors, position tables, rounded matrices */
     size_t owned_count;
+    tr_mapped_span *spans; /* weights that are used where they lie in a mapped file, but for the screen */
+    size_t span_count;
 } tr_network;
 
 /* Binds weights by name, checks every shape against config, and rounds matrices to the type that compute asks for (see

@@ -160,6 +160,7 @@ void tr_bind_positions(tr_binder *b)
     switch (c->positions) {
     case TR_POSITIONS_LEARNED: bind_learned(b); break;
     case TR_POSITIONS_RELATIVE: bind_relative(b); break;
+    case TR_POSITIONS_NONE: break;
     case TR_POSITIONS_SINUSOIDAL:
         n->source.positions = n->target.positions = sinusoidal_positions(b, c->max_positions, c->d_model);
         break;

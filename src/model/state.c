@@ -25,6 +25,17 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
+static int widest_ffn(const tr_config *c)
+{
+    return larger(c->average_ffn, larger(c->encoder_ffn, c->decoder_ffn));
+}
+
+/* Whether a feed-forward network has products between two hidden layers. */
+static bool is_deep(const tr_config *c)
+{
+    return c->encoder_ffn_depth > 2 || c->decoder_ffn_depth > 2 || c->average_depth > 2;
+}
+
 /* Rows of the stream, and of queries, keys, values and context. */
 static int row_width(const tr_config *c)
 {
@@ -37,7 +48,7 @@ tr_status tr_state_init(tr_state *state, const tr_network *network, int members,
     const tr_config *c = &network->config;
     *state = (tr_state){.network = network, .members = members};
     state->stride = (size_t)tr_pad16(row_width(c));
-    state->ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn));
+    state->ffn_stride = (size_t)tr_pad16(widest_ffn(c));
     tr_barrier_init(&state->barrier, members);
     const tr_status status = tr_arena_init(&state->arena, bytes, error);
     if (status != TR_OK)
@@ -60,7 +71,7 @@ void tr_state_free(tr_state *state)
 static int widest(const tr_network *network)
 {
     const tr_config *c = &network->config;
-    return larger(row_width(c), larger(c->encoder_ffn, c->decoder_ffn));
+    return larger(row_width(c), widest_ffn(c));
 }
 
 static size_t scratch_bytes(const tr_network *network)
@@ -90,9 +101,9 @@ size_t tr_state_rows_bytes(const tr_network *network, int members, int rows)
 {
     const tr_config *c = &network->config;
     const size_t stride = (size_t)tr_pad16(row_width(c)) * sizeof(float);
-    const size_t ffn_stride = (size_t)tr_pad16(larger(c->encoder_ffn, c->decoder_ffn)) * sizeof(float);
-    const size_t shared = (2 * stride + ffn_stride) * (size_t)rows + 3 * 64;
-    const size_t own = (4 * stride + sizeof(tr_best)) * (size_t)rows + scratch_bytes(network) + 6 * 64;
+    const size_t ffn_stride = (size_t)tr_pad16(widest_ffn(c)) * sizeof(float) * (is_deep(c) ? 2 : 1);
+    const size_t shared = (2 * stride + ffn_stride) * (size_t)rows + 4 * 64;
+    const size_t own = ((c->post_norm ? 5 : 4) * stride + sizeof(tr_best)) * (size_t)rows + scratch_bytes(network) + 7 * 64;
     const size_t own8 = network->int8 ? quantised_bytes(rows, c->d_model) + quantised_bytes(rows, widest(network)) : 0;
     return shared + (size_t)members * (own + own8) + upper_bytes(network);
 }
@@ -105,6 +116,10 @@ bool tr_state_rows(tr_state *state, int rows)
     state->context = tr_arena_alloc(a, bytes);
     state->hidden = tr_arena_alloc(a, (size_t)rows * state->ffn_stride * sizeof(float));
     bool complete = state->stream && state->context && state->hidden;
+    if (is_deep(&state->network->config)) {
+        state->deeper = tr_arena_alloc(a, (size_t)rows * state->ffn_stride * sizeof(float));
+        complete = complete && state->deeper;
+    }
     if (state->network->screen) {
         state->upper = tr_arena_alloc(a, upper_bytes(state->network));
         complete = complete && state->upper;
@@ -112,6 +127,10 @@ bool tr_state_rows(tr_state *state, int rows)
     for (int m = 0; m < state->members; m++) {
         tr_member *own = &state->member[m];
         own->x = tr_arena_alloc(a, bytes);
+        if (state->network->config.post_norm) {
+            own->inner = tr_arena_alloc(a, bytes);
+            complete = complete && own->inner;
+        }
         own->q = tr_arena_alloc(a, bytes);
         own->k = tr_arena_alloc(a, bytes);
         own->v = tr_arena_alloc(a, bytes);

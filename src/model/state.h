@@ -40,13 +40,21 @@ static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int
 typedef struct tr_segment {
     int first, rows; /* of the batch's rows */
     tr_cache *cache;
-    int position; /* where the first row's key and value go */
-    int length;   /* positions attended to */
+    int position;   /* where the first row's key and value go */
+    int length;     /* positions attended to */
+    float *history; /* in place of a cache: see tr_history_floats */
 } tr_segment;
+
+/* What a sentence keeps in place of keys and values, [layers, pad16(d_model)]; 0 with self-attention. */
+static inline size_t tr_history_floats(const tr_config *config)
+{
+    return config->history == TR_HISTORY_ATTENTION ? 0 : (size_t)config->decoder_layers * (size_t)tr_pad16(config->d_model);
+}
 
 /* What one member needs for itself. */
 typedef struct tr_member {
     float *x;                    /* [rows, stride] normalised rows */
+    float *inner;                /* [rows, stride] the same of what is normalised once more; NULL where nothing is */
     tr_quantised x8;             /* what the next sublayer reads, quantised: [rows, d_model] */
     tr_quantised in8;            /* the same of context or hidden: [rows, the wider of them] */
     float *q, *k, *v;            /* [rows, stride]; its own heads' columns */
@@ -71,6 +79,7 @@ typedef struct tr_state {
     float *stream;             /* [rows, stride] the residual stream */
     float *context;            /* [rows, stride] what attention yields, all heads */
     float *hidden;             /* [rows, ffn_stride] */
+    float *deeper;             /* the same, where a feed-forward network has more than two products; else NULL */
     float *upper;              /* [TR_SCREEN_ROWS, vocabulary] for screening; NULL where the network has no screen */
     int few_steps;             /* decoder steps of few rows so far, counted up to TR_SCREEN_AFTER */
     tr_trace_function *trace;  /* NULL: none */
@@ -115,7 +124,7 @@ typedef struct tr_flow {
 tr_flow tr_flow_start(tr_state *state, int member, int rows);
 void tr_flow_finish(tr_flow *flow, const tr_norm *final);
 
-/* stream[row] = scale E[id] + P[position], then the embedding's LayerNorm if there is one */
+/* stream[row] = scale E[id] + P[position], then the embedding's LayerNorm if there is one; id -1: zeros in place of E */
 void tr_embed(tr_state *state, const tr_side *side, int row, int32_t id, int position);
 
 /* Multi-head attention of rows over caches. project: keys and values of the rows themselves are put into the caches first
@@ -126,6 +135,12 @@ void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_c
 void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                           const tr_segment *segments, int count);
 void tr_feedforward_forward(tr_flow *flow, const tr_feedforward *weights);
+/* What down reads of such a network: [rows, ffn_stride], written by all members. */
+const float *tr_feedforward_hidden(tr_flow *flow, const tr_feedforward *weights);
+
+/* What decoder layers have in place of self-attention; one row a segment. */
+void tr_ssru_forward(tr_flow *flow, const tr_ssru *weights, int layer, const tr_segment *segments);
+void tr_average_forward(tr_flow *flow, const tr_average *weights, int layer, const tr_segment *segments);
 
 /* All encoder layers; on return every member's flow->x is the encoder's output. */
 void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count);

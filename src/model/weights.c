@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include "kernels/half.h"
+#include "util/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ const char *tr_type_name(tr_type type)
     case TR_TYPE_BF16: return "bf16";
     case TR_TYPE_I8: return "i8";
     case TR_TYPE_I32: return "i32";
+    case TR_TYPE_BLOCKS: return "blocks";
     }
     return "unknown";
 }
@@ -72,6 +74,27 @@ uint64_t tr_tensor_elements(const tr_tensor *tensor)
     return elements;
 }
 
+bool tr_tensor_measure(const tr_tensor *tensor, uint64_t most, uint64_t *bytes)
+{
+    const tr_blocks *blocks = tensor->type == TR_TYPE_BLOCKS ? tensor->blocks : NULL;
+    const uint64_t row = blocks ? blocks->elements : 1;
+    bool fits = true, empty = false;
+    *bytes = blocks ? blocks->bytes : tr_type_size(tensor->type);
+    for (int i = 0; i < tensor->rank; i++) {
+        uint64_t n = (uint64_t)tensor->shape[i];
+        if (i == tensor->rank - 1) {
+            fits = fits && n % row == 0;
+            n /= row;
+        }
+        empty = empty || n == 0;
+        fits = fits && (n == 0 || *bytes <= most / n);
+        *bytes *= n;
+    }
+    if (empty)
+        *bytes = 0;
+    return fits;
+}
+
 static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
 {
     if (!memchr(tensor->name, 0, sizeof tensor->name) || !tensor->name[0])
@@ -79,17 +102,13 @@ static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
     if (tensor->rank < 1 || tensor->rank > TR_MAX_RANK)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %d dimensions, must be 1 to %d", tensor->name, tensor->rank,
                        TR_MAX_RANK);
-    uint64_t bytes = tr_type_size(tensor->type);
-    bool overflow = false, empty = false;
-    for (int i = 0; i < tensor->rank; i++) {
+    if (tensor->turned && (tensor->rank != 2 || tensor->type > TR_TYPE_BF16))
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: lies turned, but is no matrix of floats", tensor->name);
+    uint64_t bytes;
+    for (int i = 0; i < tensor->rank; i++)
         if (tensor->shape[i] < 0)
             return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has a negative size", tensor->name);
-        const uint64_t n = (uint64_t)tensor->shape[i];
-        empty = empty || n == 0;
-        overflow = overflow || (n && bytes > UINT64_MAX / n);
-        bytes *= n;
-    }
-    if (overflow || (empty ? 0 : bytes) != tensor->bytes)
+    if (!tr_tensor_measure(tensor, UINT64_MAX, &bytes) || bytes != tensor->bytes)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its shape needs another number of bytes than the %zu it has",
                        tensor->name, tensor->bytes);
     return TR_OK;
@@ -173,12 +192,29 @@ static uint16_t half_at(const unsigned char *data, size_t i)
     return half;
 }
 
-void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
+/* A block of which only a part is asked for is read whole beside. */
+static void blocks_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
 {
-    const unsigned char *data = tensor->data;
+    const tr_blocks *blocks = tensor->blocks;
+    float whole[TR_MAX_BLOCK];
+    while (count) {
+        const size_t skip = first % blocks->elements, rest = blocks->elements - skip, n = rest < count ? rest : count;
+        const unsigned char *block = (const unsigned char *)tensor->data + first / blocks->elements * blocks->bytes;
+        blocks->read(block, n == blocks->elements ? out : whole);
+        if (n != blocks->elements)
+            memcpy(out, whole + skip, n * sizeof *out);
+        first += n;
+        out += n;
+        count -= n;
+    }
+}
+
+/* Elements [first, first + count) of data, of a floating type, in the order in which they lie. */
+static void widen(tr_type type, const unsigned char *data, size_t first, size_t count, float *out)
+{
     if (count)
-        data += first * tr_type_size(tensor->type);
-    switch (tensor->type) {
+        data += first * tr_type_size(type);
+    switch (type) {
     case TR_TYPE_F32:
         if (count)
             memcpy(out, data, count * sizeof *out);
@@ -191,8 +227,88 @@ void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float
         for (size_t i = 0; i < count; i++)
             out[i] = tr_bf16_to_f32(half_at(data, i));
         break;
+    case TR_TYPE_BLOCKS:
     case TR_TYPE_I8:
     case TR_TYPE_I32: break; /* not floating: the caller's mistake */
+    }
+}
+
+void tr_tensor_copy(const tr_tensor *tensor, size_t first, size_t count, void *out)
+{
+    const size_t size = tr_type_size(tensor->type);
+    if (tensor->origin)
+        tensor->origin->make(tensor, first, count, out);
+    else if (count)
+        memcpy(out, (const unsigned char *)tensor->data + first * size, count * size);
+}
+
+static size_t bytes_before(const tr_tensor *tensor, size_t element)
+{
+    const tr_blocks *blocks = tensor->blocks;
+    return blocks ? element / blocks->elements * blocks->bytes : element * tr_type_size(tensor->type);
+}
+
+/* Where byte at of a tensor's bytes comes from, roughly, if that is made of bytes bytes in the same order. */
+static size_t source_of(size_t at, size_t bytes, size_t tensor_bytes)
+{
+    return bytes == tensor_bytes ? at : (size_t)((double)at / (double)tensor_bytes * (double)bytes);
+}
+
+void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next)
+{
+    enum { BLOCK = 1 << 20 };
+    const tr_origin *origin = tensor->origin;
+    const size_t begin = bytes_before(tensor, first), end = bytes_before(tensor, next);
+    const bool last = end >= tensor->bytes, in_order = origin ? origin->in_order : !tensor->turned;
+    if (!tensor->mapped || !tensor->bytes || (!in_order && !last))
+        return;
+    const unsigned char *data = origin ? origin->data : tensor->data;
+    const size_t bytes = origin ? origin->bytes : tensor->bytes;
+    const size_t from = source_of(begin, bytes, tensor->bytes) / BLOCK;
+    const size_t to = last ? bytes : source_of(end, bytes, tensor->bytes);
+    if (!in_order)
+        tr_pages_drop(data, bytes);
+    else if (last || to / BLOCK > from)
+        tr_pages_drop(data + from * BLOCK, to - from * BLOCK);
+}
+
+enum { TURNED = 16 }; /* rows side by side: a cache line of f32 */
+
+/* Columns [first, last) of n <= TURNED rows, from row on, of a turned matrix; out has its rows apart by stride. */
+static void turn(const tr_tensor *tensor, size_t row, size_t n, size_t first, size_t last, float *out, size_t stride)
+{
+    const size_t outputs = (size_t)tensor->shape[0];
+    float side[TURNED];
+    for (size_t i = first; i < last; i++) {
+        widen(tensor->type, tensor->data, i * outputs + row, n, side);
+        for (size_t o = 0; o < n; o++)
+            out[o * stride + i - first] = side[o];
+    }
+}
+
+void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
+{
+    if (tensor->origin) {
+        tensor->origin->make(tensor, first, count, out);
+        return;
+    }
+    if (tensor->type == TR_TYPE_BLOCKS) {
+        blocks_to_f32(tensor, first, count, out);
+        return;
+    }
+    if (!tensor->turned) {
+        widen(tensor->type, tensor->data, first, count, out);
+        return;
+    }
+    const size_t inputs = (size_t)tensor->shape[1];
+    while (count) { /* rows in part, or whole ones side by side */
+        const size_t row = first / inputs, column = first % inputs;
+        const size_t rest = inputs - column < count ? inputs - column : count;
+        const size_t rows = column || count < inputs ? 1 : count / inputs < TURNED ? count / inputs : TURNED;
+        turn(tensor, row, rows, column, column + rest, out, inputs);
+        out += rows > 1 ? rows * inputs : rest;
+        first += rows > 1 ? rows * inputs : rest;
+        count -= rows > 1 ? rows * inputs : rest;
     }
 }
 
@@ -213,6 +329,7 @@ void tr_from_f32(tr_type type, const float *in, size_t count, void *out)
             halves[i] = tr_bf16_from_f32(in[i]);
         break;
     case TR_TYPE_I8:
-    case TR_TYPE_I32: break;
+    case TR_TYPE_I32:
+    case TR_TYPE_BLOCKS: break;
     }
 }

@@ -1,7 +1,8 @@
 /* The table of named tensors that every format fills and that the network is built from.
  *
  * Names are those of docs/formats.md (token_embd.weight, enc.blk.0.attn_q.weight, ...): GGUF files hold them, other
- * formats translate theirs. Matrices are row-major [outputs, inputs]: one output's weights lie together. Tensors point
+ * formats translate theirs. Matrices are row-major [outputs, inputs]: one output's weights lie together; those of formats
+ * that have it the other way round say so, and are turned as they are read, so that nothing is there twice. Tensors point
  * into memory that somebody else owns (a mapped file, usually) unless owned is set. */
 #ifndef TR_MODEL_WEIGHTS_H
 #define TR_MODEL_WEIGHTS_H
@@ -12,17 +13,48 @@
 
 const char *tr_type_name(tr_type type); /* "f32" */
 
-enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64 };
+/* Whether tr_tensor_to_f32 reads it. */
+static inline bool tr_type_is_real(tr_type type)
+{
+    return type <= TR_TYPE_BF16 || type == TR_TYPE_BLOCKS;
+}
 
-typedef struct tr_tensor {
+enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64, TR_MAX_BLOCK = 256 };
+
+/* A way of storing equally many elements together, with factors of their own (formats/gguf_blocks.h). A row of a tensor is
+ * whole blocks. */
+typedef struct tr_blocks {
+    const char *name;       /* "Q8_0" */
+    size_t elements, bytes; /* of a block; at most TR_MAX_BLOCK elements */
+    void (*read)(const unsigned char *block, float *out);
+} tr_blocks;
+
+typedef struct tr_tensor tr_tensor;
+
+/* What a tensor is made from when it is read, where a file does not hold its elements as they are wanted: nothing of the
+ * size of a tensor is kept. The first member of what a format needs for it, which the table keeps as a block. */
+typedef struct tr_origin {
+    /* Elements [first, first + count): of a floating type as f32, else as they are. Of panels, first and count are whole
+     * ones. */
+    void (*make)(const tr_tensor *tensor, size_t first, size_t count, void *out);
+    const void *data; /* what is read */
+    size_t bytes;
+    bool in_order; /* read from the beginning to the end, as elements are */
+} tr_origin;
+
+struct tr_tensor {
     char name[TR_TENSOR_NAME];
     tr_type type;
     int rank;
     int64_t shape[TR_MAX_RANK]; /* outermost first, as in PyTorch: [outputs, inputs]; each >= 0 */
-    const void *data; /* of a floating type: at any address; else aligned */
-    size_t bytes; /* = elements * tr_type_size(type); checked by tr_weights_add */
-    bool owned;   /* data was malloc'ed and is freed with the table */
-} tr_tensor;
+    const void *data;           /* of a floating type: at any address; else aligned */
+    size_t bytes;               /* = elements * tr_type_size(type), or blocks * their size; checked by tr_weights_add */
+    bool owned;                 /* data was malloc'ed and is freed with the table */
+    const tr_blocks *blocks;    /* TR_TYPE_BLOCKS; else NULL */
+    bool turned;             /* a matrix of a floating type whose data is [inputs, outputs], row-major; shape is as ever */
+    bool mapped;             /* data, or the origin's, lies in the mapping of a file, whose pages may be dropped */
+    const tr_origin *origin; /* then data is NULL */
+};
 
 typedef struct tr_weights {
     tr_tensor **tensors; /* in the order of adding */
@@ -65,9 +97,18 @@ bool tr_weights_has_matrix(const tr_weights *weights, const char *name);
 const char *tr_weights_output(const tr_weights *weights);
 
 uint64_t tr_tensor_elements(const tr_tensor *tensor);
+/* The bytes that type, shape and blocks come to. False: more than most, or a row is not whole blocks. */
+bool tr_tensor_measure(const tr_tensor *tensor, uint64_t most, uint64_t *bytes);
 
-/* Elements [first, first + count) as f32, from any floating type. */
+/* Elements [first, first + count) as f32, of any type that tr_type_is_real. */
 void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out);
+/* Elements [first, first + count) of I8 or I32, which must be there or, of panels, whole panels. */
+void tr_tensor_copy(const tr_tensor *tensor, size_t first, size_t count, void *out);
+
+/* To be told as a tensor is read in order: elements [first, next) now, and not again soon. Pages that a mapped file would
+ * keep in memory are dropped, a block at a time; whoever reads them all the same finds them. */
+void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next);
+
 /* f32 to type (F32, F16, BF16; round to nearest, ties to even); out takes count * tr_type_size(type) bytes. */
 void tr_from_f32(tr_type type, const float *in, size_t count, void *out);
 

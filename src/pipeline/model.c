@@ -37,14 +37,10 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
 }
 
 /* All that decoding reads at once: not the screen, which is used when there is more to do (TR_SCREEN_AFTER). */
-static void bring_in_files(tr_model *model)
+static void bring_in_weights(const tr_network *network)
 {
-    const tr_screen *screen = model->network->screen;
-    const tr_matrix *m = &model->network->logits.weight;
-    const bool stored = screen && m->type == TR_TYPE_I8;
-    for (int i = 0; i < model->package.file_count; i++)
-        tr_file_populate(&model->package.files[i], stored ? screen->coarse : NULL,
-                         stored ? tr_screen_bytes(m->outputs, m->inputs) : 0);
+    for (size_t i = 0; i < network->span_count; i++)
+        tr_pages_populate(network->spans[i].data, network->spans[i].size);
 }
 
 static tr_status open_network(tr_model *model, const tr_model_options *options, const tr_kernels *kernels, tr_error *error)
@@ -60,7 +56,7 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     /* halves that are asked for as f32 stay as they are: widening them is exact */
     const tr_type type = compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type;
     model->compute = type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
-    bring_in_files(model);
+    bring_in_weights(model->network);
     return TR_OK;
 }
 

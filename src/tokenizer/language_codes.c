@@ -6,15 +6,21 @@
 /* ------------------------------------------------------------------------------------------------------------- tables */
 
 /* ISO 639-1 codes, each with its ISO 639-3 code behind it (Debian's iso-codes, 4.15). */
-static const char two_letters[] =
-    "aaaarababkaeaveafafrakakaamamhanargararaasasmavavaayaymazazebabakbebelbgbulbhbihbibisbmbambnbenbobodbrbrebsboscacatceche"
-    "chchacocoscrcrecscescuchucvchvcycymdadandedeudvdivdzdzoeeeweelellenengeoepoesspaetesteueusfafasfffulfifinfjfijfofaofrfra"
-    "fyfrygaglegdglaglglggngrngugujgvglvhahauhehebhihinhohmohrhrvhthathuhunhyhyehzheriainaidindieileigiboiiiiiikipkioidoisisl"
-    "ititaiuikujajpnjvjavkakatkgkonkikikkjkuakkkazklkalkmkhmknkankokorkrkaukskaskukurkvkomkwcorkykirlalatlbltzlgluglilimlnlin"
-    "lolaoltlitlulublvlavmgmlgmhmahmimrimkmkdmlmalmnmonmrmarmsmsamtmltmymyananaunbnobndndenenepngndonlnldnnnnononornrnblnvnav"
-    "nynyaocociojojiomormororiososspapanpipliplpolpspusptporququermrohrnrunroronrurusrwkinsasanscsrdsdsndsesmesgsagsisinskslk"
-    "slslvsmsmosnsnasosomsqsqisrsrpsssswstsotsusunsvsweswswatatamteteltgtgkththatitirtktuktltgltntsntotontrturtstsotttattwtwi"
-    "tytahuguigukukrururduzuzbvevenvivievovolwawlnwowolxhxhoyiyidyoyorzazhazhzhozuzul";
+static const char two_letters[] = "aaaarababkaeaveafafrakakaamamhanargararaasasmavavaayaymazazebabakbebelbgbulbhbihbibisbmba"
+                                  "mbnbenbobodbrbrebsboscacatceche"
+                                  "chchacocoscrcrecscescuchucvchvcycymdadandedeudvdivdzdzoeeeweelellenengeoepoesspaetesteueu"
+                                  "sfafasfffulfifinfjfijfofaofrfra"
+                                  "fyfrygaglegdglaglglggngrngugujgvglvhahauhehebhihinhohmohrhrvhthathuhunhyhyehzheriainaidin"
+                                  "dieileigiboiiiiiikipkioidoisisl"
+                                  "ititaiuikujajpnjvjavkakatkgkonkikikkjkuakkkazklkalkmkhmknkankokorkrkaukskaskukurkvkomkwco"
+                                  "rkykirlalatlbltzlgluglilimlnlin"
+                                  "lolaoltlitlulublvlavmgmlgmhmahmimrimkmkdmlmalmnmonmrmarmsmsamtmltmymyananaunbnobndndenene"
+                                  "pngndonlnldnnnnononornrnblnvnav"
+                                  "nynyaocociojojiomormororiososspapanpipliplpolpspusptporququermrohrnrunroronrurusrwkinsasa"
+                                  "nscsrdsdsndsesmesgsagsisinskslk"
+                                  "slslvsmsmosnsnasosomsqsqisrsrpsssswstsotsusunsvsweswswatatamteteltgtgkththatitirtktuktltg"
+                                  "ltntsntotontrturtstsotttattwtwi"
+                                  "tytahuguigukukrururduzuzbvevenvivievovolwawlnwowolxhxhoyiyidyoyorzazhazhzhozuzul";
 
 /* Other names of languages above: of libraries (ISO 639-2/B), older ones, and the members of macrolanguages that models have
  * in their place. */

@@ -58,6 +58,54 @@ int tr_languages_typed(const tr_languages *languages, const tr_vocabulary *vocab
     return -1;
 }
 
+static bool is_small(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static size_t inside(const char *token, size_t size, const char *open, const char *close, const char **code)
+{
+    const size_t before = strlen(open), behind = strlen(close);
+    if (size <= before + behind || memcmp(token, open, before) != 0 || memcmp(token + size - behind, close, behind) != 0)
+        return 0;
+    *code = token + before;
+    return size - before - behind;
+}
+
+size_t tr_language_of_token(const char *token, size_t size, const char **code)
+{
+    static const char *const marks[][2] = {{">>", "<<"}, {"__", "__"}, {"<2", ">"}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const size_t length = inside(token, size, marks[i][0], marks[i][1], code);
+        if (length)
+            return length;
+    }
+    size_t letters = 0;
+    while (letters < size && is_small(token[letters]))
+        letters++;
+    *code = token;
+    /* fra_Latn, fr_XX */
+    return letters >= 2 && letters <= 3 && size - letters >= 3 && size - letters <= 5 && token[letters] == '_' ? size : 0;
+}
+
+tr_status tr_languages_collect(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error)
+{
+    const size_t begins = strlen(open);
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < vocabulary->size; i++) {
+        const tr_piece piece = vocabulary->pieces[i];
+        const char *code;
+        if (!piece.data || piece.size < begins || memcmp(piece.data, open, begins) != 0)
+            continue;
+        const size_t size = tr_language_of_token(piece.data, piece.size, &code);
+        if (size)
+            status = tr_languages_add(languages, code, size, (int32_t)i, error);
+    }
+    if (languages->count)
+        languages->target = TR_LANGUAGE_SOURCE_FIRST;
+    return status;
+}
+
 static const char *const place_names[] = {NULL, "source-first", "source-last", "target-start", "target-first"};
 
 const char *tr_language_place_name(tr_language_place place)

@@ -34,6 +34,13 @@ typedef struct tr_languages {
 tr_status tr_languages_add(tr_languages *languages, const char *code, size_t size, int32_t id, tr_error *error);
 void tr_languages_free(tr_languages *languages);
 
+/* The language in a token: "fra" of ">>fra<<", "fr" of "__fr__" and "<2fr>", "fra_Latn" and "fr_XX" themselves; its size, 0
+ * if it is none. */
+size_t tr_language_of_token(const char *token, size_t size, const char **code);
+
+/* Languages among the pieces that begin with open: the target's, in front of a source. */
+tr_status tr_languages_collect(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error);
+
 /* The index of the language that serves wanted best (tokenizer/language_codes.h), -1: none does. */
 int tr_languages_find(const tr_languages *languages, const char *wanted);
 

@@ -1,22 +1,11 @@
 #include "tokenizer/spm_check.h"
 
 #include "tokenizer/charsmap_check.h"
+#include "tokenizer/spm_fields.h"
 #include "util/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Field numbers of sentencepiece_model.proto. */
-enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMALIZER = 3, MODEL_SELF_TEST = 4, MODEL_DENORMALIZER = 5 };
-enum { PIECE_TEXT = 1, PIECE_SCORE = 2, PIECE_TYPE = 3 };
-enum { TRAINER_MODEL_TYPE = 3, TRAINER_BYTE_FALLBACK = 35 };
-enum { NORMALIZER_CHARSMAP = 2 };
-
-enum { TYPE_NORMAL = 1, TYPE_UNKNOWN = 2, TYPE_CONTROL = 3, TYPE_USER_DEFINED = 4, TYPE_UNUSED = 5, TYPE_BYTE = 6 };
-enum { UNIGRAM = 1, BPE = 2, WORD = 3, CHAR = 4 };
-
-/* The wire types of protobuf; groups (3 and 4) occur in no model. */
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 /* The library matches user-defined pieces through an array of this size, and reads past its end beyond it. */
 enum { MOST_NESTED = 64 };
@@ -30,8 +19,8 @@ typedef struct reader {
 typedef struct field {
     uint32_t number;
     unsigned wire;
-    uint64_t value; /* WIRE_VARINT, WIRE_32, WIRE_64 */
-    reader bytes;   /* WIRE_BYTES */
+    uint64_t value; /* TR_SPM_WIRE_VARINT, TR_SPM_WIRE_32, TR_SPM_WIRE_64 */
+    reader bytes;   /* TR_SPM_WIRE_BYTES */
 } field;
 
 static bool read_long_varint(reader *r, uint64_t *value)
@@ -76,10 +65,10 @@ static inline bool read_field(reader *r, field *f)
     f->number = (uint32_t)(tag >> 3);
     f->wire = tag & 7;
     switch (f->wire) {
-    case WIRE_VARINT: return read_varint(r, &f->value);
-    case WIRE_64: return read_fixed(r, 8, &f->value);
-    case WIRE_32: return read_fixed(r, 4, &f->value);
-    case WIRE_BYTES:
+    case TR_SPM_WIRE_VARINT: return read_varint(r, &f->value);
+    case TR_SPM_WIRE_64: return read_fixed(r, 8, &f->value);
+    case TR_SPM_WIRE_32: return read_fixed(r, 4, &f->value);
+    case TR_SPM_WIRE_BYTES:
         if (!read_varint(r, &f->value) || f->value > (uint64_t)(r->end - r->at))
             return false;
         f->bytes = (reader){r->at, r->at + f->value};
@@ -143,12 +132,12 @@ static tr_status add_user_defined(model *m, text t)
 static tr_status note_piece(model *m, text t, uint64_t type)
 {
     switch (type) {
-    case TYPE_NORMAL:
-    case TYPE_CONTROL:
-    case TYPE_UNUSED: return TR_OK;
-    case TYPE_UNKNOWN: return m->unknown++ ? fail_piece(m, "a second unknown piece") : TR_OK;
-    case TYPE_USER_DEFINED: return add_user_defined(m, t);
-    case TYPE_BYTE: {
+    case TR_SPM_TYPE_NORMAL:
+    case TR_SPM_TYPE_CONTROL:
+    case TR_SPM_TYPE_UNUSED: return TR_OK;
+    case TR_SPM_TYPE_UNKNOWN: return m->unknown++ ? fail_piece(m, "a second unknown piece") : TR_OK;
+    case TR_SPM_TYPE_USER_DEFINED: return add_user_defined(m, t);
+    case TR_SPM_TYPE_BYTE: {
         const int byte = byte_of(t);
         if (byte < 0 || m->bytes[byte]++)
             return fail_piece(m, byte < 0 ? "no byte piece by its text" : "a byte piece for the second time");
@@ -162,21 +151,23 @@ static tr_status note_piece(model *m, text t, uint64_t type)
 static tr_status check_piece(model *m, reader r)
 {
     text t = {NULL, 0};
-    uint64_t type = TYPE_NORMAL;
+    uint64_t type = TR_SPM_TYPE_NORMAL;
     unsigned seen = 0;
     while (r.at < r.end) {
         field f;
         if (!read_field(&r, &f))
             return fail_piece(m, "damaged");
-        if (f.number > PIECE_TYPE)
+        if (f.number > TR_SPM_PIECE_TYPE)
             continue;
-        const unsigned wire = f.number == PIECE_TEXT ? WIRE_BYTES : f.number == PIECE_SCORE ? WIRE_32 : WIRE_VARINT;
+        const unsigned wire = f.number == TR_SPM_PIECE_TEXT    ? TR_SPM_WIRE_BYTES
+                              : f.number == TR_SPM_PIECE_SCORE ? TR_SPM_WIRE_32
+                                                               : TR_SPM_WIRE_VARINT;
         if (f.wire != wire || seen & 1u << f.number)
             return fail_piece(m, f.wire != wire ? "a field of a wrong type" : "a field that occurs twice");
         seen |= 1u << f.number;
-        if (f.number == PIECE_TEXT)
+        if (f.number == TR_SPM_PIECE_TEXT)
             t = (text){(const char *)f.bytes.at, (size_t)f.value};
-        else if (f.number == PIECE_TYPE)
+        else if (f.number == TR_SPM_PIECE_TYPE)
             type = f.value;
         else if ((f.value >> 23 & 0xff) == 0xff) /* the exponent of infinities and NaN */
             return fail_piece(m, "its score is not finite");
@@ -196,12 +187,13 @@ static tr_status check_trainer(model *m, reader r)
         field f;
         if (!read_field(&r, &f))
             return damaged(m, "trainer_spec");
-        if ((f.number == TRAINER_MODEL_TYPE || f.number == TRAINER_BYTE_FALLBACK) && f.wire != WIRE_VARINT)
+        if ((f.number == TR_SPM_TRAINER_MODEL_TYPE || f.number == TR_SPM_TRAINER_BYTE_FALLBACK) &&
+            f.wire != TR_SPM_WIRE_VARINT)
             return damaged(m, "trainer_spec");
-        if (f.number == TRAINER_MODEL_TYPE && (f.value < UNIGRAM || f.value > CHAR))
+        if (f.number == TR_SPM_TRAINER_MODEL_TYPE && (f.value < TR_SPM_UNIGRAM || f.value > TR_SPM_CHAR))
             return tr_fail(m->error, TR_ERROR_UNSUPPORTED, "SentencePiece model: unknown model type %llu",
                            (unsigned long long)f.value);
-        if (f.number == TRAINER_BYTE_FALLBACK)
+        if (f.number == TR_SPM_TRAINER_BYTE_FALLBACK)
             m->byte_fallback = f.value != 0;
     }
     return TR_OK;
@@ -212,9 +204,9 @@ static tr_status check_normalizer(model *m, reader r)
     bool seen = false;
     while (r.at < r.end) {
         field f;
-        if (!read_field(&r, &f) || (f.number == NORMALIZER_CHARSMAP && (f.wire != WIRE_BYTES || seen)))
+        if (!read_field(&r, &f) || (f.number == TR_SPM_NORMALIZER_CHARSMAP && (f.wire != TR_SPM_WIRE_BYTES || seen)))
             return damaged(m, "normalizer_spec");
-        if (f.number != NORMALIZER_CHARSMAP)
+        if (f.number != TR_SPM_NORMALIZER_CHARSMAP)
             continue;
         seen = true;
         const tr_status status = tr_charsmap_check(f.bytes.at, (size_t)f.value, m->error);
@@ -226,18 +218,18 @@ static tr_status check_normalizer(model *m, reader r)
 
 static tr_status check_field(model *m, const field *f)
 {
-    if (f->number > MODEL_DENORMALIZER)
+    if (f->number > TR_SPM_MODEL_DENORMALIZER)
         return TR_OK; /* a field of a later version */
-    if (f->wire != WIRE_BYTES)
+    if (f->wire != TR_SPM_WIRE_BYTES)
         return damaged(m, "a message");
-    if (f->number == MODEL_PIECE)
+    if (f->number == TR_SPM_MODEL_PIECE)
         return check_piece(m, f->bytes);
     if (m->seen & 1u << f->number) /* protobuf would merge the two */
         return tr_fail(m->error, TR_ERROR_FORMAT, "SentencePiece model: field %u occurs twice", f->number);
     m->seen |= 1u << f->number;
-    if (f->number == MODEL_TRAINER)
+    if (f->number == TR_SPM_MODEL_TRAINER)
         return check_trainer(m, f->bytes);
-    return f->number == MODEL_SELF_TEST ? TR_OK : check_normalizer(m, f->bytes);
+    return f->number == TR_SPM_MODEL_SELF_TEST ? TR_OK : check_normalizer(m, f->bytes);
 }
 
 static int compare_texts(const void *left, const void *right)
@@ -305,7 +297,7 @@ void tr_spm_self_test(const void *data, size_t size, size_t *offset, size_t *len
         const unsigned char *const at = r.at;
         if (!read_field(&r, &f))
             return;
-        if (f.number == MODEL_SELF_TEST) {
+        if (f.number == TR_SPM_MODEL_SELF_TEST) {
             *offset = (size_t)(at - start);
             *length = (size_t)(r.at - at);
             return;
@@ -318,11 +310,11 @@ bool tr_spm_pieces(const void *data, size_t size, tr_spm_take *take, void *argum
     reader r = {data, (const unsigned char *)data + size};
     field message = {0}, part = {0};
     while (r.at < r.end && read_field(&r, &message)) {
-        if (message.number != MODEL_PIECE || message.wire != WIRE_BYTES)
+        if (message.number != TR_SPM_MODEL_PIECE || message.wire != TR_SPM_WIRE_BYTES)
             continue;
         reader piece = message.bytes;
         while (piece.at < piece.end && read_field(&piece, &part))
-            if (part.number == PIECE_TEXT && part.wire == WIRE_BYTES &&
+            if (part.number == TR_SPM_PIECE_TEXT && part.wire == TR_SPM_WIRE_BYTES &&
                 !take(argument, (const char *)part.bytes.at, (size_t)part.value))
                 return false;
     }

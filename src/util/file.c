@@ -72,30 +72,42 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
     return status;
 }
 
-#ifdef MADV_POPULATE_READ
-/* The whole pages of the file from byte first to byte last. */
-static void populate(const tr_file *file, uintptr_t first, uintptr_t last)
+/* The whole pages of the file that hold the bytes. */
+static void advise(const void *data, size_t size, int advice)
 {
-    enum { PAGE = 4096 };
-    first &= ~(uintptr_t)(PAGE - 1);
-    if (file->mapped && first < last)
-        madvise((void *)first, last - first, MADV_POPULATE_READ);
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)data & ~(page - 1);
+    if (size)
+        madvise((void *)begin, (uintptr_t)data + size - begin, advice);
 }
-#endif
 
-void tr_file_populate(const tr_file *file, const void *except, size_t size)
+void tr_pages_populate(const void *data, size_t size)
 {
 #ifdef MADV_POPULATE_READ
-    const uintptr_t begin = (uintptr_t)file->data, end = begin + file->size, hole = (uintptr_t)except;
-    if (hole < begin || hole >= end || size > end - hole) {
-        populate(file, begin, end);
-        return;
-    }
-    populate(file, begin, hole);
-    populate(file, hole + size, end);
+    advise(data, size, MADV_POPULATE_READ);
 #else
-    (void)file, (void)except, (void)size;
+    (void)data, (void)size;
 #endif
+}
+
+void tr_pages_drop(const void *data, size_t size)
+{
+    advise(data, size, MADV_DONTNEED);
+}
+
+bool tr_pages_equal(const void *a, const void *b, size_t size, bool mapped)
+{
+    enum { PART = 1 << 20 };
+    const unsigned char *x = a, *y = b;
+    bool equal = true;
+    for (size_t n; equal && size; x += n, y += n, size -= n) {
+        n = size < PART ? size : PART;
+        equal = memcmp(x, y, n) == 0;
+        if (mapped) {
+            tr_pages_drop(x, n);
+            tr_pages_drop(y, n);
+        }
+    }
+    return equal;
 }
 
 void tr_file_close(tr_file *file)
@@ -143,7 +155,7 @@ tr_status tr_output_open(tr_output *output, const char *path, tr_error *error)
     /* A name of our own instead of mkstemp, whose files are private whatever the umask says. */
     for (unsigned attempt = 0; output->descriptor < 0 && attempt < 100; attempt++) {
         snprintf(output->temporary, length + TEMPORARY, "%s.%ld-%u.tmp", path, (long)getpid(), attempt);
-        output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        output->descriptor = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (output->descriptor < 0 && errno != EEXIST)
             break;
     }
@@ -217,11 +229,37 @@ tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, 
     return status;
 }
 
+static tr_status flush_to_disk(tr_output *output, tr_error *error)
+{
+    const tr_status status = flush(output, error);
+    if (status == TR_OK && fsync(output->descriptor) < 0 && errno != EINVAL)
+        return fail_errno(error, output->path, "cannot write");
+    return status;
+}
+
+tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argument, tr_error *error)
+{
+    tr_status status = flush_to_disk(output, error);
+    if (status == TR_OK)
+        posix_fadvise(output->descriptor, 0, 0, POSIX_FADV_DONTNEED); /* not what the system remembers of it */
+    for (uint64_t at = 0; status == TR_OK && at < output->written;) {
+        const uint64_t left = output->written - at;
+        const ssize_t n = pread(output->descriptor, output->buffer, left < BUFFER ? (size_t)left : BUFFER, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(error, output->path, "cannot read it again");
+        if (n == 0)
+            return tr_fail(error, TR_ERROR_IO, "%s: is shorter than what was written", output->path);
+        status = take(argument, at, output->buffer, (size_t)n, error);
+        at += (uint64_t)n;
+    }
+    return status;
+}
+
 tr_status tr_output_commit(tr_output *output, tr_error *error)
 {
-    tr_status status = flush(output, error);
-    if (status == TR_OK && fsync(output->descriptor) < 0 && errno != EINVAL)
-        status = fail_errno(error, output->path, "cannot write");
+    tr_status status = flush_to_disk(output, error);
     if (status == TR_OK && rename(output->temporary, output->path) < 0)
         status = fail_errno(error, output->path, "cannot write");
     if (status != TR_OK)

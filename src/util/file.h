@@ -12,10 +12,16 @@ typedef struct tr_file {
 
 /* Opens a regular file whole. An empty file is no error here. Messages begin with the path. */
 tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error);
-/* Brings a mapped file's pages into this process at once, which is cheaper than one by one; no error if that fails. Those
- * that hold the size bytes at except stay away, unless they are used. except may be NULL, or not of this file. */
-void tr_file_populate(const tr_file *file, const void *except, size_t size);
 void tr_file_close(tr_file *file);
+
+/* The bytes must lie in the mapping of a file; what is said is of the pages that hold them. */
+
+/* Brings them into this process at once, which is cheaper than one by one; no error if that fails. */
+void tr_pages_populate(const void *data, size_t size);
+/* Takes them out of this process again. Whoever reads them finds them as before. */
+void tr_pages_drop(const void *data, size_t size);
+/* Whether the bytes at a and at b are the same; of a mapped file they are dropped as they are read. */
+bool tr_pages_equal(const void *a, const void *b, size_t size, bool mapped);
 
 bool tr_is_directory(const char *path);
 bool tr_file_exists(const char *path);
@@ -34,6 +40,9 @@ tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_e
 tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error); /* zeros up to a multiple */
 /* Overwrites bytes already written (a header with sizes known only at the end). */
 tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, size_t size, tr_error *error);
+/* Reads all of it again, from the disk where the system allows, in parts: take may change what it is given. */
+typedef tr_status tr_output_take(void *argument, uint64_t offset, unsigned char *data, size_t size, tr_error *error);
+tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argument, tr_error *error);
 tr_status tr_output_commit(tr_output *output, tr_error *error); /* flushes, syncs, renames; frees either way */
 void tr_output_abort(tr_output *output);                        /* removes the temporary file; frees */
 

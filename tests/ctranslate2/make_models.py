@@ -2,6 +2,7 @@
 """Makes the fixtures of test_ctranslate2.c: tiny random CTranslate2 models and what the real engine translates with them.
 
     python3 tests/ctranslate2/make_models.py [NAME...]
+    python3 tests/ctranslate2/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs ctranslate2, torch and transformers in the versions below; the test itself needs none of them. Each fixture is a folder
 fixtures/NAME with model.bin, config.json (version 6) and vocabularies, and expected.json: ids of sources and of what greedy
@@ -26,7 +27,7 @@ from ctranslate2.converters import transformers as loaders
 from ctranslate2.specs import common_spec, model_spec, transformer_spec
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
-from make_fixtures import build, randomise, shape  # noqa: E402
+from make_fixtures import build, engines, randomise, shape  # noqa: E402
 
 VERSIONS = {"ctranslate2": ctranslate2.__version__, "transformers": "5.23.0", "torch": "2.13.0"}
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -351,10 +352,34 @@ def make(name, fixture):
     assert size <= LIMIT, size
 
 
+def check(to, name):
+    """CTranslate2, and this project's program, on the committed model. In whole numbers only clear lines count for ours."""
+    directory = os.path.join(HERE, "fixtures", name)
+    with open(os.path.join(directory, "expected.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    source = read_vocabulary(directory, "shared", "source")
+    target = {token: i for i, token in enumerate(read_vocabulary(directory, "shared", "target"))}
+    bare = "opennmt" in name or "version" in name
+    lines = expected["lines"]
+    for kind, options in (("float32", {"compute_type": "float32"}), ("stored", {})):
+        engine = ctranslate2.Translator(directory, intra_threads=1, **options)
+        if kind == "stored" and engine.compute_type != expected["stored_as"]:
+            continue  # what the engine chooses for another CPU
+        found = [decode(engine, [source[i] for i in line["source"]] + ([] if bare else ["</s>"]))[0] for line in lines]
+        to.each(f"{name}, {kind}: ctranslate2", [line[kind] for line in lines], [[target[token] for token in line] for line in found])
+    to.each(f"{name}: translate", [line["float32"] for line in lines],
+            to.translate(directory, [line["source"] for line in lines], "--exact", "--max-length", expected["max_length"]))
+
+
 def main():
     assert transformers.__version__ == VERSIONS["transformers"] and torch.__version__.startswith(VERSIONS["torch"])
     transformers.logging.set_verbosity_error()
     ctranslate2.set_log_level(40)
+    if engines.wanted():
+        to = engines.Check()
+        for name in to.names or FIXTURES:
+            check(to, name)
+        to.finish()
     for name in sys.argv[1:] or FIXTURES:
         make(name, FIXTURES[name])
 

@@ -290,7 +290,7 @@ static void damaged_weights_are_noticed(void **unused)
     assert_true(gamma && damaged.decoder);
     memcpy(damaged.decoder, m.network->decoder, (size_t)c->decoder_layers * sizeof *damaged.decoder);
     gamma[1] = NAN;
-    damaged.decoder[c->decoder_layers - 1].feedforward.norm.gamma = gamma;
+    damaged.decoder[c->decoder_layers - 1].feedforward.norms.after.gamma = gamma;
     if (c->final_norm)
         damaged.target.final_norm.gamma = gamma;
     tr_worker *worker = make_worker(&damaged, MOST_MEMBERS, 8);

@@ -2,6 +2,7 @@
 """Records what Hugging Face Transformers makes of twenty sentences with the default model, for test_default_model.c.
 
     python3 tests/default_model/make_expected.py DIR
+    python3 tests/default_model/make_expected.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
 DIR is the published directory that models/zh-en.gguf was made from (models/zh-en.md names it): it gives the network and the
 tokenizer, the weights come from the file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf. MarianTokenizer and
@@ -13,12 +14,16 @@ the last bit of an activation may move a whole step of its scale, so the margin 
 import json
 import os
 import sys
+import tempfile
 
 import gguf
 import numpy
 import torch
 import transformers
-from transformers import MarianMTModel, MarianTokenizer
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "engines"))
+import engines  # noqa: E402  (found by the path above)
 
 MAX_LENGTH = 200  # the project's: tokens without the start and the end mark
 MARGINS = {"f32": 1e-3, "int8": 1e-2}
@@ -116,6 +121,62 @@ def make_int8(model, weights):
     model.lm_head = Int8Linear(*weights.int8("token_embd.weight", model.config.d_model), None)
 
 
+def vectors(model):
+    """(parameter, name in the file) of all norms and biases of the layers."""
+    for holder, attribute, name in linear_layers(model):
+        yield getattr(holder, attribute).bias, name + ".bias"
+    for side, stack in (("enc", model.model.encoder), ("dec", model.model.decoder)):
+        for n, layer in enumerate(stack.layers):
+            norms = [("attn_norm", layer.self_attn_layer_norm), ("ffn_norm", layer.final_layer_norm)]
+            for kind, norm in norms + ([("cross_attn_norm", layer.encoder_attn_layer_norm)] if side == "dec" else []):
+                yield norm.weight, f"{side}.blk.{n}.{kind}.weight"
+                yield norm.bias, f"{side}.blk.{n}.{kind}.bias"
+
+
+def from_file(weights):
+    """Network and tokenizer as the model file alone has them, its matrices still to be put in place."""
+    field = {key: value.contents() for key, value in gguf.GGUFReader(MODEL).fields.items() if not key.startswith("GGUF.")}
+    tokens = field["tokenizer.ggml.tokens"]
+    config = {"d_model": field["translate.d_model"], "vocab_size": len(tokens), "decoder_vocab_size": len(tokens),
+              "activation_function": field["translate.activation"], "max_position_embeddings": field["translate.max_positions"],
+              "pad_token_id": field["translate.pad_id"], "eos_token_id": field["translate.end_id"],
+              "decoder_start_token_id": field["translate.start_id"], "forced_eos_token_id": field["translate.forced_last_id"],
+              "scale_embedding": True, "tie_word_embeddings": True, "share_encoder_decoder_embeddings": True}
+    for side in ("encoder", "decoder"):
+        config.update({f"{side}_layers": field[f"translate.{side}_layers"], f"{side}_ffn_dim": field[f"translate.{side}_ffn"],
+                       f"{side}_attention_heads": field[f"translate.{side}_heads"]})
+    model = MarianMTModel(MarianConfig(**config)).eval()
+    model.generation_config.bad_words_ids = [[id] for id in field["translate.forbidden"]]
+    model.generation_config.forced_eos_token_id = field["translate.forced_last_id"]
+    model.final_logits_bias.copy_(weights.vector("output.bias")[None])
+    for parameter, name in vectors(model):
+        parameter.copy_(weights.vector(name))
+    with tempfile.TemporaryDirectory() as folder:
+        pieces, vocabulary = os.path.join(folder, "source.spm"), os.path.join(folder, "vocab.json")
+        weights.tensors["translate.source.spm"].tofile(pieces)
+        with open(vocabulary, "w", encoding="utf-8") as file:
+            json.dump({token: i for i, token in enumerate(tokens)}, file)
+        return model, MarianTokenizer(pieces, pieces, vocabulary)
+
+
+def check(to):
+    """Transformers, and this project's program, on the model file."""
+    with open(os.path.join(FOLDER, "expected.json"), encoding="utf-8") as file:
+        lines = json.load(file)["lines"]
+    weights = Weights(MODEL)
+    model, tokenizer = from_file(weights)
+    sources = [line["source_ids"] for line in lines]
+    to.each("source tokens", sources, [tokenizer(line["source"])["input_ids"][:-1] for line in lines])
+    for compute, prepare in (("f32", widen), ("int8", make_int8)):
+        prepare(model, weights)
+        theirs = [translate(model, tokenizer, compute, line["source"]) for line in lines]
+        to.each(f"{compute}: transformers", [line[compute] for line in lines], theirs)
+        to.each(f"{compute}: translate", [line[compute]["target_ids"] for line in lines],
+                to.translate(MODEL, sources, "--compute", compute, "--max-length", MAX_LENGTH))
+        to.each(f"{compute}: text", [line[compute]["text"] for line in lines],
+                to.run("-m", MODEL, "--compute", compute, "--split", "never", lines=[line["source"] for line in lines]))
+
+
 def least_margin(model, inputs, ids):
     """The least distance between best and second logit over all steps, forbidden tokens left out."""
     decoder = torch.tensor([[model.config.decoder_start_token_id] + ids])
@@ -140,9 +201,13 @@ def translate(model, tokenizer, compute, source):
 
 
 def main():
-    directory = sys.argv[1]
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
+    if engines.wanted():
+        to = engines.Check()
+        check(to)
+        to.finish()
+    directory = sys.argv[1]
     tokenizer = MarianTokenizer.from_pretrained(directory)
     model = MarianMTModel.from_pretrained(directory, dtype=torch.float32).eval()
     weights = Weights(MODEL)

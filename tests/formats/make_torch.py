@@ -2,6 +2,7 @@
 """Makes the fixtures of test_pytorch.c, in torch/: one tiny random Marian model in every form that its weights are published in.
 
     python3 tests/formats/make_torch.py
+    python3 tests/formats/make_torch.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
 Needs what ../reference/make_fixtures.py needs, whose model and sentences these are.
     model/                 the directory without its weights
@@ -17,6 +18,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections import OrderedDict
 
 import torch
@@ -46,8 +48,47 @@ def views(state):
     return {"epoch": 3, "loss": 0.5, "done": True, "note": None, "steps": [1, 2 ** 40, -7], "state_dict": result}
 
 
+def load(path):
+    """The state dict of a file, by torch itself; of a folder, of all files that its index names."""
+    if os.path.isdir(path):
+        state = {}
+        for name in sorted(os.listdir(path)):
+            if name.endswith(".bin"):
+                state.update(torch.load(os.path.join(path, name), weights_only=True))
+        return state
+    state = torch.load(path, weights_only=False)  # views.bin is of pickle protocol 4, which the restricted loader lacks
+    return state.get("state_dict", state)
+
+
+def check(to):
+    """torch reads the committed files, transformers decodes with what is in them, and so does this project's program."""
+    folder = os.path.join(HERE, "torch")
+    with open(os.path.join(folder, "expected.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    forms = [f"{kind}-{name}.bin" for kind in ("zip", "legacy") for name in TYPES] + ["views.bin", "shards"]
+    for form in forms:
+        path = os.path.join(folder, form)
+        model = reference.make_model(FIXTURE, expected["seed"])
+        model.load_state_dict({key: value.float() for key, value in load(path).items()}, strict=False)
+        to.each(f"{form}: transformers", expected["targets"],
+                [reference.generate(model, source + [0], 0, expected["max_length"]) for source in expected["sources"]])
+        with tempfile.TemporaryDirectory() as directory:
+            shutil.copytree(os.path.join(folder, "model"), directory, dirs_exist_ok=True)
+            parts = [name for name in os.listdir(path) if ".bin" in name] if form == "shards" else [""]
+            for part in parts:
+                shutil.copy(os.path.join(path, part) if part else path, os.path.join(directory, part or "pytorch_model.bin"))
+            full = [i for i, source in enumerate(expected["sources"]) if source]
+            to.each(f"{form}: translate", [expected["targets"][i] for i in full],
+                    to.translate(directory, [expected["sources"][i] for i in full], "--exact", "--max-length",
+                                 expected["max_length"]))
+
+
 def main():
     reference.prepare()
+    if reference.engines.wanted():
+        to = reference.engines.Check()
+        check(to)
+        to.finish()
     to = os.path.join(HERE, "torch")
     shutil.rmtree(to, ignore_errors=True)
     os.makedirs(os.path.join(to, "shards"))

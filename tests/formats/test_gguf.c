@@ -62,6 +62,9 @@ static void expect_same_config(const tr_config *a, const tr_config *b)
     SAME(position_offset), SAME(positions), SAME(activation), SAME(pre_norm), SAME(final_norm), SAME(embedding_norm);
     SAME(embedding_scale), SAME(layer_norm_epsilon), SAME(start_id), SAME(end_id), SAME(pad_id), SAME(unk_id);
     SAME(forced_first_id), SAME(forced_last_id), SAME(forbidden_count);
+    SAME(encoder_ffn_depth), SAME(decoder_ffn_depth), SAME(post_norm), SAME(raw_keys), SAME(no_projection);
+    SAME(start_zeros), SAME(history), SAME(ssru_projection), SAME(average_ffn), SAME(average_depth);
+    SAME(average_activation), SAME(average_ungated);
     assert_memory_equal(a->forbidden, b->forbidden, sizeof a->forbidden);
 }
 
@@ -127,6 +130,9 @@ static void test_other_settings(void **state)
     c->layer_norm_epsilon = 1e-6f, c->activation = TR_ACTIVATION_GELU_TANH, c->unk_id = c->forced_last_id = -1;
     c->forbidden_count = 0;
     memset(c->forbidden, 0, sizeof c->forbidden);
+    c->encoder_ffn_depth = 1, c->decoder_ffn_depth = 3, c->post_norm = c->no_projection = c->start_zeros = true;
+    c->start_id = -1, c->history = TR_HISTORY_AVERAGE, c->average_ffn = 5, c->average_depth = 4;
+    c->average_activation = TR_ACTIVATION_SWISH, c->average_ungated = c->raw_keys = c->ssru_projection = true;
     static float table[18][D_MODEL];
     table[3][3] = 0.1f; /* not exact in f16 */
     tr_tensor positions = {
@@ -391,7 +397,8 @@ static void test_damage(void **state)
         {"token_embd.weight", 4, "\0", 1, TR_ERROR_FORMAT, "token_embd.weight: its size is 0"},
         {"token_embd.weight", 4, "\4", 1, TR_ERROR_FORMAT, "must be [11, 8]"},
         {"token_embd.weight", 12, "\12", 1, TR_ERROR_FORMAT, "has 10 rows"},
-        {"token_embd.weight", 20, "\14", 1, TR_ERROR_UNSUPPORTED, "type Q4_K"},
+        {"token_embd.weight", 20, "\20", 1, TR_ERROR_UNSUPPORTED, "type IQ2_XXS"},
+        {"token_embd.weight", 20, "\14", 1, TR_ERROR_FORMAT, "no whole blocks of Q4_K"},
         {"token_embd.weight", 20, "\377", 1, TR_ERROR_UNSUPPORTED, "type 255 is unknown"},
         {"token_embd.weight", 24, "\1", 1, TR_ERROR_FORMAT, "not a multiple of 64"},
         {"token_embd.weight", 24, "\0\0\0\0\1", 5, TR_ERROR_FORMAT, "outside the file"},

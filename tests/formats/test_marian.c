@@ -132,7 +132,7 @@ static void test_ties(void **state)
     expect_failure(directory, TR_ERROR_FORMAT, "model.shared.weight: is missing");
 }
 
-/* Old writers left the header unpadded: data at odd addresses is copied, and correct. */
+/* Old writers left the header unpadded: data is at odd addresses, and correct. */
 static void test_misaligned(void **state)
 {
     (void)state;
@@ -144,7 +144,6 @@ static void test_misaligned(void **state)
         open_model(&odd);
         for (size_t t = 0; t < odd.weights.count; t++) {
             const tr_tensor *a = tr_weights_find(&aligned.weights, odd.weights.tensors[t]->name);
-            assert_int_equal((uintptr_t)odd.weights.tensors[t]->data % 4, 0);
             assert_memory_equal(a->data, odd.weights.tensors[t]->data, a->bytes);
         }
         tr_package_close(&odd);
@@ -201,7 +200,7 @@ static void test_missing_files(void **state)
         const char *name, *needle;
         tr_status status;
     } cases[] = {
-        {"config.json", "no config.json", TR_ERROR_UNSUPPORTED},
+        {"config.json", "config.json is missing", TR_ERROR_UNSUPPORTED},
         {"model.safetensors", "model.safetensors is missing", TR_ERROR_FORMAT},
         {"vocab.json", "vocab.json is missing", TR_ERROR_FORMAT},
         {"source.spm", "source.spm is missing", TR_ERROR_FORMAT},
@@ -244,7 +243,8 @@ static void test_hostile_json(void **state)
         {"config.json", "{\"model_type\": null}", "model_type", TR_ERROR_UNSUPPORTED},
         {"config.json", "{\"model_type\": 3}", "model_type is not a string", TR_ERROR_FORMAT},
         {"config.json", "{\"architectures\": [\"MarianForCausalLM\"]}", "MarianForCausalLM", TR_ERROR_UNSUPPORTED},
-        {"config.json", "{\"d_model\": 1e308}", "config.json: d_model is not a whole number", TR_ERROR_FORMAT},
+        {"config.json", "{\"d_model\": 1e308}", "config.json: d_model is out of range", TR_ERROR_FORMAT},
+        {"config.json", "{\"d_model\": 8.5}", "config.json: d_model is not a whole number", TR_ERROR_FORMAT},
         {"config.json", "{\"d_model\": 8589934592}", "d_model is out of range", TR_ERROR_FORMAT},
         {"config.json", "{\"d_model\": -8}", "d_model is -8", TR_ERROR_FORMAT},
         {"config.json", "{\"d_model\": 10}", "d_model 10 is not divisible by decoder_heads 4", TR_ERROR_FORMAT},
@@ -295,7 +295,6 @@ static void test_broken_json(void **state)
         "{\"a\\u0000b\": 1}",
         "{\"\xff\": 1}",
         "{} {}",
-        "{\"a\": 99999999999999999999}",
     };
     char deep[10001];
     memset(deep, '[', sizeof deep - 1);

@@ -108,7 +108,7 @@ static void test_table(void **state)
     (void)state;
     tr_weights weights = {0};
     float *data = malloc(6 * sizeof *data);
-    tr_tensor tensor = {"first", TR_TYPE_F32, 2, {2, 3}, data, 24, true};
+    tr_tensor tensor = {"first", TR_TYPE_F32, 2, {2, 3}, data, 24, true, NULL, false, false, NULL};
     assert_null(tr_weights_find(&weights, "first"));
     assert_int_equal(tr_weights_add(&weights, &tensor, NULL), TR_OK);
     assert_ptr_equal(tr_weights_find(&weights, "first")->data, data);
@@ -187,8 +187,43 @@ static void test_config(void **state)
     REFUSE(layer_norm_epsilon, -1);
     REFUSE(activation, TR_ACTIVATION_NONE);
     REFUSE(positions, (tr_positions)7);
+    REFUSE(activation, TR_ACTIVATION_SIGMOID);
+    REFUSE(encoder_ffn_depth, 0);
+    REFUSE(decoder_ffn_depth, TR_MAX_FFN_DEPTH + 1);
+    REFUSE(history, (tr_history)3);
+    REFUSE(post_norm, true);             /* without pre_norm */
+    REFUSE(raw_keys, true);
     sound.forbidden[sound.forbidden_count++] = 12;
     assert_int_equal(tr_config_check(&sound, NULL), TR_ERROR_FORMAT);
+}
+
+/* A matrix that lies the other way round reads as one that does not, whatever part of it is asked for. */
+static void test_turned(void **state)
+{
+    (void)state;
+    enum { ROWS = 37, COLUMNS = 21, ALL = ROWS * COLUMNS };
+    float straight[ALL], turned[ALL], out[ALL];
+    uint16_t halves[ALL];
+    for (int o = 0; o < ROWS; o++)
+        for (int i = 0; i < COLUMNS; i++)
+            straight[o * COLUMNS + i] = turned[i * ROWS + o] = (float)(o * COLUMNS + i);
+    tr_from_f32(TR_TYPE_F16, turned, ALL, halves);
+    tr_tensor t = {.name = "t", .rank = 2, .shape = {ROWS, COLUMNS}, .data = turned, .bytes = sizeof turned, .turned = true};
+    for (int half = 0; half < 2; half++) {
+        for (size_t first = 0; first < ALL; first += 13)
+            for (size_t count = 0; first + count <= ALL; count += count < 45 ? 1 : 61) {
+                memset(out, 0xff, sizeof out);
+                tr_tensor_to_f32(&t, first, count, out);
+                assert_memory_equal(out, straight + first, count * sizeof *out);
+                const unsigned char *behind = (const unsigned char *)(out + count);
+                assert_true(first + count == ALL || *behind == 0xff);
+            }
+        t.type = TR_TYPE_F16, t.data = halves, t.bytes = sizeof halves;
+    }
+    tr_weights weights = {0};
+    t.type = TR_TYPE_I8, t.bytes = ALL;
+    assert_int_equal(tr_weights_add(&weights, &t, NULL), TR_ERROR_FORMAT);
+    tr_weights_free(&weights);
 }
 
 static void test_names(void **state)
@@ -208,7 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f16_to_f32), cmocka_unit_test(test_f16_rounding), cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_subrange),   cmocka_unit_test(test_table),        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_turned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

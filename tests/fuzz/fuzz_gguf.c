@@ -1,4 +1,5 @@
-/* libFuzzer target: the GGUF reader, from memory. Seeds: any small model files, one of them in int8. */
+/* libFuzzer target: the GGUF reader, from memory. Seeds: any small model files, one of them in int8, and those of
+ * tests/llama/fixtures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,11 @@ static void touch(const tr_package *package)
         if (tr_packed_part_of(&package->weights, tensor, name) == TR_PACKED_MATRIX)
             sum += touch_packed(package, tensor);
         sum += ((const unsigned char *)tensor->data)[0] + ((const unsigned char *)tensor->data)[tensor->bytes - 1];
+        if (tensor->type == TR_TYPE_BLOCKS) {
+            float last;
+            tr_tensor_to_f32(tensor, (size_t)tr_tensor_elements(tensor) - 1, 1, &last);
+            sum += last > 0;
+        }
     }
     for (size_t i = 0; i < package->target->size; i++)
         if (package->target->pieces[i].data)

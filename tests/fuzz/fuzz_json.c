@@ -1,12 +1,12 @@
-/* libFuzzer target: config.json, generation_config.json and vocab.json, from memory. The input is those three texts with a
- * NUL between them. */
+/* libFuzzer target: config.json, generation_config.json, vocab.json and tokenizer.json, from memory. The input is those
+ * texts with a NUL between them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/json.h"
 #include "formats/hf.h"
 
-enum { ROWS = 64 };
+enum { ROWS = 512 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,10 +24,28 @@ static json_t *next_object(const uint8_t **data, size_t *size)
     return root;
 }
 
+/* A tokenizer.json, and its tokens as an added_tokens_decoder might list them. */
+static void read_library(const json_t *library)
+{
+    tr_package package = {.config = tr_config_default()};
+    tr_hf_added special = {0}, listed = {0};
+    tr_error error;
+    package.config.source_vocabulary = package.config.target_vocabulary = ROWS;
+    if (!library)
+        return;
+    const tr_status status = tr_hf_tokenizer_json(library, "tokenizer.json", &package, &special, &error);
+    if (status == TR_OK ? package.source.size != ROWS || !package.source_spm.data : strchr(error.message, '\n') != NULL)
+        abort();
+    tr_hf_added_read(json_object_get(library, "added_tokens_decoder"), ROWS, &listed, NULL);
+    tr_hf_added_free(&special);
+    tr_hf_added_free(&listed);
+    tr_package_close(&package);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     json_t *settings = next_object(&data, &size), *generation = next_object(&data, &size);
-    json_t *pieces = next_object(&data, &size);
+    json_t *pieces = next_object(&data, &size), *library = next_object(&data, &size);
     tr_config config;
     tr_hf_ties ties;
     const tr_hf_family *family;
@@ -35,9 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tr_hf_config(settings, generation, &config, &ties, &family, NULL) == TR_OK)
         tr_config_check(&config, NULL);
     tr_error error;
-    if (pieces && tr_hf_vocabulary(pieces, "vocab.json", ROWS, NULL, &vocabulary, &error) == TR_OK && vocabulary.size != ROWS)
+    if (pieces && tr_hf_vocabulary(pieces, "vocab.json", ROWS, NULL, &vocabulary, &error) == TR_OK &&
+        vocabulary.size != ROWS)
         abort();
     tr_vocabulary_free(&vocabulary);
+    read_library(library);
+    json_decref(library);
     json_decref(settings);
     json_decref(generation);
     json_decref(pieces);

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy)
         return 0;
     memcpy(copy, data + 1, size - 1);
-    const tr_weight_file file = {"fuzz", {copy, size - 1}};
+    const tr_weight_file file = {"fuzz", {copy, size - 1}, false};
     if (tr_hf_weights(&file, 1, tr_hf_rename_marian, ties, &weights, &error) == TR_OK)
         for (size_t i = 0; i < weights.count; i++) {
             const tr_tensor *tensor = weights.tensors[i];

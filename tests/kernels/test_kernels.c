@@ -379,6 +379,11 @@ static double exact_swish(double x)
     return x < -700 ? 0 : x / (1 + exp(-x));
 }
 
+static double exact_sigmoid(double x)
+{
+    return x < -700 ? 0 : 1 / (1 + exp(-x));
+}
+
 static double exact_gelu(double x)
 {
     return 0.5 * x * (1 + erf(x / sqrt(2)));
@@ -393,6 +398,7 @@ static double exact_gelu_tanh(double x)
 static void activations_of_level(const tr_kernels *level)
 {
     check_activation(level, TR_ACTIVATION_SWISH, exact_swish);
+    check_activation(level, TR_ACTIVATION_SIGMOID, exact_sigmoid);
     check_activation(level, TR_ACTIVATION_GELU, exact_gelu);
     check_activation(level, TR_ACTIVATION_GELU_TANH, exact_gelu_tanh);
 }
@@ -545,6 +551,49 @@ static void test_rows(void **unused)
     each_level(rows_of_level);
 }
 
+/* The states of decoders without keys and values, over several steps. */
+static void states_of_level(const tr_kernels *level)
+{
+    for (int n = 0; n < 60; n++) {
+        const int width = n < 40 ? n + 1 : random_int(1, 600);
+        const size_t size = (size_t)width;
+        float *state = random_floats(size, 1), *wanted = random_floats(size, 1), *out = random_floats(size, 1),
+              *wanted_out = random_floats(size, 1);
+        memcpy(wanted, state, size * sizeof *state);
+        for (int step = 0; step < 4; step++) {
+            float *x = random_floats(size, 3), *forget = random_floats(size, 1), *before = random_floats(size, 1);
+            for (int i = 0; i < width; i++)
+                forget[i] = fabsf(forget[i]);
+            memcpy(before, state, size * sizeof *state);
+            level->recur(&(tr_recur){width, x, forget, state, out});
+            tr_kernels_reference.recur(&(tr_recur){width, x, forget, wanted, wanted_out});
+            expect_same(level, "recur", state, wanted, size, 0);
+            expect_same(level, "recur's output", out, wanted_out, size, 0);
+            for (int i = 0; i < width; i++) {
+                const double exact = (double)forget[i] * before[i] + (1 - (double)forget[i]) * x[i];
+                assert_true(fabs(state[i] - exact) < 1e-5 && out[i] == fmaxf(state[i], 0));
+            }
+            memcpy(before, state, size * sizeof *state);
+            level->average(state, x, step, width);
+            tr_kernels_reference.average(wanted, x, step, width);
+            expect_same(level, "average", state, wanted, size, 0);
+            for (int i = 0; i < width; i++)
+                assert_true(fabs(state[i] - ((double)before[i] * step + x[i]) / (step + 1)) < 1e-5);
+            level->add(out, state, x, width);
+            for (int i = 0; i < width; i++)
+                assert_true(out[i] == state[i] + x[i]);
+            free(x), free(forget), free(before);
+        }
+        free(state), free(wanted), free(out), free(wanted_out);
+    }
+}
+
+static void test_states(void **unused)
+{
+    (void)unused;
+    each_level(states_of_level);
+}
+
 /* Every half-precision number widens to the same f32 at every level. */
 static void halves_of_level(const tr_kernels *level)
 {
@@ -612,7 +661,7 @@ int main(void)
         cmocka_unit_test(test_matmul),       cmocka_unit_test(test_int8_exact),  cmocka_unit_test(test_int8_extremes),
         cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),  cmocka_unit_test(test_argmax_ties),
         cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_halves),      cmocka_unit_test(test_select),
+        cmocka_unit_test(test_rows), cmocka_unit_test(test_states),         cmocka_unit_test(test_halves),      cmocka_unit_test(test_select),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,9 @@
 #include "formats/gguf.h"
 #include "tokenizer/language_codes.h"
 
-static const char *const names[] = {"nllb",     "nllb-legacy", "mbart50",     "mbart25", "m2m100",
-                                    "small100", "plbart",      "marian-many", "madlad"};
+static const char *const names[] = {"nllb",         "nllb-legacy",  "mbart50",     "mbart25", "m2m100",
+                                    "small100",     "plbart",       "marian-many", "madlad",  "nllb-json",
+                                    "mbart50-json", "mbart25-json", "madlad-json"};
 
 enum { FIXTURES = sizeof names / sizeof *names, PATH = 1024 };
 

@@ -164,15 +164,30 @@ static void check_peek(const char *path)
 static void test_peek_is_open(void **state)
 {
     static const char *const models[] = {
-        "languages/fixtures/m2m100/model",         "languages/fixtures/madlad/model",
-        "languages/fixtures/marian-many/model",    "languages/fixtures/mbart25/model",
-        "languages/fixtures/mbart50/model",        "languages/fixtures/nllb/model",
-        "languages/fixtures/nllb-legacy/model",    "languages/fixtures/plbart/model",
-        "languages/fixtures/small100/model",       "reference/fixtures/relu-1x1-f32/model",
-        "reference/fixtures/bart-2x1-bf16/model",  "reference/fixtures/mbart-2x2-f32/model",
-        "reference/fixtures/t5-2x2-f32/model",     "ctranslate2/fixtures/marian-int8",
-        "ctranslate2/fixtures/version-1-float32",  "ctranslate2/fixtures/opennmt-float32",
+        "languages/fixtures/m2m100/model",
+        "languages/fixtures/madlad/model",
+        "languages/fixtures/marian-many/model",
+        "languages/fixtures/mbart25/model",
+        "languages/fixtures/mbart50/model",
+        "languages/fixtures/nllb/model",
+        "languages/fixtures/nllb-legacy/model",
+        "languages/fixtures/plbart/model",
+        "languages/fixtures/small100/model",
+        "reference/fixtures/relu-1x1-f32/model",
+        "reference/fixtures/bart-2x1-bf16/model",
+        "reference/fixtures/mbart-2x2-f32/model",
+        "reference/fixtures/t5-2x2-f32/model",
+        "ctranslate2/fixtures/marian-int8",
+        "ctranslate2/fixtures/version-1-float32",
+        "ctranslate2/fixtures/opennmt-float32",
         "ctranslate2/fixtures/marian-untied-int8",
+        "marian/fixtures/plain-npz",
+        "marian/fixtures/spm",
+        "marian/fixtures/spm-two",
+        "marian/fixtures/ssru-bin",
+        "marian/fixtures/untied",
+        "llama/fixtures/madlad-q8_0.gguf",
+        "llama/fixtures/t5-f32.gguf",
     };
     char path[TR_PATH];
     (void)state;
@@ -320,7 +335,7 @@ static void test_what_is_left_out(void **state)
     has_warning(m, broken[3], "source.spm is missing");
     has_warning(m, broken[4], "bert");
     has_warning(m, "settings-fr-en", "tokenizer_config.json");
-    has_warning(m, "ct2-fr-en", "model.safetensors is missing");
+    has_warning(m, "ct2-fr-en", "model.bin, are missing");
     has_warning(m, "ct2-tokens-fr-en", "no tokenizer");
     has_warning(m, "ct2-cut-fr-en", "is truncated");
     has_warning(m, "cut.fr-en.gguf", "truncated");

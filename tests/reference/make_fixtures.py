@@ -2,6 +2,7 @@
 """Makes the fixtures of test_reference.c: tiny random models and what Hugging Face Transformers computes with them.
 
     python3 tests/reference/make_fixtures.py [NAME...]
+    python3 tests/reference/make_fixtures.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs torch and transformers in the versions below and sentencepiece; the test itself needs none of them. Each fixture is a
 folder fixtures/NAME with
@@ -35,6 +36,9 @@ from transformers import (BartConfig, BartForConditionalGeneration, M2M100Config
 
 VERSIONS = {"transformers": "5.23.0", "torch": "2.13.0"}
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "engines"))
+import engines  # noqa: E402  (found by the path above)
+
 MARGIN = 2e-3
 MAX_LENGTH = 40     # of the main run
 TRACED_STEPS = 8    # decoder steps whose tensors are recorded
@@ -268,8 +272,8 @@ def train_pieces(path, size, **marks):
     text = [" ".join(chooser.choice(words) for _ in range(8)) + "." for _ in range(400)]
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(text), model_writer=model, vocab_size=size, normalization_rule_name="identity",
-        num_threads=1, minloglevel=2, **{"bos_id": -1, "eos_id": 0, "unk_id": 1, **marks})
+        sentence_iterator=iter(text), model_writer=model, vocab_size=size, num_threads=1, minloglevel=2,
+        **{"normalization_rule_name": "identity", "bos_id": -1, "eos_id": 0, "unk_id": 1, **marks})
     with open(path, "wb") as file:
         file.write(model.getvalue())
     loaded = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
@@ -399,8 +403,37 @@ def prepare():
     transformers.logging.disable_progress_bar()
 
 
+CLASSES = {None: MarianMTModel, "bart": BartForConditionalGeneration, "mbart": MBartForConditionalGeneration,
+           "m2m100": M2M100ForConditionalGeneration, "t5": T5ForConditionalGeneration}
+
+
+def check(to, name):
+    """Transformers, and this project's program, on the committed model."""
+    directory = os.path.join(HERE, "fixtures", name)
+    with open(os.path.join(directory, "expected.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    path = os.path.join(directory, "model")
+    model = CLASSES[FIXTURES[name].get("family")].from_pretrained(path, dtype=torch.float32).eval()
+    lines = expected["sentences"]
+    sources = [line["source"] for line in lines]
+    runs = [("all", 0, expected["max_length"], lines)]
+    runs += [(case["name"], case["min_length"], case["max_length"], case["sentences"]) for case in expected["cases"]]
+    for what, minimum, maximum, targets in runs:
+        clear = [i for i, target in enumerate(targets) if target]
+        to.each(f"{name}, {what}: transformers", [targets[i]["target"] for i in clear],
+                [generate(model, sources[i], minimum, maximum) for i in clear])
+        long = [i for i in clear if len(sources[i]) > 1]
+        to.each(f"{name}, {what}: translate", [targets[i]["target"] for i in long],
+                to.translate(path, [sources[i][:-1] for i in long], "--exact", "--max-length", maximum, "--min-length", minimum))
+
+
 def main():
     prepare()
+    if engines.wanted():
+        to = engines.Check()
+        for name in to.names or FIXTURES:
+            check(to, name)
+        to.finish()
     for name in sys.argv[1:] or FIXTURES:
         make(name, FIXTURES[name])
 

@@ -13,6 +13,7 @@ import json
 import os
 import random
 import shutil
+import sys
 import tempfile
 import warnings
 
@@ -21,6 +22,10 @@ from transformers import MarianTokenizer
 
 warnings.filterwarnings("ignore")
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
+sys.path.insert(0, os.path.join(HERE, "..", "..", "engines"))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "formats"))
+import engines  # noqa: E402  (found by the paths above)
+import writers  # noqa: E402
 
 CORPUS = """今天天气很好，我们一起去公园散步吧。
 The weather is fine today, so let us walk in the park together.
@@ -134,9 +139,59 @@ def record(name, spm):
             f.write(json.dumps(case, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-if __name__ == "__main__":
+def model_around(folder, name):
+    """A directory with the fixture's tokenizer: the smallest network, which nobody runs."""
+    with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
+        vocabulary = json.load(file)
+    for file in ("source.spm", "target.spm"):
+        shutil.copyfile(os.path.join(HERE, name + ".spm"), os.path.join(folder, file))
+    shutil.copyfile(os.path.join(HERE, name + ".json"), os.path.join(folder, "vocab.json"))
+    size, pad = len(vocabulary), vocabulary["<pad>"]
+    config = dict(model_type="marian", vocab_size=size, decoder_vocab_size=size, d_model=8, encoder_ffn_dim=8, decoder_ffn_dim=8,
+                  encoder_layers=1, decoder_layers=1, encoder_attention_heads=1, decoder_attention_heads=1,
+                  max_position_embeddings=512, activation_function="relu", eos_token_id=vocabulary["</s>"], pad_token_id=pad,
+                  decoder_start_token_id=pad, share_encoder_decoder_embeddings=True, tie_word_embeddings=True)
+    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    writers.safetensors(os.path.join(folder, "model.safetensors"),
+                        [(key, shape, [bytes(4 * writers.elements(shape))]) for key, shape in writers.marian_tensors(config)])
+
+
+def check(to, name):
+    """MarianTokenizer, and this project's program, on the committed model. Text with line breaks cannot be a line."""
+    model, path = os.path.join(HERE, name + ".spm"), os.path.join(HERE, name + ".json")
+    marian = MarianTokenizer(model, model, path)
+    with open(os.path.join(HERE, name + ".jsonl"), encoding="utf-8") as file:
+        cases = [json.loads(line) for line in file]
+    for case in cases:
+        if "text" in case:
+            theirs = marian(case["text"], add_special_tokens=False).input_ids
+            to.same(f"{name}, {case['text']!r}: MarianTokenizer", case.get("marian", case["ids"]), theirs)
+        else:
+            to.same(f"{name}, {case['ids']}: MarianTokenizer", case["decoded"], marian.decode(case["ids"], skip_special_tokens=True))
+    with tempfile.TemporaryDirectory() as folder:
+        model_around(folder, name)
+        lines = [case for case in cases if "text" in case and case["text"].strip("\n\r") == case["text"]]
+        found = to.run("tokenize", "-m", folder, "--ids", lines=[case["text"] for case in lines])
+        to.each(f"{name}: translate tokenize", [case["ids"] for case in lines], [[int(token) for token in line.split()] for line in found])
+
+
+def main():
+    if engines.wanted():
+        to = engines.Check()
+        for name in to.names or ("bytes", "plain", "bpe"):
+            check(to, name)
+        to.finish()
+    make()
+
+
+def make():
     os.makedirs(HERE, exist_ok=True)
     record("bytes", train("bytes", model_type="unigram", byte_fallback=True, vocab_size=560, split_digits=True))
     record("plain", train("plain", model_type="unigram", vocab_size=300))
     record("bpe", train("bpe", model_type="bpe", byte_fallback=True, vocab_size=620,
                         user_defined_symbols=["C++", "http://", "今天"], add_dummy_prefix=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -187,8 +187,8 @@ static void test_output(void **unused)
         assert_int_equal(file.size, 64 + sizeof large);
         assert_memory_equal(file.data, "HEad\0\0", 6);
         assert_memory_equal(file.data + 64, large, sizeof large);
-        tr_file_populate(&file, NULL, 0);
-        tr_file_populate(&file, file.data + file.size / 2, file.size / 4);
+        tr_pages_populate(file.data, file.size);
+        tr_pages_drop(file.data, file.size / 2);
         tr_file_close(&file);
     }
     assert_int_equal(tr_output_open(&output, path, &error), TR_OK);

@@ -1,0 +1,211 @@
+/* Why a directory cannot be opened: what is in it, and what is missing. */
+#include "formats/json.h"
+#include "formats/recognise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/folder.h"
+#include "util/utf8.h"
+
+enum { MOST_FILES = 1000, MOST_NAMED = 3 };
+
+typedef struct findings {
+    const char *path;
+    tr_folder_names names;
+    const char *first[TR_KINDS]; /* of each kind */
+    size_t counts[TR_KINDS], files;
+    const char *folders[MOST_NAMED]; /* those that look like models */
+    size_t folder_count;
+    bool config, tokenizer; /* config.json, tokenizer.json are there */
+    tr_error *error;
+} findings;
+
+static tr_status say(const findings *f, const char *what)
+{
+    return tr_fail(f->error, TR_ERROR_FORMAT, "%s: %s", f->path, what);
+}
+
+/* NAME: "is compressed: unpack it first" */
+static tr_status say_kind(const findings *f, tr_kind kind)
+{
+    const char *advice = tr_kind_advice(kind);
+    return tr_fail(f->error, TR_ERROR_FORMAT, "%s: %.200s %s%s%s", f->path, f->first[kind], tr_kind_is(kind),
+                   *advice ? ": " : "", advice);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- finding */
+
+static bool is_there(const char *folder, const char *name)
+{
+    char path[TR_PATH];
+    return tr_path_join(path, folder, name, NULL) == TR_OK && tr_file_exists(path);
+}
+
+/* A folder with the settings or the weights of a model, or with a model file. */
+static bool looks_like_model(const char *folder)
+{
+    tr_folder_names names;
+    bool found = is_there(folder, "config.json") || is_there(folder, "model.bin");
+    if (!found && tr_folder_list(folder, &names, NULL) == TR_OK) {
+        for (size_t i = 0; i < names.count && i < MOST_FILES; i++)
+            found = found || tr_ends_with(names.names[i], ".gguf") || tr_ends_with(names.names[i], ".npz");
+        tr_folder_names_free(&names);
+    }
+    return found;
+}
+
+static void look_at_file(findings *f, const char *name, const char *path)
+{
+    tr_file file;
+    if (tr_file_open(path, TR_LOAD_MAP, &file, NULL) != TR_OK)
+        return;
+    const tr_kind kind = tr_recognise(file.data, file.size);
+    tr_file_close(&file);
+    f->files++;
+    f->config = f->config || strcmp(name, "config.json") == 0;
+    f->tokenizer = f->tokenizer || strcmp(name, "tokenizer.json") == 0;
+    if (!f->counts[kind]++)
+        f->first[kind] = name;
+}
+
+static void look_around(findings *f)
+{
+    char path[TR_PATH];
+    for (size_t i = 0; i < f->names.count && i < MOST_FILES; i++) {
+        const char *name = f->names.names[i];
+        if (*name == '.' || tr_path_join(path, f->path, name, NULL) != TR_OK)
+            continue;
+        if (!tr_is_directory(path))
+            look_at_file(f, name, path);
+        else if (looks_like_model(path) && f->folder_count++ < MOST_NAMED)
+            f->folders[f->folder_count - 1] = name;
+    }
+}
+
+/* --------------------------------------------------------------------------------------------------------------- saying */
+
+static tr_status say_folders(const findings *f)
+{
+    char list[3 * 80] = "";
+    for (size_t i = 0; i < f->folder_count && i < MOST_NAMED; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.60s", i ? ", " : "", f->folders[i]);
+    return tr_fail(f->error, TR_ERROR_FORMAT, "%s: is a folder of %s (%s%s), not a model itself: give %s/%.60s%s", f->path,
+                   f->folder_count > 1 ? "several models" : "a model", list, f->folder_count > MOST_NAMED ? ", ..." : "",
+                   f->path, f->folders[0], f->folder_count > 1 ? " or another" : "");
+}
+
+/* A file of weights in a shard's or another name. */
+static tr_status say_misnamed(const findings *f, tr_kind kind)
+{
+    const char *name = f->first[kind], *wanted = kind == TR_KIND_SAFETENSORS ? "model.safetensors" : "pytorch_model.bin";
+    if (strstr(name, "-of-"))
+        return tr_fail(f->error, TR_ERROR_FORMAT,
+                       "%s: %.100s is a part of the weights: %s.index.json, which names them, is missing", f->path, name,
+                       wanted);
+    return tr_fail(f->error, TR_ERROR_FORMAT, "%s: %.100s holds weights, but must be called %s", f->path, name, wanted);
+}
+
+/* Whether config.json is that of CTranslate2, which does not say model_type. */
+static bool is_ct2_config(const findings *f)
+{
+    char path[TR_PATH];
+    tr_file file;
+    tr_error error;
+    json_t *root = NULL;
+    if (tr_path_join(path, f->path, "config.json", NULL) != TR_OK || tr_file_open(path, TR_LOAD_MAP, &file, NULL) != TR_OK)
+        return false;
+    tr_json_parse(file.data, file.size, "config.json", &root, &error);
+    tr_file_close(&file);
+    const bool found = !json_object_get(root, "model_type") &&
+                       (json_object_get(root, "decoder_start_token") || json_object_get(root, "add_source_bos"));
+    json_decref(root);
+    return found;
+}
+
+/* Kinds that could be what was meant to be the model: the first that is there is said. */
+static const tr_kind foreign[] = {TR_KIND_COMPRESSED, TR_KIND_TAR,  TR_KIND_ARGOS,       TR_KIND_NUMPY, TR_KIND_SCRIPT,
+                                  TR_KIND_ONNX,       TR_KIND_HDF5, TR_KIND_KERAS,       TR_KIND_FLAX,  TR_KIND_TFLITE,
+                                  TR_KIND_GGML,       TR_KIND_ZIP,  TR_KIND_GGUF_SWAPPED};
+
+static tr_status say_foreign(const findings *f, bool *said)
+{
+    *said = true;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (f->counts[foreign[i]])
+            return say_kind(f, foreign[i]);
+    *said = false;
+    return TR_OK;
+}
+
+static tr_status say_gguf(const findings *f)
+{
+    const char *name = f->first[TR_KIND_GGUF];
+    if (f->counts[TR_KIND_GGUF] == 1)
+        return tr_fail(f->error, TR_ERROR_FORMAT, "%s: holds a model file: give %s/%.200s", f->path, f->path, name);
+    return tr_fail(f->error, TR_ERROR_FORMAT, "%s: holds %zu model files: give one of them, as %s/%.200s", f->path,
+                   f->counts[TR_KIND_GGUF], f->path, name);
+}
+
+static tr_status without_weights(const findings *f)
+{
+    bool said;
+    if (f->counts[TR_KIND_SAFETENSORS])
+        return say_misnamed(f, TR_KIND_SAFETENSORS);
+    if (f->counts[TR_KIND_TORCH] || f->counts[TR_KIND_PICKLE])
+        return say_misnamed(f, f->counts[TR_KIND_TORCH] ? TR_KIND_TORCH : TR_KIND_PICKLE);
+    if (f->counts[TR_KIND_GGUF])
+        return say_gguf(f);
+    if (is_ct2_config(f))
+        return say(f, "config.json is that of a CTranslate2 model, whose weights, model.bin, are missing");
+    const tr_status status = say_foreign(f, &said);
+    return said ? status
+                : say(f, "config.json is there, but no weights: model.safetensors is missing, and so is pytorch_model.bin");
+}
+
+static tr_status without_config(const findings *f)
+{
+    static const tr_kind weights[] = {TR_KIND_SAFETENSORS, TR_KIND_TORCH, TR_KIND_PICKLE};
+    bool said;
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+        if (f->counts[weights[i]])
+            return tr_fail(f->error, TR_ERROR_UNSUPPORTED, "%s: holds weights (%.100s), but config.json is missing", f->path,
+                           f->first[weights[i]]);
+    if (f->counts[TR_KIND_GGUF])
+        return say_gguf(f);
+    const tr_status status = say_foreign(f, &said);
+    if (said)
+        return status;
+    if (f->folder_count)
+        return say_folders(f);
+    if (f->tokenizer || f->counts[TR_KIND_PIECES])
+        return tr_fail(f->error, TR_ERROR_UNSUPPORTED,
+                       "%s: holds a tokenizer (%.100s) but no model: it has no config.json and no weights", f->path,
+                       f->tokenizer ? "tokenizer.json" : f->first[TR_KIND_PIECES]);
+    return tr_fail(f->error, TR_ERROR_UNSUPPORTED, "%s: is not a model directory: it has no config.json", f->path);
+}
+
+static tr_status conclude(const findings *f)
+{
+    if (f->names.count == 0)
+        return say(f, "is an empty directory: a model needs config.json, weights and a tokenizer, or give a GGUF file");
+    if (f->counts[TR_KIND_POINTER])
+        return say_kind(f, TR_KIND_POINTER);
+    if (f->counts[TR_KIND_WEB])
+        return say_kind(f, TR_KIND_WEB);
+    return f->config ? without_weights(f) : without_config(f);
+}
+
+tr_status tr_diagnose_directory(const char *path, tr_error *error)
+{
+    findings f = {.path = path, .error = error};
+    tr_status status = tr_folder_list(path, &f.names, error);
+    if (status == TR_OK) {
+        look_around(&f);
+        status = conclude(&f);
+    }
+    tr_folder_names_free(&f.names);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* What files are, by their content, and what to do about those that are no model by themselves. */
+#ifndef TR_FORMATS_RECOGNISE_H
+#define TR_FORMATS_RECOGNISE_H
+
+#include "util/error.h"
+
+typedef enum tr_kind {
+    TR_KIND_UNKNOWN,
+    TR_KIND_EMPTY,
+    TR_KIND_GGUF,
+    TR_KIND_GGUF_SWAPPED, /* big-endian */
+    TR_KIND_GGML,
+    TR_KIND_SAFETENSORS,
+    TR_KIND_TORCH,  /* torch.save's zip archive */
+    TR_KIND_PICKLE, /* or what came before that */
+    TR_KIND_SCRIPT, /* TorchScript */
+    TR_KIND_CT2,    /* CTranslate2's model.bin */
+    TR_KIND_NUMPY,  /* .npz */
+    TR_KIND_ARGOS,  /* .argosmodel */
+    TR_KIND_KERAS,
+    TR_KIND_ZIP,
+    TR_KIND_HDF5,
+    TR_KIND_ONNX,
+    TR_KIND_TFLITE,
+    TR_KIND_FLAX,
+    TR_KIND_PIECES, /* SentencePiece */
+    TR_KIND_COMPRESSED,
+    TR_KIND_TAR,
+    TR_KIND_POINTER, /* Git LFS */
+    TR_KIND_WEB,     /* a web page */
+    TR_KIND_JSON,
+    TR_KINDS,
+} tr_kind;
+
+tr_kind tr_recognise(const void *data, size_t size);
+
+/* "is a safetensors file" */
+const char *tr_kind_is(tr_kind kind);
+/* "give its directory, which must hold config.json too"; "" if there is nothing to do */
+const char *tr_kind_advice(tr_kind kind);
+
+/* Says why path, a directory in which no format found all that it needs, cannot be opened: one line that names what is
+ * there and what is missing. */
+tr_status tr_diagnose_directory(const char *path, tr_error *error);
+
+#endif

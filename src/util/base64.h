@@ -1,0 +1,9 @@
+#ifndef TR_UTIL_BASE64_H
+#define TR_UTIL_BASE64_H
+
+#include "util/buffer.h"
+
+/* Appends the bytes that size characters of Base64 (RFC 4648, padded) stand for. False: it is none, or memory ran out. */
+bool tr_base64_decode(const char *text, size_t size, tr_buffer *out);
+
+#endif

@@ -1,0 +1,65 @@
+"""What the scripts that make fixtures have in common when they check them (./test.sh --all).
+
+    SCRIPT --check [--tool build/translate] [NAME...]
+
+Nothing is written: the engine that a fixture comes from reads the committed files again, and must give what is committed as
+its output; so must this project's program. What differs is told line by line; the exit status is 1 then.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def wanted():
+    """Whether the script is asked to check what there is, and not to make it anew."""
+    return "--check" in sys.argv[1:]
+
+
+class Check:
+    def __init__(self):
+        parser = argparse.ArgumentParser(usage=__doc__.split("\n")[2].strip())
+        parser.add_argument("--check", action="store_true")
+        parser.add_argument("--tool", default=ROOT / "build/translate")
+        parser.add_argument("names", nargs="*")
+        options = parser.parse_args()
+        self.tool, self.names = options.tool, options.names
+        self.compared = self.different = 0
+
+    def same(self, what, expected, found):
+        """One comparison, of tokens or text."""
+        self.compared += 1
+        if expected == found:
+            return
+        self.different += 1
+        if self.different <= 20:
+            print(f"{what}:\n  expected {expected}\n  found    {found}", file=sys.stderr)
+
+    def each(self, what, expected, found):
+        expected, found = list(expected), list(found)
+        self.same(f"{what}: number of lines", len(expected), len(found))
+        for number, (a, b) in enumerate(zip(expected, found)):
+            self.same(f"{what}: line {number}", a, b)
+
+    def run(self, *arguments, lines=()):
+        """What this project's program answers, line by line."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("TRANSLATE_")}
+        done = subprocess.run([self.tool, *map(str, arguments)], input="".join(line + "\n" for line in lines), text=True,
+                              encoding="utf-8", capture_output=True, env=environment, check=False)
+        if done.returncode != 0:
+            self.same(" ".join(map(str, arguments)), "", done.stderr.strip())
+            return []
+        return done.stdout.removesuffix("\n").split("\n")
+
+    def translate(self, model, sources, *options):
+        """Ids to ids, without marks; one sentence a line. An empty line holds nothing to translate: leave those out."""
+        lines = [" ".join(map(str, source)) for source in sources]
+        return [[int(token) for token in line.split()]
+                for line in self.run("-m", model, "--tokens", "--ids", *options, lines=lines)]
+
+    def finish(self):
+        print(f"{self.compared} compared, {self.different} differ", flush=True)
+        sys.exit(1 if self.different or not self.compared else 0)

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""The fuzz targets: their seeds, a run of each with libFuzzer, and the regression tests of ./test.sh.
+
+    python3 tests/fuzz/fuzz.py run [--seconds N] [--jobs N] [--build DIR] [NAME...]
+    python3 tests/fuzz/fuzz.py seeds DIR [NAME...]
+    python3 tests/fuzz/fuzz.py replay PROGRAM NAME       (what meson test calls)
+
+run needs clang and Meson. It builds library and targets with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer in DIR
+(default build-fuzz), runs each target for N seconds (default 600), two at a time, and prints a table of executions and
+coverage. What a target is stopped by is kept in tests/fuzz/found/NAME, and so is a regression test from then on.
+Corpora grow in DIR/corpus and are used again.
+
+Seeds are the fixtures of the other tests, and what is in tests/fuzz/found.
+"""
+import argparse
+import concurrent.futures
+import glob
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+VARIANTS = 150  # of each seed, in a regression test
+SMALL = 160_000  # bytes of a seed; larger ones slow a target down
+YML = b"dim-emb:"
+
+
+def files(*patterns):
+    for pattern in patterns:
+        for path in sorted(glob.glob(os.path.join(ROOT, "tests", pattern))):
+            if os.path.isfile(path) and os.path.getsize(path) <= SMALL:
+                with open(path, "rb") as file:
+                    yield file.read()
+
+
+def settings():
+    """config.json, generation_config.json, a vocabulary and tokenizer.json with a NUL between them: fuzz_json.c."""
+    for directory in sorted(glob.glob(os.path.join(ROOT, "tests", "*", "fixtures", "*", "model"))):
+        texts = []
+        for name in ("config.json", "generation_config.json", "vocab.json", "tokenizer.json"):
+            path = os.path.join(directory, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    texts.append(file.read())
+            else:
+                texts.append(b"{}")
+        if texts[0] != b"{}":
+            yield b"\0".join(texts)
+
+
+def pickles():
+    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "formats", "torch", "**", "*.bin"), recursive=True)):
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                yield from (archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
+
+
+def settings_of_marian():
+    yield from files("marian/fixtures/*/*.yml", "bergamot/fixtures/*/*.yml")
+    for model in files("marian/fixtures/*/*.bin", "bergamot/fixtures/*/*.bin"):
+        at = model.rfind(YML)
+        if at >= 0:
+            yield model[at:].rstrip(b"\0")
+
+
+SEEDS = {
+    "ctranslate2": lambda: files("ctranslate2/fixtures/*/model.bin", "ctranslate2/fixtures/*/*vocabulary*"),
+    "gguf": lambda: files("llama/fixtures/*.gguf"),
+    "json": settings,
+    "marian_bin": lambda: files("marian/fixtures/*/*.bin", "bergamot/fixtures/*/model*.bin"),
+    "marian_yml": settings_of_marian,
+    "npz": lambda: files("marian/fixtures/*/*.npz"),
+    "pickle": pickles,
+    "pytorch": lambda: files("formats/torch/*.bin", "formats/torch/model/*.bin"),
+    "safetensors": lambda: files("reference/fixtures/*/model/model.safetensors", "formats/torch/*.safetensors"),
+    "shortlist": lambda: files("bergamot/fixtures/*/lex*.bin"),
+    "spm": lambda: files("tokenizer/fixtures/*.spm", "tokenizer/fixtures/*/*.spm", "languages/fixtures/*/model/*.model"),
+}
+
+
+def targets():
+    return sorted(name[5:-2] for name in os.listdir(HERE) if re.fullmatch(r"fuzz_\w+\.c", name))
+
+
+def write_seeds(name, folder):
+    """Each once, the smallest first; the paths."""
+    os.makedirs(folder, exist_ok=True)
+    found = [os.path.join(HERE, "found", name, file) for file in sorted(os.listdir(os.path.join(HERE, "found", name)))] \
+        if os.path.isdir(os.path.join(HERE, "found", name)) else []
+    paths = []
+    for data in sorted(set(SEEDS[name]()), key=lambda data: (len(data), data)):
+        path = os.path.join(folder, hashlib.sha1(data).hexdigest()[:16])
+        with open(path, "wb") as file:
+            file.write(data)
+        paths.append(path)
+    if not paths:
+        sys.exit(f"fuzz.py: there are no seeds for {name}")
+    return found + paths
+
+
+def replay(arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write_seeds(arguments.name, folder)
+        status = subprocess.run([arguments.program, str(VARIANTS), *paths], check=False).returncode
+        print(f"{arguments.name}: {len(paths)} seeds, {len(paths) * (VARIANTS + 1)} runs, status {status}")
+    sys.exit(status != 0)
+
+
+def build(folder, names):
+    environment = dict(os.environ, CC="clang", CXX="clang++",
+                       CFLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined")
+    if not os.path.isfile(os.path.join(folder, "build.ninja")):
+        subprocess.run(["meson", "setup", folder, ROOT, "-Dfuzz=true", "-Db_lundef=false", "-Dbench=false",
+                        "-Dhub=disabled", "-Ddefault_library=static"], env=environment, check=True,
+                       stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", folder, *(f"tests/fuzz/fuzz_{name}" for name in names)], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def run_target(folder, name, seconds):
+    corpus = os.path.join(folder, "corpus", name)
+    seeds = os.path.join(folder, "seeds", name)
+    write_seeds(name, seeds)
+    os.makedirs(corpus, exist_ok=True)
+    found = os.path.join(HERE, "found", name, "")
+    command = [os.path.join(folder, "tests", "fuzz", f"fuzz_{name}"), f"-max_total_time={seconds}", "-print_final_stats=1",
+               "-timeout=20", "-rss_limit_mb=4096", f"-artifact_prefix={found}", corpus, seeds]
+    if os.path.isdir(os.path.join(HERE, "found", name)):
+        command.append(found)
+    else:
+        os.makedirs(found)
+    result = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            env=dict(os.environ, UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"))
+    if not os.listdir(found):
+        os.rmdir(found)
+    text = result.stderr.decode(errors="replace")
+    with open(os.path.join(folder, f"{name}.log"), "w", encoding="utf-8") as log:
+        log.write(text)
+    executions = re.findall(r"stat::number_of_executed_units:\s*(\d+)", text)
+    cover = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", text)
+    edges, features, kept = map(int, cover[-1]) if cover else (0, 0, 0)
+    return (name, int(executions[-1]) if executions else 0, edges, features, kept,
+            "none" if result.returncode == 0 else f"status {result.returncode}, {name}.log")
+
+
+def run(arguments):
+    names = arguments.names or targets()
+    build(arguments.build, names)
+    print("| target | executions | edges | features | corpus | findings |\n|---|---|---|---|---|---|", flush=True)
+    good = True
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for row in pool.map(lambda name: run_target(arguments.build, name, arguments.seconds), names):
+            good = good and row[-1] == "none"
+            print("| {} | {:,} | {:,} | {:,} | {:,} | {} |".format(*row), flush=True)
+    sys.exit(not good)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("run")
+    one.add_argument("--seconds", type=int, default=600)
+    one.add_argument("--jobs", type=int, default=2)
+    one.add_argument("--build", default=os.path.join(ROOT, "build-fuzz"))
+    one.add_argument("names", nargs="*")
+    one.set_defaults(call=run)
+    one = commands.add_parser("seeds")
+    one.add_argument("folder")
+    one.add_argument("names", nargs="*")
+    one.set_defaults(call=lambda a: [write_seeds(name, os.path.join(a.folder, name)) for name in a.names or targets()])
+    one = commands.add_parser("replay")
+    one.add_argument("program")
+    one.add_argument("name", choices=targets())
+    one.set_defaults(call=replay)
+    arguments = parser.parse_args()
+    arguments.call(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+/* libFuzzer target: Marian's .bin from memory, up to tensors and the first and last number of each. Seeds: the model.bin
+ * files of tests/marian/fixtures. */
+#include "fuzz_marian.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_model(data, size, tr_marian_bin_read);
+}

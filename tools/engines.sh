@@ -1,0 +1,61 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing script sets or uses
+# For ./test.sh --all: the engines that the fixtures come from, and the scripts that ask them again. They live in
+# build/engines, made once and made anew when their list changes.
+
+engine_needs=('venv python3 python3-venv')
+engine_list=$root/tests/engines/requirements.txt
+engine_dir=$root/build/engines
+# Each makes fixtures, and with --check compares the committed ones with its engine and with this project's program.
+engine_scripts=(
+    tests/reference/make_fixtures.py
+    tests/ctranslate2/make_models.py
+    tests/formats/make_torch.py
+    tests/tokenizer/make_fixtures.py
+    tests/default_model/make_expected.py
+    tests/languages/make_models.py
+    tests/llama/make_models.py
+)
+# The same of an engine that runs under Node.js: left out where that or npm is missing. Packages: tests/engines/package.json.
+node_scripts=(tests/bergamot/compare.py)
+
+prepare_engines() {
+    install_needs "${engine_needs[@]}"
+    cmp -s "$engine_list" "$engine_dir/.installed" && return
+    note 'installing the engines in build/engines…'
+    rm -rf "$engine_dir"
+    quietly python3 -m venv "$engine_dir" || fail "$engine_dir: python3 -m venv failed"
+    quietly "$engine_dir/bin/python" -m pip install -r "$engine_list" ||
+        fail "$engine_dir: pip install -r tests/engines/requirements.txt failed (it needs the network)"
+    cp "$engine_list" "$engine_dir/.installed"
+}
+
+prepare_node() { # false: there is no Node.js, or nothing to install for it
+    local packages=$root/tests/engines/package.json
+    command -v node >/dev/null && command -v npm >/dev/null && [ -f "$packages" ] || return 1
+    export NODE_PATH=$engine_dir/node_modules
+    cmp -s "$packages" "$engine_dir/package.json" && return
+    cp "$packages" "$engine_dir/package.json"
+    quietly npm install --prefix "$engine_dir" || {
+        rm -f "$engine_dir/package.json"
+        fail "$engine_dir: npm install failed (it needs the network)"
+    }
+}
+
+# check_engines TRANSLATE: adds to `passed`, `failed` and `skipped`.
+check_engines() {
+    local script output
+    prepare_engines
+    for script in "${engine_scripts[@]}" "${node_scripts[@]}"; do
+        [ -f "$root/$script" ] || continue
+        if [[ " ${node_scripts[*]} " == *" $script "* ]] && ! prepare_node; then
+            printf '%-40s skipped: no node, npm or package.json\n' "$script"
+            skipped=$((skipped + 1))
+        elif output=$("$engine_dir/bin/python" "$root/$script" --check --tool "$1" 2>&1 </dev/null); then
+            printf '%-40s %s\n' "$script" "${output##*$'\n'}"
+            passed=$((passed + 1))
+        else
+            printf '%s\n%-40s FAILED\n' "$output" "$script"
+            failed=$((failed + 1))
+        fi
+    done
+}
