@@ -70,6 +70,43 @@ static void test_names(void **state)
     }
 }
 
+/* Any name gives two codes that fit, or none. */
+static void test_any_name(void **state)
+{
+    static const char *const parts[] = {"en",
+                                        "fra",
+                                        "de",
+                                        "zho",
+                                        "Hans",
+                                        "BR",
+                                        "to",
+                                        "2",
+                                        "-",
+                                        "_",
+                                        ".",
+                                        "ROMANCE",
+                                        "opus-mt",
+                                        "translate-",
+                                        "mul",
+                                        "\xff",
+                                        "abcdefghijklmnopqr",
+                                        " "};
+    unsigned seed = 1;
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        char name[256] = "", source[TR_LANGUAGE], target[TR_LANGUAGE];
+        for (unsigned i = 0; i < 8; i++) {
+            seed = seed * 1103515245 + 12345;
+            strcat(name, parts[(seed >> 16) % (sizeof parts / sizeof *parts)]);
+        }
+        const bool found = tr_languages_of_name(name, source, target);
+        assert_int_equal(found, *source != 0);
+        assert_int_equal(found, *target != 0);
+        assert_true(!found || strcmp(source, target) != 0);
+        assert_true(strlen(source) < TR_LANGUAGE && strlen(target) < TR_LANGUAGE);
+    }
+}
+
 static void test_groups(void **state)
 {
     static const char *const groups[] = {"mul", "roa", "sla", "gmq", "ine"}, *const languages[] = {"en", "zho", "ceb",
@@ -281,9 +318,16 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_groups),       cmocka_unit_test(test_direct),
-        cmocka_unit_test(test_preference),   cmocka_unit_test(test_over_english), cmocka_unit_test(test_scripts_in_between),
-        cmocka_unit_test(test_over_another), cmocka_unit_test(test_long_lists),   cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_any_name),
+        cmocka_unit_test(test_direct),
+        cmocka_unit_test(test_preference),
+        cmocka_unit_test(test_over_english),
+        cmocka_unit_test(test_scripts_in_between),
+        cmocka_unit_test(test_over_another),
+        cmocka_unit_test(test_long_lists),
+        cmocka_unit_test(test_arguments),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed + run_folder_tests();
