@@ -73,9 +73,10 @@ static int list_sources(const cli_chain *chain, const cli_settings *settings, tr
 /* Those of one model; what cannot be told now is told when it is opened. */
 static int list_own_sources(const cli_settings *settings, tr_languages *codes)
 {
-    char path[TR_PATH];
+    char path[TR_PATH] = "";
     tr_indexed item;
     const int status = cli_model_find(path, settings);
+    cli_guard_model_file(path, NULL);
     if (!status && tr_models_look(path, &item, NULL) == TR_OK) {
         *codes = item.sources;
         item.sources = (tr_languages){0};

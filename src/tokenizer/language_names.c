@@ -135,7 +135,7 @@ static bool pair_with_digit(word w, char source[TR_LANGUAGE], char target[TR_LAN
     if (!digit || !copy_word((word){w.text, (size_t)(digit - w.text)}, source) ||
         !copy_word((word){digit + 1, w.size - 1 - (size_t)(digit - w.text)}, target))
         return false;
-    return tr_language_is_known(source) && tr_language_is_known(target);
+    return strcmp(source, target) != 0 && tr_language_is_known(source) && tr_language_is_known(target);
 }
 
 /* "enzh" */
