@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/directory.h"
 #include "formats/hf.h"
 #include "formats/packed.h"
 #include "formats/peek.h"
@@ -207,19 +206,26 @@ static tr_status read_tokenizer(const tr_directory *d)
     return tr_directory_pieces(d, source, strcmp(source, "source.spm") == 0 ? "target.spm" : "target.model");
 }
 
+tr_status tr_ct2_open(const tr_directory *d)
+{
+    opening o = {.d = *d};
+    const tr_status status = read_all(&o);
+    tr_ct2_free(&o.model);
+    json_decref(o.json);
+    return status;
+}
+
 tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     tr_error local;
     *package = (tr_package){.architecture = "marian"};
-    opening o = {.d = {path, load, package, error ? error : &local}};
+    const tr_directory d = {path, load, package, error ? error : &local};
     tr_directory_name(path, package->name, sizeof package->name);
-    tr_status status = read_all(&o);
+    tr_status status = tr_ct2_open(&d);
     if (status == TR_OK)
-        status = read_tokenizer(&o.d);
+        status = read_tokenizer(&d);
     if (status == TR_OK)
-        status = read_languages(&o.d);
-    tr_ct2_free(&o.model);
-    json_decref(o.json);
+        status = read_languages(&d);
     if (status != TR_OK)
         tr_package_close(package);
     return status;

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "formats/directory.h"
 #include "formats/package.h"
 
 /* --------------------------------------------------------------------------------------------- model.bin: the variables */
@@ -94,6 +95,9 @@ tr_status tr_ct2_ids(const tr_ct2_settings *settings, const tr_vocabulary *sourc
 
 /* Adds all of the network's tensors, under our names. Variables that nobody asked for are refused by name. */
 tr_status tr_ct2_weights(tr_ct2_model *model, const tr_config *config, tr_weights *weights, tr_error *error);
+
+/* Opens the network and the vocabularies of a directory into its package: all but a tokenizer. */
+tr_status tr_ct2_open(const tr_directory *d);
 
 /* A vocabulary from a list of tokens, in JSON or a token a line, of at most rows tokens. Messages begin with name. */
 tr_status tr_ct2_vocabulary(tr_bytes file, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error);

@@ -2,15 +2,9 @@
 
 #include <string.h>
 
-#include "util/buffer.h"
-
 bool tr_directory_has(const tr_directory *d, const char *name)
 {
-    tr_buffer joined = {0};
-    const bool found = tr_buffer_string(&joined, d->path) && tr_buffer_string(&joined, "/") &&
-                       tr_buffer_string(&joined, name) && tr_file_exists(joined.data);
-    tr_buffer_free(&joined);
-    return found;
+    return tr_package_has(d->package, d->path, name);
 }
 
 tr_status tr_directory_fail(const tr_directory *d, tr_status status, const char *what)
@@ -69,8 +63,7 @@ tr_status tr_directory_pieces(const tr_directory *d, const char *source_name, co
     return status;
 }
 
-/* A language of unusual length is no language code: left unknown. */
-static void copy_language(const char *language, char out[TR_LANGUAGE])
+void tr_directory_language(const char *language, char out[TR_LANGUAGE])
 {
     if (strlen(language) < TR_LANGUAGE)
         strcpy(out, language);
@@ -78,8 +71,10 @@ static void copy_language(const char *language, char out[TR_LANGUAGE])
 
 void tr_directory_languages(tr_json_fields *fields, tr_package *package)
 {
-    copy_language(tr_json_string(fields, "source_lang", tr_json_string(fields, "src_lang", "")), package->source_language);
-    copy_language(tr_json_string(fields, "target_lang", tr_json_string(fields, "tgt_lang", "")), package->target_language);
+    tr_directory_language(tr_json_string(fields, "source_lang", tr_json_string(fields, "src_lang", "")),
+                          package->source_language);
+    tr_directory_language(tr_json_string(fields, "target_lang", tr_json_string(fields, "tgt_lang", "")),
+                          package->target_language);
 }
 
 void tr_directory_name(const char *path, char *out, size_t size)

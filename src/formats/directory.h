@@ -27,6 +27,8 @@ tr_status tr_directory_optional_json(const tr_directory *d, const char *name, js
  * both: decoding needs none. */
 tr_status tr_directory_pieces(const tr_directory *d, const char *source, const char *target);
 
+/* Notes a language code; of unusual length it is none: left unknown. */
+void tr_directory_language(const char *language, char out[TR_LANGUAGE]);
 /* Takes source_lang and target_lang, or src_lang and tgt_lang, from the fields of tokenizer_config.json. */
 void tr_directory_languages(tr_json_fields *fields, tr_package *package);
 

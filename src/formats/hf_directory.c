@@ -68,27 +68,6 @@ static tr_status add_indexed(const tr_directory *d, shards *s, const char *index
     return status;
 }
 
-/* A file that nothing of the package points into is not needed any more: all its tensors had to be copied. */
-static void close_unused(tr_package *package, int first)
-{
-    int kept = first;
-    for (int i = first; i < package->file_count; i++) {
-        const tr_file file = package->files[i];
-        bool used = false;
-        for (size_t t = 0; !used && t < package->weights.count; t++) {
-            const tr_tensor *tensor = package->weights.tensors[t];
-            const uintptr_t data = (uintptr_t)(tensor->origin ? tensor->origin->data : tensor->data);
-            const uintptr_t begin = (uintptr_t)file.data;
-            used = data >= begin && data < begin + file.size;
-        }
-        if (used)
-            package->files[kept++] = file;
-        else
-            tr_file_close(&package->files[i]);
-    }
-    package->file_count = kept;
-}
-
 static tr_status read_weights(const tr_directory *d, const tr_hf_family *family, tr_hf_ties ties)
 {
     const char *name = tr_hf_find_weights(d);
@@ -106,7 +85,7 @@ static tr_status read_weights(const tr_directory *d, const tr_hf_family *family,
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_weights(s.files, s.count, family->renaming, ties, &d->package->weights, d->error));
     if (status == TR_OK)
-        close_unused(d->package, first);
+        tr_package_close_unused(d->package, first); /* all its tensors had to be copied */
     tr_strmap_free(&s.names);
     free(s.files);
     json_decref(index);

@@ -26,10 +26,14 @@ static tr_status open_file(const char *path, tr_load load, tr_package *package, 
     tr_status status = tr_file_open(path, TR_LOAD_MAP, &head, error);
     if (status != TR_OK)
         return status;
-    const bool gguf = starts_with(&head, "GGUF", 4), marian = !gguf && tr_marian_recognise(head.data, head.size);
-    if (!gguf && !marian)
+    const bool gguf = starts_with(&head, "GGUF", 4);
+    const bool argos = starts_with(&head, "PK\3\4", 4) && tr_is_argos_archive(head.data, head.size);
+    const bool marian = !gguf && !argos && tr_marian_recognise(head.data, head.size);
+    if (!gguf && !argos && !marian)
         status = refuse(path, &head, error);
     tr_file_close(&head);
+    if (argos)
+        return tr_open_argos(path, load, package, error);
     if (marian)
         return tr_open_marian(path, load, package, error);
     return gguf ? tr_open_gguf(path, load, package, error) : status;
@@ -39,6 +43,7 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
 {
     *package = (tr_package){0};
     const tr_status status = !tr_is_directory(path)    ? open_file(path, load, package, error)
+                             : tr_is_argos(path)       ? tr_open_argos(path, load, package, error)
                              : tr_is_ctranslate2(path) ? tr_open_ctranslate2(path, load, package, error)
                              : tr_is_marian(path)      ? tr_open_marian(path, load, package, error)
                                                        : tr_open_hf(path, load, package, error);

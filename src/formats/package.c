@@ -5,6 +5,7 @@
 
 #include "formats/packed.h"
 #include "formats/recognise.h"
+#include "formats/zip.h"
 #include "tokenizer/spm_check.h"
 #include "util/buffer.h"
 
@@ -21,25 +22,85 @@ void tr_package_close(tr_package *package)
     *package = (tr_package){0};
 }
 
+/* PATH/NAME, or PATH. */
+static bool join(tr_buffer *joined, const char *path, const char *name)
+{
+    return tr_buffer_string(joined, path) && (!name || (tr_buffer_string(joined, "/") && tr_buffer_string(joined, name)));
+}
+
+static tr_status out_of_memory(const char *path, tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+}
+
+/* NULL: it is not there, or there is no memory. */
+static const tr_zip_entry *find_entry(const tr_archive *a, const char *joined)
+{
+    tr_buffer name = {0};
+    const size_t size = strlen(a->path);
+    const tr_zip_entry *entry = NULL;
+    if (strncmp(joined, a->path, size) == 0 && tr_buffer_string(&name, a->root) && tr_buffer_string(&name, joined + size))
+        entry = tr_zip_find(a->zip, name.data);
+    tr_buffer_free(&name);
+    return entry;
+}
+
+/* An entry that is used where it lies leaves file empty: there is nothing to close. */
+static tr_status open_entry(const tr_archive *a, const char *joined, tr_file *file, tr_bytes *bytes, tr_error *error)
+{
+    const tr_zip_entry *entry = find_entry(a, joined);
+    *file = (tr_file){0};
+    if (!entry)
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: is not in the archive", joined);
+    *bytes = (tr_bytes){entry->data, (size_t)entry->size};
+    if (entry->data)
+        return TR_OK;
+    tr_status status = tr_zip_check(a->zip, entry, error);
+    if (status == TR_OK && entry->size)
+        status = tr_file_allocate((size_t)entry->size, file, error);
+    if (status == TR_OK && entry->size)
+        status = tr_zip_inflate_to(a->zip, entry, (void *)file->data, error);
+    if (status != TR_OK)
+        tr_file_close(file);
+    bytes->data = file->data;
+    return tr_fail_in(error, status, a->path);
+}
+
+static tr_status open_joined(const tr_package *package, const char *joined, tr_load load, tr_file *file, tr_bytes *bytes,
+                             tr_error *error)
+{
+    if (package->archive)
+        return open_entry(package->archive, joined, file, bytes, error);
+    const tr_status status = tr_file_open(joined, load, file, error);
+    *bytes = (tr_bytes){file->data, file->size};
+    return status;
+}
+
+static bool lies_in(const void *data, const tr_file *file)
+{
+    return (uintptr_t)data >= (uintptr_t)file->data && (uintptr_t)data - (uintptr_t)file->data < file->size;
+}
+
+/* Where a tensor comes from. */
+static const void *place_of(const tr_tensor *tensor)
+{
+    return tensor->origin ? tensor->origin->data : tensor->data;
+}
+
 void tr_package_mark_mapped(tr_package *package)
 {
     for (size_t i = 0; i < package->weights.count; i++) {
         tr_tensor *t = package->weights.tensors[i];
-        const uintptr_t data = (uintptr_t)(t->origin ? t->origin->data : t->data);
-        for (int f = 0; !t->mapped && f < package->file_count; f++) {
-            const tr_file *file = &package->files[f];
-            const uintptr_t begin = (uintptr_t)file->data;
-            t->mapped = file->mapped && data >= begin && data < begin + file->size;
-        }
+        for (int f = 0; !t->mapped && f < package->file_count; f++)
+            t->mapped = package->files[f].mapped && lies_in(place_of(t), &package->files[f]);
     }
 }
 
 /* A file of a directory may be there, and yet not be what it should: the file opened last is closed again. */
-static tr_status check_itself(tr_package *package, const char *path, const char *name, tr_error *error)
+static tr_status check_itself(tr_package *package, const char *path, const char *name, tr_bytes file, tr_error *error)
 {
-    const tr_file *file = &package->files[package->file_count - 1];
-    const bool suspicious = file->size && strchr("v<E", file->data[0]); /* how those below begin */
-    const tr_kind kind = suspicious ? tr_recognise(file->data, file->size) : TR_KIND_UNKNOWN;
+    const bool suspicious = file.size && memchr("v<E", *(const char *)file.data, 3); /* how those below begin */
+    const tr_kind kind = suspicious ? tr_recognise(file.data, file.size) : TR_KIND_UNKNOWN;
     if (kind != TR_KIND_POINTER && kind != TR_KIND_WEB)
         return TR_OK;
     tr_package_close_last(package);
@@ -55,24 +116,76 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
     tr_file *files = realloc(package->files, ((size_t)package->file_count + 1) * sizeof *files);
     if (files)
         package->files = files;
-    if (!files || !tr_buffer_string(&joined, path) ||
-        (name && (!tr_buffer_string(&joined, "/") || !tr_buffer_string(&joined, name)))) {
-        tr_buffer_free(&joined);
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    }
-    tr_file *file = &files[package->file_count];
-    const tr_status status = tr_file_open(joined.data, load, file, error);
+    tr_status status = files && join(&joined, path, name) ? TR_OK : out_of_memory(path, error);
+    if (status == TR_OK)
+        status = open_joined(package, joined.data, load, &files[package->file_count], bytes, error);
     tr_buffer_free(&joined);
     if (status != TR_OK)
         return status;
     package->file_count++;
-    *bytes = (tr_bytes){file->data, file->size};
-    return name ? check_itself(package, path, name, error) : TR_OK;
+    return name ? check_itself(package, path, name, *bytes, error) : TR_OK;
+}
+
+bool tr_package_has(const tr_package *package, const char *path, const char *name)
+{
+    tr_buffer joined = {0};
+    const bool found = join(&joined, path, name) &&
+                       (package->archive ? find_entry(package->archive, joined.data) != NULL : tr_file_exists(joined.data));
+    tr_buffer_free(&joined);
+    return found;
 }
 
 void tr_package_close_last(tr_package *package)
 {
     tr_file_close(&package->files[--package->file_count]);
+}
+
+/* What the package has of a file, in bytes. */
+static size_t used_of(const tr_package *package, const tr_file *file)
+{
+    size_t used = (lies_in(package->source_spm.data, file) ? package->source_spm.size : 0) +
+                  (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0);
+    for (size_t i = 0; i < package->weights.count; i++)
+        if (lies_in(place_of(package->weights.tensors[i]), file))
+            used += package->weights.tensors[i]->bytes;
+    return used;
+}
+
+/* Gives tensors memory of their own. False: there is none, some still point into the file. */
+static bool move_out(tr_package *package, const tr_file *file)
+{
+    for (size_t i = 0; i < package->weights.count; i++) {
+        tr_tensor *t = package->weights.tensors[i];
+        if (!lies_in(place_of(t), file))
+            continue;
+        void *copy = t->origin ? NULL : malloc(t->bytes); /* what is made as it is read stays where it is */
+        if (!copy)
+            return false;
+        memcpy(copy, t->data, t->bytes);
+        t->data = copy;
+        t->owned = true;
+    }
+    return true;
+}
+
+/* Where matrices were packed, the vectors would keep all of a file in memory. */
+static bool may_close(tr_package *package, const tr_file *file)
+{
+    const size_t used = used_of(package, file);
+    const bool spm = lies_in(package->source_spm.data, file) || lies_in(package->target_spm.data, file);
+    return used == 0 || (!spm && !file->mapped && used < file->size / 2 && move_out(package, file));
+}
+
+void tr_package_close_unused(tr_package *package, int first)
+{
+    int kept = first;
+    for (int i = first; i < package->file_count; i++) {
+        if (may_close(package, &package->files[i]))
+            tr_file_close(&package->files[i]);
+        else
+            package->files[kept++] = package->files[i];
+    }
+    package->file_count = kept;
 }
 
 tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error)

@@ -17,6 +17,14 @@ typedef struct tr_bytes {
     size_t size;
 } tr_bytes;
 
+struct tr_zip;
+
+/* An archive that stands for a directory while a package is opened: PATH/NAME is its entry ROOT/NAME. */
+typedef struct tr_archive {
+    struct tr_zip *zip;
+    const char *path, *root;
+} tr_archive;
+
 typedef struct tr_package {
     const char *format;                                              /* "GGUF", "CTranslate2 directory" */
     char architecture[32];                                           /* "marian" */
@@ -32,6 +40,7 @@ typedef struct tr_package {
     tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
+    const tr_archive *archive; /* what files are looked for in, in place of the file system; NULL once it is open */
     uint64_t file_size; /* bytes of the weight files */
     bool has_checksum;  /* GGUF written by this project */
     uint64_t checksum;  /* as stored; see gguf.h */
@@ -44,9 +53,12 @@ void tr_package_close(tr_package *package);
 /* Marks the tensors whose bytes lie in a mapped file, once there will be no more. */
 void tr_package_mark_mapped(tr_package *package);
 
-/* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. */
+/* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. In an archive, what is stored there is used where it
+ * lies, what is deflated becomes a file in memory. */
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
+
+bool tr_package_has(const tr_package *package, const char *path, const char *name);
 
 /* Checks a SentencePiece model that was made in memory, and makes it both sides', and its memory the package's. spm is then
  * empty, on failure as well. */
@@ -54,6 +66,10 @@ tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *err
 
 /* Closes the file opened last, of which nothing is needed any more. */
 void tr_package_close_last(tr_package *package);
+
+/* Closes those files from number first on that neither weights nor SentencePiece models point into; of files in memory also
+ * those of which weights take less than half, which are copied. */
+void tr_package_close_unused(tr_package *package, int first);
 
 /* Checks the config, that int8 matrices among the weights are whole, and that the embeddings have the rows that the config
  * counts. Formats call it once config and weights are there, before they allocate anything by the number of tokens. */
@@ -65,9 +81,14 @@ bool tr_is_ctranslate2(const char *path);
 bool tr_marian_recognise(const void *data, size_t size);
 bool tr_is_marian(const char *path);
 
+/* Whether a directory, or a zip archive in memory, holds an Argos Translate package. */
+bool tr_is_argos(const char *path);
+bool tr_is_argos_archive(const void *data, size_t size);
+
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *package, tr_error *error);
+tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_error *error);
 /* path: of the directory, or of the model in it. */
 tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr_error *error);
 tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_error *error);

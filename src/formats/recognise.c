@@ -21,7 +21,7 @@ static const struct {
                         "get the weights that it was made from, as model.safetensors or pytorch_model.bin"},
     [TR_KIND_CT2] = {"is the weights of a CTranslate2 model", "give its directory, which must hold its vocabularies too"},
     [TR_KIND_NUMPY] = {"is arrays of NumPy, but no Marian model", "a Marian model holds its settings as special:model.yml"},
-    [TR_KIND_ARGOS] = {"is an Argos Translate package", "unpack it, and give the folder model in it"},
+    [TR_KIND_ARGOS] = {"is an Argos Translate package", "give that file, which must hold metadata.json too"},
     [TR_KIND_KERAS] = {"is a Keras model, which is not supported", "save its weights as model.safetensors"},
     [TR_KIND_ZIP] = {"is a zip archive", "unpack it first"},
     [TR_KIND_HDF5] = {"is HDF5 (weights of TensorFlow or Keras), which is not supported",

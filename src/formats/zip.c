@@ -277,10 +277,10 @@ const tr_zip_entry *tr_zip_find(const tr_zip *zip, const char *name)
     return i < 0 ? NULL : &zip->entries[i];
 }
 
-/* Whether the sizes that an entry claims are possible, and within what an archive may become. */
-static tr_status check_inflation(const tr_zip *zip, const tr_zip_entry *entry, const place *p, tr_error *error)
+tr_status tr_zip_check(const tr_zip *zip, const tr_zip_entry *entry, tr_error *error)
 {
     const uint64_t most = zip->memory.size * TR_ZIP_RATIO + TR_ZIP_MORE;
+    const place *p = &zip->places[entry - zip->entries];
     if (!p->readable)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "entry %.100s: is encrypted, or compressed in another way than deflate",
                        entry->name);
@@ -307,26 +307,33 @@ static bool inflate_all(unzFile file, unsigned char *to, uint64_t size)
     return true;
 }
 
-tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents, tr_error *error)
+tr_status tr_zip_inflate_to(tr_zip *zip, const tr_zip_entry *entry, void *to, tr_error *error)
 {
     place *p = &zip->places[entry - zip->entries];
-    const tr_status status = check_inflation(zip, entry, p, error);
+    bool whole = unzGoToFilePos64(zip->file, &p->directory) == UNZ_OK && unzOpenCurrentFile(zip->file) == UNZ_OK;
+    if (whole) {
+        whole = inflate_all(zip->file, to, entry->size);
+        whole = unzCloseCurrentFile(zip->file) == UNZ_OK && whole; /* compares the checksum */
+    }
+    if (!whole)
+        return damaged(error, entry->name);
+    zip->inflated += entry->size;
+    return TR_OK;
+}
+
+tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents, tr_error *error)
+{
+    tr_status status = tr_zip_check(zip, entry, error);
     *contents = NULL;
     if (status != TR_OK)
         return status;
     unsigned char *bytes = malloc(entry->size ? (size_t)entry->size : 1);
     if (!bytes)
         return no_memory(error);
-    bool whole = unzGoToFilePos64(zip->file, &p->directory) == UNZ_OK && unzOpenCurrentFile(zip->file) == UNZ_OK;
-    if (whole) {
-        whole = inflate_all(zip->file, bytes, entry->size);
-        whole = unzCloseCurrentFile(zip->file) == UNZ_OK && whole; /* compares the checksum */
-    }
-    if (!whole) {
+    status = tr_zip_inflate_to(zip, entry, bytes, error);
+    if (status == TR_OK)
+        *contents = bytes;
+    else
         free(bytes);
-        return damaged(error, entry->name);
-    }
-    zip->inflated += entry->size;
-    *contents = bytes;
-    return TR_OK;
+    return status;
 }

@@ -30,8 +30,14 @@ void tr_zip_close(tr_zip *zip); /* NULL is allowed */
 const tr_zip_entry *tr_zip_entries(const tr_zip *zip, size_t *count);
 const tr_zip_entry *tr_zip_find(const tr_zip *zip, const char *name); /* NULL if there is none */
 
-/* Inflates an entry without data into *contents, entry->size bytes that the caller frees, and compares their checksum.
+/* Whether an entry without data may be inflated: what it claims is possible, and within what an archive may become.
  * TR_ERROR_UNSUPPORTED: encrypted, or compressed in another way. */
+tr_status tr_zip_check(const tr_zip *zip, const tr_zip_entry *entry, tr_error *error);
+
+/* Inflates an entry that tr_zip_check accepted to entry->size bytes, and compares their checksum. */
+tr_status tr_zip_inflate_to(tr_zip *zip, const tr_zip_entry *entry, void *to, tr_error *error);
+
+/* Both, into *contents, which the caller frees. */
 tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents, tr_error *error);
 
 #endif

@@ -35,6 +35,25 @@ static tr_status read_whole(int descriptor, size_t size, unsigned char *to, cons
     return TR_OK;
 }
 
+/* Page-aligned, and fresh pages need no clearing by us. MAP_FAILED without memory. */
+static void *map_memory(size_t size)
+{
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data != MAP_FAILED)
+        tr_huge_pages(data, size);
+    return data;
+}
+
+tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error)
+{
+    *file = (tr_file){0};
+    void *data = map_memory(size);
+    if (data == MAP_FAILED)
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    *file = (tr_file){data, size, false};
+    return TR_OK;
+}
+
 tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error)
 {
     *file = (tr_file){0};
@@ -53,11 +72,7 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
         status = tr_fail(error, TR_ERROR_MEMORY, "%s: too large for this machine", path);
     if (status == TR_OK && st.st_size > 0) {
         const size_t size = (size_t)st.st_size;
-        /* The copy is a mapping too: page-aligned, and fresh pages need no clearing by us. */
-        void *data = load == TR_LOAD_MAP ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0)
-                                         : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (data != MAP_FAILED && load == TR_LOAD_COPY)
-            tr_huge_pages(data, size);
+        void *data = load == TR_LOAD_MAP ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0) : map_memory(size);
         if (data == MAP_FAILED) {
             status = fail_errno(error, path, load == TR_LOAD_MAP ? "cannot map" : "cannot load");
         } else {

@@ -12,6 +12,8 @@ typedef struct tr_file {
 
 /* Opens a regular file whole. An empty file is no error here. Messages begin with the path. */
 tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error);
+/* size bytes of zeros (at least one), to be written and then used and closed like a file's. */
+tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error);
 void tr_file_close(tr_file *file);
 
 /* The bytes must lie in the mapping of a file; what is said is of the pages that hold them. */

@@ -1,0 +1,198 @@
+/* Argos Translate packages: NAME.argosmodel, a zip archive of one folder, or that folder as Argos installs it. In it are
+ * metadata.json, a CTranslate2 model in model/, and sentencepiece.model. Facts: argosopentech/argos-translate,
+ * argostranslate/package.py, translate.py and tokenizer.py. */
+#include <string.h>
+
+#include "formats/ctranslate2.h"
+#include "formats/zip.h"
+#include "util/buffer.h"
+
+static const char metadata[] = "metadata.json", model[] = "model", spm[] = "sentencepiece.model", bpe[] = "bpe.model";
+
+/* ------------------------------------------------------------------------------------------------------------- archive */
+
+/* The length of FOLDER, if a name is FOLDER/metadata.json; else 0. */
+static size_t root_of(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return slash && strcmp(slash + 1, metadata) == 0 ? (size_t)(slash - name) : 0;
+}
+
+bool tr_is_argos_archive(const void *data, size_t size)
+{
+    tr_zip *zip;
+    size_t count = 0;
+    bool found = false;
+    if (tr_zip_open(data, size, &zip, NULL) != TR_OK)
+        return false;
+    const tr_zip_entry *entries = tr_zip_entries(zip, &count);
+    for (size_t i = 0; !found && i < count; i++)
+        found = root_of(entries[i].name) > 0;
+    tr_zip_close(zip);
+    return found;
+}
+
+/* Names that unpacking would not leave in the folder; here they would merely never be found. */
+static bool leads_out(const char *name)
+{
+    if (*name == '/' || strchr(name, '\\'))
+        return true;
+    for (const char *at = name; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == 0))
+            return true;
+    }
+    return false;
+}
+
+static tr_status find_root(const tr_zip *zip, char root[TR_ZIP_NAME], tr_error *error)
+{
+    size_t count;
+    const tr_zip_entry *entries = tr_zip_entries(zip, &count);
+    *root = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t size = root_of(entries[i].name);
+        if (leads_out(entries[i].name))
+            return tr_fail(error, TR_ERROR_FORMAT, "entry %.100s: leads out of the package", entries[i].name);
+        if (size && *root)
+            return tr_fail(error, TR_ERROR_FORMAT, "entry %.100s: a second folder with a %s", entries[i].name, metadata);
+        if (size) {
+            memcpy(root, entries[i].name, size);
+            root[size] = 0;
+        }
+    }
+    return *root ? TR_OK : tr_fail(error, TR_ERROR_FORMAT, "has no folder with a %s", metadata);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- package */
+
+/* What metadata.json says; strings are the JSON's. */
+typedef struct facts {
+    json_t *json;
+    const char *prefix; /* the token that every translation begins with; "": there is none */
+} facts;
+
+static tr_status read_facts(const tr_directory *d, facts *f)
+{
+    tr_status status = tr_directory_json(d, metadata, &f->json);
+    if (status != TR_OK)
+        return status;
+    tr_json_fields fields = {f->json, metadata, TR_OK, d->error};
+    const char *type = tr_json_string(&fields, "type", "translate");
+    f->prefix = tr_json_string(&fields, "target_prefix", "");
+    tr_directory_language(tr_json_string(&fields, "from_code", ""), d->package->source_language);
+    tr_directory_language(tr_json_string(&fields, "to_code", ""), d->package->target_language);
+    if (fields.status == TR_OK && strcmp(type, "translate") != 0)
+        tr_json_fail(&fields, TR_ERROR_UNSUPPORTED, "type", "is not translate: no package for translation");
+    return tr_directory_in(d, fields.status);
+}
+
+static tr_status check_tokenizer(const tr_directory *d)
+{
+    if (tr_directory_has(d, spm))
+        return TR_OK;
+    if (tr_directory_has(d, bpe))
+        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED,
+                                 "bpe.model: packages with the tokenizers of Moses and subword-nmt are not supported, only "
+                                 "those with sentencepiece.model");
+    return tr_directory_fail(d, TR_ERROR_FORMAT, "sentencepiece.model is missing");
+}
+
+/* The prefix must come first; Argos cuts it off the text, here it decodes to nothing. */
+static tr_status force_prefix(const tr_directory *d, const char *prefix)
+{
+    tr_package *package = d->package;
+    if (!*prefix)
+        return TR_OK;
+    const int32_t id = tr_vocabulary_find(package->target, prefix, strlen(prefix));
+    if (id < 0)
+        return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s: target_prefix %.60s is not in the vocabulary", d->path, metadata,
+                       prefix);
+    package->config.forced_first_id = id;
+    if (!tr_ids_append(&package->special, &id, 1))
+        return tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+    return tr_directory_in(d, tr_config_check(&package->config, d->error));
+}
+
+static tr_status read_model(const tr_directory *d)
+{
+    tr_buffer path = {0};
+    if (!tr_buffer_string(&path, d->path) || !tr_buffer_string(&path, "/") || !tr_buffer_string(&path, model)) {
+        tr_buffer_free(&path);
+        return tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+    }
+    const tr_directory inner = {path.data, d->load, d->package, d->error};
+    const tr_status status = tr_ct2_open(&inner);
+    tr_buffer_free(&path);
+    return status;
+}
+
+static tr_status read_package(const tr_directory *d)
+{
+    facts f = {.prefix = ""};
+    tr_status status = read_facts(d, &f);
+    if (status == TR_OK)
+        status = check_tokenizer(d);
+    if (status == TR_OK)
+        status = read_model(d);
+    if (status == TR_OK)
+        status = force_prefix(d, f.prefix);
+    if (status == TR_OK)
+        status = tr_directory_pieces(d, spm, NULL);
+    json_decref(f.json);
+    d->package->format = "Argos Translate package";
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- both */
+
+/* Vocabularies are copies. So an archive of deflated entries is not needed any more once they are inflated, nor are weights
+ * that went into panels. */
+static tr_status read_archive(const tr_directory *d)
+{
+    tr_package *package = d->package;
+    tr_archive archive = {.path = d->path};
+    char root[TR_ZIP_NAME];
+    tr_bytes file;
+    tr_status status = tr_package_file(package, d->path, NULL, d->load, &file, d->error);
+    if (status != TR_OK)
+        return status;
+    status = tr_zip_open(file.data, file.size, &archive.zip, d->error);
+    if (status == TR_OK)
+        status = find_root(archive.zip, root, d->error);
+    tr_directory_in(d, status);
+    if (status == TR_OK) {
+        archive.root = root;
+        tr_directory_name(root, package->name, sizeof package->name);
+        package->archive = &archive;
+        status = read_package(d);
+        package->archive = NULL;
+    }
+    tr_zip_close(archive.zip);
+    if (status == TR_OK)
+        tr_package_close_unused(package, 0);
+    return status;
+}
+
+bool tr_is_argos(const char *path)
+{
+    const tr_package files = {.archive = NULL};
+    return tr_package_has(&files, path, metadata) && tr_package_has(&files, path, model);
+}
+
+tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_error *error)
+{
+    tr_error local;
+    *package = (tr_package){.architecture = "marian"};
+    const tr_directory d = {path, load, package, error ? error : &local};
+    tr_status status;
+    if (tr_is_directory(path)) {
+        tr_directory_name(path, package->name, sizeof package->name);
+        status = read_package(&d);
+    } else {
+        status = read_archive(&d);
+    }
+    if (status != TR_OK)
+        tr_package_close(package);
+    return status;
+}

@@ -1,0 +1,297 @@
+/* Argos Translate packages, zipped and installed: pieces, tokens and texts as Argos gets them from SentencePiece and
+ * CTranslate2 (make_models.py), from the package and from model files converted from it; and packages that are refused. */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <translate/translate.h>
+
+#include "../json_ids.h"
+#include "formats/gguf.h"
+#include "formats/packed.h"
+
+enum { PATH = 512, LINES = 24 };
+
+typedef struct fixture {
+    const char *path, *json;
+    tr_type type;
+    const char *name; /* that the package gives itself */
+    bool prefix;
+} fixture;
+
+static const fixture fixtures[] = {
+    {"deflated-int8.argosmodel", "deflated-int8.json", TR_TYPE_I8, "translate-aa_de-1_0", false},
+    {"folder", "deflated-int8.json", TR_TYPE_I8, "folder", false},
+    {"stored-float32.argosmodel", "stored-float32.json", TR_TYPE_F32, "translate-aa_de-1_0", false},
+    {"prefix-float16.argosmodel", "prefix-float16.json", TR_TYPE_F16, "translate-aa_de-1_0", true},
+};
+
+enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
+
+static const char *in_fixtures(const char *name)
+{
+    static char paths[4][2 * PATH];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, 2 * PATH, "%s/%s", TR_FIXTURES, name);
+    return path;
+}
+
+/* What Argos made of a fixture's texts. */
+typedef struct expectation {
+    json_t *json;
+    const json_t *lines;
+    int max_length;
+} expectation;
+
+static expectation read_expectation(const fixture *f)
+{
+    json_error_t problem;
+    expectation e = {.json = json_load_file(in_fixtures(f->json), 0, &problem)};
+    e.lines = json_object_get(e.json, "lines");
+    if (json_array_size(e.lines) != LINES)
+        fail_msg("%s: %s", f->json, e.json ? "no 24 lines" : problem.text);
+    e.max_length = (int)json_integer_value(json_object_get(e.json, "max_length"));
+    return e;
+}
+
+static const char *line_string(const expectation *e, size_t i, const char *key)
+{
+    return json_string_value(json_object_get(json_array_get(e->lines, i), key));
+}
+
+static tr_model *open_model(const char *path, tr_load load, tr_compute compute)
+{
+    tr_model_options options = tr_model_default_options();
+    tr_model *model;
+    tr_error error;
+    options.load = load;
+    options.compute = compute;
+    if (tr_model_open(path, &options, &model, &error))
+        fail_msg("%s", error.message);
+    return model;
+}
+
+static void check_pieces(const tr_model *model, const expectation *e, size_t i, tr_tokens *source)
+{
+    const char *text = line_string(e, i, "text");
+    const json_t *pieces = json_object_get(json_array_get(e->lines, i), "pieces");
+    tr_error error;
+    if (tr_tokenize(model, text, strlen(text), source, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(source->count, json_array_size(pieces));
+    for (size_t k = 0; k < source->count; k++) {
+        size_t size;
+        const char *piece = tr_source_piece(model, source->ids[k], &size),
+                   *wanted = json_string_value(json_array_get(pieces, k));
+        assert_int_equal(size, strlen(wanted));
+        assert_memory_equal(piece, wanted, size);
+    }
+}
+
+static void check_tokens(tr_context *context, const expectation *e, tr_tokens *sources, const tr_translate_options *options)
+{
+    tr_tokens *outputs;
+    tr_error error;
+    if (tr_translate_tokens(context, sources, LINES, options, &outputs, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < LINES; i++) {
+        tr_tokens wanted = read_ids(json_array_get(e->lines, i), "tokens");
+        if (outputs[i].count != wanted.count || memcmp(outputs[i].ids, wanted.ids, wanted.count * sizeof *wanted.ids) != 0)
+            fail_msg("line %zu differs", i);
+        free(wanted.ids);
+    }
+    tr_tokens_array_free(outputs, LINES);
+}
+
+static void check_texts(tr_context *context, const expectation *e, const tr_translate_options *options)
+{
+    const char *texts[LINES];
+    tr_result *results;
+    tr_error error;
+    for (size_t i = 0; i < LINES; i++)
+        texts[i] = line_string(e, i, "text");
+    if (tr_translate(context, texts, NULL, LINES, options, &results, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < LINES; i++)
+        assert_string_equal(results[i].text, line_string(e, i, "value"));
+    tr_results_free(results, LINES);
+}
+
+static void check_as_argos(const char *path, tr_load load, const expectation *e)
+{
+    tr_model *model = open_model(path, load, TR_COMPUTE_F32);
+    tr_translate_options options = tr_translate_default_options();
+    tr_tokens sources[LINES];
+    tr_context *context;
+    tr_error error;
+    options.max_length = e->max_length;
+    options.split = TR_SPLIT_NEVER;
+    if (tr_context_create(model, NULL, &context, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < LINES; i++)
+        check_pieces(model, e, i, &sources[i]);
+    check_tokens(context, e, sources, &options);
+    check_texts(context, e, &options);
+    for (size_t i = 0; i < LINES; i++)
+        tr_tokens_free(&sources[i]);
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+static void test_exact(void **state)
+{
+    const fixture *f = *state;
+    expectation e = read_expectation(f);
+    check_as_argos(in_fixtures(f->path), TR_LOAD_MAP, &e);
+    check_as_argos(in_fixtures(f->path), TR_LOAD_COPY, &e);
+    json_decref(e.json);
+}
+
+static void test_found(void **state)
+{
+    const fixture *f = *state;
+    tr_package p;
+    tr_error error;
+    if (tr_package_open(in_fixtures(f->path), TR_LOAD_MAP, &p, &error))
+        fail_msg("%s", error.message);
+    assert_string_equal(p.format, "Argos Translate package");
+    assert_string_equal(p.name, f->name);
+    assert_string_equal(p.source_language, "aa");
+    assert_string_equal(p.target_language, "de");
+    assert_int_equal(tr_stored_type(&p), f->type);
+    assert_true(p.directory == (f->type != TR_TYPE_I8) && !p.archive && p.config.bare_source);
+    assert_int_equal(p.config.forced_first_id, f->prefix ? 90 : -1);
+    tr_package_close(&p);
+}
+
+static void test_converted(void **state)
+{
+    const fixture *f = *state;
+    char path[] = "/tmp/test_argos.XXXXXX";
+    tr_package package;
+    tr_error error;
+    expectation e = read_expectation(f);
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    if (tr_package_open(in_fixtures(f->path), TR_LOAD_MAP, &package, &error) ||
+        tr_gguf_write(&package, path, tr_stored_type(&package), NULL, NULL, &error))
+        fail_msg("%s", error.message);
+    tr_package_close(&package);
+    check_as_argos(path, TR_LOAD_MAP, &e);
+    unlink(path);
+    json_decref(e.json);
+}
+
+static const struct bad {
+    const char *name;
+    tr_status status;
+    const char *needle;
+} bad[] = {
+    {"no-model", TR_ERROR_FORMAT, "/model/model.bin: is not in the archive"},
+    {"no-vocabulary", TR_ERROR_FORMAT, "/model: a vocabulary is missing"},
+    {"no-tokenizer", TR_ERROR_FORMAT, "sentencepiece.model is missing"},
+    {"bpe", TR_ERROR_UNSUPPORTED, "bpe.model: packages with the tokenizers of Moses and subword-nmt are not supported"},
+    {"two-folders", TR_ERROR_FORMAT, "entry other/metadata.json: a second folder with a metadata.json"},
+    {"leads-out", TR_ERROR_FORMAT, "entry ../evil: leads out of the package"},
+    {"leads-out-inside", TR_ERROR_FORMAT, "entry translate-aa_de-1_0/../../evil: leads out of the package"},
+    {"sbd", TR_ERROR_UNSUPPORTED, "metadata.json: type is not translate"},
+    {"prefix", TR_ERROR_FORMAT, "metadata.json: target_prefix __xx__ is not in the vocabulary"},
+    {"metadata", TR_ERROR_FORMAT, "metadata.json: from_code"},
+    {"json", TR_ERROR_FORMAT, "metadata.json"},
+    {"bomb", TR_ERROR_FORMAT, "more than 8 times the archive's size"},
+    {"encrypted", TR_ERROR_UNSUPPORTED, "model/model.bin: is encrypted"},
+};
+
+static void expect_refused(const char *path, tr_status status, const char *needle)
+{
+    tr_package package;
+    tr_error error = {0};
+    const tr_status got = tr_package_open(path, TR_LOAD_MAP, &package, &error);
+    if (got != status || !strstr(error.message, needle) || strncmp(error.message, path, strlen(path)) != 0 ||
+        strchr(error.message, '\n'))
+        fail_msg("status %d, must be %d with \"%s\": %s", (int)got, (int)status, needle, error.message);
+    assert_true(package.file_count == 0 && package.files == NULL);
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    char name[PATH];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(name, sizeof name, "bad-%s.argosmodel", bad[i].name);
+        expect_refused(in_fixtures(name), bad[i].status, bad[i].needle);
+    }
+}
+
+static void write_file(const char *path, const unsigned char *data, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Cut anywhere it is refused; with a byte changed it is, or it is one of what nobody looks at. */
+static void test_damaged(void **state)
+{
+    (void)state;
+#ifdef TR_EMULATED
+    enum { STEP = 1999 };
+#else
+    enum { STEP = 67 };
+#endif
+    char path[] = "/tmp/test_argos.XXXXXX";
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    FILE *file = fopen(in_fixtures("deflated-int8.argosmodel"), "rb");
+    static unsigned char data[1 << 16];
+    const size_t size = fread(data, 1, sizeof data, file);
+    fclose(file);
+    assert_true(size > 20000 && size < sizeof data);
+    int refused = 0, tried = 0;
+    for (size_t at = 1; at < size; at += STEP, tried++) {
+        tr_package package;
+        tr_error error = {0};
+        write_file(path, data, at);
+        assert_int_not_equal(tr_package_open(path, TR_LOAD_MAP, &package, &error), TR_OK);
+        assert_true(*error.message && !strchr(error.message, '\n'));
+        data[at] ^= 0x55;
+        write_file(path, data, size);
+        if (tr_package_open(path, TR_LOAD_MAP, &package, &error) == TR_OK)
+            tr_package_close(&package);
+        else
+            refused++;
+        data[at] ^= 0x55;
+    }
+    unlink(path);
+    assert_true(refused > tried * 9 / 10);
+}
+
+int main(void)
+{
+    static struct CMUnitTest tests[3 * FIXTURES + 2];
+    static char names[3 * FIXTURES][64];
+    static const struct {
+        const char *what;
+        CMUnitTestFunction function;
+    } kinds[] = {{"exact", test_exact}, {"found", test_found}, {"converted", test_converted}};
+    size_t count = 0;
+    for (size_t i = 0; i < FIXTURES; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++, count++) {
+            snprintf(names[count], sizeof names[count], "%s: %s", fixtures[i].path, kinds[k].what);
+            tests[count] = (struct CMUnitTest){names[count], kinds[k].function, NULL, NULL, (void *)(uintptr_t)&fixtures[i]};
+        }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_bad);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_damaged);
+    return _cmocka_run_group_tests("argos", tests, count, NULL, NULL) != 0;
+}
