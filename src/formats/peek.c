@@ -69,6 +69,8 @@ static tr_status choose_for_file(const tr_directory *d, const struct stat *st, p
         return status;
     if (head.size >= 4 && memcmp(head.data, "GGUF", 4) == 0)
         *chosen = tr_peek_gguf;
+    else if (head.size >= 4 && memcmp(head.data, "PK\3\4", 4) == 0 && tr_is_argos_archive(head.data, head.size))
+        *chosen = tr_peek_argos;
     else if (tr_marian_recognise(head.data, head.size))
         *chosen = tr_peek_marian;
     tr_file_close(&head);
@@ -79,7 +81,9 @@ static tr_status choose_for_file(const tr_directory *d, const struct stat *st, p
 
 static void choose_for_directory(const tr_directory *d, peek_format **chosen)
 {
-    if (tr_is_ctranslate2(d->path))
+    if (tr_is_argos(d->path))
+        *chosen = tr_peek_argos;
+    else if (tr_is_ctranslate2(d->path))
         *chosen = tr_peek_ctranslate2;
     else if (tr_is_marian(d->path))
         *chosen = tr_peek_marian;

@@ -28,6 +28,7 @@ tr_status tr_peek_tokens(const tr_directory *d, const char *file, const char *op
  * files open. d->path may be a file. */
 tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer);
 tr_status tr_peek_ctranslate2(const tr_directory *d, bool *has_tokenizer);
+tr_status tr_peek_argos(const tr_directory *d, bool *has_tokenizer);
 tr_status tr_peek_marian(const tr_directory *d, bool *has_tokenizer);
 tr_status tr_peek_hf(const tr_directory *d, bool *has_tokenizer);
 

@@ -15,6 +15,7 @@
 #include "formats/gguf.h"
 #include "formats/peek.h"
 #include "util/folder.h"
+#include "util/utf8.h"
 
 int run_folder_tests(void);
 
@@ -146,7 +147,8 @@ static void check_peek(const char *path)
     assert_string_equal(peek.source_language, package.source_language);
     assert_string_equal(peek.target_language, package.target_language);
     assert_int_equal(peek.has_tokenizer, package.source_spm.data != NULL);
-    assert_int_equal(peek.file_size, package.file_size);
+    if (!tr_ends_with(path, ".argosmodel")) /* which is as large as it is packed */
+        assert_int_equal(peek.file_size, package.file_size);
     assert_int_equal(peek.languages.count, package.languages.count);
     assert_int_equal(peek.languages.source, package.languages.source);
     assert_int_equal(peek.languages.target, package.languages.target);
@@ -188,6 +190,9 @@ static void test_peek_is_open(void **state)
         "marian/fixtures/untied",
         "llama/fixtures/madlad-q8_0.gguf",
         "llama/fixtures/t5-f32.gguf",
+        "argos/fixtures/deflated-int8.argosmodel",
+        "argos/fixtures/stored-float32.argosmodel",
+        "argos/fixtures/folder",
     };
     char path[TR_PATH];
     (void)state;
