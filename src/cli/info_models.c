@@ -10,6 +10,14 @@
 
 typedef const char *code_at(const tr_models *models, size_t item, size_t language);
 
+static bool has_models(const char *path)
+{
+    tr_models *models;
+    const bool has = tr_models_open(path, &models, NULL) == TR_OK && tr_models_count(models) > 0;
+    tr_models_close(models);
+    return has;
+}
+
 const char *cli_info_folder(const cli_settings *settings)
 {
     tr_peek peek;
@@ -17,7 +25,7 @@ const char *cli_info_folder(const cli_settings *settings)
     if (settings->models || settings->verify || !path || !tr_is_directory(path))
         return settings->models;
     if (tr_package_peek(path, &peek, NULL) != TR_OK)
-        return peek.foreign ? path : NULL;
+        return peek.foreign && has_models(path) ? path : NULL;
     tr_peek_free(&peek);
     return NULL;
 }

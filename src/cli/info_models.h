@@ -4,8 +4,8 @@
 
 #include "cli/cli.h"
 
-/* The folder that the settings mean, by --models or as FILE where that is a directory without a model of its own; NULL: a
- * model is meant. */
+/* The folder that the settings mean, by --models or as FILE where that is a directory that is no model but holds some;
+ * NULL: a model is meant. */
 const char *cli_info_folder(const cli_settings *settings);
 
 /* Lists it. */
