@@ -16,5 +16,15 @@ if [ "${1-}" = pull ] && [ ! -x "$root/build/translate-pull" ]; then
     options+=(hub=enabled)
     rm -f "$root/build/.built"
 fi
+# And only whoever has a language detected needs CLD2.
+case " $* " in
+*' -s auto '* | *' -sauto '* | *' --source auto '* | *' --source=auto '*)
+    if [ ! -x "$root/build/translate-detect" ]; then
+        needs+=("${detect_needs[@]}")
+        options+=(detect=enabled)
+        rm -f "$root/build/.built"
+    fi
+    ;;
+esac
 is_built "$root/build" || build "$root/build" tools ${options[@]+"${options[@]}"}
 exec "$root/build/translate" "$@"

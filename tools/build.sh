@@ -23,7 +23,9 @@ build_needs=(
 )
 # What `translate pull` needs; without them the rest is built all the same.
 pull_needs=('library libcurl libcurl4-openssl-dev' 'library libcrypto libssl-dev')
-test_needs=('library cmocka libcmocka-dev' "${pull_needs[@]}")
+# What `translate -s auto` needs; the same.
+detect_needs=('header cld2/public/encodings.h libcld2-dev')
+test_needs=('library cmocka libcmocka-dev' "${pull_needs[@]}" "${detect_needs[@]}")
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 
 fail() {
@@ -46,6 +48,7 @@ is_there() { # is_there KIND NAME
     case $1 in
     command) command -v "$2" ;;
     library) pkg-config --exists "$2" ;;
+    header) printf '#include <%s>\n' "$2" | ${cpp_compiler} -fsyntax-only -x c++ - ;;
     venv) "$2" -c 'import ensurepip, venv' ;;
     openmp) printf '#include <omp.h>\n' | "$2" -fopenmp -fsyntax-only -x c - ;;
     esac >/dev/null 2>&1

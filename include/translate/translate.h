@@ -141,6 +141,59 @@ TR_API const char *tr_model_language(const tr_model *model, int index);
  * says. TR_ERROR_ARGUMENT: it has no such language, or must be told one; the message lists what it has. */
 TR_API tr_status tr_model_check_languages(const tr_model *model, const char *source, const char *target, tr_error *error);
 
+/* ------------------------------------------------------------------------------------------------------------- models */
+
+/* A folder of models, indexed by the languages that they translate between. Immutable; any number of threads may use it. */
+typedef struct tr_models tr_models;
+
+/* Looks at each entry of a folder, not below: model files and published directories, recognised by content, links as well;
+ * names that begin with a dot, and what is no model, are passed over. Nothing but settings is read. A model's languages are
+ * those that its settings name or that it has tokens for; where the settings say nothing, the pair in its file's name
+ * ("opus-mt-zh-en", "zh-en.gguf", "enzh"); groups such as ROMANCE are none. A source that nothing tells is any language that
+ * the model has tokens for. A model that cannot be used is left out, and tr_models_warning tells why.
+ * A folder without models is no error. TR_ERROR_IO: it cannot be read. TR_ERROR_MEMORY. */
+TR_API tr_status tr_models_open(const char *folder, tr_models **models, tr_error *error);
+TR_API void tr_models_close(tr_models *models); /* NULL is allowed */
+
+/* It translates from each of its sources to each of its targets, but not between two that are one language. All lives as long
+ * as the index. */
+typedef struct tr_models_entry {
+    const char *path;      /* FOLDER/NAME */
+    const char *name;      /* the entry's */
+    const char *format;    /* as in tr_model_info */
+    uint64_t file_size;    /* bytes of its weights */
+    size_t sources, targets; /* how many; see tr_models_source */
+} tr_models_entry;
+
+/* Entries 0 .. tr_models_count - 1, sorted by name. False: there is none. */
+TR_API size_t tr_models_count(const tr_models *models);
+TR_API bool tr_models_get(const tr_models *models, size_t index, tr_models_entry *entry);
+/* The model's own codes; NULL: there is none. */
+TR_API const char *tr_models_source(const tr_models *models, size_t index, size_t language);
+TR_API const char *tr_models_target(const tr_models *models, size_t index, size_t language);
+/* One line on each model that was left out, "PATH: WHY"; NULL behind the last. */
+TR_API const char *tr_models_warning(const tr_models *models, size_t index);
+
+enum { TR_MAX_HOPS = 2 };
+
+typedef struct tr_hop {
+    const char *path;           /* of the model */
+    const char *source, *target; /* its own codes, for tr_translate_options */
+} tr_hop;
+
+typedef struct tr_route {
+    tr_hop hops[TR_MAX_HOPS]; /* the second translates what the first gives */
+    int count;
+} tr_route;
+
+/* The models to translate with from source to target, which are as in tr_translate_options. One model if any has the pair.
+ * Among several: the one whose languages are nearest in script and region to those asked for; then one that is made for a
+ * single pair; then the largest file; then the first by name. Else two models, over English; else over the language for which
+ * they are nearest, the fewest files and the smallest together, then the first by code. Its strings live as long as the index.
+ * TR_ERROR_ARGUMENT: there is no way; the message lists where source leads to and target is reached from. */
+TR_API tr_status tr_models_route(const tr_models *models, const char *source, const char *target, tr_route *route,
+                                 tr_error *error);
+
 /* ------------------------------------------------------------------------------------------------------------ context */
 
 typedef struct tr_context tr_context;

@@ -12,6 +12,7 @@
 typedef struct answer {
     const char *text;
     size_t size;
+    const tr_result *pivot; /* what the last model had for its text; NULL: the line itself */
     int sentences, source_tokens, target_tokens;
     unsigned flags;
 } answer;
@@ -44,6 +45,7 @@ static bool write_json(const cli_line *line, uint64_t number, const answer *a, t
     if (good && object)
         good = json_object_set_new(object, "line", json_integer((json_int_t)number)) == 0 &&
                json_object_set_new(object, "source", json_stringn(source.data ? source.data : "", source.size)) == 0 &&
+               (!a->pivot || json_object_set_new(object, "pivot", json_stringn(a->pivot->text, a->pivot->size)) == 0) &&
                json_object_set_new(object, "text", json_stringn(a->text, a->size)) == 0 &&
                json_object_set_new(object, "tokens", json_integer(a->target_tokens)) == 0 &&
                json_object_set_new(object, "flags", json_flags(a->flags)) == 0 &&
@@ -53,14 +55,20 @@ static bool write_json(const cli_line *line, uint64_t number, const answer *a, t
     return good && object;
 }
 
+/* A model may emit any byte; one line must stay one line. */
+static void keep_one_line(char *text, size_t size)
+{
+    for (char *p = text; (p = memchr(p, '\n', (size_t)(text + size - p)));)
+        *p++ = ' ';
+}
+
 static bool write_plain(const cli_line *line, const answer *a, bool break_lines, tr_buffer *out)
 {
     const size_t at = out->size;
     if (!tr_buffer_append(out, a->text, a->size))
         return false;
-    if (!break_lines) /* a model may emit any byte; one line must stay one line */
-        for (char *p = out->data + at; (p = memchr(p, '\n', (size_t)(out->data + out->size - p)));)
-            *p++ = ' ';
+    if (!break_lines)
+        keep_one_line(out->data + at, out->size - at);
     return tr_buffer_append(out, line->carriage_return ? "\r\n" : "\n", 1 + (size_t)line->carriage_return);
 }
 
@@ -100,6 +108,7 @@ typedef struct call {
     cli_translator *translator;
     const cli_line *lines;
     bool break_lines;
+    tr_result *pivots; /* of the model before; NULL: there is none */
     cli_writer *write;
     void *argument;
     int status;
@@ -118,7 +127,9 @@ static int take_results(void *argument, size_t first, const tr_result *results, 
     tr_buffer_clear(&c->translator->rendered);
     for (size_t i = 0; !c->status && i < count; i++) {
         const tr_result *r = &results[i];
-        const answer a = {r->text, r->size, r->sentences, r->source_tokens, r->target_tokens, r->flags};
+        const tr_result *pivot = c->pivots ? &c->pivots[first + i] : NULL;
+        const unsigned flags = r->flags | (pivot ? pivot->flags : 0);
+        const answer a = {r->text, r->size, pivot, r->sentences, r->source_tokens, r->target_tokens, flags};
         c->status = finish_line(c->translator, &c->lines[first + i], &a, c->break_lines);
     }
     if (!c->status)
@@ -126,26 +137,52 @@ static int take_results(void *argument, size_t first, const tr_result *results, 
     return c->status;
 }
 
+/* What the next model has for its texts: the lines, or what the one before made of them. */
+static void take_texts(const call *c, size_t count, const char **texts, size_t *sizes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (c->pivots && !c->break_lines)
+            keep_one_line(c->pivots[i].text, c->pivots[i].size);
+        texts[i] = c->pivots ? c->pivots[i].text : c->lines[i].text;
+        sizes[i] = c->pivots ? c->pivots[i].size : c->lines[i].size;
+    }
+}
+
+/* The last model's results are written as they come; those of the others become pivots. */
+static int run_link(call *c, const char **texts, size_t *sizes, size_t count)
+{
+    cli_translator *t = c->translator;
+    const cli_link *link = &t->chain->links[t->link];
+    const bool last = t->link + 1 == t->chain->count;
+    tr_result *results = NULL;
+    tr_error error;
+    tr_translate_options options = t->options;
+    options.source_language = link->source;
+    options.target_language = link->target;
+    options.ready = last ? take_results : NULL;
+    options.ready_argument = c;
+    take_texts(c, count, texts, sizes);
+    const tr_status status = tr_translate(link->model.context, texts, sizes, count, &options, &results, &error);
+    for (size_t i = 0; status == TR_OK && c->pivots && i < count; i++)
+        results[i].flags |= c->pivots[i].flags;
+    tr_results_free(c->pivots, count);
+    c->pivots = results;
+    if (status == TR_OK)
+        return CLI_DONE;
+    return c->status ? c->status : failed(&error);
+}
+
 static int translate_text(call *c, size_t count)
 {
     cli_translator *t = c->translator;
     const char **texts = malloc(count * sizeof *texts);
     size_t *sizes = malloc(count * sizeof *sizes);
-    tr_result *results = NULL;
-    tr_error error;
     int status = texts && sizes ? CLI_DONE : cli_fail_memory();
-    for (size_t i = 0; !status && i < count; i++) {
-        texts[i] = c->lines[i].text;
-        sizes[i] = c->lines[i].size;
-    }
-    tr_translate_options options = t->options;
-    options.ready = take_results;
-    options.ready_argument = c;
     const double start = cli_seconds();
-    if (!status && tr_translate(t->model->context, texts, sizes, count, &options, &results, &error))
-        status = c->status ? c->status : failed(&error);
+    for (t->link = 0; !status && t->link < t->chain->count; t->link++)
+        status = run_link(c, texts, sizes, count);
     t->totals.seconds += cli_seconds() - start;
-    tr_results_free(results, count);
+    tr_results_free(c->pivots, count);
     free(texts);
     free(sizes);
     return status;
@@ -153,13 +190,19 @@ static int translate_text(call *c, size_t count)
 
 /* ------------------------------------------------------------------------------------------------------------- tokens */
 
+/* Tokens are those of one model: there is no other. */
+static const cli_model *token_model(const cli_translator *t)
+{
+    return &t->chain->links[0].model;
+}
+
 static int parse_sources(cli_translator *t, const cli_line *lines, size_t count, tr_tokens *sources)
 {
     int status = CLI_DONE;
     for (size_t i = 0; !status && i < count; i++) {
         tr_ids ids = {0};
-        status = (t->settings->ids ? cli_parse_ids : cli_parse_pieces)(t->model, CLI_SOURCE, lines[i].text, lines[i].size,
-                                                                       t->totals.lines + i + 1, &ids);
+        status = (t->settings->ids ? cli_parse_ids : cli_parse_pieces)(token_model(t), CLI_SOURCE, lines[i].text,
+                                                                       lines[i].size, t->totals.lines + i + 1, &ids);
         sources[i] = (tr_tokens){ids.data, ids.size};
     }
     return status;
@@ -172,11 +215,11 @@ static int finish_tokens(cli_translator *t, const cli_line *line, const tr_token
     if (t->settings->ids)
         good = good && cli_print_ids(output->ids, output->count, &text);
     else
-        good = good && cli_print_pieces(t->model, CLI_TARGET, output->ids, output->count, &text);
+        good = good && cli_print_pieces(token_model(t), CLI_TARGET, output->ids, output->count, &text);
     int status = good ? CLI_DONE : cli_fail_memory();
     if (!status) {
         const unsigned flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
-        const answer a = {text.data, text.size, 1, (int)source->count, (int)output->count, flags};
+        const answer a = {text.data, text.size, NULL, 1, (int)source->count, (int)output->count, flags};
         status = finish_line(t, line, &a, false);
     }
     tr_buffer_free(&text);
@@ -194,8 +237,11 @@ static int translate_tokens(call *c, size_t count)
     for (size_t i = 0; !status && i < count; i++)
         if (sources[i].count)
             packed[used++] = sources[i];
+    tr_translate_options options = t->options;
+    options.source_language = t->chain->links[0].source;
+    options.target_language = t->chain->links[0].target;
     const double start = cli_seconds();
-    if (!status && used && tr_translate_tokens(t->model->context, packed, used, &t->options, &outputs, &error))
+    if (!status && used && tr_translate_tokens(token_model(t)->context, packed, used, &options, &outputs, &error))
         status = failed(&error);
     t->totals.seconds += cli_seconds() - start;
     const tr_tokens empty = {0};
@@ -215,7 +261,7 @@ static int translate_tokens(call *c, size_t count)
 int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, cli_writer *write,
                         void *argument)
 {
-    call c = {translator, lines, break_lines, write, argument, CLI_DONE};
+    call c = {translator, lines, break_lines, NULL, write, argument, CLI_DONE};
     return translator->settings->tokens ? translate_tokens(&c, count) : translate_text(&c, count);
 }
 

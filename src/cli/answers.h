@@ -3,14 +3,15 @@
 #ifndef TR_CLI_ANSWERS_H
 #define TR_CLI_ANSWERS_H
 
+#include "cli/chain.h"
 #include "cli/lines.h"
-#include "cli/model.h"
 #include "util/buffer.h"
 
 /* Counted over the whole run. */
 typedef struct cli_totals {
-    uint64_t lines, sentences, source_tokens, target_tokens;
-    double seconds; /* inside the library */
+    uint64_t lines;
+    uint64_t sentences, source_tokens, target_tokens; /* of the last model */
+    double seconds;                                   /* inside the library */
     bool warned_utf8, warned_cut;
 } cli_totals;
 
@@ -20,8 +21,9 @@ typedef int cli_writer(void *argument, const char *data, size_t size);
 
 typedef struct cli_translator {
     const cli_settings *settings;
-    const cli_model *model;
-    tr_translate_options options;
+    const cli_chain *chain;
+    tr_translate_options options; /* for each of its models, but for the languages */
+    int link;                     /* the model that is at work */
     cli_totals totals;
     tr_buffer rendered;
 } cli_translator;

@@ -1,5 +1,6 @@
 /* translate info FILE */
 #include "cli/cli.h"
+#include "cli/info_models.h"
 #include "cli/model.h"
 #include "cli/signals.h"
 #include "formats/gguf.h"
@@ -244,6 +245,9 @@ int cli_info(const cli_settings *settings)
 {
     char path[TR_PATH];
     cli_settings named = *settings;
+    const char *folder = cli_info_folder(settings);
+    if (folder)
+        return cli_info_models(settings, folder);
     if (settings->argument_count)
         named.model = settings->arguments[0];
     int status = cli_model_find(path, &named);

@@ -12,12 +12,13 @@
 #include <unistd.h>
 
 /* Lines that are translated together: enough that threads seldom wait for each other's last sentences. Text appears as it is
- * done; tokens (--tokens) appear chunk by chunk, so the first is small, and they grow while one takes less than a second. */
+ * done; tokens (--tokens), and what goes through two models, appear chunk by chunk, so the first is small, and they grow
+ * while one takes less than a second. */
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20 };
 
 typedef struct job {
     const cli_settings *settings;
-    cli_model model;
+    cli_chain chain;
     cli_translator translator;
     cli_reader reader;
     cli_output output;
@@ -55,21 +56,25 @@ static int check_usage(const cli_settings *s)
 
 static int check_model(const job *j)
 {
-    if (!j->settings->tokens && !j->model.info.has_tokenizer)
-        return cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", j->model.path);
+    const cli_model *model = &j->chain.links[0].model; /* those of a folder have one */
+    if (!j->settings->tokens && !model->info.has_tokenizer)
+        return cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", model->path);
     return CLI_DONE;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- one chunk */
 
+/* Each model of a chain counts as much as the others; lines and tokens are the last one's. */
 static void show_progress(const job *j, const tr_progress *p)
 {
     const cli_totals *totals = &j->before; /* the translator counts what is written */
-    const double share = p->texts ? (double)p->texts_done / (double)p->texts : 0;
+    const int models = j->chain.count, link = j->translator.link;
+    const bool last = link + 1 == models;
+    const double share = (link + (p->texts ? (double)p->texts_done / (double)p->texts : 0)) / models;
     const cli_progress now = {.done = j->bytes_done + (uint64_t)(share * (double)j->chunk_bytes),
                               .total = j->reader.file_size,
-                              .lines = totals->lines + p->texts_done,
-                              .tokens = totals->target_tokens + p->target_tokens};
+                              .lines = totals->lines + (last ? p->texts_done : 0),
+                              .tokens = totals->target_tokens + (last ? p->target_tokens : 0)};
     cli_progress_update(&now);
 }
 
@@ -153,7 +158,7 @@ static int skip_finished(job *j)
 
 static int run_lines(job *j)
 {
-    size_t limit = j->settings->tokens ? FIRST_CHUNK : LARGEST_CHUNK;
+    size_t limit = j->settings->tokens || j->chain.count > 1 ? FIRST_CHUNK : LARGEST_CHUNK;
     int status = skip_finished(j);
     if (!status && !j->settings->quiet) {
         const cli_progress first = {j->bytes_done, j->reader.file_size, j->translator.totals.lines, 0};
@@ -188,9 +193,12 @@ static int run_text(job *j)
 static void print_stats(const job *j)
 {
     const cli_totals *t = &j->translator.totals;
+    double load_seconds = 0;
+    for (int i = 0; i < j->chain.count; i++)
+        load_seconds += j->chain.links[i].model.load_seconds;
     cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, load %.1f ms, peak %.1f MB", t->sentences,
-             t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0,
-             j->model.load_seconds * 1e3, cli_peak_megabytes());
+             t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0, load_seconds * 1e3,
+             cli_peak_megabytes());
 }
 
 /* What remains to be said and done when the run did not come to its end. */
@@ -208,11 +216,29 @@ static int abandon(job *j, int status)
     return number ? 128 + number : status;
 }
 
+/* The language is detected from what there is to translate, as far as it can be read now; nothing of it is taken away. */
+static int open_chain(job *j)
+{
+    const cli_settings *s = j->settings;
+    if (!cli_detects(s))
+        return cli_chain_open(&j->chain, s, NULL, 0);
+    tr_buffer joined = {0};
+    const char *sample = NULL;
+    size_t size = 0;
+    int status = s->argument_count ? cli_join_arguments(s, &joined) : cli_reader_sample(&j->reader, &sample, &size);
+    if (!status)
+        status = cli_chain_open(&j->chain, s, sample ? sample : joined.data, sample ? size : joined.size);
+    tr_buffer_free(&joined);
+    return status;
+}
+
 static int run(job *j)
 {
     const cli_settings *s = j->settings;
     const bool text = s->argument_count > 0;
-    int status = text ? CLI_DONE : cli_reader_open(&j->reader, s->input);
+    int status = cli_chain_find(&j->chain, s);
+    if (!status && !text)
+        status = cli_reader_open(&j->reader, s->input);
     if (status)
         return status;
     j->same_terminal = !writes_file(s) && isatty(STDOUT_FILENO);
@@ -224,7 +250,7 @@ static int run(job *j)
         return status;
     if (!text && !s->input && !s->quiet && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         cli_note("type text, then Enter; Ctrl-D ends (translate --help tells more)");
-    status = cli_model_open(&j->model, s, true);
+    status = open_chain(j);
     if (!status)
         status = check_model(j);
     if (!status)
@@ -244,10 +270,8 @@ int cli_translate(const cli_settings *settings)
     if (status)
         return status;
     job j = {.settings = settings, .reader.descriptor = -1, .output.descriptor = -1};
-    j.translator = (cli_translator){.settings = settings, .model = &j.model, .options = tr_translate_default_options()};
+    j.translator = (cli_translator){.settings = settings, .chain = &j.chain, .options = tr_translate_default_options()};
     j.translator.options.max_length = settings->max_length;
-    j.translator.options.source_language = settings->source;
-    j.translator.options.target_language = settings->target;
     j.translator.options.min_length = settings->min_length;
     j.translator.options.split = (tr_split)settings->split;
     j.translator.options.progress = on_progress;
@@ -256,7 +280,7 @@ int cli_translate(const cli_settings *settings)
     if (status)
         status = abandon(&j, status);
     cli_reader_close(&j.reader);
-    cli_model_leave(&j.model);
+    cli_chain_leave(&j.chain);
     cli_translator_free(&j.translator);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "cli/hub.h"
 
 #include "cli/config.h"
+#include "cli/programs.h"
 #include "hub/cache.h"
 #include "util/process.h"
 
@@ -9,18 +10,6 @@
 
 #define PROGRAM "translate-pull"
 
-/* Beside the tool in a build folder; where it was installed, which may have been moved since; where it was to be. */
-static bool find_program(char path[TR_PATH])
-{
-    static const char *const beside[] = {PROGRAM, "../libexec/translate/" PROGRAM};
-    char folder[TR_PATH];
-    const bool known = tr_program_folder(folder, sizeof folder);
-    for (int i = 0; known && i < 2; i++)
-        if (tr_path_join(path, folder, beside[i], NULL) == TR_OK && tr_file_runs(path))
-            return true;
-    return tr_path_join(path, TR_LIBEXEC, PROGRAM, NULL) == TR_OK && tr_file_runs(path);
-}
-
 int cli_hub_run(const char *what, char *const arguments[])
 {
     char program[TR_PATH];
@@ -28,8 +17,8 @@ int cli_hub_run(const char *what, char *const arguments[])
     int status;
     if (*TR_HUB_MISSING)
         return cli_fail("%s: this build has no downloads: " TR_HUB_MISSING, what);
-    if (!find_program(program))
-        return cli_fail("%s: " PROGRAM " is neither beside this program nor in " TR_LIBEXEC, what);
+    if (cli_program_find(program, PROGRAM, what))
+        return CLI_FAILED;
     return tr_process_run(program, arguments, &status, &error) == TR_OK ? status : cli_fail_error(&error);
 }
 

@@ -174,6 +174,36 @@ int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, cons
     return n == 0 && cli_interrupted() ? CLI_FAILED : CLI_DONE;
 }
 
+enum { SAMPLE = 1 << 16 };
+
+/* Whole lines, or what there is if no more is to come or it is enough; 0 while they are blank. */
+static size_t sample_size(const cli_reader *reader)
+{
+    const char *from = reader->data + reader->begin;
+    const size_t unread = reader->end - reader->begin;
+    size_t size = unread < SAMPLE ? unread : SAMPLE;
+    while (!reader->at_end && unread < SAMPLE && size && from[size - 1] != '\n')
+        size--;
+    for (size_t i = 0; i < size; i++)
+        if (!memchr(" \t\r\n", from[i], 4))
+            return size;
+    return 0;
+}
+
+int cli_reader_sample(cli_reader *reader, const char **text, size_t *size)
+{
+    int status = CLI_DONE;
+    *size = 0;
+    while (!status && !reader->at_end && reader->end - reader->begin < SAMPLE) {
+        if (*size ? !ready(reader) : !wait_ready(reader))
+            break;
+        status = read_more(reader);
+        *size = sample_size(reader);
+    }
+    *text = *size ? reader->data + reader->begin : "";
+    return cli_interrupted() ? CLI_FAILED : status;
+}
+
 int cli_join_arguments(const cli_settings *settings, tr_buffer *text)
 {
     bool good = tr_buffer_reserve(text, 1); /* "" is a text, too */

@@ -32,6 +32,10 @@ void cli_reader_close(cli_reader *reader);
  * CLI_FAILED: a message was printed, or an interrupt came (cli_interrupted). */
 int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, const cli_line **lines, size_t *count);
 
+/* The beginning of what cli_reader_next will give, at most 64 KB: a line that is not blank, with those before it and what
+ * can be read behind it without waiting; empty if there is none. Lives until the next call. */
+int cli_reader_sample(cli_reader *reader, const char **text, size_t *size);
+
 /* Appends the TEXT arguments, joined by a space. */
 int cli_join_arguments(const cli_settings *settings, tr_buffer *text);
 

@@ -28,6 +28,7 @@ static const cli_command commands[] = {
      "  translate                             each line as you type it / 逐行翻译\n"
      "  translate --json \"你好。再见。\"       for other programs / 供程序使用\n"
      "  translate -m model.gguf \"你好\"        with another model / 使用其他模型\n"
+     "  translate --models DIR -s auto -t en  by the text's language / 自动识别语言\n"
      "\nCommands (the first word; 'translate COMMAND --help' tells more):\n"
      "  bench      measure the speed of a model on this machine\n"
      "  convert    turn a published model into one GGUF file\n"
@@ -35,7 +36,8 @@ static const cli_command commands[] = {
      "  pull       download a model from Hugging Face\n"
      "  tokenize   show the tokens of a text\n",
      "Exit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
-     "default model; TRANSLATE_CPU, the kernels to use (portable, avx2, avx512, ...).\n"},
+     "default model; TRANSLATE_MODELS, a folder of models; TRANSLATE_CPU, the kernels\n"
+     "to use (portable, avx2, avx512, ...).\n"},
     {"translate bench", CMD_BENCH, cli_bench, 0, 0, "translate bench [OPTIONS]",
      "Measures how fast a model translates on this machine. Text is cut into tokens\n"
      "first; what is timed is the network, from token numbers to token numbers: the\n"
@@ -52,7 +54,8 @@ static const cli_command commands[] = {
      "  translate convert hf:Helsinki-NLP/opus-mt-zh-en zh-en.gguf --compute int8\n"},
     {"translate info", CMD_INFO, cli_info, 0, 1, "translate info [OPTIONS] [FILE]",
      "Shows what the model FILE (or directory) holds: its shape, languages, tokenizer,\n"
-     "special tokens, weights and checksum.\n",
+     "special tokens, weights and checksum; or, of a folder of models, what is there\n"
+     "for which languages.\n",
      "Example / 示例:\n"
      "  translate info --verify zh-en.gguf\n"},
     {"translate tokenize", CMD_TOKENIZE, cli_tokenize, 0, -1, "translate tokenize [OPTIONS] [TEXT...]",

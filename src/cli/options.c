@@ -52,7 +52,15 @@ static const option options[] = {
     {WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
      "zh-en model that comes with the program"},
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
+     "folder of models: the one for -s and -t is chosen, or two, mostly over English; default: $TRANSLATE_MODELS, if a "
+     "language is named and -m is not"},
+    {CMD_INFO, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
+     "list a folder of models by their languages"},
+    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+     "language of the input, where there are several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
+     "one; auto: detected from the first lines"},
+    {CMD_BENCH, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input, where the model has several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
      "one"},
     {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
@@ -95,7 +103,7 @@ static const option options[] = {
      "how often to try again after a lost connection or an overloaded server; default 5"},
 
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
-     "a JSON object a line: line, source, text, tokens, flags"},
+     "a JSON object a line: line, source, text, tokens, flags; pivot, where two models translate"},
     {CMD_BENCH | CMD_INFO, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
      "print one JSON object"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,

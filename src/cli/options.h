@@ -10,6 +10,7 @@ typedef struct cli_command cli_command;
 typedef struct cli_settings {
     const cli_command *command;
     const char *model;           /* NULL: the default model */
+    const char *models;          /* a folder of them; NULL: none */
     const char *source, *target; /* languages, NULL: the model's */
     const char *input, *output;  /* NULL or "-": the standard streams */
     int threads, batch_size;     /* threads 0: the usable cores */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/ctranslate2.h"
+#include "formats/peek.h"
 #include "formats/zip.h"
 #include "util/buffer.h"
 
@@ -127,6 +128,8 @@ static tr_status read_model(const tr_directory *d)
     return status;
 }
 
+static const char format[] = "Argos Translate package", weights[] = "model/model.bin";
+
 static tr_status read_package(const tr_directory *d)
 {
     facts f = {.prefix = ""};
@@ -140,7 +143,20 @@ static tr_status read_package(const tr_directory *d)
     if (status == TR_OK)
         status = tr_directory_pieces(d, spm, NULL);
     json_decref(f.json);
-    d->package->format = "Argos Translate package";
+    d->package->format = format;
+    return status;
+}
+
+static tr_status peek_package(const tr_directory *d)
+{
+    facts f = {.prefix = ""};
+    tr_status status = read_facts(d, &f);
+    if (status == TR_OK)
+        status = check_tokenizer(d);
+    if (status == TR_OK && !tr_directory_has(d, weights))
+        status = tr_directory_fail(d, TR_ERROR_FORMAT, "model/model.bin is missing");
+    json_decref(f.json);
+    d->package->format = format;
     return status;
 }
 
@@ -148,7 +164,7 @@ static tr_status read_package(const tr_directory *d)
 
 /* Vocabularies are copies. So an archive of deflated entries is not needed any more once they are inflated, nor are weights
  * that went into panels. */
-static tr_status read_archive(const tr_directory *d)
+static tr_status read_archive(const tr_directory *d, tr_status (*read)(const tr_directory *d))
 {
     tr_package *package = d->package;
     tr_archive archive = {.path = d->path};
@@ -165,7 +181,7 @@ static tr_status read_archive(const tr_directory *d)
         archive.root = root;
         tr_directory_name(root, package->name, sizeof package->name);
         package->archive = &archive;
-        status = read_package(d);
+        status = read(d);
         package->archive = NULL;
     }
     tr_zip_close(archive.zip);
@@ -190,9 +206,23 @@ tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_
         tr_directory_name(path, package->name, sizeof package->name);
         status = read_package(&d);
     } else {
-        status = read_archive(&d);
+        status = read_archive(&d, read_package);
     }
     if (status != TR_OK)
         tr_package_close(package);
+    return status;
+}
+
+/* The size is that of what is stored: packed, if the package is. */
+tr_status tr_peek_argos(const tr_directory *d, bool *has_tokenizer)
+{
+    tr_bytes file;
+    const bool archive = !tr_is_directory(d->path);
+    tr_status status = archive ? read_archive(d, peek_package) : peek_package(d);
+    if (status == TR_OK)
+        status = tr_package_file(d->package, d->path, archive ? NULL : weights, TR_LOAD_MAP, &file, d->error);
+    if (status == TR_OK)
+        d->package->file_size = file.size;
+    *has_tokenizer = true;
     return status;
 }

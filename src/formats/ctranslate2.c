@@ -7,6 +7,7 @@
 
 #include "formats/hf.h"
 #include "formats/packed.h"
+#include "formats/peek.h"
 
 typedef struct opening {
     tr_directory d;
@@ -141,7 +142,8 @@ static const char *const formats[] = {
     "CTranslate2 directory (version 6)",
 };
 
-static tr_status read_all(opening *o)
+/* The file's variables, whose values are not touched. */
+static tr_status read_file(opening *o)
 {
     tr_package *package = o->d.package;
     tr_bytes file;
@@ -155,7 +157,14 @@ static tr_status read_all(opening *o)
     for (uint32_t i = 0; i < o->model.count; i++)
         o->model.variables[i].mapped = o->d.load == TR_LOAD_MAP;
     package->format = formats[o->model.version];
-    status = read_settings(o);
+    return TR_OK;
+}
+
+static tr_status read_all(opening *o)
+{
+    tr_status status = read_file(o);
+    if (status == TR_OK)
+        status = read_settings(o);
     if (status == TR_OK)
         status = read_vocabularies(o);
     if (status == TR_OK)
@@ -177,17 +186,24 @@ static tr_status read_languages(const tr_directory *d)
     return status != TR_OK ? status : tr_directory_in(d, fields.status);
 }
 
-/* The SentencePiece models that OPUS-MT's, OpenNMT's and Transformers' conversions keep, under their usual names. */
+/* The SentencePiece model of the source that OPUS-MT's, OpenNMT's and Transformers' conversions keep, under its usual names;
+ * NULL: there is none. */
+static const char *find_pieces(const tr_directory *d)
+{
+    static const char *const names[] = {"source.spm",   "sentencepiece.model", "sentencepiece.bpe.model",
+                                        "spiece.model", "spm.model",           "source.model"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tr_directory_has(d, names[i]))
+            return names[i];
+    return NULL;
+}
+
 static tr_status read_tokenizer(const tr_directory *d)
 {
-    static const char *const single[] = {"sentencepiece.model", "sentencepiece.bpe.model", "spiece.model", "spm.model",
-                                         "source.model"};
-    if (tr_directory_has(d, "source.spm"))
-        return tr_directory_pieces(d, "source.spm", "target.spm");
-    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
-        if (tr_directory_has(d, single[i]))
-            return tr_directory_pieces(d, single[i], "target.model");
-    return TR_OK;
+    const char *source = find_pieces(d);
+    if (!source)
+        return TR_OK;
+    return tr_directory_pieces(d, source, strcmp(source, "source.spm") == 0 ? "target.spm" : "target.model");
 }
 
 tr_status tr_ct2_open(const tr_directory *d)
@@ -212,5 +228,16 @@ tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *packag
         status = read_languages(&d);
     if (status != TR_OK)
         tr_package_close(package);
+    return status;
+}
+
+tr_status tr_peek_ctranslate2(const tr_directory *d, bool *has_tokenizer)
+{
+    opening o = {.d = *d};
+    tr_status status = read_file(&o);
+    if (status == TR_OK)
+        status = read_languages(d);
+    *has_tokenizer = find_pieces(d) != NULL;
+    tr_ct2_free(&o.model);
     return status;
 }

@@ -92,7 +92,8 @@ static tr_status say_folders(const findings *f)
     char list[3 * 80] = "";
     for (size_t i = 0; i < f->folder_count && i < MOST_NAMED; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.60s", i ? ", " : "", f->folders[i]);
-    return tr_fail(f->error, TR_ERROR_FORMAT, "%s: is a folder of %s (%s%s), not a model itself: give %s/%.60s%s", f->path,
+    return tr_fail(f->error, TR_ERROR_FORMAT,
+                   "%s: is a folder of %s (%s%s), not a model itself: give %s/%.60s%s, or --models", f->path,
                    f->folder_count > 1 ? "several models" : "a model", list, f->folder_count > MOST_NAMED ? ", ..." : "",
                    f->path, f->folders[0], f->folder_count > 1 ? " or another" : "");
 }

@@ -6,6 +6,7 @@
 
 #include "formats/gguf_languages.h"
 #include "formats/gguf_read.h"
+#include "formats/peek.h"
 #include "formats/shortlist.h"
 #include "formats/xxh64.h"
 
@@ -124,6 +125,16 @@ static tr_status read_version(const tr_gguf *gguf, tr_error *error)
     return TR_OK;
 }
 
+static tr_status read_names(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_SOURCE_LANGUAGE, package->source_language, TR_LANGUAGE, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
+    return status;
+}
+
 static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     tr_config *config = &package->config;
@@ -136,11 +147,7 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
     if (status == TR_OK)
         status = read_forbidden(gguf, config, error);
     if (status == TR_OK)
-        status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
-    if (status == TR_OK)
-        status = tr_gguf_read_string(gguf, TR_KEY_SOURCE_LANGUAGE, package->source_language, TR_LANGUAGE, error);
-    if (status == TR_OK)
-        status = tr_gguf_read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
+        status = read_names(gguf, package, error);
     return status == TR_OK ? tr_config_check(config, error) : status;
 }
 
@@ -284,19 +291,24 @@ static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *er
     return status;
 }
 
-static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
+/* The kinds of files that are read. */
+static tr_status read_architecture(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     const tr_status status =
         tr_gguf_read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
-    if (status != TR_OK)
+    if (status != TR_OK || tr_gguf_find(gguf, TR_KEY_VERSION) || tr_gguf_is_llama(package->architecture))
         return status;
-    if (tr_gguf_find(gguf, TR_KEY_VERSION))
-        return read_own(gguf, package, error);
-    if (tr_gguf_is_llama(package->architecture))
-        return tr_gguf_read_llama(gguf, package, error);
     return tr_fail(error, TR_ERROR_UNSUPPORTED,
                    "key " TR_KEY_VERSION ": is missing: not made by translate convert, nor a t5 (architecture %s)",
                    *package->architecture ? package->architecture : "unknown");
+}
+
+static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_status status = read_architecture(gguf, package, error);
+    if (status != TR_OK)
+        return status;
+    return tr_gguf_find(gguf, TR_KEY_VERSION) ? read_own(gguf, package, error) : tr_gguf_read_llama(gguf, package, error);
 }
 
 tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_error *error)
@@ -326,6 +338,55 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
     if (status != TR_OK)
         tr_package_close(package);
     return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- peek */
+
+static tr_status peek_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+{
+    (void)error;
+    *(bool *)argument |= strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0;
+    return TR_OK;
+}
+
+static tr_status peek_own(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    package->config.source_vocabulary = package->config.target_vocabulary = INT_MAX; /* ids do not matter */
+    const tr_status status = read_version(gguf, error);
+    return status == TR_OK ? tr_gguf_read_languages(gguf, package, error) : status;
+}
+
+static tr_status peek_kind(const tr_gguf *gguf, tr_package *package, bool *has_tokenizer, tr_error *error)
+{
+    tr_status status = read_architecture(gguf, package, error);
+    if (status == TR_OK)
+        status = read_names(gguf, package, error);
+    if (status == TR_OK && tr_gguf_find(gguf, TR_KEY_VERSION))
+        status = peek_own(gguf, package, error);
+    else if (status == TR_OK) {
+        status = tr_gguf_peek_llama(gguf, package, error);
+        *has_tokenizer = true;
+    }
+    return status == TR_OK ? tr_gguf_tensors(gguf, peek_tensor, has_tokenizer, error) : status;
+}
+
+tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
+{
+    tr_package *package = d->package;
+    tr_bytes file;
+    tr_gguf gguf;
+    package->format = "GGUF";
+    package->name[0] = 0;
+    tr_status status = tr_package_file(package, d->path, NULL, d->load, &file, d->error);
+    if (status != TR_OK)
+        return status;
+    package->file_size = file.size;
+    status = tr_gguf_parse(&gguf, file.data, file.size, d->error);
+    if (status == TR_OK) {
+        status = peek_kind(&gguf, package, has_tokenizer, d->error);
+        tr_gguf_free(&gguf);
+    }
+    return tr_directory_in(d, status);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- verify */

@@ -291,9 +291,11 @@ static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_err
     return tr_fail_in(error, status, TR_KEY_TOKENS);
 }
 
+static const char format[] = "GGUF of llama.cpp";
+
 tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
-    package->format = "GGUF of llama.cpp";
+    package->format = format;
     tr_status status = read_settings(gguf, &package->config, error);
     if (status == TR_OK)
         status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
@@ -302,4 +304,24 @@ tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error 
     if (status == TR_OK)
         status = tr_package_check(package, error);
     return status == TR_OK ? read_tokenizer(gguf, package, error) : status;
+}
+
+tr_status tr_gguf_peek_llama(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_languages *languages = &package->languages;
+    const tr_gguf_entry *tokens;
+    const char *code;
+    package->format = format;
+    tr_status status = find_list(gguf, TR_KEY_TOKENS, TR_GGUF_STRING, &tokens, error);
+    const unsigned char *at = status == TR_OK ? tokens->data : NULL;
+    for (uint64_t i = 0; status == TR_OK && i < tokens->count; i++) {
+        size_t size;
+        const char *text = tr_gguf_string(&at, &size);
+        const size_t length = size > 2 && memcmp(text, "<2", 2) == 0 ? tr_language_of_token(text, size, &code) : 0;
+        if (length)
+            status = tr_languages_add(languages, code, length, 0, error);
+    }
+    if (languages->count)
+        languages->target = TR_LANGUAGE_SOURCE_FIRST;
+    return status;
 }

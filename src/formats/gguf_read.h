@@ -14,6 +14,9 @@ tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_er
 bool tr_gguf_is_llama(const char *architecture);
 tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error *error);
 
+/* Its format and languages alone. */
+tr_status tr_gguf_peek_llama(const tr_gguf *gguf, tr_package *package, tr_error *error);
+
 /* What both kinds read alike. */
 tr_status tr_gguf_fail_key(tr_error *error, const char *key, const char *why); /* TR_ERROR_FORMAT */
 tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error);

@@ -39,6 +39,12 @@ typedef struct tr_hf_family {
 tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_hf_ties *ties,
                        const tr_hf_family **family, tr_error *error);
 
+#define TR_HF_FAIRSEQ_MODEL  "sentencepiece.bpe.model"
+#define TR_HF_TOKENIZER_JSON "tokenizer.json"
+
+/* Format, architecture and config of a directory's package, once config.json and weights are known to be there. */
+tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, tr_hf_ties *ties);
+
 /* Their names for tensors: see tr_tensor_rename. */
 void tr_hf_rename_marian(const char *name, char out[TR_TENSOR_NAME]);
 void tr_hf_rename_bart(const char *name, char out[TR_TENSOR_NAME]);
@@ -49,6 +55,10 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family);
 
 /* Reads it: vocabularies, SentencePiece models, languages. */
 tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family);
+
+/* The tokens besides the pieces: as tokenizer_config.json lists them, else those of the class, from id first on. */
+tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
+                           tr_hf_added *added);
 
 /* A tokenizer.json of the tokenizers library whose parts are those that SentencePiece has (Unigram or BPE over words that
  * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and

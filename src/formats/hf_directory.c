@@ -101,16 +101,18 @@ static tr_status check_files(const tr_directory *d)
     return there ? TR_OK : tr_diagnose_directory(d->path, d->error);
 }
 
-static tr_status read_network(const tr_directory *d, const tr_hf_family **family)
+tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, tr_hf_ties *ties)
 {
     tr_package *package = d->package;
     json_t *settings, *generation = NULL;
-    tr_hf_ties ties;
-    tr_status status = tr_directory_json(d, "config.json", &settings);
+    tr_status status = check_files(d);
+    if (status != TR_OK)
+        return status;
+    status = tr_directory_json(d, "config.json", &settings);
     if (status == TR_OK)
         status = tr_directory_optional_json(d, "generation_config.json", &generation);
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_config(settings, generation, &package->config, &ties, family, d->error));
+        status = tr_directory_in(d, tr_hf_config(settings, generation, &package->config, ties, family, d->error));
     json_decref(settings);
     json_decref(generation);
     if (status != TR_OK)
@@ -118,9 +120,16 @@ static tr_status read_network(const tr_directory *d, const tr_hf_family **family
     package->format = (*family)->format;
     snprintf(package->architecture, sizeof package->architecture, "%s", (*family)->type);
     status = tr_fail_in(d->error, tr_config_check(&package->config, d->error), "config.json");
-    if (status != TR_OK)
-        return tr_directory_in(d, status);
-    status = tr_hf_check_tokens(d, *family);
+    return tr_directory_in(d, status);
+}
+
+static tr_status read_network(const tr_directory *d, const tr_hf_family **family)
+{
+    tr_package *package = d->package;
+    tr_hf_ties ties;
+    tr_status status = tr_hf_read_config(d, family, &ties);
+    if (status == TR_OK)
+        status = tr_hf_check_tokens(d, *family);
     if (status == TR_OK)
         status = read_weights(d, *family, ties);
     return status == TR_OK ? tr_directory_in(d, tr_package_check(package, d->error)) : status;
@@ -133,9 +142,7 @@ tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_err
     tr_directory_name(path, package->name, sizeof package->name);
     const tr_directory d = {path, load, package, error ? error : &local};
     const tr_hf_family *family = NULL;
-    tr_status status = check_files(&d);
-    if (status == TR_OK)
-        status = read_network(&d, &family);
+    tr_status status = read_network(&d, &family);
     if (status == TR_OK)
         status = tr_hf_read_tokens(&d, family);
     if (status != TR_OK)

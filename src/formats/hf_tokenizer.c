@@ -3,18 +3,15 @@
 
 #include "formats/hf.h"
 
-#define FAIRSEQ_MODEL  "sentencepiece.bpe.model"
-#define TOKENIZER_JSON "tokenizer.json"
-
 tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family)
 {
     static const char *const needed[][2] = {[TR_HF_MARIAN] = {"vocab.json", "source.spm"},
                                             [TR_HF_PIECES] = {"spiece.model"},
                                             [TR_HF_WORDS] = {"vocab.json"},
-                                            [TR_HF_FAIRSEQ] = {FAIRSEQ_MODEL}};
+                                            [TR_HF_FAIRSEQ] = {TR_HF_FAIRSEQ_MODEL}};
     if (family->tokens == TR_HF_FAIRSEQ && tr_directory_has(d, "vocab.json"))
         return TR_OK; /* M2M100; without its model it takes tokens only */
-    if ((family->tokens == TR_HF_FAIRSEQ || family->tokens == TR_HF_PIECES) && tr_directory_has(d, TOKENIZER_JSON))
+    if ((family->tokens == TR_HF_FAIRSEQ || family->tokens == TR_HF_PIECES) && tr_directory_has(d, TR_HF_TOKENIZER_JSON))
         return TR_OK;
     for (int i = 0; i < 2; i++) {
         const char *name = needed[family->tokens][i];
@@ -65,9 +62,9 @@ static tr_status read_numbered(const tr_directory *d, const char *name, bool fai
 static tr_status read_library(const tr_directory *d, tr_hf_added *special)
 {
     json_t *root;
-    tr_status status = tr_directory_json(d, TOKENIZER_JSON, &root);
+    tr_status status = tr_directory_json(d, TR_HF_TOKENIZER_JSON, &root);
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_tokenizer_json(root, TOKENIZER_JSON, d->package, special, d->error));
+        status = tr_directory_in(d, tr_hf_tokenizer_json(root, TR_HF_TOKENIZER_JSON, d->package, special, d->error));
     json_decref(root);
     return status;
 }
@@ -123,9 +120,8 @@ static bool has_languages(const tr_hf_added *added)
     return false;
 }
 
-/* The tokens besides the pieces: as the directory lists them, else those of the class, from id first on. */
-static tr_status list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
-                            tr_hf_added *added)
+tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
+                           tr_hf_added *added)
 {
     const int rows = d->package->config.source_vocabulary;
     tr_status status = tr_hf_added_read(json_object_get(settings, "added_tokens_decoder"), rows, added, d->error);
@@ -151,27 +147,27 @@ static tr_status read_model_and_added(const tr_directory *d, const json_t *setti
                                       const tr_hf_tokenizer *tokenizer, tr_hf_added *added)
 {
     int32_t first = 0;
-    tr_status status = tr_directory_pieces(d, FAIRSEQ_MODEL, NULL);
+    tr_status status = tr_directory_pieces(d, TR_HF_FAIRSEQ_MODEL, NULL);
     if (status == TR_OK && words)
         status = count_words(d, &first);
     else if (status == TR_OK) {
         status = tr_hf_count_pieces(d->package->source_spm, &first, d->error);
-        status = tr_directory_in(d, tr_fail_in(d->error, status, FAIRSEQ_MODEL));
+        status = tr_directory_in(d, tr_fail_in(d->error, status, TR_HF_FAIRSEQ_MODEL));
         first++; /* ids are one more than numbers */
     }
     if (status == TR_OK)
-        status = list_added(d, settings, tokenizer, first, added);
+        status = tr_hf_list_added(d, settings, tokenizer, first, added);
     if (status != TR_OK)
         return status;
-    return words ? read_vocabularies(d, false, added) : read_numbered(d, FAIRSEQ_MODEL, true, added);
+    return words ? read_vocabularies(d, false, added) : read_numbered(d, TR_HF_FAIRSEQ_MODEL, true, added);
 }
 
 static tr_status read_with_languages(const tr_directory *d, const json_t *settings, bool words,
                                      const tr_hf_tokenizer *tokenizer)
 {
     tr_hf_added added = {0};
-    tr_status status = tr_directory_has(d, FAIRSEQ_MODEL) ? read_model_and_added(d, settings, words, tokenizer, &added)
-                                                          : read_library(d, &added);
+    tr_status status = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ? read_model_and_added(d, settings, words, tokenizer, &added)
+                                                                : read_library(d, &added);
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_added_languages(&added, tokenizer, d->package, d->error));
     tr_hf_added_free(&added);
@@ -184,7 +180,7 @@ static tr_status read_fairseq(const tr_directory *d)
     tr_package *p = d->package;
     tr_hf_tokenizer tokenizer;
     json_t *json;
-    if (!tr_directory_has(d, FAIRSEQ_MODEL) && (words || !tr_directory_has(d, TOKENIZER_JSON)))
+    if (!tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) && (words || !tr_directory_has(d, TR_HF_TOKENIZER_JSON)))
         return read_vocabularies(d, false, NULL); /* tokens only */
     tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
     tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};

@@ -9,6 +9,7 @@
 #include "formats/hf.h"
 #include "formats/json.h"
 #include "formats/marian.h"
+#include "formats/peek.h"
 #include "formats/shortlist.h"
 #include "formats/yaml.h"
 #include "formats/zip.h"
@@ -454,13 +455,17 @@ static tr_status read_model(opening *o)
     return tr_directory_in(&o->d, tr_fail_in(error, status, o->model));
 }
 
-static tr_status read_all(opening *o)
+static tr_status find_files(opening *o)
 {
     tr_status status = tr_folder_list(o->d.path, &o->names, o->d.error);
     if (status == TR_OK)
         status = find_options(o);
-    if (status == TR_OK)
-        status = find_model(o);
+    return status == TR_OK ? find_model(o) : status;
+}
+
+static tr_status read_all(opening *o)
+{
+    tr_status status = find_files(o);
     if (status == TR_OK)
         status = read_model(o);
     if (status == TR_OK)
@@ -489,24 +494,66 @@ static tr_status split_path(const char *path, char folder[TR_PATH], char model[T
     return TR_OK;
 }
 
-tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr_error *error)
+/* --------------------------------------------------------------------------------------------------------------- peek */
+
+static tr_status measure_model(opening *o)
 {
-    tr_error local;
+    tr_bytes file;
+    const tr_status status = tr_package_file(o->d.package, o->d.path, o->model, TR_LOAD_MAP, &file, o->d.error);
+    if (status != TR_OK)
+        return status;
+    o->d.package->file_size = file.size;
+    tr_package_close_last(o->d.package);
+    return TR_OK;
+}
+
+static tr_status peek(opening *o, bool *has_tokenizer)
+{
+    tr_status status = find_files(o);
+    if (status == TR_OK)
+        status = measure_model(o);
+    if (status == TR_OK)
+        status = find_vocabularies(o);
+    *has_tokenizer = tr_ends_with(o->vocabularies[0], ".spm") || has(o, "source.spm");
+    return status == TR_OK ? tr_peek_tokens(&o->d, o->vocabularies[0], ">>", "<<") : status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- opening */
+
+static const char format[] = "Marian model";
+
+/* has_tokenizer: where to tell of a peek; NULL: all is read. */
+static tr_status run(const tr_directory *d, bool *has_tokenizer)
+{
     char folder[TR_PATH];
     opening *o = calloc(1, sizeof *o);
-    error = error ? error : &local;
-    *package = (tr_package){.format = "Marian model", .architecture = "marian", .directory = true};
-    tr_status status = o ? split_path(path, folder, o->model, error) : tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    tr_status status =
+        o ? split_path(d->path, folder, o->model, d->error) : tr_fail(d->error, TR_ERROR_MEMORY, "out of memory");
     if (status == TR_OK) {
-        o->d = (tr_directory){folder, load, package, error};
-        tr_directory_name(path, package->name, sizeof package->name);
-        status = read_all(o);
+        o->d = (tr_directory){folder, d->load, d->package, d->error};
+        tr_directory_name(d->path, d->package->name, sizeof d->package->name);
+        status = has_tokenizer ? peek(o, has_tokenizer) : read_all(o);
         tr_folder_names_free(&o->names);
         tr_marian_items_free(&o->items);
         json_decref(o->settings);
     }
     free(o);
+    return status;
+}
+
+tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr_error *error)
+{
+    tr_error local;
+    *package = (tr_package){.format = format, .architecture = "marian", .directory = true};
+    const tr_directory d = {path, load, package, error ? error : &local};
+    const tr_status status = run(&d, NULL);
     if (status != TR_OK)
         tr_package_close(package);
     return status;
+}
+
+tr_status tr_peek_marian(const tr_directory *d, bool *has_tokenizer)
+{
+    d->package->format = format;
+    return run(d, has_tokenizer);
 }

@@ -45,6 +45,12 @@ static const char *const usual[][2] = {
 /* Where a region says the script. */
 static const char *const of_region[][2] = {{"cn", "hans"}, {"sg", "hans"}, {"tw", "hant"}, {"hk", "hant"}, {"mo", "hant"}};
 
+/* Groups of languages (ISO 639-5; iso-codes 4.15), and mul: many. */
+static const char groups[] =
+    "aavafaalgalvapaaqaaqlartathaufausawdazcbadbaibatberbihbntbtkcaicaucbaccnccscdccddcelcmccpecpfcppcrpcsucusdaydmndraegx"
+    "esxeuqfiufoxgemgmegmqgmwgrkhmxhokhyxiirijoincineirairoitcjpxkarkdokhikromapmkhmnomulmunmynnahnaingfnicnubomqomvotopaa"
+    "phiplfpozpqepqwpraqweroasaisalsdvsemsgnsiositslasmisonsqjssasydtaitbqtrktuptuttuwurjwakwenxgnxndypkzhxzlezlszlwznd";
+
 static const char *look_up(const char *const table[][2], size_t count, const char *key)
 {
     for (size_t i = 0; i < count; i++)
@@ -100,10 +106,14 @@ static void canonical(char language[4])
         }
 }
 
+/* Argos Translate's own codes, and what others call them. */
+static const char *const argos[][2] = {{"zt", "zh-Hant"}, {"pb", "pt-BR"}};
+
 static bool parse(const char *code, tag *t)
 {
     char part[9];
     *t = (tag){0};
+    code = LOOK_UP(argos, code) ? LOOK_UP(argos, code) : code;
     const size_t first = take_part(&code, part, sizeof part);
     if (first < 2 || first > 3 || !all_letters(part))
         return false;
@@ -165,6 +175,26 @@ bool tr_language_is_unspaced(const char *code)
     char base[4];
     for (size_t i = 0; tr_language_base(code, base) && i < sizeof unspaced / sizeof *unspaced; i++)
         if (strcmp(base, unspaced[i]) == 0)
+            return true;
+    return false;
+}
+
+bool tr_language_is_group(const char *code)
+{
+    char base[4];
+    for (const char *group = groups; tr_language_base(code, base) && *group; group += 3)
+        if (memcmp(group, base, 4 - 1) == 0)
+            return true;
+    return false;
+}
+
+bool tr_language_is_known(const char *code)
+{
+    char base[4];
+    if (!tr_language_base(code, base) || base[2])
+        return false;
+    for (const char *pair = two_letters; *pair; pair += 5)
+        if (memcmp(pair, base, 2) == 0)
             return true;
     return false;
 }

@@ -14,6 +14,12 @@ int tr_language_match(const char *wanted, const char *has);
  * ("ROMANCE"); out is then empty. */
 bool tr_language_base(const char *code, char out[4]);
 
+/* True for groups of languages, which are none themselves: mul, roa, sla. */
+bool tr_language_is_group(const char *code);
+
+/* True for a language that has a code of two letters, in any spelling. */
+bool tr_language_is_known(const char *code);
+
 /* True where sentences are not separated by a space: Chinese and Japanese. */
 bool tr_language_is_unspaced(const char *code);
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,16 +27,34 @@ bool tr_file_runs(const char *path)
     return access(path, X_OK) == 0;
 }
 
+/* What the program is to have for its standard input and output; NULL: those of this one. */
+typedef struct streams {
+    int input, output;
+} streams;
+
+static int choose_streams(posix_spawn_file_actions_t *actions, const streams *s)
+{
+    const int problem = posix_spawn_file_actions_adddup2(actions, s->input, STDIN_FILENO);
+    return problem ? problem : posix_spawn_file_actions_adddup2(actions, s->output, STDOUT_FILENO);
+}
+
 /* Starts the program with the signals that this one had before it began to wait. */
-static int start(const char *path, char *const arguments[], const sigset_t *signals, pid_t *child)
+static int start(const char *path, char *const arguments[], const streams *s, const sigset_t *signals, pid_t *child)
 {
     posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
     int problem = posix_spawnattr_init(&attributes);
     if (problem)
         return problem;
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attributes, signals);
-    problem = posix_spawn(child, path, NULL, &attributes, arguments, environ);
+    problem = posix_spawn_file_actions_init(&actions);
+    if (!problem) {
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+        posix_spawnattr_setsigmask(&attributes, signals);
+        problem = s ? choose_streams(&actions, s) : 0;
+        if (!problem)
+            problem = posix_spawn(child, path, &actions, &attributes, arguments, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
     posix_spawnattr_destroy(&attributes);
     return problem;
 }
@@ -64,7 +83,7 @@ static int wait_for(pid_t child, const sigset_t *signals)
     }
 }
 
-tr_status tr_process_run(const char *path, char *const arguments[], int *status, tr_error *error)
+static tr_status run(const char *path, char *const arguments[], const streams *s, int *status, tr_error *error)
 {
     const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
     struct sigaction old_child, keep_child = {.sa_handler = SIG_DFL}; /* where it is ignored, nobody learns the status */
@@ -76,7 +95,7 @@ tr_status tr_process_run(const char *path, char *const arguments[], int *status,
         sigaddset(&signals, caught[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
     sigaction(SIGCHLD, &keep_child, &old_child);
-    const int problem = start(path, arguments, &before, &child);
+    const int problem = start(path, arguments, s, &before, &child);
     const int told = problem ? -1 : wait_for(child, &signals);
     sigaction(SIGCHLD, &old_child, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
@@ -86,4 +105,52 @@ tr_status tr_process_run(const char *path, char *const arguments[], int *status,
         return tr_fail(error, TR_ERROR_IO, "%s: it is not known how it ended", path);
     *status = WIFEXITED(told) ? WEXITSTATUS(told) : 128 + WTERMSIG(told);
     return TR_OK;
+}
+
+tr_status tr_process_run(const char *path, char *const arguments[], int *status, tr_error *error)
+{
+    return run(path, arguments, NULL, status, error);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- asking one */
+
+static bool write_all(int descriptor, const char *text, size_t size)
+{
+    while (size) {
+        const ssize_t n = write(descriptor, text, size);
+        if (n < 0 && errno != EINTR)
+            return false;
+        text += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+    return lseek(descriptor, 0, SEEK_SET) == 0;
+}
+
+static bool read_all(int descriptor, tr_buffer *answer)
+{
+    char part[4096];
+    ssize_t n;
+    bool good = lseek(descriptor, 0, SEEK_SET) == 0;
+    while (good && (n = read(descriptor, part, sizeof part)) != 0)
+        good = n > 0 ? tr_buffer_append(answer, part, (size_t)n) : errno == EINTR;
+    return good;
+}
+
+/* Files in memory take what pipes might have no room for, and nobody has to wait for the other. */
+tr_status tr_process_ask(const char *path, char *const arguments[], const char *text, size_t size, tr_buffer *answer,
+                         int *status, tr_error *error)
+{
+    const streams s = {memfd_create("question", MFD_CLOEXEC), memfd_create("answer", MFD_CLOEXEC)};
+    tr_status result = TR_OK;
+    if (s.input < 0 || s.output < 0 || !write_all(s.input, text, size))
+        result = tr_fail(error, TR_ERROR_IO, "%s: cannot be asked: %s", path, strerror(errno));
+    if (result == TR_OK)
+        result = run(path, arguments, &s, status, error);
+    if (result == TR_OK && !read_all(s.output, answer))
+        result = tr_fail(error, TR_ERROR_IO, "%s: its answer cannot be read", path);
+    if (s.input >= 0)
+        close(s.input);
+    if (s.output >= 0)
+        close(s.output);
+    return result;
 }

@@ -7,7 +7,7 @@ source=$1 build=$2 prefix=$3 tool=$4 model=$5
 sentence=今天天气很好
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$work.moved"' EXIT
-unset TRANSLATE_MODEL TRANSLATE_CPU LD_LIBRARY_PATH
+unset TRANSLATE_MODEL TRANSLATE_MODELS TRANSLATE_CPU LD_LIBRARY_PATH
 
 fail() {
     echo "install: $*" >&2
@@ -33,6 +33,12 @@ if [ -n "$tool" ]; then
         # Its other half must be found; the port is one that nobody listens on.
         says=$(HOME=$work HF_ENDPOINT=http://127.0.0.1:1 "$work$tool" pull a/b --retries 0 2>&1) && fail 'pull: nobody is there'
         printf '%s\n' "$says" | grep -q '127.0.0.1:1' || fail "translate pull says \"$says\""
+    fi
+    if [ -n "$model" ] && [ -x "$build/translate-detect" ]; then
+        # And so must this one.
+        says=$("$work$tool" -m "$work$model" -s auto "$sentence") || fail 'translate -s auto failed'
+        printf '%s\n' "$says" | grep -q '[A-Za-z]' || fail "translate -s auto prints \"$says\""
+        ! readelf -d "$work$tool" | grep -q 'NEEDED.*cld2' || fail 'translate is linked to CLD2'
     fi
     if [ -n "$model" ]; then
         # Moved, so that the tool must find the model beside itself.

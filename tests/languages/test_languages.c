@@ -228,10 +228,11 @@ static void codes_are_understood(void **state)
 {
     (void)state;
     static const char *const same[][2] = {
-        {"zh", "zho_Hans"}, {"zh-CN", "cmn_Hans"}, {"chi", "zh"},       {"ZH", "zh_CN"},    {"zh-TW", "zho_Hant"},
-        {"en", "eng_Latn"}, {"en-US", "en_XX"},    {"ger", "deu"},      {"iw", "heb_Hebr"}, {"fa", "pes_Arab"},
-        {"no", "nob_Latn"}, {"nb", "no"},          {"nor", "nob_Latn"}, {"pt-BR", "pt_XX"}, {"sr-Cyrl", "srp_Cyrl"},
-        {"az", "azj_Latn"}, {"fil", "tgl_Latn"},   {"ceb", "ceb_Latn"}, {"java", "java"},   {"zh_Hans", "zh"},
+        {"zh", "zho_Hans"}, {"zh-CN", "cmn_Hans"}, {"chi", "zh"},       {"ZH", "zh_CN"},     {"zh-TW", "zho_Hant"},
+        {"en", "eng_Latn"}, {"en-US", "en_XX"},    {"ger", "deu"},      {"iw", "heb_Hebr"},  {"fa", "pes_Arab"},
+        {"no", "nob_Latn"}, {"nb", "no"},          {"nor", "nob_Latn"}, {"pt-BR", "pt_XX"},  {"sr-Cyrl", "srp_Cyrl"},
+        {"zt", "zho_Hant"}, {"pt-BR", "pb"},       {"az", "azj_Latn"},  {"fil", "tgl_Latn"}, {"ceb", "ceb_Latn"},
+        {"java", "java"},   {"zh_Hans", "zh"},
     };
     static const char *const others[][2] = {
         {"zh-TW", "zho_Hans"},   {"fr", "fry"},     {"yue", "zho_Hant"},

@@ -1,0 +1,166 @@
+#include "cli/info_models.h"
+
+#include "cli/chain.h"
+#include "formats/peek.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef const char *code_at(const tr_models *models, size_t item, size_t language);
+
+static bool has_models(const char *path)
+{
+    tr_models *models;
+    const bool has = tr_models_open(path, &models, NULL) == TR_OK && tr_models_count(models) > 0;
+    tr_models_close(models);
+    return has;
+}
+
+const char *cli_info_folder(const cli_settings *settings)
+{
+    tr_peek peek;
+    const char *path = settings->argument_count ? settings->arguments[0] : NULL;
+    if (settings->models || settings->verify || !path || !tr_is_directory(path))
+        return settings->models;
+    if (tr_package_peek(path, &peek, NULL) != TR_OK)
+        return peek.foreign && has_models(path) ? path : NULL;
+    tr_peek_free(&peek);
+    return NULL;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- JSON */
+
+static json_t *json_codes(const tr_models *models, size_t item, code_at *code)
+{
+    json_t *codes = json_array();
+    for (size_t i = 0; code(models, item, i); i++)
+        json_array_append_new(codes, json_string(code(models, item, i)));
+    return codes;
+}
+
+/* A file's name may be no UTF-8, which JSON cannot hold: null. */
+static json_t *json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    return string ? string : json_null();
+}
+
+static int print_json(const tr_models *models, const char *folder)
+{
+    tr_models_entry e;
+    const char *warning;
+    json_t *list = json_array(), *warnings = json_array();
+    for (size_t i = 0; tr_models_get(models, i, &e); i++)
+        json_array_append_new(list, json_pack("{s:o, s:o, s:s, s:I, s:o, s:o}", "file", json_text(e.path), "name",
+                                              json_text(e.name), "format", e.format, "file_size", (json_int_t)e.file_size,
+                                              "sources", json_codes(models, i, tr_models_source), "targets",
+                                              json_codes(models, i, tr_models_target)));
+    for (size_t i = 0; (warning = tr_models_warning(models, i)); i++)
+        json_array_append_new(warnings, json_text(warning));
+    json_t *object = json_pack("{s:o, s:o, s:o}", "folder", json_text(folder), "models", list, "warnings", warnings);
+    const bool good = object && json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
+    json_decref(object);
+    putchar('\n');
+    return good ? CLI_DONE : cli_fail_memory();
+}
+
+/* --------------------------------------------------------------------------------------------------------------- text */
+
+static const tr_models *sorted_models; /* for qsort */
+
+/* What is made for one pair by its languages, then what has several, both by name. */
+static int by_languages(const void *a, const void *b)
+{
+    const size_t i = *(const size_t *)a, k = *(const size_t *)b;
+    tr_models_entry x, y;
+    tr_models_get(sorted_models, i, &x);
+    tr_models_get(sorted_models, k, &y);
+    const bool many_x = x.sources > 1 || x.targets > 1, many_y = y.sources > 1 || y.targets > 1;
+    int order = many_x - many_y;
+    if (!order)
+        order = strcmp(tr_models_source(sorted_models, i, 0), tr_models_source(sorted_models, k, 0));
+    if (!order)
+        order = strcmp(tr_models_target(sorted_models, i, 0), tr_models_target(sorted_models, k, 0));
+    return order ? order : i < k ? -1 : i > k;
+}
+
+static void format_side(const tr_models *models, size_t item, size_t count, code_at *code, char *out, size_t room)
+{
+    if (count == 1)
+        snprintf(out, room, "%s", code(models, item, 0));
+    else
+        snprintf(out, room, "%zu", count);
+}
+
+static void print_codes(const tr_models *models, size_t item, const char *title, code_at *code)
+{
+    const char *c;
+    int column = printf("              %s", title);
+    for (size_t i = 0; (c = code(models, item, i)); i++) {
+        if (column + 1 + (int)strlen(c) > 100)
+            column = printf("\n             ") - 1;
+        column += printf(" %s", c);
+    }
+    putchar('\n');
+}
+
+static bool same_codes(const tr_models *models, size_t item, const tr_models_entry *e)
+{
+    bool same = e->sources == e->targets;
+    for (size_t i = 0; same && i < e->sources; i++)
+        same = strcmp(tr_models_source(models, item, i), tr_models_target(models, item, i)) == 0;
+    return same;
+}
+
+static void print_entry(const tr_models *models, size_t item)
+{
+    tr_models_entry e;
+    char source[32], target[32], pair[80];
+    tr_models_get(models, item, &e);
+    format_side(models, item, e.sources, tr_models_source, source, sizeof source);
+    format_side(models, item, e.targets, tr_models_target, target, sizeof target);
+    snprintf(pair, sizeof pair, "%s to %s", source, target);
+    printf("%-13s %s (%s, %.1f MB)\n", pair, e.name, e.format, (double)e.file_size / 1e6);
+    if (e.sources > 1 && same_codes(models, item, &e)) {
+        print_codes(models, item, "between:", tr_models_source);
+        return;
+    }
+    if (e.sources > 1)
+        print_codes(models, item, "from:", tr_models_source);
+    if (e.targets > 1)
+        print_codes(models, item, "to:", tr_models_target);
+}
+
+static int print_text(const tr_models *models, const char *folder)
+{
+    const size_t count = tr_models_count(models);
+    size_t *order = malloc(count * sizeof *order);
+    if (!order)
+        return cli_fail_memory();
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    sorted_models = models;
+    qsort(order, count, sizeof *order, by_languages);
+    printf("folder        %s\n", folder);
+    for (size_t i = 0; i < count; i++)
+        print_entry(models, order[i]);
+    free(order);
+    return CLI_DONE;
+}
+
+int cli_info_models(const cli_settings *settings, const char *folder)
+{
+    tr_models *models;
+    if (settings->verify)
+        return cli_usage(settings, "--verify: a folder of models holds no checksum; name a model file");
+    if (settings->models && settings->argument_count)
+        return cli_usage(settings, "--models %s: FILE is given too; only one of them", settings->models);
+    int status = cli_models_open(&models, folder, settings);
+    if (status)
+        return status;
+    status = settings->json ? print_json(models, folder) : print_text(models, folder);
+    tr_models_close(models);
+    return status;
+}

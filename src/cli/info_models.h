@@ -1,0 +1,14 @@
+/* translate info of a folder of models. */
+#ifndef TR_CLI_INFO_MODELS_H
+#define TR_CLI_INFO_MODELS_H
+
+#include "cli/cli.h"
+
+/* The folder that the settings mean, by --models or as FILE where that is a directory that is no model but holds some;
+ * NULL: a model is meant. */
+const char *cli_info_folder(const cli_settings *settings);
+
+/* Lists it. */
+int cli_info_models(const cli_settings *settings, const char *folder);
+
+#endif

@@ -1,0 +1,420 @@
+"""Folders of models: --models, two models one behind the other, -s auto."""
+import json
+import os
+import pathlib
+import re
+import select
+import time
+
+import support
+from support import LINES, CommandTest, Terminal, environment, many_lines, text_of
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+SMALL = TESTS / "reference/fixtures/relu-1x1-f32/model"
+OTHER = TESTS / "reference/fixtures/gelu-4x2-bf16-untied/model"
+NLLB = TESTS / "languages/fixtures/nllb/model"
+MANY = TESTS / "languages/fixtures/marian-many/model"
+
+SENTENCES = {
+    "zho_Hans": "今天天气很好，我们去公园散步吧。",
+    "zho_Hant": "今天天氣很好，我們去公園散步吧。",
+    "jpn_Jpan": "今日はいい天気ですね。公園に行きましょう。",
+    "kor_Hang": "오늘은 날씨가 좋습니다. 공원에 갑시다.",
+    "tha_Thai": "วันนี้อากาศดี ไปเดินเล่นกันเถอะ",
+    "ell_Grek": "Ο καιρός είναι ωραίος σήμερα.",
+    "fra_Latn": "Il fait beau aujourd'hui, allons nous promener.",
+    "deu_Latn": "Das Wetter ist heute schön, gehen wir spazieren.",
+    "spa_Latn": "Hoy hace buen tiempo, vamos a pasear.",
+    "rus_Cyrl": "Сегодня хорошая погода, пойдём гулять.",
+    "ukr_Cyrl": "Сьогодні гарна погода, ходімо гуляти.",
+    "arb_Arab": "الطقس جميل اليوم، هيا نتمشى في الحديقة.",
+    "heb_Hebr": "מזג האוויר יפה היום, בואו נטייל.",
+    "hin_Deva": "आज मौसम अच्छा है, चलो घूमने चलते हैं।",
+    "tur_Latn": "Bugün hava çok güzel, hadi yürüyüşe çıkalım.",
+    "vie_Latn": "Hôm nay thời tiết đẹp, chúng ta đi dạo nhé.",
+}
+
+
+def detects():
+    return os.access(pathlib.Path(support.TOOL).parent / "translate-detect", os.X_OK)
+
+
+class ModelsTest(CommandTest):
+    """A folder: zh to en, the real one; en to fr and de to en, small ones that give any text."""
+
+    def setUp(self):
+        super().setUp()
+        self.models = self.folder / "models"
+        self.models.mkdir()
+        (self.models / "zh-en.gguf").symlink_to(os.path.abspath(support.MODEL))
+        self.add("opus-mt-en-fr", SMALL)
+        self.add("opus-mt-de-en", OTHER)
+
+    def add(self, name, model, settings="{}"):
+        """A directory with the model's files, but for what it says of its languages."""
+        path = self.models / name
+        path.mkdir()
+        for part in model.iterdir():
+            if part.name != "tokenizer_config.json":
+                (path / part.name).symlink_to(part)
+        separate = (model / "tokenizer_config.json").read_text()
+        (path / "tokenizer_config.json").write_text(
+            re.sub(r'"(source|target)_lang": "\w+", ', "", separate) if settings == "{}" else settings)
+        return path
+
+    def route(self, *args, **more):
+        """What -v says of the way."""
+        r = self.run_tool("--models", self.models, "-v", *args, **more)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return re.search(r"^translate: (\S+ to \S.*: .*)$", r.stderr.decode(), re.M)[1].replace(f"{self.models}/", "")
+
+    def by_hand(self, lines, *args):
+        """zh to en to fr."""
+        between = self.good("-q", stdin=lines)
+        return between, self.good("-q", "-m", self.models / "opus-mt-en-fr", *args, stdin=between)
+
+
+class Direct(ModelsTest):
+    def test_one_model(self):
+        lines = text_of(LINES)
+        expected = self.good(stdin=lines)
+        for source, target in [("zh", "en"), ("zho", "eng"), ("zh-CN", "en-US"), ("zh_Hans", "eng_Latn")]:
+            self.assertEqual(self.good("--models", self.models, "-s", source, "-t", target, stdin=lines), expected)
+        self.assertEqual(self.good("--models", self.models, "-s", "zh", "-t", "en", LINES[0]), self.good(LINES[0]))
+        self.assertEqual(self.route("-s", "zh", "-t", "en", LINES[0]), "zh to en: zh-en.gguf")
+
+    def test_environment(self):
+        env = environment(TRANSLATE_MODELS=str(self.models))
+        small = self.good("-q", "-m", self.models / "opus-mt-en-fr", "some words")
+        self.assertEqual(self.good("-q", "-s", "en", "-t", "fr", "some words", env=env), small)
+        self.assertEqual(self.good(LINES[0], env=env), self.good(LINES[0]))
+        self.assertEqual(self.good("-q", "-m", self.models / "opus-mt-en-fr", "-t", "fr", "some words", env=env), small)
+        self.bad(2, "-t", "fr", "some words", env=env, says="source language")
+        nowhere = environment(TRANSLATE_MODELS="/nowhere")
+        self.bad(1, "-q", "--models", "/nowhere/else", "-s", "en", "-t", "fr", "x", env=nowhere, says="/nowhere/else: ")
+        self.assertEqual(self.good(LINES[0], env=environment(TRANSLATE_MODELS="")), self.good(LINES[0]))
+
+    def test_multilingual_model(self):
+        (self.models / "nllb").symlink_to(NLLB)
+        expected = self.good("-q", "-m", NLLB, "-s", "ko", "-t", "de", "a b c")
+        self.assertEqual(self.good("-q", "--models", self.models, "-s", "ko", "-t", "de", "a b c"), expected)
+        self.assertEqual(self.route("-s", "ko", "-t", "de", "a b c"), "kor_Hang to deu_Latn: nllb")
+        self.assertEqual(self.route("-s", "zh", "-t", "en", "a b c"), "zh to en: zh-en.gguf")  # one pair before many
+
+
+class Pivot(ModelsTest):
+    TO_FRENCH = ("-s", "zh", "-t", "fr")
+
+    def pivot(self, *args, **more):
+        return self.good("-q", "--models", self.models, *self.TO_FRENCH, *args, **more)
+
+    def test_is_two_steps(self):
+        lines = text_of(LINES + ["", "  ", "第一句。第二句！第三句？"])
+        _, expected = self.by_hand(lines)
+        self.assertEqual(self.pivot(stdin=lines), expected)
+        self.assertEqual(self.pivot("-i", self.file("in", lines)), expected)
+        self.assertEqual(self.pivot("--batch-size", "1", "-T", "2", stdin=lines), expected)
+        self.assertEqual(self.route(*self.TO_FRENCH, LINES[0]), "zh to en to fr: zh-en.gguf, then opus-mt-en-fr")
+
+    def test_several_chunks(self):
+        lines = text_of(many_lines(1100))
+        _, expected = self.by_hand(lines, "--max-length", "4")
+        # the first model, too, is held to --max-length
+        between = self.good("-q", "--max-length", "4", stdin=lines)
+        expected = self.good("-q", "-m", self.models / "opus-mt-en-fr", "--max-length", "4", stdin=between)
+        self.assertEqual(self.pivot("--max-length", "4", stdin=lines), expected)
+
+    def test_line_ends(self):
+        lines = b"\r\n".join(line.encode() for line in LINES[:3]) + b"\r\n\r\n" + LINES[3].encode()
+        out = self.pivot(stdin=lines)
+        self.assertEqual(out, self.by_hand(lines)[1])
+        self.assertEqual(out.count(b"\r\n"), 4)
+
+    def test_text_arguments(self):
+        between = self.good(LINES[0]).decode()
+        expected = self.good("-q", "-m", self.models / "opus-mt-en-fr", between.rstrip("\n"))
+        self.assertEqual(self.pivot(LINES[0]), expected)
+        self.assertEqual(self.pivot(f"{LINES[0]}\n{LINES[1]}").count(b"\n"), 2)
+
+    def test_json(self):
+        lines = text_of(LINES[:5])
+        between, expected = self.by_hand(lines)
+        objects = [json.loads(line) for line in self.pivot("--json", stdin=lines).splitlines()]
+        self.assertEqual([o["source"] for o in objects], LINES[:5])
+        self.assertEqual([o["pivot"] for o in objects], between.decode().splitlines())
+        self.assertEqual([o["text"] for o in objects], expected.decode().splitlines())
+        self.assertEqual([o["line"] for o in objects], [1, 2, 3, 4, 5])
+        direct = json.loads(self.good("--models", self.models, "-s", "zh", "-t", "en", "--json", LINES[0]))
+        self.assertNotIn("pivot", direct)
+
+    def test_flags_of_both(self):
+        """What the first model had to repair or cut is told of the whole."""
+        o = json.loads(self.pivot("--json", stdin=LINES[0].encode() + b"\xff\n"))
+        self.assertIn("invalid_utf8", o["flags"])
+        r = self.run_tool("--models", self.models, *self.TO_FRENCH, stdin=LINES[0].encode() + b"\xff\n")
+        self.assertIn(b"line 1: invalid UTF-8", r.stderr)
+
+    def test_stats(self):
+        r = self.run_tool("-q", "--models", self.models, *self.TO_FRENCH, "--stats", stdin=text_of(LINES[:4]))
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: 4 sentences, \d+ tokens, .* load [\d.]+ ms, peak [\d.]+ MB\n\Z")
+
+    def test_each_line_as_it_comes(self):
+        expected = self.by_hand(text_of(LINES[:3]))[1].splitlines(keepends=True)
+        with self.started("-q", "--models", self.models, *self.TO_FRENCH) as p:
+            for line, wanted in zip(LINES, expected):
+                p.stdin.write(line.encode() + b"\n")
+                p.stdin.flush()
+                self.assertTrue(select.select([p.stdout], [], [], 60)[0])
+                self.assertEqual(p.stdout.readline(), wanted)
+
+    def test_resume(self):
+        lines = text_of(LINES)
+        expected = self.by_hand(lines)[1]
+        source, out = self.file("in", lines), self.folder / "out"
+        part = self.file("out.part", b"".join(expected.splitlines(keepends=True)[:7]) + b"half a li")
+        self.pivot("-i", source, "-o", out, "--resume")
+        self.assertEqual(out.read_bytes(), expected)
+        self.assertFalse(part.exists())
+        part.write_bytes(b"something else\n")
+        self.bad(1, "-q", "--models", self.models, *self.TO_FRENCH, "-i", source, "-o", out, "--resume", says="last line")
+
+    def test_progress(self):
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+        source = self.file("in", text_of(many_lines(400)))
+        with self.started("--models", self.models, *self.TO_FRENCH, "-i", source, "-o", self.folder / "out", "--max-length", "8",
+                          stderr=terminal.slave, env=environment(TRANSLATE_CPU="portable")) as p:
+            terminal.close_slave()
+            shown = terminal.read()
+            self.assertEqual(p.wait(60), 0)
+        percents = [int(n) for n in re.findall(rb"\] +(\d+)%", shown)]
+        self.assertTrue(percents, shown)
+        self.assertEqual(percents, sorted(percents))
+
+    def test_second_model_has_many_languages(self):
+        (self.models / "opus-mt-en-ROMANCE").symlink_to(MANY)
+        lines = text_of(LINES[:4])
+        between = self.good(stdin=lines)
+        expected = self.good("-q", "-m", MANY, "-t", "de", stdin=between)
+        self.assertEqual(self.good("-q", "--models", self.models, "-s", "zh", "-t", "de", stdin=lines), expected)
+        self.assertNotEqual(expected, self.good("-q", "-m", MANY, "-t", "fr", stdin=between))
+        self.assertEqual(self.route("-s", "zh", "-t", "de", "a"), "zh to en to deu: zh-en.gguf, then opus-mt-en-ROMANCE")
+
+    def test_over_another_language(self):
+        self.add("fr-it", OTHER)
+        self.assertEqual(self.route("-s", "en", "-t", "it", "a b"), "en to fr to it: opus-mt-en-fr, then fr-it")
+        self.bad(1, "--models", self.models, "-s", "zh", "-t", "it", "x", says=["zh to it", "to it from: fr"])
+
+    def test_memory_is_both_models(self):
+        """Both are opened; neither is opened twice."""
+        with self.started("--models", self.models, *self.TO_FRENCH) as p:
+            p.stdin.write(LINES[0].encode() + b"\n")
+            p.stdin.flush()
+            p.stdout.readline()
+            maps = pathlib.Path(f"/proc/{p.pid}/maps").read_text()
+        self.assertIn(os.path.basename(os.path.realpath(support.MODEL)), maps)
+        self.assertIn(str(SMALL / "model.safetensors"), maps)
+
+
+class Errors(ModelsTest):
+    def test_usage(self):
+        self.bad(2, "--models", self.models, "-m", support.MODEL, "x", says=["--models", "--model", "only one"])
+        self.bad(2, "--models", self.models, "-s", "zh", "x", says="-t LANG")
+        self.bad(2, "--models", self.models, "-t", "en", "x", says=["-s LANG", "-s auto"])
+        self.bad(2, "--models", self.models, "--tokens", "-s", "zh", "-t", "en", "x", says="--tokens")
+        self.bad(2, "--tokens", "-s", "auto", "x", says="-s auto")
+        self.bad(2, "info", "--models", self.models, "x", says="only one")
+        self.bad(2, "info", "--models", self.models, "--verify", says="--verify")
+
+    def test_no_such_pair(self):
+        message = self.bad(1, "--models", self.models, "-s", "fr", "-t", "zh", "x", says="fr to zh: no model")
+        self.assertIn("from fr to: none", message)
+        self.assertIn("to zh from: none", message)
+        self.bad(1, "--models", self.models, "-s", "de", "-t", "ja", "x", says="from de to: en")
+        self.bad(1, "--models", self.models, "-s", "en", "-t", "eng", "x", says="one language")
+        self.bad(1, "--models", self.models, "-s", "nonsense", "-t", "en", "x", says="nonsense to en")
+
+    def test_folders(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        pair = ("-s", "zh", "-t", "en", "x")
+        self.bad(1, "--models", empty, *pair, says=f"{empty}: there is no model in it")
+        self.bad(1, "info", empty, says=f"{empty}: is an empty directory")
+        os.unlink(self.models / "zh-en.gguf")
+        self.bad(1, "-m", self.models, "x", says=[f"{self.models}: is a folder of several models", "--models"])
+        self.bad(1, "--models", self.folder / "nowhere", *pair, says="is no folder")
+        self.bad(1, "--models", support.MODEL, *pair, says="is no folder")
+        self.bad(1, "--models", SMALL, *pair, says="use -m")
+
+    def test_damaged_models(self):
+        (self.models / "cut.gguf").write_bytes(support.model_bytes()[:100000])
+        (self.models / "empty.gguf").write_bytes(b"")
+        (self.models / "no-weights-en-ja").mkdir()
+        (self.models / "no-weights-en-ja/config.json").write_text("{}")
+        (self.models / "gone").symlink_to("nowhere")
+        (self.models / "loop").symlink_to(".")
+        (self.models / "notes.txt").write_text("not a model\n")
+        args = ("--models", self.models, "-s", "zh", "-t", "en", LINES[0])
+        r = self.run_tool(*args)
+        self.assertEqual((r.returncode, r.stdout), (0, self.good(LINES[0])))
+        said = sorted(r.stderr.decode().splitlines())
+        self.assertEqual(len(said), 4, said)
+        for line, name in zip(said, ["cut.gguf", "empty.gguf", "gone", "no-weights-en-ja"]):
+            self.assertTrue(line.startswith(f"translate: warning: {self.models}/{name}: "), line)
+        self.good("-q", *args)
+
+    def test_damage_seen_later(self):
+        """What its settings do not show fails when it is used, and only then."""
+        path = self.add("ru-en", SMALL)
+        (path / "model.safetensors").unlink()
+        (path / "model.safetensors").write_bytes((SMALL / "model.safetensors").read_bytes()[:5000])
+        self.good("--models", self.models, "-s", "zh", "-t", "en", LINES[0])
+        self.bad(1, "--models", self.models, "-s", "ru", "-t", "en", "x", says=str(path))
+
+
+class Listing(ModelsTest):
+    def test_text(self):
+        (self.models / "nllb").symlink_to(NLLB)
+        (self.models / "opus-mt-en-ROMANCE").symlink_to(MANY)
+        out = self.good("info", self.models).decode()
+        self.assertEqual(out, self.good("info", "--models", self.models).decode())
+        lines = out.splitlines()
+        self.assertEqual(lines[0].split(), ["folder", str(self.models)])
+        self.assertEqual([line[:14].strip() + "|" + line[14:].split(" ")[0] for line in lines[1:5]],
+                         ["de to en|opus-mt-de-en", "en to fr|opus-mt-en-fr", "zh to en|zh-en.gguf", "202 to 202|nllb"])
+        self.assertIn("en to 4       opus-mt-en-ROMANCE", out)
+        self.assertIn("to: fra deu cmn_Hans cmn_Hant", out)
+        self.assertIn("between: ace_Arab", out)
+        self.assertTrue(all(len(line) <= 100 for line in lines))
+
+    def test_json(self):
+        (self.models / "opus-mt-en-ROMANCE").symlink_to(MANY)
+        (self.models / "bad.gguf").write_bytes(b"x")
+        o = json.loads(self.good("info", "--json", "-q", "--models", self.models))
+        self.assertEqual(o["folder"], str(self.models))
+        self.assertEqual([(m["name"], m["sources"], m["targets"]) for m in o["models"]],
+                         [("opus-mt-de-en", ["de"], ["en"]), ("opus-mt-en-ROMANCE", ["en"], ["fra", "deu", "cmn_Hans", "cmn_Hant"]),
+                          ("opus-mt-en-fr", ["en"], ["fr"]), ("zh-en.gguf", ["zh"], ["en"])])
+        for m in o["models"]:
+            self.assertEqual(m["file"], f"{self.models}/{m['name']}")
+            self.assertGreater(m["file_size"], 0)
+            self.assertTrue(m["format"])
+        self.assertEqual(len(o["warnings"]), 1)
+        self.assertIn("bad.gguf", o["warnings"][0])
+
+    def test_a_model_is_no_folder(self):
+        self.assertIn("tokenizer", self.good("info", SMALL).decode())
+        self.assertEqual(json.loads(self.good("info", "--json", SMALL))["format"], "Hugging Face Marian directory")
+
+
+class Auto(ModelsTest):
+    def setUp(self):
+        super().setUp()
+        if not detects():
+            self.skipTest("this build detects no languages")
+
+    def test_many_languages(self):
+        self.models = self.folder / "one"
+        self.models.mkdir()
+        (self.models / "nllb").symlink_to(NLLB)
+        for code, text in SENTENCES.items():
+            self.assertEqual(self.route("-s", "auto", "-t", "en", text), f"{code} to eng_Latn: nllb", text)
+
+    def test_one_multilingual_model(self):
+        for code in ("zho_Hans", "fra_Latn", "rus_Cyrl"):
+            lines = text_of([SENTENCES[code]] * 3)
+            self.assertEqual(self.good("-m", NLLB, "-s", "auto", "-t", "en", stdin=lines),
+                             self.good("-m", NLLB, "-s", code, "-t", "en", stdin=lines))
+
+    def test_one_pair(self):
+        self.assertEqual(self.good("-s", "auto", LINES[0]), self.good(LINES[0]))
+        self.bad(2, "-s", "auto", SENTENCES["fra_Latn"], says=["source language fr", "zh to en"])
+
+    def test_among_what_is_there(self):
+        """The sources that lead to the target: German and Chinese lead to French, over English."""
+        german = SENTENCES["deu_Latn"]
+        self.assertEqual(self.route("-s", "auto", "-t", "fr", german), "de to en to fr: opus-mt-de-en, then opus-mt-en-fr")
+        self.assertEqual(self.route("-s", "auto", "-t", "fr", "你好"), "zh to en to fr: zh-en.gguf, then opus-mt-en-fr")
+        self.assertEqual(self.good("-q", "--models", self.models, "-s", "auto", "-t", "fr", german),
+                         self.good("-q", "--models", self.models, "-s", "de", "-t", "fr", german))
+
+    def test_says(self):
+        r = self.run_tool("--models", self.models, "-s", "auto", "-t", "en", "-v", LINES[0])
+        self.assertIn(b"-s auto: the language is zh\n", r.stderr)
+        self.good("--models", self.models, "-s", "auto", "-t", "en", LINES[0])
+
+    def test_a_guess_is_warned_of(self):
+        args = ("--models", self.models, "-s", "auto", "-t", "en", "Tag")
+        r = self.run_tool(*args)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: warning: -s auto: [^\n]* de, which is a guess")
+        self.good("-q", *args)
+
+    def test_errors(self):
+        args = ("--models", self.models, "-s", "auto", "-t", "en")
+        self.bad(1, *args, "123 456", says=["-s auto", "-s LANG"])
+        self.bad(1, *args, stdin=b"\n \n", says="-s LANG")
+        self.bad(1, *args, stdin=b"", says="-s LANG")
+        self.bad(1, *args, SENTENCES["kor_Hang"], says="ko to en: no model")
+        self.bad(1, *args, SENTENCES["fra_Latn"], says="fr to en: no model")
+        self.bad(1, "--models", self.models, "-s", "auto", "-t", "ja", "x", says="ja: no model translates into it")
+
+    def test_pipe_is_read_as_far_as_it_goes(self):
+        """Blank lines and one with text are enough, and all of it is translated."""
+        lines = ["", " ", *LINES[:4]]
+        expected = self.good(stdin=text_of(lines)).splitlines(keepends=True)
+        with self.started("--models", self.models, "-s", "auto", "-t", "en") as p:
+            p.stdin.write(text_of(lines[:2]))
+            p.stdin.flush()
+            time.sleep(0.2)
+            for line, wanted in zip(lines[2:], [b"".join(expected[:3]), *expected[3:]]):
+                p.stdin.write(line.encode() + b"\n")
+                p.stdin.flush()
+                for part in wanted.splitlines(keepends=True):
+                    self.assertTrue(select.select([p.stdout], [], [], 60)[0])
+                    self.assertEqual(p.stdout.readline(), part)
+            p.stdin.write(LINES[4].encode())  # no line end
+            p.stdin.close()
+            self.assertEqual(p.stdout.read(), self.good(LINES[4]))
+            self.assertEqual(p.wait(60), 0)
+
+    def test_nothing_of_a_large_input_is_lost(self):
+        lines = text_of(LINES * 250)  # more than is looked at
+        self.assertGreater(len(lines), 1 << 16)
+        expected = self.good(stdin=lines)
+        args = ("--models", self.models, "-s", "auto", "-t", "en")
+        self.assertEqual(self.good(*args, stdin=lines), expected)
+        self.assertEqual(self.good(*args, "-i", self.file("in", lines)), expected)
+
+    def test_a_line_without_end(self):
+        line = (LINES[0] * 5000).encode()  # more than is looked at, and no line end
+        args = ("--max-length", "2", "-q")
+        self.assertEqual(self.good(*args, "--models", self.models, "-s", "auto", "-t", "en", stdin=line),
+                         self.good(*args, stdin=line))
+
+    def test_resume(self):
+        lines = text_of(LINES)
+        expected = self.good(stdin=lines)
+        self.file("out.part", b"".join(expected.splitlines(keepends=True)[:7]))
+        self.good("--models", self.models, "-s", "auto", "-t", "en", "-i", self.file("in", lines), "-o", self.folder / "out",
+                  "--resume")
+        self.assertEqual((self.folder / "out").read_bytes(), expected)
+
+
+class WithoutDetection(ModelsTest):
+    def test_program_is_missing(self):
+        tool = self.folder / "translate"
+        tool.write_bytes(pathlib.Path(support.TOOL).read_bytes())
+        tool.chmod(0o755)
+        r = self.run_tool("--models", self.models, "-s", "auto", "-t", "en", LINES[0]) if not detects() else None
+        if r:  # it was built so
+            self.assertEqual(r.returncode, 1)
+            self.assertRegex(r.stderr.decode(), r"\Atranslate: -s auto: this build detects no languages: .*; name it with -s")
+            return
+        old, support.TOOL = support.TOOL, str(tool)
+        try:
+            r = self.run_tool("--models", self.models, "-s", "auto", "-t", "en", LINES[0])
+        finally:
+            support.TOOL = old
+        if r.returncode:  # it is not installed on this machine either
+            self.assertRegex(r.stderr.decode(), r"\Atranslate: -s auto: translate-detect is neither beside [^\n]*\n\Z")
