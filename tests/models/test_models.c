@@ -30,7 +30,8 @@ static void test_names(void **state)
         {"opus-mt-mul-en", "mul", "en"},
         {"Helsinki-NLP_opus-mt-fr-de.gguf", "fr", "de"},
         {"translate-zh_en-1_9", "zh", "en"},
-        {"translate-en_zt-1_9", "", ""}, /* no code of ISO 639 */
+        {"translate-en_zt-1_9", "en", "zt"}, /* traditional Chinese, as Argos calls it */
+        {"translate-en_xq-1_9", "", ""},    /* no code of ISO 639 */
         {"zh-en.gguf", "zh", "en"},
         {"zh-en.q8_0.gguf", "zh", "en"},
         {"ZH-EN.gguf", "ZH", "EN"},
