@@ -4,7 +4,7 @@
 #include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/packed.h"
 
 #include <dirent.h>

@@ -3,7 +3,7 @@
  * argostranslate/package.py, translate.py and tokenizer.py. */
 #include <string.h>
 
-#include "formats/ctranslate2.h"
+#include "formats/ctranslate2/ctranslate2.h"
 #include "formats/peek.h"
 #include "formats/zip.h"
 #include "util/buffer.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "formats/ctranslate2.h"
+#include "formats/ctranslate2/ctranslate2.h"
 #include "formats/zip.h"
 #include "util/utf8.h"
 

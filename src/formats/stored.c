@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf_keys.h"
+#include "formats/gguf/keys.h"
 #include "model/pack.h"
 
 enum { CHUNK = 1 << 16 }; /* elements converted at a time */

@@ -21,7 +21,7 @@ static inline bool tr_type_is_real(tr_type type)
 
 enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64, TR_MAX_BLOCK = 256 };
 
-/* A way of storing equally many elements together, with factors of their own (formats/gguf_blocks.h). A row of a tensor is
+/* A way of storing equally many elements together, with factors of their own (formats/gguf/blocks.h). A row of a tensor is
  * whole blocks. */
 typedef struct tr_blocks {
     const char *name;       /* "Q8_0" */

@@ -14,7 +14,7 @@
 #include <translate/translate.h>
 
 #include "decoding/decoding.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/package.h"
 
 enum { PATH = 512, LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "util/buffer.h"
 
 char directory[PATH_SIZE];

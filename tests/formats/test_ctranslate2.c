@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/ctranslate2.h"
+#include "formats/ctranslate2/ctranslate2.h"
 #include "formats/packed.h"
 #include "model/pack.h"
 #include "util/buffer.h"

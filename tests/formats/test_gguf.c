@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf.h"
-#include "formats/gguf_read.h"
+#include "formats/gguf/gguf.h"
+#include "formats/gguf/read.h"
 #include "formats/xxh64.h"
 #include "util/buffer.h"
 

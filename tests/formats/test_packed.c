@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/packed.h"
 #include "model/pack.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf.h"
-#include "formats/hf.h"
-#include "formats/pytorch.h"
+#include "formats/gguf/gguf.h"
+#include "formats/hf/hf.h"
+#include "formats/pytorch/pytorch.h"
 
 static const char *const type_names[] = {"f32", "f16", "bf16"};
 

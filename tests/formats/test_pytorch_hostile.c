@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/pickle.h"
+#include "formats/pytorch/pickle.h"
 #include "formats/zip.h"
 
 #define PROTO      "\x80\x02"

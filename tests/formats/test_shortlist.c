@@ -8,7 +8,7 @@
 
 #include <translate/translate.h>
 
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/shortlist.h"
 
 enum { LISTS = PIECES, WORDS = 2 * LISTS + 1, BYTES = 48 + 8 * (LISTS + 1) + 4 * WORDS };

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <zlib.h>
 
-#include "formats/pytorch.h"
+#include "formats/pytorch/pytorch.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1

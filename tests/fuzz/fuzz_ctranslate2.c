@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/ctranslate2.h"
+#include "formats/ctranslate2/ctranslate2.h"
 #include "formats/packed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

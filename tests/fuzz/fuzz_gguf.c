@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf_read.h"
+#include "formats/gguf/read.h"
 #include "formats/packed.h"
 #include "model/pack.h"
 

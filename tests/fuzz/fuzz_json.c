@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/json.h"
-#include "formats/hf.h"
+#include "formats/hf/hf.h"
 
 enum { ROWS = 512 };
 

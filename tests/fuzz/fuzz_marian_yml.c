@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/marian.h"
+#include "formats/marian/marian.h"
 #include "formats/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 #include <translate/translate.h>
 
 #include "../json_ids.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "tokenizer/language_codes.h"
 
 static const char *const names[] = {"nllb",         "nllb-legacy",  "mbart50",     "mbart25", "m2m100",

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <translate/translate.h>
 
-#include "formats/gguf_read.h"
+#include "formats/gguf/read.h"
 
 #ifdef TR_EMULATED
 enum { FLIPS = 300, STEP = 997 };

@@ -15,8 +15,8 @@
 #include <translate/translate.h>
 
 #include "../json_ids.h"
-#include "formats/gguf.h"
-#include "formats/gguf_blocks.h"
+#include "formats/gguf/gguf.h"
+#include "formats/gguf/blocks.h"
 #include "formats/packed.h"
 
 enum { PATH = 512, MAX_LINES = 64, TEXTS = 32, LINES = 40, BLOCK_TYPES = 12 };

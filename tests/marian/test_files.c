@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/marian.h"
+#include "formats/marian/marian.h"
 #include "formats/yaml.h"
 #include "util/clock.h"
 

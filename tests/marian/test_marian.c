@@ -14,7 +14,7 @@
 #include <translate/translate.h>
 
 #include "../json_ids.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/packed.h"
 #include "kernels/kernels.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <translate/translate.h>
 
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/peek.h"
 #include "util/folder.h"
 #include "util/utf8.h"

@@ -1,0 +1,105 @@
+/* The parts of a CTranslate2 model directory, from memory. Facts: OpenNMT/CTranslate2, python/ctranslate2/specs and
+ * src/models (what a converter writes, what the engine makes of it); docs/formats.md has the table of names. */
+#ifndef TR_FORMATS_CTRANSLATE2_H
+#define TR_FORMATS_CTRANSLATE2_H
+
+#include <jansson.h>
+
+#include "formats/directory.h"
+#include "formats/package.h"
+
+/* --------------------------------------------------------------------------------------------- model.bin: the variables */
+
+/* Numbers of the file, from version 4 on. */
+typedef enum tr_ct2_type {
+    TR_CT2_F32,
+    TR_CT2_I8,
+    TR_CT2_I16,
+    TR_CT2_I32,
+    TR_CT2_F16,
+    TR_CT2_BF16,
+    TR_CT2_TYPES,
+} tr_ct2_type;
+
+typedef struct tr_ct2_variable {
+    const char *name; /* for messages; aliases stand for it, too */
+    tr_ct2_type type;
+    int rank; /* 0: a scalar */
+    int64_t shape[TR_MAX_RANK];
+    const unsigned char *data; /* in the file, at any address */
+    uint64_t bytes;            /* = elements * size of type */
+    bool mapped;               /* data lies in the mapping of a file */
+    int32_t parts;             /* for weights.c: what became of it, -1: nothing yet */
+} tr_ct2_variable;
+
+/* A name of a variable, its own or an alias. */
+typedef struct tr_ct2_name {
+    const char *text;
+    uint32_t variable;
+    bool used;    /* something was read from it */
+    bool implied; /* ALIAS_scale, which no file spells out */
+} tr_ct2_name;
+
+typedef struct tr_ct2_model {
+    uint32_t version, revision; /* of the container, of the network's layout */
+    const char *spec;           /* "TransformerSpec"; "" in version 1 */
+    uint32_t aliases;
+    tr_ct2_variable *variables;
+    uint32_t count, capacity;
+    tr_ct2_name *names;
+    uint32_t name_count, name_capacity;
+    tr_strmap index; /* of names */
+    char **texts;    /* names made here, not found in the file */
+    uint32_t text_count, text_capacity;
+} tr_ct2_model;
+
+/* Whether a file begins as model.bin does. */
+bool tr_ct2_recognise(const void *data, size_t size);
+
+/* A zeroed model is filled with what points into file. */
+tr_status tr_ct2_read(tr_bytes file, tr_ct2_model *model, tr_error *error);
+void tr_ct2_free(tr_ct2_model *model);
+
+/* NULL if absent. find marks the name as used. */
+tr_ct2_variable *tr_ct2_find(tr_ct2_model *model, const char *name);
+bool tr_ct2_has(const tr_ct2_model *model, const char *name);
+
+bool tr_ct2_is_floating(tr_ct2_type type);
+/* The one number of a scalar of any type. False: it is none. */
+bool tr_ct2_scalar(const tr_ct2_variable *variable, double *value);
+
+/* ------------------------------------------------------------------------------------------------------ what they mean */
+
+/* What config.json says or, before version 6, the variables. */
+typedef struct tr_ct2_settings {
+    tr_piece unk, bos, eos;
+    tr_piece start; /* data NULL: each sentence must come with its own */
+    bool source_bos, source_eos;
+    float epsilon; /* -1: the usual one */
+} tr_ct2_settings;
+
+/* The strings point into json (NULL: there is no config.json) or into the file. */
+tr_status tr_ct2_settings_read(tr_ct2_model *model, const json_t *json, tr_ct2_settings *settings, tr_error *error);
+
+/* Shape and settings of the network, all but token ids. TR_ERROR_UNSUPPORTED names what this program cannot compute. */
+tr_status tr_ct2_config(tr_ct2_model *model, const tr_ct2_settings *settings, tr_config *config, tr_error *error);
+
+/* The name of the encoder's embedding, which is a list of one or, in older models, no list. */
+const char *tr_ct2_source_embedding(const tr_ct2_model *model);
+/* The decoder starts from zeros in place of a token, as Marian has it. */
+bool tr_ct2_starts_from_zero(tr_ct2_model *model);
+
+/* Token ids, from the vocabularies, once the shape is known. */
+tr_status tr_ct2_ids(const tr_ct2_settings *settings, const tr_vocabulary *source, const tr_vocabulary *target,
+                     bool from_zero, tr_config *config, tr_error *error);
+
+/* Adds all of the network's tensors, under our names. Variables that nobody asked for are refused by name. */
+tr_status tr_ct2_weights(tr_ct2_model *model, const tr_config *config, tr_weights *weights, tr_error *error);
+
+/* Opens the network and the vocabularies of a directory into its package: all but a tokenizer. */
+tr_status tr_ct2_open(const tr_directory *d);
+
+/* A vocabulary from a list of tokens, in JSON or a token a line, of at most rows tokens. Messages begin with name. */
+tr_status tr_ct2_vocabulary(tr_bytes file, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error);
+
+#endif

@@ -1,0 +1,444 @@
+#include "formats/gguf/gguf.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/gguf/languages.h"
+#include "formats/gguf/read.h"
+#include "formats/peek.h"
+#include "formats/shortlist.h"
+#include "formats/xxh64.h"
+
+tr_status tr_gguf_fail_key(tr_error *error, const char *key, const char *why)
+{
+    return tr_fail(error, TR_ERROR_FORMAT, "key %s: %s", key, why);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- settings */
+
+static tr_status read_field_to(const tr_gguf *gguf, const tr_gguf_field *field, void *to, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, field->key);
+    int64_t integer;
+    double real;
+    if (!entry)
+        return field->required ? tr_gguf_fail_key(error, field->key, "is missing") : TR_OK;
+    if (field->kind == TR_GGUF_REAL) {
+        if (!tr_gguf_float(entry, &real))
+            return tr_gguf_fail_key(error, field->key, "is not a floating-point number");
+        *(float *)to = (float)real;
+    } else if (field->kind == TR_GGUF_FLAG) {
+        if (!tr_gguf_integer(entry, &integer) || integer < 0 || integer > 1)
+            return tr_gguf_fail_key(error, field->key, "is neither true nor false");
+        *(bool *)to = integer != 0;
+    } else {
+        if (!tr_gguf_integer(entry, &integer) || integer > INT_MAX || integer < INT_MIN)
+            return tr_gguf_fail_key(error, field->key, "is not a whole number of 32 bits");
+        *(int *)to = (int)integer;
+    }
+    return TR_OK;
+}
+
+tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error)
+{
+    return read_field_to(gguf, field, (char *)config + field->offset, error);
+}
+
+tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
+    if (!entry)
+        return TR_OK;
+    if (entry->array || entry->type != TR_GGUF_STRING)
+        return tr_gguf_fail_key(error, key, "is not a string");
+    const unsigned char *at = entry->data;
+    size_t size;
+    const char *text = tr_gguf_string(&at, &size);
+    if (size >= room || memchr(text, 0, size))
+        return tr_fail(error, TR_ERROR_FORMAT, "key %s: is longer than %zu bytes or holds NUL", key, room - 1);
+    memcpy(out, text, size);
+    out[size] = 0;
+    return TR_OK;
+}
+
+static tr_status read_history(const tr_gguf *gguf, tr_config *config, tr_error *error)
+{
+    char history[32] = "attention", activation[32] = "";
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_HISTORY, history, sizeof history, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_AVERAGE_ACTIVATION, activation, sizeof activation, error);
+    if (status != TR_OK)
+        return status;
+    if (!tr_history_parse(history, &config->history))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_HISTORY ": %s is not supported", history);
+    if (*activation && !tr_activation_parse(activation, &config->average_activation))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_AVERAGE_ACTIVATION ": %s is not supported", activation);
+    return TR_OK;
+}
+
+static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *error)
+{
+    char activation[32] = "", positions[32] = "sinusoidal", norm[32] = "layer";
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_ACTIVATION, activation, sizeof activation, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_POSITIONS, positions, sizeof positions, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_NORM, norm, sizeof norm, error);
+    if (status != TR_OK)
+        return status;
+    if (!*activation)
+        return tr_gguf_fail_key(error, TR_KEY_ACTIVATION, "is missing");
+    if (!tr_activation_parse(activation, &config->activation))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_ACTIVATION ": %s is not supported", activation);
+    if (!tr_positions_parse(positions, &config->positions))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_POSITIONS ": %s is not supported", positions);
+    if (!tr_norm_parse(norm, &config->norm))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_NORM ": %s is not supported", norm);
+    return read_history(gguf, config, error);
+}
+
+static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, TR_KEY_FORBIDDEN);
+    if (!entry)
+        return TR_OK;
+    if (!entry->array || (entry->type != TR_GGUF_I32 && entry->type != TR_GGUF_U32))
+        return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "is not an array of 32-bit integers");
+    if (entry->count > TR_MAX_FORBIDDEN)
+        return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "holds too many tokens");
+    for (uint64_t i = 0; i < entry->count; i++) {
+        const int64_t id = tr_gguf_element(entry, i);
+        if (id < 0 || id > INT_MAX)
+            return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "holds something else than token ids");
+        config->forbidden[config->forbidden_count++] = (int)id;
+    }
+    return TR_OK;
+}
+
+static tr_status read_version(const tr_gguf *gguf, tr_error *error)
+{
+    int64_t number = 0;
+    if (!tr_gguf_integer(tr_gguf_find(gguf, TR_KEY_VERSION), &number) || number != TR_LAYOUT_VERSION)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_VERSION ": %lld is not supported, only %d",
+                       (long long)number, (int)TR_LAYOUT_VERSION);
+    return TR_OK;
+}
+
+static tr_status read_names(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_status status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_SOURCE_LANGUAGE, package->source_language, TR_LANGUAGE, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
+    return status;
+}
+
+static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_config *config = &package->config;
+    *config = tr_config_default();
+    tr_status status = read_version(gguf, error);
+    for (size_t i = 0; status == TR_OK && i < tr_gguf_field_count; i++)
+        status = tr_gguf_read_field(gguf, &tr_gguf_fields[i], config, error);
+    if (status == TR_OK)
+        status = read_kinds(gguf, config, error);
+    if (status == TR_OK)
+        status = read_forbidden(gguf, config, error);
+    if (status == TR_OK)
+        status = read_names(gguf, package, error);
+    return status == TR_OK ? tr_config_check(config, error) : status;
+}
+
+/* ------------------------------------------------------------------------------------------------ tensors, vocabularies */
+
+/* offsets and words of the shortlist, as far as they are there. */
+static tr_status add_shortlist(tr_package *package, const tr_tensor *tensor, tr_error *error)
+{
+    tr_shortlist *s = &package->shortlist;
+    const bool offsets = strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0;
+    if (tensor->type != TR_TYPE_I32 || tensor->rank != 1 || tensor->shape[0] < (offsets ? 2 : 1) ||
+        tensor->shape[0] > INT32_MAX || (uintptr_t)tensor->data % sizeof(int32_t))
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be I32 of one dimension, aligned, and not empty",
+                       tensor->name);
+    if (offsets ? s->offsets != NULL : s->words != NULL)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name);
+    if (offsets) {
+        s->offsets = tensor->data;
+        s->sources = (int)(tensor->shape[0] - 1);
+    } else {
+        s->words = tensor->data;
+        s->count = tensor->shape[0];
+    }
+    return TR_OK;
+}
+
+static tr_status read_shortlist(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_shortlist *s = &package->shortlist;
+    const tr_gguf_field keys[] = {{TR_KEY_SHORTLIST_FIRST, TR_GGUF_SIZE, true, 0, false},
+                                  {TR_KEY_SHORTLIST_BEST, TR_GGUF_SIZE, true, 0, false}};
+    int *const to[] = {&s->first, &s->best};
+    tr_status status = TR_OK;
+    if (!s->offsets && !s->words)
+        return TR_OK;
+    if (!s->offsets || !s->words)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is missing beside %s",
+                       s->offsets ? TR_TENSOR_SHORTLIST_WORDS : TR_TENSOR_SHORTLIST_OFFSETS,
+                       s->offsets ? TR_TENSOR_SHORTLIST_OFFSETS : TR_TENSOR_SHORTLIST_WORDS);
+    for (int i = 0; i < 2 && status == TR_OK; i++) {
+        status = read_field_to(gguf, &keys[i], to[i], error);
+        if (status == TR_OK && (*to[i] < 0 || *to[i] > TR_MAX_VOCABULARY))
+            status = tr_gguf_fail_key(error, keys[i].key, "is out of range");
+    }
+    if (status == TR_OK)
+        status = tr_fail_in(error, tr_shortlist_check(s, &package->config, error), "shortlist");
+    s->shared = package->target == &package->source;
+    return status;
+}
+
+static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+{
+    tr_package *package = argument;
+    if (strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0 || strcmp(tensor->name, TR_TENSOR_SHORTLIST_WORDS) == 0)
+        return add_shortlist(package, tensor, error);
+    const bool source = strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0;
+    if (!source && strcmp(tensor->name, TR_TENSOR_TARGET_SPM) != 0)
+        return tr_weights_add(&package->weights, tensor, error);
+    tr_bytes *bytes = source ? &package->source_spm : &package->target_spm;
+    if (tensor->type != TR_TYPE_I8 || tensor->rank != 1)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be I8 of one dimension", tensor->name);
+    if (bytes->data)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name);
+    *bytes = (tr_bytes){tensor->data, tensor->bytes};
+    return TR_OK;
+}
+
+/* The array of strings at key as a vocabulary of rows ids; a shorter array leaves the last ids without a piece. */
+static tr_status read_vocabulary(const tr_gguf *gguf, const char *key, int rows, tr_vocabulary *vocabulary, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
+    if (!entry)
+        return tr_gguf_fail_key(error, key, "is missing");
+    if (!entry->array || entry->type != TR_GGUF_STRING)
+        return tr_gguf_fail_key(error, key, "is not an array of strings");
+    if (entry->count > (uint64_t)rows)
+        return tr_fail(error, TR_ERROR_FORMAT, "key %s: has %llu tokens, but the embedding has %d rows", key,
+                       (unsigned long long)entry->count, rows);
+    tr_piece *pieces = calloc((size_t)rows, sizeof *pieces); /* rows are in the file: tr_package_check */
+    if (!pieces)
+        return tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", key);
+    const unsigned char *at = entry->data;
+    for (uint64_t i = 0; i < entry->count; i++) {
+        size_t size;
+        const char *text = tr_gguf_string(&at, &size);
+        if (size > UINT32_MAX) {
+            free(pieces);
+            return tr_gguf_fail_key(error, key, "holds a string of 4 GB");
+        }
+        if (size) /* an empty string stands for an id without a piece */
+            pieces[i] = (tr_piece){text, (uint32_t)size};
+    }
+    return tr_fail_in(error, tr_vocabulary_init(vocabulary, pieces, (size_t)rows, NULL, error), key);
+}
+
+static tr_status read_vocabularies(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_config *c = &package->config;
+    const bool separate = tr_gguf_find(gguf, TR_KEY_TARGET_TOKENS) != NULL;
+    tr_status status = read_vocabulary(gguf, TR_KEY_TOKENS, c->source_vocabulary, &package->source, error);
+    if (status == TR_OK && separate)
+        status = read_vocabulary(gguf, TR_KEY_TARGET_TOKENS, c->target_vocabulary, &package->target_own, error);
+    else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
+        status = tr_gguf_fail_key(error, TR_KEY_TARGET_TOKENS, "is missing, and the embeddings are of different sizes");
+    package->target = separate ? &package->target_own : &package->source;
+    return status;
+}
+
+static tr_status read_checksum(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, TR_KEY_CHECKSUM);
+    if (!entry)
+        return TR_OK;
+    if (entry->array || entry->type != TR_GGUF_U64)
+        return tr_gguf_fail_key(error, TR_KEY_CHECKSUM, "is not a 64-bit number");
+    int64_t value;
+    tr_gguf_integer(entry, &value);
+    package->has_checksum = true;
+    package->checksum = (uint64_t)value;
+    return TR_OK;
+}
+
+/* A file made by tr_gguf_write. */
+static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_status status = read_settings(gguf, package, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_languages(gguf, package, error);
+    if (status == TR_OK)
+        status = read_checksum(gguf, package, error);
+    if (status == TR_OK)
+        status = tr_gguf_tensors(gguf, add_tensor, package, error);
+    if (status == TR_OK)
+        status = tr_package_check(package, error);
+    if (status == TR_OK)
+        status = read_vocabularies(gguf, package, error);
+    if (status == TR_OK)
+        status = read_shortlist(gguf, package, error);
+    if (status == TR_OK && !package->target_spm.data)
+        package->target_spm = package->source_spm; /* stored once if they are the same */
+    return status;
+}
+
+/* The kinds of files that are read. */
+static tr_status read_architecture(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_status status =
+        tr_gguf_read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
+    if (status != TR_OK || tr_gguf_find(gguf, TR_KEY_VERSION) || tr_gguf_is_llama(package->architecture))
+        return status;
+    return tr_fail(error, TR_ERROR_UNSUPPORTED,
+                   "key " TR_KEY_VERSION ": is missing: not made by translate convert, nor a t5 (architecture %s)",
+                   *package->architecture ? package->architecture : "unknown");
+}
+
+static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_status status = read_architecture(gguf, package, error);
+    if (status != TR_OK)
+        return status;
+    return tr_gguf_find(gguf, TR_KEY_VERSION) ? read_own(gguf, package, error) : tr_gguf_read_llama(gguf, package, error);
+}
+
+tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_error *error)
+{
+    tr_gguf gguf;
+    tr_error local; /* prefixes are put before messages, so there must be one */
+    error = error ? error : &local;
+    tr_status status = tr_gguf_parse(&gguf, data, size, error);
+    if (status != TR_OK)
+        return status;
+    status = read_kind(&gguf, package, error);
+    tr_gguf_free(&gguf);
+    return status;
+}
+
+tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error)
+{
+    tr_error local;
+    tr_bytes file;
+    error = error ? error : &local;
+    *package = (tr_package){.format = "GGUF"};
+    tr_status status = tr_package_file(package, path, NULL, load, &file, error);
+    if (status == TR_OK) {
+        package->file_size = file.size;
+        status = tr_fail_in(error, tr_gguf_read(file.data, file.size, package, error), path);
+    }
+    if (status != TR_OK)
+        tr_package_close(package);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- peek */
+
+static tr_status peek_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+{
+    (void)error;
+    *(bool *)argument |= strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0;
+    return TR_OK;
+}
+
+static tr_status peek_own(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    package->config.source_vocabulary = package->config.target_vocabulary = INT_MAX; /* ids do not matter */
+    const tr_status status = read_version(gguf, error);
+    return status == TR_OK ? tr_gguf_read_languages(gguf, package, error) : status;
+}
+
+static tr_status peek_kind(const tr_gguf *gguf, tr_package *package, bool *has_tokenizer, tr_error *error)
+{
+    tr_status status = read_architecture(gguf, package, error);
+    if (status == TR_OK)
+        status = read_names(gguf, package, error);
+    if (status == TR_OK && tr_gguf_find(gguf, TR_KEY_VERSION))
+        status = peek_own(gguf, package, error);
+    else if (status == TR_OK) {
+        status = tr_gguf_peek_llama(gguf, package, error);
+        *has_tokenizer = true;
+    }
+    return status == TR_OK ? tr_gguf_tensors(gguf, peek_tensor, has_tokenizer, error) : status;
+}
+
+tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
+{
+    tr_package *package = d->package;
+    tr_bytes file;
+    tr_gguf gguf;
+    package->format = "GGUF";
+    package->name[0] = 0;
+    tr_status status = tr_package_file(package, d->path, NULL, d->load, &file, d->error);
+    if (status != TR_OK)
+        return status;
+    package->file_size = file.size;
+    status = tr_gguf_parse(&gguf, file.data, file.size, d->error);
+    if (status == TR_OK) {
+        status = peek_kind(&gguf, package, has_tokenizer, d->error);
+        tr_gguf_free(&gguf);
+    }
+    return tr_directory_in(d, status);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- verify */
+
+/* XXH64 of all bytes of a mapped file, those of the checksum itself taken as zero. */
+static uint64_t hash_file(const tr_gguf *gguf, const tr_gguf_entry *entry)
+{
+    enum { PART = 1 << 20 };
+    static const unsigned char zeros[8];
+    const unsigned char *behind = entry->data + sizeof zeros;
+    tr_xxh64 hash;
+    tr_xxh64_init(&hash);
+    tr_xxh64_add(&hash, gguf->data, (size_t)(entry->data - gguf->data));
+    tr_xxh64_add(&hash, zeros, sizeof zeros);
+    for (size_t left = (size_t)(gguf->data + gguf->size - behind), n; left; behind += n, left -= n) {
+        n = left < PART ? left : PART;
+        tr_xxh64_add(&hash, behind, n);
+        tr_pages_drop(behind, n);
+    }
+    return tr_xxh64_result(&hash);
+}
+
+static tr_status verify(const tr_gguf *gguf, uint64_t *checksum, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, TR_KEY_CHECKSUM);
+    int64_t stored;
+    if (!tr_gguf_find(gguf, TR_KEY_FILE_SIZE) || !entry || entry->array || entry->type != TR_GGUF_U64)
+        return tr_fail(error, TR_ERROR_FORMAT, "holds no size and checksum to verify");
+    tr_gguf_integer(entry, &stored);
+    const uint64_t actual = hash_file(gguf, entry);
+    if (checksum)
+        *checksum = actual;
+    if (actual != (uint64_t)stored)
+        return tr_fail(error, TR_ERROR_FORMAT, "is damaged: checksum %016llx, must be %016llx", (unsigned long long)actual,
+                       (unsigned long long)stored);
+    return TR_OK;
+}
+
+tr_status tr_gguf_verify(const char *path, uint64_t *checksum, tr_error *error)
+{
+    tr_error local;
+    tr_file file;
+    tr_gguf gguf;
+    error = error ? error : &local;
+    tr_status status = tr_file_open(path, TR_LOAD_MAP, &file, error);
+    if (status != TR_OK)
+        return status;
+    status = tr_gguf_parse(&gguf, file.data, file.size, error); /* compares the size */
+    if (status == TR_OK) {
+        status = verify(&gguf, checksum, error);
+        tr_gguf_free(&gguf);
+    }
+    tr_file_close(&file);
+    return tr_fail_in(error, status, path);
+}

@@ -1,0 +1,327 @@
+/* GGUF files as llama.cpp's converter makes them of T5, mT5, Flan-T5 and MADLAD-400: its keys, and its tensors, which have
+ * our names. Facts: ggml-org/llama.cpp, conversion of T5Model (convert_hf_to_gguf.py), src/models/t5.cpp, and the unigram
+ * tokenizer of src/llama-vocab.cpp. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/gguf/read.h"
+#include "tokenizer/spm_check.h"
+#include "tokenizer/spm_fields.h"
+#include "tokenizer/spm_write.h"
+
+static const char key_head_count[] = "t5.attention.head_count", key_groups[] = "t5.attention.head_count_kv",
+                  key_key_length[] = "t5.attention.key_length", key_value_length[] = "t5.attention.value_length",
+                  key_decoder_layers[] = "t5.decoder_block_count", key_start[] = "t5.decoder_start_token_id",
+                  key_tokenizer[] = "tokenizer.ggml.model", key_scores[] = "tokenizer.ggml.scores",
+                  key_types[] = "tokenizer.ggml.token_type", key_charsmap[] = "tokenizer.ggml.precompiled_charsmap",
+                  key_prefix[] = "tokenizer.ggml.add_space_prefix", key_spaces[] = "tokenizer.ggml.remove_extra_whitespaces";
+
+bool tr_gguf_is_llama(const char *architecture)
+{
+    return strcmp(architecture, "t5") == 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- settings */
+
+/* clang-format off */
+#define FIELD(key, kind, required, name) {key, kind, required, offsetof(tr_config, name), false}
+static const tr_gguf_field fields[] = {
+    FIELD("t5.embedding_length",                     TR_GGUF_SIZE,  true,  d_model),
+    FIELD("t5.block_count",                          TR_GGUF_SIZE,  true,  encoder_layers),
+    FIELD(key_decoder_layers,                        TR_GGUF_SIZE,  false, decoder_layers),
+    FIELD("t5.feed_forward_length",                  TR_GGUF_SIZE,  true,  encoder_ffn),
+    FIELD(key_head_count,                            TR_GGUF_SIZE,  true,  encoder_heads),
+    FIELD(key_key_length,                            TR_GGUF_SIZE,  false, head_size),
+    FIELD("t5.attention.layer_norm_rms_epsilon",     TR_GGUF_REAL,  true,  layer_norm_epsilon),
+    FIELD("t5.attention.relative_buckets_count",     TR_GGUF_SIZE,  true,  relative_buckets),
+    FIELD("tokenizer.ggml.eos_token_id",             TR_GGUF_TOKEN, false, end_id),
+    FIELD("tokenizer.ggml.padding_token_id",         TR_GGUF_TOKEN, false, pad_id),
+    FIELD(key_start,                                 TR_GGUF_TOKEN, false, start_id),
+};
+/* clang-format on */
+
+/* Both keys, or the first alone, must say the same. */
+static tr_status check_same(const tr_gguf *gguf, const char *key, const char *other, tr_error *error)
+{
+    const tr_gguf_entry *first = tr_gguf_find(gguf, key), *second = tr_gguf_find(gguf, other);
+    int64_t a = 0, b = 0;
+    if (!second || (first && tr_gguf_integer(first, &a) && tr_gguf_integer(second, &b) && a == b))
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_UNSUPPORTED, "key %s: is not the same as %s, which is not supported", other, key);
+}
+
+/* What llama.cpp computes whatever the file says: src/models/t5.cpp. */
+static void fix_settings(const tr_gguf *gguf, tr_config *c)
+{
+    c->decoder_heads = c->encoder_heads;
+    c->decoder_ffn = c->encoder_ffn;
+    if (!tr_gguf_find(gguf, key_decoder_layers))
+        c->decoder_layers = c->encoder_layers;
+    if (!tr_gguf_find(gguf, key_start))
+        c->start_id = c->pad_id;
+    c->positions = TR_POSITIONS_RELATIVE;
+    c->max_positions = TR_RELATIVE_POSITIONS;
+    c->relative_distance = TR_RELATIVE_DISTANCE;
+    c->norm = TR_NORM_RMS;
+    c->pre_norm = c->final_norm = true;
+    c->attention_scale = 1;
+}
+
+static tr_status read_settings(const tr_gguf *gguf, tr_config *c, tr_error *error)
+{
+    tr_status status = TR_OK;
+    *c = tr_config_default();
+    c->end_id = 1; /* T5's, as in llama.cpp */
+    c->pad_id = 0;
+    for (size_t i = 0; status == TR_OK && i < sizeof fields / sizeof *fields; i++)
+        status = tr_gguf_read_field(gguf, &fields[i], c, error);
+    if (status == TR_OK)
+        status = check_same(gguf, key_head_count, key_groups, error);
+    if (status == TR_OK)
+        status = check_same(gguf, key_key_length, key_value_length, error);
+    if (status == TR_OK)
+        fix_settings(gguf, c);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- tensors */
+
+static const char name_embedding[] = "token_embd.weight", name_output[] = "output.weight";
+
+/* What the tensors say about the network. */
+typedef struct survey {
+    tr_tensor embedding, output; /* name "": there is none */
+    bool gated;
+    char layered[TR_TENSOR_NAME]; /* relative positions of another layer than the first */
+} survey;
+
+/* Whether a tensor is PART of some layer of a side; *layer is its number. */
+static bool is_part(const char *name, const char *part, long *layer)
+{
+    char *end;
+    if (strncmp(name, "enc.blk.", 8) != 0 && strncmp(name, "dec.blk.", 8) != 0)
+        return false;
+    *layer = strtol(name + 8, &end, 10);
+    return strcmp(end, part) == 0;
+}
+
+static tr_status survey_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+{
+    survey *s = argument;
+    long layer;
+    (void)error;
+    if (strcmp(tensor->name, name_embedding) == 0)
+        s->embedding = *tensor;
+    if (strcmp(tensor->name, name_output) == 0)
+        s->output = *tensor;
+    if (is_part(tensor->name, ".ffn_gate.weight", &layer))
+        s->gated = true;
+    if (is_part(tensor->name, ".attn_rel_b.weight", &layer) && layer != 0)
+        memcpy(s->layered, tensor->name, sizeof s->layered);
+    return TR_OK;
+}
+
+/* A file may hold the embedding once more as its output matrix. */
+static bool is_tied(const survey *s)
+{
+    const tr_tensor *a = &s->embedding, *b = &s->output;
+    return !*b->name ||
+           (a->type == b->type && a->blocks == b->blocks && a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0);
+}
+
+typedef struct adding {
+    tr_weights *weights;
+    bool tied;
+} adding;
+
+static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+{
+    const adding *a = argument;
+    return a->tied && strcmp(tensor->name, name_output) == 0 ? TR_OK : tr_weights_add(a->weights, tensor, error);
+}
+
+/* T5's first version: a tied output is scaled by d_model^-0.5 (Raffel et al., 2020; Transformers). llama.cpp leaves that
+ * out, which changes no best token, but all probabilities. */
+static tr_status read_tensors(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_config *c = &package->config;
+    survey s = {.gated = false};
+    tr_status status = tr_gguf_tensors(gguf, survey_tensor, &s, error);
+    if (status != TR_OK)
+        return status;
+    if (!*s.embedding.name || s.embedding.rank != 2 || s.embedding.shape[0] > TR_MAX_VOCABULARY)
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is missing or no matrix", name_embedding);
+    if (*s.layered)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED,
+                       "tensor %s: relative positions of each layer's own (UMT5) are not supported", s.layered);
+    adding a = {&package->weights, is_tied(&s)};
+    c->gated = s.gated;
+    c->activation = s.gated ? TR_ACTIVATION_GELU_TANH : TR_ACTIVATION_RELU;
+    c->logits_scale = a.tied && c->d_model > 0 ? 1 / sqrtf((float)c->d_model) : 1;
+    c->source_vocabulary = c->target_vocabulary = (int)s.embedding.shape[0];
+    status = tr_config_check(c, error);
+    return status == TR_OK ? tr_gguf_tensors(gguf, add_tensor, &a, error) : status;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- tokenizer */
+
+typedef struct token_lists {
+    const tr_gguf_entry *tokens, *scores, *types;
+} token_lists;
+
+static tr_status find_list(const tr_gguf *gguf, const char *key, tr_gguf_type type, const tr_gguf_entry **list,
+                           tr_error *error)
+{
+    const tr_gguf_entry *entry = *list = tr_gguf_find(gguf, key);
+    if (!entry)
+        return tr_gguf_fail_key(error, key, "is missing");
+    return entry->array && entry->type == type ? TR_OK : tr_gguf_fail_key(error, key, "is not an array of the right type");
+}
+
+static tr_status find_lists(const tr_gguf *gguf, int rows, token_lists *lists, tr_error *error)
+{
+    char kind[32] = "";
+    tr_status status = tr_gguf_read_string(gguf, key_tokenizer, kind, sizeof kind, error);
+    if (status == TR_OK && strcmp(kind, "t5") != 0)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key %s: %s is not supported, only t5", key_tokenizer,
+                       *kind ? kind : "none");
+    if (status == TR_OK)
+        status = find_list(gguf, TR_KEY_TOKENS, TR_GGUF_STRING, &lists->tokens, error);
+    if (status == TR_OK)
+        status = find_list(gguf, key_scores, TR_GGUF_F32, &lists->scores, error);
+    if (status == TR_OK)
+        status = find_list(gguf, key_types, TR_GGUF_I32, &lists->types, error);
+    if (status != TR_OK)
+        return status;
+    const uint64_t count = lists->tokens->count;
+    if (lists->scores->count != count || lists->types->count != count)
+        return tr_fail(error, TR_ERROR_FORMAT, "key %s: there are %llu tokens, %llu scores and %llu types", TR_KEY_TOKENS,
+                       (unsigned long long)count, (unsigned long long)lists->scores->count,
+                       (unsigned long long)lists->types->count);
+    if (count > (uint64_t)rows)
+        return tr_fail(error, TR_ERROR_FORMAT, "key %s: has %llu tokens, but the embedding has %d rows", TR_KEY_TOKENS,
+                       (unsigned long long)count, rows);
+    return TR_OK;
+}
+
+/* The converter fills the rows behind the tokenizer's pieces so. */
+static bool is_filler(const char *text, size_t size, int type)
+{
+    static const char filler[] = "[PAD";
+    return type == TR_SPM_TYPE_UNUSED && size >= sizeof filler - 1 && memcmp(text, filler, sizeof filler - 1) == 0;
+}
+
+/* The pieces by their ids, and the SentencePiece model that they were. The converter lists user-defined pieces as normal
+ * ones; their score, 0, gives them away: a normal piece's is the logarithm of its probability. */
+static tr_status take_tokens(const token_lists *lists, tr_config *c, tr_piece *pieces, tr_buffer *spm,
+                             tr_spm_settings *settings, tr_error *error)
+{
+    const unsigned char *at = lists->tokens->data;
+    for (uint64_t i = 0; i < lists->tokens->count; i++) {
+        size_t size;
+        const char *text = tr_gguf_string(&at, &size);
+        const float score = tr_gguf_float_element(lists->scores, i);
+        const int64_t given = tr_gguf_element(lists->types, i);
+        if (given < TR_SPM_TYPE_NORMAL || given > TR_SPM_TYPE_BYTE || size == 0 || size > TR_SPM_MAX_PIECE)
+            return tr_fail(error, TR_ERROR_FORMAT, "key %s: token %llu is empty, too long or of an unknown type",
+                           TR_KEY_TOKENS, (unsigned long long)i);
+        const int type = given == TR_SPM_TYPE_NORMAL && score == 0 ? TR_SPM_TYPE_USER_DEFINED : (int)given;
+        if (!tr_spm_write_piece(spm, text, size, score, type))
+            return tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);
+        if (!is_filler(text, size, type))
+            pieces[i] = (tr_piece){text, (uint32_t)size};
+        if (type == TR_SPM_TYPE_UNKNOWN)
+            c->unk_id = (int)i;
+        settings->byte_fallback = settings->byte_fallback || type == TR_SPM_TYPE_BYTE;
+    }
+    return TR_OK;
+}
+
+static tr_status read_flag(const tr_gguf *gguf, const char *key, bool *flag, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
+    int64_t value = *flag;
+    if (entry && (!tr_gguf_integer(entry, &value) || value < 0 || value > 1))
+        return tr_gguf_fail_key(error, key, "is neither true nor false");
+    *flag = value != 0;
+    return TR_OK;
+}
+
+static tr_status read_normalizer(const tr_gguf *gguf, tr_spm_settings *s, tr_error *error)
+{
+    const tr_gguf_entry *charsmap = tr_gguf_find(gguf, key_charsmap);
+    if (charsmap && (!charsmap->array || (charsmap->type != TR_GGUF_U8 && charsmap->type != TR_GGUF_I8)))
+        return tr_gguf_fail_key(error, key_charsmap, "is not an array of bytes");
+    if (charsmap && charsmap->count) {
+        s->charsmap = charsmap->data;
+        s->charsmap_size = (size_t)charsmap->count;
+    }
+    const tr_status status = read_flag(gguf, key_prefix, &s->add_dummy_prefix, error);
+    return status == TR_OK ? read_flag(gguf, key_spaces, &s->remove_extra_whitespaces, error) : status;
+}
+
+static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_config *c = &package->config;
+    token_lists lists = {NULL, NULL, NULL};
+    tr_buffer spm = {0};
+    tr_spm_settings settings = {.model_type = TR_SPM_UNIGRAM, .add_dummy_prefix = true, .remove_extra_whitespaces = true};
+    tr_status status = find_lists(gguf, c->source_vocabulary, &lists, error);
+    if (status == TR_OK)
+        status = read_normalizer(gguf, &settings, error);
+    if (status != TR_OK)
+        return status;
+    tr_piece *pieces = calloc((size_t)c->source_vocabulary, sizeof *pieces); /* rows are in the file: tr_package_check */
+    status = pieces ? take_tokens(&lists, c, pieces, &spm, &settings, error)
+                    : tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);
+    if (status == TR_OK && !tr_spm_write_settings(&spm, &settings))
+        status = tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);
+    if (status == TR_OK)
+        status = tr_fail_in(error, tr_package_keep_spm(package, &spm, error), "the keys tokenizer.ggml");
+    tr_buffer_free(&spm);
+    if (status != TR_OK) {
+        free(pieces);
+        return status;
+    }
+    package->target = &package->source;
+    status = tr_vocabulary_init(&package->source, pieces, (size_t)c->source_vocabulary, NULL, error);
+    if (status == TR_OK) /* MADLAD-400 */
+        status = tr_languages_collect(&package->source, "<2", &package->languages, error);
+    return tr_fail_in(error, status, TR_KEY_TOKENS);
+}
+
+static const char format[] = "GGUF of llama.cpp";
+
+tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    package->format = format;
+    tr_status status = read_settings(gguf, &package->config, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_NAME, package->name, sizeof package->name, error);
+    if (status == TR_OK)
+        status = read_tensors(gguf, package, error);
+    if (status == TR_OK)
+        status = tr_package_check(package, error);
+    return status == TR_OK ? read_tokenizer(gguf, package, error) : status;
+}
+
+tr_status tr_gguf_peek_llama(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_languages *languages = &package->languages;
+    const tr_gguf_entry *tokens;
+    const char *code;
+    package->format = format;
+    tr_status status = find_list(gguf, TR_KEY_TOKENS, TR_GGUF_STRING, &tokens, error);
+    const unsigned char *at = status == TR_OK ? tokens->data : NULL;
+    for (uint64_t i = 0; status == TR_OK && i < tokens->count; i++) {
+        size_t size;
+        const char *text = tr_gguf_string(&at, &size);
+        const size_t length = size > 2 && memcmp(text, "<2", 2) == 0 ? tr_language_of_token(text, size, &code) : 0;
+        if (length)
+            status = tr_languages_add(languages, code, length, 0, error);
+    }
+    if (languages->count)
+        languages->target = TR_LANGUAGE_SOURCE_FIRST;
+    return status;
+}

@@ -1,0 +1,87 @@
+/* What a Hugging Face directory says of itself without being read. */
+#include <string.h>
+
+#include "formats/hf/hf.h"
+#include "formats/peek.h"
+
+static tr_status peek_fairseq(const tr_directory *d, tr_json_fields *settings)
+{
+    const int rows = d->package->config.source_vocabulary;
+    tr_hf_tokenizer tokenizer;
+    tr_hf_added added = {0};
+    const bool words = tr_directory_has(d, "vocab.json");
+    if (!tr_hf_tokenizer_choose(settings, d->package->architecture, words, rows, &tokenizer))
+        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "its tokenizer is not supported");
+    tr_status status = tr_hf_list_added(d, settings->object, &tokenizer, 0, &added);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_added_languages(&added, &tokenizer, d->package, d->error));
+    tr_hf_added_free(&added);
+    return status;
+}
+
+static tr_status peek_tokens(const tr_directory *d, const tr_hf_family *family, bool *has_tokenizer)
+{
+    json_t *json;
+    tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
+    tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
+    *has_tokenizer = family->tokens != TR_HF_WORDS;
+    if (status == TR_OK)
+        tr_directory_languages(&fields, d->package);
+    if (status == TR_OK)
+        status = tr_directory_in(d, fields.status);
+    if (status == TR_OK)
+        switch (family->tokens) {
+        case TR_HF_MARIAN: status = tr_peek_tokens(d, "vocab.json", ">>", "<<"); break;
+        case TR_HF_PIECES:
+            status =
+                tr_peek_tokens(d, tr_directory_has(d, "spiece.model") ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
+            break;
+        case TR_HF_FAIRSEQ:
+            *has_tokenizer = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ||
+                             (!tr_directory_has(d, "vocab.json") && tr_directory_has(d, TR_HF_TOKENIZER_JSON));
+            if (*has_tokenizer)
+                status = peek_fairseq(d, &fields);
+            break;
+        case TR_HF_WORDS: break;
+        }
+    json_decref(json);
+    return status;
+}
+
+/* Their size: of the one file, or what the index of several says. */
+static tr_status measure_weights(const tr_directory *d)
+{
+    static const char pointer[] = "version https://git-lfs";
+    const char *name = tr_hf_find_weights(d);
+    tr_bytes bytes;
+    json_t *index = NULL;
+    if (strstr(name, ".json")) {
+        const tr_status status = tr_directory_json(d, name, &index);
+        const json_int_t total = json_integer_value(json_object_get(json_object_get(index, "metadata"), "total_size"));
+        d->package->file_size = total > 0 ? (uint64_t)total : 0;
+        json_decref(index);
+        return status;
+    }
+    const tr_status status = tr_package_file(d->package, d->path, name, TR_LOAD_MAP, &bytes, d->error);
+    if (status != TR_OK)
+        return status;
+    const bool is_pointer = bytes.size >= sizeof pointer && memcmp(bytes.data, pointer, sizeof pointer - 1) == 0;
+    d->package->file_size = bytes.size;
+    tr_package_close_last(d->package);
+    if (bytes.size && !is_pointer)
+        return TR_OK;
+    return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s %s", d->path, name,
+                   is_pointer ? "is a Git LFS pointer, not the weights themselves: run git lfs pull" : "is empty");
+}
+
+tr_status tr_peek_hf(const tr_directory *d, bool *has_tokenizer)
+{
+    const tr_hf_family *family;
+    tr_hf_ties ties;
+    tr_status status = tr_hf_read_config(d, &family, &ties);
+    if (status == TR_OK)
+        status = tr_hf_check_tokens(d, family);
+    if (status == TR_OK)
+        status = measure_weights(d);
+    return status == TR_OK ? peek_tokens(d, family, has_tokenizer) : status;
+}

@@ -1,0 +1,209 @@
+/* The tokenizer of a Hugging Face directory: vocabularies, SentencePiece models, languages. */
+#include <string.h>
+
+#include "formats/hf/hf.h"
+
+tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family)
+{
+    static const char *const needed[][2] = {[TR_HF_MARIAN] = {"vocab.json", "source.spm"},
+                                            [TR_HF_PIECES] = {"spiece.model"},
+                                            [TR_HF_WORDS] = {"vocab.json"},
+                                            [TR_HF_FAIRSEQ] = {TR_HF_FAIRSEQ_MODEL}};
+    if (family->tokens == TR_HF_FAIRSEQ && tr_directory_has(d, "vocab.json"))
+        return TR_OK; /* M2M100; without its model it takes tokens only */
+    if ((family->tokens == TR_HF_FAIRSEQ || family->tokens == TR_HF_PIECES) && tr_directory_has(d, TR_HF_TOKENIZER_JSON))
+        return TR_OK;
+    for (int i = 0; i < 2; i++) {
+        const char *name = needed[family->tokens][i];
+        if (name && !tr_directory_has(d, name))
+            return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is missing: a model directory needs its tokenizer", d->path,
+                           name);
+    }
+    return TR_OK;
+}
+
+static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, const tr_hf_added *added,
+                                 tr_vocabulary *vocabulary)
+{
+    json_t *json;
+    tr_status status = tr_directory_json(d, name, &json);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_vocabulary(json, name, rows, added, vocabulary, d->error));
+    json_decref(json);
+    return status;
+}
+
+static tr_status read_vocabularies(const tr_directory *d, bool separate, const tr_hf_added *added)
+{
+    tr_package *package = d->package;
+    const tr_config *c = &package->config;
+    tr_status status = read_vocabulary(d, "vocab.json", c->source_vocabulary, added, &package->source);
+    if (status == TR_OK && separate)
+        status = read_vocabulary(d, "target_vocab.json", c->target_vocabulary, NULL, &package->target_own);
+    else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
+        status = tr_directory_fail(d, TR_ERROR_FORMAT,
+                                   "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
+    package->target = separate ? &package->target_own : &package->source;
+    package->config.unk_id = tr_vocabulary_find(&package->source, "<unk>", 5);
+    return status;
+}
+
+/* One SentencePiece model for both sides, whose numbers are the ids, or those that fairseq makes of them. */
+static tr_status read_numbered(const tr_directory *d, const char *name, bool fairseq, const tr_hf_added *added)
+{
+    tr_package *p = d->package;
+    const tr_status status = tr_hf_pieces(p->source_spm, p->config.source_vocabulary, fairseq, added, &p->source, d->error);
+    p->target = &p->source;
+    p->config.unk_id = status == TR_OK ? tr_vocabulary_find(&p->source, "<unk>", 5) : -1;
+    return tr_directory_in(d, tr_fail_in(d->error, status, name));
+}
+
+/* tokenizer.json in the place of a SentencePiece model. */
+static tr_status read_library(const tr_directory *d, tr_hf_added *special)
+{
+    json_t *root;
+    tr_status status = tr_directory_json(d, TR_HF_TOKENIZER_JSON, &root);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_tokenizer_json(root, TR_HF_TOKENIZER_JSON, d->package, special, d->error));
+    json_decref(root);
+    return status;
+}
+
+static tr_status read_t5(const tr_directory *d)
+{
+    tr_hf_added special = {0};
+    tr_status status;
+    if (!tr_directory_has(d, "spiece.model")) {
+        status = read_library(d, &special);
+        if (status == TR_OK && !tr_ids_append(&d->package->special, special.ids.data, special.ids.size))
+            status = tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+    } else {
+        status = tr_directory_pieces(d, "spiece.model", NULL);
+        if (status == TR_OK)
+            status = read_numbered(d, "spiece.model", false, NULL);
+    }
+    tr_hf_added_free(&special);
+    if (status == TR_OK) /* MADLAD-400 */
+        status = tr_directory_in(d, tr_languages_collect(&d->package->source, "<2", &d->package->languages, d->error));
+    return status;
+}
+
+static tr_status read_marian(const tr_directory *d)
+{
+    json_t *json;
+    tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
+    tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
+    if (status == TR_OK) {
+        tr_directory_languages(&fields, d->package);
+        const bool separate = tr_json_bool(&fields, "separate_vocabs", false);
+        status = tr_directory_in(d, fields.status);
+        if (status == TR_OK)
+            status = read_vocabularies(d, separate, NULL);
+    }
+    json_decref(json);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_languages_collect(&d->package->source, ">>", &d->package->languages, d->error));
+    return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
+}
+
+/* -------------------------------------------------------------------------------------------- M2M100, NLLB, mBART, PLBART
+ */
+
+static bool has_languages(const tr_hf_added *added)
+{
+    const char *code;
+    for (size_t i = 0; i < added->ids.size; i++) {
+        const char *token = added->text.data + added->starts.data[i];
+        if (tr_language_of_token(token, strlen(token), &code))
+            return true;
+    }
+    return false;
+}
+
+tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
+                           tr_hf_added *added)
+{
+    const int rows = d->package->config.source_vocabulary;
+    tr_status status = tr_hf_added_read(json_object_get(settings, "added_tokens_decoder"), rows, added, d->error);
+    if (status == TR_OK && !has_languages(added)) {
+        added->ids.size = added->starts.size = added->text.size = 0;
+        status = tr_hf_added_codes(tokenizer, first, rows, added, d->error);
+    }
+    return tr_directory_in(d, status);
+}
+
+/* Of vocab.json, whose entries the languages follow. */
+static tr_status count_words(const tr_directory *d, int32_t *count)
+{
+    json_t *json;
+    const tr_status status = tr_directory_json(d, "vocab.json", &json);
+    *count = (int32_t)json_object_size(json);
+    json_decref(json);
+    return status;
+}
+
+/* A SentencePiece model, and what it lacks. */
+static tr_status read_model_and_added(const tr_directory *d, const json_t *settings, bool words,
+                                      const tr_hf_tokenizer *tokenizer, tr_hf_added *added)
+{
+    int32_t first = 0;
+    tr_status status = tr_directory_pieces(d, TR_HF_FAIRSEQ_MODEL, NULL);
+    if (status == TR_OK && words)
+        status = count_words(d, &first);
+    else if (status == TR_OK) {
+        status = tr_hf_count_pieces(d->package->source_spm, &first, d->error);
+        status = tr_directory_in(d, tr_fail_in(d->error, status, TR_HF_FAIRSEQ_MODEL));
+        first++; /* ids are one more than numbers */
+    }
+    if (status == TR_OK)
+        status = tr_hf_list_added(d, settings, tokenizer, first, added);
+    if (status != TR_OK)
+        return status;
+    return words ? read_vocabularies(d, false, added) : read_numbered(d, TR_HF_FAIRSEQ_MODEL, true, added);
+}
+
+static tr_status read_with_languages(const tr_directory *d, const json_t *settings, bool words,
+                                     const tr_hf_tokenizer *tokenizer)
+{
+    tr_hf_added added = {0};
+    tr_status status = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ? read_model_and_added(d, settings, words, tokenizer, &added)
+                                                                : read_library(d, &added);
+    if (status == TR_OK)
+        status = tr_directory_in(d, tr_hf_added_languages(&added, tokenizer, d->package, d->error));
+    tr_hf_added_free(&added);
+    return status;
+}
+
+static tr_status read_fairseq(const tr_directory *d)
+{
+    const bool words = tr_directory_has(d, "vocab.json");
+    tr_package *p = d->package;
+    tr_hf_tokenizer tokenizer;
+    json_t *json;
+    if (!tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) && (words || !tr_directory_has(d, TR_HF_TOKENIZER_JSON)))
+        return read_vocabularies(d, false, NULL); /* tokens only */
+    tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
+    tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
+    if (status == TR_OK) {
+        const bool known = tr_hf_tokenizer_choose(&fields, p->architecture, words, p->config.source_vocabulary, &tokenizer);
+        tr_directory_languages(&fields, p);
+        status = tr_directory_in(d, fields.status);
+        if (status == TR_OK && !known)
+            status = tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "its tokenizer is not supported");
+        if (status == TR_OK)
+            status = read_with_languages(d, json, words, &tokenizer);
+    }
+    json_decref(json);
+    return status;
+}
+
+tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family)
+{
+    switch (family->tokens) {
+    case TR_HF_MARIAN: return read_marian(d);
+    case TR_HF_PIECES: return read_t5(d);
+    case TR_HF_FAIRSEQ: return read_fairseq(d);
+    case TR_HF_WORDS: break;
+    }
+    return read_vocabularies(d, false, NULL);
+}

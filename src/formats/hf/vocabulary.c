@@ -1,0 +1,146 @@
+/* Vocabularies of Hugging Face directories. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/hf/hf.h"
+#include "tokenizer/spm_check.h"
+
+static tr_status measure_pieces(const json_t *json, const char *name, int rows, size_t *bytes, tr_error *error)
+{
+    const char *piece;
+    json_t *id;
+    *bytes = 0;
+    json_object_foreach((json_t *)json, piece, id)
+    {
+        if (!json_is_integer(id) || json_integer_value(id) < 0)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s: the id of piece %.100s is not a whole number from 0 up", name,
+                           piece);
+        if (json_integer_value(id) >= rows)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s: piece %.100s has id %lld, but the embedding has %d rows", name,
+                           piece, (long long)json_integer_value(id), rows);
+        *bytes += strlen(piece);
+    }
+    return TR_OK;
+}
+
+/* Puts the added tokens to their ids, where there is no piece or the same one. *to is their place in the vocabulary's text.
+ */
+static tr_status place_added(const tr_hf_added *added, const char *name, tr_piece *pieces, char **to, tr_error *error)
+{
+    for (size_t i = 0; added && i < added->ids.size; i++) {
+        const char *token = added->text.data + added->starts.data[i];
+        const size_t size = strlen(token);
+        tr_piece *place = &pieces[added->ids.data[i]];
+        if (size == 0 || (place->data && place->size == size && memcmp(place->data, token, size) == 0))
+            continue;
+        if (place->data)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s: added token %.100s has id %d, which is that of piece %.*s", name,
+                           token, (int)added->ids.data[i], (int)(place->size < 100 ? place->size : 100), place->data);
+        memcpy(*to, token, size);
+        *place = (tr_piece){*to, (uint32_t)size};
+        *to += size;
+    }
+    return TR_OK;
+}
+
+tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, const tr_hf_added *added,
+                           tr_vocabulary *vocabulary, tr_error *error)
+{
+    size_t bytes;
+    tr_status status = measure_pieces(json, name, rows, &bytes, error);
+    if (status != TR_OK)
+        return status;
+    tr_piece *pieces = calloc((size_t)rows, sizeof *pieces);
+    char *text = malloc(bytes + (added ? added->text.size : 0) + 1);
+    if (!pieces || !text)
+        status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
+    const char *piece;
+    json_t *id;
+    char *to = text;
+    json_object_foreach((json_t *)json, piece, id)
+    {
+        const size_t size = strlen(piece);
+        if (status != TR_OK || size == 0) /* an empty piece is none: nothing is cut into it, it decodes to nothing */
+            continue;
+        tr_piece *place = &pieces[json_integer_value(id)];
+        if (place->data)
+            status = tr_fail(error, TR_ERROR_FORMAT, "%s: pieces %.100s and %.*s share id %lld", name, piece,
+                             (int)(place->size < 100 ? place->size : 100), place->data, (long long)json_integer_value(id));
+        memcpy(to, piece, size);
+        *place = (tr_piece){to, (uint32_t)size};
+        to += size;
+    }
+    if (status == TR_OK)
+        status = place_added(added, name, pieces, &to, error);
+    if (status == TR_OK) {
+        return tr_fail_in(error, tr_vocabulary_init(vocabulary, pieces, (size_t)rows, text, error), name);
+    }
+    free(pieces);
+    free(text);
+    return status;
+}
+
+typedef struct piece_list {
+    tr_piece *pieces;
+    size_t rows, next; /* next: number of the next piece */
+    size_t offset;
+} piece_list;
+
+/* fairseq's own first ids, and the numbers of the three pieces of SentencePiece that they stand for. */
+static const tr_piece fairseq_first[] = {{"<s>", 3}, {"<pad>", 5}, {"</s>", 4}, {"<unk>", 5}};
+
+enum { FAIRSEQ_FIRST = 4, SPM_FIRST = 3 };
+
+static bool take_piece(void *argument, const char *data, size_t size)
+{
+    piece_list *list = argument;
+    const size_t number = list->next++, id = number + list->offset;
+    if (list->offset && number < SPM_FIRST)
+        return true;
+    if (id >= list->rows)
+        return false;
+    list->pieces[id] = (tr_piece){data, (uint32_t)size};
+    return true;
+}
+
+tr_status tr_hf_pieces(tr_bytes spm, int rows, bool fairseq, const tr_hf_added *added, tr_vocabulary *vocabulary,
+                       tr_error *error)
+{
+    tr_status status = tr_spm_check(spm.data, spm.size, error);
+    if (status != TR_OK)
+        return status;
+    piece_list list = {.pieces = calloc((size_t)rows, sizeof *list.pieces), .rows = (size_t)rows, .offset = fairseq};
+    if (!list.pieces)
+        return tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
+    for (size_t i = 0; fairseq && i < FAIRSEQ_FIRST && i < list.rows; i++)
+        list.pieces[i] = fairseq_first[i];
+    char *text = NULL;
+    if (!tr_spm_pieces(spm.data, spm.size, take_piece, &list))
+        status = tr_fail(error, TR_ERROR_FORMAT, "SentencePiece model: has more pieces than the embedding's %d rows", rows);
+    if (status == TR_OK && added) {
+        char *to = text = malloc(added->text.size + 1);
+        status = text ? place_added(added, "added_tokens_decoder", list.pieces, &to, error)
+                      : tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
+    }
+    if (status == TR_OK)
+        return tr_vocabulary_init(vocabulary, list.pieces, (size_t)rows, text, error);
+    free(list.pieces);
+    free(text);
+    return status;
+}
+
+static bool count_piece(void *argument, const char *data, size_t size)
+{
+    (void)data, (void)size;
+    ++*(int32_t *)argument;
+    return true;
+}
+
+tr_status tr_hf_count_pieces(tr_bytes spm, int32_t *count, tr_error *error)
+{
+    const tr_status status = tr_spm_check(spm.data, spm.size, error);
+    *count = 0;
+    if (status == TR_OK)
+        tr_spm_pieces(spm.data, spm.size, count_piece, count);
+    return status;
+}

@@ -1,0 +1,442 @@
+#include "formats/pytorch/pickle_machine.h"
+
+#include <string.h>
+
+/* Opcodes of Python's pickletools.py that torch.save makes use of, in protocols 2 to 5. */
+enum opcode {
+    OP_MARK = '(',
+    OP_STOP = '.',
+    OP_NONE = 'N',
+    OP_NEWTRUE = 0x88,
+    OP_NEWFALSE = 0x89,
+    OP_BININT = 'J',
+    OP_BININT1 = 'K',
+    OP_BININT2 = 'M',
+    OP_LONG1 = 0x8a,
+    OP_LONG4 = 0x8b,
+    OP_BINFLOAT = 'G',
+    OP_BINSTRING = 'T',
+    OP_SHORT_BINSTRING = 'U',
+    OP_BINUNICODE = 'X',
+    OP_SHORT_BINUNICODE = 0x8c,
+    OP_BINUNICODE8 = 0x8d,
+    OP_EMPTY_TUPLE = ')',
+    OP_TUPLE = 't',
+    OP_TUPLE1 = 0x85,
+    OP_TUPLE2 = 0x86,
+    OP_TUPLE3 = 0x87,
+    OP_EMPTY_LIST = ']',
+    OP_APPEND = 'a',
+    OP_APPENDS = 'e',
+    OP_EMPTY_DICT = '}',
+    OP_SETITEM = 's',
+    OP_SETITEMS = 'u',
+    OP_GLOBAL = 'c',
+    OP_STACK_GLOBAL = 0x93,
+    OP_REDUCE = 'R',
+    OP_BUILD = 'b',
+    OP_BINPERSID = 'Q',
+    OP_BINGET = 'h',
+    OP_LONG_BINGET = 'j',
+    OP_BINPUT = 'q',
+    OP_LONG_BINPUT = 'r',
+    OP_MEMOIZE = 0x94,
+    OP_PROTO = 0x80,
+    OP_FRAME = 0x95,
+};
+
+typedef tr_pickle_machine machine;
+
+static const tr_pickle_value none = {.kind = TR_PICKLE_NONE};
+
+void tr_pickle_damaged(machine *m, const char *why)
+{
+    if (m->status == TR_OK)
+        m->status = tr_fail(m->error, TR_ERROR_FORMAT, "pickle, byte %zu: %s", (size_t)(m->at - m->data), why);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- tables */
+
+/* Adds a row; most: rows at most. */
+void tr_pickle_add_row(machine *m, tr_buffer *table, const void *row, size_t size, size_t most)
+{
+    if (m->status != TR_OK)
+        return;
+    if (table->size / size >= most)
+        tr_pickle_damaged(m, "holds more than the weights of a network would");
+    else if (!tr_buffer_append(table, row, size))
+        m->status = tr_fail(m->error, TR_ERROR_MEMORY, "pickle: out of memory");
+}
+
+void tr_pickle_push(machine *m, tr_pickle_value value)
+{
+    tr_pickle_add_row(m, &m->stack, &value, sizeof value, TR_PICKLE_STACK);
+}
+
+static size_t height(const machine *m)
+{
+    return TR_PICKLE_COUNT(&m->stack, tr_pickle_value);
+}
+
+static tr_pickle_value *stack_at(const machine *m, size_t place)
+{
+    return TR_PICKLE_AT(&m->stack, tr_pickle_value, place);
+}
+
+static void cut_stack(machine *m, size_t to)
+{
+    m->stack.size = to * sizeof(tr_pickle_value);
+}
+
+static tr_pickle_value top(machine *m)
+{
+    if (m->status == TR_OK && height(m) && stack_at(m, height(m) - 1)->kind != TR_PICKLE_MARK)
+        return *stack_at(m, height(m) - 1);
+    tr_pickle_damaged(m, "takes a value where there is none");
+    return none;
+}
+
+tr_pickle_value tr_pickle_pop(machine *m)
+{
+    const tr_pickle_value value = top(m);
+    if (m->status == TR_OK)
+        cut_stack(m, height(m) - 1);
+    return value;
+}
+
+/* The place behind the topmost mark. */
+static size_t behind_mark(machine *m)
+{
+    for (size_t i = height(m); i > 0; i--)
+        if (stack_at(m, i - 1)->kind == TR_PICKLE_MARK)
+            return i;
+    tr_pickle_damaged(m, "asks for a mark where there is none");
+    return height(m);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- reading */
+
+static const unsigned char *take(machine *m, uint64_t size)
+{
+    if (m->status == TR_OK && size > (uint64_t)(m->end - m->at))
+        tr_pickle_damaged(m, m->limited ? "is longer than that of any weights" : "ends in the middle: truncated or damaged");
+    if (m->status != TR_OK)
+        return NULL;
+    const unsigned char *bytes = m->at;
+    m->at += size;
+    return bytes;
+}
+
+/* Little-endian. */
+static uint64_t number(machine *m, int size)
+{
+    const unsigned char *bytes = take(m, (uint64_t)size);
+    uint64_t value = 0;
+    for (int i = size - 1; bytes && i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static void push_kind(machine *m, tr_pickle_kind kind, int64_t integer)
+{
+    tr_pickle_push(m, (tr_pickle_value){.kind = kind, .as.integer = integer});
+}
+
+static void push_text(machine *m, uint64_t size)
+{
+    const unsigned char *bytes = take(m, size);
+    if (bytes)
+        tr_pickle_push(m, (tr_pickle_value){.kind = TR_PICKLE_TEXT, .size = (uint32_t)size, .as.text = (const char *)bytes});
+}
+
+/* A whole number of any size, in two's complement. */
+static void push_long(machine *m, uint64_t size)
+{
+    const unsigned char *bytes = take(m, size);
+    if (!bytes)
+        return;
+    if (size > sizeof(int64_t)) {
+        tr_pickle_push(m, (tr_pickle_value){.kind = TR_PICKLE_LONG, .size = (uint32_t)size, .as.text = (const char *)bytes});
+        return;
+    }
+    uint64_t value = size && bytes[size - 1] & 0x80 ? UINT64_MAX : 0;
+    for (size_t i = (size_t)size; i > 0; i--)
+        value = value << 8 | bytes[i - 1];
+    push_kind(m, TR_PICKLE_INT, (int64_t)value);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- containers */
+
+/* A tuple of the values from place first on, which leave the stack together with what lies below them down to place to. */
+static void make_tuple(machine *m, size_t first, size_t to)
+{
+    if (m->status != TR_OK)
+        return;
+    const tr_pickle_value tuple = {.kind = TR_PICKLE_TUPLE,
+                                   .size = (uint32_t)(height(m) - first),
+                                   .as.place = TR_PICKLE_COUNT(&m->pickle->items, tr_pickle_value)};
+    for (size_t i = first; i < height(m); i++) {
+        if (stack_at(m, i)->kind == TR_PICKLE_MARK)
+            tr_pickle_damaged(m, "makes a tuple of a mark");
+        tr_pickle_add_row(m, &m->pickle->items, stack_at(m, i), sizeof(tr_pickle_value), TR_PICKLE_ITEMS);
+    }
+    cut_stack(m, to);
+    tr_pickle_push(m, tuple);
+}
+
+static void make_short_tuple(machine *m, size_t size)
+{
+    if (height(m) < size)
+        tr_pickle_damaged(m, "takes a value where there is none");
+    else
+        make_tuple(m, height(m) - size, height(m) - size);
+}
+
+static void make_long_tuple(machine *m)
+{
+    const size_t first = behind_mark(m);
+    make_tuple(m, first, first ? first - 1 : 0);
+}
+
+void tr_pickle_push_container(machine *m, tr_pickle_kind kind)
+{
+    const tr_pickle_chain empty = {0, 0};
+    const size_t place = TR_PICKLE_COUNT(&m->pickle->chains, tr_pickle_chain);
+    tr_pickle_add_row(m, &m->pickle->chains, &empty, sizeof empty, TR_PICKLE_CHAINS);
+    tr_pickle_push(m, (tr_pickle_value){.kind = kind, .as.place = place});
+}
+
+static void add_pair(machine *m, tr_pickle_value to, tr_pickle_kind kind, tr_pickle_value key, tr_pickle_value value)
+{
+    const tr_pickle_pair pair = {key, value, 0};
+    if (m->status == TR_OK && to.kind != kind)
+        tr_pickle_damaged(m, "adds an element to what is no list or dict");
+    tr_pickle_add_row(m, &m->pickle->pairs, &pair, sizeof pair, TR_PICKLE_PAIRS);
+    if (m->status != TR_OK)
+        return;
+    tr_pickle_chain *c = TR_PICKLE_AT(&m->pickle->chains, tr_pickle_chain, to.as.place);
+    const size_t place = TR_PICKLE_COUNT(&m->pickle->pairs, tr_pickle_pair);
+    if (c->last)
+        TR_PICKLE_AT(&m->pickle->pairs, tr_pickle_pair, c->last - 1)->next = place;
+    else
+        c->first = place;
+    c->last = place;
+}
+
+/* All behind the mark goes to the list or dict below it; step: values an element. */
+static void add_marked(machine *m, tr_pickle_kind kind, size_t step)
+{
+    const size_t first = behind_mark(m), last = height(m);
+    if (m->status == TR_OK && (first < 2 || (last - first) % step))
+        tr_pickle_damaged(m, "adds half an element, or to nothing");
+    for (size_t i = first; m->status == TR_OK && i < last; i += step)
+        add_pair(m, *stack_at(m, first - 2), kind, step == 2 ? *stack_at(m, i) : none, *stack_at(m, i + step - 1));
+    if (m->status == TR_OK)
+        cut_stack(m, first - 1);
+}
+
+static void append(machine *m)
+{
+    const tr_pickle_value value = tr_pickle_pop(m);
+    add_pair(m, top(m), TR_PICKLE_LIST, none, value);
+}
+
+static void set_item(machine *m)
+{
+    const tr_pickle_value value = tr_pickle_pop(m), key = tr_pickle_pop(m);
+    add_pair(m, top(m), TR_PICKLE_DICT, key, value);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- memo */
+
+static void put(machine *m, uint64_t index)
+{
+    static const tr_pickle_value unset = {.kind = TR_PICKLE_MARK};
+    const tr_pickle_value value = top(m);
+    if (index >= TR_PICKLE_MEMO)
+        tr_pickle_damaged(m, "remembers more than the weights of a network need");
+    while (m->status == TR_OK && TR_PICKLE_COUNT(&m->memo, tr_pickle_value) <= index)
+        tr_pickle_add_row(m, &m->memo, &unset, sizeof unset, TR_PICKLE_MEMO);
+    if (m->status == TR_OK)
+        *TR_PICKLE_AT(&m->memo, tr_pickle_value, index) = value;
+}
+
+static void get(machine *m, uint64_t index)
+{
+    if (index >= TR_PICKLE_COUNT(&m->memo, tr_pickle_value) ||
+        TR_PICKLE_AT(&m->memo, tr_pickle_value, index)->kind == TR_PICKLE_MARK)
+        tr_pickle_damaged(m, "refers to what it has not remembered");
+    else
+        tr_pickle_push(m, *TR_PICKLE_AT(&m->memo, tr_pickle_value, index));
+}
+
+/* ------------------------------------------------------------------------------------------------------------- machine */
+
+static tr_pickle_value take_line(machine *m)
+{
+    const unsigned char *end = m->at < m->end ? memchr(m->at, '\n', (size_t)(m->end - m->at)) : NULL;
+    const size_t size = (size_t)((end ? end : m->end) - m->at);
+    const unsigned char *text = take(m, (uint64_t)size + 1);
+    return (tr_pickle_value){.kind = TR_PICKLE_TEXT, .size = (uint32_t)size, .as.text = (const char *)text};
+}
+
+static void find_global(machine *m)
+{
+    const tr_pickle_value module = take_line(m), name = take_line(m);
+    tr_pickle_push_global(m, module, name);
+}
+
+static void find_global_on_stack(machine *m)
+{
+    const tr_pickle_value name = tr_pickle_pop(m), module = tr_pickle_pop(m);
+    tr_pickle_push_global(m, module, name);
+}
+
+/* Attributes of an OrderedDict (_metadata: versions of modules): not looked at. */
+static void drop_attributes(machine *m)
+{
+    tr_pickle_pop(m);
+    if (top(m).kind != TR_PICKLE_DICT)
+        tr_pickle_damaged(m, "gives attributes to what is no OrderedDict");
+}
+
+static void unknown_opcode(machine *m, unsigned opcode)
+{
+    m->status =
+        tr_fail(m->error, TR_ERROR_UNSUPPORTED, "pickle, byte %zu: opcode 0x%02x is none that torch.save uses for tensors",
+                (size_t)(m->at - m->data) - 1, opcode);
+}
+
+static void build(machine *m, unsigned opcode)
+{
+    switch (opcode) {
+    case OP_EMPTY_TUPLE: make_short_tuple(m, 0); break;
+    case OP_TUPLE1: make_short_tuple(m, 1); break;
+    case OP_TUPLE2: make_short_tuple(m, 2); break;
+    case OP_TUPLE3: make_short_tuple(m, 3); break;
+    case OP_TUPLE: make_long_tuple(m); break;
+    case OP_EMPTY_LIST: tr_pickle_push_container(m, TR_PICKLE_LIST); break;
+    case OP_APPEND: append(m); break;
+    case OP_APPENDS: add_marked(m, TR_PICKLE_LIST, 1); break;
+    case OP_EMPTY_DICT: tr_pickle_push_container(m, TR_PICKLE_DICT); break;
+    case OP_SETITEM: set_item(m); break;
+    case OP_SETITEMS: add_marked(m, TR_PICKLE_DICT, 2); break;
+    case OP_GLOBAL: find_global(m); break;
+    case OP_STACK_GLOBAL: find_global_on_stack(m); break;
+    case OP_REDUCE: tr_pickle_call(m); break;
+    case OP_BUILD: drop_attributes(m); break;
+    case OP_BINPERSID: tr_pickle_push_storage(m); break;
+    case OP_BINGET: get(m, number(m, 1)); break;
+    case OP_LONG_BINGET: get(m, number(m, 4)); break;
+    case OP_BINPUT: put(m, number(m, 1)); break;
+    case OP_LONG_BINPUT: put(m, number(m, 4)); break;
+    case OP_MEMOIZE: put(m, TR_PICKLE_COUNT(&m->memo, tr_pickle_value)); break;
+    default: unknown_opcode(m, opcode);
+    }
+}
+
+static void step(machine *m, unsigned opcode)
+{
+    switch (opcode) {
+    case OP_FRAME: number(m, 8); break;
+    case OP_MARK: push_kind(m, TR_PICKLE_MARK, 0); break;
+    case OP_NONE: push_kind(m, TR_PICKLE_NONE, 0); break;
+    case OP_NEWTRUE: push_kind(m, TR_PICKLE_BOOL, 1); break;
+    case OP_NEWFALSE: push_kind(m, TR_PICKLE_BOOL, 0); break;
+    case OP_BININT: push_long(m, 4); break;
+    case OP_BININT1: push_kind(m, TR_PICKLE_INT, (int64_t)number(m, 1)); break;
+    case OP_BININT2: push_kind(m, TR_PICKLE_INT, (int64_t)number(m, 2)); break;
+    case OP_LONG1: push_long(m, number(m, 1)); break;
+    case OP_LONG4: push_long(m, number(m, 4)); break;
+    case OP_BINFLOAT: push_kind(m, TR_PICKLE_FLOAT, (int64_t)number(m, 8)); break;
+    case OP_BINSTRING: push_text(m, number(m, 4)); break;
+    case OP_SHORT_BINSTRING: push_text(m, number(m, 1)); break;
+    case OP_BINUNICODE: push_text(m, number(m, 4)); break;
+    case OP_SHORT_BINUNICODE: push_text(m, number(m, 1)); break;
+    case OP_BINUNICODE8: push_text(m, number(m, 8)); break;
+    case OP_STOP:
+        m->pickle->root = tr_pickle_pop(m);
+        m->stopped = true;
+        break;
+    default: build(m, opcode);
+    }
+}
+
+static void run(machine *m)
+{
+    if (number(m, 1) != OP_PROTO || m->status != TR_OK) {
+        tr_pickle_damaged(m, "is no pickle");
+        return;
+    }
+    const unsigned protocol = (unsigned)number(m, 1);
+    if (m->status == TR_OK && (protocol < 2 || protocol > 5))
+        m->status = tr_fail(m->error, TR_ERROR_UNSUPPORTED, "pickle of protocol %u, only 2 to 5 are read", protocol);
+    while (m->status == TR_OK && !m->stopped) {
+        const unsigned opcode = (unsigned)number(m, 1);
+        if (m->status == TR_OK)
+            step(m, opcode);
+    }
+}
+
+tr_status tr_pickle_read(const void *data, size_t size, tr_pickle *pickle, tr_error *error)
+{
+    const size_t most = size < TR_PICKLE_SIZE ? size : TR_PICKLE_SIZE;
+    *pickle = (tr_pickle){0};
+    machine m = {.data = data, .at = data, .pickle = pickle, .error = error};
+    m.end = m.at + most;
+    m.limited = most < size;
+    run(&m);
+    pickle->size = (size_t)(m.at - m.data);
+    tr_buffer_free(&m.stack);
+    tr_buffer_free(&m.memo);
+    if (m.status != TR_OK)
+        tr_pickle_free(pickle);
+    return m.status;
+}
+
+void tr_pickle_free(tr_pickle *pickle)
+{
+    tr_buffer_free(&pickle->items);
+    tr_buffer_free(&pickle->pairs);
+    tr_buffer_free(&pickle->chains);
+    tr_buffer_free(&pickle->storages);
+    tr_buffer_free(&pickle->tensors);
+    *pickle = (tr_pickle){0};
+}
+
+/* -------------------------------------------------------------------------------------------------------------- access */
+
+const tr_pickle_value *tr_pickle_items(const tr_pickle *pickle, const tr_pickle_value *tuple)
+{
+    return tuple->kind == TR_PICKLE_TUPLE && tuple->size ? TR_PICKLE_AT(&pickle->items, tr_pickle_value, tuple->as.place)
+                                                         : NULL;
+}
+
+const tr_pickle_pair *tr_pickle_next(const tr_pickle *pickle, const tr_pickle_value *of, const tr_pickle_pair *before)
+{
+    if (of->kind != TR_PICKLE_LIST && of->kind != TR_PICKLE_DICT)
+        return NULL;
+    const size_t place = before ? before->next : TR_PICKLE_AT(&pickle->chains, tr_pickle_chain, of->as.place)->first;
+    return place ? TR_PICKLE_AT(&pickle->pairs, tr_pickle_pair, place - 1) : NULL;
+}
+
+const tr_pickle_value *tr_pickle_find(const tr_pickle *pickle, const tr_pickle_value *dict, const char *name)
+{
+    const tr_pickle_value *found = NULL;
+    for (const tr_pickle_pair *pair = NULL; (pair = tr_pickle_next(pickle, dict, pair));)
+        if (tr_pickle_is_text(&pair->key, name))
+            found = &pair->value;
+    return found;
+}
+
+const tr_pickle_storage *tr_pickle_storages(const tr_pickle *pickle, size_t *count)
+{
+    *count = TR_PICKLE_COUNT(&pickle->storages, tr_pickle_storage);
+    return *count ? TR_PICKLE_AT(&pickle->storages, tr_pickle_storage, 0) : NULL;
+}
+
+const tr_pickle_tensor *tr_pickle_tensors(const tr_pickle *pickle, size_t *count)
+{
+    *count = TR_PICKLE_COUNT(&pickle->tensors, tr_pickle_tensor);
+    return *count ? TR_PICKLE_AT(&pickle->tensors, tr_pickle_tensor, 0) : NULL;
+}
