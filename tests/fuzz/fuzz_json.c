@@ -28,7 +28,7 @@ static json_t *next_object(const uint8_t **data, size_t *size)
 static void read_library(const json_t *library)
 {
     tr_package package = {.config = tr_config_default()};
-    tr_hf_added special = {0}, listed = {0};
+    tr_added special = {0}, listed = {0};
     tr_error error;
     package.config.source_vocabulary = package.config.target_vocabulary = ROWS;
     if (!library)
@@ -37,8 +37,8 @@ static void read_library(const json_t *library)
     if (status == TR_OK ? package.source.size != ROWS || !package.source_spm.data : strchr(error.message, '\n') != NULL)
         abort();
     tr_hf_added_read(json_object_get(library, "added_tokens_decoder"), ROWS, &listed, NULL);
-    tr_hf_added_free(&special);
-    tr_hf_added_free(&listed);
+    tr_added_free(&special);
+    tr_added_free(&listed);
     tr_package_close(&package);
 }
 
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tr_hf_config(settings, generation, &config, &ties, &family, NULL) == TR_OK)
         tr_config_check(&config, NULL);
     tr_error error;
-    if (pieces && tr_hf_vocabulary(pieces, "vocab.json", ROWS, NULL, &vocabulary, &error) == TR_OK &&
+    if (pieces && tr_vocabulary_of_words(pieces, "vocab.json", ROWS, NULL, &vocabulary, &error) == TR_OK &&
         vocabulary.size != ROWS)
         abort();
     tr_vocabulary_free(&vocabulary);

@@ -58,23 +58,13 @@ tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family);
 
 /* The tokens besides the pieces: as tokenizer_config.json lists them, else those of the class, from id first on. */
 tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
-                           tr_hf_added *added);
+                           tr_added *added);
 
 /* A tokenizer.json of the tokenizers library whose parts are those that SentencePiece has (Unigram or BPE over words that
  * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and
  * lists the added tokens that are special. */
-tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_hf_added *special,
+tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_added *special,
                                tr_error *error);
-
-/* A vocab.json, {piece: id}, and tokens beside it (NULL: none), as a vocabulary of rows ids. Messages begin with name. */
-tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, const tr_hf_added *added,
-                           tr_vocabulary *vocabulary, tr_error *error);
-
-/* The pieces of a SentencePiece model, and tokens beside them (NULL: none), as a vocabulary of rows ids. Ids are the pieces'
- * numbers, or, in fairseq's way, one more, with its own four tokens in front. */
-tr_status tr_hf_pieces(tr_bytes spm, int rows, bool fairseq, const tr_hf_added *added, tr_vocabulary *vocabulary,
-                       tr_error *error);
-tr_status tr_hf_count_pieces(tr_bytes spm, int32_t *count, tr_error *error);
 
 /* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
  * the files that the weights are divided among. */

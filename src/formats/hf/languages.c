@@ -90,25 +90,7 @@ bool tr_hf_tokenizer_choose(tr_json_fields *settings, const char *model_type, bo
 
 /* ------------------------------------------------------------------------------------------------------------ tokens */
 
-tr_status tr_hf_added_add(tr_hf_added *added, int32_t id, const char *text, size_t size, tr_error *error)
-{
-    if (memchr(text, 0, size))
-        return tr_fail(error, TR_ERROR_FORMAT, "added token %d: holds a NUL", (int)id);
-    const int32_t at = (int32_t)added->text.size;
-    if (added->text.size > INT32_MAX / 2 || !tr_ids_append(&added->ids, &id, 1) || !tr_ids_append(&added->starts, &at, 1) ||
-        !tr_buffer_append(&added->text, text, size) || !tr_buffer_append(&added->text, "", 1))
-        return tr_fail(error, TR_ERROR_MEMORY, "added tokens: out of memory");
-    return TR_OK;
-}
-
-void tr_hf_added_free(tr_hf_added *added)
-{
-    tr_ids_free(&added->ids);
-    tr_ids_free(&added->starts);
-    tr_buffer_free(&added->text);
-}
-
-tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_hf_added *added, tr_error *error)
+tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_added *added, tr_error *error)
 {
     const char *key;
     json_t *value;
@@ -121,12 +103,12 @@ tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_hf_added *added, t
         if (*end || end == key || id < 0 || !text)
             return tr_fail(error, TR_ERROR_FORMAT, "added_tokens_decoder: %.40s is no token", key);
         if (id < rows && status == TR_OK) /* some directories name more tokens than the embedding has */
-            status = tr_hf_added_add(added, (int32_t)id, text, strlen(text), error);
+            status = tr_added_add(added, (int32_t)id, text, strlen(text), error);
     }
     return status;
 }
 
-tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_hf_added *added, tr_error *error)
+tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_added *added, tr_error *error)
 {
     char token[2 * TR_LANGUAGE];
     tr_status status = TR_OK;
@@ -135,15 +117,15 @@ tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int
         memcpy(token, tokenizer->around, around);
         memcpy(token + around, at, size);
         memcpy(token + around + size, tokenizer->around, around);
-        status = tr_hf_added_add(added, first, token, size + 2 * around, error);
+        status = tr_added_add(added, first, token, size + 2 * around, error);
         at += size + (at[size] == ' ');
     }
     if (status == TR_OK && tokenizer->mask && first < rows)
-        status = tr_hf_added_add(added, first, "<mask>", 6, error);
+        status = tr_added_add(added, first, "<mask>", 6, error);
     return status;
 }
 
-tr_status tr_hf_added_languages(const tr_hf_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
+tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
                                 tr_error *error)
 {
     tr_languages *languages = &package->languages;

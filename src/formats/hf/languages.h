@@ -4,6 +4,7 @@
 
 #include "formats/json.h"
 #include "formats/package.h"
+#include "formats/vocabularies.h"
 
 /* What a class of tokenizers does with languages. */
 typedef struct tr_hf_tokenizer {
@@ -19,23 +20,14 @@ typedef struct tr_hf_tokenizer {
 bool tr_hf_tokenizer_choose(tr_json_fields *settings, const char *model_type, bool words, int rows,
                             tr_hf_tokenizer *tokenizer);
 
-/* Tokens that are no pieces: their ids, and their texts, each with its NUL, from starts[i] on. A zeroed struct: none. */
-typedef struct tr_hf_added {
-    tr_ids ids, starts;
-    tr_buffer text;
-} tr_hf_added;
-
-tr_status tr_hf_added_add(tr_hf_added *added, int32_t id, const char *text, size_t size, tr_error *error);
-void tr_hf_added_free(tr_hf_added *added);
-
 /* Those of tokenizer_config.json's added_tokens_decoder (NULL: none): {"id": {"content": token}}. */
-tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_hf_added *added, tr_error *error);
+tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_added *added, tr_error *error);
 
 /* Those of a class, numbered from first on. */
-tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_hf_added *added, tr_error *error);
+tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_added *added, tr_error *error);
 
 /* Languages among the added tokens, none of which is text. */
-tr_status tr_hf_added_languages(const tr_hf_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
+tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
                                 tr_error *error);
 
 #endif

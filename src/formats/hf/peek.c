@@ -8,14 +8,14 @@ static tr_status peek_fairseq(const tr_directory *d, tr_json_fields *settings)
 {
     const int rows = d->package->config.source_vocabulary;
     tr_hf_tokenizer tokenizer;
-    tr_hf_added added = {0};
+    tr_added added = {0};
     const bool words = tr_directory_has(d, "vocab.json");
     if (!tr_hf_tokenizer_choose(settings, d->package->architecture, words, rows, &tokenizer))
         return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "its tokenizer is not supported");
     tr_status status = tr_hf_list_added(d, settings->object, &tokenizer, 0, &added);
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_added_languages(&added, &tokenizer, d->package, d->error));
-    tr_hf_added_free(&added);
+    tr_added_free(&added);
     return status;
 }
 

@@ -22,18 +22,18 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family)
     return TR_OK;
 }
 
-static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, const tr_hf_added *added,
+static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, const tr_added *added,
                                  tr_vocabulary *vocabulary)
 {
     json_t *json;
     tr_status status = tr_directory_json(d, name, &json);
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_hf_vocabulary(json, name, rows, added, vocabulary, d->error));
+        status = tr_directory_in(d, tr_vocabulary_of_words(json, name, rows, added, vocabulary, d->error));
     json_decref(json);
     return status;
 }
 
-static tr_status read_vocabularies(const tr_directory *d, bool separate, const tr_hf_added *added)
+static tr_status read_vocabularies(const tr_directory *d, bool separate, const tr_added *added)
 {
     tr_package *package = d->package;
     const tr_config *c = &package->config;
@@ -49,17 +49,18 @@ static tr_status read_vocabularies(const tr_directory *d, bool separate, const t
 }
 
 /* One SentencePiece model for both sides, whose numbers are the ids, or those that fairseq makes of them. */
-static tr_status read_numbered(const tr_directory *d, const char *name, bool fairseq, const tr_hf_added *added)
+static tr_status read_numbered(const tr_directory *d, const char *name, bool fairseq, const tr_added *added)
 {
     tr_package *p = d->package;
-    const tr_status status = tr_hf_pieces(p->source_spm, p->config.source_vocabulary, fairseq, added, &p->source, d->error);
+    const tr_status status =
+        tr_vocabulary_of_pieces(p->source_spm, p->config.source_vocabulary, fairseq, added, &p->source, d->error);
     p->target = &p->source;
     p->config.unk_id = status == TR_OK ? tr_vocabulary_find(&p->source, "<unk>", 5) : -1;
     return tr_directory_in(d, tr_fail_in(d->error, status, name));
 }
 
 /* tokenizer.json in the place of a SentencePiece model. */
-static tr_status read_library(const tr_directory *d, tr_hf_added *special)
+static tr_status read_library(const tr_directory *d, tr_added *special)
 {
     json_t *root;
     tr_status status = tr_directory_json(d, TR_HF_TOKENIZER_JSON, &root);
@@ -71,7 +72,7 @@ static tr_status read_library(const tr_directory *d, tr_hf_added *special)
 
 static tr_status read_t5(const tr_directory *d)
 {
-    tr_hf_added special = {0};
+    tr_added special = {0};
     tr_status status;
     if (!tr_directory_has(d, "spiece.model")) {
         status = read_library(d, &special);
@@ -82,7 +83,7 @@ static tr_status read_t5(const tr_directory *d)
         if (status == TR_OK)
             status = read_numbered(d, "spiece.model", false, NULL);
     }
-    tr_hf_added_free(&special);
+    tr_added_free(&special);
     if (status == TR_OK) /* MADLAD-400 */
         status = tr_directory_in(d, tr_languages_collect(&d->package->source, "<2", &d->package->languages, d->error));
     return status;
@@ -109,7 +110,7 @@ static tr_status read_marian(const tr_directory *d)
 /* -------------------------------------------------------------------------------------------- M2M100, NLLB, mBART, PLBART
  */
 
-static bool has_languages(const tr_hf_added *added)
+static bool has_languages(const tr_added *added)
 {
     const char *code;
     for (size_t i = 0; i < added->ids.size; i++) {
@@ -121,7 +122,7 @@ static bool has_languages(const tr_hf_added *added)
 }
 
 tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
-                           tr_hf_added *added)
+                           tr_added *added)
 {
     const int rows = d->package->config.source_vocabulary;
     tr_status status = tr_hf_added_read(json_object_get(settings, "added_tokens_decoder"), rows, added, d->error);
@@ -144,14 +145,14 @@ static tr_status count_words(const tr_directory *d, int32_t *count)
 
 /* A SentencePiece model, and what it lacks. */
 static tr_status read_model_and_added(const tr_directory *d, const json_t *settings, bool words,
-                                      const tr_hf_tokenizer *tokenizer, tr_hf_added *added)
+                                      const tr_hf_tokenizer *tokenizer, tr_added *added)
 {
     int32_t first = 0;
     tr_status status = tr_directory_pieces(d, TR_HF_FAIRSEQ_MODEL, NULL);
     if (status == TR_OK && words)
         status = count_words(d, &first);
     else if (status == TR_OK) {
-        status = tr_hf_count_pieces(d->package->source_spm, &first, d->error);
+        status = tr_count_pieces(d->package->source_spm, &first, d->error);
         status = tr_directory_in(d, tr_fail_in(d->error, status, TR_HF_FAIRSEQ_MODEL));
         first++; /* ids are one more than numbers */
     }
@@ -165,12 +166,12 @@ static tr_status read_model_and_added(const tr_directory *d, const json_t *setti
 static tr_status read_with_languages(const tr_directory *d, const json_t *settings, bool words,
                                      const tr_hf_tokenizer *tokenizer)
 {
-    tr_hf_added added = {0};
+    tr_added added = {0};
     tr_status status = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ? read_model_and_added(d, settings, words, tokenizer, &added)
                                                                 : read_library(d, &added);
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_added_languages(&added, tokenizer, d->package, d->error));
-    tr_hf_added_free(&added);
+    tr_added_free(&added);
     return status;
 }
 

@@ -14,7 +14,7 @@ typedef struct reading {
     const char *name;
     tr_error *error;
     tr_package *package;
-    tr_hf_added *special;
+    tr_added *special;
     size_t rows;
     tr_piece *pieces;     /* [rows] */
     float *scores;        /* [rows] */
@@ -169,7 +169,7 @@ static tr_status read_added(reading *r, const json_t *list)
                            : special ? TR_SPM_TYPE_CONTROL
                                      : TR_SPM_TYPE_USER_DEFINED);
         if (status == TR_OK && special)
-            status = tr_hf_added_add(r->special, (int32_t)number, text, strlen(text), r->error);
+            status = tr_added_add(r->special, (int32_t)number, text, strlen(text), r->error);
     }
     return status;
 }
@@ -292,8 +292,7 @@ static tr_status make_vocabulary(reading *r)
     return tr_fail_in(r->error, tr_vocabulary_init(&r->package->source, pieces, r->rows, text, r->error), r->name);
 }
 
-tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_hf_added *special,
-                               tr_error *error)
+tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_added *special, tr_error *error)
 {
     reading r = {.name = name, .error = error, .package = package, .special = special};
     r.rows = (size_t)package->config.source_vocabulary;

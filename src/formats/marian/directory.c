@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/directory.h"
-#include "formats/hf/hf.h"
+#include "formats/vocabularies.h"
 #include "formats/json.h"
 #include "formats/marian/marian.h"
 #include "formats/peek.h"
@@ -271,8 +271,8 @@ static tr_status read_vocabulary(const opening *o, const char *name, int rows, t
         return status;
     if (tr_ends_with(name, ".spm")) {
         *spm = bytes;
-        status =
-            tr_directory_in(d, tr_fail_in(d->error, tr_hf_pieces(bytes, rows, false, NULL, vocabulary, d->error), name));
+        status = tr_directory_in(
+            d, tr_fail_in(d->error, tr_vocabulary_of_pieces(bytes, rows, false, NULL, vocabulary, d->error), name));
         specials->end = tr_vocabulary_find(vocabulary, "</s>", 4);
         specials->unknown = tr_vocabulary_find(vocabulary, "<unk>", 5);
         return status;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/ctranslate2/ctranslate2.h"
-#include "formats/hf/hf.h"
+#include "formats/vocabularies.h"
 #include "formats/json.h"
 #include "formats/yaml.h"
 #include "util/utf8.h"
@@ -44,7 +44,7 @@ static tr_status read_map(tr_bytes file, const char *name, int rows, tr_vocabula
     if (status != TR_OK)
         return status;
     cut_behind(json, rows);
-    status = tr_hf_vocabulary(json, name, rows, NULL, vocabulary, error);
+    status = tr_vocabulary_of_words(json, name, rows, NULL, vocabulary, error);
     json_decref(json);
     return status;
 }

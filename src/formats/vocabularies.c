@@ -1,9 +1,27 @@
-/* Vocabularies of Hugging Face directories. */
+#include "formats/vocabularies.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/hf/hf.h"
 #include "tokenizer/spm_check.h"
+
+tr_status tr_added_add(tr_added *added, int32_t id, const char *text, size_t size, tr_error *error)
+{
+    if (memchr(text, 0, size))
+        return tr_fail(error, TR_ERROR_FORMAT, "added token %d: holds a NUL", (int)id);
+    const int32_t at = (int32_t)added->text.size;
+    if (added->text.size > INT32_MAX / 2 || !tr_ids_append(&added->ids, &id, 1) || !tr_ids_append(&added->starts, &at, 1) ||
+        !tr_buffer_append(&added->text, text, size) || !tr_buffer_append(&added->text, "", 1))
+        return tr_fail(error, TR_ERROR_MEMORY, "added tokens: out of memory");
+    return TR_OK;
+}
+
+void tr_added_free(tr_added *added)
+{
+    tr_ids_free(&added->ids);
+    tr_ids_free(&added->starts);
+    tr_buffer_free(&added->text);
+}
 
 static tr_status measure_pieces(const json_t *json, const char *name, int rows, size_t *bytes, tr_error *error)
 {
@@ -25,7 +43,7 @@ static tr_status measure_pieces(const json_t *json, const char *name, int rows, 
 
 /* Puts the added tokens to their ids, where there is no piece or the same one. *to is their place in the vocabulary's text.
  */
-static tr_status place_added(const tr_hf_added *added, const char *name, tr_piece *pieces, char **to, tr_error *error)
+static tr_status place_added(const tr_added *added, const char *name, tr_piece *pieces, char **to, tr_error *error)
 {
     for (size_t i = 0; added && i < added->ids.size; i++) {
         const char *token = added->text.data + added->starts.data[i];
@@ -43,8 +61,8 @@ static tr_status place_added(const tr_hf_added *added, const char *name, tr_piec
     return TR_OK;
 }
 
-tr_status tr_hf_vocabulary(const json_t *json, const char *name, int rows, const tr_hf_added *added,
-                           tr_vocabulary *vocabulary, tr_error *error)
+tr_status tr_vocabulary_of_words(const json_t *json, const char *name, int rows, const tr_added *added,
+                                 tr_vocabulary *vocabulary, tr_error *error)
 {
     size_t bytes;
     tr_status status = measure_pieces(json, name, rows, &bytes, error);
@@ -103,8 +121,8 @@ static bool take_piece(void *argument, const char *data, size_t size)
     return true;
 }
 
-tr_status tr_hf_pieces(tr_bytes spm, int rows, bool fairseq, const tr_hf_added *added, tr_vocabulary *vocabulary,
-                       tr_error *error)
+tr_status tr_vocabulary_of_pieces(tr_bytes spm, int rows, bool fairseq, const tr_added *added, tr_vocabulary *vocabulary,
+                                  tr_error *error)
 {
     tr_status status = tr_spm_check(spm.data, spm.size, error);
     if (status != TR_OK)
@@ -136,7 +154,7 @@ static bool count_piece(void *argument, const char *data, size_t size)
     return true;
 }
 
-tr_status tr_hf_count_pieces(tr_bytes spm, int32_t *count, tr_error *error)
+tr_status tr_count_pieces(tr_bytes spm, int32_t *count, tr_error *error)
 {
     const tr_status status = tr_spm_check(spm.data, spm.size, error);
     *count = 0;
