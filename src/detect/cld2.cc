@@ -36,7 +36,7 @@ struct Candidates {
 Guesses ask(const std::string &text, const char *hints, int flags)
 {
     const CLD2::CLDHints all_hints = {hints, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
-    Guesses guesses;
+    Guesses guesses = {}; // it fills nothing where it does not take the text for UTF-8
     double scores[GUESSES];
     int bytes, valid;
     CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), true, &all_hints, flags,
