@@ -14,6 +14,8 @@ engine_scripts=(
     tests/default_model/make_expected.py
     tests/languages/make_models.py
     tests/llama/make_models.py
+    tests/argos/make_models.py
+    tests/marian/make_models.py
     tests/bergamot/compare.py
 )
 # The same with an engine that runs under Node.js: left out where that or npm is missing. Packages: tests/engines/package.json.
