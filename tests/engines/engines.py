@@ -56,8 +56,8 @@ class Check:
         if count >= least and len(expected) == len(found) == len(pairs):
             return
         self.different += 1
-        print(f"{what}: {count} lines are the same, not {least} at least; {len(expected or [])} expected, {len(found or [])} found",
-              file=sys.stderr)
+        print(f"{what}: {count} lines are the same, not {least} at least; "
+              f"{len(expected or [])} expected, {len(found or [])} found", file=sys.stderr)
 
     def run(self, *arguments, lines=()):
         """What this project's program answers, line by line."""
