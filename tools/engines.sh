@@ -14,9 +14,12 @@ engine_scripts=(
     tests/default_model/make_expected.py
     tests/languages/make_models.py
     tests/llama/make_models.py
+    tests/argos/make_models.py
+    tests/marian/make_models.py
+    tests/bergamot/compare.py
 )
-# The same of an engine that runs under Node.js: left out where that or npm is missing. Packages: tests/engines/package.json.
-node_scripts=(tests/bergamot/compare.py)
+# The same with an engine that runs under Node.js: left out where that or npm is missing. Packages: tests/engines/package.json.
+node_scripts=('tests/bergamot/compare.py --node')
 
 prepare_engines() {
     install_needs "${engine_needs[@]}"
@@ -43,14 +46,16 @@ prepare_node() { # false: there is no Node.js, or nothing to install for it
 
 # check_engines TRANSLATE: adds to `passed`, `failed` and `skipped`.
 check_engines() {
-    local script output
+    local script output words
     prepare_engines
     for script in "${engine_scripts[@]}" "${node_scripts[@]}"; do
-        [ -f "$root/$script" ] || continue
-        if [[ " ${node_scripts[*]} " == *" $script "* ]] && ! prepare_node; then
+        read -ra words <<<"$script"
+        if [[ $script == *' --node' ]] && ! prepare_node; then
             printf '%-40s skipped: no node, npm or package.json\n' "$script"
             skipped=$((skipped + 1))
-        elif output=$("$engine_dir/bin/python" "$root/$script" --check --tool "$1" 2>&1 </dev/null); then
+        elif output=$(
+            "$engine_dir/bin/python" "$root/${words[0]}" --check --tool "$1" "${words[@]:1}" 2>&1 </dev/null
+        ); then
             printf '%-40s %s\n' "$script" "${output##*$'\n'}"
             passed=$((passed + 1))
         else

@@ -3,6 +3,7 @@
 texts as Argos calls them.
 
     python3 tests/argos/make_models.py
+    python3 tests/argos/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs ctranslate2, sentencepiece and numpy, and what tests/ctranslate2/make_models.py needs; the test itself needs none of them.
 Each is fixtures/NAME.argosmodel and NAME.json: texts, their pieces, the pieces of greedy decoding, and the text that they are.
@@ -23,7 +24,7 @@ import sentencepiece
 from ctranslate2.specs import transformer_spec
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
-from make_fixtures import train_pieces  # noqa: E402
+from make_fixtures import engines, train_pieces  # noqa: E402
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 TEXTS, MAX_LENGTH, PIECES, MARGIN = 24, 20, 100, 2e-3
@@ -185,8 +186,50 @@ def make_bad(entries):
     assert named
 
 
+def unpack(path, to):
+    """The folder of an installed package."""
+    if os.path.isdir(path):
+        return path
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(to)
+    return os.path.join(to, "translate-aa_de-1_0")
+
+
+def check(to, name, path):
+    """CTranslate2 and SentencePiece as Argos calls them, and this project's program, on a committed package."""
+    with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    lines, what = expected["lines"], os.path.basename(path)
+    with tempfile.TemporaryDirectory() as folder:
+        installed = unpack(path, folder)
+        with open(os.path.join(installed, "metadata.json"), encoding="utf-8") as file:
+            prefix = json.load(file).get("target_prefix", "")
+        with open(os.path.join(installed, "model", "target_vocabulary.json"), encoding="utf-8") as file:
+            targets = json.load(file)
+        spm = sentencepiece.SentencePieceProcessor(model_file=os.path.join(installed, "sentencepiece.model"))
+        translator = ctranslate2.Translator(os.path.join(installed, "model"), compute_type="float32", intra_threads=1)
+        found = [translate(translator, spm, line["text"], prefix) for line in lines]
+    to.each(f"{what}: sentencepiece", [line["pieces"] for line in lines], [pieces for pieces, *_ in found])
+    to.each(f"{what}: ctranslate2", [line["tokens"] for line in lines],
+            [[targets.index(token) for token in tokens] for _, tokens, *_ in found])
+    to.each(f"{what}: ctranslate2, text", [line["value"] for line in lines], [value for *_, value, _ in found])
+    texts, options = [line["text"] for line in lines], ("--exact", "--max-length", expected["max_length"])
+    to.each(f"{what}: translate tokenize", [" ".join(line["pieces"]) for line in lines],
+            to.run("tokenize", "-m", path, lines=texts))
+    sources = [line.split() for line in to.run("tokenize", "--ids", "-m", path, lines=texts)]
+    to.each(f"{what}: translate", [line["tokens"] for line in lines], to.translate(path, sources, *options))
+    to.each(f"{what}: translate, text", [line["value"] for line in lines], to.run("-m", path, *options, lines=texts))
+
+
 def main():
     ctranslate2.set_log_level(40)
+    if engines.wanted():
+        to = engines.Check()
+        for name in to.names or PACKAGES:
+            check(to, name, os.path.join(HERE, name + ".argosmodel"))
+            if name == "deflated-int8":
+                check(to, name, os.path.join(HERE, "folder"))
+        to.finish()
     shutil.rmtree(HERE, ignore_errors=True)
     os.makedirs(HERE)
     path = os.path.join(HERE, "pieces.tmp")

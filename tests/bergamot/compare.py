@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """How many lines of Firefox's int8 models become the same text here, in the int8 reference and in the engines made for them.
 
-    tests/bergamot/compare.py DIR... --lines TEXT [--translate build/translate] [--node bergamot_wasm.js] [--count 100]
+    python3 tests/bergamot/compare.py DIR... --lines TEXT [--translate build/translate] [--node] [--count 100]
+    python3 tests/bergamot/compare.py --check [--node] [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
-For each DIR: the reference (make_bergamot.py --decode), fxtranslate if this Python has it (it runs SSRU decoders alone, and stops
-two tokens later, so that a line of its may go on where ours was cut), and with --node Bergamot's own engine, by a script that answers the lines on its stdin with a line each:
-node SCRIPT DIR [--no-shortlist]. Where DIR holds a shortlist, all is done with and without it. Exits 1 where fewer than
+For each DIR: the reference (make_bergamot.py --decode), fxtranslate if this Python has it (it runs SSRU decoders alone, and
+stops two tokens later, so that a line of its may go on where ours was cut), and with --node Bergamot's own engine (bergamot.js;
+NODE_PATH says where its package is). Where DIR holds a shortlist, all is done with and without it. Exits 1 where fewer than
 98 of 100 lines are the reference's.
+
+--check does this with fixtures/, whose lines must be the same as often as the numbers below say: the reference and
+fxtranslate, or with --node Bergamot's engine alone.
 """
 import argparse
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 try:
     import fxtranslate
@@ -19,6 +24,24 @@ except ImportError:
     fxtranslate = None
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "engines"))
+import engines  # noqa: E402  (found by the path above)
+
+# Of 100 lines (docs/formats.md, How it compares). Without alphas Bergamot's self-attention is as far from the reference.
+REFERENCE, FXTRANSLATE, BERGAMOT, BERGAMOT_FAR = 98, 98, 94, 55
+FIXTURES = {  # whether fxtranslate runs it
+    "ssru-one-lex": True,
+    "ssru-two": True,
+    "ssru-one-plain": False,
+    "ssru-two-plain-lex": False,
+    "attention-one": False,
+    "attention-two-lex": False,
+    "attention-one-plain": False,
+    "package": True,
+}
+# What make_bergamot.py, fxtranslate and bergamot.js look for, of what translateLocally's packages have
+FIREFOX = {"model.intgemm.alphas.bin": "model.enzh.intgemm.alphas.bin", "vocab.spm": "vocab.enzh.spm",
+           "lex.s2t.bin": "lex.50.50.enzh.s2t.bin"}
 
 
 def output(command, lines):
@@ -49,12 +72,51 @@ def native(folder, lines, listed):
         return None
 
 
+def bergamot(folder, lines, listed):
+    return output(["node", str(HERE / "bergamot.js"), str(folder), *([] if listed else ["--no-shortlist"])], lines)
+
+
+def goes_on(ours, longer):
+    return longer == ours or (ours != "" and longer.startswith(ours))
+
+
+def check(to, name, folder):
+    """folder: an empty one."""
+    fixture = HERE / "fixtures" / name
+    for path in fixture.glob("*.*"):
+        (folder / FIREFOX.get(path.name, path.name)).symlink_to(path)
+    lines = (HERE / "fixtures" / "lines.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    for listed in (True, False) if any(fixture.glob("lex.*")) else (False,):
+        what = f"{name}{', its shortlist' if listed else ''}: "
+        ours = to.run("-m", fixture, "--split", "never", "--shortlist", "auto" if listed else "off", lines=lines)
+        if to.given:
+            least = BERGAMOT_FAR if name == "attention-one-plain" else BERGAMOT
+            to.alike(what + "bergamot and translate", bergamot(folder, lines, listed), ours, least)
+            continue
+        file = "unlisted.txt" if (fixture / "unlisted.txt").exists() and not listed else "expected.txt"
+        expected = [line.split("\t")[1] for line in (fixture / file).read_text(encoding="utf-8").split("\n")[:-1]]
+        to.alike(what + "reference", expected, reference(folder, lines, listed), REFERENCE)
+        to.alike(what + "translate", expected, ours, REFERENCE)
+        if FIXTURES[name]:
+            to.alike(what + "translate and fxtranslate", ours, native(folder, lines, listed), FXTRANSLATE, goes_on)
+
+
+def check_all():
+    to = engines.Check("--node")
+    for name in to.names or FIXTURES:
+        with tempfile.TemporaryDirectory() as folder:
+            check(to, name, pathlib.Path(folder))
+    to.finish()
+
+
 def main():
+    if engines.wanted():
+        check_all()
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("folders", nargs="+", metavar="DIR", type=pathlib.Path)
     a.add_argument("--lines", required=True)
     a.add_argument("--translate", default="build/translate")
-    a.add_argument("--node", metavar="SCRIPT")
+    a.add_argument("--node", action="store_true")
     a.add_argument("--count", type=int, default=100)
     o = a.parse_args()
     lines = [line.strip() for line in open(o.lines, encoding="utf-8") if line.strip()][: o.count]
@@ -66,10 +128,10 @@ def main():
                 sys.exit(f"{folder}: translate failed")
             others = {"reference": reference(folder, lines, listed), "fxtranslate": native(folder, lines, listed)}
             if o.node:
-                others["bergamot"] = output(["node", o.node, str(folder), *([] if listed else ["--no-shortlist"])], lines)
-            same = {name: sum(b.startswith(a) if name == "fxtranslate" else a == b for a, b in zip(ours, other))
+                others["bergamot"] = bergamot(folder, lines, listed)
+            same = {name: sum(goes_on(a, b) if name == "fxtranslate" else a == b for a, b in zip(ours, other))
                     for name, other in others.items() if other}
-            bad += same["reference"] * 100 < 98 * len(lines)
+            bad += same["reference"] * 100 < REFERENCE * len(lines)
             print(f"{folder}{' with its shortlist' if listed else ''}: of {len(lines)} lines " +
                   ", ".join(f"{count} as {name}" for name, count in same.items()), flush=True)
     sys.exit(1 if bad else 0)

@@ -7,6 +7,7 @@ make_bergamot.py translates with them.
 Needs numpy and sentencepiece; the test itself needs neither. Each fixture is a folder fixtures/NAME with the files that
 Firefox or translateLocally download, expected.txt (ids TAB text, a line for each of lines.txt) and, where there is a
 shortlist, unlisted.txt, the same without it. logits.bin holds the logits of the first steps of three lines in f32.
+compare.py --check compares the texts with live engines.
 """
 import os
 import pathlib

@@ -2,6 +2,7 @@
 """Makes the fixtures of test_marian.c: tiny random models in Marian's own files and what Marian itself translates with them.
 
     python3 tests/marian/make_models.py [NAME...]
+    python3 tests/marian/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs numpy, PyYAML, sentencepiece and pymarian in the version below; the test itself needs none of them. Each fixture is a folder
 fixtures/NAME with the model (model.npz or model.bin), vocabularies, and expected.json: ids of sources and of what greedy
@@ -27,8 +28,12 @@ import pymarian
 import sentencepiece
 import yaml
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "engines"))
+import engines  # noqa: E402  (found by the path above)
+
 VERSION = "1.12.42"
 HERE = os.path.dirname(os.path.abspath(__file__))
+TOKENIZERS = os.path.join(HERE, "..", "tokenizer", "fixtures")
 LINES, MAX_LENGTH, LONGEST = 40, 24, 20
 NOISE = 1e-3
 LIMIT = 200_000
@@ -274,22 +279,60 @@ def tokens(prefix, size):
     return ["</s>", "<unk>"] + [f"{prefix}{i}" for i in range(size - 2)]
 
 
-def write_vocabularies(directory, options):
+def load(path):
+    """The weights that save() wrote, without the settings."""
+    if path.endswith(".npz"):
+        with np.load(path) as file:
+            return {name: file[name] for name in file.files if name != "special:model.yml"}
+    with open(path, "rb") as file:
+        data = file.read()
+    version, count = struct.unpack_from("<QQ", data)
+    assert version == 1, path
+    heads = [struct.unpack_from("<4Q", data, 16 + 32 * i) for i in range(count)]
+    at, names, weights = 16 + 32 * count, [], {}
+    for length, *_ in heads:
+        names.append(data[at:at + length - 1].decode())
+        at += length
+    shapes = []
+    for _, _, rank, _ in heads:
+        shapes.append(struct.unpack_from(f"<{rank}i", data, at))
+        at += 4 * rank
+    at += 8 + struct.unpack_from("<Q", data, at)[0]
+    for name, shape, (_, kind, _, size) in zip(names, shapes, heads):
+        if name != "special:model.yml":
+            weights[name] = np.frombuffer(data, "<f2" if kind == 0x0402 else "<f4", int(np.prod(shape)), at).reshape(shape)
+        at += size
+    return weights
+
+
+def tokens(prefix, size):
+    return ["</s>", "<unk>"] + [f"{prefix}{i}" for i in range(size - 2)]
+
+
+def list_vocabularies(directory, options):
     """Paths and lists of both."""
     if "spm" in options:
         source, target = options["spm"]
         names = ["vocab.spm"] * 2 if source == target else ["vocab.src.spm", "vocab.trg.spm"]
-        paths = [os.path.join(directory, name) for name in names]
-        for path, name in zip(paths, options["spm"]):
-            shutil.copyfile(os.path.join(HERE, "..", "tokenizer", "fixtures", name + ".spm"), path)
-        models = [sentencepiece.SentencePieceProcessor(model_file=path) for path in paths]
-        return paths, [[model.id_to_piece(i) for i in range(model.get_piece_size())] for model in models]
-    source, target = options["dim-vocabs"]
-    shared = options["tied-embeddings-all"] or options["tied-embeddings-src"]
-    lists = [tokens("▁", source)] * 2 if shared else [tokens("s", source), tokens("t", target)]
-    names = ["vocab.yml"] * 2 if shared else ["vocab.src.yml", "vocab.trg.yml"]
-    paths = [os.path.join(directory, name) for name in names]
-    for path, words in zip(paths, lists):
+        lists = []
+        for name in options["spm"]:
+            model = sentencepiece.SentencePieceProcessor(model_file=os.path.join(TOKENIZERS, name + ".spm"))
+            lists.append([model.id_to_piece(i) for i in range(model.get_piece_size())])
+    else:
+        source, target = options["dim-vocabs"]
+        shared = options["tied-embeddings-all"] or options["tied-embeddings-src"]
+        names = ["vocab.yml"] * 2 if shared else ["vocab.src.yml", "vocab.trg.yml"]
+        lists = [tokens("▁", source)] * 2 if shared else [tokens("s", source), tokens("t", target)]
+    return [os.path.join(directory, name) for name in names], lists
+
+
+def write_vocabularies(directory, options):
+    """Paths and lists of both."""
+    paths, lists = list_vocabularies(directory, options)
+    for path, words, name in zip(paths, lists, options.get("spm", ["", ""])):
+        if name:
+            shutil.copyfile(os.path.join(TOKENIZERS, name + ".spm"), path)
+            continue
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(word, ensure_ascii=False)}: {i}\n" for i, word in enumerate(words))
     return paths, lists
@@ -365,7 +408,50 @@ def make(name):
     print(f"{name}: seed {expected['seed']}, {size:,} bytes")
 
 
-if __name__ == "__main__":
+def check(to, name):
+    """Marian, and this project's program, on the committed model. Marian reads no halves and nothing deflated: for it they are
+    copied out of the committed file."""
+    directory = os.path.join(HERE, "fixtures", name)
+    kind, changes = FIXTURES[name]
+    options = {**defaults(), **changes}
+    with open(os.path.join(directory, "expected.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    lines = expected["lines"]
+    sources, targets = [line["source"] for line in lines], [line["target"] for line in lines]
+    paths, (source, target) = list_vocabularies(directory, options)
+    ids = {token: i for i, token in enumerate(target)}
+    longest = max(map(len, sources))
+    texts, pieces = [" ".join(source[i] for i in line) for line in sources], {}
+    if "spm" in options:
+        model = sentencepiece.SentencePieceProcessor(model_file=paths[0])
+        texts, pieces = [line.get("text") or model.decode(line["source"]) for line in lines], {"no_spm_decode": True}
+        to.each(f"{name}: sentencepiece", sources, [model.encode(text) for text in texts])
+    path = os.path.join(directory, "model.bin" if kind.startswith("bin") else "model.npz")
+    with tempfile.TemporaryDirectory() as folder:
+        if kind not in ("npz", "bin"):
+            path = save(folder, kind, load(path), options, plain=True)
+        found = decode(path, paths, texts, longest, **pieces)
+        translations = decode(path, paths, texts, longest) if pieces else []
+    to.each(f"{name}: marian", targets, [[ids[word] for word in result.split()[:MAX_LENGTH]] for result in found])
+    to.each(f"{name}: translate", targets, to.translate(directory, sources, "--exact", "--max-length", expected["max_length"]))
+    ended = [(line, text) for line, text in zip(lines, translations) if "text" in line]
+    if ended:
+        wanted = [line["translation"] for line, _ in ended]
+        to.each(f"{name}: marian, text", wanted, [text for _, text in ended])
+        to.each(f"{name}: translate, text", wanted,
+                to.run("-m", directory, "--split", "never", lines=[line["text"] for line, _ in ended]))
+
+
+def main():
     assert importlib.metadata.version("pymarian") == VERSION
-    for each in sys.argv[1:] or FIXTURES:
-        make(each)
+    if engines.wanted():
+        to = engines.Check()
+        for name in to.names or FIXTURES:
+            check(to, name)
+        to.finish()
+    for name in sys.argv[1:] or FIXTURES:
+        make(name)
+
+
+if __name__ == "__main__":
+    main()
