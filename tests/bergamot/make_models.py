@@ -29,7 +29,7 @@ LOGITS = (1, 5, 9)  # lines
 
 FIXTURES = {
     "ssru-one-lex": dict(seed=1, shortlist=True),
-    "ssru-two": dict(seed=2, two=True),
+    "ssru-two": dict(seed=12, two=True),
     "ssru-one-plain": dict(seed=3, alphas=False),
     "ssru-two-plain-lex": dict(seed=4, two=True, alphas=False, shortlist=True),
     "attention-one": dict(seed=5, attention=True),
@@ -112,16 +112,26 @@ def make(name: str, spec: dict, vocabularies: list[pathlib.Path], lines: bytes) 
             sys.exit(f"{path}: has {path.stat().st_size} bytes, more than {LIMIT}")
 
 
-def main() -> None:
+def prepare(vocabularies: list[pathlib.Path]) -> bytes:
+    """Lines and vocabularies anew, from documents that change; for a few fixtures, those of all the others."""
+    if len(sys.argv) > 1:
+        for path, name in zip(vocabularies, ("srcvocab.enzh.spm", "trgvocab.enzh.spm")):
+            path.write_bytes((HERE / "fixtures" / "ssru-two" / name).read_bytes())
+        return (HERE / "fixtures" / "lines.txt").read_bytes()
     text = sentences()
     random.Random(1).shuffle(text)
     lines = "".join(" ".join(s.split()[: 3 + i % 12]) + "\n" for i, s in enumerate(text[:100])).encode()
     (HERE / "fixtures").mkdir(exist_ok=True)
     (HERE / "fixtures" / "lines.txt").write_bytes(lines)
+    train(vocabularies[0], text)
+    train(vocabularies[1], [s.lower() for s in text])
+    return lines
+
+
+def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         vocabularies = [pathlib.Path(folder) / "source.spm", pathlib.Path(folder) / "target.spm"]
-        train(vocabularies[0], text)
-        train(vocabularies[1], [s.lower() for s in text])
+        lines = prepare(vocabularies)
         for name, spec in FIXTURES.items():
             if len(sys.argv) < 2 or name in sys.argv[1:]:
                 make(name, spec, vocabularies, lines)
