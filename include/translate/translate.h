@@ -28,9 +28,9 @@
  *              call or earlier calls. It depends on the kernel level only between those with and without fused
  *              multiply-add.
  *   fork       After fork() the child may use models opened by the parent. Contexts must be created in the process that
- *              uses them: with TR_THREADS_OPENMP a child must not create contexts if its parent already ran one (libgomp
- * does not survive fork); TR_THREADS_POSIX, the default, has no such limit. Ownership  The caller closes what it opened,
- * contexts before their model.
+ *              uses them: with TR_THREADS_OPENMP a child must not create contexts if its parent already ran one (libgomp does
+ *              not survive fork); TR_THREADS_POSIX, the default, has no such limit.
+ *   Ownership  The caller closes what it opened, contexts before their model.
  */
 #ifndef TRANSLATE_H
 #define TRANSLATE_H
@@ -69,8 +69,8 @@ typedef struct tr_error {
     char message[TR_MESSAGE_SIZE]; /* one line, NUL-terminated, without a final full stop or newline */
 } tr_error;
 
-TR_API const char *tr_version(void);                 /* "0.1.0" */
-TR_API const char *tr_status_name(tr_status status); /* "format", never NULL */
+TR_API const char *tr_version(void);                  /* "0.1.0" */
+TR_API const char *tr_status_name(tr_status status);  /* "format", never NULL */
 
 /* -------------------------------------------------------------------------------------------------------------- model */
 
@@ -104,7 +104,8 @@ typedef struct tr_model_options {
 /* TR_LOAD_MAP, TR_COMPUTE_AUTO, the best CPU level, the model's own shortlist. */
 TR_API tr_model_options tr_model_default_options(void);
 
-/* Opens a model file (GGUF) or a published directory (Hugging Face). options may be NULL.
+/* Opens what was published: a model file (GGUF), a directory of Hugging Face, Marian, CTranslate2 or Firefox, or an Argos
+ * package. options may be NULL.
  * TR_ERROR_IO: cannot be read. TR_ERROR_FORMAT: damaged, incomplete or contradictory; the message names the file and the
  * tensor or field. TR_ERROR_UNSUPPORTED: another architecture. TR_ERROR_ARGUMENT: unknown CPU level, or a shortlist made for
  * other vocabularies. */
@@ -112,21 +113,21 @@ TR_API tr_status tr_model_open(const char *path, const tr_model_options *options
 TR_API void tr_model_close(tr_model *model); /* NULL is allowed; no context may still use the model */
 
 typedef struct tr_model_info {
-    const char *format;                            /* "GGUF", "Hugging Face Marian directory", ... */
-    const char *architecture;                      /* "marian", "t5", ... */
-    const char *name;                              /* "" if unknown */
+    const char *format;       /* "GGUF", "Hugging Face Marian directory", ... */
+    const char *architecture; /* "marian", "t5", ... */
+    const char *name;         /* "" if unknown */
     const char *source_language, *target_language; /* ISO 639 codes, "" if unknown */
-    const char *compute;                           /* weights as used: "f32", "f16", "bf16", "int8" */
-    const char *cpu; /* kernel level in use: "portable", "avx2", ...; see TRANSLATE_CPU in translate(1) */
+    const char *compute;      /* weights as used: "f32", "f16", "bf16", "int8" */
+    const char *cpu;          /* kernel level in use: "portable", "avx2", ...; see TRANSLATE_CPU in translate(1) */
     int d_model, encoder_layers, decoder_layers, encoder_heads, decoder_heads, encoder_ffn, decoder_ffn;
     int source_vocabulary, target_vocabulary; /* tokens */
-    int max_source_length;                    /* tokens, the end mark included */
-    int max_target_length;                    /* tokens, the end mark not included */
-    int start_id, end_id, pad_id, unk_id;     /* -1 if the model has none */
-    uint64_t parameters;                      /* tied matrices counted once */
-    uint64_t file_size;                       /* bytes of all weight files */
+    int max_source_length;    /* tokens, the end mark included */
+    int max_target_length;    /* tokens, the end mark not included */
+    int start_id, end_id, pad_id, unk_id; /* -1 if the model has none */
+    uint64_t parameters;      /* tied matrices counted once */
+    uint64_t file_size;       /* bytes of all weight files */
     bool has_tokenizer;
-    bool has_shortlist; /* a shortlist is in use */
+    bool has_shortlist;       /* a shortlist is in use */
     int languages;            /* that the model has tokens for; 0: it is made for one pair, or texts name theirs */
 } tr_model_info;
 
@@ -158,10 +159,10 @@ TR_API void tr_models_close(tr_models *models); /* NULL is allowed */
 /* It translates from each of its sources to each of its targets, but not between two that are one language. All lives as long
  * as the index. */
 typedef struct tr_models_entry {
-    const char *path;      /* FOLDER/NAME */
-    const char *name;      /* the entry's */
-    const char *format;    /* as in tr_model_info */
-    uint64_t file_size;    /* bytes of its weights */
+    const char *path;        /* FOLDER/NAME */
+    const char *name;        /* the entry's */
+    const char *format;      /* as in tr_model_info */
+    uint64_t file_size;      /* bytes of its weights */
     size_t sources, targets; /* how many; see tr_models_source */
 } tr_models_entry;
 
@@ -177,7 +178,7 @@ TR_API const char *tr_models_warning(const tr_models *models, size_t index);
 enum { TR_MAX_HOPS = 2 };
 
 typedef struct tr_hop {
-    const char *path;           /* of the model */
+    const char *path;            /* of the model */
     const char *source, *target; /* its own codes, for tr_translate_options */
 } tr_hop;
 
@@ -245,8 +246,8 @@ typedef struct tr_progress {
 
 /* The translation of one text. */
 typedef struct tr_result {
-    char *text;                       /* NUL-terminated, in UTF-8 */
-    size_t size;                      /* bytes, without the NUL */
+    char *text;  /* NUL-terminated, in UTF-8 */
+    size_t size; /* bytes, without the NUL */
     int sentences;                    /* that the text was split into; 0 for a blank text */
     int source_tokens, target_tokens; /* of all its sentences, end marks not counted */
     unsigned flags;                   /* TR_FLAG_... */
@@ -269,12 +270,12 @@ typedef struct tr_translate_options {
      * with TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
     int (*progress)(void *argument, const tr_progress *progress);
     void *progress_argument;
-    /* tr_translate only. Takes results as soon as they and all before them are done: results[0..count) are those of the
-     * texts first .. first + count - 1. Each is handed over once, in order, without gaps; those that need no computing come
-     * before any other. Threads: from the calling thread or a helper thread, never two calls at a time (nor together with
-     * progress); some of the call's threads wait for it. Ownership: they stay the library's, unchanged until tr_translate
-     * returns; then they are part of what it returns, or, on failure, freed. It must not use the context. Non-zero cancels
-     * the call with TR_ERROR_CANCELLED. May be NULL. */
+    /* tr_translate only. Takes results as soon as they and all before them are done: results[0..count) are those of the texts
+     * first .. first + count - 1. Each is handed over once, in order, without gaps; those that need no computing come before
+     * any other. Threads: from the calling thread or a helper thread, never two calls at a time (nor together with progress);
+     * some of the call's threads wait for it. Ownership: they stay the library's, unchanged until tr_translate returns; then
+     * they are part of what it returns, or, on failure, freed. It must not use the context. Non-zero cancels the call with
+     * TR_ERROR_CANCELLED. May be NULL. */
     int (*ready)(void *argument, size_t first, const tr_result *results, size_t count);
     void *ready_argument;
 } tr_translate_options;
