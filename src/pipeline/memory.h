@@ -27,7 +27,7 @@ typedef struct tr_memory {
 
 void tr_memory_free(tr_memory *memory);
 
-/* Forgets everything if options or languages (numbers of tr_choice) are not those of what is kept. */
+/* Forgets everything if options or languages (numbers of tr_pair) are not those of what is kept. */
 void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target);
 
 /* A copy of what was kept for text, *found false if nothing was. TR_ERROR_MEMORY */

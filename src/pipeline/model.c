@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "formats/shortlist.h"
 #include "util/task.h"
@@ -196,8 +195,8 @@ const char *tr_model_language(const tr_model *model, int index)
 
 tr_status tr_model_check_languages(const tr_model *model, const char *source, const char *target, tr_error *error)
 {
-    tr_choice choice;
+    tr_pair pair;
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_check_languages: model is NULL");
-    return tr_choose_languages(model, source, target, model->tokenizer != NULL, &choice, error);
+    return tr_pair_choose(model, source, target, model->tokenizer != NULL, &pair, error);
 }

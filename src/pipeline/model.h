@@ -4,17 +4,17 @@
 
 #include "formats/package.h"
 #include "model/network.h"
-#include "pipeline/choice.h"
+#include "pipeline/pair.h"
 #include "pipeline/memory.h"
 #include "pipeline/plan.h"
 #include "pipeline/scheduler.h"
 #include "tokenizer/tokenizer.h"
 
 struct tr_model {
-    tr_package package; /* what the two below point into */
+    tr_package package; /* what the three below point into */
     tr_network *network;
     tr_tokenizer *tokenizer;       /* NULL: the model takes tokens only */
-    const tr_shortlist *shortlist; /* of the package; NULL: any token can come */
+    const tr_shortlist *shortlist; /* NULL: any token can come */
     const char *compute;           /* "f32": what the arithmetic amounts to */
 };
 

@@ -119,15 +119,15 @@ void tr_free(void *memory)
 /* --------------------------------------------------------------------------------------------------- tokens to tokens */
 
 /* Tokens around a source's own. */
-static int count_marks(const tr_config *config, const tr_choice *choice)
+static int count_marks(const tr_config *config, const tr_pair *pair)
 {
-    return !config->bare_source + choice->before_count + choice->has_behind;
+    return !config->bare_source + pair->before_count + pair->has_behind;
 }
 
-static tr_status check_source(const tr_config *config, const tr_choice *choice, const tr_tokens *source, size_t index,
+static tr_status check_source(const tr_config *config, const tr_pair *pair, const tr_tokens *source, size_t index,
                               tr_error *error)
 {
-    const int marks = count_marks(config, choice);
+    const int marks = count_marks(config, pair);
     if (!source->ids && source->count)
         return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: its ids are NULL", index);
     if (source->count > (size_t)config->max_positions || (int)source->count > config->max_positions - marks)
@@ -151,31 +151,31 @@ static bool is_nothing(const tr_config *config, const tr_tokens *source)
 
 /* What the network is given for a source; returns how many ids. Where models have no end mark it is left out, but for an
  * empty source, which must hold something. */
-static int lay_out_one(const tr_config *config, const tr_choice *choice, const tr_tokens *source, int32_t *to)
+static int lay_out_one(const tr_config *config, const tr_pair *pair, const tr_tokens *source, int32_t *to)
 {
     int n = 0;
-    for (int i = 0; i < choice->before_count; i++)
-        to[n++] = choice->before[i];
+    for (int i = 0; i < pair->before_count; i++)
+        to[n++] = pair->before[i];
     if (source->count)
         memcpy(to + n, source->ids, source->count * sizeof *to);
     n += (int)source->count;
     if (!config->bare_source || source->count == 0)
         to[n++] = config->end_id;
-    if (choice->has_behind)
-        to[n++] = choice->behind;
+    if (pair->has_behind)
+        to[n++] = pair->behind;
     return n;
 }
 
 /* A unit for each source, all their ids in *memory. */
-static tr_status lay_out(const tr_config *config, const tr_choice *choice, const tr_tokens *sources, size_t count,
+static tr_status lay_out(const tr_config *config, const tr_pair *pair, const tr_tokens *sources, size_t count,
                          tr_unit **units, int32_t **memory, tr_error *error)
 {
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        const tr_status status = check_source(config, choice, &sources[i], i, error);
+        const tr_status status = check_source(config, pair, &sources[i], i, error);
         if (status != TR_OK)
             return status;
-        total += sources[i].count + (size_t)count_marks(config, choice) + 1;
+        total += sources[i].count + (size_t)count_marks(config, pair) + 1;
     }
     *units = calloc(count ? count : 1, sizeof **units);
     *memory = calloc(total ? total : 1, sizeof **memory);
@@ -183,7 +183,7 @@ static tr_status lay_out(const tr_config *config, const tr_choice *choice, const
         return out_of_memory(error);
     int32_t *to = *memory;
     for (size_t i = 0; i < count; i++) {
-        const int length = lay_out_one(config, choice, &sources[i], to);
+        const int length = lay_out_one(config, pair, &sources[i], to);
         (*units)[i] = (tr_unit){.source = to, .source_length = length, .source_tokens = (int)sources[i].count};
         to += length;
     }
@@ -230,20 +230,20 @@ tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, siz
     tr_status status = tr_options_resolve(context->model, options, &resolved, error);
     if (status != TR_OK)
         return status;
-    tr_choice choice;
-    status = tr_choose_languages(context->model, resolved.source_language, resolved.target_language, false, &choice, error);
+    tr_pair pair;
+    status = tr_pair_choose(context->model, resolved.source_language, resolved.target_language, false, &pair, error);
     if (status != TR_OK)
         return status;
     counter c = {.options = &resolved, .counts.texts = count};
     tr_job job = {.count = count,
                   .max_length = resolved.max_length,
                   .min_length = resolved.min_length,
-                  .start = &choice.start,
+                  .start = &pair.start,
                   .done = resolved.progress ? count_units : NULL,
                   .argument = &c};
     int32_t *memory = NULL;
     const tr_config *config = &context->model->package.config;
-    status = lay_out(config, &choice, sources, count, &job.units, &memory, error);
+    status = lay_out(config, &pair, sources, count, &job.units, &memory, error);
     if (status == TR_OK)
         status = tr_scheduler_run(context->scheduler, &job, error);
     if (status == TR_OK)

@@ -22,7 +22,7 @@ typedef struct entry {
 
 typedef struct work {
     tr_context *context;
-    tr_choice choice;
+    tr_pair pair;
     tr_encoder encoder;
     tr_translate_options options;
     const char *const *texts;
@@ -119,7 +119,7 @@ static tr_status select_texts(work *w, tr_error *error)
 {
     tr_strmap seen = {0};
     if (w->options.reuse) {
-        tr_memory_prepare(&w->context->memory, &w->options, w->choice.source, w->choice.target);
+        tr_memory_prepare(&w->context->memory, &w->options, w->pair.source, w->pair.target);
         if (!tr_strmap_init(&seen, w->count))
             return out_of_memory(error);
     }
@@ -339,7 +339,7 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
         return status;
     w->job.max_length = w->options.max_length;
     w->job.min_length = w->options.min_length;
-    w->job.start = &w->choice.start;
+    w->job.start = &w->pair.start;
     w->job.done = take_units;
     w->job.argument = w;
     return tr_scheduler_run(w->context->scheduler, &w->job, error);
@@ -356,10 +356,9 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
     work w = {.context = context, .texts = texts, .count = count};
     tr_status status = tr_options_resolve(context->model, options, &w.options, error);
     if (status == TR_OK)
-        status = tr_choose_languages(context->model, w.options.source_language, w.options.target_language, true, &w.choice,
-                                     error);
+        status = tr_pair_choose(context->model, w.options.source_language, w.options.target_language, true, &w.pair, error);
     if (status == TR_OK)
-        status = tr_choice_encoder(&w.choice, &w.encoder, error);
+        status = tr_pair_encoder(&w.pair, &w.encoder, error);
     if (status != TR_OK)
         return status;
     for (int t = 0; t < context->threads; t++)

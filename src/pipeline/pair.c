@@ -1,4 +1,4 @@
-#include "pipeline/choice.h"
+#include "pipeline/pair.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static tr_status must_name(const tr_languages *languages, const char *side, char
                    letter);
 }
 
-static tr_status choose_source(tr_choice *c, const char *wanted, bool texts, tr_error *error)
+static tr_status choose_source(tr_pair *c, const char *wanted, bool texts, tr_error *error)
 {
     const tr_package *p = &c->model->package;
     if (p->languages.source == TR_LANGUAGE_NOWHERE)
@@ -76,7 +76,7 @@ static int settled_target(const tr_package *p)
     return -1;
 }
 
-static tr_status choose_target(tr_choice *c, const char *wanted, bool texts, tr_error *error)
+static tr_status choose_target(tr_pair *c, const char *wanted, bool texts, tr_error *error)
 {
     const tr_package *p = &c->model->package;
     c->target_code = p->target_language;
@@ -101,7 +101,7 @@ static tr_status choose_target(tr_choice *c, const char *wanted, bool texts, tr_
 
 /* ------------------------------------------------------------------------------------------------------------ placing */
 
-static void place(tr_choice *c, tr_language_place where, int language)
+static void place(tr_pair *c, tr_language_place where, int language)
 {
     const tr_languages *languages = &c->model->package.languages;
     if (language < 0)
@@ -119,7 +119,7 @@ static void place(tr_choice *c, tr_language_place where, int language)
     }
 }
 
-static void place_both(tr_choice *c)
+static void place_both(tr_pair *c)
 {
     const tr_package *p = &c->model->package;
     c->before_count = 0;
@@ -129,14 +129,14 @@ static void place_both(tr_choice *c)
     place(c, p->languages.target, c->target);
 }
 
-tr_status tr_choose_languages(const tr_model *model, const char *source, const char *target, bool texts, tr_choice *choice,
-                              tr_error *error)
+tr_status tr_pair_choose(const tr_model *model, const char *source, const char *target, bool texts, tr_pair *pair,
+                         tr_error *error)
 {
-    *choice = (tr_choice){.model = model, .source = -1, .target = -1, .target_code = ""};
-    tr_status status = choose_source(choice, source, texts, error);
+    *pair = (tr_pair){.model = model, .source = -1, .target = -1, .target_code = ""};
+    tr_status status = choose_source(pair, source, texts, error);
     if (status == TR_OK)
-        status = choose_target(choice, target, texts, error);
-    place_both(choice);
+        status = choose_target(pair, target, texts, error);
+    place_both(pair);
     return status;
 }
 
@@ -147,22 +147,22 @@ static tr_status encode(const void *argument, const char *text, size_t size, tr_
     return tr_tokenizer_encode(argument, text, size, ids, error);
 }
 
-static void take_marks(const tr_choice *choice, tr_encoder *encoder)
+static void take_marks(const tr_pair *pair, tr_encoder *encoder)
 {
-    const tr_config *config = &choice->model->package.config;
-    memcpy(encoder->before, choice->before, sizeof encoder->before);
-    encoder->before_count = choice->before_count;
-    encoder->behind = choice->behind;
-    encoder->has_behind = choice->has_behind;
-    encoder->limit = config->max_positions - !config->bare_source - choice->before_count - choice->has_behind;
-    encoder->unspaced = tr_language_is_unspaced(choice->target_code);
+    const tr_config *config = &pair->model->package.config;
+    memcpy(encoder->before, pair->before, sizeof encoder->before);
+    encoder->before_count = pair->before_count;
+    encoder->behind = pair->behind;
+    encoder->has_behind = pair->has_behind;
+    encoder->limit = config->max_positions - !config->bare_source - pair->before_count - pair->has_behind;
+    encoder->unspaced = tr_language_is_unspaced(pair->target_code);
 }
 
 static size_t take_typed(const tr_encoder *encoder, const char *text, size_t size, tr_encoder *own)
 {
-    const tr_choice *choice = encoder->typed_argument;
-    const tr_package *p = &choice->model->package;
-    tr_choice typed = *choice;
+    const tr_pair *pair = encoder->typed_argument;
+    const tr_package *p = &pair->model->package;
+    tr_pair typed = *pair;
     size_t length;
     typed.target = tr_languages_typed(&p->languages, &p->source, text, size, &length);
     if (typed.target < 0)
@@ -174,16 +174,16 @@ static size_t take_typed(const tr_encoder *encoder, const char *text, size_t siz
     return own->limit > 0 ? length : 0;
 }
 
-tr_status tr_choice_encoder(const tr_choice *choice, tr_encoder *encoder, tr_error *error)
+tr_status tr_pair_encoder(const tr_pair *pair, tr_encoder *encoder, tr_error *error)
 {
-    const tr_model *model = choice->model;
+    const tr_model *model = pair->model;
     *encoder = (tr_encoder){.encode = encode,
                             .argument = model->tokenizer,
                             .end_id = model->package.config.bare_source ? -1 : model->package.config.end_id,
-                            .typed_argument = choice};
+                            .typed_argument = pair};
     if (!model->tokenizer)
         return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
-    take_marks(choice, encoder);
+    take_marks(pair, encoder);
     if (model->package.languages.target == TR_LANGUAGE_SOURCE_FIRST)
         encoder->typed = take_typed;
     if (encoder->limit < 1)
