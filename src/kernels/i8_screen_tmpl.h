@@ -42,13 +42,25 @@ TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, co
 }
 #endif
 
+/* The greatest lower bound of a row: the exact value of the panel that looks best, far above what the bounds alone prove. */
+static float nibble_least(const tr_screened *op, int row, lower_bound greatest, int last)
+{
+    const tr_matrix *m = op->screen->exact;
+    const tr_quantised q = {(char *)op->q->rows + (size_t)row * op->q->stride, op->q->stride, op->q->scale + row};
+    tr_best best = {greatest.value, -1, false};
+    if (greatest.first >= 0)
+        i8_line(&(tr_matmul){.weight = m, .bias = op->bias, .rows = 1, .q = &q, .best = &best}, greatest.first, last,
+                i8_panel(m, greatest.first));
+    return best.value;
+}
+
 /* upper[o] for all outputs of the share, and the greatest lower bound of each row. */
 TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const int rows, const float norm[2])
 {
     const tr_screen *s = op->screen;
     const size_t panel_bytes = (size_t)tr_screen_lines(s->exact->inputs) * TR_LINE;
     const int groups = (s->exact->inputs + 7) / 8;
-    vec greatest[2] = {vec_set1(-INFINITY), vec_set1(-INFINITY)};
+    lower_bound greatest[2] = {{-INFINITY, -1}, {-INFINITY, -1}};
     nibble_rows x;
     nibble_begin(&x, op);
     for (int o = first; o < last; o += TR_PANEL) {
@@ -59,11 +71,11 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
         const vec scale = vec_load((const float *)factors), radius = vec_load((const float *)(factors + TR_LINE));
         UNROLL(2) for (int r = 0; r < rows; r++) {
             const vec both = vec_mul(scale, vec_set1(op->q->scale[r]));
-            greatest[r] = put_bounds(op, r, o, n, values[r], both, radius, norm[r], greatest[r]);
+            put_bounds(op, r, o, n, values[r], both, radius, norm[r], &greatest[r]);
         }
     }
     for (int r = 0; r < rows; r++)
-        op->least[r] = vec_greatest(greatest[r]);
+        op->least[r] = nibble_least(op, r, greatest[r], last);
 }
 
 static void i8_screen_bounds(const tr_screened *op, int first, int last)

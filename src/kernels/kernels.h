@@ -204,7 +204,7 @@ typedef struct tr_kernels {
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
     /* Fills the int8 copy, scale and radius of rows [first, last) of an F32, F16 or BF16 matrix. */
     void (*screen_build)(const tr_matrix *exact, int8_t *coarse, float *scale, float *radius, int first, int last);
-    void (*screen_bounds)(const tr_screened *op, int first, int last);
+    void (*screen_bounds)(const tr_screened *op, int first, int last, float *scratch);
     void (*screened_best)(const tr_screened *op, int first, int last, float *scratch);
     void (*attend)(const tr_attend *op);
     void (*quantise)(const tr_quantise *op);

@@ -32,12 +32,12 @@ static void matmul(const tr_matmul *op, int first, int last, float *scratch)
     }
 }
 
-static void screen_bounds(const tr_screened *op, int first, int last)
+static void screen_bounds(const tr_screened *op, int first, int last, float *scratch)
 {
     if (op->screen->exact->type == TR_TYPE_I8)
         i8_screen_bounds(op, first, last);
     else
-        float_screen_bounds(op, first, last);
+        float_screen_bounds(op, first, last, scratch);
 }
 
 static void screened_best(const tr_screened *op, int first, int last, float *scratch)

@@ -58,15 +58,25 @@ TR_INLINE void row_norms(const tr_screened *op, int inputs, float *norm)
     }
 }
 
-/* The bounds of the 16 outputs from o on, n of them real: dot times scale and the bias, give or take radius norm. Returns
- * the greatest lower ones with theirs. */
-TR_INLINE vec put_bounds(const tr_screened *op, int row, int o, int n, vec dot, vec scale, vec radius, float norm,
-                         vec greatest)
+/* The greatest lower bound so far, and the first of the 16 outputs among which it was found; -1: none yet. */
+typedef struct lower_bound {
+    float value;
+    int first;
+} lower_bound;
+
+/* The bounds of the 16 outputs from o on, n of them real: dot times scale and the bias, give or take radius norm. */
+TR_INLINE void put_bounds(const tr_screened *op, int row, int o, int n, vec dot, vec scale, vec radius, float norm,
+                          lower_bound *greatest)
 {
     const vec middle = vec_fma(dot, scale, vec_load_n(op->bias + o, n));
     const vec reach = vec_fma(radius, vec_set1(norm), vec_set1(op->slack));
     vec_store(op->upper + (size_t)row * op->upper_stride + o, vec_tail(vec_add(middle, reach), n, -INFINITY));
-    return vec_max(vec_tail(vec_sub(middle, reach), n, -INFINITY), greatest);
+    const vec least = vec_tail(vec_sub(middle, reach), n, -INFINITY), before = vec_set1(greatest->value);
+    if (!vec_any_above(least, before))
+        return;
+    const float value = vec_greatest(vec_max(least, before));
+    if (value > greatest->value)
+        *greatest = (lower_bound){value, o};
 }
 
 /* Whether one of the 16 outputs from o on can be the greatest of its row, whose bound exceeds below; NaN can. */
@@ -78,30 +88,6 @@ TR_INLINE bool can_be_best(const tr_screened *op, int row, int o, float below)
 TR_INLINE float below_least(const tr_screened *op, int row)
 {
     return nextafterf(op->least[row], -INFINITY);
-}
-
-/* upper[o] for all outputs of the share, and the greatest lower bound of each row. */
-static void float_screen_bounds(const tr_screened *op, int first, int last)
-{
-    float norm[TR_SCREEN_ROWS];
-    row_norms(op, op->screen->exact->inputs, norm);
-    const tr_matrix *m = op->screen->exact;
-    vec greatest[TR_SCREEN_ROWS];
-    for (int r = 0; r < op->rows; r++)
-        greatest[r] = vec_set1(-INFINITY);
-    for (int o = first; o < last; o += TR_PANEL) {
-        const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
-        const char *w = (const char *)op->screen->coarse + (size_t)o * (size_t)m->inputs;
-        panel p = {w, TR_TYPE_I8, false, (size_t)m->inputs, m->inputs, n, w + 4 * (size_t)m->inputs + 1024};
-        vec sums[TILE_ROWS][4];
-        panel_of_type(&p, (operand){(const char *)op->x, op->x_stride * sizeof *op->x}, op->rows, false, sums);
-        const vec scale = vec_load_n(op->screen->scale + o, n), radius = vec_load_n(op->screen->radius + o, n);
-        for (int r = 0; r < op->rows; r++)
-            greatest[r] = put_bounds(op, r, o, n, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]), scale, radius,
-                                     norm[r], greatest[r]);
-    }
-    for (int r = 0; r < op->rows; r++)
-        op->least[r] = vec_greatest(greatest[r]);
 }
 
 /* One logit as matmul computes it, of one row. */
@@ -117,20 +103,54 @@ static float exact_logit(const tr_screened *op, operand x, int o)
     return lanes[0] + op->bias[o];
 }
 
+/* The best of the outputs [o, o + n) of a row that can be above the greatest lower bound. */
+static void exact_logits(const tr_screened *op, int row, operand x, int o, int n, float least, tr_best *best)
+{
+    const float *upper = op->upper + (size_t)row * op->upper_stride;
+    for (int i = o; i < o + n; i++)
+        if (!(upper[i] < least))
+            take_value(best, exact_logit(op, x, i), i);
+}
+
+/* upper[o] for all outputs of the share, and the greatest lower bound of each row: the exact value of what looks best. */
+static void float_screen_bounds(const tr_screened *op, int first, int last, float *scratch)
+{
+    float norm[TR_SCREEN_ROWS];
+    row_norms(op, op->screen->exact->inputs, norm);
+    const tr_matrix *m = op->screen->exact;
+    lower_bound greatest[TR_SCREEN_ROWS];
+    for (int r = 0; r < op->rows; r++)
+        greatest[r] = (lower_bound){-INFINITY, -1};
+    for (int o = first; o < last; o += TR_PANEL) {
+        const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
+        const char *w = (const char *)op->screen->coarse + (size_t)o * (size_t)m->inputs;
+        panel p = {w, TR_TYPE_I8, false, (size_t)m->inputs, m->inputs, n, w + 4 * (size_t)m->inputs + 1024};
+        vec sums[TILE_ROWS][4];
+        panel_of_type(&p, (operand){(const char *)op->x, op->x_stride * sizeof *op->x}, op->rows, false, sums);
+        const vec scale = vec_load_n(op->screen->scale + o, n), radius = vec_load_n(op->screen->radius + o, n);
+        for (int r = 0; r < op->rows; r++)
+            put_bounds(op, r, o, n, vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]), scale, radius, norm[r],
+                       &greatest[r]);
+    }
+    const operand rows = operand_of(m, op->x, op->x_stride, op->rows, scratch);
+    for (int r = 0; r < op->rows; r++) {
+        const int o = greatest[r].first, n = last - o < 16 ? last - o : 16;
+        tr_best best = {greatest[r].value, -1, false};
+        if (o >= 0)
+            exact_logits(op, r, (operand){rows.x + (size_t)r * rows.stride, rows.stride}, o, n, greatest[r].value, &best);
+        op->least[r] = best.value;
+    }
+}
+
 static void float_screened_best(const tr_screened *op, int first, int last, float *scratch)
 {
     const tr_matrix *m = op->screen->exact;
     const operand rows = operand_of(m, op->x, op->x_stride, op->rows, scratch);
     for (int r = 0; r < op->rows; r++) {
         const operand x = {rows.x + (size_t)r * rows.stride, rows.stride};
-        const float *upper = op->upper + (size_t)r * op->upper_stride, below = below_least(op, r);
-        for (int o = first; o < last; o += 16) {
-            const int n = last - o < 16 ? last - o : 16;
-            if (!can_be_best(op, r, o, below))
-                continue;
-            for (int i = o; i < o + n; i++)
-                if (!(upper[i] < op->least[r]))
-                    take_value(&op->best[r], exact_logit(op, x, i), i);
-        }
+        const float below = below_least(op, r);
+        for (int o = first; o < last; o += 16)
+            if (can_be_best(op, r, o, below))
+                exact_logits(op, r, x, o, last - o < 16 ? last - o : 16, op->least[r], &op->best[r]);
     }
 }

@@ -80,7 +80,7 @@ static void screened_best(tr_flow *flow, const float *bias)
                       .best = s->member[flow->member].best};
     float least[TR_SCREEN_ROWS];
     tr_flow_quantise(flow, &s->network->logits.weight);
-    s->network->kernels->screen_bounds(&op, own.first, own.last);
+    s->network->kernels->screen_bounds(&op, own.first, own.last, s->member[flow->member].scratch);
     tr_state_meet(s);
     for (int r = 0; r < flow->rows; r++) {
         least[r] = -INFINITY;

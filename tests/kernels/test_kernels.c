@@ -321,9 +321,9 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
                       .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
     op.least = least[0]; /* in two shares, as two threads would */
-    level->screen_bounds(&op, 0, middle);
+    level->screen_bounds(&op, 0, middle, p.scratch);
     op.least = least[1];
-    level->screen_bounds(&op, middle, outputs);
+    level->screen_bounds(&op, middle, outputs, p.scratch);
     for (int r = 0; r < rows; r++)
         least[1][r] = fmaxf(least[0][r], least[1][r]);
     level->screened_best(&op, 0, middle, p.scratch);
@@ -336,7 +336,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     /* damaged weights are still found */
     p.x[0] = NAN;
     level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.alpha, false});
-    level->screen_bounds(&op, 0, outputs);
+    level->screen_bounds(&op, 0, outputs, p.scratch);
     level->screened_best(&op, 0, outputs, p.scratch);
     assert_true(got[0].nan);
     free(q.rows), free(q.scale), free(scale), free(radius), free(upper), free(coarse);
