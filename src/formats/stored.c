@@ -5,6 +5,7 @@
 
 #include "formats/gguf/keys.h"
 #include "model/pack.h"
+#include "util/utf8.h"
 
 enum { CHUNK = 1 << 16 }; /* elements converted at a time */
 
@@ -100,8 +101,8 @@ static tr_status list_panels(const tr_store *store, const tr_tensor *panels, con
     const tr_weights *weights = &store->package->weights;
     tr_matrix m;
     tr_status status = each(argument, &copy, error);
-    if (status != TR_OK || store->package->config.marian_int8 || panels->bytes < TR_SCREEN_I8_BYTES ||
-        strcmp(name, tr_weights_output(weights)) != 0 || tr_weights_part(weights, name, TR_SCREEN_PANELS))
+    if (status != TR_OK || panels->bytes < TR_SCREEN_I8_BYTES || strcmp(name, tr_weights_output(weights)) != 0 ||
+        tr_weights_part(weights, name, TR_SCREEN_PANELS))
         return status;
     tr_stored screen = {{.type = TR_TYPE_I8}, TR_STORED_SCREEN, panels, TR_FACTORS};
     status = tr_packed_matrix(store->package, panels, &m, error);
@@ -137,7 +138,7 @@ static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_store
     if (part == TR_PACKED_MATRIX)
         return store->type == TR_TYPE_I8 ? list_panels(store, t, name, each, argument, error)
                                          : list_unpacked(store, t, name, each, argument, error);
-    if (part == TR_PACKED_BESIDE && store->type != TR_TYPE_I8)
+    if (part == TR_PACKED_BESIDE && (store->type != TR_TYPE_I8 || tr_ends_with(t->name, TR_PACKED_ROWS)))
         return TR_OK;
     const tr_stored stored = floats(t, matrix ? store->type : floating ? TR_TYPE_F32 : t->type);
     return each(argument, &stored, error);
@@ -287,7 +288,7 @@ static tr_status pack_panel(tr_store *store, const tr_stored *stored, const work
     if (stored->kind == TR_STORED_PACK)
         return store->sink(store->argument, w->panel, tr_panel_bytes((int)inputs), error);
     const tr_matrix packed = {TR_TYPE_I8, (int)n, (int)inputs, w->panel, scale, colsum, false, false, 0};
-    tr_pack_screen(&packed, 0, w->coarse);
+    store->kernels->screen_pack(&packed, 0, w->coarse);
     return store->sink(store->argument, w->coarse, (size_t)tr_screen_lines((int)inputs) * TR_LINE, error);
 }
 
@@ -303,7 +304,7 @@ static tr_status screen_panels(tr_store *store, const tr_stored *stored, tr_erro
     status = coarse && panel ? TR_OK : out_of_memory(stored, error);
     for (int o = 0; status == TR_OK && o < m.outputs; o += TR_PANEL) {
         const tr_matrix outputs = take_panel(stored->from, &m, o, panel);
-        tr_pack_screen(&outputs, 0, coarse);
+        store->kernels->screen_pack(&outputs, 0, coarse);
         status = store->sink(store->argument, coarse, bytes, error);
     }
     free(coarse);

@@ -33,6 +33,7 @@ typedef tr_status tr_sink(void *argument, const void *data, size_t size, tr_erro
 
 typedef struct tr_store {
     const tr_package *package;
+    const tr_kernels *kernels; /* any level: all give the same bits */
     tr_type type; /* of matrices: F32, F16, BF16, I8 */
     tr_sink *sink;
     void *argument;

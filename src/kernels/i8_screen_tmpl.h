@@ -95,6 +95,87 @@ static void i8_screen_bounds(const tr_screened *op, int first, int last)
         nibble_bounds(op, first, last, 2, norm);
 }
 
+/* ------------------------------------------------------------------------------------------------------- row by row */
+
+#ifdef DOT_LIES_IN_ORDER
+enum { LISTED = 64 }; /* outputs that are gathered before they are computed: what is fetched for one waits for no other */
+
+/* The exact values of outputs id[0 .. count), 16 at a time. */
+static void listed_values(const tr_screened *op, int row, const int32_t *id, int count)
+{
+    const tr_matrix *m = op->screen->exact;
+    const char *x = (const char *)op->q->rows + (size_t)row * op->q->stride;
+    for (int k = 0; k < count; k += TR_PANEL) {
+        i8_factors f = {.colsum = {0}, .n = count - k < TR_PANEL ? count - k : TR_PANEL};
+        int32_t sums[TR_PANEL] = {0};
+        float scale[TR_PANEL] = {0}, bias[TR_PANEL] = {0}, values[TR_PANEL];
+        for (int i = 0; i < f.n; i++) {
+            const size_t o = (size_t)id[k + i];
+            sums[i] = dot_row(x, (const char *)op->screen->rows + o * (size_t)m->inputs, m->inputs);
+            f.colsum[i] = m->colsum[o];
+            scale[i] = m->scale[o];
+            bias[i] = op->bias[o];
+        }
+        dot_sum parts[DOT_PARTS];
+        memcpy(parts, sums, sizeof parts);
+        f.scale = vec_load(scale);
+        f.bias = vec_load(bias);
+        i8_shift(&f, m);
+        vec_store(values, i8_value(&f, op->q->scale[row], parts));
+        for (int i = 0; i < f.n; i++)
+            take_value(&op->best[row], values[i], id[k + i]);
+    }
+}
+
+static void listed_best(const tr_screened *op, int row, int first, int last)
+{
+    const float *upper = op->upper + (size_t)row * op->upper_stride;
+    float least = op->least[row];
+    vec below = vec_set1(nextafterf(least, -INFINITY));
+    int32_t id[LISTED + TR_PANEL];
+    int count = 0;
+    for (int o = first; o < last; o += TR_PANEL) {
+        const vec bounds = vec_load(upper + o);
+        unsigned above = 0;
+        EACH_PART above |= (unsigned)part_above(bounds.p[h], below.p[h]) << (LANES * h);
+        if (above) {
+            __builtin_prefetch(op->bias + o, 0, 2);
+            __builtin_prefetch(op->screen->exact->scale + o, 0, 2);
+            __builtin_prefetch(op->screen->exact->colsum + o, 0, 2);
+        }
+        for (; above; above &= above - 1) {
+            id[count] = o + __builtin_ctz(above);
+            const char *w = (const char *)op->screen->rows + (size_t)id[count++] * (size_t)op->screen->exact->inputs;
+            for (int i = 0; i < op->screen->exact->inputs; i += 64)
+                __builtin_prefetch(w + i, 0, 2);
+        }
+        if (count >= LISTED) {
+            listed_values(op, row, id, count);
+            count = 0;
+            least = fmaxf(least, op->best[row].value);
+            below = vec_set1(nextafterf(least, -INFINITY));
+        }
+    }
+    listed_values(op, row, id, count);
+}
+
+static bool lies_listed(const tr_screened *op)
+{
+    return op->screen->rows && op->screen->exact->inputs % 64 == 0;
+}
+#else
+static bool lies_listed(const tr_screened *op)
+{
+    (void)op;
+    return false;
+}
+
+static void listed_best(const tr_screened *op, int row, int first, int last)
+{
+    (void)op, (void)row, (void)first, (void)last;
+}
+#endif
+
 static void i8_screened_best(const tr_screened *op, int first, int last)
 {
     const tr_matrix *m = op->screen->exact;
@@ -103,6 +184,10 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
         i8_lines(&exact, first, last);
         return;
     }
+    for (int r = 0; r < op->rows && lies_listed(op); r++)
+        listed_best(op, r, first, last);
+    if (lies_listed(op))
+        return;
     float below[2];
     for (int r = 0; r < op->rows; r++)
         below[r] = below_least(op, r);

@@ -8,7 +8,9 @@
  *     dot_value(sums, colsum)       the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
  *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
  *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers
- *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way */
+ *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way
+ *     dot_row(row, weights, inputs) if DOT_LIES_IN_ORDER: the sum of one output whose weights lie side by side; inputs is a
+ *                                   multiple of 64. There a dot_sum is the sums of its outputs, in order */
 
 typedef struct dot_panel {
     dot_sum part[DOT_PARTS];
@@ -193,6 +195,17 @@ typedef struct i8_factors {
     int first, n; /* outputs */
 } i8_factors;
 
+TR_INLINE void i8_shift(i8_factors *f, const tr_matrix *m)
+{
+    f->shifted = m->shifted;
+    if (f->shifted) {
+        float shift[TR_PANEL] = {0};
+        for (int i = 0; i < f->n; i++)
+            shift[i] = 127.0f * (float)f->colsum[i];
+        f->shift = vec_load(shift);
+    }
+}
+
 TR_INLINE i8_factors i8_factors_of(const tr_matmul *op, int first, int last)
 {
     const tr_matrix *m = op->weight;
@@ -200,28 +213,23 @@ TR_INLINE i8_factors i8_factors_of(const tr_matmul *op, int first, int last)
     f.scale = vec_load_n(m->scale + first, f.n);
     f.bias = op->bias ? vec_load_n(op->bias + first, f.n) : vec_set1(0);
     memcpy(f.colsum, m->colsum + first, (size_t)f.n * sizeof *f.colsum);
-    f.shifted = m->shifted;
-    if (f.shifted) {
-        float shift[TR_PANEL] = {0};
-        for (int i = 0; i < f.n; i++)
-            shift[i] = 127.0f * (float)f.colsum[i];
-        f.shift = vec_load(shift);
-    }
+    i8_shift(&f, m);
     return f;
+}
+
+TR_INLINE vec i8_value(const i8_factors *f, float row_scale, const dot_sum sums[DOT_PARTS])
+{
+    const vec scale = vec_mul(vec_set1(row_scale), f->scale);
+    const vec value = dot_value(sums, f->colsum);
+    if (!f->shifted)
+        return vec_fma(value, scale, f->bias);
+    const vec bias = vec_sub(f->bias, vec_mul(scale, f->shift));
+    return vec_add(vec_mul(vec_add(value, f->shift), scale), bias);
 }
 
 TR_INLINE void i8_output(const tr_matmul *op, const i8_factors *f, int row, const dot_sum sums[DOT_PARTS])
 {
-    const vec scale = vec_mul(vec_set1(op->q->scale[row]), f->scale);
-    const vec value = dot_value(sums, f->colsum);
-    vec y;
-    if (f->shifted) {
-        const vec bias = vec_sub(f->bias, vec_mul(scale, f->shift));
-        y = vec_add(vec_mul(vec_add(value, f->shift), scale), bias);
-    } else {
-        y = vec_fma(value, scale, f->bias);
-    }
-    output(op, row, f->first, f->n, y);
+    output(op, row, f->first, f->n, i8_value(f, op->q->scale[row], sums));
 }
 
 static const char *i8_panel(const tr_matrix *m, int o)

@@ -15,6 +15,7 @@ enum { DOT_AHEAD = 2048 }; /* bytes by which reading int8 or nibbles runs ahead 
 #endif
 #include "kernels/screen_tmpl.h"
 #include "kernels/i8_screen_tmpl.h"
+#include "kernels/screen_pack_tmpl.h"
 #include "kernels/attention_tmpl.h"
 #include "kernels/rows_tmpl.h"
 #include "kernels/peak_tmpl.h"
@@ -54,6 +55,7 @@ const tr_kernels TR_LEVEL = {
     .pairs = PAIRS,
     .matmul = matmul,
     .screen_build = screen_build,
+    .screen_pack = screen_pack,
     .screen_bounds = screen_bounds,
     .screened_best = screened_best,
     .attend = attend,

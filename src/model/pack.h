@@ -18,8 +18,4 @@ void tr_unpack_output(const tr_matrix *matrix, int o, float *out);
  * make. */
 enum { TR_SCREEN_I8_BYTES = 2 << 20 };
 
-/* The panel of the 4-bit copy (see tr_screen), tr_screen_lines(inputs) lines, of the outputs of a packed matrix from output
- * first, a multiple of 16, on. */
-void tr_pack_screen(const tr_matrix *matrix, int first, void *panel);
-
 #endif

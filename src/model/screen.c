@@ -16,7 +16,7 @@ static void make_from_float(tr_binder *b, tr_screen *s)
     if (b->status != TR_OK)
         return;
     b->network->kernels->screen_build(m, coarse, scale, radius, 0, m->outputs);
-    *s = (tr_screen){m, coarse, scale, radius};
+    *s = (tr_screen){.exact = m, .coarse = coarse, .scale = scale, .radius = radius};
 }
 
 static void make_from_int8(tr_binder *b, tr_screen *s)
@@ -24,7 +24,8 @@ static void make_from_int8(tr_binder *b, tr_screen *s)
     const tr_matrix *m = s->exact;
     char *coarse = tr_bind_memory(b, tr_screen_bytes(m->outputs, m->inputs));
     for (int o = 0; coarse && o < m->outputs; o += TR_PANEL)
-        tr_pack_screen(m, o, coarse + (size_t)(o / TR_PANEL) * (size_t)tr_screen_lines(m->inputs) * TR_LINE);
+        b->network->kernels->screen_pack(m, o,
+                                         coarse + (size_t)(o / TR_PANEL) * (size_t)tr_screen_lines(m->inputs) * TR_LINE);
     s->coarse = coarse;
 }
 
@@ -38,6 +39,18 @@ static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
     s->coarse = t ? t->data : NULL;
 }
 
+/* The integers row by row, where the file has them so. */
+static void bind_rows(tr_binder *b, const char *name, tr_screen *s)
+{
+    const tr_matrix *m = s->exact;
+    if (!tr_weights_part(b->weights, name, TR_PACKED_ROWS))
+        return;
+    const tr_tensor *t = tr_bind_part(b, name, TR_PACKED_ROWS, TR_TYPE_I8);
+    if (t && (t->rank != 2 || t->shape[0] != m->outputs || t->shape[1] != m->inputs))
+        tr_bind_wrong_shape(b, t, m->outputs, m->inputs);
+    s->rows = t ? t->data : NULL;
+}
+
 void tr_bind_screen(tr_binder *b, const char *name)
 {
     tr_network *n = b->network;
@@ -46,10 +59,8 @@ void tr_bind_screen(tr_binder *b, const char *name)
     const size_t bytes = (size_t)m->outputs * (size_t)m->inputs * tr_type_size(m->type);
     if (b->status != TR_OK || (!stored && bytes < (size_t)(int8 ? TR_SCREEN_I8_BYTES : FLOAT_BYTES)))
         return;
-    if (int8 && !stored && tr_weights_part(b->weights, name, TR_PACKED_PANELS))
+    if (int8 && !stored && !m->shifted && tr_weights_part(b->weights, name, TR_PACKED_PANELS))
         return; /* a file that does without */
-    if (m->shifted)
-        return; /* the bounds do not know how it rounds */
     tr_screen *s = tr_bind_memory(b, sizeof *s);
     if (!s)
         return;
@@ -60,6 +71,8 @@ void tr_bind_screen(tr_binder *b, const char *name)
         make_from_int8(b, s);
     else
         make_from_float(b, s);
+    if (int8)
+        bind_rows(b, name, s);
     for (int o = 0; b->status == TR_OK && o < m->outputs; o++) {
         const float slack = fabsf(n->logits.bias[o]) * 0x1p-22f;
         n->screen_slack = isfinite(slack) && slack > n->screen_slack ? slack : n->screen_slack;

@@ -16,6 +16,7 @@
 #include "decoding/decoding.h"
 #include "formats/gguf/gguf.h"
 #include "formats/package.h"
+#include "util/utf8.h"
 
 enum { PATH = 512, LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };
 
@@ -253,16 +254,36 @@ static void test_logits(void **state)
 
 /* ---------------------------------------------------------------------------------------------------------- conversion */
 
+static void *bytes_of(const tr_tensor *t)
+{
+    void *bytes = malloc(t->bytes);
+    if (t->origin)
+        tr_tensor_copy(t, 0, (size_t)tr_tensor_elements(t), bytes);
+    else
+        memcpy(bytes, t->data, t->bytes);
+    return bytes;
+}
+
 static void expect_same_package(const tr_package *a, const tr_package *b)
 {
-    assert_int_equal(a->weights.count, b->weights.count);
+    size_t stored = 0, screens = 0;
     for (size_t i = 0; i < a->weights.count; i++) {
         const tr_tensor *x = a->weights.tensors[i], *y = tr_weights_find(&b->weights, x->name);
+        if (tr_ends_with(x->name, TR_PACKED_ROWS)) { /* of no use but where the file has it */
+            assert_null(y);
+            continue;
+        }
         assert_non_null(y);
         assert_int_equal(x->bytes, y->bytes);
         assert_int_equal(x->type, y->type);
-        assert_memory_equal(x->data, y->data, x->bytes);
+        void *bytes = bytes_of(x);
+        assert_memory_equal(bytes, y->data, x->bytes);
+        free(bytes);
+        stored++;
     }
+    for (size_t i = 0; i < b->weights.count; i++)
+        screens += tr_ends_with(b->weights.tensors[i]->name, TR_SCREEN_PANELS);
+    assert_int_equal(b->weights.count, stored + screens);
     assert_int_equal(a->shortlist.count, b->shortlist.count);
     assert_int_equal(a->shortlist.shared, b->shortlist.shared);
     if (a->shortlist.count)

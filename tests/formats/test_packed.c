@@ -227,7 +227,9 @@ static void test_screen(void **state)
     const size_t panel_bytes = (size_t)tr_screen_lines(INPUTS) * 64;
     unsigned char *coarse = malloc(panel_bytes);
     tr_package original, packed, plain;
+    const tr_kernels *kernels;
     tr_matrix m;
+    assert_int_equal(tr_kernels_select("portable", &kernels, NULL), TR_OK);
     for (int i = 0; i < OUTPUTS * INPUTS; i++)
         weights[i] = (float)((i % 10007 * 7919) % 10007 - 5000) / 3000;
     make_model(SHARED, "F32");
@@ -246,7 +248,7 @@ static void test_screen(void **state)
     assert_int_equal(tr_packed_matrix(&packed, panels, &m, NULL), TR_OK);
     assert_int_equal(m.inputs, INPUTS);
     for (int p = 0; p < PANELS; p++) {
-        tr_pack_screen(&m, 16 * p, coarse);
+        kernels->screen_pack(&m, 16 * p, coarse);
         assert_memory_equal((const char *)screen->data + (size_t)p * panel_bytes, coarse, panel_bytes);
     }
     expect_same_screen(&packed, screen);

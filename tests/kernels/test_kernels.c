@@ -274,6 +274,18 @@ static void test_argmax_ties(void **unused)
     each_level(ties_of_level);
 }
 
+/* The integers of an int8 matrix, row by row. */
+static int8_t *integers_of(const tr_matrix *m)
+{
+    int8_t *q = malloc((size_t)m->outputs * (size_t)m->inputs);
+    for (int o = 0; o < m->outputs; o++)
+        for (int i = 0; i < m->inputs; i++)
+            q[(size_t)o * (size_t)m->inputs + (size_t)i] =
+                ((const int8_t *)
+                     m->data)[(size_t)(o / 16) * tr_panel_bytes(m->inputs) + (size_t)(i / 4 * 64 + o % 16 * 4 + i % 4)];
+    return q;
+}
+
 /* Screening finds what the full product finds, ties, forbidden tokens and equal rows included. */
 static void screen_case(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, float spread)
 {
@@ -290,6 +302,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
         memset(p.x, 0, (size_t)rows * p.op.x_stride * sizeof *p.x);
     if (type == TR_TYPE_I8)
         p.matrix.alpha = outputs % 3 ? 0 : outputs % 5 ? 50 : 1000; /* the latter cuts */
+    p.matrix.shifted = type == TR_TYPE_I8 && outputs % 2;
     p.op.weight = &p.matrix;
     tr_best wanted[TR_SCREEN_ROWS], got[TR_SCREEN_ROWS];
     for (int r = 0; r < rows; r++)
@@ -302,10 +315,11 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
     float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
     int8_t *coarse = malloc(tr_screen_bytes(outputs, inputs) + (size_t)outputs * (size_t)inputs);
-    const tr_screen screen = {&p.matrix, coarse, scale, radius};
+    int8_t *by_rows = type == TR_TYPE_I8 && outputs % 4 < 2 ? integers_of(&p.matrix) : NULL;
+    const tr_screen screen = {&p.matrix, coarse, scale, radius, by_rows};
     if (type == TR_TYPE_I8)
         for (int o = 0; o < outputs; o += 16)
-            tr_pack_screen(&p.matrix, o, coarse + (size_t)(o / 16) * (size_t)tr_screen_lines(inputs) * TR_LINE);
+            level->screen_pack(&p.matrix, o, coarse + (size_t)(o / 16) * (size_t)tr_screen_lines(inputs) * TR_LINE);
     else
         level->screen_build(&p.matrix, coarse, scale, radius, 0, outputs);
     float least[2][TR_SCREEN_ROWS];
@@ -339,7 +353,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     level->screen_bounds(&op, 0, outputs, p.scratch);
     level->screened_best(&op, 0, outputs, p.scratch);
     assert_true(got[0].nan);
-    free(q.rows), free(q.scale), free(scale), free(radius), free(upper), free(coarse);
+    free(q.rows), free(q.scale), free(scale), free(radius), free(upper), free(coarse), free(by_rows);
     free_product(&p);
 }
 
@@ -349,8 +363,11 @@ static void screen_of_level(const tr_kernels *level)
         screen_case(level, random_int(1, TR_SCREEN_ROWS), n % 10 ? random_int(1, 200) : 31, random_int(1, 400),
                     (tr_type)(n % 3), n % 4 ? 1.0f : 1e6f);
     for (int n = 0; n < 150; n++)
-        screen_case(level, random_int(1, TR_SCREEN_I8_ROWS), n % 10 ? random_int(1, 300) : 31, random_int(1, 400),
-                    TR_TYPE_I8, n % 4 ? 1.0f : 1e6f);
+        screen_case(level, random_int(1, TR_SCREEN_I8_ROWS),
+                    n % 3 == 0 ? 64 * random_int(1, 4)
+                    : n % 10   ? random_int(1, 300)
+                               : 31,
+                    random_int(1, 700), TR_TYPE_I8, n % 4 ? 1.0f : 1e6f);
 }
 
 static void test_screen(void **unused)
@@ -663,8 +680,8 @@ int main(void)
         cmocka_unit_test(test_matmul),       cmocka_unit_test(test_int8_exact),  cmocka_unit_test(test_int8_extremes),
         cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),  cmocka_unit_test(test_argmax_ties),
         cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_rows), cmocka_unit_test(test_states),         cmocka_unit_test(test_halves),      cmocka_unit_test(test_select),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_states),      cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_select),       cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/integers.h"
 #include "formats/packed.h"
-#include "model/pack.h"
 
 enum { NAME = 192, TENSORS = 3 };
 
@@ -107,31 +107,6 @@ static void make_from_int16(const tr_tensor *t, size_t first, size_t count, void
     }
 }
 
-static void make_panels(const tr_tensor *t, size_t first, size_t count, void *out)
-{
-    const origin_rows *s = source_of(t);
-    const size_t panel = tr_panel_bytes((int)s->columns);
-    int32_t sums[TR_PANEL];
-    for (size_t at = 0; at < count; at += panel) {
-        const int64_t o = (int64_t)((first + at) / panel) * TR_PANEL, left = s->rows > o ? s->rows - o : 0;
-        tr_pack_integers((const int8_t *)s->origin.data + (size_t)(left ? o : 0) * s->columns,
-                         left < TR_PANEL ? (int)left : TR_PANEL, (int)s->columns, (char *)out + at, sums);
-    }
-}
-
-static void make_sums(const tr_tensor *t, size_t first, size_t count, void *out)
-{
-    const origin_rows *s = source_of(t);
-    int32_t *sums = out;
-    for (size_t o = first; o < first + count; o++) {
-        const int8_t *row = (const int8_t *)s->origin.data + o * s->columns;
-        int32_t sum = 0;
-        for (size_t i = 0; o < (size_t)s->rows && i < s->columns; i++)
-            sum += row[i];
-        *sums++ = sum;
-    }
-}
-
 /* A source of the slice, the table's own; NULL: out of memory. */
 static origin_rows *add_source(builder *b, const tr_ct2_variable *v, const slice *s, size_t element)
 {
@@ -213,26 +188,13 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
         fail(b, TR_ERROR_UNSUPPORTED, v->name, "is int8, but no matrix, or too large");
         return;
     }
-    const size_t rows = (size_t)s->rows;
-    const int inputs = (int)v->shape[1];
     const float *factors = add_factors(b, v, scale, s);
-    origin_rows *panels = factors ? add_source(b, v, s, 1) : NULL, *sums = panels ? add_source(b, v, s, 1) : NULL;
-    if (!sums)
-        return;
-    panels->origin.make = make_panels;
-    sums->origin.make = make_sums;
-    tr_tensor data = {.type = TR_TYPE_I8,
-                      .rank = 3,
-                      .origin = &panels->origin,
-                      .bytes = tr_i8_bytes((int)rows, inputs),
-                      .shape = {tr_pad16((int)rows) / TR_PANEL, (inputs + 3) / 4, TR_LINE}};
-    tr_tensor factor = {
-        .type = TR_TYPE_F32, .rank = 1, .data = factors, .bytes = rows * sizeof *factors, .shape = {s->rows}};
-    tr_tensor sum = {
-        .type = TR_TYPE_I32, .rank = 1, .origin = &sums->origin, .bytes = rows * sizeof(int32_t), .shape = {s->rows}};
-    p->tensors[p->count++] = add(b, &data, name, TR_PACKED_PANELS);
-    p->tensors[p->count++] = add(b, &factor, name, TR_PACKED_SCALE);
-    p->tensors[p->count++] = add(b, &sum, name, TR_PACKED_COLSUM);
+    const tr_integers integers = {(const int8_t *)v->data + (size_t)s->first * (size_t)v->shape[1], s->rows, v->shape[1],
+                                  factors};
+    if (factors)
+        b->status = tr_integers_add(b->weights, name, &integers, b->error);
+    for (p->count = 0; b->status == TR_OK && p->count < TENSORS; p->count++)
+        p->tensors[p->count] = b->weights->tensors[b->weights->count - TENSORS + (size_t)p->count];
 }
 
 /* -------------------------------------------------------------------------------------------------------------- slices */

@@ -341,7 +341,9 @@ tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type typ
         return tr_fail(error, TR_ERROR_ARGUMENT, "%s: matrices cannot be stored as %s", path, tr_type_name(type));
     writer w = {.package = package, .progress = progress, .argument = argument, .error = error};
     w.store = (tr_store){.package = package, .type = type, .sink = emit_part, .argument = &w};
-    tr_status status = build_header(&w);
+    tr_status status = tr_kernels_select(NULL, &w.store.kernels, error);
+    if (status == TR_OK)
+        status = build_header(&w);
     if (status == TR_OK)
         status = tr_output_open(&w.output, path, error);
     if (status == TR_OK) {

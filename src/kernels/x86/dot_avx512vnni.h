@@ -26,6 +26,15 @@ TR_INLINE dot_input dot_input_load(const char *row, int group)
 
 TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, a, w); }
 
+#define DOT_LIES_IN_ORDER
+TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs)
+{
+    __m512i sum = _mm512_setzero_si512();
+    for (int i = 0; i < inputs; i += 64)
+        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(row + i), _mm512_loadu_si512(w + i));
+    return _mm512_reduce_add_epi32(sum);
+}
+
 TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
     const __m512i columns = _mm512_loadu_si512(colsum);

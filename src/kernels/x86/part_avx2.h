@@ -36,7 +36,8 @@ TR_INLINE part part_tail(part a, int n, float fill)
 {
     return _mm256_blendv_ps(_mm256_set1_ps(fill), a, _mm256_castsi256_ps(lane_mask(n)));
 }
-TR_INLINE bool part_any_above(part a, part b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLE_UQ)) != 0; }
+TR_INLINE int part_above(part a, part b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLE_UQ)); }
+TR_INLINE bool part_any_above(part a, part b) { return part_above(a, b) != 0; }
 TR_INLINE part part_exp2_magic(part t)
 {
     const __m256i n = _mm256_slli_epi32(_mm256_castps_si256(t), 23);

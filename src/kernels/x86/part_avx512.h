@@ -30,7 +30,8 @@ TR_INLINE part part_zero_below(part a, part x, part limit)
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, limit, _CMP_NLT_UQ), a);
 }
 TR_INLINE part part_tail(part a, int n, float fill) { return _mm512_mask_mov_ps(_mm512_set1_ps(fill), lane_mask(n), a); }
-TR_INLINE bool part_any_above(part a, part b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ) != 0; }
+TR_INLINE int part_above(part a, part b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ); }
+TR_INLINE bool part_any_above(part a, part b) { return part_above(a, b) != 0; }
 TR_INLINE part part_exp2_magic(part t)
 {
     const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
