@@ -21,12 +21,16 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h)
     return __builtin_convertvector(bytes, dot_words);
 }
 
-TR_INLINE dot_weight dot_nibbles_load(const char *line, int h, int half)
+typedef const int8_t *dot_levels;
+
+TR_INLINE dot_levels dot_levels_load(const int8_t *levels) { return levels; }
+
+TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
 {
-    typedef uint8_t bytes __attribute__((vector_size(8)));
-    bytes two;
-    memcpy(&two, line + 8 * h, sizeof two);
-    return __builtin_convertvector(half ? two >> 4 : two & 15, dot_words) - 8;
+    dot_weight w;
+    for (int i = 0; i < 8; i++)
+        w[i] = levels[((uint8_t)line[8 * h + i] >> 4 * half) & 15];
+    return w;
 }
 
 TR_INLINE dot_input dot_input_load(const char *row, int group)

@@ -9,11 +9,12 @@
 typedef struct nibble_rows {
     const char *x;
     size_t stride;
+    dot_levels levels;
 } nibble_rows;
 
 TR_INLINE void nibble_begin(nibble_rows *rows, const tr_screened *op)
 {
-    *rows = (nibble_rows){op->q->rows, op->q->stride};
+    *rows = (nibble_rows){op->q->rows, op->q->stride, dot_levels_load(op->screen->levels)};
 }
 
 TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, const int rows, vec out[2])
@@ -27,7 +28,7 @@ TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, co
         __builtin_prefetch(w + (size_t)g * TR_LINE + DOT_AHEAD, 0, 3);
         UNROLL(2) for (int half = 0; half < 2; half++)
             UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
-                const dot_weight weight = dot_nibbles_load(w + (size_t)g * TR_LINE, h, half);
+                const dot_weight weight = dot_nibbles_load(x->levels, w + (size_t)g * TR_LINE, h, half);
                 UNROLL(2) for (int r = 0; r < rows; r++)
                     acc[r][half][h] = dot_add(acc[r][half][h], dot_input_load(x->x + (size_t)r * x->stride, 2 * g + half), weight);
             }
@@ -78,14 +79,25 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
         op->least[r] = nibble_least(op, r, greatest[r], last);
 }
 
+/* At least |q| scale of a row: what rounding x to whole numbers can come to, with a little added in front of it. */
+TR_INLINE float quantised_norm(const tr_screened *op, int inputs, int row)
+{
+    const vec inverse = vec_set1(1.00001f / op->q->scale[row]), half = vec_set1(12582912.0f); /* see vec_exp */
+    vec sum = vec_set1(0);
+    for (int i = 0; i < inputs; i += 16) {
+        const vec x = vec_abs(vec_load_n(op->x + (size_t)row * op->x_stride + i, inputs - i));
+        const vec q = vec_sub(vec_add(vec_min(vec_mul(x, inverse), vec_set1(127)), half), half);
+        sum = vec_fma(q, q, sum);
+    }
+    return 1.0001f * sqrtf(vec_sum(sum)) * op->q->scale[row];
+}
+
 static void i8_screen_bounds(const tr_screened *op, int first, int last)
 {
     const int inputs = op->screen->exact->inputs;
     float norm[2] = {0, 0};
-    row_norms(op, inputs, norm);
-    /* |q| scale <= |x| + what rounding to whole numbers adds at most, sqrt(inputs) / 2 of them */
-    for (int r = 0; r < op->rows; r++)
-        norm[r] += 0.502f * sqrtf((float)inputs) * op->q->scale[r];
+    for (int r = 0; r < op->rows; r++) /* no less than the scale's part in it that radius counts on */
+        norm[r] = fmaxf(quantised_norm(op, inputs, r), 0.502f * sqrtf((float)inputs) * op->q->scale[r]);
     if (inputs > DOT_NIBBLE_INPUTS)
         for (int r = 0; r < op->rows; r++)
             op->least[r] = -INFINITY;

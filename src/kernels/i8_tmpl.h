@@ -4,7 +4,8 @@
  * From the level's dot_*.h:
  *     dot_sum            a register of sums; DOT_PARTS of them are the 16 outputs of a panel
  *     dot_weight, dot_input, dot_weight_load(line, part), dot_input_load(row, group), dot_add(sum, input, weight)
- *     dot_nibbles_load(line, part, half)    weights from the low (half 0) or high nibbles of bytes, which hold w + 8
+ *     dot_levels, dot_levels_load(levels)   the numbers that nibbles stand for
+ *     dot_nibbles_load(levels, line, part, half)    weights from the low (half 0) or high nibbles of bytes
  *     dot_value(sums, colsum)       the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
  *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
  *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers

@@ -15,11 +15,10 @@ TR_INLINE dot_sum dot_zero(void) { return vdupq_n_s32(0); }
 TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return vaddq_s32(a, b); }
 TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return vld1q_s8((const int8_t *)line + 16 * h); }
 
-TR_INLINE dot_weight dot_nibbles_load(const char *line, int h, int half)
+TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
 {
     const uint8x16_t bytes = vld1q_u8((const uint8_t *)line + 16 * h);
-    const uint8x16_t nibbles = half ? vshrq_n_u8(bytes, 4) : vandq_u8(bytes, vdupq_n_u8(15));
-    return vsubq_s8(vreinterpretq_s8_u8(nibbles), vdupq_n_s8(8));
+    return vqtbl1q_s8(levels, half ? vshrq_n_u8(bytes, 4) : vandq_u8(bytes, vdupq_n_u8(15)));
 }
 
 TR_INLINE dot_input dot_input_load(const char *row, int group)

@@ -15,11 +15,10 @@ TR_INLINE dot_sum dot_zero(void) { return vdupq_n_s32(0); }
 TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return vaddq_s32(a, b); }
 TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return vld1_s8((const int8_t *)line + 8 * h); }
 
-TR_INLINE dot_weight dot_nibbles_load(const char *line, int h, int half)
+TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
 {
     const uint8x8_t bytes = vld1_u8((const uint8_t *)line + 8 * h);
-    const uint8x8_t nibbles = half ? vshr_n_u8(bytes, 4) : vand_u8(bytes, vdup_n_u8(15));
-    return vsub_s8(vreinterpret_s8_u8(nibbles), vdup_n_s8(8));
+    return vqtbl1_s8(levels, half ? vshr_n_u8(bytes, 4) : vand_u8(bytes, vdup_n_u8(15)));
 }
 
 TR_INLINE dot_input dot_input_load(const char *row, int group)

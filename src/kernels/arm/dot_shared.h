@@ -1,6 +1,10 @@
 /* What the int8 dot products of all AArch64 levels share: inputs are kept as signed bytes, without offset. The meaning of
  * each function is in i8_tmpl.h. */
 
+typedef int8x16_t dot_levels;
+
+TR_INLINE dot_levels dot_levels_load(const int8_t *levels) { return vld1q_s8(levels); }
+
 /* Sums of four outputs each become the 16 outputs. */
 TR_INLINE vec dot_floats(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
 {

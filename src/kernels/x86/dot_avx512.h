@@ -17,11 +17,18 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h)
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(line + 32 * h)));
 }
 
-TR_INLINE dot_weight dot_nibbles_load(const char *line, int h, int half)
+typedef __m256i dot_levels;
+
+TR_INLINE dot_levels dot_levels_load(const int8_t *levels)
+{
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)levels));
+}
+
+TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
 {
     const __m256i bytes = _mm256_loadu_si256((const __m256i *)(line + 32 * h));
     const __m256i nibbles = half ? _mm256_srli_epi16(bytes, 4) : bytes;
-    return _mm512_cvtepi8_epi16(_mm256_sub_epi8(_mm256_and_si256(nibbles, _mm256_set1_epi8(15)), _mm256_set1_epi8(8)));
+    return _mm512_cvtepi8_epi16(_mm256_shuffle_epi8(levels, _mm256_and_si256(nibbles, _mm256_set1_epi8(15))));
 }
 
 TR_INLINE dot_input dot_input_load(const char *row, int group)

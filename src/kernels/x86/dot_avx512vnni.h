@@ -11,10 +11,17 @@ TR_INLINE dot_sum dot_zero(void) { return _mm512_setzero_si512(); }
 TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return _mm512_add_epi32(a, b); }
 TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return _mm512_loadu_si512(line + 64 * h); }
 
-TR_INLINE dot_weight dot_nibbles_load(const char *line, int h, int half)
+typedef __m512i dot_levels;
+
+TR_INLINE dot_levels dot_levels_load(const int8_t *levels)
+{
+    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)levels));
+}
+
+TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
 {
     const __m512i bytes = _mm512_loadu_si512(line + 64 * h), nibbles = half ? _mm512_srli_epi16(bytes, 4) : bytes;
-    return _mm512_sub_epi8(_mm512_and_si512(nibbles, _mm512_set1_epi8(15)), _mm512_set1_epi8(8));
+    return _mm512_shuffle_epi8(levels, _mm512_and_si512(nibbles, _mm512_set1_epi8(15)));
 }
 
 TR_INLINE dot_input dot_input_load(const char *row, int group)
