@@ -71,7 +71,8 @@ void write_text(const char *name, const char *text)
 unsigned char *read_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
-    assert_non_null(file);
+    if (!file)
+        fail_msg("%s: is missing", path);
     fseek(file, 0, SEEK_END);
     *size = (size_t)ftell(file);
     rewind(file);
