@@ -138,22 +138,27 @@ size_t expect_texts(tr_context *context, const tr_translate_options *options, co
 
 /* ----------------------------------------------------------------------------------------------------------- conversion */
 
-void convert_model(const char *model, tr_type type, char *path)
+void convert_model(const char *model, tr_type type, const char *path)
 {
     tr_package package;
     tr_error error;
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
     if (tr_package_open(model, TR_LOAD_MAP, &package, &error) || tr_gguf_write(&package, path, type, NULL, NULL, &error))
         fail_msg("%s", error.message);
     tr_package_close(&package);
 }
 
+void convert_to_temporary(const char *model, tr_type type, char *path)
+{
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    convert_model(model, type, path);
+}
+
 void expect_converted(const char *model, tr_type type, tr_compute compute, const expectation *e)
 {
     char path[] = TEMPORARY_FILE;
-    convert_model(model, type, path);
+    convert_to_temporary(model, type, path);
     tr_tokens *direct = translate_sources(model, (way){.compute = compute}, e);
     expect_targets(path, (way){.compute = compute}, e, direct);
     unlink(path);

@@ -72,10 +72,13 @@ size_t expect_texts(tr_context *context, const tr_translate_options *options, co
 
 /* ----------------------------------------------------------------------------------------------------------- conversion */
 
+/* Writes the model as a model file of this type. */
+void convert_model(const char *model, tr_type type, const char *path);
+
 #define TEMPORARY_FILE "/tmp/translate-test.XXXXXX"
 
-/* Writes the model as a model file of this type; path: TEMPORARY_FILE, whose last six letters are replaced. */
-void convert_model(const char *model, tr_type type, char *path);
+/* The same to a new file; path: TEMPORARY_FILE, whose last six letters are replaced. */
+void convert_to_temporary(const char *model, tr_type type, char *path);
 /* The file made from the model translates as the model does. */
 void expect_converted(const char *model, tr_type type, tr_compute compute, const expectation *e);
 /* That for f32, int8, f16 and bf16. */

@@ -246,7 +246,7 @@ static void test_converted(void **state)
     char path[] = TEMPORARY_FILE;
     tr_package package, back;
     tr_error error;
-    convert_model(fixture_path(f->name, ""), TR_TYPE_I8, path);
+    convert_to_temporary(fixture_path(f->name, ""), TR_TYPE_I8, path);
     if (tr_package_open(fixture_path(f->name, ""), TR_LOAD_MAP, &package, &error) ||
         tr_package_open(path, TR_LOAD_MAP, &back, &error))
         fail_msg("%s", error.message);

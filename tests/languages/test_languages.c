@@ -101,7 +101,7 @@ static void as_transformers_from_a_file_of_ours(void **state)
 {
     const char *const *name = *state;
     char path[] = TEMPORARY_FILE;
-    convert_model(model_of(*name), TR_TYPE_F32, path);
+    convert_to_temporary(model_of(*name), TR_TYPE_F32, path);
     check_lines(*name, path);
     unlink(path);
 }

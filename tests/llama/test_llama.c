@@ -112,7 +112,7 @@ static void check_converted_parts(const fixture *f, tr_type type)
 {
     char path[] = TEMPORARY_FILE;
     tr_package package, converted;
-    convert_model(fixture_path(f->name, ".gguf"), type, path);
+    convert_to_temporary(fixture_path(f->name, ".gguf"), type, path);
     open_package(fixture_path(f->name, ".gguf"), &package);
     open_package(path, &converted);
     assert_memory_equal(&package.config, &converted.config, sizeof package.config);
