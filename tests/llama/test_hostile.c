@@ -2,7 +2,6 @@
  * file is read (run it under sanitizers). */
 #include "../formats/gguf_damage.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +16,10 @@ typedef struct file {
     size_t size;
 } file;
 
-static file read_fixture(const char *name)
+static file load(const char *name)
 {
-    char path[PATH_SIZE];
     file f;
-    snprintf(path, sizeof path, "%s/%s.gguf", TR_FIXTURES, name);
-    f.data = read_file(path, &f.size);
+    f.data = read_fixture(".", name, &f.size);
     return f;
 }
 
@@ -72,7 +69,7 @@ static const damage damages[] = {
 static void test_damage(void **state)
 {
     (void)state;
-    const file f = read_fixture("madlad-q8_0");
+    const file f = load("madlad-q8_0.gguf");
     check_damage(f.data, f.size, damages, sizeof damages / sizeof *damages);
     free(f.data);
 }
@@ -95,7 +92,7 @@ static void test_lengths(void **state)
     static const char *const lists[] = {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"};
     static const char *const needles[] = {"120 tokens, 112 scores and 120 types", "120 tokens, 120 scores and 112 types"};
     for (int i = 0; i < 2; i++) {
-        file f = read_fixture("madlad-q8_0");
+        file f = load("madlad-q8_0.gguf");
         shorten(&f, lists[i]);
         expect_refused_copy(f.data, f.size, TR_ERROR_FORMAT, needles[i]);
         free(f.data);
@@ -106,7 +103,7 @@ static void test_lengths(void **state)
 static void test_charsmap(void **state)
 {
     (void)state;
-    file f = read_fixture("madlad-q8_0");
+    file f = load("madlad-q8_0.gguf");
     unsigned char *rules = behind(f.data, f.size, "tokenizer.ggml.precompiled_charsmap") + 16;
     const size_t size = rules[-8] | (size_t)rules[-7] << 8;
     int refused = 0;
@@ -124,7 +121,7 @@ static void test_charsmap(void **state)
 static void test_umt5(void **state)
 {
     (void)state;
-    file f = read_fixture("t5-small-blocks");
+    file f = load("t5-small-blocks.gguf");
     assert_non_null(find_text(f.data, f.size, "enc.blk.1.attn_")); /* there is a second layer */
     find_text(f.data, f.size, "enc.blk.0.attn_rel_b.weight")[8] = '1';
     expect_refused_copy(f.data, f.size, TR_ERROR_UNSUPPORTED,
@@ -135,7 +132,7 @@ static void test_umt5(void **state)
 static void test_truncated(void **state)
 {
     (void)state;
-    file f = read_fixture("t5-large-blocks");
+    file f = load("t5-large-blocks.gguf");
     tr_error error;
     for (size_t length = 0; length < f.size - 32; length += length < 20000 ? STEP : 100 * STEP)
         assert_int_equal(read_copy(f.data, length, &error), TR_ERROR_FORMAT);
@@ -146,7 +143,7 @@ static void test_truncated(void **state)
 static void test_bit_flips(void **state)
 {
     (void)state;
-    file f = read_fixture("madlad-q8_0");
+    file f = load("madlad-q8_0.gguf");
     const size_t header = (size_t)(behind(f.data, f.size, "enc.output_norm.weight") - f.data);
     assert_true(flip_bits(f.data, f.size, header, FLIPS) > FLIPS / 20);
     free(f.data);
