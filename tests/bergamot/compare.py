@@ -80,7 +80,12 @@ def goes_on(ours, longer):
     return longer == ours or (ours != "" and longer.startswith(ours))
 
 
-def check(to, name, folder):
+def check(to, name):
+    with tempfile.TemporaryDirectory() as folder:
+        check_in(pathlib.Path(folder), to, name)
+
+
+def check_in(folder, to, name):
     """folder: an empty one."""
     fixture = HERE / "fixtures" / name
     for path in fixture.glob("*.*"):
@@ -101,17 +106,8 @@ def check(to, name, folder):
             to.alike(what + "translate and fxtranslate", ours, native(folder, lines, listed), FXTRANSLATE, goes_on)
 
 
-def check_all():
-    to = engines.Check("--node")
-    for name in to.names or FIXTURES:
-        with tempfile.TemporaryDirectory() as folder:
-            check(to, name, pathlib.Path(folder))
-    to.finish()
-
-
 def main():
-    if engines.wanted():
-        check_all()
+    engines.check_where_asked(check, FIXTURES, ["--node"])
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("folders", nargs="+", metavar="DIR", type=pathlib.Path)
     a.add_argument("--lines", required=True)

@@ -1,24 +1,17 @@
 /* Firefox's and translateLocally's int8 models, against the int8 reference of make_bergamot.py (make_models.py): the text of
  * a hundred lines, the logits of first steps, and model files converted from them. */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <translate/translate.h>
-
+#include "../engine_fixture.h"
 #include "decoding/decoding.h"
-#include "formats/gguf/gguf.h"
 #include "formats/package.h"
 #include "util/utf8.h"
 
-enum { PATH = 512, LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };
+enum { LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };
 
 /* Sums are exact, but what is between them is rounded in another order: an activation that lies just between two whole
  * numbers may become the other one, and noise has close runners-up. So not every line need be the same. */
@@ -31,16 +24,6 @@ static const struct fixture {
 };
 
 enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
-
-/* The last four results stay valid. */
-static const char *path_of(const char *folder, const char *file)
-{
-    static char paths[4][PATH];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, PATH, "%s/%s%s%s", TR_FIXTURES, folder, *file ? "/" : "", file);
-    return path;
-}
 
 /* --------------------------------------------------------------------------------------------------------------- texts */
 
@@ -72,31 +55,16 @@ static lines read_lines(const char *path, bool after)
     return l;
 }
 
-/* A way of running a model. */
-typedef struct way {
-    const char *cpu, *shortlist;
-    int threads, batch_size;
-    tr_compute compute;
-} way;
-
 static lines translate(const char *path, way w)
 {
-    lines source = read_lines(path_of("lines.txt", ""), false), out = {calloc(1, 1 << 20), {0}};
-    tr_model_options options = tr_model_default_options();
-    tr_context_options team = tr_context_default_options();
+    lines source = read_lines(fixture_path("lines.txt", ""), false), out = {calloc(1, 1 << 20), {0}};
     tr_translate_options settings = tr_translate_default_options();
     tr_model *model;
-    tr_context *context = NULL;
+    tr_context *context = open_way(path, w, &model);
     tr_result *results = NULL;
     tr_error error;
-    options.cpu = w.cpu;
-    options.shortlist = w.shortlist;
-    options.compute = w.compute;
-    team.threads = w.threads ? w.threads : team.threads;
-    team.batch_size = w.batch_size ? w.batch_size : team.batch_size;
     settings.split = TR_SPLIT_NEVER;
-    if (tr_model_open(path, &options, &model, &error) || tr_context_create(model, &team, &context, &error) ||
-        tr_translate(context, source.text, NULL, LINES, &settings, &results, &error))
+    if (tr_translate(context, source.text, NULL, LINES, &settings, &results, &error))
         fail_msg("%s", error.message);
     char *at = out.memory;
     for (int i = 0; i < LINES; i++) {
@@ -120,9 +88,9 @@ static int same_lines(const lines *a, const lines *b)
 
 static void expect_text(const char *name, way w, const char *file)
 {
-    lines expected = read_lines(path_of(name, file), true), got = translate(path_of(name, ""), w);
+    lines expected = read_lines(fixture_path(name, file), true), got = translate(fixture_path(name, ""), w);
     const int same = same_lines(&expected, &got);
-    print_message("%s, %s: %d of %d lines are those of the reference\n", name, file, same, LINES);
+    print_message("%s%s: %d of %d lines are those of the reference\n", name, file, same, LINES);
     assert_in_range(same, LEAST, LINES);
     free(expected.memory);
     free(got.memory);
@@ -131,9 +99,9 @@ static void expect_text(const char *name, way w, const char *file)
 static void test_text(void **state)
 {
     const struct fixture *f = *state;
-    expect_text(f->name, (way){0}, "expected.txt");
+    expect_text(f->name, (way){0}, "/expected.txt");
     if (f->has_shortlist)
-        expect_text(f->name, (way){.shortlist = "off"}, "unlisted.txt");
+        expect_text(f->name, (way){.shortlist = "off"}, "/unlisted.txt");
 }
 
 /* Not a byte depends on batch, threads or the CPU's level. */
@@ -144,16 +112,16 @@ static void test_sameness(void **state)
                                {.threads = 1, .batch_size = 7},
                                {.threads = 3, .batch_size = 1},
                                {.threads = 3, .batch_size = 5}};
-    lines first = translate(path_of(f->name, ""), (way){.threads = 1});
+    lines first = translate(fixture_path(f->name, ""), (way){.threads = 1});
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        lines other = translate(path_of(f->name, ""), ways[i]);
+        lines other = translate(fixture_path(f->name, ""), ways[i]);
         assert_int_equal(same_lines(&first, &other), LINES);
         free(other.memory);
     }
     const tr_kernels *levels[TR_LEVELS];
     const int count = tr_kernels_available(levels);
     for (int i = 0; i < count; i++) {
-        lines other = translate(path_of(f->name, ""), (way){.cpu = levels[i]->level, .threads = 2});
+        lines other = translate(fixture_path(f->name, ""), (way){.cpu = levels[i]->level, .threads = 2});
         if (levels[i]->fused)
             assert_int_equal(same_lines(&first, &other), LINES);
         free(other.memory);
@@ -219,19 +187,19 @@ static void test_logits(void **state)
 {
     static const int numbers[LOGIT_LINES] = {1, 5, 9};
     const struct fixture *f = *state;
-    lines source = read_lines(path_of("lines.txt", ""), false);
+    lines source = read_lines(fixture_path("lines.txt", ""), false);
     tr_package package;
     tr_network *network;
     tr_model *model;
     const tr_kernels *kernels;
     tr_error error;
-    if (tr_model_open(path_of(f->name, ""), NULL, &model, &error) || tr_kernels_select(NULL, &kernels, &error) ||
-        tr_package_open(path_of(f->name, ""), TR_LOAD_MAP, &package, &error) ||
+    if (tr_model_open(fixture_path(f->name, ""), NULL, &model, &error) || tr_kernels_select(NULL, &kernels, &error) ||
+        tr_package_open(fixture_path(f->name, ""), TR_LOAD_MAP, &package, &error) ||
         tr_network_create(&package.config, &package.weights, TR_COMPUTE_AUTO, kernels, &network, &error))
         fail_msg("%s", error.message);
     const size_t width = (size_t)package.config.target_vocabulary;
     float *expected = malloc(width * sizeof *expected), *got = malloc(width * sizeof *got);
-    FILE *file = fopen(path_of(f->name, "logits.bin"), "rb");
+    FILE *file = fopen(fixture_path(f->name, "/logits.bin"), "rb");
     assert_true(file && expected && got);
     int exact = 0;
     for (int i = 0; i < LOGIT_LINES; i++) {
@@ -297,19 +265,17 @@ static void expect_same_package(const tr_package *a, const tr_package *b)
 static void test_converted(void **state)
 {
     const struct fixture *f = *state;
-    char path[] = "/tmp/test_bergamot.XXXXXX";
+    char path[] = TEMPORARY_FILE;
     tr_package package, back;
     tr_error error;
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
-    if (tr_package_open(path_of(f->name, ""), TR_LOAD_MAP, &package, &error) ||
-        tr_gguf_write(&package, path, TR_TYPE_I8, NULL, NULL, &error) || tr_package_open(path, TR_LOAD_MAP, &back, &error))
+    convert_to_temporary(fixture_path(f->name, ""), TR_TYPE_I8, path);
+    if (tr_package_open(fixture_path(f->name, ""), TR_LOAD_MAP, &package, &error) ||
+        tr_package_open(path, TR_LOAD_MAP, &back, &error))
         fail_msg("%s", error.message);
     expect_same_package(&package, &back);
     tr_package_close(&back);
     tr_package_close(&package);
-    lines direct = translate(path_of(f->name, ""), (way){0}), converted = translate(path, (way){0});
+    lines direct = translate(fixture_path(f->name, ""), (way){0}), converted = translate(path, (way){0});
     assert_int_equal(same_lines(&direct, &converted), LINES);
     unlink(path);
     free(direct.memory);
@@ -320,7 +286,7 @@ static void test_converted(void **state)
 static void test_floats(void **state)
 {
     const struct fixture *f = *state;
-    lines out = translate(path_of(f->name, ""), (way){.compute = TR_COMPUTE_F32});
+    lines out = translate(fixture_path(f->name, ""), (way){.compute = TR_COMPUTE_F32});
     free(out.memory);
 }
 
@@ -333,7 +299,7 @@ static void what_it_says_of_itself(void **unused)
     tr_model_info info;
     tr_error error;
     for (int i = 0; i < FIXTURES; i++) {
-        if (tr_model_open(path_of(fixtures[i].name, ""), NULL, &model, &error))
+        if (tr_model_open(fixture_path(fixtures[i].name, ""), NULL, &model, &error))
             fail_msg("%s", error.message);
         tr_model_get_info(model, &info);
         assert_string_equal(info.format, "Bergamot model");
@@ -348,24 +314,12 @@ static void what_it_says_of_itself(void **unused)
 
 int main(void)
 {
-    enum { EACH = 5 };
-    static const struct {
-        const char *name;
-        CMUnitTestFunction function;
-    } kinds[EACH] = {{"text", test_text},
-                     {"sameness", test_sameness},
-                     {"logits", test_logits},
-                     {"converted", test_converted},
-                     {"floats", test_floats}};
-    static struct CMUnitTest tests[EACH * FIXTURES + 1];
-    static char names[EACH * FIXTURES][64];
-    int count = 0;
-    for (int i = 0; i < FIXTURES; i++)
-        for (int k = 0; k < EACH; k++) {
-            snprintf(names[count], sizeof *names, "%s: %s", fixtures[i].name, kinds[k].name);
-            tests[count] = (struct CMUnitTest){names[count], kinds[k].function, NULL, NULL, (void *)(uintptr_t)&fixtures[i]};
-            count++;
-        }
-    tests[count] = (struct CMUnitTest)cmocka_unit_test(what_it_says_of_itself);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const fixture_test kinds[] = {{"text", test_text},
+                                         {"sameness", test_sameness},
+                                         {"logits", test_logits},
+                                         {"converted", test_converted},
+                                         {"floats", test_floats}};
+    const struct CMUnitTest others[] = {cmocka_unit_test(what_it_says_of_itself)};
+    return run_fixture_suite(
+        &(fixture_suite){"bergamot", fixtures, FIXTURES, sizeof *fixtures, kinds, sizeof kinds / sizeof *kinds, others, 1});
 }

@@ -15,26 +15,11 @@
 #define LEX     "lex.50.50.enzh.s2t.bin"
 #define VOCAB   "vocab.enzh.spm"
 
-static unsigned char *fixture(const char *folder, const char *file, size_t *size)
-{
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/%s/%s", TR_FIXTURES, folder, file);
-    return read_file(path, size);
-}
-
-static void copy_as(const char *folder, const char *file, const char *name)
-{
-    size_t size;
-    unsigned char *data = fixture(folder, file, &size);
-    write_file(name, data, size);
-    free(data);
-}
-
 static void make_firefox(void)
 {
-    copy_as(FIREFOX, MODEL, MODEL);
-    copy_as(FIREFOX, LEX, LEX);
-    copy_as(FIREFOX, VOCAB, VOCAB);
+    copy_fixture(FIREFOX, MODEL, MODEL);
+    copy_fixture(FIREFOX, LEX, LEX);
+    copy_fixture(FIREFOX, VOCAB, VOCAB);
 }
 
 /* Where the header of an item, and its data, lie in a model. */
@@ -76,7 +61,7 @@ static item find_item(unsigned char *model, const char *wanted)
 static void patch_item(const char *name, ptrdiff_t offset, const void *bytes, size_t size)
 {
     size_t total;
-    unsigned char *model = fixture(FIREFOX, MODEL, &total);
+    unsigned char *model = read_fixture(FIREFOX, MODEL, &total);
     const item i = find_item(model, name);
     memcpy(i.data + offset, bytes, size);
     write_file(MODEL, model, total);
@@ -86,7 +71,7 @@ static void patch_item(const char *name, ptrdiff_t offset, const void *bytes, si
 static void patch_type(const char *name, uint64_t type)
 {
     size_t total;
-    unsigned char *model = fixture(FIREFOX, MODEL, &total);
+    unsigned char *model = read_fixture(FIREFOX, MODEL, &total);
     memcpy(find_item(model, name).header + 8, &type, sizeof type);
     write_file(MODEL, model, total);
     free(model);
@@ -114,7 +99,7 @@ static void takes_the_files_as_they_are_named(void **unused)
     assert_non_null(package.shortlist.offsets);
     tr_package_close(&package);
     /* another pair's shortlist does no harm; a directory without one has none */
-    copy_as(FIREFOX, LEX, "lex.50.50.enfr.s2t.bin");
+    copy_fixture(FIREFOX, LEX, "lex.50.50.enfr.s2t.bin");
     package = open_whole();
     tr_package_close(&package);
     remove_file("lex.50.50.enfr.s2t.bin");
@@ -123,11 +108,11 @@ static void takes_the_files_as_they_are_named(void **unused)
     assert_null(package.shortlist.offsets);
     tr_package_close(&package);
     /* the one that is there, whatever its name */
-    copy_as(FIREFOX, LEX, "lex.s2t.bin");
+    copy_fixture(FIREFOX, LEX, "lex.s2t.bin");
     package = open_whole();
     assert_non_null(package.shortlist.offsets);
     tr_package_close(&package);
-    copy_as(FIREFOX, LEX, "lex.50.50.enfr.s2t.bin");
+    copy_fixture(FIREFOX, LEX, "lex.50.50.enfr.s2t.bin");
     expect_failure(directory, TR_ERROR_ARGUMENT, "holds several shortlists");
 }
 
@@ -158,9 +143,9 @@ static void says_what_is_missing(void **unused)
     remove_file(MODEL);
     remove_file(LEX);
     for (int i = 0; i < 3; i++)
-        copy_as("package", files[i], files[i]);
+        copy_fixture("package", files[i], files[i]);
     expect_failure(directory, TR_ERROR_FORMAT, "the shortlist that its options name is missing");
-    copy_as("package", "lex.s2t.bin", "lex.s2t.bin");
+    copy_fixture("package", "lex.s2t.bin", "lex.s2t.bin");
     tr_package package = open_whole();
     assert_non_null(package.shortlist.offsets);
     tr_package_close(&package);
@@ -209,7 +194,7 @@ static void refuses_other_shortlists(void **unused)
     write_text(LEX, "the\tle 0.5\n");
     expect_failure(directory, TR_ERROR_FORMAT, "is not a binary shortlist");
     size_t size;
-    unsigned char *lex = fixture(FIREFOX, LEX, &size);
+    unsigned char *lex = read_fixture(FIREFOX, LEX, &size);
     write_file(LEX, lex, size - 4);
     expect_failure(directory, TR_ERROR_FORMAT, LEX);
     lex[60] ^= 1;

@@ -24,10 +24,11 @@ import numpy as np
 import torch
 import transformers
 from ctranslate2.converters import transformers as loaders
-from ctranslate2.specs import common_spec, model_spec, transformer_spec
+from ctranslate2.specs import model_spec
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
 from make_fixtures import build, engines, randomise, shape  # noqa: E402
+import opennmt  # noqa: E402  (in a folder that make_fixtures has added)
 
 VERSIONS = {"ctranslate2": ctranslate2.__version__, "transformers": "5.23.0", "torch": "2.13.0"}
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -108,37 +109,9 @@ def t5_spec(fixture, seed):
 
 
 def opennmt_spec(fixture, seed):
-    """Pre-norm, no position table, no end mark behind the source, a start mark at the target; 8 heads as in version 1."""
-    generator = np.random.default_rng(seed)
-    sizes, d, ffn = (60, 50), 32, 40
-    spec = transformer_spec.TransformerSpec.from_config((1, 1), 8)
-
-    def normal(deviation, *size):
-        return (generator.standard_normal(size) * deviation).astype(np.float32)
-
-    def linear(layer, outputs, inputs, deviation):
-        layer.weight, layer.bias = normal(deviation, outputs, inputs), normal(0.1, outputs)
-
-    def norm(layer):
-        layer.gamma, layer.beta = 1 + normal(0.3, d), normal(0.1, d)
-
-    for side in (spec.encoder, spec.decoder):
-        deviation = 0.4 if side is spec.encoder else 0.5
-        norm(side.layer_norm)
-        for layer in side.layer:
-            for attention in [layer.self_attention] + ([layer.attention] if side is spec.decoder else []):
-                norm(attention.layer_norm)
-                stacked = [3] if attention is layer.self_attention else [1, 2]
-                for part, count in zip(attention.linear, stacked):
-                    linear(part, count * d, d, deviation)
-                linear(attention.linear[-1], d, d, deviation)
-            norm(layer.ffn.layer_norm)
-            linear(layer.ffn.linear_0, ffn, d, deviation)
-            linear(layer.ffn.linear_1, d, ffn, deviation)
-    spec.encoder.embeddings[0].weight = normal(0.5, sizes[0], d)
-    spec.decoder.embeddings.weight = normal(0.2, sizes[1], d)  # less, else each token is followed by itself
-    spec.decoder.projection.weight = spec.decoder.embeddings.weight
-    spec.decoder.projection.bias = normal(0.5, sizes[1])
+    """8 heads, as in version 1."""
+    sizes = (60, 50)
+    spec = opennmt.random_spec(seed, 8, 32, 40, *sizes)
     spec.decoder.projection.bias[2] += 1
     spec.register_source_vocabulary(["<unk>", "<s>", "</s>"] + [f"s{i}" for i in range(sizes[0] - 3)])
     spec.register_target_vocabulary(["<unk>", "<s>", "</s>"] + [f"t{i}" for i in range(sizes[1] - 3)])
@@ -325,7 +298,8 @@ def record(directory, name, seed):
     return {"made_with": VERSIONS, "seed": seed, "max_length": MAX_LENGTH, "stored_as": stored.compute_type, "lines": lines}
 
 
-def make(name, fixture):
+def make(name):
+    fixture = FIXTURES[name]
     directory = os.path.join(HERE, "fixtures", name)
     for seed in range(1, 60):
         shutil.rmtree(directory, ignore_errors=True)
@@ -375,13 +349,7 @@ def main():
     assert transformers.__version__ == VERSIONS["transformers"] and torch.__version__.startswith(VERSIONS["torch"])
     transformers.logging.set_verbosity_error()
     ctranslate2.set_log_level(40)
-    if engines.wanted():
-        to = engines.Check()
-        for name in to.names or FIXTURES:
-            check(to, name)
-        to.finish()
-    for name in sys.argv[1:] or FIXTURES:
-        make(name, FIXTURES[name])
+    engines.check_or_make(check, make, FIXTURES)
 
 
 if __name__ == "__main__":

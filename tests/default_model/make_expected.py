@@ -203,10 +203,7 @@ def translate(model, tokenizer, compute, source):
 def main():
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    if engines.wanted():
-        to = engines.Check()
-        check(to)
-        to.finish()
+    engines.check_where_asked(check)
     directory = sys.argv[1]
     tokenizer = MarianTokenizer.from_pretrained(directory)
     model = MarianMTModel.from_pretrained(directory, dtype=torch.float32).eval()

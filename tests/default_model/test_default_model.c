@@ -1,38 +1,32 @@
 /* The default model end to end, by the public interface alone: twenty sentences as Hugging Face's MarianTokenizer and
  * generate translate them (make_expected.py), whatever the number of threads and the size of a batch: as stored, in int8,
  * and with the weights widened to f32. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <jansson.h>
-#include <translate/translate.h>
-
-#include "../json_ids.h"
+#include "../engine_fixture.h"
 
 enum { LINES = 20, WAYS = 2 };
 
 /* A type to compute in, and what comes of it. */
-typedef struct way {
+typedef struct computing {
     const char *name;
     tr_compute compute;
     tr_model *model;
     const char *texts[LINES];
     tr_tokens target_ids[LINES];
-} way;
+} computing;
 
 typedef struct fixture {
     json_t *json;
     const char *sources[LINES];
     tr_tokens source_ids[LINES];
     tr_translate_options options;
-    way ways[WAYS];
+    computing ways[WAYS];
 } fixture;
 
-static bool set_up_way(way *w, const json_t *lines)
+static bool set_up_way(computing *w, const json_t *lines)
 {
     tr_model_options options = tr_model_default_options();
     tr_model_info info;
@@ -90,15 +84,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void check_ids(size_t line, const char *what, const tr_tokens *ids, const tr_tokens *expected)
-{
-    for (size_t i = 0; i < ids->count && i < expected->count; i++)
-        if (ids->ids[i] != expected->ids[i])
-            fail_msg("line %zu, %s: id %zu is %d, expected %d", line, what, i, ids->ids[i], expected->ids[i]);
-    if (ids->count != expected->count)
-        fail_msg("line %zu, %s: %zu ids, expected %zu", line, what, ids->count, expected->count);
-}
-
 static void test_tokenize(void **state)
 {
     const fixture *f = *state;
@@ -107,7 +92,7 @@ static void test_tokenize(void **state)
         tr_tokens ids;
         if (tr_tokenize(f->ways[0].model, f->sources[i], strlen(f->sources[i]), &ids, &error))
             fail_msg("%s", error.message);
-        check_ids(i, "source", &ids, &f->source_ids[i]);
+        expect_ids("source", i, &ids, &f->source_ids[i]);
         tr_tokens_free(&ids);
     }
 }
@@ -115,7 +100,7 @@ static void test_tokenize(void **state)
 static void test_detokenize(void **state)
 {
     const fixture *f = *state;
-    const way *w = &f->ways[0];
+    const computing *w = &f->ways[0];
     tr_error error;
     for (size_t i = 0; i < LINES; i++) {
         char *text;
@@ -128,18 +113,18 @@ static void test_detokenize(void **state)
     }
 }
 
-static void check_tokens(const fixture *f, const way *w, tr_context *context)
+static void check_tokens(const fixture *f, const computing *w, tr_context *context)
 {
     tr_tokens *outputs;
     tr_error error;
     if (tr_translate_tokens(context, f->source_ids, LINES, &f->options, &outputs, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < LINES; i++)
-        check_ids(i, w->name, &outputs[i], &w->target_ids[i]);
+        expect_ids(w->name, i, &outputs[i], &w->target_ids[i]);
     tr_tokens_array_free(outputs, LINES);
 }
 
-static void check_texts(const fixture *f, const way *w, tr_context *context)
+static void check_texts(const fixture *f, const computing *w, tr_context *context)
 {
     tr_result *results;
     tr_error error;
@@ -156,7 +141,7 @@ static void check_texts(const fixture *f, const way *w, tr_context *context)
     tr_results_free(results, LINES);
 }
 
-static void check_way(const fixture *f, const way *w)
+static void check_way(const fixture *f, const computing *w)
 {
 #if defined(TR_EMULATED) /* slow */
     static const int settings[][2] = {{2, 7}};

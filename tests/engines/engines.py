@@ -19,6 +19,24 @@ def wanted():
     return "--check" in sys.argv[1:]
 
 
+def check_where_asked(check, fixtures=(), flags=()):
+    """Where the script is asked to check, does that with the fixtures named, or all, and ends it: check(to, name), or
+    check(to) of a script that has but one. flags: see Check."""
+    if not wanted():
+        return
+    to = Check(*flags)
+    for arguments in [[name] for name in to.names or fixtures] if fixtures else [[]]:
+        check(to, *arguments)
+    to.finish()
+
+
+def check_or_make(check, make, fixtures):
+    """The main program of a script with a fixture for each name: makes those named, or all, if it is not asked to check."""
+    check_where_asked(check, fixtures)
+    for name in sys.argv[1:] or fixtures:
+        make(name)
+
+
 class Check:
     def __init__(self, *flags):
         """flags: options of the script's own, each without a value; `given` holds those that were used."""

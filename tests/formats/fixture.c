@@ -71,7 +71,8 @@ void write_text(const char *name, const char *text)
 unsigned char *read_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
-    assert_non_null(file);
+    if (!file)
+        fail_msg("%s: is missing", path);
     fseek(file, 0, SEEK_END);
     *size = (size_t)ftell(file);
     rewind(file);
@@ -86,6 +87,23 @@ void remove_file(const char *name)
 {
     unlink(in_directory(name));
 }
+
+#ifdef TR_FIXTURES
+unsigned char *read_fixture(const char *folder, const char *file, size_t *size)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/%s/%s", TR_FIXTURES, folder, file);
+    return read_file(path, size);
+}
+
+void copy_fixture(const char *folder, const char *file, const char *name)
+{
+    size_t size;
+    unsigned char *data = read_fixture(folder, file, &size);
+    write_file(name, data, size);
+    free(data);
+}
+#endif
 
 typedef struct search {
     const char *prefix;

@@ -29,6 +29,10 @@ void write_file(const char *name, const void *data, size_t size);
 void write_text(const char *name, const char *text);
 unsigned char *read_file(const char *path, size_t *size); /* to be freed */
 void remove_file(const char *name);
+#ifdef TR_FIXTURES
+unsigned char *read_fixture(const char *folder, const char *file, size_t *size); /* of the test's own; to be freed */
+void copy_fixture(const char *folder, const char *file, const char *name);       /* into the directory */
+#endif
 bool has_leftovers(const char *prefix); /* files in the directory whose names begin so */
 
 /* Writes a whole model. Its weights are small multiples of 1/64: exact in every type. type: "F32", "F16", "BF16". */

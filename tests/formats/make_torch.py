@@ -85,10 +85,7 @@ def check(to):
 
 def main():
     reference.prepare()
-    if reference.engines.wanted():
-        to = reference.engines.Check()
-        check(to)
-        to.finish()
+    reference.engines.check_where_asked(check)
     to = os.path.join(HERE, "torch")
     shutil.rmtree(to, ignore_errors=True)
     os.makedirs(os.path.join(to, "shards"))

@@ -1,6 +1,6 @@
 /* The GGUF file: round trips, checksum, damage of every kind. */
 #define _GNU_SOURCE
-#include "fixture.h"
+#include "gguf_damage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "formats/gguf/gguf.h"
-#include "formats/gguf/read.h"
 #include "formats/xxh64.h"
 #include "util/buffer.h"
 
@@ -239,21 +238,6 @@ static unsigned char *make_file(fixture_ties ties, tr_type type, size_t *size)
     return read_file(in_directory("m.gguf"), size);
 }
 
-/* Reads from a copy of exactly size bytes, so that the sanitizer sees one byte too many. */
-static tr_status read_copy(const unsigned char *data, size_t size, tr_error *error)
-{
-    unsigned char *copy = malloc(size + !size);
-    memcpy(copy, data, size);
-    tr_package package = {0};
-    *error = (tr_error){0};
-    const tr_status status = tr_gguf_read(copy, size, &package, error);
-    tr_package_close(&package);
-    free(copy);
-    if (status != TR_OK && (!*error->message || error->status != status || strchr(error->message, '\n')))
-        fail_msg("no one-line error: %s", error->message);
-    return status;
-}
-
 static void check_truncated(tr_type type)
 {
     size_t size;
@@ -286,20 +270,10 @@ static void check_bit_flips(tr_type type)
 {
     size_t size;
     tr_error error;
-    uint32_t seed = 12345;
     unsigned char *file = make_file(UNTIED, type, &size);
     const unsigned char *data = memmem(file, size, "source pieces", 13); /* the first tensor */
     const size_t header = (size_t)(data - file);
-    int refused = 0;
-    for (int round = 0; round < 40000; round++) {
-        seed = seed * 1664525 + 1013904223;
-        const size_t at = (seed >> 8) % header;
-        const unsigned char bit = (unsigned char)(1 << (seed & 7));
-        file[at] ^= bit;
-        refused += read_copy(file, size, &error) != TR_OK;
-        file[at] ^= bit;
-    }
-    assert_true(refused > 1000);
+    assert_true(flip_bits(file, size, header, 40000) > 1000);
     assert_int_equal(read_copy(file, size, &error), TR_OK);
     for (size_t at = 0; at < size; at += 97) { /* any flip is found by the checksum */
         file[at] ^= 1;
@@ -317,40 +291,11 @@ static void test_bit_flips(void **state)
     check_bit_flips(TR_TYPE_I8);
 }
 
-/* Finds pattern in the file. */
-static size_t find(const unsigned char *file, size_t size, const char *pattern)
-{
-    const unsigned char *at = memmem(file, size, pattern, strlen(pattern));
-    assert_non_null(at);
-    return (size_t)(at - file);
-}
-
-/* Overwrites bytes at shift behind the end of the first pattern; the message must hold needle. */
-typedef struct damage {
-    const char *pattern;
-    int shift;
-    const char *bytes;
-    int size;
-    tr_status status;
-    const char *needle;
-} damage;
-
-static void check_damage(tr_type type, const damage *cases, size_t count)
+static void damage_file(tr_type type, const damage *cases, size_t count)
 {
     size_t size;
-    tr_error error;
     unsigned char *file = make_file(SHARED, type, &size);
-    unsigned char *copy = malloc(size);
-    for (size_t i = 0; i < count; i++) {
-        const damage *d = &cases[i];
-        memcpy(copy, file, size);
-        memcpy(copy + find(file, size, d->pattern) + strlen(d->pattern) + d->shift, d->bytes, (size_t)d->size);
-        const tr_status status = read_copy(copy, size, &error);
-        if (status != d->status || !strstr(error.message, d->needle))
-            fail_msg("%s+%d: wanted %s \"%s\", got %s \"%s\"", d->pattern, d->shift, tr_status_name(d->status), d->needle,
-                     tr_status_name(status), error.message);
-    }
-    free(copy);
+    check_damage(file, size, cases, count);
     free(file);
 }
 
@@ -407,10 +352,9 @@ static void test_damage(void **state)
         {"token_embd.weight", -25, ALL_ONES, 8, TR_ERROR_FORMAT, "list of tensors"},
         {"translate.source.spm", 12, "\0", 1, TR_ERROR_FORMAT, "translate.source.spm: must be I8"},
     };
-    check_damage(TR_TYPE_F16, cases, sizeof cases / sizeof *cases);
+    damage_file(TR_TYPE_F16, cases, sizeof cases / sizeof *cases);
 }
 
-/* Behind a tensor's name: rank (4), sizes from the innermost (8 each), type (4), offset (8). */
 static void test_damage_to_int8(void **state)
 {
     (void)state;
@@ -435,7 +379,7 @@ static void test_damage_to_int8(void **state)
         {"enc.blk.1.ffn_down.weight.scal", 0, "x", 1, TR_ERROR_FORMAT, "enc.blk.1.ffn_down.weight.scale: is missing beside"},
         {"enc.blk.1.ffn_down.weight.colsum", 4, "\7", 1, TR_ERROR_FORMAT, "enc.blk.1.ffn_down.weight.colsum: has 7"},
     };
-    check_damage(TR_TYPE_I8, cases, sizeof cases / sizeof *cases);
+    damage_file(TR_TYPE_I8, cases, sizeof cases / sizeof *cases);
 }
 
 static void rename_in_file(const char *from, const char *to)
@@ -443,7 +387,7 @@ static void rename_in_file(const char *from, const char *to)
     size_t size;
     unsigned char *file = make_file(SHARED, TR_TYPE_F16, &size);
     assert_int_equal(strlen(from), strlen(to));
-    memcpy(file + find(file, size, from), to, strlen(to));
+    memcpy(find_text(file, size, from), to, strlen(to));
     write_file("m.gguf", file, size);
     free(file);
 }
@@ -465,8 +409,8 @@ static void test_without_checksum(void **state)
     tr_error error;
     size_t size;
     unsigned char *file = make_file(SHARED, TR_TYPE_F16, &size);
-    memcpy(file + find(file, size, "translate.file_size"), "somebody", 8);
-    memcpy(file + find(file, size, "translate.checksum"), "somebody", 8);
+    memcpy(find_text(file, size, "translate.file_size"), "somebody", 8);
+    memcpy(find_text(file, size, "translate.checksum"), "somebody", 8);
     write_file("m.gguf", file, size);
     free(file);
     open_package(in_directory("m.gguf"), &package);

@@ -16,12 +16,7 @@ static const char *const type_names[] = {"f32", "f16", "bf16"};
 /* Copies a fixture into the test's directory under another name. */
 static void copy(const char *from, const char *name)
 {
-    char path[PATH_SIZE];
-    size_t size;
-    snprintf(path, sizeof path, "%s/%s", TR_FIXTURES, from);
-    unsigned char *data = read_file(path, &size);
-    write_file(name, data, size);
-    free(data);
+    copy_fixture(".", from, name);
 }
 
 static void copy_model(void)
@@ -345,10 +340,8 @@ static void test_truncated(void **state)
     (void)state;
     copy_model();
     for (int f = 0; f < 3; f++) {
-        char path[PATH_SIZE];
         size_t size;
-        snprintf(path, sizeof path, "%s/%s", TR_FIXTURES, damaged_files[f]);
-        unsigned char *file = read_file(path, &size);
+        unsigned char *file = read_fixture(".", damaged_files[f], &size);
         for (size_t length = 0; length < size; length += length < 64 || size - length < 64 ? 1 : 211) {
             write_file("pytorch_model.bin", file, length);
             expect_failure(directory, TR_ERROR_FORMAT, "pytorch_model.bin: ");
@@ -364,10 +357,8 @@ static void test_flipped(void **state)
     (void)state;
     uint32_t chance = 1;
     for (int f = 0; f < 3; f++) {
-        char path[PATH_SIZE];
         size_t size;
-        snprintf(path, sizeof path, "%s/%s", TR_FIXTURES, damaged_files[f]);
-        unsigned char *file = read_file(path, &size);
+        unsigned char *file = read_fixture(".", damaged_files[f], &size);
         for (int round = 0; round < 3000; round++) {
             chance = chance * 1664525 + 1013904223;
             const size_t at = (chance >> 8) % (round % 2 ? size : 9000);

@@ -1,6 +1,6 @@
 /* Shortlists: Marian's binary file, whole and damaged in every way, and the same lists in a model file. */
 #define _GNU_SOURCE
-#include "fixture.h"
+#include "gguf_damage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +56,16 @@ static tr_status open_with(tr_package *package, tr_error *error)
     return tr_package_shortlist(package, directory, "lex.bin", TR_LOAD_MAP, error);
 }
 
+/* Makes that model, and the package with it. */
+static void make_with_lists(tr_package *package)
+{
+    tr_error error;
+    lists l = good_lists();
+    make_model(SEPARATE, "F32");
+    write_lists("lex.bin", &l, BYTES);
+    assert_int_equal(open_with(package, &error), TR_OK);
+}
+
 static void refuse(tr_status status, const char *needle)
 {
     tr_package package;
@@ -85,16 +95,20 @@ static void reads_marians_file(void **unused)
     (void)unused;
     tr_package package;
     tr_error error;
-    lists l = good_lists();
-    make_model(SEPARATE, "F32");
-    write_lists("lex.bin", &l, BYTES);
-    assert_int_equal(open_with(&package, &error), TR_OK);
+    make_with_lists(&package);
     expect_lists(&package.shortlist);
     assert_false(package.shortlist.shared);
     /* another one takes its place */
     assert_int_equal(tr_package_shortlist(&package, in_directory("lex.bin"), NULL, TR_LOAD_COPY, &error), TR_OK);
     expect_lists(&package.shortlist);
     tr_package_close(&package);
+}
+
+/* These lists in the place of lex.bin are refused. */
+static void refuse_lists(lists *l, tr_status status, const char *needle)
+{
+    write_lists("lex.bin", l, BYTES);
+    refuse(status, needle);
 }
 
 static void refuses_damage(void **unused)
@@ -123,12 +137,10 @@ static void refuses_damage(void **unused)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         l = good;
         l.word_count = counts[i];
-        write_lists("lex.bin", &l, BYTES);
-        refuse(TR_ERROR_FORMAT, "words");
+        refuse_lists(&l, TR_ERROR_FORMAT, "words");
         l = good;
         l.offset_count = counts[i];
-        write_lists("lex.bin", &l, BYTES);
-        refuse(TR_ERROR_FORMAT, "offsets");
+        refuse_lists(&l, TR_ERROR_FORMAT, "offsets");
         l = good;
         l.first = counts[i] + TR_MAX_VOCABULARY;
         write_lists("lex.bin", &l, BYTES);
@@ -143,25 +155,20 @@ static void refuses_nonsense(void **unused)
     make_model(SEPARATE, "F32");
     lists good = good_lists(), l = good;
     l.offsets[4] = 3; /* 6 stands before it */
-    write_lists("lex.bin", &l, BYTES);
-    refuse(TR_ERROR_FORMAT, "do not rise");
+    refuse_lists(&l, TR_ERROR_FORMAT, "do not rise");
     l.offsets[4] = UINT64_MAX;
-    write_lists("lex.bin", &l, BYTES);
-    refuse(TR_ERROR_FORMAT, "do not rise");
+    refuse_lists(&l, TR_ERROR_FORMAT, "do not rise");
     l = good;
     l.offsets[0] = 1;
-    write_lists("lex.bin", &l, BYTES);
-    refuse(TR_ERROR_FORMAT, "do not rise");
+    refuse_lists(&l, TR_ERROR_FORMAT, "do not rise");
     l = good;
     l.offsets[LISTS]--;
-    write_lists("lex.bin", &l, BYTES);
-    refuse(TR_ERROR_FORMAT, "do not rise");
+    refuse_lists(&l, TR_ERROR_FORMAT, "do not rise");
     static const uint32_t words[] = {TARGET_PIECES, 1u << 31, UINT32_MAX};
     for (size_t i = 0; i < 3; i++) {
         l = good;
         l.words[5] = words[i];
-        write_lists("lex.bin", &l, BYTES);
-        refuse(TR_ERROR_ARGUMENT, "not made for this model");
+        refuse_lists(&l, TR_ERROR_ARGUMENT, "not made for this model");
     }
     write_text("lex.bin", "un chien\tun cane 0.5\n");
     refuse(TR_ERROR_FORMAT, "not a binary shortlist");
@@ -175,10 +182,7 @@ static void refuses_other_vocabularies(void **unused)
     (void)unused;
     tr_package package;
     tr_error error;
-    lists l = good_lists();
-    make_model(SEPARATE, "F32");
-    write_lists("lex.bin", &l, BYTES);
-    assert_int_equal(open_with(&package, &error), TR_OK);
+    make_with_lists(&package);
     tr_config c = package.config;
     c.source_vocabulary = LISTS + 1;
     assert_int_equal(tr_shortlist_check(&package.shortlist, &c, &error), TR_OK);
@@ -196,13 +200,9 @@ static void goes_through_a_model_file(void **unused)
     (void)unused;
     static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_I8, TR_TYPE_BF16};
     tr_package package, again;
-    tr_error error;
-    lists l = good_lists();
     char path[2 * PATH_SIZE];
-    make_model(SEPARATE, "F32");
-    write_lists("lex.bin", &l, BYTES);
+    make_with_lists(&package);
     strcpy(path, in_directory("with.gguf"));
-    assert_int_equal(open_with(&package, &error), TR_OK);
     for (int i = 0; i < 3; i++) {
         write_package(&package, path, types[i]);
         open_package(path, &again);
@@ -214,49 +214,36 @@ static void goes_through_a_model_file(void **unused)
     tr_package_close(&package);
 }
 
-/* Changes bytes of with.gguf behind the first place where name stands. */
-static void damage(const char *name, size_t offset, const void *bytes, size_t size)
-{
-    size_t total;
-    unsigned char *file = read_file(in_directory("with.gguf"), &total), *at = memmem(file, total, name, strlen(name));
-    assert_non_null(at);
-    memcpy(at + offset, bytes, size);
-    write_file("damaged.gguf", file, total);
-    free(file);
-}
-
 static void refuses_a_damaged_model_file(void **unused)
 {
     (void)unused;
+    static const damage cases[] = {
+        {"shortlist.words", -1, "x", 1, TR_ERROR_FORMAT, "shortlist.words: is missing"}, /* a tensor that nobody knows */
+        {"shortlist.offsets", -1, "x", 1, TR_ERROR_FORMAT, "shortlist.offsets: is missing"},
+        {"translate.shortlist.first", -1, "x", 1, TR_ERROR_FORMAT, "shortlist.first: is missing"},
+        {"translate.shortlist.first", 4, "\377\377\377\377", 4, TR_ERROR_FORMAT, "shortlist.first"},
+        {"shortlist.words", 12, "\0\0\0\0", 4, TR_ERROR_FORMAT, "must be I32"},
+    };
     tr_package package;
-    tr_error error;
-    lists l = good_lists();
-    make_model(SEPARATE, "F32");
-    write_lists("lex.bin", &l, BYTES);
-    assert_int_equal(open_with(&package, &error), TR_OK);
+    size_t size;
+    make_with_lists(&package);
     write_package(&package, in_directory("with.gguf"), TR_TYPE_F32);
     tr_package_close(&package);
-    const char *offsets = "shortlist.offsets", *words = "shortlist.words", *first = "translate.shortlist.first";
-    const uint32_t huge = UINT32_MAX, f32 = 0;
-    damage(words, strlen(words) - 1, "x", 1); /* a tensor that nobody knows */
-    expect_failure(in_directory("damaged.gguf"), TR_ERROR_FORMAT, "shortlist.words: is missing");
-    damage(offsets, strlen(offsets) - 1, "x", 1);
-    expect_failure(in_directory("damaged.gguf"), TR_ERROR_FORMAT, "shortlist.offsets: is missing");
-    damage(first, strlen(first) - 1, "x", 1);
-    expect_failure(in_directory("damaged.gguf"), TR_ERROR_FORMAT, "shortlist.first: is missing");
-    damage(first, strlen(first) + 4, &huge, 4);
-    expect_failure(in_directory("damaged.gguf"), TR_ERROR_FORMAT, "shortlist.first");
-    damage(words, strlen(words) + 4 + 8, &f32, 4); /* rank, size, type */
-    expect_failure(in_directory("damaged.gguf"), TR_ERROR_FORMAT, "must be I32");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char *file = read_file(in_directory("with.gguf"), &size);
+        apply_damage(file, size, &cases[i]);
+        write_file("damaged.gguf", file, size);
+        free(file);
+        expect_failure(in_directory("damaged.gguf"), cases[i].status, cases[i].needle);
+    }
     /* the numbers themselves */
-    const uint32_t some[] = {(uint32_t)l.words[0], (uint32_t)l.words[1], (uint32_t)l.words[2], (uint32_t)l.words[3]};
-    char pattern[16];
-    memcpy(pattern, some, sizeof some);
-    size_t total;
-    unsigned char *file = read_file(in_directory("with.gguf"), &total), *at = memmem(file, total, pattern, sizeof pattern);
+    const lists l = good_lists();
+    const uint32_t huge = UINT32_MAX;
+    unsigned char *file = read_file(in_directory("with.gguf"), &size),
+                  *at = memmem(file, size, l.words, 4 * sizeof *l.words);
     assert_non_null(at);
     memcpy(at + 4, &huge, 4);
-    write_file("damaged.gguf", file, total);
+    write_file("damaged.gguf", file, size);
     free(file);
     expect_failure(in_directory("damaged.gguf"), TR_ERROR_ARGUMENT, "not made for this model");
 }
@@ -269,12 +256,9 @@ static void the_model_says_whether_it_has_one(void **unused)
     tr_model_options options = tr_model_default_options();
     tr_model_info info;
     tr_model *model;
-    lists l = good_lists();
     char lex[2 * PATH_SIZE];
-    make_model(SEPARATE, "F32");
-    write_lists("lex.bin", &l, BYTES);
+    make_with_lists(&package);
     strcpy(lex, in_directory("lex.bin"));
-    assert_int_equal(open_with(&package, &error), TR_OK);
     package.source_spm = package.target_spm = (tr_bytes){NULL, 0}; /* they hold no real models */
     write_package(&package, in_directory("with.gguf"), TR_TYPE_F32);
     tr_shortlist_free(&package.shortlist);

@@ -205,7 +205,8 @@ def line(model, tokenizer, fixture, pair, text):
             "translation": tokenizer.decode(tokens, skip_special_tokens=True)}
 
 
-def make(name, fixture):
+def make(name):
+    fixture = FIXTURES[name]
     folder = os.path.join(HERE, "fixtures", name)
     directory = os.path.join(folder, "model")
     shutil.rmtree(folder, ignore_errors=True)
@@ -235,9 +236,9 @@ def make(name, fixture):
     print(f"{name}: seed {seed}, {len(lines)} lines, {size} bytes", flush=True)
 
 
-def check(to, name, fixture):
+def check(to, name):
     """Transformers and its tokenizer, and this project's program from text to text, on the committed model."""
-    folder = os.path.join(HERE, "fixtures", name)
+    fixture, folder = FIXTURES[name], os.path.join(HERE, "fixtures", name)
     directory = os.path.join(folder, "model")
     with open(os.path.join(folder, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
@@ -256,10 +257,4 @@ def check(to, name, fixture):
 
 if __name__ == "__main__":
     reference.prepare()
-    if reference.engines.wanted():
-        checking = reference.engines.Check()
-        for wanted in checking.names or FIXTURES:
-            check(checking, wanted, FIXTURES[wanted])
-        checking.finish()
-    for wanted in sys.argv[1:] or FIXTURES:
-        make(wanted, FIXTURES[wanted])
+    reference.engines.check_or_make(check, make, FIXTURES)

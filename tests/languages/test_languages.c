@@ -1,72 +1,49 @@
 /* Models of several languages against Hugging Face Transformers: which tokens choose a language, where they go, and what
  * people may call it. fixtures/ is made by make_models.py. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include <cmocka.h>
-#include <jansson.h>
-#include <translate/translate.h>
-
-#include "../json_ids.h"
-#include "formats/gguf/gguf.h"
+#include "../engine_fixture.h"
 #include "tokenizer/language_codes.h"
 
 static const char *const names[] = {"nllb",         "nllb-legacy",  "mbart50",     "mbart25", "m2m100",
                                     "small100",     "plbart",       "marian-many", "madlad",  "nllb-json",
                                     "mbart50-json", "mbart25-json", "madlad-json"};
 
-enum { FIXTURES = sizeof names / sizeof *names, PATH = 1024 };
+enum { LEAST_LINES = 6, MOST_LINES = 1000 };
 
 typedef struct fixture {
     const char *name;
-    char path[PATH];
-    json_t *json;
+    expectation expected;
     tr_model *model;
     tr_context *context;
 } fixture;
 
-static void open_path(fixture *f, const char *path)
+static const char *model_of(const char *name)
 {
-    tr_error error;
-    tr_context_options options = tr_context_default_options();
-    options.threads = 2;
-    if (tr_model_open(path, NULL, &f->model, &error) || tr_context_create(f->model, &options, &f->context, &error))
-        fail_msg("%s", error.message);
+    return fixture_path(name, "/model");
 }
 
-static void open_fixture(fixture *f, const char *name)
+static void open_fixture(fixture *f, const char *name, const char *path)
 {
-    char path[PATH];
-    json_error_t problem;
     f->name = name;
-    snprintf(path, sizeof path, "%s/%s/expected.json", TR_FIXTURES, name);
-    f->json = json_load_file(path, 0, &problem);
-    if (!f->json)
-        fail_msg("%s: %s", path, problem.text);
-    snprintf(f->path, sizeof f->path, "%s/%s/model", TR_FIXTURES, name);
-    open_path(f, f->path);
-}
-
-static void close_model(fixture *f)
-{
-    tr_context_destroy(f->context);
-    tr_model_close(f->model);
+    f->expected = read_expectation(fixture_path(name, "/expected.json"), LEAST_LINES, MOST_LINES);
+    f->context = open_way(path, (way){.threads = 2}, &f->model);
 }
 
 static void close_fixture(fixture *f)
 {
-    close_model(f);
-    json_decref(f->json);
+    tr_context_destroy(f->context);
+    tr_model_close(f->model);
+    free_expectation(&f->expected);
 }
 
 static tr_translate_options options_of(const fixture *f, const json_t *line)
 {
     tr_translate_options o = tr_translate_default_options();
     o.split = TR_SPLIT_NEVER;
-    o.max_length = (int)json_integer_value(json_object_get(f->json, "max_length"));
+    o.max_length = f->expected.max_length;
     o.source_language = json_string_value(json_object_get(line, "source"));
     o.target_language = json_string_value(json_object_get(line, "target"));
     return o;
@@ -86,16 +63,8 @@ static void check_text(const fixture *f, const json_t *line)
     tr_results_free(results, 1);
 }
 
-static void check_ids(const fixture *f, const tr_tokens *has, const tr_tokens *wanted)
-{
-    for (size_t i = 0; i < has->count && i < wanted->count; i++)
-        if (has->ids[i] != wanted->ids[i])
-            fail_msg("%s: token %zu is %d, transformers' is %d", f->name, i, has->ids[i], wanted->ids[i]);
-    assert_int_equal(has->count, wanted->count);
-}
-
 /* The same from tokens: the languages' are put around them where options name them, and not where the caller gives all. */
-static void check_tokens(const fixture *f, const json_t *line)
+static void check_tokens(const fixture *f, size_t i, const json_t *line)
 {
     tr_translate_options o = options_of(f, line);
     const char *text = json_string_value(json_object_get(line, "text"));
@@ -104,48 +73,37 @@ static void check_tokens(const fixture *f, const json_t *line)
     if (tr_tokenize(f->model, text, strlen(text), &source, &error) ||
         tr_translate_tokens(f->context, &source, 1, &o, &outputs, &error))
         fail_msg("%s: %s", f->name, error.message);
-    check_ids(f, &outputs[0], &wanted);
+    expect_ids(f->name, i, &outputs[0], &wanted);
     tr_tokens_array_free(outputs, 1);
     tr_tokens_free(&source);
     tr_tokens_free(&wanted);
 }
 
-static void check_lines(const fixture *f)
+static void check_lines(const char *name, const char *path)
 {
-    const json_t *lines = json_object_get(f->json, "lines");
-    assert_true(json_array_size(lines) >= 6);
-    for (size_t i = 0; i < json_array_size(lines); i++) {
-        check_text(f, json_array_get(lines, i));
-        check_tokens(f, json_array_get(lines, i));
+    fixture f;
+    open_fixture(&f, name, path);
+    for (size_t i = 0; i < f.expected.count; i++) {
+        const json_t *line = json_array_get(f.expected.lines, i);
+        check_text(&f, line);
+        check_tokens(&f, i, line);
     }
+    close_fixture(&f);
 }
 
 static void as_transformers(void **state)
 {
-    fixture f;
-    open_fixture(&f, *state);
-    check_lines(&f);
-    close_fixture(&f);
+    const char *const *name = *state;
+    check_lines(*name, model_of(*name));
 }
 
-/* All languages of a call's lines together, and a second call with others: nothing is remembered across languages. */
 static void as_transformers_from_a_file_of_ours(void **state)
 {
-    fixture f;
-    tr_package package;
-    tr_error error;
-    char path[PATH];
-    open_fixture(&f, *state);
-    close_model(&f);
-    snprintf(path, sizeof path, "languages-%s.gguf", f.name);
-    if (tr_package_open(f.path, TR_LOAD_MAP, &package, &error) ||
-        tr_gguf_write(&package, path, TR_TYPE_F32, NULL, NULL, &error))
-        fail_msg("%s", error.message);
-    tr_package_close(&package);
-    open_path(&f, path);
-    check_lines(&f);
-    close_fixture(&f);
-    remove(path);
+    const char *const *name = *state;
+    char path[] = TEMPORARY_FILE;
+    convert_to_temporary(model_of(*name), TR_TYPE_F32, path);
+    check_lines(*name, path);
+    unlink(path);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ choosing */
@@ -162,7 +120,7 @@ static void languages_have_to_be_named(void **state)
 {
     (void)state;
     fixture f;
-    open_fixture(&f, "nllb");
+    open_fixture(&f, "nllb", model_of("nllb"));
     refuse(&f, NULL, "fr", "source language: the model has 202, name one (-s LANG");
     refuse(&f, "en", NULL, "target language: the model has 202, name one (-t LANG");
     refuse(&f, "en", "tlh", "target language tlh: the model does not have it, but ace_Arab, ace_Latn");
@@ -182,7 +140,7 @@ static void a_pair_is_checked(void **state)
 {
     (void)state;
     fixture f;
-    open_fixture(&f, "marian-many"); /* from English, as its tokenizer_config.json says */
+    open_fixture(&f, "marian-many", model_of("marian-many")); /* from English, as its tokenizer_config.json says */
     refuse(&f, "fr", "de", "source language fr: this model translates en to ROMANCE");
     refuse(&f, "en", "ja", "target language ja: the model does not have it, but fra, deu, cmn_Hans, cmn_Hant");
     assert_int_equal(tr_model_check_languages(f.model, "eng", "zh-TW", NULL), TR_OK);
@@ -194,7 +152,7 @@ static void check_typed(const char *name, const char *token, const char *target)
 {
     fixture f;
     char typed[200];
-    open_fixture(&f, name);
+    open_fixture(&f, name, model_of(name));
     tr_translate_options o = tr_translate_default_options();
     o.max_length = 20;
     const char *plain = "Bada kelo mari. To sule.", *texts[] = {typed};
@@ -260,23 +218,14 @@ static void codes_are_understood(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 * FIXTURES + 8];
-    char titles[2 * FIXTURES][80];
-    size_t count = 0;
-    for (size_t i = 0; i < FIXTURES; i++)
-        for (int file = 0; file < 2; file++) {
-            snprintf(titles[count], sizeof titles[0], "%s%s", names[i], file ? ", converted" : "");
-            tests[count] = (struct CMUnitTest){titles[count], file ? as_transformers_from_a_file_of_ours : as_transformers,
-                                               NULL, NULL, (void *)(uintptr_t)names[i]};
-            count++;
-        }
+    static const fixture_test kinds[] = {{"as transformers", as_transformers},
+                                         {"converted", as_transformers_from_a_file_of_ours}};
     const struct CMUnitTest others[] = {
         cmocka_unit_test(languages_have_to_be_named),
         cmocka_unit_test(a_pair_is_checked),
         cmocka_unit_test(texts_may_name_their_language),
         cmocka_unit_test(codes_are_understood),
     };
-    memcpy(tests + count, others, sizeof others);
-    count += sizeof others / sizeof *others;
-    return _cmocka_run_group_tests("languages", tests, count, NULL, NULL);
+    return run_fixture_suite(&(fixture_suite){"languages", names, sizeof names / sizeof *names, sizeof *names, kinds,
+                                              sizeof kinds / sizeof *kinds, others, sizeof others / sizeof *others});
 }

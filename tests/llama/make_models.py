@@ -249,7 +249,8 @@ def lines_of(model, size, seed):
     return lines if len(lines) == LINES and len(distinct) >= LINES * 3 // 4 else None
 
 
-def make(name, spec):
+def make(name):
+    spec = MODELS[name]
     path = os.path.join(HERE, name)
     data = train(spec)
     for seed in range(1, 60):
@@ -284,6 +285,7 @@ def make(name, spec):
 def make_blocks():
     """Type, elements and bytes of a block, number of blocks: u32 each; the blocks, the numbers."""
     generator = np.random.default_rng(1)
+    os.makedirs(HERE, exist_ok=True)
     with open(os.path.join(HERE, "blocks.bin"), "wb") as file:
         for kind in SMALL + LARGE:
             elements, size = gguf.GGML_QUANT_SIZES[kind]
@@ -311,9 +313,9 @@ def load(path, spec):
     return model
 
 
-def check(to, name, spec):
+def check(to, name):
     """Transformers on what gguf reads, SentencePiece on the texts, and this project's program, from the committed file."""
-    path = os.path.join(HERE, name + ".gguf")
+    spec, path = MODELS[name], os.path.join(HERE, name + ".gguf")
     with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
         expected = json.load(file)
     model = load(path, spec)
@@ -333,16 +335,9 @@ def check(to, name, spec):
 def main():
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
-    if engines.wanted():
-        to = engines.Check()
-        for name in to.names or MODELS:
-            check(to, name, MODELS[name])
-        to.finish()
-    os.makedirs(HERE, exist_ok=True)
     if not sys.argv[1:]:
         make_blocks()
-    for name in sys.argv[1:] or MODELS:
-        make(name, MODELS[name])
+    engines.check_or_make(check, make, MODELS)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,17 @@
 /* GGUF files of llama.cpp's converter: the numbers of each block type bit for bit as the gguf package has them; token for
  * token what Transformers decodes with those numbers (make_models.py), from the file and from model files converted from it;
  * texts cut as SentencePiece cuts them with the model that the converter took apart. */
-#define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <jansson.h>
-#include <translate/translate.h>
-
-#include "../json_ids.h"
-#include "formats/gguf/gguf.h"
+#include "../engine_fixture.h"
+#include "../formats/fixture.h"
 #include "formats/gguf/blocks.h"
 #include "formats/packed.h"
 
-enum { PATH = 512, MAX_LINES = 64, TEXTS = 32, LINES = 40, BLOCK_TYPES = 12 };
+enum { TEXTS = 32, LINES = 40, BLOCK_TYPES = 12 };
 
 typedef struct fixture {
     const char *name;
@@ -34,24 +26,7 @@ static const fixture fixtures[] = {
     {"t5-large-blocks", TR_TYPE_I8, true, false},
 };
 
-enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
-
 /* ------------------------------------------------------------------------------------------------------------- blocks */
-
-static unsigned char *read_whole(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        fail_msg("%s: is missing", path);
-    fseek(file, 0, SEEK_END);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *data = malloc(*size);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *size, file), *size);
-    fclose(file);
-    return data;
-}
 
 /* Every way of asking for a part gives the same numbers. */
 static void check_parts(const tr_tensor *t, const float *numbers)
@@ -71,7 +46,7 @@ static void test_blocks(void **state)
     (void)state;
     size_t size;
     int types = 0;
-    unsigned char *data = read_whole(TR_FIXTURES "/blocks.bin", &size);
+    unsigned char *data = read_file(TR_FIXTURES "/blocks.bin", &size);
     for (size_t at = 0; at < size; types++) {
         uint32_t head[4]; /* type, elements, bytes, blocks */
         memcpy(head, data + at, sizeof head);
@@ -103,89 +78,19 @@ static void test_blocks(void **state)
 
 /* -------------------------------------------------------------------------------------------------------- translations */
 
-/* What Transformers made of a fixture's lines. */
-typedef struct expectation {
-    json_t *json;
-    int max_length;
-    tr_tokens sources[MAX_LINES], targets[MAX_LINES];
-} expectation;
-
-static const char *path_of(const fixture *f, const char *suffix)
+static expectation expectation_of(const fixture *f)
 {
-    static char path[PATH];
-    snprintf(path, sizeof path, "%s/%s.%s", TR_FIXTURES, f->name, suffix);
-    return path;
-}
-
-static expectation read_expectation(const fixture *f)
-{
-    json_error_t problem;
-    expectation e = {.json = json_load_file(path_of(f, "json"), 0, &problem)};
-    const json_t *lines = json_object_get(e.json, "lines");
-    if (json_array_size(lines) != LINES)
-        fail_msg("%s: %s", f->name, e.json ? "no 40 lines" : problem.text);
-    e.max_length = (int)json_integer_value(json_object_get(e.json, "max_length"));
-    for (size_t i = 0; i < LINES; i++) {
-        e.sources[i] = read_ids(json_array_get(lines, i), "source");
-        e.targets[i] = read_ids(json_array_get(lines, i), "target");
-    }
-    return e;
-}
-
-static void free_expectation(expectation *e)
-{
-    for (size_t i = 0; i < LINES; i++) {
-        free(e->sources[i].ids);
-        free(e->targets[i].ids);
-    }
-    json_decref(e->json);
-}
-
-static bool equal(const tr_tokens *a, const tr_tokens *b)
-{
-    return a->count == b->count && (a->count == 0 || memcmp(a->ids, b->ids, a->count * sizeof *a->ids) == 0);
-}
-
-static tr_model *open_model(const char *path, tr_load load, tr_compute compute)
-{
-    tr_model_options options = tr_model_default_options();
-    tr_model *model;
-    tr_error error;
-    options.load = load;
-    options.compute = compute;
-    if (tr_model_open(path, &options, &model, &error))
-        fail_msg("%s", error.message);
-    return model;
-}
-
-/* To be freed with tr_tokens_array_free. */
-static tr_tokens *translate(const char *path, tr_load load, tr_compute compute, const expectation *e)
-{
-    tr_translate_options settings = tr_translate_default_options();
-    tr_model *model = open_model(path, load, compute);
-    tr_context *context = NULL;
-    tr_tokens *outputs = NULL;
-    tr_error error;
-    settings.max_length = e->max_length;
-    if (tr_context_create(model, NULL, &context, &error) ||
-        tr_translate_tokens(context, e->sources, LINES, &settings, &outputs, &error))
-        fail_msg("%s", error.message);
-    tr_context_destroy(context);
-    tr_model_close(model);
-    return outputs;
+    return read_expectation(fixture_path(f->name, ".json"), LINES, LINES);
 }
 
 static void test_exact(void **state)
 {
     const fixture *f = *state;
-    expectation e = read_expectation(f);
-    for (tr_load load = TR_LOAD_MAP; load <= TR_LOAD_COPY; load++) {
-        tr_tokens *outputs = translate(path_of(f, "gguf"), load, TR_COMPUTE_F32, &e);
-        for (size_t i = 0; i < LINES; i++)
-            if (!equal(&outputs[i], &e.targets[i]))
-                fail_msg("line %zu differs", i);
-        tr_tokens_array_free(outputs, LINES);
-    }
+    expectation e = expectation_of(f);
+    tr_tokens *targets = lines_ids(&e, "target");
+    for (tr_load load = TR_LOAD_MAP; load <= TR_LOAD_COPY; load++)
+        expect_targets(fixture_path(f->name, ".gguf"), (way){.load = load, .compute = TR_COMPUTE_F32}, &e, targets);
+    tr_tokens_array_free(targets, e.count);
     free_expectation(&e);
 }
 
@@ -193,55 +98,41 @@ static void test_exact(void **state)
 static void test_stored(void **state)
 {
     const fixture *f = *state;
-    expectation e = read_expectation(f);
+    expectation e = expectation_of(f);
     const tr_compute said[] = {TR_COMPUTE_F32, TR_COMPUTE_F16, TR_COMPUTE_BF16, TR_COMPUTE_INT8};
-    tr_tokens *outputs = translate(path_of(f, "gguf"), TR_LOAD_MAP, TR_COMPUTE_AUTO, &e);
-    tr_tokens *asked = translate(path_of(f, "gguf"), TR_LOAD_MAP, said[f->type], &e);
-    for (size_t i = 0; i < LINES; i++)
-        if (!equal(&outputs[i], &asked[i]))
-            fail_msg("line %zu is not computed in %s", i, tr_type_name(f->type));
-    tr_tokens_array_free(outputs, LINES);
-    tr_tokens_array_free(asked, LINES);
+    const char *path = fixture_path(f->name, ".gguf");
+    tr_tokens *asked = translate_sources(path, (way){.compute = said[f->type]}, &e);
+    expect_targets(path, (way){.compute = TR_COMPUTE_AUTO}, &e, asked);
+    tr_tokens_array_free(asked, e.count);
     free_expectation(&e);
 }
 
-/* The file made from a file translates as that does. */
-static void check_converted(const fixture *f, tr_type type, tr_compute compute)
+/* What the file made from a file holds beside its weights. */
+static void check_converted_parts(const fixture *f, tr_type type)
 {
-    char path[] = "/tmp/test_llama.XXXXXX";
+    char path[] = TEMPORARY_FILE;
     tr_package package, converted;
-    tr_error error;
-    expectation e = read_expectation(f);
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
-    if (tr_package_open(path_of(f, "gguf"), TR_LOAD_MAP, &package, &error) ||
-        tr_gguf_write(&package, path, type, NULL, NULL, &error) || tr_package_open(path, TR_LOAD_MAP, &converted, &error))
-        fail_msg("%s", error.message);
+    convert_to_temporary(fixture_path(f->name, ".gguf"), type, path);
+    open_package(fixture_path(f->name, ".gguf"), &package);
+    open_package(path, &converted);
     assert_memory_equal(&package.config, &converted.config, sizeof package.config);
     assert_int_equal(package.source_spm.size, converted.source_spm.size);
     assert_memory_equal(package.source_spm.data, converted.source_spm.data, package.source_spm.size);
     tr_package_close(&package);
     tr_package_close(&converted);
-    tr_tokens *direct = translate(path_of(f, "gguf"), TR_LOAD_MAP, compute, &e),
-              *outputs = translate(path, TR_LOAD_MAP, compute, &e);
     unlink(path);
-    for (size_t i = 0; i < LINES; i++)
-        if (!equal(&outputs[i], &direct[i]))
-            fail_msg("line %zu differs in a file of %s", i, tr_type_name(type));
-    tr_tokens_array_free(direct, LINES);
-    tr_tokens_array_free(outputs, LINES);
-    free_expectation(&e);
 }
 
 static void test_converted(void **state)
 {
     const fixture *f = *state;
-    check_converted(f, TR_TYPE_F32, TR_COMPUTE_F32);
-    check_converted(f, TR_TYPE_F32, TR_COMPUTE_INT8); /* blocks are rounded as their numbers in f32 are */
-    check_converted(f, TR_TYPE_I8, TR_COMPUTE_INT8);
-    check_converted(f, TR_TYPE_F16, TR_COMPUTE_F16);
-    check_converted(f, TR_TYPE_BF16, TR_COMPUTE_BF16);
+    expectation e = expectation_of(f);
+    for (tr_type type = TR_TYPE_F32; type <= TR_TYPE_I8; type++)
+        check_converted_parts(f, type);
+    expect_all_converted(fixture_path(f->name, ".gguf"), &e);
+    /* blocks are rounded as their numbers in f32 are */
+    expect_converted(fixture_path(f->name, ".gguf"), TR_TYPE_F32, TR_COMPUTE_INT8, &e);
+    free_expectation(&e);
 }
 
 /* ------------------------------------------------------------------------------------------------------ what is found */
@@ -250,9 +141,7 @@ static void test_found(void **state)
 {
     const fixture *f = *state;
     tr_package p;
-    tr_error error;
-    if (tr_package_open(path_of(f, "gguf"), TR_LOAD_COPY, &p, &error))
-        fail_msg("%s", error.message);
+    open_package(fixture_path(f->name, ".gguf"), &p); /* TR_LOAD_COPY */
     const tr_config *c = &p.config;
     assert_int_equal(tr_stored_type(&p), f->type);
     assert_string_equal(p.format, "GGUF of llama.cpp");
@@ -276,8 +165,9 @@ static void test_found(void **state)
 static void test_texts(void **state)
 {
     const fixture *f = *state;
-    expectation e = read_expectation(f);
-    tr_model *model = open_model(path_of(f, "gguf"), TR_LOAD_MAP, TR_COMPUTE_AUTO);
+    expectation e = expectation_of(f);
+    tr_model *model;
+    tr_context *context = open_way(fixture_path(f->name, ".gguf"), (way){0}, &model);
     const json_t *texts = json_object_get(e.json, "texts");
     assert_int_equal(json_array_size(texts), TEXTS);
     for (size_t i = 0; i < TEXTS; i++) {
@@ -286,33 +176,23 @@ static void test_texts(void **state)
         tr_error error;
         if (tr_tokenize(model, json_string_value(text), json_string_length(text), &got, &error))
             fail_msg("%s", error.message);
-        if (!equal(&got, &wanted))
-            fail_msg("text %zu: %s", i, json_string_value(text));
-        free(wanted.ids);
+        expect_ids(json_string_value(text), i, &got, &wanted);
+        tr_tokens_free(&wanted);
         tr_tokens_free(&got);
     }
+    tr_context_destroy(context);
     tr_model_close(model);
     free_expectation(&e);
 }
 
 int main(void)
 {
-    static struct CMUnitTest tests[5 * FIXTURES + 1];
-    static char names[5 * FIXTURES][64];
-    static const struct {
-        const char *what;
-        CMUnitTestFunction function;
-    } kinds[] = {{"exact", test_exact},
-                 {"stored", test_stored},
-                 {"converted", test_converted},
-                 {"found", test_found},
-                 {"texts", test_texts}};
-    size_t count = 0;
-    for (size_t i = 0; i < FIXTURES; i++)
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++, count++) {
-            snprintf(names[count], sizeof names[count], "%s: %s", fixtures[i].name, kinds[k].what);
-            tests[count] = (struct CMUnitTest){names[count], kinds[k].function, NULL, NULL, (void *)(uintptr_t)&fixtures[i]};
-        }
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_blocks);
-    return _cmocka_run_group_tests("llama", tests, count, NULL, NULL) != 0;
+    static const fixture_test kinds[] = {{"exact", test_exact},
+                                         {"stored", test_stored},
+                                         {"converted", test_converted},
+                                         {"found", test_found},
+                                         {"texts", test_texts}};
+    const struct CMUnitTest others[] = {cmocka_unit_test(test_blocks)};
+    return run_fixture_suite(&(fixture_suite){"llama", fixtures, sizeof fixtures / sizeof *fixtures, sizeof *fixtures, kinds,
+                                              sizeof kinds / sizeof *kinds, others, 1});
 }

@@ -444,13 +444,7 @@ def check(to, name):
 
 def main():
     assert importlib.metadata.version("pymarian") == VERSION
-    if engines.wanted():
-        to = engines.Check()
-        for name in to.names or FIXTURES:
-            check(to, name)
-        to.finish()
-    for name in sys.argv[1:] or FIXTURES:
-        make(name)
+    engines.check_or_make(check, make, FIXTURES)
 
 
 if __name__ == "__main__":

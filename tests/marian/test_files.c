@@ -1,10 +1,7 @@
 /* Marian's files as they may be found, and as somebody may have made them to do harm: each of the latter must be refused in
  * one line, at once. Most are made from a fixture by changing a few bytes. */
-#define _POSIX_C_SOURCE 200809L
-#include "../formats/torch_writer.h"
+#include "files.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,48 +9,7 @@
 #include "formats/yaml.h"
 #include "util/clock.h"
 
-enum { HEADER = 32, NAME_LENGTH = 0, TYPE = 8, RANK = 16, DATA_LENGTH = 24 };
-
-static void expect_message(const tr_error *error, tr_status status, tr_status wanted, const char *needle)
-{
-    if (status != wanted || !strstr(error->message, needle) || strchr(error->message, '\n'))
-        fail_msg("status %s, not %s with \"%s\": %s", tr_status_name(status), tr_status_name(wanted), needle,
-                 status ? error->message : "");
-}
-
 /* ------------------------------------------------------------------------------------------------------- .bin container */
-
-typedef struct model_file {
-    unsigned char *data;
-    size_t size;
-} model_file;
-
-static model_file load(const char *fixture, const char *name)
-{
-    char path[PATH_SIZE];
-    model_file m;
-    snprintf(path, sizeof path, "%s/%s/%s", TR_FIXTURES, fixture, name);
-    m.data = read_file(path, &m.size);
-    assert_non_null(m.data);
-    return m;
-}
-
-static void put_u64(model_file *m, size_t at, uint64_t value)
-{
-    memcpy(m->data + at, &value, sizeof value);
-}
-
-static uint64_t u64_at(const model_file *m, size_t at)
-{
-    uint64_t value;
-    memcpy(&value, m->data + at, sizeof value);
-    return value;
-}
-
-static size_t header_of(size_t item)
-{
-    return 16 + item * HEADER;
-}
 
 /* Where the shapes begin, and the gap behind them. */
 static size_t shapes_at(const model_file *m)
@@ -181,21 +137,6 @@ static void test_bin_cut(void **state)
 
 /* ----------------------------------------------------------------------------------------------------------------- .npz */
 
-/* An .npy file with this header. */
-static void add_npy(zip_writer *w, const char *name, int version, const char *header, size_t bytes, bool deflate)
-{
-    tr_buffer npy = {0};
-    const size_t length = strlen(header);
-    const unsigned char start[] = {
-        0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)length, (unsigned char)(length >> 8), 0, 0};
-    void *zeros = calloc(1, bytes + 1);
-    assert_true(zeros && tr_buffer_append(&npy, start, version == 1 ? 10 : 12) && tr_buffer_string(&npy, header) &&
-                tr_buffer_append(&npy, zeros, bytes));
-    zip_add(w, name, strlen(name), npy.data, npy.size, (zip_claims){.deflate = deflate});
-    free(zeros);
-    tr_buffer_free(&npy);
-}
-
 static tr_status read_npz(zip_writer *w, tr_error *error)
 {
     tr_marian_items items = {0};
@@ -209,7 +150,6 @@ static tr_status read_npz(zip_writer *w, tr_error *error)
 static void test_npz_headers(void **state)
 {
     (void)state;
-#define NPY(type, order, shape) "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }\n"
     static const struct {
         int version;
         const char *header;
@@ -285,7 +225,7 @@ static void test_npz_archives(void **state)
 
 /* ----------------------------------------------------------------------------------------------------------------- YAML */
 
-static void refuse_yaml(const char *text, size_t size, tr_status wanted, const char *needle)
+static void refuse_bytes(const char *text, size_t size, tr_status wanted, const char *needle)
 {
     json_t *root;
     tr_error error = {0};
@@ -296,14 +236,15 @@ static void refuse_yaml(const char *text, size_t size, tr_status wanted, const c
     assert_true(tr_nanoseconds() - start < 1000000000 && strncmp(error.message, "file.yml: ", 10) == 0);
 }
 
+static void refuse_yaml(const char *text, tr_status wanted, const char *needle)
+{
+    refuse_bytes(text, strlen(text), wanted, needle);
+}
+
 static void test_yaml(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        tr_status wanted;
-        const char *needle;
-    } cases[] = {
+    static const text_case cases[] = {
         {"", TR_ERROR_FORMAT, "is empty"},
         {"# nothing\n", TR_ERROR_FORMAT, "is not a YAML mapping"},
         {"- a\n- b\n", TR_ERROR_FORMAT, "is not a YAML mapping"},
@@ -323,19 +264,18 @@ static void test_yaml(void **state)
         {"a: 'open\n", TR_ERROR_FORMAT, "is not valid YAML"},
         {"a: \tb: c\n", TR_ERROR_FORMAT, "is not valid YAML"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        refuse_yaml(cases[i].text, strlen(cases[i].text), cases[i].wanted, cases[i].needle);
+    refuse_each(refuse_yaml, cases, sizeof cases / sizeof *cases);
     enum { MANY = 1 << 20 };
     char *many = malloc(MANY);
     assert_non_null(many);
     static const char openings[] = "[{-\"";
     for (size_t i = 0; openings[i]; i++) {
         memset(many, openings[i], MANY);
-        refuse_yaml(many, MANY, openings[i] == '[' || openings[i] == '{' ? TR_ERROR_UNSUPPORTED : TR_ERROR_FORMAT, "");
+        refuse_bytes(many, MANY, openings[i] == '[' || openings[i] == '{' ? TR_ERROR_UNSUPPORTED : TR_ERROR_FORMAT, "");
     }
     for (size_t i = 0; i < MANY; i++)
         many[i] = "- "[i % 2];
-    refuse_yaml(many, MANY, TR_ERROR_UNSUPPORTED, "nested too deep");
+    refuse_bytes(many, MANY, TR_ERROR_UNSUPPORTED, "nested too deep");
     free(many);
 }
 
@@ -393,11 +333,7 @@ static void refuse_options(const char *text, tr_status wanted, const char *needl
 static void test_options(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        tr_status wanted;
-        const char *needle;
-    } cases[] = {
+    static const text_case cases[] = {
         {"dim-emb: 64", TR_OK, ""},
         {"type: s2s", TR_ERROR_UNSUPPORTED, "type s2s"},
         {"type: amun", TR_ERROR_UNSUPPORTED, "type amun"},
@@ -445,171 +381,15 @@ static void test_options(void **state)
         {"transformer-heads: 7", TR_ERROR_FORMAT, "heads"},
         {"transformer-ffn-depth: 1000", TR_ERROR_FORMAT, "ffn_depth"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        refuse_options(cases[i].text, cases[i].wanted, cases[i].needle);
-}
-
-/* -------------------------------------------------------------------------------------------------------- whole models */
-
-static void copy_as(const char *fixture, const char *name, const char *as)
-{
-    const model_file m = load(fixture, name);
-    write_file(as, m.data, m.size);
-    free(m.data);
-}
-
-static void refuse_model(tr_status wanted, const char *needle)
-{
-    expect_failure(directory, wanted, needle);
-}
-
-/* Items of types that are not read, each by name. */
-static void test_types(void **state)
-{
-    (void)state;
-    static const struct {
-        uint64_t type;
-        tr_status wanted;
-        const char *needle;
-    } types[] = {{0x4101, TR_ERROR_FORMAT, "no multiplier above 0"}, {0x4102, TR_ERROR_UNSUPPORTED, "intgemm integers"},
-                 {0x10001, TR_ERROR_UNSUPPORTED, "one kind of CPU"}, {0x0802, TR_ERROR_UNSUPPORTED, "FBGEMM"},
-                 {0x1801, TR_ERROR_UNSUPPORTED, "FBGEMM"},           {0x2801, TR_ERROR_UNSUPPORTED, "FBGEMM"},
-                 {0x0104, TR_ERROR_UNSUPPORTED, "type 0x104"}};
-    copy_as("plain-bin", "vocab.yml", "vocab.yml");
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        model_file m = load("plain-bin", "model.bin");
-        put_u64(&m, header_of(0) + TYPE, types[i].type);
-        write_file("model.bin", m.data, m.size);
-        free(m.data);
-        refuse_model(types[i].wanted, types[i].needle);
-    }
-}
-
-/* Items that are missing, or that nobody asked for. */
-static void test_items(void **state)
-{
-    (void)state;
-    copy_as("plain-bin", "vocab.yml", "vocab.yml");
-    model_file m = load("plain-bin", "model.bin");
-    const size_t first = header_of((size_t)u64_at(&m, 8));
-    m.data[first] = 'w'; /* Wemb */
-    write_file("model.bin", m.data, m.size);
-    refuse_model(TR_ERROR_FORMAT, "item Wemb: is missing");
-    free(m.data);
-    zip_writer w = {0};
-    add_npy(&w, "special:model.yml.npy", 1, NPY("|i1", "False", "(4,)"), 4, false);
-    zip_finish(&w);
-    remove_file("model.bin");
-    write_file("model.npz", w.file.data, w.file.size);
-    zip_free(&w);
-    refuse_model(TR_ERROR_FORMAT, "special:model.yml: is empty");
-}
-
-static void expect_model(const char *path, const char *first_piece, bool text)
-{
-    tr_package package;
-    open_package(path, &package);
-    assert_string_equal(package.format, "Marian model");
-    assert_true(package.target->size > 2 && (text == (package.source_spm.data != NULL)));
-    assert_memory_equal(package.source.pieces[2].data, first_piece, package.source.pieces[2].size);
-    tr_package_close(&package);
-}
-
-/* The model as it is packed for OPUS-MT: a yml file names a model and vocabularies, by their paths elsewhere. */
-static void test_opus(void **state)
-{
-    (void)state;
-    copy_as("plain-npz", "model.npz", "opus.npz.best-perplexity.npz");
-    copy_as("plain-npz", "vocab.yml", "opus.vocab.yml");
-    copy_as("spm", "vocab.spm", "source.spm");
-    copy_as("spm", "vocab.spm", "target.spm");
-    expect_model(directory,
-                 "\xe2\x96\x81"
-                 "0",
-                 true); /* found by name */
-    write_text("decoder.yml", "models:\n  - /home/someone/opus.npz.best-perplexity.npz\nvocabs:\n  - ../opus.vocab.yml\n"
-                              "  - /x/opus.vocab.yml\nbeam-size: 6\n");
-    copy_as("plain-npz", "vocab.yml", "vocab.src.yml"); /* no longer the one that is meant by name */
-    expect_model(directory,
-                 "\xe2\x96\x81"
-                 "0",
-                 true);
-    expect_model(in_directory("opus.npz.best-perplexity.npz"),
-                 "\xe2\x96\x81"
-                 "0",
-                 true);
-    write_text("decoder.yml", "models: [a.npz, b.npz]\nvocabs: [opus.vocab.yml, opus.vocab.yml]\n");
-    refuse_model(TR_ERROR_UNSUPPORTED, "several models");
-    write_text("decoder.yml", "models: &m [a.npz]\nother: *m\n");
-    refuse_model(TR_ERROR_UNSUPPORTED, "anchor");
-}
-
-static void test_vocabularies(void **state)
-{
-    (void)state;
-    copy_as("tied-target", "model.npz", "model.npz");
-    refuse_model(TR_ERROR_FORMAT, "its vocabularies are missing");
-    copy_as("tied-target", "vocab.src.yml", "vocab.de.yml");
-    copy_as("tied-target", "vocab.trg.yml", "vocab.en.yml");
-    refuse_model(TR_ERROR_FORMAT, "or there are several"); /* which is which? */
-    write_text("model.npz.decoder.yml", "models: [model.npz]\nvocabs: [vocab.de.yml, vocab.en.yml]\n");
-    expect_model(directory, "s0", false);
-    remove_file("model.npz.decoder.yml");
-    remove_file("vocab.de.yml");
-    remove_file("vocab.en.yml");
-    write_text("srcvocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"s0\": 2, \"far\": 1000}"); /* behind the rows: left out */
-    write_text("trgvocab.yml", "eos: 0\nUNK: 1\nt0: 2\n");                                /* Nematus' names */
-    expect_model(directory, "s0", false);
-    write_text("srcvocab.json", "{\"<unk>\": 0, \"</s>\": 1, \"s0\": 2}");
-    refuse_model(TR_ERROR_UNSUPPORTED, "the end mark");
-    write_text("srcvocab.json", "{\"a\": 0, \"b\": 1, \"s0\": 2}");
-    refuse_model(TR_ERROR_FORMAT, "has no token </s>");
-    write_text("srcvocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"s0\": 1}");
-    refuse_model(TR_ERROR_FORMAT, "share id 1");
-    write_text("srcvocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"s0\": -1}");
-    refuse_model(TR_ERROR_FORMAT, "not a whole number");
-    write_text("srcvocab.json", "[]");
-    refuse_model(TR_ERROR_FORMAT, "srcvocab.json");
-}
-
-/* Vocabularies of another size than the model's. */
-static void test_pieces(void **state)
-{
-    (void)state;
-    copy_as("plain-npz", "model.npz", "model.npz");
-    copy_as("spm", "vocab.spm", "vocab.spm");
-    refuse_model(TR_ERROR_FORMAT, "has more pieces than the embedding's 48 rows");
-    write_text("vocab.spm", "no protobuf");
-    refuse_model(TR_ERROR_FORMAT, "vocab.spm");
-}
-
-static void test_several(void **state)
-{
-    (void)state;
-    copy_as("plain-npz", "model.npz", "a.npz");
-    copy_as("plain-npz", "model.npz", "b.npz");
-    copy_as("plain-npz", "vocab.yml", "vocab.yml");
-    refuse_model(TR_ERROR_ARGUMENT, "several models (a.npz, b.npz)");
-    expect_model(in_directory("b.npz"),
-                 "\xe2\x96\x81"
-                 "0",
-                 false);
-    copy_as("plain-npz", "model.npz", "model.npz"); /* the usual name goes first */
-    expect_model(directory,
-                 "\xe2\x96\x81"
-                 "0",
-                 false);
+    refuse_each(refuse_options, cases, sizeof cases / sizeof *cases);
 }
 
 int main(void)
 {
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bin_numbers), cmocka_unit_test(test_bin_shapes),  cmocka_unit_test(test_bin_names),
         cmocka_unit_test(test_bin_cut),     cmocka_unit_test(test_npz_headers), cmocka_unit_test(test_npz_archives),
         cmocka_unit_test(test_yaml),        cmocka_unit_test(test_yaml_values), cmocka_unit_test(test_options),
-        IN_DIRECTORY(test_types),           IN_DIRECTORY(test_items),           IN_DIRECTORY(test_opus),
-        IN_DIRECTORY(test_vocabularies),    IN_DIRECTORY(test_pieces),          IN_DIRECTORY(test_several),
     };
     return cmocka_run_group_tests_name("marian files", tests, NULL, NULL);
 }

@@ -1,7 +1,5 @@
 /* Folders of models on disk: what is seen without opening the models is what they are once they are open. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <translate/translate.h>
-
-#include "formats/gguf/gguf.h"
+#include "../engine_fixture.h"
 #include "formats/peek.h"
 #include "util/folder.h"
 #include "util/utf8.h"
@@ -68,13 +63,8 @@ static void link_to(const char *name, const char *target)
 static void convert(const char *model, const char *name)
 {
     char path[TR_PATH];
-    tr_package package;
-    tr_error error;
     join(path, name);
-    if (tr_package_open(model, TR_LOAD_MAP, &package, &error) ||
-        tr_gguf_write(&package, path, TR_TYPE_F32, NULL, NULL, &error))
-        fail_msg("%s", error.message);
-    tr_package_close(&package);
+    convert_model(model, TR_TYPE_F32, path);
 }
 
 static int make_folder(void **state)

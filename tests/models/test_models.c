@@ -31,7 +31,7 @@ static void test_names(void **state)
         {"Helsinki-NLP_opus-mt-fr-de.gguf", "fr", "de"},
         {"translate-zh_en-1_9", "zh", "en"},
         {"translate-en_zt-1_9", "en", "zt"}, /* traditional Chinese, as Argos calls it */
-        {"translate-en_xq-1_9", "", ""},    /* no code of ISO 639 */
+        {"translate-en_xq-1_9", "", ""},     /* no code of ISO 639 */
         {"zh-en.gguf", "zh", "en"},
         {"zh-en.q8_0.gguf", "zh", "en"},
         {"ZH-EN.gguf", "ZH", "EN"},
@@ -165,8 +165,6 @@ static tr_models *make(const made *list, size_t count)
     return m;
 }
 
-#define MAKE(list) make(list, sizeof(list) / sizeof *(list))
-
 /* expected: "a(fr:en)", "a(fr:en) b(en:zh)"; what an error says, if it begins with "!". */
 static void check_route(const tr_models *m, const char *source, const char *target, const char *expected)
 {
@@ -186,17 +184,29 @@ static void check_route(const tr_models *m, const char *source, const char *targ
         fail_msg("%s to %s: %s, must be %s", source, target, found, expected);
 }
 
+typedef struct wanted {
+    const char *source, *target, *route;
+} wanted;
+
+static void check_routes(const made *list, size_t count, const wanted *cases, size_t case_count)
+{
+    tr_models *m = make(list, count);
+    for (size_t i = 0; i < case_count; i++)
+        check_route(m, cases[i].source, cases[i].target, cases[i].route);
+    tr_models_close(m);
+}
+
+#define CHECK_ROUTES(list, cases) check_routes(list, sizeof(list) / sizeof *(list), cases, sizeof(cases) / sizeof *(cases))
+
 static void test_direct(void **state)
 {
     static const made list[] = {{"a", 1, "zho", "eng"}, {"b", 1, "fr", "en"}, {"c", 1, "en", "de fr cmn_Hans cmn_Hant"}};
-    tr_models *m = MAKE(list);
+    static const wanted cases[] = {
+        {"zh", "en", "a(zho:eng)"},     {"zh-CN", "en-US", "a(zho:eng)"},  {"fra", "eng_Latn", "b(fr:en)"},
+        {"en", "zh", "c(en:cmn_Hans)"}, {"en", "zh-TW", "c(en:cmn_Hant)"},
+    };
     (void)state;
-    check_route(m, "zh", "en", "a(zho:eng)");
-    check_route(m, "zh-CN", "en-US", "a(zho:eng)");
-    check_route(m, "fra", "eng_Latn", "b(fr:en)");
-    check_route(m, "en", "zh", "c(en:cmn_Hans)");
-    check_route(m, "en", "zh-TW", "c(en:cmn_Hant)");
-    tr_models_close(m);
+    CHECK_ROUTES(list, cases);
 }
 
 /* Nearest, then one pair, then the largest file, then the name. */
@@ -207,18 +217,13 @@ static void test_preference(void **state)
         {"d-medium", 2, "en", "fr"},      {"e-hant", 1, "en", "zh_Hant"},  {"f-pt", 9, "en", "pt"},
         {"g-brazil", 1, "en", "pt_BR"},   {"h-many", 1, "en de", "pt_PT"},
     };
-    tr_models *m = MAKE(list);
+    static const wanted cases[] = {
+        {"en", "fr", "c-medium(en:fr)"},       {"de", "fr", "a-large(de:fr)"},        {"en", "zh", "a-large(en:zh)"},
+        {"en", "zh-CN", "a-large(en:zh)"},     {"en", "zh-TW", "e-hant(en:zh_Hant)"}, {"en", "pt", "f-pt(en:pt)"},
+        {"en", "pt-BR", "g-brazil(en:pt_BR)"}, {"en", "pt-PT", "h-many(en:pt_PT)"},   {"en", "pt-AO", "f-pt(en:pt)"},
+    };
     (void)state;
-    check_route(m, "en", "fr", "c-medium(en:fr)");
-    check_route(m, "de", "fr", "a-large(de:fr)");
-    check_route(m, "en", "zh", "a-large(en:zh)");
-    check_route(m, "en", "zh-CN", "a-large(en:zh)");
-    check_route(m, "en", "zh-TW", "e-hant(en:zh_Hant)");
-    check_route(m, "en", "pt", "f-pt(en:pt)");
-    check_route(m, "en", "pt-BR", "g-brazil(en:pt_BR)");
-    check_route(m, "en", "pt-PT", "h-many(en:pt_PT)");
-    check_route(m, "en", "pt-AO", "f-pt(en:pt)");
-    tr_models_close(m);
+    CHECK_ROUTES(list, cases);
 }
 
 static void test_over_english(void **state)
@@ -227,35 +232,33 @@ static void test_over_english(void **state)
         {"de-fr", 1, "de", "fr"}, {"en-zh", 1, "eng", "zho"}, {"fr-en", 1, "fr", "en"}, {"fr-en-2", 2, "fra", "eng"},
         {"fr-ru", 9, "fr", "ru"}, {"ru-zh", 9, "ru", "zh"},   {"zh-de", 1, "zh", "de"},
     };
-    tr_models *m = MAKE(list);
+    static const wanted cases[] = {
+        {"fr", "zh", "fr-en-2(fra:eng) en-zh(eng:zho)"},
+        {"en", "de", "en-zh(eng:zho) zh-de(zh:de)"}, /* not over English from English */
+        {"zh", "fr", "zh-de(zh:de) de-fr(de:fr)"},
+        {"de", "en", "de-fr(de:fr) fr-en-2(fra:eng)"},
+        {"ru", "fr", /* three hops */
+         "!ru to fr: no model of folder has it, nor do two together; from ru to: zh; to fr from: de"},
+        {"zh-Hans", "zh-Hant",
+         "!zh-Hans to zh-Hant: no model of folder has it, nor do two together; from zh-Hans to: de; "
+         "to zh-Hant from: eng, ru"},
+        {"xx", "fr", "!xx to fr: no model of folder has it, nor do two together; from xx to: none; to fr from: de"},
+        {"fr", "fra", "!fr to fra: they are one language"},
+    };
     (void)state;
-    check_route(m, "fr", "zh", "fr-en-2(fra:eng) en-zh(eng:zho)");
-    check_route(m, "en", "de", "en-zh(eng:zho) zh-de(zh:de)"); /* not over English from English */
-    check_route(m, "zh", "fr", "zh-de(zh:de) de-fr(de:fr)");
-    check_route(m, "de", "en", "de-fr(de:fr) fr-en-2(fra:eng)");
-    check_route(
-        m, "ru", "fr",
-        "!ru to fr: no model of folder has it, nor do two together; from ru to: zh; to fr from: de"); /* three hops */
-    check_route(m, "zh-Hans", "zh-Hant",
-                "!zh-Hans to zh-Hant: no model of folder has it, nor do two together; from zh-Hans "
-                "to: de; to zh-Hant from: eng, ru");
-    check_route(m, "xx", "fr",
-                "!xx to fr: no model of folder has it, nor do two together; from xx to: none; to fr from: de");
-    check_route(m, "fr", "fra", "!fr to fra: they are one language");
-    tr_models_close(m);
+    CHECK_ROUTES(list, cases);
 }
 
 /* The script that the first model gives must be one that the second takes. */
 static void test_scripts_in_between(void **state)
 {
     static const made list[] = {{"ja-zh", 1, "ja", "zh_Hant"}, {"zh-ko", 1, "zh_Hans", "ko"}, {"zh-vi", 1, "zh", "vi"}};
-    tr_models *m = MAKE(list);
+    static const wanted cases[] = {
+        {"ja", "vi", "ja-zh(ja:zh_Hant) zh-vi(zh:vi)"},
+        {"ja", "ko", "!ja to ko: no model of folder has it, nor do two together; from ja to: zh_Hant; to ko from: zh_Hans"},
+    };
     (void)state;
-    check_route(m, "ja", "vi", "ja-zh(ja:zh_Hant) zh-vi(zh:vi)");
-    check_route(m, "ja", "ko",
-                "!ja to ko: no model of folder has it, nor do two together; from ja to: zh_Hant; to ko from: "
-                "zh_Hans");
-    tr_models_close(m);
+    CHECK_ROUTES(list, cases);
 }
 
 /* One file rather than two, then the smallest together, then the code. */
@@ -268,21 +271,15 @@ static void test_over_another(void **state)
         {"ja-ru", 5, "ja", "ru"}, {"ja-ko", 5, "ja", "ko"}, {"ru-vi", 5, "ru", "vi"}, {"ko-vi", 5, "ko", "vi"}};
     static const made self[] = {
         {"a-b", 1, "ja", "ko"}, {"b-c", 1, "ko", "vi"}, {"half", 90, "ja fr", "fr"}, {"rest", 90, "fr", "de vi"}};
-    tr_models *m = MAKE(files);
+    static const wanted over_files[] = {{"ja", "vi", "ja-ko(ja:ko) ko-vi(ko:vi)"}, {"ja", "ru", "many(ja:ru)"}};
+    static const wanted over_sizes[] = {{"ja", "vi", "ja-ru(ja:ru) ru-vi(ru:vi)"}};
+    static const wanted over_codes[] = {{"ja", "vi", "ja-ko(ja:ko) ko-vi(ko:vi)"}};
+    static const wanted over_self[] = {{"ja", "vi", "a-b(ja:ko) b-c(ko:vi)"}, {"ja", "de", "half(ja:fr) rest(fr:de)"}};
     (void)state;
-    check_route(m, "ja", "vi", "ja-ko(ja:ko) ko-vi(ko:vi)");
-    check_route(m, "ja", "ru", "many(ja:ru)");
-    tr_models_close(m);
-    m = MAKE(sizes);
-    check_route(m, "ja", "vi", "ja-ru(ja:ru) ru-vi(ru:vi)");
-    tr_models_close(m);
-    m = MAKE(codes);
-    check_route(m, "ja", "vi", "ja-ko(ja:ko) ko-vi(ko:vi)");
-    tr_models_close(m);
-    m = MAKE(self);
-    check_route(m, "ja", "vi", "a-b(ja:ko) b-c(ko:vi)");
-    check_route(m, "ja", "de", "half(ja:fr) rest(fr:de)");
-    tr_models_close(m);
+    CHECK_ROUTES(files, over_files);
+    CHECK_ROUTES(sizes, over_sizes);
+    CHECK_ROUTES(codes, over_codes);
+    CHECK_ROUTES(self, over_self);
 }
 
 static void test_long_lists(void **state)
@@ -292,7 +289,7 @@ static void test_long_lists(void **state)
         snprintf(codes + strlen(codes), sizeof codes - strlen(codes), "%s%c%c%c", i ? " " : "", 'b' + i / 100,
                  'b' + i / 10 % 10, 'b' + i % 10);
     const made list[] = {{"a", 1, "en", codes}};
-    tr_models *m = MAKE(list);
+    tr_models *m = make(list, 1);
     tr_route route;
     tr_error error;
     (void)state;

@@ -363,7 +363,8 @@ def cases(model, lines):
     return result
 
 
-def make(name, fixture):
+def make(name):
+    fixture = FIXTURES[name]
     directory = os.path.join(HERE, "fixtures", name)
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
@@ -429,13 +430,7 @@ def check(to, name):
 
 def main():
     prepare()
-    if engines.wanted():
-        to = engines.Check()
-        for name in to.names or FIXTURES:
-            check(to, name)
-        to.finish()
-    for name in sys.argv[1:] or FIXTURES:
-        make(name, FIXTURES[name])
+    engines.check_or_make(check, make, FIXTURES)
 
 
 if __name__ == "__main__":

@@ -177,11 +177,7 @@ def check(to, name):
 
 
 def main():
-    if engines.wanted():
-        to = engines.Check()
-        for name in to.names or ("bytes", "plain", "bpe"):
-            check(to, name)
-        to.finish()
+    engines.check_where_asked(check, ("bytes", "plain", "bpe"))
     make()
 
 
