@@ -3,6 +3,7 @@
 
 #include "formats/hf/hf.h"
 #include "formats/peek.h"
+#include "formats/peek_tokens.h"
 
 static tr_status peek_fairseq(const tr_directory *d, tr_json_fields *settings)
 {

@@ -10,6 +10,7 @@
 #include "formats/json.h"
 #include "formats/marian/marian.h"
 #include "formats/peek.h"
+#include "formats/peek_tokens.h"
 #include "formats/shortlist.h"
 #include "formats/yaml.h"
 #include "formats/zip.h"
