@@ -6,7 +6,6 @@
 #include "formats/packed.h"
 #include "formats/recognise.h"
 #include "formats/zip.h"
-#include "formats/shortlist.h"
 #include "tokenizer/spm_check.h"
 #include "util/buffer.h"
 

@@ -8,7 +8,6 @@
 #include "formats/gguf/languages.h"
 #include "formats/gguf/read.h"
 #include "formats/peek.h"
-#include "formats/shortlist.h"
 #include "formats/xxh64.h"
 
 /* ----------------------------------------------------------------------------------------------------------- settings */
