@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/utf8.h"
+
 /* ------------------------------------------------------------------------------------------------------------- tables */
 
 /* ISO 639-1 codes, each with its ISO 639-3 code behind it (Debian's iso-codes, 4.15). */
@@ -67,14 +69,9 @@ typedef struct tag {
     char language[4], script[5], region[4]; /* in small letters; "" where open */
 } tag;
 
-static bool is_letter(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 static bool all_letters(const char *text)
 {
-    while (is_letter(*text))
+    while (tr_is_small_letter(*text))
         text++;
     return *text == 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tokenizer/language_codes.h"
+#include "util/utf8.h"
 
 tr_status tr_languages_add(tr_languages *languages, const char *code, size_t size, int32_t id, tr_error *error)
 {
@@ -58,11 +59,6 @@ int tr_languages_typed(const tr_languages *languages, const tr_vocabulary *vocab
     return -1;
 }
 
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 static size_t inside(const char *token, size_t size, const char *open, const char *close, const char **code)
 {
     const size_t before = strlen(open), behind = strlen(close);
@@ -81,7 +77,7 @@ size_t tr_language_of_token(const char *token, size_t size, const char **code)
             return length;
     }
     size_t letters = 0;
-    while (letters < size && is_small(token[letters]))
+    while (letters < size && tr_is_small_letter(token[letters]))
         letters++;
     *code = token;
     /* fra_Latn, fr_XX */
