@@ -31,21 +31,17 @@ static bool is_whole(const char *token, size_t size, const char *begin, const ch
 
 tr_status tr_peek_tokens(const tr_directory *d, const char *file, const char *open, const char *close)
 {
-    tr_languages *languages = &d->package->languages;
     const bool pieces = tr_ends_with(file, ".spm") || tr_ends_with(file, ".model");
     tr_bytes bytes;
     tr_status status = tr_package_file(d->package, d->path, file, TR_LOAD_MAP, &bytes, d->error);
     if (status != TR_OK)
         return status;
-    const char *begin = bytes.data, *end = bytes.size ? begin + bytes.size : begin, *code;
+    const char *begin = bytes.data, *end = bytes.size ? begin + bytes.size : begin;
     for (const char *p = begin; status == TR_OK && p < end && (p = memchr(p, open[0], (size_t)(end - p))); p++) {
         const size_t size = token_at(p, end, open, close);
-        const size_t length = size && is_whole(p, size, begin, end, pieces) ? tr_language_of_token(p, size, &code) : 0;
-        if (length)
-            status = tr_languages_add(languages, code, length, 0, d->error);
+        if (size && is_whole(p, size, begin, end, pieces))
+            status = tr_languages_add_target(&d->package->languages, open, p, size, 0, d->error);
     }
     tr_package_close_last(d->package);
-    if (languages->count)
-        languages->target = TR_LANGUAGE_SOURCE_FIRST;
     return tr_directory_in(d, status);
 }

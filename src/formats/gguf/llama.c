@@ -252,6 +252,9 @@ static tr_status read_normalizer(const tr_gguf *gguf, tr_spm_settings *s, tr_err
     return tr_gguf_read_fields(gguf, flags, 2, s, error);
 }
 
+/* How the languages' tokens of MADLAD-400 begin. */
+static const char madlad[] = "<2";
+
 static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     tr_config *c = &package->config;
@@ -277,8 +280,8 @@ static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_err
     }
     package->target = &package->source;
     status = tr_vocabulary_init(&package->source, pieces, (size_t)c->source_vocabulary, NULL, error);
-    if (status == TR_OK) /* MADLAD-400 */
-        status = tr_languages_collect(&package->source, "<2", &package->languages, error);
+    if (status == TR_OK)
+        status = tr_languages_collect(&package->source, madlad, &package->languages, error);
     return tr_fail_in(error, status, TR_KEY_TOKENS);
 }
 
@@ -299,20 +302,14 @@ tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error 
 
 tr_status tr_gguf_peek_llama(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
-    tr_languages *languages = &package->languages;
     const tr_gguf_entry *tokens;
-    const char *code;
     package->format = format;
     tr_status status = find_list(gguf, TR_KEY_TOKENS, TR_GGUF_STRING, &tokens, error);
     const unsigned char *at = status == TR_OK ? tokens->data : NULL;
     for (uint64_t i = 0; status == TR_OK && i < tokens->count; i++) {
         size_t size;
         const char *text = tr_gguf_string(&at, &size);
-        const size_t length = size > 2 && memcmp(text, "<2", 2) == 0 ? tr_language_of_token(text, size, &code) : 0;
-        if (length)
-            status = tr_languages_add(languages, code, length, 0, error);
+        status = tr_languages_add_target(&package->languages, madlad, text, size, 0, error);
     }
-    if (languages->count)
-        languages->target = TR_LANGUAGE_SOURCE_FIRST;
     return status;
 }
