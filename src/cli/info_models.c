@@ -94,15 +94,20 @@ static void format_side(const tr_models *models, size_t item, size_t count, code
         snprintf(out, room, "%zu", count);
 }
 
+void cli_print_code(int *column, const char *code)
+{
+    enum { WIDTH = 100 };
+    if (*column + 1 + (int)strlen(code) > WIDTH)
+        *column = printf("\n             ") - 1;
+    *column += printf(" %s", code);
+}
+
 static void print_codes(const tr_models *models, size_t item, const char *title, code_at *code)
 {
     const char *c;
     int column = printf("              %s", title);
-    for (size_t i = 0; (c = code(models, item, i)); i++) {
-        if (column + 1 + (int)strlen(c) > 100)
-            column = printf("\n             ") - 1;
-        column += printf(" %s", c);
-    }
+    for (size_t i = 0; (c = code(models, item, i)); i++)
+        cli_print_code(&column, c);
     putchar('\n');
 }
 

@@ -11,4 +11,7 @@ const char *cli_info_folder(const cli_settings *settings);
 /* Lists it. */
 int cli_info_models(const cli_settings *settings, const char *folder);
 
+/* Prints a language's code behind others, on the next line where this one, filled up to *column, has no room. */
+void cli_print_code(int *column, const char *code);
+
 #endif
