@@ -21,6 +21,7 @@ typedef struct cli_chain {
 const char *cli_models_folder(const cli_settings *settings);
 /* Indexes a folder, and prints its warnings; one without any model is a failure. */
 int cli_models_open(tr_models **models, const char *folder, const cli_settings *settings);
+void cli_models_warn(const tr_models *models, const cli_settings *settings); /* its warnings alone */
 
 bool cli_detects(const cli_settings *settings); /* -s auto */
 

@@ -241,9 +241,10 @@ int cli_info(const cli_settings *settings)
 {
     char path[TR_PATH];
     cli_settings named = *settings;
-    const char *folder = cli_info_folder(settings);
+    tr_models *models;
+    const char *folder = cli_info_folder(settings, &models);
     if (folder)
-        return cli_info_models(settings, folder);
+        return cli_info_models(settings, folder, models);
     if (settings->argument_count)
         named.model = settings->arguments[0];
     int status = cli_model_find(path, &named);
