@@ -125,6 +125,13 @@ tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int
     return status;
 }
 
+tr_status tr_hf_added_special(const tr_added *added, tr_package *package, tr_error *error)
+{
+    return tr_ids_append(&package->special, added->ids.data, added->ids.size)
+               ? TR_OK
+               : tr_fail(error, TR_ERROR_MEMORY, "added tokens: out of memory");
+}
+
 tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
                                 tr_error *error)
 {
@@ -132,16 +139,13 @@ tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *to
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < added->ids.size; i++) {
         const char *token = added->text.data + added->starts.data[i], *code;
-        const int32_t id = added->ids.data[i];
         const size_t size = tr_language_of_token(token, strlen(token), &code);
         if (size)
-            status = tr_languages_add(languages, code, size, id, error);
-        if (status == TR_OK && !tr_ids_append(&package->special, &id, 1))
-            status = tr_fail(error, TR_ERROR_MEMORY, "added tokens: out of memory");
+            status = tr_languages_add(languages, code, size, added->ids.data[i], error);
     }
     if (languages->count) {
         languages->source = tokenizer->source;
         languages->target = tokenizer->target;
     }
-    return status;
+    return status == TR_OK ? tr_hf_added_special(added, package, error) : status;
 }

@@ -96,8 +96,8 @@ static tr_status read_t5(const tr_directory *d)
     tr_status status;
     if (!tr_directory_has(d, "spiece.model")) {
         status = read_library(d, &special);
-        if (status == TR_OK && !tr_ids_append(&d->package->special, special.ids.data, special.ids.size))
-            status = tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+        if (status == TR_OK)
+            status = tr_directory_in(d, tr_hf_added_special(&special, d->package, d->error));
     } else {
         status = tr_directory_pieces(d, "spiece.model", NULL);
         if (status == TR_OK)
