@@ -47,8 +47,8 @@ static tr_status measure_pieces(const json_t *json, const char *name, int rows, 
     return TR_OK;
 }
 
-/* Puts the added tokens to their ids, where there is no piece or the same one. *to is their place in the vocabulary's text.
- */
+/* Puts the added tokens to their ids, where there is no piece or the same one. *to is their place in the vocabulary's
+ * text. */
 static tr_status place_added(const tr_added *added, const char *name, tr_piece *pieces, char **to, tr_error *error)
 {
     for (size_t i = 0; added && i < added->ids.size; i++) {

@@ -1,5 +1,5 @@
-/* The values of metadata keys, checked; what reads a model of either kind asks for them here. Messages begin with the key.
- */
+/* The values of metadata keys, checked; what reads a model of either kind asks for them here. Messages begin with the
+ * key. */
 #ifndef TR_FORMATS_GGUF_FIELDS_H
 #define TR_FORMATS_GGUF_FIELDS_H
 

@@ -39,8 +39,7 @@ static const char nllb[] =
 static const char plbart[] = "__java__ __python__ __en_XX__";
 static const char plbart_multi[] = "__java__ __python__ __en_XX__ __javascript__ __php__ __ruby__ __go__";
 
-/* ------------------------------------------------------------------------------------------------------ tokenizer classes
- */
+/* -------------------------------------------------------------------------------------------------- tokenizer classes */
 
 static const tr_hf_tokenizer classes[] = {
     {"MBartTokenizer", TR_LANGUAGE_SOURCE_LAST, TR_LANGUAGE_TARGET_START, mbart25, "", true},

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "formats/vocabularies.h"
 #include "formats/json.h"
+#include "formats/vocabularies.h"
 #include "formats/yaml.h"
 #include "util/utf8.h"
 
