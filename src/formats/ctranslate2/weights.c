@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/ctranslate2/rows.h"
 #include "formats/packed.h"
 #include "model/pack.h"
 
@@ -78,69 +79,15 @@ static void *allocate(builder *b, const char *name, size_t count, size_t size)
     return memory;
 }
 
-/* ------------------------------------------------------------------------------------------------------ made when read */
-
-/* Rows of a variable. */
-typedef struct origin_rows {
-    tr_origin origin;
-    int64_t rows;
-    size_t columns;
-    const float *factors; /* of whole numbers, one each row */
-} origin_rows;
-
-static const origin_rows *source_of(const tr_tensor *t)
-{
-    return (const origin_rows *)t->origin;
-}
-
-static void make_from_int16(const tr_tensor *t, size_t first, size_t count, void *out)
-{
-    const origin_rows *s = source_of(t);
-    const unsigned char *from = s->origin.data;
-    float *floats = out;
-    size_t row = first / s->columns, column = first % s->columns;
-    for (size_t i = 0; i < count; i++) {
-        const unsigned char *p = from + 2 * (first + i);
-        floats[i] = row < (size_t)s->rows ? (float)(int16_t)(p[0] | p[1] << 8) * s->factors[row] : 0;
-        if (++column == s->columns)
-            column = 0, row++;
-    }
-}
-
-static void make_panels(const tr_tensor *t, size_t first, size_t count, void *out)
-{
-    const origin_rows *s = source_of(t);
-    const size_t panel = tr_panel_bytes((int)s->columns);
-    int32_t sums[TR_PANEL];
-    for (size_t at = 0; at < count; at += panel) {
-        const int64_t o = (int64_t)((first + at) / panel) * TR_PANEL, left = s->rows > o ? s->rows - o : 0;
-        tr_pack_integers((const int8_t *)s->origin.data + (size_t)(left ? o : 0) * s->columns,
-                         left < TR_PANEL ? (int)left : TR_PANEL, (int)s->columns, (char *)out + at, sums);
-    }
-}
-
-static void make_sums(const tr_tensor *t, size_t first, size_t count, void *out)
-{
-    const origin_rows *s = source_of(t);
-    int32_t *sums = out;
-    for (size_t o = first; o < first + count; o++) {
-        const int8_t *row = (const int8_t *)s->origin.data + o * s->columns;
-        int32_t sum = 0;
-        for (size_t i = 0; o < (size_t)s->rows && i < s->columns; i++)
-            sum += row[i];
-        *sums++ = sum;
-    }
-}
-
 /* A source of the slice, the table's own; NULL: out of memory. */
-static origin_rows *add_source(builder *b, const tr_ct2_variable *v, const slice *s, size_t element)
+static tr_ct2_rows *add_source(builder *b, const tr_ct2_variable *v, const slice *s, size_t element)
 {
-    origin_rows *made = allocate(b, v->name, 1, sizeof *made);
+    tr_ct2_rows *made = allocate(b, v->name, 1, sizeof *made);
     const size_t row = (size_t)columns_of(v) * element;
     if (!made)
         return NULL;
     *made =
-        (origin_rows){.origin = {.data = v->data + (size_t)s->first * row, .bytes = (size_t)s->rows * row, .in_order = true},
+        (tr_ct2_rows){.origin = {.data = v->data + (size_t)s->first * row, .bytes = (size_t)s->rows * row, .in_order = true},
                       .rows = s->rows,
                       .columns = (size_t)columns_of(v)};
     b->status = tr_weights_keep(b->weights, made, b->error);
@@ -197,11 +144,11 @@ static void add_int16(builder *b, const tr_ct2_variable *v, const tr_ct2_variabl
 {
     tr_tensor t = describe(v, s, TR_TYPE_F32);
     const float *factors = add_factors(b, v, scale, s);
-    origin_rows *from = factors ? add_source(b, v, s, sizeof(int16_t)) : NULL;
+    tr_ct2_rows *from = factors ? add_source(b, v, s, sizeof(int16_t)) : NULL;
     if (!from)
         return;
     from->factors = factors;
-    from->origin.make = make_from_int16;
+    from->origin.make = tr_ct2_make_int16;
     t.origin = &from->origin;
     p->tensors[p->count++] = add(b, &t, name, "");
 }
@@ -216,11 +163,11 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
     const size_t rows = (size_t)s->rows;
     const int inputs = (int)v->shape[1];
     const float *factors = add_factors(b, v, scale, s);
-    origin_rows *panels = factors ? add_source(b, v, s, 1) : NULL, *sums = panels ? add_source(b, v, s, 1) : NULL;
+    tr_ct2_rows *panels = factors ? add_source(b, v, s, 1) : NULL, *sums = panels ? add_source(b, v, s, 1) : NULL;
     if (!sums)
         return;
-    panels->origin.make = make_panels;
-    sums->origin.make = make_sums;
+    panels->origin.make = tr_ct2_make_panels;
+    sums->origin.make = tr_ct2_make_sums;
     tr_tensor data = {.type = TR_TYPE_I8,
                       .rank = 3,
                       .origin = &panels->origin,
