@@ -17,15 +17,20 @@ const char *cli_models_folder(const cli_settings *settings)
     return settings->source || settings->target ? variable : NULL;
 }
 
+void cli_models_warn(const tr_models *models, const cli_settings *settings)
+{
+    const char *warning;
+    for (size_t i = 0; (warning = tr_models_warning(models, i)); i++)
+        cli_warn(settings, "%s", warning);
+}
+
 int cli_models_open(tr_models **models, const char *folder, const cli_settings *settings)
 {
     tr_error error;
-    const char *warning;
     cli_guard_model_file(folder, NULL);
     if (tr_models_open(folder, models, &error))
         return cli_fail_error(&error);
-    for (size_t i = 0; (warning = tr_models_warning(*models, i)); i++)
-        cli_warn(settings, "%s", warning);
+    cli_models_warn(*models, settings);
     if (tr_models_count(*models))
         return CLI_DONE;
     tr_indexed item;

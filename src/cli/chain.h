@@ -21,13 +21,14 @@ typedef struct cli_chain {
 const char *cli_models_folder(const cli_settings *settings);
 /* Indexes a folder, and prints its warnings; one without any model is a failure. */
 int cli_models_open(tr_models **models, const char *folder, const cli_settings *settings);
+void cli_models_warn(const tr_models *models, const cli_settings *settings); /* its warnings alone */
 
 bool cli_detects(const cli_settings *settings); /* -s auto */
 
 /* Checks what the settings ask for, and indexes the folder if they mean one. */
 int cli_chain_find(cli_chain *chain, const cli_settings *settings);
-/* Then opens the models, each with a context. text is what the language is to be detected from. Prints a message on failure.
- */
+/* Then opens the models, each with a context. text is what the language is to be detected from. Prints a message on
+ * failure. */
 int cli_chain_open(cli_chain *chain, const cli_settings *settings, const char *text, size_t size);
 /* At the end of the program; see cli_model_leave. */
 void cli_chain_leave(cli_chain *chain);

@@ -211,16 +211,12 @@ static void print_languages(const tr_package *p)
            many                  ? "-t LANG"
            : *p->target_language ? p->target_language
                                  : "unknown");
-    for (size_t i = 0, column = 0; i < l->count; i++) {
-        const char *code = l->items[i].code;
-        if (column == 0)
-            column = (size_t)printf("             ");
-        column += (size_t)printf(" %s", code);
-        if (i + 1 == l->count || column + 1 + strlen(l->items[i + 1].code) > 100) {
-            putchar('\n');
-            column = 0;
-        }
-    }
+    if (!many)
+        return;
+    int column = printf("             ");
+    for (size_t i = 0; i < l->count; i++)
+        cli_print_code(&column, l->items[i].code);
+    putchar('\n');
 }
 
 static void print_text(const char *path, const summary *s)
@@ -245,9 +241,10 @@ int cli_info(const cli_settings *settings)
 {
     char path[TR_PATH];
     cli_settings named = *settings;
-    const char *folder = cli_info_folder(settings);
+    tr_models *models;
+    const char *folder = cli_info_folder(settings, &models);
     if (folder)
-        return cli_info_models(settings, folder);
+        return cli_info_models(settings, folder, models);
     if (settings->argument_count)
         named.model = settings->arguments[0];
     int status = cli_model_find(path, &named);

@@ -1,6 +1,7 @@
 #include "cli/info_models.h"
 
 #include "cli/chain.h"
+#include "cli/signals.h"
 #include "formats/peek.h"
 
 #include <jansson.h>
@@ -10,24 +11,29 @@
 
 typedef const char *code_at(const tr_models *models, size_t item, size_t language);
 
-static bool has_models(const char *path)
+/* NULL: there are none in it. */
+static tr_models *models_in(const char *path)
 {
     tr_models *models;
-    const bool has = tr_models_open(path, &models, NULL) == TR_OK && tr_models_count(models) > 0;
+    cli_guard_model_file(path, NULL);
+    if (tr_models_open(path, &models, NULL) == TR_OK && tr_models_count(models) > 0)
+        return models;
     tr_models_close(models);
-    return has;
+    return NULL;
 }
 
-const char *cli_info_folder(const cli_settings *settings)
+const char *cli_info_folder(const cli_settings *settings, tr_models **models)
 {
     tr_peek peek;
     const char *path = settings->argument_count ? settings->arguments[0] : NULL;
+    *models = NULL;
     if (settings->models || settings->verify || !path || !tr_is_directory(path))
         return settings->models;
-    if (tr_package_peek(path, &peek, NULL) != TR_OK)
-        return peek.foreign && has_models(path) ? path : NULL;
-    tr_peek_free(&peek);
-    return NULL;
+    if (tr_package_peek(path, &peek, NULL) == TR_OK)
+        tr_peek_free(&peek);
+    else if (peek.foreign)
+        *models = models_in(path);
+    return *models ? path : NULL;
 }
 
 /* --------------------------------------------------------------------------------------------------------------- JSON */
@@ -94,15 +100,20 @@ static void format_side(const tr_models *models, size_t item, size_t count, code
         snprintf(out, room, "%zu", count);
 }
 
+void cli_print_code(int *column, const char *code)
+{
+    enum { WIDTH = 100 };
+    if (*column + 1 + (int)strlen(code) > WIDTH)
+        *column = printf("\n             ") - 1;
+    *column += printf(" %s", code);
+}
+
 static void print_codes(const tr_models *models, size_t item, const char *title, code_at *code)
 {
     const char *c;
     int column = printf("              %s", title);
-    for (size_t i = 0; (c = code(models, item, i)); i++) {
-        if (column + 1 + (int)strlen(c) > 100)
-            column = printf("\n             ") - 1;
-        column += printf(" %s", c);
-    }
+    for (size_t i = 0; (c = code(models, item, i)); i++)
+        cli_print_code(&column, c);
     putchar('\n');
 }
 
@@ -150,14 +161,17 @@ static int print_text(const tr_models *models, const char *folder)
     return CLI_DONE;
 }
 
-int cli_info_models(const cli_settings *settings, const char *folder)
+int cli_info_models(const cli_settings *settings, const char *folder, tr_models *models)
 {
-    tr_models *models;
+    int status = CLI_DONE;
     if (settings->verify)
         return cli_usage(settings, "--verify: a folder of models holds no checksum; name a model file");
     if (settings->models && settings->argument_count)
         return cli_usage(settings, "--models %s: FILE is given too; only one of them", settings->models);
-    int status = cli_models_open(&models, folder, settings);
+    if (models)
+        cli_models_warn(models, settings);
+    else
+        status = cli_models_open(&models, folder, settings);
     if (status)
         return status;
     status = settings->json ? print_json(models, folder) : print_text(models, folder);

@@ -5,10 +5,13 @@
 #include "cli/cli.h"
 
 /* The folder that the settings mean, by --models or as FILE where that is a directory that is no model but holds some;
- * NULL: a model is meant. */
-const char *cli_info_folder(const cli_settings *settings);
+ * NULL: a model is meant. *models is what it holds, NULL where that was not needed to tell. */
+const char *cli_info_folder(const cli_settings *settings, tr_models **models);
 
-/* Lists it. */
-int cli_info_models(const cli_settings *settings, const char *folder);
+/* Lists it, and closes models. */
+int cli_info_models(const cli_settings *settings, const char *folder, tr_models *models);
+
+/* Prints a language's code behind others, on the next line where this one, filled up to *column, has no room. */
+void cli_print_code(int *column, const char *code);
 
 #endif

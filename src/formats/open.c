@@ -1,15 +1,16 @@
 /* Which format a path holds, by content. */
 #include "formats/package.h"
-#include "formats/recognise.h"
 
 #include <string.h>
+
+#include "formats/recognise.h"
 
 static bool starts_with(const tr_file *file, const char *magic, size_t size)
 {
     return file->size >= size && memcmp(file->data, magic, size) == 0;
 }
 
-/* The reason for refusing a file that is no GGUF. */
+/* The reason for refusing a file that is no model by itself. */
 static tr_status refuse(const char *path, const tr_file *file, tr_error *error)
 {
     if (file->size && file->size < 4 && starts_with(file, "GGUF", file->size))

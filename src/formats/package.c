@@ -6,7 +6,6 @@
 #include "formats/packed.h"
 #include "formats/recognise.h"
 #include "formats/zip.h"
-#include "formats/shortlist.h"
 #include "tokenizer/spm_check.h"
 #include "util/buffer.h"
 
@@ -78,9 +77,14 @@ static tr_status open_joined(const tr_package *package, const char *joined, tr_l
     return status;
 }
 
-static bool lies_in(const void *data, const tr_file *file)
+static bool lies_in(const void *data, tr_bytes file)
 {
-    return (uintptr_t)data >= (uintptr_t)file->data && (uintptr_t)data - (uintptr_t)file->data < file->size;
+    return (uintptr_t)data >= (uintptr_t)file.data && (uintptr_t)data - (uintptr_t)file.data < file.size;
+}
+
+static tr_bytes bytes_of(const tr_file *file)
+{
+    return (tr_bytes){file->data, file->size};
 }
 
 /* Where a tensor comes from. */
@@ -89,13 +93,17 @@ static const void *place_of(const tr_tensor *tensor)
     return tensor->origin ? tensor->origin->data : tensor->data;
 }
 
+void tr_mark_mapped(tr_weights *weights, size_t first, tr_bytes mapping)
+{
+    for (size_t i = first; i < weights->count; i++)
+        weights->tensors[i]->mapped |= lies_in(place_of(weights->tensors[i]), mapping);
+}
+
 void tr_package_mark_mapped(tr_package *package)
 {
-    for (size_t i = 0; i < package->weights.count; i++) {
-        tr_tensor *t = package->weights.tensors[i];
-        for (int f = 0; !t->mapped && f < package->file_count; f++)
-            t->mapped = package->files[f].mapped && lies_in(place_of(t), &package->files[f]);
-    }
+    for (int f = 0; f < package->file_count; f++)
+        if (package->files[f].mapped)
+            tr_mark_mapped(&package->weights, 0, bytes_of(&package->files[f]));
 }
 
 /* A file of a directory may be there, and yet not be what it should: the file opened last is closed again. */
@@ -143,7 +151,7 @@ void tr_package_close_last(tr_package *package)
 }
 
 /* What the package has of a file, in bytes. */
-static size_t used_of(const tr_package *package, const tr_file *file)
+static size_t used_of(const tr_package *package, tr_bytes file)
 {
     size_t used = (lies_in(package->source_spm.data, file) ? package->source_spm.size : 0) +
                   (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0);
@@ -154,7 +162,7 @@ static size_t used_of(const tr_package *package, const tr_file *file)
 }
 
 /* Gives tensors memory of their own. False: there is none, some still point into the file. */
-static bool move_out(tr_package *package, const tr_file *file)
+static bool move_out(tr_package *package, tr_bytes file)
 {
     for (size_t i = 0; i < package->weights.count; i++) {
         tr_tensor *t = package->weights.tensors[i];
@@ -173,9 +181,10 @@ static bool move_out(tr_package *package, const tr_file *file)
 /* Where matrices were packed, the vectors would keep all of a file in memory. */
 static bool may_close(tr_package *package, const tr_file *file)
 {
-    const size_t used = used_of(package, file);
-    const bool spm = lies_in(package->source_spm.data, file) || lies_in(package->target_spm.data, file);
-    return used == 0 || (!spm && !file->mapped && used < file->size / 2 && move_out(package, file));
+    const tr_bytes bytes = bytes_of(file);
+    const size_t used = used_of(package, bytes);
+    const bool spm = lies_in(package->source_spm.data, bytes) || lies_in(package->target_spm.data, bytes);
+    return used == 0 || (!spm && !file->mapped && used < file->size / 2 && move_out(package, bytes));
 }
 
 void tr_package_close_unused(tr_package *package, int first)

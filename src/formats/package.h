@@ -43,16 +43,18 @@ typedef struct tr_package {
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
     const tr_archive *archive; /* what files are looked for in, in place of the file system; NULL once it is open */
-    uint64_t file_size; /* bytes of the weight files */
-    bool has_checksum;  /* GGUF written by this project */
-    uint64_t checksum;  /* as stored; see gguf.h */
+    uint64_t file_size;        /* bytes of the weight files */
+    bool has_checksum;         /* GGUF written by this project */
+    uint64_t checksum;         /* as stored; see gguf.h */
 } tr_package;
 
 /* Recognises the format by content, and fills package. Nothing needs closing on failure. Messages begin with the path. */
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error);
 void tr_package_close(tr_package *package);
 
-/* Marks the tensors whose bytes lie in a mapped file, once there will be no more. */
+/* Marks the tensors from number first on whose bytes lie in the mapping of a file. */
+void tr_mark_mapped(tr_weights *weights, size_t first, tr_bytes mapping);
+/* The same of all tensors and files of a package, once there will be no more. */
 void tr_package_mark_mapped(tr_package *package);
 
 /* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. In an archive, what is stored there is used where it

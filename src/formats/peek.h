@@ -20,10 +20,6 @@ typedef struct tr_peek {
 tr_status tr_package_peek(const char *path, tr_peek *peek, tr_error *error);
 void tr_peek_free(tr_peek *peek);
 
-/* Adds the languages whose tokens, such as ">>fra<<" and "<2fr>", are found by their spelling among the bytes of one of the
- * directory's files: a SentencePiece model, or a list of tokens in JSON or YAML. */
-tr_status tr_peek_tokens(const tr_directory *d, const char *file, const char *open, const char *close);
-
 /* One function per format, as in package.h. They fill format, name, languages and file_size of d->package and may leave
  * files open. d->path may be a file. */
 tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer);

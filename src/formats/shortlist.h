@@ -10,10 +10,6 @@ bool tr_shortlist_recognise(const void *data, size_t size);
 
 /* Fills a zeroed shortlist, whose words point into file. TR_ERROR_FORMAT: it is damaged. */
 tr_status tr_shortlist_read(tr_bytes file, tr_shortlist *shortlist, tr_error *error);
-void tr_shortlist_free(tr_shortlist *shortlist); /* a zeroed one is allowed */
-
-/* Offsets that rise from 0 to count, and words below the target vocabulary: whatever it came from. */
-tr_status tr_shortlist_check(const tr_shortlist *shortlist, const tr_config *config, tr_error *error);
 
 /* Opens a file into the package, in place of the shortlist that it has. Messages begin with the path. TR_ERROR_ARGUMENT: it
  * belongs to other vocabularies. */

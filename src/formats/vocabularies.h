@@ -1,4 +1,4 @@
-/* Vocabularies as most formats have them: a table of words, or the pieces of a SentencePiece model. */
+/* Vocabularies as most formats have them: a table of words, a list of tokens, or the pieces of a SentencePiece model. */
 #ifndef TR_FORMATS_VOCABULARIES_H
 #define TR_FORMATS_VOCABULARIES_H
 
@@ -18,6 +18,9 @@ void tr_added_free(tr_added *added);
 /* A vocab.json, {piece: id}, and tokens beside it (NULL: none), as a vocabulary of rows ids. Messages begin with name. */
 tr_status tr_vocabulary_of_words(const json_t *json, const char *name, int rows, const tr_added *added,
                                  tr_vocabulary *vocabulary, tr_error *error);
+
+/* A vocabulary from a list of tokens, in JSON or a token a line, of at most rows tokens. Messages begin with name. */
+tr_status tr_vocabulary_of_list(tr_bytes file, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error);
 
 /* The pieces of a SentencePiece model, and tokens beside them (NULL: none), as a vocabulary of rows ids. Ids are the pieces'
  * numbers, or, in fairseq's way, one more, with its own four tokens in front. */

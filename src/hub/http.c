@@ -226,8 +226,8 @@ static bool make_headers(const exchange *x, struct curl_slist **list)
     return add_header(list, "Range: bytes=", range) && (!*get->validator || add_header(list, "If-Range: ", get->validator));
 }
 
-/* Where a site has certificates of its own, the variables that curl and OpenSSL know say so; libcurl itself reads neither.
- */
+/* Where a site has certificates of its own, the variables that curl and OpenSSL know say so; libcurl itself reads
+ * neither. */
 static const char *certificates(void)
 {
     const char *curl = getenv("CURL_CA_BUNDLE"), *openssl = getenv("SSL_CERT_FILE");

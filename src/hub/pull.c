@@ -23,8 +23,7 @@ typedef struct pull {
     bool *missing;          /* of each wanted file */
 } pull;
 
-/* --------------------------------------------------------------------------------------------------- what is there already
- */
+/* ---------------------------------------------------------------------------------------------- what is there already */
 
 /* The cache knows of this very file that it was verified, and it has its size still. */
 static bool known_before(const pull *p, const tr_hub_file *file, uint64_t size)

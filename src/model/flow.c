@@ -115,22 +115,27 @@ void tr_sublayer_product(tr_flow *flow, const tr_linear *linear, tr_range column
                                 columns.first, columns.last, own->scratch);
 }
 
+/* The product of x, what all members have written, for these columns; *product says where it goes. */
+static void multiply_onward(const tr_flow *flow, const tr_linear *linear, const float *x, size_t x_stride, tr_range columns,
+                            tr_matmul *product)
+{
+    const tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
+    quantise(flow, x, x_stride, linear->weight.inputs, linear->weight.alpha, &own->in8);
+    product->weight = &linear->weight;
+    product->bias = linear->bias;
+    product->rows = flow->rows;
+    product->x = x;
+    product->x_stride = x_stride;
+    product->q = &own->in8;
+    s->network->kernels->matmul(product, columns.first, columns.last, own->scratch);
+}
+
 void tr_sublayer_onward(tr_flow *flow, const tr_linear *linear, const float *x, size_t x_stride, tr_range columns,
                         tr_activation activation, float *y, size_t y_stride)
 {
-    tr_state *s = flow->state;
-    const tr_member *own = &s->member[flow->member];
-    quantise(flow, x, x_stride, linear->weight.inputs, linear->weight.alpha, &own->in8);
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
-                                             .bias = linear->bias,
-                                             .rows = flow->rows,
-                                             .x = x,
-                                             .x_stride = x_stride,
-                                             .q = &own->in8,
-                                             .activation = activation,
-                                             .y = y,
-                                             .y_stride = y_stride},
-                                columns.first, columns.last, own->scratch);
+    tr_matmul product = {.activation = activation, .y = y, .y_stride = y_stride};
+    multiply_onward(flow, linear, x, x_stride, columns, &product);
 }
 
 static void add_rows(tr_flow *flow, const float *x, size_t x_stride, tr_range columns)
@@ -146,25 +151,12 @@ static void add_rows(tr_flow *flow, const float *x, size_t x_stride, tr_range co
 void tr_sublayer_add(tr_flow *flow, const tr_linear *linear, const float *x, size_t x_stride)
 {
     tr_state *s = flow->state;
-    const tr_member *own = &s->member[flow->member];
     const tr_range columns = tr_share(s->network->config.d_model, TR_PANEL, flow->member, s->members);
-    if (!linear->weight.data) {
+    tr_matmul product = {.residual = flow->residual, .residual_stride = s->stride, .y = s->stream, .y_stride = s->stride};
+    if (linear->weight.data)
+        multiply_onward(flow, linear, x, x_stride, columns, &product);
+    else
         add_rows(flow, x, x_stride, columns);
-        tr_state_meet(s);
-        return;
-    }
-    quantise(flow, x, x_stride, linear->weight.inputs, linear->weight.alpha, &own->in8);
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
-                                             .bias = linear->bias,
-                                             .rows = flow->rows,
-                                             .x = x,
-                                             .x_stride = x_stride,
-                                             .q = &own->in8,
-                                             .residual = flow->residual,
-                                             .residual_stride = s->stride,
-                                             .y = s->stream,
-                                             .y_stride = s->stride},
-                                columns.first, columns.last, own->scratch);
     tr_state_meet(s);
 }
 

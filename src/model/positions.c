@@ -17,8 +17,8 @@ static bool may_make_table(tr_binder *b, uint64_t bytes)
 }
 
 /* P[p, i] = sin(p w_i), P[p, half + i] = cos(p w_i), w_i = 10000^(-2i/d). Marian puts all sines before all cosines; with an
- * odd d there is one sine more. Rows follow each other by rotation, afresh every 64 rows so that errors stay far below f32.
- */
+ * odd d there is one sine more. Rows follow each other by rotation, afresh every 64 rows so that errors stay far below
+ * f32. */
 static float *sinusoidal_positions(tr_binder *b, int positions, int d)
 {
     if (!may_make_table(b, (uint64_t)positions * (uint64_t)d * sizeof(float)))

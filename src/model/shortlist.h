@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/config.h"
+#include "util/error.h"
+
 typedef struct tr_shortlist {
     int first;   /* ids below it are always allowed */
     int best;    /* what a list was cut to when it was made; for people */
@@ -18,5 +21,10 @@ typedef struct tr_shortlist {
     int32_t *owned;       /* malloc'ed offsets, or NULL: somebody else's */
     bool shared;          /* source and target ids mean the same */
 } tr_shortlist;
+
+void tr_shortlist_free(tr_shortlist *shortlist); /* a zeroed one is allowed */
+
+/* Offsets that rise from 0 to count, and words below the target vocabulary: whatever it came from. */
+tr_status tr_shortlist_check(const tr_shortlist *shortlist, const tr_config *config, tr_error *error);
 
 #endif

@@ -161,8 +161,7 @@ static inline void tr_state_count_step(tr_state *state, int rows)
 }
 
 /* The output projection's share of a member: its argmax over bias + W x into member.best, with a barrier
- * inside where it is screened; or all logits [rows, vocabulary].
- */
+ * inside where it is screened; or all logits [rows, vocabulary]. */
 void tr_logits_best(tr_flow *flow, const float *bias);
 void tr_logits_all(tr_flow *flow, const float *bias, float *logits);
 /* The argmax of one row over a share of outputs that were gathered from the output projection. */

@@ -1,5 +1,5 @@
-/* Cutting a sentence that is too long: at clause marks, else at white space, else between characters, else between tokens.
- */
+/* Cutting a sentence that is too long: at clause marks, else at white space, else between characters, else between
+ * tokens. */
 #ifndef TR_PIPELINE_CUT_H
 #define TR_PIPELINE_CUT_H
 

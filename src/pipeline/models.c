@@ -8,6 +8,13 @@
 #include "tokenizer/language_names.h"
 #include "util/folder.h"
 
+static char *copy(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copied = malloc(size);
+    return copied ? memcpy(copied, text, size) : NULL;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- languages */
 
 static bool is_language(const char *code)
@@ -74,11 +81,9 @@ static const char *last_part(const char *path)
 
 tr_status tr_models_look(const char *path, tr_indexed *item, tr_error *error)
 {
-    const size_t size = strlen(path) + 1;
-    *item = (tr_indexed){.path = malloc(size)};
+    *item = (tr_indexed){.path = copy(path)};
     if (!item->path)
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    memcpy(item->path, path, size);
     item->name = last_part(item->path);
     tr_status status = tr_package_peek(path, &item->peek, error);
     const bool foreign = status != TR_OK && item->peek.foreign;
@@ -103,13 +108,6 @@ void tr_models_forget(tr_indexed *item)
 }
 
 /* --------------------------------------------------------------------------------------------------------- the folder */
-
-static char *copy(const char *text)
-{
-    const size_t size = strlen(text) + 1;
-    char *copied = malloc(size);
-    return copied ? memcpy(copied, text, size) : NULL;
-}
 
 static tr_status add_warning(tr_models *m, const tr_error *why, tr_error *error)
 {

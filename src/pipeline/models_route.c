@@ -20,14 +20,15 @@ typedef struct step {
  * than a region that the model leaves open. In Chinese a region stands for a script. */
 static int distance(const char *wanted, const char *has)
 {
-    static const int regions[] = {2, 0, 1,
-                                  0}; /* as tr_language_match counts them: contradict, wanted open, has open, agree */
+    enum { UNUSUAL_SCRIPT = 4 }; /* more than any region */
+    static const int regions[TR_REGIONS_SAME + 1] = {[TR_REGIONS_DIFFER] = 2, [TR_REGION_HAS_OPEN] = 1};
     char base[4];
     const int match = tr_language_match(wanted, has);
-    if (match == 1000)
+    if (match == TR_LANGUAGE_ALIKE)
         return 0;
+    const bool unusual = match / TR_LANGUAGE_REGIONS == TR_SCRIPTS_UNUSUAL;
     const bool chinese = tr_language_base(wanted, base) && strcmp(base, "zh") == 0;
-    return (match / 16 == 1 ? 4 : 0) + (chinese ? 0 : regions[match % 16]);
+    return (unusual ? UNUSUAL_SCRIPT : 0) + (chinese ? 0 : regions[match % TR_LANGUAGE_REGIONS]);
 }
 
 static bool is_one_pair(const tr_indexed *item)

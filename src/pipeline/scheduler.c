@@ -49,8 +49,7 @@ struct run {
     atomic_bool reporting;     /* somebody is in job->done */
 };
 
-/* ------------------------------------------------------------------------------------------------------ making and ending
- */
+/* -------------------------------------------------------------------------------------------------- making and ending */
 
 tr_status tr_scheduler_create(const tr_network *network, int threads, tr_threads backend, int batch_size,
                               tr_scheduler **scheduler, tr_error *error)
@@ -173,8 +172,7 @@ static int group_of(tr_shape shape, int threads, int thread, int *member)
     return larger + (thread - in_larger) / shape.members;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- a run's groups
- */
+/* ----------------------------------------------------------------------------------------------------- a run's groups */
 
 static bool make_places(const tr_scheduler *s, crew *group, size_t max_length)
 {

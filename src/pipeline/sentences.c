@@ -159,8 +159,7 @@ static run read_run(scan *s, size_t at)
     return r;
 }
 
-/* -------------------------------------------------------------------------------------------------- the English full stop
- */
+/* ---------------------------------------------------------------------------------------------- the English full stop */
 
 /* [word, at): the word before a full stop at text[at], ASCII letters, digits and inner full stops; empty if it is no such
  * word or a long one. */

@@ -3,24 +3,22 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/utf8.h"
+
 /* ------------------------------------------------------------------------------------------------------------- tables */
 
-/* ISO 639-1 codes, each with its ISO 639-3 code behind it (Debian's iso-codes, 4.15). */
-static const char two_letters[] = "aaaarababkaeaveafafrakakaamamhanargararaasasmavavaayaymazazebabakbebelbgbulbhbihbibisbmba"
-                                  "mbnbenbobodbrbrebsboscacatceche"
-                                  "chchacocoscrcrecscescuchucvchvcycymdadandedeudvdivdzdzoeeeweelellenengeoepoesspaetesteueu"
-                                  "sfafasfffulfifinfjfijfofaofrfra"
-                                  "fyfrygaglegdglaglglggngrngugujgvglvhahauhehebhihinhohmohrhrvhthathuhunhyhyehzheriainaidin"
-                                  "dieileigiboiiiiiikipkioidoisisl"
-                                  "ititaiuikujajpnjvjavkakatkgkonkikikkjkuakkkazklkalkmkhmknkankokorkrkaukskaskukurkvkomkwco"
-                                  "rkykirlalatlbltzlgluglilimlnlin"
-                                  "lolaoltlitlulublvlavmgmlgmhmahmimrimkmkdmlmalmnmonmrmarmsmsamtmltmymyananaunbnobndndenene"
-                                  "pngndonlnldnnnnononornrnblnvnav"
-                                  "nynyaocociojojiomormororiososspapanpipliplpolpspusptporququermrohrnrunroronrurusrwkinsasa"
-                                  "nscsrdsdsndsesmesgsagsisinskslk"
-                                  "slslvsmsmosnsnasosomsqsqisrsrpsssswstsotsusunsvsweswswatatamteteltgtgkththatitirtktuktltg"
-                                  "ltntsntotontrturtstsotttattwtwi"
-                                  "tytahuguigukukrururduzuzbvevenvivievovolwawlnwowolxhxhoyiyidyoyorzazhazhzhozuzul";
+/* ISO 639-1 codes, each with its ISO 639-3 code behind it (Debian's iso-codes, 4.15): aa aar, ab abk, ... */
+/* clang-format off */
+static const char two_letters[] =
+    "aaaarababkaeaveafafrakakaamamhanargararaasasmavavaayaymazazebabakbebelbgbulbhbihbibisbmbambnbenbobodbrbrebsboscacat"
+    "cechechchacocoscrcrecscescuchucvchvcycymdadandedeudvdivdzdzoeeeweelellenengeoepoesspaetesteueusfafasfffulfifinfjfij"
+    "fofaofrfrafyfrygaglegdglaglglggngrngugujgvglvhahauhehebhihinhohmohrhrvhthathuhunhyhyehzheriainaidindieileigiboiiiii"
+    "ikipkioidoisislititaiuikujajpnjvjavkakatkgkonkikikkjkuakkkazklkalkmkhmknkankokorkrkaukskaskukurkvkomkwcorkykirlalat"
+    "lbltzlgluglilimlnlinlolaoltlitlulublvlavmgmlgmhmahmimrimkmkdmlmalmnmonmrmarmsmsamtmltmymyananaunbnobndndenenepngndo"
+    "nlnldnnnnononornrnblnvnavnynyaocociojojiomormororiososspapanpipliplpolpspusptporququermrohrnrunroronrurusrwkinsasan"
+    "scsrdsdsndsesmesgsagsisinskslkslslvsmsmosnsnasosomsqsqisrsrpsssswstsotsusunsvsweswswatatamteteltgtgkththatitirtktuk"
+    "tltgltntsntotontrturtstsotttattwtwitytahuguigukukrururduzuzbvevenvivievovolwawlnwowolxhxhoyiyidyoyorzazhazhzhozuzul";
+/* clang-format on */
 
 /* Other names of languages above: of libraries (ISO 639-2/B), older ones, and the members of macrolanguages that models have
  * in their place. */
@@ -67,14 +65,9 @@ typedef struct tag {
     char language[4], script[5], region[4]; /* in small letters; "" where open */
 } tag;
 
-static bool is_letter(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 static bool all_letters(const char *text)
 {
-    while (is_letter(*text))
+    while (tr_is_small_letter(*text))
         text++;
     return *text == 0;
 }
@@ -138,26 +131,28 @@ static int match_scripts(const tag *wanted, const tag *has)
     const char *common = LOOK_UP(usual, wanted->language);
     const char *w = *wanted->script ? wanted->script : common, *h = *has->script ? has->script : common;
     if (*wanted->script && *has->script)
-        return strcmp(wanted->script, has->script) == 0 ? 8 : 0;
-    return w && h && strcmp(w, h) != 0 ? 1 : *wanted->script || *has->script ? 6 : 7;
+        return strcmp(wanted->script, has->script) == 0 ? TR_SCRIPTS_SAME : 0;
+    if (w && h && strcmp(w, h) != 0)
+        return TR_SCRIPTS_UNUSUAL;
+    return *wanted->script || *has->script ? TR_SCRIPTS_ONE_OPEN : TR_SCRIPTS_OPEN;
 }
 
 static int match_regions(const tag *wanted, const tag *has)
 {
     if (strcmp(wanted->region, has->region) == 0)
-        return 3;
-    return !*has->region ? 2 : !*wanted->region ? 1 : 0;
+        return TR_REGIONS_SAME;
+    return !*has->region ? TR_REGION_HAS_OPEN : !*wanted->region ? TR_REGION_WANTED_OPEN : TR_REGIONS_DIFFER;
 }
 
 int tr_language_match(const char *wanted, const char *has)
 {
     tag w, h;
     if (strcasecmp(wanted, has) == 0)
-        return 1000;
+        return TR_LANGUAGE_ALIKE;
     if (!parse(wanted, &w) || !parse(has, &h) || strcmp(w.language, h.language) != 0)
         return 0;
     const int scripts = match_scripts(&w, &h);
-    return scripts ? 16 * scripts + match_regions(&w, &h) : 0;
+    return scripts ? TR_LANGUAGE_REGIONS * scripts + match_regions(&w, &h) : 0;
 }
 
 bool tr_language_base(const char *code, char out[4])

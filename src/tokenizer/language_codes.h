@@ -10,6 +10,26 @@
  * ar. What one side leaves open agrees with all, best with the language's usual script. */
 int tr_language_match(const char *wanted, const char *has);
 
+/* What a match is made of: TR_LANGUAGE_ALIKE for codes that are the same but for capitals, which no other reaches, else
+ * TR_LANGUAGE_REGIONS times how the scripts match, plus how the regions do. */
+enum { TR_LANGUAGE_ALIKE = 1000, TR_LANGUAGE_REGIONS = 16 };
+
+/* Scripts. */
+enum {
+    TR_SCRIPTS_UNUSUAL = 1,  /* one is open, and the other not the language's usual one */
+    TR_SCRIPTS_ONE_OPEN = 6, /* one is open, and the other the usual one, or the language has none */
+    TR_SCRIPTS_OPEN,
+    TR_SCRIPTS_SAME,
+};
+
+/* Regions. */
+enum {
+    TR_REGIONS_DIFFER,
+    TR_REGION_WANTED_OPEN,
+    TR_REGION_HAS_OPEN,
+    TR_REGIONS_SAME,
+};
+
 /* The language alone, of two letters where it has such a code: "zh" of "cmn_Hans". False: the code is none as above
  * ("ROMANCE"); out is then empty. */
 bool tr_language_base(const char *code, char out[4]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tokenizer/language_codes.h"
+#include "util/utf8.h"
 
 enum { WORDS = 64 }; /* of a name; what is behind them does not count */
 
@@ -16,11 +17,6 @@ typedef struct name_parts {
     size_t count;
     bool any_code; /* any three letters are a code, and capitals a group */
 } name_parts;
-
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
 
 static bool is_capital(char c)
 {
@@ -60,7 +56,7 @@ static bool copy_word(word w, char out[TR_LANGUAGE])
 static bool is_code(const name_parts *parts, word w)
 {
     char code[TR_LANGUAGE];
-    if (w.size < 2 || w.size > 3 || !(all(w, is_small) || all(w, is_capital)) || !copy_word(w, code))
+    if (w.size < 2 || w.size > 3 || !(all(w, tr_is_small_letter) || all(w, is_capital)) || !copy_word(w, code))
         return false;
     return tr_language_is_known(code) || tr_language_is_group(code) || (parts->any_code && w.size == 3);
 }
@@ -68,12 +64,12 @@ static bool is_code(const name_parts *parts, word w)
 /* Behind a code: "Hans", and, in capitals behind small letters, "CN" and "XX". */
 static bool is_script(word w)
 {
-    return w.size == 4 && is_capital(w.text[0]) && all((word){w.text + 1, 3}, is_small);
+    return w.size == 4 && is_capital(w.text[0]) && all((word){w.text + 1, 3}, tr_is_small_letter);
 }
 
 static bool is_region(word w, word code)
 {
-    return w.size == 2 && all(w, is_capital) && all(code, is_small);
+    return w.size == 2 && all(w, is_capital) && all(code, tr_is_small_letter);
 }
 
 /* The language at word *at, which is moved behind it. */
@@ -141,7 +137,7 @@ static bool pair_with_digit(word w, char source[TR_LANGUAGE], char target[TR_LAN
 /* "enzh" */
 static bool pair_without_mark(word w, char source[TR_LANGUAGE], char target[TR_LANGUAGE])
 {
-    if (w.size != 4 || !all(w, is_small))
+    if (w.size != 4 || !all(w, tr_is_small_letter))
         return false;
     copy_word((word){w.text, 2}, source);
     copy_word((word){w.text + 2, 2}, target);

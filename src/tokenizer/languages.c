@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tokenizer/language_codes.h"
+#include "util/utf8.h"
 
 tr_status tr_languages_add(tr_languages *languages, const char *code, size_t size, int32_t id, tr_error *error)
 {
@@ -58,11 +59,6 @@ int tr_languages_typed(const tr_languages *languages, const tr_vocabulary *vocab
     return -1;
 }
 
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 static size_t inside(const char *token, size_t size, const char *open, const char *close, const char **code)
 {
     const size_t before = strlen(open), behind = strlen(close);
@@ -81,28 +77,33 @@ size_t tr_language_of_token(const char *token, size_t size, const char **code)
             return length;
     }
     size_t letters = 0;
-    while (letters < size && is_small(token[letters]))
+    while (letters < size && tr_is_small_letter(token[letters]))
         letters++;
     *code = token;
     /* fra_Latn, fr_XX */
     return letters >= 2 && letters <= 3 && size - letters >= 3 && size - letters <= 5 && token[letters] == '_' ? size : 0;
 }
 
-tr_status tr_languages_collect(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error)
+tr_status tr_languages_add_target(tr_languages *languages, const char *open, const char *token, size_t size, int32_t id,
+                                  tr_error *error)
 {
     const size_t begins = strlen(open);
+    const char *code;
+    const size_t length = size > begins && memcmp(token, open, begins) == 0 ? tr_language_of_token(token, size, &code) : 0;
+    const tr_status status = length ? tr_languages_add(languages, code, length, id, error) : TR_OK;
+    if (languages->count)
+        languages->target = TR_LANGUAGE_SOURCE_FIRST;
+    return status;
+}
+
+tr_status tr_languages_collect(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error)
+{
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < vocabulary->size; i++) {
         const tr_piece piece = vocabulary->pieces[i];
-        const char *code;
-        if (!piece.data || piece.size < begins || memcmp(piece.data, open, begins) != 0)
-            continue;
-        const size_t size = tr_language_of_token(piece.data, piece.size, &code);
-        if (size)
-            status = tr_languages_add(languages, code, size, (int32_t)i, error);
+        if (piece.data)
+            status = tr_languages_add_target(languages, open, piece.data, piece.size, (int32_t)i, error);
     }
-    if (languages->count)
-        languages->target = TR_LANGUAGE_SOURCE_FIRST;
     return status;
 }
 

@@ -38,7 +38,10 @@ void tr_languages_free(tr_languages *languages);
  * if it is none. */
 size_t tr_language_of_token(const char *token, size_t size, const char **code);
 
-/* Languages among the pieces that begin with open: the target's, in front of a source. */
+/* Adds the target's language that a token in front of a source stands for, if the token begins with open and is one. */
+tr_status tr_languages_add_target(tr_languages *languages, const char *open, const char *token, size_t size, int32_t id,
+                                  tr_error *error);
+/* The same of all pieces. */
 tr_status tr_languages_collect(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error);
 
 /* The index of the language that serves wanted best (tokenizer/language_codes.h), -1: none does. */

@@ -13,8 +13,8 @@ typedef struct tr_arena {
 tr_status tr_arena_init(tr_arena *arena, size_t bytes, tr_error *error);
 void tr_arena_free(tr_arena *arena); /* a zeroed arena is allowed */
 
-/* Asks for huge pages for memory that will be used whole: reading many megabytes in order is half as fast again with them.
- */
+/* Asks for huge pages for memory that will be used whole: reading many megabytes in order is half as fast again with
+ * them. */
 void tr_huge_pages(void *memory, size_t bytes);
 
 /* 64-byte aligned, zero when the pages are fresh. NULL once the reservation is used up. */

@@ -96,3 +96,8 @@ bool tr_ends_with(const char *text, const char *end)
     const size_t size = strlen(text), n = strlen(end);
     return size >= n && strcmp(text + size - n, end) == 0;
 }
+
+bool tr_is_small_letter(char c)
+{
+    return c >= 'a' && c <= 'z';
+}

@@ -10,6 +10,7 @@ int32_t tr_utf8_decode(const char *text, size_t size, size_t *length);
 size_t tr_utf8_encode(uint32_t code, char out[4]); /* bytes written */
 
 bool tr_ends_with(const char *text, const char *end); /* the same text is one, too */
+bool tr_is_small_letter(char c);                      /* a to z */
 
 /* True if text is valid UTF-8 without NUL. */
 bool tr_utf8_valid(const char *text, size_t size);

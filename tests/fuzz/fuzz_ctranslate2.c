@@ -5,6 +5,7 @@
 
 #include "formats/ctranslate2/ctranslate2.h"
 #include "formats/packed.h"
+#include "formats/vocabularies.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,7 +63,7 @@ static void read_vocabulary(const void *data, size_t size, const char *name)
 {
     tr_vocabulary vocabulary = {0};
     tr_error error = {0};
-    if (tr_ct2_vocabulary((tr_bytes){data, size}, name, ROWS, &vocabulary, &error) != TR_OK)
+    if (tr_vocabulary_of_list((tr_bytes){data, size}, name, ROWS, &vocabulary, &error) != TR_OK)
         check_message(&error);
     else if (vocabulary.size > ROWS)
         abort();

@@ -8,6 +8,7 @@
 #include "formats/hf/hf.h"
 #include "formats/packed.h"
 #include "formats/peek.h"
+#include "formats/vocabularies.h"
 
 typedef struct opening {
     tr_directory d;
@@ -64,7 +65,7 @@ static tr_status read_vocabulary(const tr_directory *d, const char *file, int ro
     tr_status status = tr_package_file(package, d->path, file, d->load, &bytes, d->error);
     if (status != TR_OK)
         return status;
-    status = tr_directory_in(d, tr_ct2_vocabulary(bytes, file, rows, vocabulary, d->error));
+    status = tr_directory_in(d, tr_vocabulary_of_list(bytes, file, rows, vocabulary, d->error));
     tr_package_close_last(package);
     return status;
 }

@@ -99,7 +99,4 @@ tr_status tr_ct2_weights(tr_ct2_model *model, const tr_config *config, tr_weight
 /* Opens the network and the vocabularies of a directory into its package: all but a tokenizer. */
 tr_status tr_ct2_open(const tr_directory *d);
 
-/* A vocabulary from a list of tokens, in JSON or a token a line, of at most rows tokens. Messages begin with name. */
-tr_status tr_ct2_vocabulary(tr_bytes file, const char *name, int rows, tr_vocabulary *vocabulary, tr_error *error);
-
 #endif

@@ -4,63 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/gguf/fields.h"
 #include "formats/gguf/languages.h"
 #include "formats/gguf/read.h"
 #include "formats/peek.h"
-#include "formats/shortlist.h"
 #include "formats/xxh64.h"
 
-tr_status tr_gguf_fail_key(tr_error *error, const char *key, const char *why)
-{
-    return tr_fail(error, TR_ERROR_FORMAT, "key %s: %s", key, why);
-}
-
 /* ----------------------------------------------------------------------------------------------------------- settings */
-
-static tr_status read_field_to(const tr_gguf *gguf, const tr_gguf_field *field, void *to, tr_error *error)
-{
-    const tr_gguf_entry *entry = tr_gguf_find(gguf, field->key);
-    int64_t integer;
-    double real;
-    if (!entry)
-        return field->required ? tr_gguf_fail_key(error, field->key, "is missing") : TR_OK;
-    if (field->kind == TR_GGUF_REAL) {
-        if (!tr_gguf_float(entry, &real))
-            return tr_gguf_fail_key(error, field->key, "is not a floating-point number");
-        *(float *)to = (float)real;
-    } else if (field->kind == TR_GGUF_FLAG) {
-        if (!tr_gguf_integer(entry, &integer) || integer < 0 || integer > 1)
-            return tr_gguf_fail_key(error, field->key, "is neither true nor false");
-        *(bool *)to = integer != 0;
-    } else {
-        if (!tr_gguf_integer(entry, &integer) || integer > INT_MAX || integer < INT_MIN)
-            return tr_gguf_fail_key(error, field->key, "is not a whole number of 32 bits");
-        *(int *)to = (int)integer;
-    }
-    return TR_OK;
-}
-
-tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error)
-{
-    return read_field_to(gguf, field, (char *)config + field->offset, error);
-}
-
-tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error)
-{
-    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
-    if (!entry)
-        return TR_OK;
-    if (entry->array || entry->type != TR_GGUF_STRING)
-        return tr_gguf_fail_key(error, key, "is not a string");
-    const unsigned char *at = entry->data;
-    size_t size;
-    const char *text = tr_gguf_string(&at, &size);
-    if (size >= room || memchr(text, 0, size))
-        return tr_fail(error, TR_ERROR_FORMAT, "key %s: is longer than %zu bytes or holds NUL", key, room - 1);
-    memcpy(out, text, size);
-    out[size] = 0;
-    return TR_OK;
-}
 
 static tr_status read_history(const tr_gguf *gguf, tr_config *config, tr_error *error)
 {
@@ -100,19 +50,14 @@ static tr_status read_kinds(const tr_gguf *gguf, tr_config *config, tr_error *er
 
 static tr_status read_forbidden(const tr_gguf *gguf, tr_config *config, tr_error *error)
 {
-    const tr_gguf_entry *entry = tr_gguf_find(gguf, TR_KEY_FORBIDDEN);
-    if (!entry)
-        return TR_OK;
-    if (!entry->array || (entry->type != TR_GGUF_I32 && entry->type != TR_GGUF_U32))
-        return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "is not an array of 32-bit integers");
-    if (entry->count > TR_MAX_FORBIDDEN)
+    const tr_gguf_entry *ids;
+    const tr_status status = tr_gguf_find_ids(gguf, TR_KEY_FORBIDDEN, config->target_vocabulary, &ids, error);
+    if (status != TR_OK || !ids)
+        return status;
+    if (ids->count > TR_MAX_FORBIDDEN)
         return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "holds too many tokens");
-    for (uint64_t i = 0; i < entry->count; i++) {
-        const int64_t id = tr_gguf_element(entry, i);
-        if (id < 0 || id > INT_MAX)
-            return tr_gguf_fail_key(error, TR_KEY_FORBIDDEN, "holds something else than token ids");
-        config->forbidden[config->forbidden_count++] = (int)id;
-    }
+    for (uint64_t i = 0; i < ids->count; i++)
+        config->forbidden[config->forbidden_count++] = (int)tr_gguf_element(ids, i);
     return TR_OK;
 }
 
@@ -140,8 +85,8 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
     tr_config *config = &package->config;
     *config = tr_config_default();
     tr_status status = read_version(gguf, error);
-    for (size_t i = 0; status == TR_OK && i < tr_gguf_field_count; i++)
-        status = tr_gguf_read_field(gguf, &tr_gguf_fields[i], config, error);
+    if (status == TR_OK)
+        status = tr_gguf_read_fields(gguf, tr_gguf_fields, tr_gguf_field_count, config, error);
     if (status == TR_OK)
         status = read_kinds(gguf, config, error);
     if (status == TR_OK)
@@ -176,22 +121,21 @@ static tr_status add_shortlist(tr_package *package, const tr_tensor *tensor, tr_
 
 static tr_status read_shortlist(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
+    static const tr_gguf_field fields[] = {
+        {TR_KEY_SHORTLIST_FIRST, TR_GGUF_SIZE, true, offsetof(tr_shortlist, first), false},
+        {TR_KEY_SHORTLIST_BEST, TR_GGUF_SIZE, true, offsetof(tr_shortlist, best), false}};
     tr_shortlist *s = &package->shortlist;
-    const tr_gguf_field keys[] = {{TR_KEY_SHORTLIST_FIRST, TR_GGUF_SIZE, true, 0, false},
-                                  {TR_KEY_SHORTLIST_BEST, TR_GGUF_SIZE, true, 0, false}};
-    int *const to[] = {&s->first, &s->best};
-    tr_status status = TR_OK;
     if (!s->offsets && !s->words)
         return TR_OK;
     if (!s->offsets || !s->words)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is missing beside %s",
                        s->offsets ? TR_TENSOR_SHORTLIST_WORDS : TR_TENSOR_SHORTLIST_OFFSETS,
                        s->offsets ? TR_TENSOR_SHORTLIST_OFFSETS : TR_TENSOR_SHORTLIST_WORDS);
-    for (int i = 0; i < 2 && status == TR_OK; i++) {
-        status = read_field_to(gguf, &keys[i], to[i], error);
-        if (status == TR_OK && (*to[i] < 0 || *to[i] > TR_MAX_VOCABULARY))
-            status = tr_gguf_fail_key(error, keys[i].key, "is out of range");
-    }
+    tr_status status = tr_gguf_read_fields(gguf, fields, 2, s, error);
+    if (status == TR_OK && (s->first < 0 || s->first > TR_MAX_VOCABULARY))
+        status = tr_gguf_fail_key(error, TR_KEY_SHORTLIST_FIRST, "is out of range");
+    if (status == TR_OK && (s->best < 0 || s->best > TR_MAX_VOCABULARY))
+        status = tr_gguf_fail_key(error, TR_KEY_SHORTLIST_BEST, "is out of range");
     if (status == TR_OK)
         status = tr_fail_in(error, tr_shortlist_check(s, &package->config, error), "shortlist");
     s->shared = package->target == &package->source;

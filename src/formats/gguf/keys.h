@@ -48,15 +48,16 @@ typedef enum tr_gguf_kind {
     TR_GGUF_REAL,  /* float, stored as f32 */
 } tr_gguf_kind;
 
-/* A field of tr_config and the key that holds it. */
+/* A field of tr_config, or of another struct, and the key that holds it. */
 typedef struct tr_gguf_field {
     const char *key;
     tr_gguf_kind kind;
-    bool required; /* else tr_config_default has its value */
-    size_t offset; /* in tr_config */
+    bool required; /* else the struct holds its value already */
+    size_t offset; /* in the struct */
     bool later;    /* files of before it have none: written only where it is not the default */
 } tr_gguf_field;
 
+/* tr_config's, in the files that this program writes. */
 extern const tr_gguf_field tr_gguf_fields[];
 extern const size_t tr_gguf_field_count;
 

@@ -3,21 +3,7 @@
 
 #include <string.h>
 
-#include "formats/gguf/read.h"
-
-/* An array of ids below limit; NULL if it is absent. */
-static tr_status find_ids(const tr_gguf *gguf, const char *key, int limit, const tr_gguf_entry **found, tr_error *error)
-{
-    const tr_gguf_entry *entry = *found = tr_gguf_find(gguf, key);
-    if (!entry)
-        return TR_OK;
-    if (!entry->array || (entry->type != TR_GGUF_I32 && entry->type != TR_GGUF_U32))
-        return tr_gguf_fail_key(error, key, "is not an array of 32-bit integers");
-    for (uint64_t i = 0; i < entry->count; i++)
-        if (tr_gguf_element(entry, i) < 0 || tr_gguf_element(entry, i) >= limit)
-            return tr_gguf_fail_key(error, key, "holds something else than ids of the vocabulary");
-    return TR_OK;
-}
+#include "formats/gguf/fields.h"
 
 static tr_status read_place(const tr_gguf *gguf, const char *key, tr_language_place *place, tr_error *error)
 {
@@ -31,7 +17,7 @@ static tr_status read_place(const tr_gguf *gguf, const char *key, tr_language_pl
 static tr_status read_codes(const tr_gguf *gguf, int vocabulary, tr_languages *languages, tr_error *error)
 {
     const tr_gguf_entry *codes = tr_gguf_find(gguf, TR_KEY_LANGUAGES), *ids;
-    tr_status status = find_ids(gguf, TR_KEY_LANGUAGE_IDS, vocabulary, &ids, error);
+    tr_status status = tr_gguf_find_ids(gguf, TR_KEY_LANGUAGE_IDS, vocabulary, &ids, error);
     if (status != TR_OK || (!codes && !ids))
         return status;
     if (!codes || !codes->array || codes->type != TR_GGUF_STRING || !ids || ids->count != codes->count)
@@ -53,7 +39,7 @@ static tr_status read_codes(const tr_gguf *gguf, int vocabulary, tr_languages *l
 static tr_status read_special(const tr_gguf *gguf, int vocabulary, tr_ids *special, tr_error *error)
 {
     const tr_gguf_entry *entry;
-    const tr_status status = find_ids(gguf, TR_KEY_SPECIAL, vocabulary, &entry, error);
+    const tr_status status = tr_gguf_find_ids(gguf, TR_KEY_SPECIAL, vocabulary, &entry, error);
     if (status != TR_OK || !entry)
         return status;
     if (entry->count > (uint64_t)vocabulary)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/gguf/fields.h"
 #include "formats/gguf/read.h"
 #include "tokenizer/spm_check.h"
 #include "tokenizer/spm_fields.h"
@@ -70,12 +71,10 @@ static void fix_settings(const tr_gguf *gguf, tr_config *c)
 
 static tr_status read_settings(const tr_gguf *gguf, tr_config *c, tr_error *error)
 {
-    tr_status status = TR_OK;
     *c = tr_config_default();
     c->end_id = 1; /* T5's, as in llama.cpp */
     c->pad_id = 0;
-    for (size_t i = 0; status == TR_OK && i < sizeof fields / sizeof *fields; i++)
-        status = tr_gguf_read_field(gguf, &fields[i], c, error);
+    tr_status status = tr_gguf_read_fields(gguf, fields, sizeof fields / sizeof *fields, c, error);
     if (status == TR_OK)
         status = check_same(gguf, key_head_count, key_groups, error);
     if (status == TR_OK)
@@ -238,18 +237,11 @@ static tr_status take_tokens(const token_lists *lists, tr_config *c, tr_piece *p
     return TR_OK;
 }
 
-static tr_status read_flag(const tr_gguf *gguf, const char *key, bool *flag, tr_error *error)
-{
-    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
-    int64_t value = *flag;
-    if (entry && (!tr_gguf_integer(entry, &value) || value < 0 || value > 1))
-        return tr_gguf_fail_key(error, key, "is neither true nor false");
-    *flag = value != 0;
-    return TR_OK;
-}
-
 static tr_status read_normalizer(const tr_gguf *gguf, tr_spm_settings *s, tr_error *error)
 {
+    static const tr_gguf_field flags[] = {
+        {key_prefix, TR_GGUF_FLAG, false, offsetof(tr_spm_settings, add_dummy_prefix), false},
+        {key_spaces, TR_GGUF_FLAG, false, offsetof(tr_spm_settings, remove_extra_whitespaces), false}};
     const tr_gguf_entry *charsmap = tr_gguf_find(gguf, key_charsmap);
     if (charsmap && (!charsmap->array || (charsmap->type != TR_GGUF_U8 && charsmap->type != TR_GGUF_I8)))
         return tr_gguf_fail_key(error, key_charsmap, "is not an array of bytes");
@@ -257,9 +249,11 @@ static tr_status read_normalizer(const tr_gguf *gguf, tr_spm_settings *s, tr_err
         s->charsmap = charsmap->data;
         s->charsmap_size = (size_t)charsmap->count;
     }
-    const tr_status status = read_flag(gguf, key_prefix, &s->add_dummy_prefix, error);
-    return status == TR_OK ? read_flag(gguf, key_spaces, &s->remove_extra_whitespaces, error) : status;
+    return tr_gguf_read_fields(gguf, flags, 2, s, error);
 }
+
+/* How the languages' tokens of MADLAD-400 begin. */
+static const char madlad[] = "<2";
 
 static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
@@ -286,8 +280,8 @@ static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_err
     }
     package->target = &package->source;
     status = tr_vocabulary_init(&package->source, pieces, (size_t)c->source_vocabulary, NULL, error);
-    if (status == TR_OK) /* MADLAD-400 */
-        status = tr_languages_collect(&package->source, "<2", &package->languages, error);
+    if (status == TR_OK)
+        status = tr_languages_collect(&package->source, madlad, &package->languages, error);
     return tr_fail_in(error, status, TR_KEY_TOKENS);
 }
 
@@ -308,20 +302,14 @@ tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error 
 
 tr_status tr_gguf_peek_llama(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
-    tr_languages *languages = &package->languages;
     const tr_gguf_entry *tokens;
-    const char *code;
     package->format = format;
     tr_status status = find_list(gguf, TR_KEY_TOKENS, TR_GGUF_STRING, &tokens, error);
     const unsigned char *at = status == TR_OK ? tokens->data : NULL;
     for (uint64_t i = 0; status == TR_OK && i < tokens->count; i++) {
         size_t size;
         const char *text = tr_gguf_string(&at, &size);
-        const size_t length = size > 2 && memcmp(text, "<2", 2) == 0 ? tr_language_of_token(text, size, &code) : 0;
-        if (length)
-            status = tr_languages_add(languages, code, length, 0, error);
+        status = tr_languages_add_target(&package->languages, madlad, text, size, 0, error);
     }
-    if (languages->count)
-        languages->target = TR_LANGUAGE_SOURCE_FIRST;
     return status;
 }

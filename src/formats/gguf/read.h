@@ -3,7 +3,6 @@
 #define TR_FORMATS_GGUF_READ_H
 
 #include "formats/gguf/container.h"
-#include "formats/gguf/keys.h"
 #include "formats/package.h"
 
 /* Fills config, tensors, vocabularies and SentencePiece models, which point into data (64-byte aligned). On failure package
@@ -16,11 +15,5 @@ tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error 
 
 /* Its format and languages alone. */
 tr_status tr_gguf_peek_llama(const tr_gguf *gguf, tr_package *package, tr_error *error);
-
-/* What both kinds read alike. */
-tr_status tr_gguf_fail_key(tr_error *error, const char *key, const char *why); /* TR_ERROR_FORMAT */
-tr_status tr_gguf_read_field(const tr_gguf *gguf, const tr_gguf_field *field, tr_config *config, tr_error *error);
-/* A string value with its NUL in out; absent: out is left alone. */
-tr_status tr_gguf_read_string(const tr_gguf *gguf, const char *key, char *out, size_t room, tr_error *error);
 
 #endif

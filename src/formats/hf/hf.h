@@ -1,5 +1,5 @@
-/* Hugging Face model directories, as save_pretrained leaves them: the families that are read, and their parts from memory.
- */
+/* Hugging Face model directories, as save_pretrained leaves them: the families that are read, and their parts from
+ * memory. */
 #ifndef TR_FORMATS_HF_H
 #define TR_FORMATS_HF_H
 
@@ -61,8 +61,8 @@ tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const 
                            tr_added *added);
 
 /* A tokenizer.json of the tokenizers library whose parts are those that SentencePiece has (Unigram or BPE over words that
- * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and
- * lists the added tokens that are special. */
+ * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and lists the
+ * added tokens that are special. */
 tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_added *special,
                                tr_error *error);
 

@@ -39,8 +39,7 @@ static const char nllb[] =
 static const char plbart[] = "__java__ __python__ __en_XX__";
 static const char plbart_multi[] = "__java__ __python__ __en_XX__ __javascript__ __php__ __ruby__ __go__";
 
-/* ------------------------------------------------------------------------------------------------------ tokenizer classes
- */
+/* -------------------------------------------------------------------------------------------------- tokenizer classes */
 
 static const tr_hf_tokenizer classes[] = {
     {"MBartTokenizer", TR_LANGUAGE_SOURCE_LAST, TR_LANGUAGE_TARGET_START, mbart25, "", true},
@@ -125,6 +124,13 @@ tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int
     return status;
 }
 
+tr_status tr_hf_added_special(const tr_added *added, tr_package *package, tr_error *error)
+{
+    return tr_ids_append(&package->special, added->ids.data, added->ids.size)
+               ? TR_OK
+               : tr_fail(error, TR_ERROR_MEMORY, "added tokens: out of memory");
+}
+
 tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
                                 tr_error *error)
 {
@@ -132,16 +138,13 @@ tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *to
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < added->ids.size; i++) {
         const char *token = added->text.data + added->starts.data[i], *code;
-        const int32_t id = added->ids.data[i];
         const size_t size = tr_language_of_token(token, strlen(token), &code);
         if (size)
-            status = tr_languages_add(languages, code, size, id, error);
-        if (status == TR_OK && !tr_ids_append(&package->special, &id, 1))
-            status = tr_fail(error, TR_ERROR_MEMORY, "added tokens: out of memory");
+            status = tr_languages_add(languages, code, size, added->ids.data[i], error);
     }
     if (languages->count) {
         languages->source = tokenizer->source;
         languages->target = tokenizer->target;
     }
-    return status;
+    return status == TR_OK ? tr_hf_added_special(added, package, error) : status;
 }

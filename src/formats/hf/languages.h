@@ -26,7 +26,10 @@ tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_added *added, tr_e
 /* Those of a class, numbered from first on. */
 tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_added *added, tr_error *error);
 
-/* Languages among the added tokens, none of which is text. */
+/* Notes that none of the added tokens is text. */
+tr_status tr_hf_added_special(const tr_added *added, tr_package *package, tr_error *error);
+
+/* The same, and which of them are languages. */
 tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
                                 tr_error *error);
 

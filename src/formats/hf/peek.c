@@ -3,6 +3,7 @@
 
 #include "formats/hf/hf.h"
 #include "formats/peek.h"
+#include "formats/peek_tokens.h"
 
 static tr_status peek_fairseq(const tr_directory *d, tr_json_fields *settings)
 {
@@ -51,7 +52,6 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_family *family, 
 /* Their size: of the one file, or what the index of several says. */
 static tr_status measure_weights(const tr_directory *d)
 {
-    static const char pointer[] = "version https://git-lfs";
     const char *name = tr_hf_find_weights(d);
     tr_bytes bytes;
     json_t *index = NULL;
@@ -65,13 +65,9 @@ static tr_status measure_weights(const tr_directory *d)
     const tr_status status = tr_package_file(d->package, d->path, name, TR_LOAD_MAP, &bytes, d->error);
     if (status != TR_OK)
         return status;
-    const bool is_pointer = bytes.size >= sizeof pointer && memcmp(bytes.data, pointer, sizeof pointer - 1) == 0;
     d->package->file_size = bytes.size;
     tr_package_close_last(d->package);
-    if (bytes.size && !is_pointer)
-        return TR_OK;
-    return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s %s", d->path, name,
-                   is_pointer ? "is a Git LFS pointer, not the weights themselves: run git lfs pull" : "is empty");
+    return bytes.size ? TR_OK : tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is empty", d->path, name);
 }
 
 tr_status tr_peek_hf(const tr_directory *d, bool *has_tokenizer)

@@ -22,29 +22,49 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family)
     return TR_OK;
 }
 
-static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, const tr_added *added,
-                                 tr_vocabulary *vocabulary)
+static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
 {
     json_t *json;
     tr_status status = tr_directory_json(d, name, &json);
     if (status == TR_OK)
-        status = tr_directory_in(d, tr_vocabulary_of_words(json, name, rows, added, vocabulary, d->error));
+        status = tr_directory_in(d, tr_vocabulary_of_words(json, name, rows, NULL, vocabulary, d->error));
     json_decref(json);
     return status;
 }
 
-static tr_status read_vocabularies(const tr_directory *d, bool separate, const tr_added *added)
+static tr_status read_separate(const tr_directory *d)
 {
-    tr_package *package = d->package;
-    const tr_config *c = &package->config;
-    tr_status status = read_vocabulary(d, "vocab.json", c->source_vocabulary, added, &package->source);
-    if (status == TR_OK && separate)
-        status = read_vocabulary(d, "target_vocab.json", c->target_vocabulary, NULL, &package->target_own);
-    else if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
+    tr_package *p = d->package;
+    tr_status status = read_vocabulary(d, "vocab.json", p->config.source_vocabulary, &p->source);
+    if (status == TR_OK)
+        status = read_vocabulary(d, "target_vocab.json", p->config.target_vocabulary, &p->target_own);
+    p->target = &p->target_own;
+    p->config.unk_id = tr_vocabulary_find(&p->source, "<unk>", 5);
+    return status;
+}
+
+/* One vocab.json, parsed, for both sides. */
+static tr_status share_words(const tr_directory *d, const json_t *json, const tr_added *added)
+{
+    tr_package *p = d->package;
+    const tr_config *c = &p->config;
+    tr_status status =
+        tr_directory_in(d, tr_vocabulary_of_words(json, "vocab.json", c->source_vocabulary, added, &p->source, d->error));
+    if (status == TR_OK && c->source_vocabulary != c->target_vocabulary)
         status = tr_directory_fail(d, TR_ERROR_FORMAT,
                                    "one vocab.json for embeddings of different sizes (separate_vocabs is not set)");
-    package->target = separate ? &package->target_own : &package->source;
-    package->config.unk_id = tr_vocabulary_find(&package->source, "<unk>", 5);
+    p->target = &p->source;
+    p->config.unk_id = tr_vocabulary_find(&p->source, "<unk>", 5);
+    return status;
+}
+
+static tr_status read_shared(const tr_directory *d)
+{
+    json_t *json;
+    tr_status status = tr_directory_json(d, "vocab.json", &json);
+    if (status == TR_OK)
+        status = share_words(d, json, NULL);
+    json_decref(json);
     return status;
 }
 
@@ -76,8 +96,8 @@ static tr_status read_t5(const tr_directory *d)
     tr_status status;
     if (!tr_directory_has(d, "spiece.model")) {
         status = read_library(d, &special);
-        if (status == TR_OK && !tr_ids_append(&d->package->special, special.ids.data, special.ids.size))
-            status = tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
+        if (status == TR_OK)
+            status = tr_directory_in(d, tr_hf_added_special(&special, d->package, d->error));
     } else {
         status = tr_directory_pieces(d, "spiece.model", NULL);
         if (status == TR_OK)
@@ -99,7 +119,7 @@ static tr_status read_marian(const tr_directory *d)
         const bool separate = tr_json_bool(&fields, "separate_vocabs", false);
         status = tr_directory_in(d, fields.status);
         if (status == TR_OK)
-            status = read_vocabularies(d, separate, NULL);
+            status = separate ? read_separate(d) : read_shared(d);
     }
     json_decref(json);
     if (status == TR_OK)
@@ -107,8 +127,7 @@ static tr_status read_marian(const tr_directory *d)
     return status == TR_OK ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
 }
 
-/* -------------------------------------------------------------------------------------------- M2M100, NLLB, mBART, PLBART
- */
+/* ---------------------------------------------------------------------------------------- M2M100, NLLB, mBART, PLBART */
 
 static bool has_languages(const tr_added *added)
 {
@@ -133,34 +152,40 @@ tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const 
     return tr_directory_in(d, status);
 }
 
-/* Of vocab.json, whose entries the languages follow. */
-static tr_status count_words(const tr_directory *d, int32_t *count)
+/* Languages follow the entries of vocab.json. */
+static tr_status read_words_and_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer,
+                                      tr_added *added)
 {
     json_t *json;
-    const tr_status status = tr_directory_json(d, "vocab.json", &json);
-    *count = (int32_t)json_object_size(json);
+    tr_status status = tr_directory_json(d, "vocab.json", &json);
+    if (status == TR_OK)
+        status = tr_hf_list_added(d, settings, tokenizer, (int32_t)json_object_size(json), added);
+    if (status == TR_OK)
+        status = share_words(d, json, added);
     json_decref(json);
     return status;
+}
+
+static tr_status read_pieces_and_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer,
+                                       tr_added *added)
+{
+    int32_t count;
+    tr_status status = tr_count_pieces(d->package->source_spm, &count, d->error);
+    status = tr_directory_in(d, tr_fail_in(d->error, status, TR_HF_FAIRSEQ_MODEL));
+    if (status == TR_OK) /* ids are one more than numbers */
+        status = tr_hf_list_added(d, settings, tokenizer, count + 1, added);
+    return status == TR_OK ? read_numbered(d, TR_HF_FAIRSEQ_MODEL, true, added) : status;
 }
 
 /* A SentencePiece model, and what it lacks. */
 static tr_status read_model_and_added(const tr_directory *d, const json_t *settings, bool words,
                                       const tr_hf_tokenizer *tokenizer, tr_added *added)
 {
-    int32_t first = 0;
-    tr_status status = tr_directory_pieces(d, TR_HF_FAIRSEQ_MODEL, NULL);
-    if (status == TR_OK && words)
-        status = count_words(d, &first);
-    else if (status == TR_OK) {
-        status = tr_count_pieces(d->package->source_spm, &first, d->error);
-        status = tr_directory_in(d, tr_fail_in(d->error, status, TR_HF_FAIRSEQ_MODEL));
-        first++; /* ids are one more than numbers */
-    }
-    if (status == TR_OK)
-        status = tr_hf_list_added(d, settings, tokenizer, first, added);
+    const tr_status status = tr_directory_pieces(d, TR_HF_FAIRSEQ_MODEL, NULL);
     if (status != TR_OK)
         return status;
-    return words ? read_vocabularies(d, false, added) : read_numbered(d, TR_HF_FAIRSEQ_MODEL, true, added);
+    return words ? read_words_and_added(d, settings, tokenizer, added)
+                 : read_pieces_and_added(d, settings, tokenizer, added);
 }
 
 static tr_status read_with_languages(const tr_directory *d, const json_t *settings, bool words,
@@ -182,7 +207,7 @@ static tr_status read_fairseq(const tr_directory *d)
     tr_hf_tokenizer tokenizer;
     json_t *json;
     if (!tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) && (words || !tr_directory_has(d, TR_HF_TOKENIZER_JSON)))
-        return read_vocabularies(d, false, NULL); /* tokens only */
+        return read_shared(d); /* tokens only */
     tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
     tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
     if (status == TR_OK) {
@@ -206,5 +231,5 @@ tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family)
     case TR_HF_FAIRSEQ: return read_fairseq(d);
     case TR_HF_WORDS: break;
     }
-    return read_vocabularies(d, false, NULL);
+    return read_shared(d);
 }

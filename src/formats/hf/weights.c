@@ -266,16 +266,6 @@ static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renamin
                       file->name);
 }
 
-/* Of the tensors from first on, which are the file's. */
-static void mark_mapped(const tr_weight_file *file, tr_weights *raw, size_t first)
-{
-    const uintptr_t begin = (uintptr_t)file->bytes.data;
-    for (size_t i = first; file->mapped && i < raw->count; i++) {
-        const uintptr_t data = (uintptr_t)raw->tensors[i]->data;
-        raw->tensors[i]->mapped = data >= begin && data < begin + file->bytes.size;
-    }
-}
-
 tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_rename *renaming, tr_hf_ties ties,
                         tr_weights *weights, tr_error *error)
 {
@@ -285,7 +275,8 @@ tr_status tr_hf_weights(const tr_weight_file *files, size_t count, tr_tensor_ren
     for (size_t i = 0; status == TR_OK && i < count; i++) {
         const size_t known = raw.count;
         status = read_file(&files[i], renaming, &raw, error);
-        mark_mapped(&files[i], &raw, known);
+        if (files[i].mapped)
+            tr_mark_mapped(&raw, known, files[i].bytes);
     }
     if (status == TR_OK && raw.count == 0)
         status = tr_fail(error, TR_ERROR_FORMAT, "%s: holds no tensor of such a network: weights of another kind of model",

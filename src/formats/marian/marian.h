@@ -16,7 +16,7 @@ typedef enum tr_marian_type {
     TR_MARIAN_I32 = 0x0104,
     TR_MARIAN_F16 = 0x0402,
     TR_MARIAN_F32 = 0x0404,
-    TR_MARIAN_INTGEMM8 = 0x4101, /* browsermt's: bytes of the transpose, then the multiplier as f32; not read yet */
+    TR_MARIAN_INTGEMM8 = 0x4101, /* browsermt's: bytes of the transpose, then the multiplier as f32 */
 } tr_marian_type;
 
 typedef struct tr_marian_item {

@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "formats/ctranslate2/ctranslate2.h"
-#include "formats/vocabularies.h"
 #include "formats/json.h"
+#include "formats/vocabularies.h"
 #include "formats/yaml.h"
 #include "util/utf8.h"
 
@@ -54,7 +53,7 @@ tr_status tr_marian_vocabulary(tr_bytes file, const char *name, int rows, tr_voc
 {
     const bool mapped = tr_ends_with(name, ".json") || tr_ends_with(name, ".yml") || tr_ends_with(name, ".yaml");
     const tr_status status =
-        mapped ? read_map(file, name, rows, vocabulary, error) : tr_ct2_vocabulary(file, name, rows, vocabulary, error);
+        mapped ? read_map(file, name, rows, vocabulary, error) : tr_vocabulary_of_list(file, name, rows, vocabulary, error);
     if (status != TR_OK)
         return status;
     specials->end = special_id(vocabulary, mapped, "</s>", "eos", 0);
