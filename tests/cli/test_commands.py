@@ -188,7 +188,7 @@ class Convert(CommandTest):
         """Packed in the file, packed while loading: the same translations."""
         wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
         packed = self.convert("packed.gguf", wide, "--compute", "int8")
-        self.assertEqual(packed.stat().st_size, len(model_bytes()))
+        self.assertIn(packed.stat().st_size - len(model_bytes()), (0, 128))  # a file may do without output's .levels
         expected = self.good("-m", packed, stdin=text_of(LINES))
         self.assertEqual(self.good("-m", wide, "--compute", "int8", stdin=text_of(LINES)), expected)
         self.assertEqual(self.convert("again.gguf", wide, "--compute=int8").read_bytes(), packed.read_bytes())
