@@ -19,8 +19,8 @@ static void without(char out[TR_TENSOR_NAME], const char *name, const char *suff
 
 tr_packed_part tr_packed_part_of(const tr_weights *weights, const tr_tensor *tensor, char name[TR_TENSOR_NAME])
 {
-    static const char *const beside[] = {TR_PACKED_SCALE, TR_PACKED_COLSUM, TR_PACKED_ALPHA,
-                                         TR_PACKED_ROWS,  TR_SCREEN_PANELS, TR_SCREEN_NUMBERS};
+    static const char *const beside[] = {TR_PACKED_SCALE, TR_PACKED_COLSUM, TR_PACKED_ALPHA, TR_PACKED_ROWS,
+                                         TR_SCREEN_PANELS};
     if (has_suffix(tensor->name, TR_PACKED_PANELS)) {
         without(name, tensor->name, TR_PACKED_PANELS);
         return TR_PACKED_MATRIX;

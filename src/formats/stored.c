@@ -71,15 +71,6 @@ static void set_shape(tr_tensor *t, tr_stored_kind kind, int64_t outputs, int64_
     t->bytes = (size_t)tr_tensor_elements(t) * tr_type_size(t->type);
 }
 
-/* What the nibbles of a screen made here stand for. */
-static tr_status list_levels(const char *name, tr_stored_each *each, void *argument, tr_error *error)
-{
-    tr_stored levels = vector_of("", TR_TYPE_I8, tr_normal_levels, sizeof tr_normal_levels);
-    if (!tr_packed_name(levels.tensor.name, name, TR_SCREEN_NUMBERS))
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: its name is too long to be stored in int8", name);
-    return each(argument, &levels, error);
-}
-
 static tr_status list_packed(const tr_store *store, const tr_tensor *from, tr_stored_each *each, void *argument,
                              tr_error *error)
 {
@@ -99,7 +90,7 @@ static tr_status list_packed(const tr_store *store, const tr_tensor *from, tr_st
             return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %s: its name is too long to be stored in int8", from->name);
         status = each(argument, &part, error);
     }
-    return status == TR_OK && screened ? list_levels(from->name, each, argument, error) : status;
+    return status;
 }
 
 /* Panels are stored as they are; those of a large output matrix that came without a screen get one. */
@@ -118,10 +109,7 @@ static tr_status list_panels(const tr_store *store, const tr_tensor *panels, con
     if (status != TR_OK)
         return status;
     set_shape(&screen.tensor, TR_STORED_SCREEN, m.outputs, m.inputs);
-    if (!tr_packed_name(screen.tensor.name, name, TR_SCREEN_PANELS))
-        return TR_OK;
-    status = each(argument, &screen, error);
-    return status == TR_OK ? list_levels(name, each, argument, error) : status;
+    return tr_packed_name(screen.tensor.name, name, TR_SCREEN_PANELS) ? each(argument, &screen, error) : TR_OK;
 }
 
 static tr_status list_unpacked(const tr_store *store, const tr_tensor *panels, const char *name, tr_stored_each *each,
@@ -138,14 +126,6 @@ static tr_status list_unpacked(const tr_store *store, const tr_tensor *panels, c
     return each(argument, &stored, error);
 }
 
-/* Rows are never stored; levels belong to a screen, and one that is made here brings its own. */
-static bool is_stored_beside(const tr_weights *weights, const tr_tensor *t, const char *name)
-{
-    if (tr_ends_with(t->name, TR_SCREEN_NUMBERS))
-        return tr_weights_part(weights, name, TR_SCREEN_PANELS) != NULL;
-    return !tr_ends_with(t->name, TR_PACKED_ROWS);
-}
-
 /* Matrices get the type asked for; vectors and position tables, which are added, stay exact. */
 static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_stored_each *each, void *argument,
                              tr_error *error)
@@ -158,7 +138,7 @@ static tr_status list_tensor(const tr_store *store, const tr_tensor *t, tr_store
     if (part == TR_PACKED_MATRIX)
         return store->type == TR_TYPE_I8 ? list_panels(store, t, name, each, argument, error)
                                          : list_unpacked(store, t, name, each, argument, error);
-    if (part == TR_PACKED_BESIDE && (store->type != TR_TYPE_I8 || !is_stored_beside(&store->package->weights, t, name)))
+    if (part == TR_PACKED_BESIDE && (store->type != TR_TYPE_I8 || tr_ends_with(t->name, TR_PACKED_ROWS)))
         return TR_OK;
     const tr_stored stored = floats(t, matrix ? store->type : floating ? TR_TYPE_F32 : t->type);
     return each(argument, &stored, error);

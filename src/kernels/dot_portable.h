@@ -23,7 +23,7 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h)
 
 typedef const int8_t *dot_levels;
 
-TR_INLINE dot_levels dot_levels_load(const int8_t *levels) { return levels; }
+TR_INLINE dot_levels dot_levels_load(void) { return tr_screen_levels; }
 
 TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
 {

@@ -1,22 +1,48 @@
 /* The argmax of an int8 output projection for one or two rows by screening with 4 bits (see tr_screen): half the bytes are read
  * of all panels, and the exact product is made of those panels alone that can hold the greatest. */
 
-/* Rows as products with nibbles read them, and how. A level may bring its own way, with DOT_OWN_NIBBLES:
- *     nibble_begin(rows, op)                          makes the rows; op->rows <= 2, inputs <= DOT_NIBBLE_INPUTS
- *     nibble_values(rows, line, groups, count, out)   products of count rows with one panel, as f32 */
-#ifndef DOT_OWN_NIBBLES
-#define DOT_NIBBLE_INPUTS TR_I8_INPUTS
+/* Rows as products with nibbles read them. A level may bring its own nibble_values, in TR_NIBBLES. */
+#ifdef DOT_RAISES
+enum { DOT_NIBBLE_INPUTS = 4096 };
+#else
+enum { DOT_NIBBLE_INPUTS = TR_I8_INPUTS };
+#endif
+
 typedef struct nibble_rows {
     const char *x;
     size_t stride;
     dot_levels levels;
+#ifdef DOT_RAISES
+    _Alignas(64) int8_t own[2][DOT_NIBBLE_INPUTS + 64];
+    int32_t most[2]; /* what raised levels make the sums too large by */
+#endif
 } nibble_rows;
 
 TR_INLINE void nibble_begin(nibble_rows *rows, const tr_screened *op)
 {
-    *rows = (nibble_rows){op->q->rows, op->q->stride, dot_levels_load(op->screen->levels)};
+    rows->levels = dot_levels_load();
+    rows->x = op->q->rows;
+    rows->stride = op->q->stride;
+#ifdef DOT_RAISES
+    const int padded = tr_pad16(op->screen->exact->inputs);
+    for (int r = 0; r < op->rows; r++) {
+        int32_t sum = 0;
+        for (int i = 0; i < padded; i += 16)
+            dot_signed(rows->x + (size_t)r * rows->stride, i, rows->own[r] + i);
+        for (int i = 0; i < padded; i++)
+            sum += rows->own[r][i];
+        memset(rows->own[r] + padded, 0, 64);
+        rows->most[r] = TR_SCREEN_MOST * sum;
+    }
+    rows->x = (const char *)rows->own[0];
+    rows->stride = sizeof rows->own[0];
+#endif
 }
 
+#ifdef TR_NIBBLES
+#include TR_NIBBLES
+#else
+/* Products of count rows with one panel, as f32. */
 TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, const int rows, vec out[2])
 {
     dot_sum acc[2][2][DOT_PARTS];
@@ -29,16 +55,24 @@ TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, co
         UNROLL(2) for (int half = 0; half < 2; half++)
             UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
                 const dot_weight weight = dot_nibbles_load(x->levels, w + (size_t)g * TR_LINE, h, half);
-                UNROLL(2) for (int r = 0; r < rows; r++)
-                    acc[r][half][h] = dot_add(acc[r][half][h], dot_input_load(x->x + (size_t)r * x->stride, 2 * g + half), weight);
+                UNROLL(2) for (int r = 0; r < rows; r++) {
+                    const dot_input input = dot_input_load(x->x + (size_t)r * x->stride, 2 * g + half);
+#ifdef DOT_RAISES
+                    acc[r][half][h] = dot_raised_add(acc[r][half][h], input, weight);
+#else
+                    acc[r][half][h] = dot_add(acc[r][half][h], input, weight);
+#endif
+                }
             }
     }
-    int32_t colsum[TR_PANEL];
-    memcpy(colsum, w + (size_t)(groups + 2) * TR_LINE, sizeof colsum);
     UNROLL(2) for (int r = 0; r < rows; r++) {
         UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
             acc[r][0][h] = dot_sum_add(acc[r][0][h], acc[r][1][h]);
-        out[r] = dot_value(acc[r][0], colsum);
+#ifdef DOT_RAISES
+        out[r] = dot_raised_value(acc[r][0], x->most[r]);
+#else
+        out[r] = dot_value(acc[r][0], NULL);
+#endif
     }
 }
 #endif
@@ -69,7 +103,7 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
         const char *w = (const char *)s->coarse + (size_t)(o / TR_PANEL) * panel_bytes, *factors = w + (size_t)groups * TR_LINE;
         vec values[2];
         nibble_values(&x, w, groups, rows, values);
-        const vec scale = vec_load((const float *)factors), radius = vec_load((const float *)(factors + TR_LINE));
+        const vec scale = vec_load_weight(TR_TYPE_BF16, factors, 0), radius = vec_load_weight(TR_TYPE_BF16, factors, TR_PANEL);
         UNROLL(2) for (int r = 0; r < rows; r++) {
             const vec both = vec_mul(scale, vec_set1(op->q->scale[r]));
             put_bounds(op, r, o, n, values[r], both, radius, norm[r], &greatest[r]);

@@ -4,8 +4,12 @@
  * From the level's dot_*.h:
  *     dot_sum            a register of sums; DOT_PARTS of them are the 16 outputs of a panel
  *     dot_weight, dot_input, dot_weight_load(line, part), dot_input_load(row, group), dot_add(sum, input, weight)
- *     dot_levels, dot_levels_load(levels)   the numbers that nibbles stand for
+ *     dot_levels, dot_levels_load()         the numbers that nibbles stand for (tr_screen_levels)
  *     dot_nibbles_load(levels, line, part, half)    weights from the low (half 0) or high nibbles of bytes
+ *     where bytes without a sign are multiplied with such that have one (DOT_RAISES), levels are raised by TR_SCREEN_MOST, and
+ *     inputs are made signed for them:
+ *         dot_signed(row, i, out)       inputs i to i + 15 of a row as bytes
+ *         dot_raised_add(sum, input, weight), dot_raised_value(sums, most)     the same with such; most is taken from the sums
  *     dot_value(sums, colsum)       the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
  *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
  *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers

@@ -90,27 +90,25 @@ typedef struct tr_matmul {
  *     |w[o]·x - scale[o] coarse[o]·x| <= radius[o] |x|
  * by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] - scale[o] coarse[o]| plus what rounding can add. For few rows,
  * where reading is all that counts. Of F32, F16 and BF16 the copy is int8 by rows: a quarter of f32. Of I8 it is 4 bits in
- * panels (k8n16): numbers of 16 levels, 8 inputs of 16 outputs in a line of 64 bytes, inputs 0 to 3 in the low and 4 to 7 in the
- * high nibbles of bytes 4 o .. 4 o + 3, level 8 where there is no input. Three lines behind them hold f32 scale[16], f32
- * radius[16] and i32 sums of coarse[16]; scale and radius are zero where there is no output. There w and x are what was
- * quantised. */
+ * panels (k8n16): numbers of tr_screen_levels, 8 inputs of 16 outputs in a line of 64 bytes, inputs 0 to 3 in the low and 4 to 7
+ * in the high nibbles of bytes 4 o .. 4 o + 3, anything where there is no input. A line behind them holds scale[16] and
+ * radius[16] in BF16, zero where there is no output. There w and x are what was quantised. */
 typedef struct tr_screen {
     const tr_matrix *exact; /* [outputs, inputs] */
     const void *coarse;
     const float *scale, *radius; /* [outputs]; I8: NULL, they are in the panels */
-    const int8_t *levels;        /* I8: [TR_SCREEN_LEVELS], ascending, the number that each nibble stands for */
     const int8_t *rows;          /* I8: [outputs, inputs], the integers of exact, at any address; or NULL */
 } tr_screen;
 
 /* Levels that leave out least of what is distributed normally (Lloyd, 1982, and Max, 1960), near enough, in whole numbers of
- * which two neighbours' products with int8 fit 16 bits twice; and those of the first files. */
-enum { TR_SCREEN_LEVELS = 16 };
-static const int8_t tr_normal_levels[TR_SCREEN_LEVELS] = {-29, -22, -17, -13, -10, -7, -4, -1, 1, 4, 7, 10, 13, 17, 22, 29};
-static const int8_t tr_even_levels[TR_SCREEN_LEVELS] = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
+ * which, raised above zero, the products of four with int8 fit 16 bits. */
+enum { TR_SCREEN_LEVELS = 16, TR_SCREEN_MOST = 29 };
+static const int8_t tr_screen_levels[TR_SCREEN_LEVELS] = {-TR_SCREEN_MOST, -22, -17, -13, -10, -7, -4, -1,
+                                                          1, 4, 7, 10, 13, 17, 22, TR_SCREEN_MOST};
 
 static inline int tr_screen_lines(int inputs) /* of a panel, I8 */
 {
-    return (inputs + 7) / 8 + 3;
+    return (inputs + 7) / 8 + 1;
 }
 
 static inline size_t tr_screen_bytes(int outputs, int inputs) /* I8 */
@@ -212,7 +210,7 @@ typedef struct tr_kernels {
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
     /* Fills the int8 copy, scale and radius of rows [first, last) of an F32, F16 or BF16 matrix. */
     void (*screen_build)(const tr_matrix *exact, int8_t *coarse, float *scale, float *radius, int first, int last);
-    /* Writes the panel of the 4-bit copy, tr_screen_lines(inputs) lines of tr_normal_levels, of an I8 matrix's outputs from
+    /* Writes the panel of the 4-bit copy, tr_screen_lines(inputs) lines, of an I8 matrix's outputs from
      * first on, a multiple of 16. */
     void (*screen_pack)(const tr_matrix *exact, int first, void *panel);
     void (*screen_bounds)(const tr_screened *op, int first, int last, float *scratch);

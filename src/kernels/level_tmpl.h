@@ -1,6 +1,7 @@
 /* One CPU level: include a part_*.h, define TR_DOT (its int8 dot product), TR_TILES if it has tiles of its own for int8
  * products of many rows, TR_LEVEL (its table), TR_LEVEL_NAME and TR_LEVEL_FUSED, then this. */
 #include "kernels/kernels.h"
+#include "kernels/half.h"
 
 #include <math.h>
 

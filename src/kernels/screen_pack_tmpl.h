@@ -24,7 +24,7 @@ typedef struct coarse_numbers {
 
 TR_INLINE coarse_numbers coarse_of(const each_output *q, const each_output *inverse)
 {
-    const int8_t *level = tr_normal_levels + UPPER_LEVELS;
+    const int8_t *level = tr_screen_levels + UPPER_LEVELS;
     coarse_numbers c;
     for (int o = 0; o < TR_PANEL; o++) {
         const float exact = q->of[o] * inverse->of[o], size = fabsf(exact);
@@ -97,9 +97,18 @@ TR_INLINE each_output coarse_steps(const panel_sizes *sizes, int groups)
     return step;
 }
 
+/* The steps as their scales are stored. */
+TR_INLINE void store_steps(each_output *step, const float *scale, int n, uint16_t stored[TR_PANEL])
+{
+    for (int o = 0; o < n; o++) {
+        stored[o] = tr_bf16_from_f32(step->of[o] * scale[o]);
+        step->of[o] = scale[o] > 0 ? tr_bf16_to_f32(stored[o]) / scale[o] : 0;
+    }
+}
+
 /* Four inputs of each output as numbers of levels, a byte each. */
 TR_INLINE void coarse_line(const uint32_t line[TR_PANEL], const each_output *step, const each_output *inverse,
-                           uint32_t coarse[TR_PANEL], each_output *sum, each_output *error)
+                           uint32_t coarse[TR_PANEL], each_output *error)
 {
     memset(coarse, 0, TR_LINE);
     for (int k = 0; k < 4; k++) {
@@ -108,63 +117,55 @@ TR_INLINE void coarse_line(const uint32_t line[TR_PANEL], const each_output *ste
         for (int o = 0; o < TR_PANEL; o++) {
             const float e = q.of[o] - step->of[o] * c.level.of[o];
             error->of[o] += e * e;
-            sum->of[o] += c.level.of[o];
             coarse[o] |= (uint32_t)(int32_t)c.number.of[o] << 8 * k;
         }
     }
 }
 
-/* The lines of coarse numbers, the sums of what they stand for, inputs that are not there included, and the squares of what they
- * leave out. */
-TR_INLINE void put_coarse(const int8_t *lines, int groups, const each_output *step, char *out, int32_t colsum[TR_PANEL],
-                          double error[TR_PANEL])
+/* The lines of coarse numbers, and the squares of what they leave out. */
+TR_INLINE void put_coarse(const int8_t *lines, int groups, const each_output *step, char *out, double error[TR_PANEL])
 {
     const each_output inverse = inverse_of(step);
     memset(error, 0, TR_PANEL * sizeof *error);
-    memset(colsum, 0, TR_PANEL * sizeof *colsum);
     for (int first = 0; first < groups; first += SHORT) {
-        each_output sum = {{0}}, errors = {{0}};
+        each_output errors = {{0}};
         for (int g = first; g < groups && g < first + SHORT; g += 2) {
             uint32_t line[TR_PANEL], low[TR_PANEL], high[TR_PANEL];
             read_line(lines, g, line);
-            coarse_line(line, step, &inverse, low, &sum, &errors);
+            coarse_line(line, step, &inverse, low, &errors);
             if (g + 1 < groups)
                 read_line(lines, g + 1, line);
             else
                 memset(line, 0, sizeof line);
-            coarse_line(line, step, &inverse, high, &sum, &errors);
+            coarse_line(line, step, &inverse, high, &errors);
             for (int o = 0; o < TR_PANEL; o++)
                 low[o] |= high[o] << 4;
             memcpy(out + (size_t)(g / 2) * TR_LINE, low, TR_LINE);
         }
-        for (int o = 0; o < TR_PANEL; o++) {
+        for (int o = 0; o < TR_PANEL; o++)
             error[o] += (double)errors.of[o];
-            colsum[o] += (int32_t)sum.of[o];
-        }
     }
 }
 
 static void screen_pack(const tr_matrix *m, int first, void *lines)
 {
-    const int groups = (m->inputs + 3) / 4;
+    const int groups = (m->inputs + 3) / 4, n = m->outputs - first < TR_PANEL ? m->outputs - first : TR_PANEL;
     const int8_t *w = (const int8_t *)m->data + (size_t)(first / TR_PANEL) * tr_panel_bytes(m->inputs);
-    char *out = lines, *factors = out + (size_t)(tr_screen_lines(m->inputs) - 3) * TR_LINE;
-    float scale[TR_PANEL] = {0}, radius[TR_PANEL] = {0};
-    int32_t colsum[TR_PANEL];
+    char *factors = (char *)lines + (size_t)(tr_screen_lines(m->inputs) - 1) * TR_LINE;
+    uint16_t scale[TR_PANEL] = {0}, radius[TR_PANEL] = {0};
     double error[TR_PANEL];
     panel_sizes sizes;
     panel_measure(w, groups, &sizes);
-    const each_output step = coarse_steps(&sizes, groups);
-    put_coarse(w, groups, &step, out, colsum, error);
-    for (int o = 0; o < TR_PANEL && first + o < m->outputs; o++) {
-        const double norm = sizes.norm[o], missing = sqrt(error[o]) * 1.0001;
-        scale[o] = step.of[o] * m->scale[first + o];
+    each_output step = coarse_steps(&sizes, groups);
+    store_steps(&step, m->scale + first, n, scale);
+    put_coarse(w, groups, &step, lines, error);
+    for (int o = 0; o < n; o++) {
         /* What rounding can add: to products and bounds some units of 2^-24 of all that is added up; to an output of a
          * shifted matrix some of 127 |colsum| <= 127 sqrt(inputs) norm in units of x's scale, of which the bounds' |x| is at
          * least sqrt(inputs) / 2: 2^-14 norm. */
-        radius[o] = (float)((missing + 0x1p-13 * (norm + missing)) * (double)m->scale[first + o] * 1.0001);
+        const double missing = sqrt(error[o]) * 1.0001, reach = missing + 0x1p-13 * (sizes.norm[o] + missing);
+        radius[o] = (uint16_t)((tr_float_bits((float)(reach * (double)m->scale[first + o] * 1.0001)) + 0xffff) >> 16); /* up */
     }
     memcpy(factors, scale, sizeof scale);
-    memcpy(factors + TR_LINE, radius, sizeof radius);
-    memcpy(factors + 2 * TR_LINE, colsum, sizeof colsum);
+    memcpy(factors + sizeof scale, radius, sizeof radius);
 }

@@ -27,26 +27,6 @@ static void make_from_int8(tr_binder *b, tr_screen *s)
         b->network->kernels->screen_pack(m, o,
                                          coarse + (size_t)(o / TR_PANEL) * (size_t)tr_screen_lines(m->inputs) * TR_LINE);
     s->coarse = coarse;
-    s->levels = tr_normal_levels;
-}
-
-/* What the file's nibbles stand for: even levels, where it does not say. They ascend and, less the least, fit a byte's half.
- */
-static const int8_t *bind_levels(tr_binder *b, const char *name)
-{
-    if (b->status != TR_OK || !tr_weights_part(b->weights, name, TR_SCREEN_NUMBERS))
-        return tr_even_levels;
-    const tr_tensor *t = tr_bind_part(b, name, TR_SCREEN_NUMBERS, TR_TYPE_I8);
-    if (t && (t->rank != 1 || t->shape[0] != TR_SCREEN_LEVELS))
-        tr_bind_wrong_shape(b, t, 0, TR_SCREEN_LEVELS);
-    const int8_t *level = t ? t->data : NULL;
-    bool fit = b->status == TR_OK && level[0] < 0 && level[TR_SCREEN_LEVELS - 1] - level[0] < 64;
-    for (int i = 1; fit && i < TR_SCREEN_LEVELS; i++)
-        fit = level[i - 1] < level[i];
-    if (!fit)
-        tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s.levels: must be 16 ascending numbers, the first below 0, within 64",
-                     name);
-    return level;
 }
 
 static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
@@ -57,7 +37,6 @@ static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
     if (t && (t->rank != 3 || t->shape[0] != panels || t->shape[1] != lines || t->shape[2] != TR_LINE))
         tr_bind_wrong_shape(b, t, panels * lines, TR_LINE);
     s->coarse = t ? t->data : NULL;
-    s->levels = bind_levels(b, name);
 }
 
 /* The integers row by row, where the file has them so. */

@@ -82,15 +82,14 @@ tr_status tr_weights_move_blocks(tr_weights *to, tr_weights *from, tr_error *err
 typedef void tr_tensor_rename(const char *name, char out[TR_TENSOR_NAME]);
 
 /* A matrix NAME stored in int8 is NAME.k4n16 with NAME.scale and NAME.colsum, and perhaps NAME.alpha; the output
- * projection's may have NAME.screen and NAME.levels, too (docs/formats.md). NAME.rows, [outputs, inputs], are the same
+ * projection's may have NAME.k8n16, too (docs/formats.md). NAME.rows, [outputs, inputs], are the same
  * integers where a format has them row by row; it is never stored. */
-#define TR_PACKED_PANELS  ".k4n16"
-#define TR_PACKED_SCALE   ".scale"
-#define TR_PACKED_COLSUM  ".colsum"
-#define TR_PACKED_ALPHA   ".alpha"
-#define TR_PACKED_ROWS    ".rows"
-#define TR_SCREEN_PANELS  ".screen"
-#define TR_SCREEN_NUMBERS ".levels"
+#define TR_PACKED_PANELS ".k4n16"
+#define TR_PACKED_SCALE  ".scale"
+#define TR_PACKED_COLSUM ".colsum"
+#define TR_PACKED_ALPHA  ".alpha"
+#define TR_PACKED_ROWS   ".rows"
+#define TR_SCREEN_PANELS ".k8n16"
 
 /* name + suffix; false: it is too long for a tensor. */
 bool tr_packed_name(char out[TR_TENSOR_NAME], const char *name, const char *suffix);

@@ -239,11 +239,11 @@ static void test_screen(void **state)
     add_matrix(&original, "dec.blk.7.ffn_down.weight", OUTPUTS, INPUTS, weights);
     write_package(&original, in_directory("m.gguf"), TR_TYPE_I8);
     open_package(in_directory("m.gguf"), &packed);
-    assert_null(tr_weights_find(&packed.weights, "dec.blk.7.ffn_down.weight.screen"));
-    assert_null(tr_weights_find(&packed.weights, "token_embd.weight.screen"));
+    assert_null(tr_weights_find(&packed.weights, "dec.blk.7.ffn_down.weight.k8n16"));
+    assert_null(tr_weights_find(&packed.weights, "token_embd.weight.k8n16"));
     const tr_tensor *screen = find_part(&packed, "output.weight", TR_SCREEN_PANELS);
     assert_true(screen->type == TR_TYPE_I8 && screen->rank == 3 && screen->shape[0] == PANELS &&
-                screen->shape[1] == (INPUTS + 7) / 8 + 3 && screen->shape[2] == 64);
+                screen->shape[1] == (INPUTS + 7) / 8 + 1 && screen->shape[2] == 64);
     const tr_tensor *panels = find_part(&packed, "dec.blk.7.ffn_down.weight", TR_PACKED_PANELS); /* the same weights */
     assert_int_equal(tr_packed_matrix(&packed, panels, &m, NULL), TR_OK);
     assert_int_equal(m.inputs, INPUTS);

@@ -286,32 +286,6 @@ static int8_t *integers_of(const tr_matrix *m)
     return q;
 }
 
-/* A screen's panel as the first files have it: even levels, the greatest weight the highest. */
-static void pack_even(const tr_matrix *m, int first, uint8_t *panel)
-{
-    const size_t lines = (size_t)tr_screen_lines(m->inputs) - 3;
-    float scale[16] = {0}, radius[16] = {0};
-    int32_t colsum[16] = {0};
-    memset(panel, 0x88, lines * 64);
-    for (int o = 0; o < 16 && first + o < m->outputs; o++) {
-        const int8_t *w = (const int8_t *)m->data + (size_t)(first / 16) * tr_panel_bytes(m->inputs) + 4 * o;
-        double error = 0, norm = 0;
-        for (int i = 0; i < m->inputs; i++) {
-            const int q = w[i / 4 * 64 + i % 4], c = (int)lrintf((float)q * 7 / 127), shift = i % 8 / 4 * 4;
-            uint8_t *byte = panel + i / 8 * 64 + 4 * o + i % 4;
-            *byte = (uint8_t)((*byte & (shift ? 0x0f : 0xf0)) | (c + 8) << shift);
-            colsum[o] += c;
-            error += pow(q - 127.0 / 7 * c, 2);
-            norm += q * q;
-        }
-        scale[o] = 127.0f / 7 * m->scale[first + o];
-        radius[o] = (float)((sqrt(error) + 0x1p-12 * sqrt(norm)) * 1.001 * (double)m->scale[first + o]);
-    }
-    memcpy(panel + lines * 64, scale, 64);
-    memcpy(panel + lines * 64 + 64, radius, 64);
-    memcpy(panel + lines * 64 + 128, colsum, 64);
-}
-
 static void make_screen(const tr_kernels *level, const tr_screen *screen, void *coarse)
 {
     const tr_matrix *m = screen->exact;
@@ -319,10 +293,7 @@ static void make_screen(const tr_kernels *level, const tr_screen *screen, void *
     if (!panel)
         level->screen_build(m, coarse, (float *)screen->scale, (float *)screen->radius, 0, m->outputs);
     for (int o = 0; panel && o < m->outputs; o += 16)
-        if (screen->levels == tr_even_levels)
-            pack_even(m, o, (uint8_t *)coarse + (size_t)(o / 16) * panel);
-        else
-            level->screen_pack(m, o, (uint8_t *)coarse + (size_t)(o / 16) * panel);
+        level->screen_pack(m, o, (uint8_t *)coarse + (size_t)(o / 16) * panel);
 }
 
 /* Screening finds what the full product finds, ties, forbidden tokens and equal rows included. */
@@ -355,7 +326,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
     int8_t *coarse = malloc(tr_screen_bytes(outputs, inputs) + (size_t)outputs * (size_t)inputs);
     int8_t *by_rows = type == TR_TYPE_I8 && outputs % 4 < 2 ? integers_of(&p.matrix) : NULL;
-    const tr_screen screen = {&p.matrix, coarse, scale, radius, outputs % 5 ? tr_normal_levels : tr_even_levels, by_rows};
+    const tr_screen screen = {&p.matrix, coarse, scale, radius, by_rows};
     make_screen(level, &screen, coarse);
     float least[2][TR_SCREEN_ROWS];
     tr_screened op = {.screen = &screen,

@@ -3,7 +3,7 @@
 
 typedef int8x16_t dot_levels;
 
-TR_INLINE dot_levels dot_levels_load(const int8_t *levels) { return vld1q_s8(levels); }
+TR_INLINE dot_levels dot_levels_load(void) { return vld1q_s8(tr_screen_levels); }
 
 /* Sums of four outputs each become the 16 outputs. */
 TR_INLINE vec dot_floats(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)

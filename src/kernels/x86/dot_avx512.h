@@ -19,9 +19,9 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h)
 
 typedef __m256i dot_levels;
 
-TR_INLINE dot_levels dot_levels_load(const int8_t *levels)
+TR_INLINE dot_levels dot_levels_load(void)
 {
-    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)levels));
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tr_screen_levels));
 }
 
 TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)

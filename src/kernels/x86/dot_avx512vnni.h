@@ -13,9 +13,10 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return _mm512_lo
 
 typedef __m512i dot_levels;
 
-TR_INLINE dot_levels dot_levels_load(const int8_t *levels)
+TR_INLINE dot_levels dot_levels_load(void)
 {
-    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)levels));
+    return _mm512_add_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)tr_screen_levels)),
+                           _mm512_set1_epi8(TR_SCREEN_MOST));
 }
 
 TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
@@ -32,6 +33,20 @@ TR_INLINE dot_input dot_input_load(const char *row, int group)
 }
 
 TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, a, w); }
+
+#define DOT_RAISES
+TR_INLINE dot_sum dot_raised_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, w, a); }
+
+TR_INLINE vec dot_raised_value(const dot_sum sums[DOT_PARTS], int32_t most)
+{
+    return (vec){{_mm512_cvtepi32_ps(_mm512_sub_epi32(sums[0], _mm512_set1_epi32(most)))}};
+}
+
+TR_INLINE void dot_signed(const char *row, int i, int8_t *out)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(row + i));
+    _mm_storeu_si128((__m128i *)out, _mm_xor_si128(bytes, _mm_set1_epi8(-128)));
+}
 
 #define DOT_LIES_IN_ORDER
 TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs)

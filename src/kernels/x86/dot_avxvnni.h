@@ -13,9 +13,10 @@ TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return _mm256_lo
 
 typedef __m256i dot_levels;
 
-TR_INLINE dot_levels dot_levels_load(const int8_t *levels)
+TR_INLINE dot_levels dot_levels_load(void)
 {
-    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)levels));
+    return _mm256_add_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tr_screen_levels)),
+                           _mm256_set1_epi8(TR_SCREEN_MOST));
 }
 
 TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
@@ -40,6 +41,23 @@ TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
 #else
     return _mm256_dpbusd_epi32(sum, a, w);
 #endif
+}
+
+#define DOT_RAISES
+TR_INLINE dot_sum dot_raised_add(dot_sum sum, dot_input a, dot_weight w) { return dot_add(sum, w, a); }
+
+TR_INLINE vec dot_raised_value(const dot_sum sums[DOT_PARTS], int32_t most)
+{
+    vec value;
+    UNROLL(2) for (int h = 0; h < 2; h++)
+        value.p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[h], _mm256_set1_epi32(most)));
+    return value;
+}
+
+TR_INLINE void dot_signed(const char *row, int i, int8_t *out)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(row + i));
+    _mm_storeu_si128((__m128i *)out, _mm_xor_si128(bytes, _mm_set1_epi8(-128)));
 }
 
 #define DOT_LIES_IN_ORDER
