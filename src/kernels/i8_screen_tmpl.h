@@ -157,8 +157,7 @@ static void listed_values(const tr_screened *op, int row, const int32_t *id, int
         float scale[TR_PANEL] = {0}, bias[TR_PANEL] = {0}, values[TR_PANEL];
         for (int i = 0; i < f.n; i++) {
             const size_t o = (size_t)id[k + i];
-            sums[i] = dot_row(x, (const char *)op->screen->rows + o * (size_t)m->inputs, m->inputs);
-            f.colsum[i] = m->colsum[o];
+            sums[i] = dot_row(x, (const char *)op->screen->rows + o * (size_t)m->inputs, m->inputs, &f.colsum[i]);
             scale[i] = m->scale[o];
             bias[i] = op->bias[o];
         }
@@ -187,7 +186,6 @@ static void listed_best(const tr_screened *op, int row, int first, int last)
         if (above) {
             __builtin_prefetch(op->bias + o, 0, 2);
             __builtin_prefetch(op->screen->exact->scale + o, 0, 2);
-            __builtin_prefetch(op->screen->exact->colsum + o, 0, 2);
         }
         for (; above; above &= above - 1) {
             id[count] = o + __builtin_ctz(above);

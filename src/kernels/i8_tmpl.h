@@ -14,8 +14,9 @@
  *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
  *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers
  *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way
- *     dot_row(row, weights, inputs) if DOT_LIES_IN_ORDER: the sum of one output whose weights lie side by side; inputs is a
- *                                   multiple of 64. There a dot_sum is the sums of its outputs, in order */
+ *     dot_row(row, weights, inputs, colsum) if DOT_LIES_IN_ORDER: the sum of one output whose weights lie side by side, and
+ *                                   that of these; inputs is a multiple of 64. There a dot_sum is the sums of its outputs, in
+ *                                   order */
 
 typedef struct dot_panel {
     dot_sum part[DOT_PARTS];

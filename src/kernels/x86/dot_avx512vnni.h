@@ -49,11 +49,15 @@ TR_INLINE void dot_signed(const char *row, int i, int8_t *out)
 }
 
 #define DOT_LIES_IN_ORDER
-TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs)
+TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs, int32_t *colsum)
 {
-    __m512i sum = _mm512_setzero_si512();
-    for (int i = 0; i < inputs; i += 64)
-        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(row + i), _mm512_loadu_si512(w + i));
+    __m512i sum = _mm512_setzero_si512(), weights = _mm512_setzero_si512();
+    for (int i = 0; i < inputs; i += 64) {
+        const __m512i line = _mm512_loadu_si512(w + i);
+        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(row + i), line);
+        weights = _mm512_dpbusd_epi32(weights, _mm512_set1_epi8(1), line);
+    }
+    *colsum = _mm512_reduce_add_epi32(weights);
     return _mm512_reduce_add_epi32(sum);
 }
 

@@ -61,14 +61,23 @@ TR_INLINE void dot_signed(const char *row, int i, int8_t *out)
 }
 
 #define DOT_LIES_IN_ORDER
-TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs)
+TR_INLINE int32_t dot_fold(__m256i sum)
 {
-    __m256i sum = _mm256_setzero_si256();
-    for (int i = 0; i < inputs; i += 32)
-        sum = dot_add(sum, _mm256_loadu_si256((const __m256i *)(row + i)), _mm256_loadu_si256((const __m256i *)(w + i)));
     __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
     four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
     return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+}
+
+TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs, int32_t *colsum)
+{
+    __m256i sum = _mm256_setzero_si256(), weights = _mm256_setzero_si256();
+    for (int i = 0; i < inputs; i += 32) {
+        const __m256i line = _mm256_loadu_si256((const __m256i *)(w + i));
+        sum = dot_add(sum, _mm256_loadu_si256((const __m256i *)(row + i)), line);
+        weights = dot_add(weights, _mm256_set1_epi8(1), line);
+    }
+    *colsum = dot_fold(weights);
+    return dot_fold(sum);
 }
 
 TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
