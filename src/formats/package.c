@@ -146,7 +146,8 @@ void tr_package_close_last(tr_package *package)
 static size_t used_of(const tr_package *package, const tr_file *file)
 {
     size_t used = (lies_in(package->source_spm.data, file) ? package->source_spm.size : 0) +
-                  (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0);
+                  (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0) +
+                  (lies_in(package->source_bpe.data, file) ? package->source_bpe.size : 0);
     for (size_t i = 0; i < package->weights.count; i++)
         if (lies_in(place_of(package->weights.tensors[i]), file))
             used += package->weights.tensors[i]->bytes;
@@ -174,8 +175,9 @@ static bool move_out(tr_package *package, const tr_file *file)
 static bool may_close(tr_package *package, const tr_file *file)
 {
     const size_t used = used_of(package, file);
-    const bool spm = lies_in(package->source_spm.data, file) || lies_in(package->target_spm.data, file);
-    return used == 0 || (!spm && !file->mapped && used < file->size / 2 && move_out(package, file));
+    const bool pieces = lies_in(package->source_spm.data, file) || lies_in(package->target_spm.data, file) ||
+                        lies_in(package->source_bpe.data, file);
+    return used == 0 || (!pieces && !file->mapped && used < file->size / 2 && move_out(package, file));
 }
 
 void tr_package_close_unused(tr_package *package, int first)
