@@ -32,7 +32,7 @@ static const prefixes lists[] = {
      " Adm Art Chr Co Dr Gen Lt Mio Mr Mrd Mrs Ms Nr Prof St Std Zt bzgl bzw ca evtl etc ggf usf usw vgl vs No Nos "
      "Mme Mlle Rev Sr Corp Ltd Col Sgt Capt Maj Gov Sen Rep Op Adj Ph Hon Bros Messrs pp jun Bldg MM ",
      " "},
-    {"fr", CAPITALS | SMALL, "",
+    {"fr", CAPITALS, "bcdefghijklmnopqrstuvwxyz", /* il y en a. */
      " M MM av boul cf chap dir env etc ex fasc fig hab ibid id inf lib pl pp sq suiv sup suppl tél vol vs apr p ca "
      "art al éd ",
      " "},
