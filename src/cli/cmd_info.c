@@ -181,8 +181,8 @@ static void print_vocabulary(const tr_package *p)
     else
         printf("%d source and %d target tokens\n", c->source_vocabulary, c->target_vocabulary);
     printf("tokenizer     %s\n", p->source_bpe.data   ? "Moses' words, BPE of subword-nmt"
-                                : p->source_spm.data ? "SentencePiece"
-                                                     : "none: --tokens only");
+                                 : p->source_spm.data ? "SentencePiece"
+                                                      : "none: --tokens only");
     if (p->shortlist.offsets)
         printf("shortlist     the first %d tokens, and at most %d for each source token\n", p->shortlist.first,
                p->shortlist.best);

@@ -1,5 +1,5 @@
 /* Argos Translate packages: NAME.argosmodel, a zip archive of one folder, or that folder as Argos installs it. In it are
- * metadata.json, a CTranslate2 model in model/, and sentencepiece.model or, in older ones, bpe.model. Facts:
+ * metadata.json, a CTranslate2 model in model/, and sentencepiece.model or bpe.model. Facts:
  * argosopentech/argos-translate, argostranslate/package.py, translate.py and tokenizer.py. */
 #include <string.h>
 

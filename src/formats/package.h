@@ -44,9 +44,9 @@ typedef struct tr_package {
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
     const tr_archive *archive; /* what files are looked for in, in place of the file system; NULL once it is open */
-    uint64_t file_size; /* bytes of the weight files */
-    bool has_checksum;  /* GGUF written by this project */
-    uint64_t checksum;  /* as stored; see gguf.h */
+    uint64_t file_size;        /* bytes of the weight files */
+    bool has_checksum;         /* GGUF written by this project */
+    uint64_t checksum;         /* as stored; see gguf.h */
 } tr_package;
 
 /* Recognises the format by content, and fills package. Nothing needs closing on failure. Messages begin with the path. */

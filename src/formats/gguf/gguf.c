@@ -356,8 +356,7 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
 static tr_status peek_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
 {
     (void)error;
-    *(bool *)argument |=
-        strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(tensor->name, TR_TENSOR_SOURCE_BPE) == 0;
+    *(bool *)argument |= strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(tensor->name, TR_TENSOR_SOURCE_BPE) == 0;
     return TR_OK;
 }
 
