@@ -17,8 +17,9 @@ bool tr_is_letter_or_sign(int32_t c); /* viramas and nuktas, too, which join let
 bool tr_is_word_character(int32_t c); /* and decimal digits, too */
 bool tr_is_small_letter(int32_t c);
 bool tr_is_currency(int32_t c);
-bool tr_is_east_asian(
-    int32_t c); /* characters that no space stands between: Han, kana, Hangul, Yi ... and their punctuation */
+
+/* Characters that no space stands between: Han, kana, Hangul, Yi, their punctuation. */
+bool tr_is_east_asian(int32_t c);
 
 /* Characters that sacremoses takes for letters in texts of one language alone. */
 bool tr_is_han(int32_t c);

@@ -1,4 +1,4 @@
-/* The tokenizer of models from the time before SentencePiece: words as Moses cuts them, and pieces of words, all but the
+/* The tokenizer of models that know words as Moses cuts them, and not SentencePiece: each word becomes pieces, all but the
  * last of which end in "@@". What Argos Translate does with bpe.model. */
 #ifndef TR_TOKENIZER_WORDS_H
 #define TR_TOKENIZER_WORDS_H
