@@ -11,6 +11,7 @@ engine_scripts=(
     tests/ctranslate2/make_models.py
     tests/formats/make_torch.py
     tests/tokenizer/make_fixtures.py
+    tests/tokenizer/make_words.py
     tests/default_model/make_expected.py
     tests/languages/make_models.py
     tests/llama/make_models.py

@@ -105,8 +105,9 @@ static int print_json(const char *path, const summary *s)
     const tr_package *p = s->package;
     char checksum[17];
     snprintf(checksum, sizeof checksum, "%016" PRIx64, p->checksum);
-    json_t *tokenizer = p->source_spm.data
-                            ? json_pack("{s:s, s:I, s:b}", "type", "sentencepiece", "source_pieces",
+    const bool bpe = p->source_bpe.data != NULL;
+    json_t *tokenizer = p->source_spm.data || bpe
+                            ? json_pack("{s:s, s:I, s:b}", "type", bpe ? "bpe" : "sentencepiece", "source_pieces",
                                         (json_int_t)p->source.size, "target_model", p->target_spm.data != NULL)
                             : json_null();
     json_t *object = json_pack(
@@ -179,7 +180,9 @@ static void print_vocabulary(const tr_package *p)
         printf("%d tokens, shared by source and target\n", c->source_vocabulary);
     else
         printf("%d source and %d target tokens\n", c->source_vocabulary, c->target_vocabulary);
-    printf("tokenizer     %s\n", p->source_spm.data ? "SentencePiece" : "none: --tokens only");
+    printf("tokenizer     %s\n", p->source_bpe.data   ? "Moses' words, BPE of subword-nmt"
+                                 : p->source_spm.data ? "SentencePiece"
+                                                      : "none: --tokens only");
     if (p->shortlist.offsets)
         printf("shortlist     the first %d tokens, and at most %d for each source token\n", p->shortlist.first,
                p->shortlist.best);

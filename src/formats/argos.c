@@ -1,11 +1,12 @@
 /* Argos Translate packages: NAME.argosmodel, a zip archive of one folder, or that folder as Argos installs it. In it are
- * metadata.json, a CTranslate2 model in model/, and sentencepiece.model. Facts: argosopentech/argos-translate,
- * argostranslate/package.py, translate.py and tokenizer.py. */
+ * metadata.json, a CTranslate2 model in model/, and sentencepiece.model or bpe.model. Facts:
+ * argosopentech/argos-translate, argostranslate/package.py, translate.py and tokenizer.py. */
 #include <string.h>
 
 #include "formats/ctranslate2/ctranslate2.h"
 #include "formats/peek.h"
 #include "formats/zip.h"
+#include "tokenizer/bpe.h"
 #include "util/buffer.h"
 
 static const char metadata[] = "metadata.json", model[] = "model", spm[] = "sentencepiece.model", bpe[] = "bpe.model";
@@ -90,13 +91,23 @@ static tr_status read_facts(const tr_directory *d, facts *f)
 
 static tr_status check_tokenizer(const tr_directory *d)
 {
-    if (tr_directory_has(d, spm))
+    if (tr_directory_has(d, spm) || tr_directory_has(d, bpe))
         return TR_OK;
-    if (tr_directory_has(d, bpe))
-        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED,
-                                 "bpe.model: packages with the tokenizers of Moses and subword-nmt are not supported, only "
-                                 "those with sentencepiece.model");
-    return tr_directory_fail(d, TR_ERROR_FORMAT, "sentencepiece.model is missing");
+    return tr_directory_fail(d, TR_ERROR_FORMAT, "sentencepiece.model is missing, and so is bpe.model");
+}
+
+/* Where both are there, Argos takes SentencePiece's. */
+static tr_status read_tokenizer(const tr_directory *d)
+{
+    tr_bytes *const codes = &d->package->source_bpe;
+    if (tr_directory_has(d, spm))
+        return tr_directory_pieces(d, spm, NULL);
+    tr_status status = tr_package_file(d->package, d->path, bpe, d->load, codes, d->error);
+    if (status != TR_OK)
+        return status;
+    status = tr_bpe_check(codes->data, codes->size, d->error); /* so that convert refuses them, too */
+    tr_fail_in(d->error, status, bpe);
+    return tr_directory_in(d, status);
 }
 
 /* The prefix must come first; Argos cuts it off the text, here it decodes to nothing. */
@@ -137,11 +148,11 @@ static tr_status read_package(const tr_directory *d)
     if (status == TR_OK)
         status = check_tokenizer(d);
     if (status == TR_OK)
+        status = read_tokenizer(d);
+    if (status == TR_OK)
         status = read_model(d);
     if (status == TR_OK)
         status = force_prefix(d, f.prefix);
-    if (status == TR_OK)
-        status = tr_directory_pieces(d, spm, NULL);
     json_decref(f.json);
     d->package->format = format;
     return status;

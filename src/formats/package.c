@@ -154,7 +154,8 @@ void tr_package_close_last(tr_package *package)
 static size_t used_of(const tr_package *package, tr_bytes file)
 {
     size_t used = (lies_in(package->source_spm.data, file) ? package->source_spm.size : 0) +
-                  (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0);
+                  (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0) +
+                  (lies_in(package->source_bpe.data, file) ? package->source_bpe.size : 0);
     for (size_t i = 0; i < package->weights.count; i++)
         if (lies_in(place_of(package->weights.tensors[i]), file))
             used += package->weights.tensors[i]->bytes;
@@ -183,8 +184,9 @@ static bool may_close(tr_package *package, const tr_file *file)
 {
     const tr_bytes bytes = bytes_of(file);
     const size_t used = used_of(package, bytes);
-    const bool spm = lies_in(package->source_spm.data, bytes) || lies_in(package->target_spm.data, bytes);
-    return used == 0 || (!spm && !file->mapped && used < file->size / 2 && move_out(package, bytes));
+    const bool pieces = lies_in(package->source_spm.data, bytes) || lies_in(package->target_spm.data, bytes) ||
+                        lies_in(package->source_bpe.data, bytes);
+    return used == 0 || (!pieces && !file->mapped && used < file->size / 2 && move_out(package, bytes));
 }
 
 void tr_package_close_unused(tr_package *package, int first)

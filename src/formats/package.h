@@ -38,7 +38,8 @@ typedef struct tr_package {
     const tr_vocabulary *target;      /* &source or &target_own */
     tr_languages languages;           /* none: one pair alone, or the texts say it themselves */
     tr_ids special;                   /* target ids that are no text, besides start, end, padding and unknown */
-    tr_bytes source_spm, target_spm;  /* NULL: the model takes tokens only */
+    tr_bytes source_spm, target_spm;  /* SentencePiece models */
+    tr_bytes source_bpe;              /* or codes of subword-nmt; NULL, all of them: the model takes tokens only */
     tr_shortlist shortlist;           /* offsets NULL: there is none; checked */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;

@@ -159,6 +159,11 @@ tr_status tr_store_list(const tr_store *store, tr_stored_each *each, void *argum
         const tr_stored stored = vector_of(TR_TENSOR_TARGET_SPM, TR_TYPE_I8, target->data, target->size);
         status = each(argument, &stored, error);
     }
+    if (status == TR_OK && package->source_bpe.data) {
+        const tr_stored stored =
+            vector_of(TR_TENSOR_SOURCE_BPE, TR_TYPE_I8, package->source_bpe.data, package->source_bpe.size);
+        status = each(argument, &stored, error);
+    }
     if (status == TR_OK)
         status = list_shortlist(&package->shortlist, each, argument, error);
     for (size_t i = 0; status == TR_OK && i < package->weights.count; i++)

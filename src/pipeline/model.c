@@ -15,10 +15,14 @@ static tr_status open_tokenizer(tr_model *model, tr_error *error)
 {
     const tr_package *package = &model->package;
     const tr_config *config = &package->config;
-    if (!package->source_spm.data)
+    if (!package->source_spm.data && !package->source_bpe.data)
         return TR_OK;
     tr_tokenizer_parts parts = {.source_spm = package->source_spm.data,
                                 .source_spm_size = package->source_spm.size,
+                                .source_bpe = package->source_bpe.data,
+                                .source_bpe_size = package->source_bpe.size,
+                                .source_language = package->source_language,
+                                .target_language = package->target_language,
                                 .source = &package->source,
                                 .target = package->target,
                                 .unk_id = config->unk_id};

@@ -1,7 +1,9 @@
 #include "tokenizer/tokenizer.h"
 
+#include "tokenizer/letters.h"
 #include "tokenizer/sentencepiece.h"
 #include "tokenizer/spm_check.h"
+#include "tokenizer/words.h"
 #include "util/utf8.h"
 
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 
 struct tr_tokenizer {
     tr_sentencepiece *spm;
+    tr_words *words; /* in place of spm, else NULL */
     const tr_vocabulary *source, *target;
     int unk_id;
     bool bytes;             /* the target vocabulary has byte pieces */
@@ -48,6 +51,12 @@ static void silence(tr_tokenizer *t, int32_t id)
         t->silent[id / 8] |= (unsigned char)(1 << id % 8);
 }
 
+static tr_status load_words(const tr_tokenizer_parts *parts, tr_words **words, tr_error *error)
+{
+    return tr_words_create(parts->source_bpe, parts->source_bpe_size, parts->source_language, parts->target_language, words,
+                           error);
+}
+
 static tr_status load_spm(const tr_tokenizer_parts *parts, tr_sentencepiece **spm, tr_error *error)
 {
     const char *const data = parts->source_spm;
@@ -85,7 +94,7 @@ tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **to
         silence(t, parts->special[i]);
     silence(t, target_unknown(parts));
     t->bytes = has_byte_pieces(parts->target);
-    const tr_status status = load_spm(parts, &t->spm, error);
+    const tr_status status = parts->source_bpe ? load_words(parts, &t->words, error) : load_spm(parts, &t->spm, error);
     if (status != TR_OK) {
         free(t);
         return status;
@@ -99,6 +108,7 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer)
     if (!tokenizer)
         return;
     tr_sentencepiece_destroy(tokenizer->spm);
+    tr_words_destroy(tokenizer->words);
     free(tokenizer);
 }
 
@@ -111,9 +121,8 @@ typedef struct encoding {
     tr_error *error;
 } encoding;
 
-static bool take_piece(void *argument, const char *piece, size_t size, size_t begin, size_t end)
+static bool take_piece(void *argument, const char *piece, size_t size)
 {
-    (void)begin, (void)end;
     encoding *const e = argument;
     int32_t id = tr_vocabulary_find(e->tokenizer->source, piece, size);
     if (id < 0)
@@ -126,6 +135,12 @@ static bool take_piece(void *argument, const char *piece, size_t size, size_t be
     else if (!tr_ids_append(e->ids, &id, 1))
         e->status = tr_fail(e->error, TR_ERROR_MEMORY, "tokenizer: out of memory");
     return e->status == TR_OK;
+}
+
+static bool take_from_spm(void *argument, const char *piece, size_t size, size_t begin, size_t end)
+{
+    (void)begin, (void)end;
+    return take_piece(argument, piece, size);
 }
 
 /* Bytes of a token ">>lang<<" at the front of text that the vocabulary has, and its id; 0 if there is none. */
@@ -157,11 +172,19 @@ static size_t part_size(const char *text, size_t size)
     return cut;
 }
 
+static tr_status encode_words(encoding *e, const char *text, size_t size)
+{
+    const tr_status status = tr_words_encode(e->tokenizer->words, text, size, take_piece, e, e->error);
+    return e->status != TR_OK ? e->status : status;
+}
+
 static tr_status encode_text(encoding *e, const char *text, size_t size)
 {
+    if (e->tokenizer->words)
+        return encode_words(e, text, size);
     while (size) {
         const size_t part = part_size(text, size);
-        const tr_status status = tr_sentencepiece_encode(e->tokenizer->spm, text, part, take_piece, e, e->error);
+        const tr_status status = tr_sentencepiece_encode(e->tokenizer->spm, text, part, take_from_spm, e, e->error);
         if (e->status != TR_OK) /* why take_piece stopped */
             return e->status;
         if (status != TR_OK)
@@ -188,25 +211,18 @@ tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, s
 
 /* ------------------------------------------------------------------------------------------------------------ decoding */
 
-/* The white space of Python's str.strip(), which MarianTokenizer ends with. */
-static bool is_space(int32_t code)
-{
-    return (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x20) || code == 0x85 || code == 0xa0 ||
-           code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 || code == 0x202f ||
-           code == 0x205f || code == 0x3000;
-}
-
-/* Removes white space at both ends of text from byte start on, which is valid UTF-8. */
+/* Removes white space at both ends of text from byte start on, which is valid UTF-8: Python's str.strip(), which
+ * MarianTokenizer ends with. */
 static void strip(tr_buffer *text, size_t start)
 {
     size_t first = start, end = text->size, length;
-    while (first < end && is_space(tr_utf8_decode(text->data + first, end - first, &length)))
+    while (first < end && tr_is_white(tr_utf8_decode(text->data + first, end - first, &length)))
         first += length;
     while (end > first) {
         size_t last = end - 1;
         while (last > first && (text->data[last] & 0xc0) == 0x80)
             last--;
-        if (!is_space(tr_utf8_decode(text->data + last, end - last, &length)))
+        if (!tr_is_white(tr_utf8_decode(text->data + last, end - last, &length)))
             break;
         end = last;
     }
@@ -288,6 +304,23 @@ static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, 
     return append_bytes(text, bytes->data, bytes->size);
 }
 
+static tr_status decode_words(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *text, tr_error *error)
+{
+    tr_buffer pieces = {0};
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < count; i++) {
+        const tr_piece piece = t->target->pieces[ids[i]];
+        if (!piece.data || is_silent(t, ids[i]))
+            continue;
+        if ((pieces.size && !tr_buffer_string(&pieces, " ")) || !tr_buffer_append(&pieces, piece.data, piece.size))
+            status = tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    }
+    if (status == TR_OK)
+        status = tr_words_decode(t->words, pieces.data, pieces.size, text, error);
+    tr_buffer_free(&pieces);
+    return status;
+}
+
 tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
                               tr_error *error)
 {
@@ -295,6 +328,8 @@ tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids,
         if (ids[i] < 0 || (size_t)ids[i] >= tokenizer->target->size)
             return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the id %d is not one of %zu", ids[i],
                            tokenizer->target->size);
+    if (tokenizer->words)
+        return decode_words(tokenizer, ids, count, text, error);
     const size_t start = text->size;
     tr_buffer bytes = {0}; /* the run of byte pieces just before here */
     const bool done = tr_buffer_reserve(text, 4 * count) && decode_all(tokenizer, ids, count, &bytes, text);

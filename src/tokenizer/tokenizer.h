@@ -1,5 +1,6 @@
 /* Text to token ids and back, exactly as Hugging Face's MarianTokenizer does it:
  * SentencePiece cuts text into pieces, the vocabulary maps pieces to ids. Decoding needs the vocabulary alone.
+ * Or as Argos Translate does it where there are BPE codes in place of a SentencePiece model (tokenizer/words.h).
  * Two deliberate differences: special tokens are not recognised inside a text ("</s>" typed by a user is five ordinary
  * characters), and a leading ">>lang<<" is taken as one token only if the vocabulary has it. */
 #ifndef TR_TOKENIZER_TOKENIZER_H
@@ -17,9 +18,13 @@ typedef struct tr_tokenizer_parts {
     int unk_id;                           /* of the source vocabulary; -1: unknown pieces are an error */
     const int32_t *special;               /* target ids that decode to nothing: start, end, padding; -1 among them is none */
     size_t special_count;
+    const void *source_bpe; /* or, in place of source_spm, a file of BPE codes */
+    size_t source_bpe_size;
+    const char *source_language, *target_language; /* codes, for words; "" where unknown */
 } tr_tokenizer_parts;
 
-/* Checks the SentencePiece file first (tokenizer/spm_check.h), then loads it. */
+/* Checks the SentencePiece file first (tokenizer/spm_check.h), then loads it. Where there are BPE codes, source_spm is not
+ * looked at, and no language but their words' is known. */
 tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error);
 void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
 
@@ -29,7 +34,8 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error);
 
 /* Appends the text of target ids: "▁" is a space, byte pieces <0x..> are joined to characters (a byte of invalid UTF-8
- * becomes U+FFFD, as does NUL), special and unknown tokens are left out, white space at both ends is dropped. */
+ * becomes U+FFFD, as does NUL), special and unknown tokens are left out, white space at both ends is dropped. With BPE codes
+ * pieces are put together to words, and words to a text, instead. */
 tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
                               tr_error *error);
 

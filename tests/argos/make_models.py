@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_argos.c: tiny random Argos Translate packages, and what CTranslate2 and SentencePiece make of
-texts as Argos calls them.
+"""Makes the fixtures of test_argos.c: tiny random Argos Translate packages, and what CTranslate2 and SentencePiece, or in its
+place sacremoses and subword-nmt, make of texts as Argos calls them.
 
     python3 tests/argos/make_models.py
     python3 tests/argos/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
-Needs ctranslate2, sentencepiece and numpy, and what tests/ctranslate2/make_models.py needs; the test itself needs none of them.
-Each is fixtures/NAME.argosmodel and NAME.json: texts, their pieces, the pieces of greedy decoding, and the text that they are.
+Needs ctranslate2, sentencepiece, sacremoses, subword-nmt and numpy, and what tests/ctranslate2/make_models.py needs; the test
+itself needs none of them.
+Each is fixtures/NAME.argosmodel and NAME.json: texts, their pieces, the pieces of greedy decoding, and the text that they are;
+with bpe.model also texts of which only the pieces are known, since the network could have gone either way.
 An installed package is fixtures/folder; BAD-*.argosmodel are to be refused.
 """
 import io
@@ -25,6 +27,7 @@ from ctranslate2.specs import transformer_spec
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
 from make_fixtures import engines, train_pieces  # noqa: E402
+import words  # noqa: E402
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 TEXTS, MAX_LENGTH, PIECES, MARGIN = 24, 20, 100, 2e-3
@@ -35,6 +38,26 @@ PACKAGES = {
     "stored-float32": dict(quantization=None, compression=zipfile.ZIP_STORED),
     "prefix-float16": dict(quantization="float16", compression=zipfile.ZIP_DEFLATED, prefix="__de__"),
 }
+
+BPE_PACKAGES = {
+    "bpe-en-de": dict(quantization="int8", compression=zipfile.ZIP_DEFLATED, pair=("en", "de"), version="0.2"),
+    "bpe-ru-en": dict(quantization="float16", compression=zipfile.ZIP_STORED, pair=("ru", "en"), version="0.1"),
+    "bpe-zh-fr": dict(quantization="int8", compression=zipfile.ZIP_DEFLATED, pair=("zh", "fr"), version="0.2"),
+    "bpe-fr-ru": dict(quantization=None, compression=zipfile.ZIP_DEFLATED, pair=("fr", "ru"), version="0.2"),
+}
+
+
+class SentencePiece:
+    """argostranslate.tokenizer.SentencePieceTokenizer."""
+
+    def __init__(self, **model):
+        self.spm = sentencepiece.SentencePieceProcessor(**model)
+
+    def encode(self, text):
+        return self.spm.encode(text, out_type=str)
+
+    def decode(self, tokens):
+        return self.spm.decode_pieces(tokens).replace("▁", " ").replace("_", " ")
 
 
 def make_spec(seed, sources, targets):
@@ -75,9 +98,9 @@ def make_spec(seed, sources, targets):
     return spec
 
 
-def translate(translator, spm, text, prefix):
+def translate(translator, tokenizer, text, prefix):
     """As apply_packaged_translation does it with one hypothesis and a beam of one: pieces, tokens, text, margin."""
-    pieces = spm.encode(text, out_type=str)
+    pieces = tokenizer.encode(text)
     result = translator.translate_batch([pieces], target_prefix=[[prefix]] if prefix else None, replace_unknowns=True,
                                         beam_size=1, num_hypotheses=1, length_penalty=0.2, return_scores=True,
                                         max_decoding_length=MAX_LENGTH, return_logits_vocab=True)[0]
@@ -86,24 +109,40 @@ def translate(translator, spm, text, prefix):
         values = np.sort(np.array(step.to(ctranslate2.DataType.float32)).reshape(-1))
         margin = min(margin, float(values[-1] - values[-2]))
     tokens = result.hypotheses[0]
-    value = spm.decode_pieces(tokens).replace("▁", " ").replace("_", " ")
+    value = tokenizer.decode(tokens)
     if prefix and value.startswith(prefix.replace("_", " ")):
         value = value[len(prefix):]
     return pieces, tokens, value.strip(), margin
 
 
-def record(directory, spm, targets, prefix):
+def record(directory, tokenizer, targets, prefix):
     translator = ctranslate2.Translator(directory, compute_type="float32", intra_threads=1)
     chooser = random.Random(1)
-    words = [spm.IdToPiece(i) for i in range(3, PIECES)]
+    syllables = [tokenizer.spm.IdToPiece(i) for i in range(3, PIECES)]
     lines = []
     for attempt in range(600):
-        text = "".join(chooser.choice(words) for _ in range(2 + attempt % 16)).replace("▁", " ").replace(".", "").strip()
-        pieces, tokens, value, margin = translate(translator, spm, text, prefix)
+        text = "".join(chooser.choice(syllables) for _ in range(2 + attempt % 16))
+        text = text.replace("▁", " ").replace(".", "").strip()
+        pieces, tokens, value, margin = translate(translator, tokenizer, text, prefix)
         # a prefix once more among the tokens stays a text in Argos
         if len(lines) < TEXTS and margin >= MARGIN and len(set(tokens)) > 3 and text and prefix not in tokens[1:]:
             lines.append({"text": text, "pieces": pieces, "tokens": [targets.index(token) for token in tokens], "value": value})
     return lines if len(lines) == TEXTS and len({line["value"] for line in lines}) > TEXTS // 2 else None
+
+
+def record_texts(directory, tokenizer, sources, targets, texts):
+    """Lines as above for all texts; of those that the network is not sure of, the pieces alone. None: too few are left."""
+    translator = ctranslate2.Translator(directory, compute_type="float32", intra_threads=1)
+    lines, pieces_alone = [], []
+    for text in texts:
+        pieces, tokens, value, margin = translate(translator, tokenizer, text, "")
+        line = {"text": text, "pieces": [piece if piece in sources else "<unk>" for piece in pieces]}
+        if margin >= MARGIN:
+            lines.append({**line, "tokens": [targets.index(token) for token in tokens], "value": value})
+        else:
+            pieces_alone.append(line)
+    varied = len({line["value"] for line in lines}) > len(lines) * 2 // 3
+    return (lines, pieces_alone) if len(lines) > len(texts) * 2 // 3 and varied else (None, None)
 
 
 def write_zip(path, entries, compression):
@@ -115,36 +154,69 @@ def write_zip(path, entries, compression):
             archive.writestr(info, data)
 
 
-def make(name, spec, spm_data):
-    spm = sentencepiece.SentencePieceProcessor(model_proto=spm_data)
-    prefix = spec.get("prefix", "")
-    sources = ["<unk>", "<s>", "</s>"] + [spm.IdToPiece(i) for i in range(3, PIECES)]
-    targets = sources[:90] + ([prefix] if prefix else [])
-    for seed in range(1, 60):
-        with tempfile.TemporaryDirectory() as directory:
-            network = make_spec(seed, sources, targets)
-            network.validate()
-            network.optimize(quantization=spec["quantization"])
-            network.save(directory)
-            lines = record(directory, spm, targets, prefix)
-            files = {entry: open(os.path.join(directory, entry), "rb").read() for entry in sorted(os.listdir(directory))}
-        if lines:
-            break
-    else:
-        raise SystemExit(f"{name}: no seed gives translations that differ")
-    top = "translate-aa_de-1_0"
-    facts = {"package_version": "1.0", "argos_version": "1.9", "from_code": "aa", "from_name": "Aaish", "to_code": "de",
+def save(seed, spec, sources, targets, directory):
+    network = make_spec(seed, sources, targets)
+    network.validate()
+    network.optimize(quantization=spec["quantization"])
+    network.save(directory)
+
+
+def files_of(directory):
+    files = {}
+    for entry in sorted(os.listdir(directory)):
+        with open(os.path.join(directory, entry), "rb") as file:
+            files[entry] = file.read()
+    return files
+
+
+def write_package(name, spec, seed, tokenizer_file, files, recorded):
+    """The package, and what was recorded of it; the package's entries."""
+    source, target = spec.get("pair", ("aa", "de"))
+    prefix, top = spec.get("prefix", ""), f"translate-{source}_{target}-1_0"
+    facts = {"package_version": "1.0", "argos_version": "1.9", "from_code": source, "from_name": "Aaish", "to_code": target,
              "to_name": "German", **({"target_prefix": prefix} if prefix else {})}
     entries = [(f"{top}/", b""), (f"{top}/metadata.json", json.dumps(facts).encode()), (f"{top}/README.md", b"# A package\n"),
-               (f"{top}/sentencepiece.model", spm_data), (f"{top}/stanza/aa.pt", b"not looked at")]
+               (f"{top}/{tokenizer_file[0]}", tokenizer_file[1]), (f"{top}/stanza/aa.pt", b"not looked at")]
     entries += [(f"{top}/model/{entry}", data) for entry, data in files.items()]
     path = os.path.join(HERE, name + ".argosmodel")
     write_zip(path, entries, spec["compression"])
     with open(os.path.join(HERE, name + ".json"), "w", encoding="utf-8") as file:
         file.write(json.dumps({"seed": seed, "ctranslate2": ctranslate2.__version__, "max_length": MAX_LENGTH})[:-1] +
-                   ', "lines": [\n' + ",\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + "\n]}\n")
+                   "".join(f', "{key}": [\n' + ",\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + "\n]"
+                           for key, lines in recorded.items()) + "}\n")
     print(f"{name}: seed {seed}, {os.path.getsize(path)} bytes", flush=True)
     return entries
+
+
+def make(name, spec, spm_data):
+    tokenizer = SentencePiece(model_proto=spm_data)
+    prefix = spec.get("prefix", "")
+    sources = ["<unk>", "<s>", "</s>"] + [tokenizer.spm.IdToPiece(i) for i in range(3, PIECES)]
+    targets = sources[:90] + ([prefix] if prefix else [])
+    for seed in range(1, 60):
+        with tempfile.TemporaryDirectory() as directory:
+            save(seed, spec, sources, targets, directory)
+            lines = record(directory, tokenizer, targets, prefix)
+            if lines:
+                return write_package(name, spec, seed, ("sentencepiece.model", spm_data), files_of(directory), {"lines": lines})
+    raise SystemExit(f"{name}: no seed gives translations that differ")
+
+
+def make_bpe(name, spec):
+    source, target = spec["pair"]
+    codes = words.learn(source, target, spec["version"])
+    tokenizer = words.Words(codes, source, target)
+    texts, marks = words.TEXTS[source], ["<unk>", "<s>", "</s>"]
+    sources = marks + words.pieces_of(tokenizer, texts, words.UNKNOWN)
+    targets = marks + words.pieces_of(words.Words(codes, target, source), words.TEXTS[target], "")
+    for seed in range(1, 60):
+        with tempfile.TemporaryDirectory() as directory:
+            save(seed, spec, sources, targets, directory)
+            lines, pieces_alone = record_texts(directory, tokenizer, sources, targets, texts)
+            if lines:
+                return write_package(name, spec, seed, ("bpe.model", codes.encode()), files_of(directory),
+                                     {"lines": lines, "pieces": pieces_alone})
+    raise SystemExit(f"{name}: no seed gives translations that differ")
 
 
 def make_bad(entries):
@@ -161,7 +233,10 @@ def make_bad(entries):
     bad("no-model", without("model.bin"))
     bad("no-vocabulary", without("vocabulary.json"))
     bad("no-tokenizer", without("sentencepiece.model"))
-    bad("bpe", without("sentencepiece.model") + [(f"{top}/bpe.model", b"#version: 0.2\n")])
+    for what, codes in {"bpe-empty": b"", "bpe-none": b"#version: 0.2\n", "bpe-version": b"#version: 0.3\na b\n",
+                        "bpe-line": b"#version: 0.2\na b</w>\r\na b c\n", "bpe-half": b"a b\nab\n",
+                        "bpe-gap": b"a b\n\nc d\n", "bpe-binary": b"a b\nc \xff\n"}.items():
+        bad(what, without("sentencepiece.model", "model.bin") + [(f"{top}/bpe.model", codes)])
     bad("two-folders", without("model.bin") + [("other/metadata.json", b"{}")])
     bad("leads-out", without("model.bin") + [("../evil", b"x")])
     bad("leads-out-inside", without("model.bin") + [(f"{top}/../../evil", b"x")])
@@ -192,24 +267,36 @@ def unpack(path, to):
         return path
     with zipfile.ZipFile(path) as archive:
         archive.extractall(to)
-    return os.path.join(to, "translate-aa_de-1_0")
+    return os.path.join(to, next(name for name in os.listdir(to)))
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def tokenizer_of(installed, metadata):
+    path = os.path.join(installed, "bpe.model")
+    if not os.path.exists(path):
+        return SentencePiece(model_file=os.path.join(installed, "sentencepiece.model"))
+    with open(path, encoding="utf-8") as file:
+        return words.Words(file.read(), metadata["from_code"], metadata["to_code"])
 
 
 def check(to, name, path):
-    """CTranslate2 and SentencePiece as Argos calls them, and this project's program, on a committed package."""
+    """What Argos calls, as it does, and this project's program, on a committed package."""
     with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
         expected = json.load(file)
     lines, what = expected["lines"], os.path.basename(path)
     with tempfile.TemporaryDirectory() as folder:
         installed = unpack(path, folder)
-        with open(os.path.join(installed, "metadata.json"), encoding="utf-8") as file:
-            prefix = json.load(file).get("target_prefix", "")
-        with open(os.path.join(installed, "model", "target_vocabulary.json"), encoding="utf-8") as file:
-            targets = json.load(file)
-        spm = sentencepiece.SentencePieceProcessor(model_file=os.path.join(installed, "sentencepiece.model"))
+        metadata, sources, targets = (read_json(os.path.join(installed, *path)) for path in (
+            ["metadata.json"], ["model", "source_vocabulary.json"], ["model", "target_vocabulary.json"]))
+        tokenizer = tokenizer_of(installed, metadata)
         translator = ctranslate2.Translator(os.path.join(installed, "model"), compute_type="float32", intra_threads=1)
-        found = [translate(translator, spm, line["text"], prefix) for line in lines]
-    to.each(f"{what}: sentencepiece", [line["pieces"] for line in lines], [pieces for pieces, *_ in found])
+        found = [translate(translator, tokenizer, line["text"], metadata.get("target_prefix", "")) for line in lines]
+    to.each(f"{what}: pieces", [line["pieces"] for line in lines],
+            [[piece if piece in sources else "<unk>" for piece in pieces] for pieces, *_ in found])
     to.each(f"{what}: ctranslate2", [line["tokens"] for line in lines],
             [[targets.index(token) for token in tokens] for _, tokens, *_ in found])
     to.each(f"{what}: ctranslate2, text", [line["value"] for line in lines], [value for *_, value, _ in found])
@@ -225,7 +312,7 @@ def main():
     ctranslate2.set_log_level(40)
     if engines.wanted():
         to = engines.Check()
-        for name in to.names or PACKAGES:
+        for name in to.names or (*PACKAGES, *BPE_PACKAGES):
             check(to, name, os.path.join(HERE, name + ".argosmodel"))
             if name == "deflated-int8":
                 check(to, name, os.path.join(HERE, "folder"))
@@ -238,6 +325,8 @@ def main():
         spm_data = file.read()
     os.remove(path)
     made = {name: make(name, spec, spm_data) for name, spec in PACKAGES.items()}
+    for name, spec in BPE_PACKAGES.items():
+        make_bpe(name, spec)
     for name, data in made["deflated-int8"]:
         if not name.endswith("/"):
             target = os.path.join(HERE, "folder", name.split("/", 1)[1])

@@ -1,5 +1,6 @@
-/* Argos Translate packages, zipped and installed: pieces, tokens and texts as Argos gets them from SentencePiece and
- * CTranslate2 (make_models.py), from the package and from model files converted from it; and packages that are refused. */
+/* Argos Translate packages, zipped and installed: pieces, tokens and texts as Argos gets them from SentencePiece, or from
+ * sacremoses and subword-nmt, and CTranslate2 (make_models.py), from the package and from model files converted from it; and
+ * packages that are refused. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,20 +18,25 @@
 #include "formats/gguf/gguf.h"
 #include "formats/packed.h"
 
-enum { PATH = 512, LINES = 24 };
+enum { PATH = 512, LINES = 64 /* of a fixture at most */ };
 
 typedef struct fixture {
     const char *path, *json;
     tr_type type;
     const char *name; /* that the package gives itself */
     bool prefix;
+    const char *source, *target; /* NULL: aa, de */
 } fixture;
 
 static const fixture fixtures[] = {
-    {"deflated-int8.argosmodel", "deflated-int8.json", TR_TYPE_I8, "translate-aa_de-1_0", false},
-    {"folder", "deflated-int8.json", TR_TYPE_I8, "folder", false},
-    {"stored-float32.argosmodel", "stored-float32.json", TR_TYPE_F32, "translate-aa_de-1_0", false},
-    {"prefix-float16.argosmodel", "prefix-float16.json", TR_TYPE_F16, "translate-aa_de-1_0", true},
+    {"deflated-int8.argosmodel", "deflated-int8.json", TR_TYPE_I8, "translate-aa_de-1_0", false, NULL, NULL},
+    {"folder", "deflated-int8.json", TR_TYPE_I8, "folder", false, NULL, NULL},
+    {"stored-float32.argosmodel", "stored-float32.json", TR_TYPE_F32, "translate-aa_de-1_0", false, NULL, NULL},
+    {"prefix-float16.argosmodel", "prefix-float16.json", TR_TYPE_F16, "translate-aa_de-1_0", true, NULL, NULL},
+    {"bpe-en-de.argosmodel", "bpe-en-de.json", TR_TYPE_I8, "translate-en_de-1_0", false, "en", "de"},
+    {"bpe-ru-en.argosmodel", "bpe-ru-en.json", TR_TYPE_F16, "translate-ru_en-1_0", false, "ru", "en"},
+    {"bpe-zh-fr.argosmodel", "bpe-zh-fr.json", TR_TYPE_I8, "translate-zh_fr-1_0", false, "zh", "fr"},
+    {"bpe-fr-ru.argosmodel", "bpe-fr-ru.json", TR_TYPE_F32, "translate-fr_ru-1_0", false, "fr", "ru"},
 };
 
 enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
@@ -47,7 +53,8 @@ static const char *in_fixtures(const char *name)
 /* What Argos made of a fixture's texts. */
 typedef struct expectation {
     json_t *json;
-    const json_t *lines;
+    const json_t *lines, *pieces; /* pieces: texts of which nothing else is known; NULL: none */
+    size_t count;                 /* of lines */
     int max_length;
 } expectation;
 
@@ -56,8 +63,10 @@ static expectation read_expectation(const fixture *f)
     json_error_t problem;
     expectation e = {.json = json_load_file(in_fixtures(f->json), 0, &problem)};
     e.lines = json_object_get(e.json, "lines");
-    if (json_array_size(e.lines) != LINES)
-        fail_msg("%s: %s", f->json, e.json ? "no 24 lines" : problem.text);
+    e.pieces = json_object_get(e.json, "pieces");
+    e.count = json_array_size(e.lines);
+    if (e.count < 24 || e.count > LINES)
+        fail_msg("%s: %s", f->json, e.json ? "not as many lines as there should be" : problem.text);
     e.max_length = (int)json_integer_value(json_object_get(e.json, "max_length"));
     return e;
 }
@@ -79,20 +88,30 @@ static tr_model *open_model(const char *path, tr_load load, tr_compute compute)
     return model;
 }
 
-static void check_pieces(const tr_model *model, const expectation *e, size_t i, tr_tokens *source)
+static void check_pieces(const tr_model *model, const json_t *line, tr_tokens *source)
 {
-    const char *text = line_string(e, i, "text");
-    const json_t *pieces = json_object_get(json_array_get(e->lines, i), "pieces");
+    const char *text = json_string_value(json_object_get(line, "text"));
+    const json_t *pieces = json_object_get(line, "pieces");
     tr_error error;
     if (tr_tokenize(model, text, strlen(text), source, &error))
         fail_msg("%s", error.message);
-    assert_int_equal(source->count, json_array_size(pieces));
+    if (source->count != json_array_size(pieces))
+        fail_msg("%s: %zu pieces, not %zu", text, source->count, json_array_size(pieces));
     for (size_t k = 0; k < source->count; k++) {
         size_t size;
         const char *piece = tr_source_piece(model, source->ids[k], &size),
                    *wanted = json_string_value(json_array_get(pieces, k));
-        assert_int_equal(size, strlen(wanted));
-        assert_memory_equal(piece, wanted, size);
+        if (size != strlen(wanted) || memcmp(piece, wanted, size) != 0)
+            fail_msg("%s: piece %zu is %.*s, not %s", text, k, (int)size, piece, wanted);
+    }
+}
+
+static void check_pieces_alone(const tr_model *model, const expectation *e)
+{
+    for (size_t i = 0; i < json_array_size(e->pieces); i++) {
+        tr_tokens source;
+        check_pieces(model, json_array_get(e->pieces, i), &source);
+        tr_tokens_free(&source);
     }
 }
 
@@ -100,15 +119,15 @@ static void check_tokens(tr_context *context, const expectation *e, tr_tokens *s
 {
     tr_tokens *outputs;
     tr_error error;
-    if (tr_translate_tokens(context, sources, LINES, options, &outputs, &error))
+    if (tr_translate_tokens(context, sources, e->count, options, &outputs, &error))
         fail_msg("%s", error.message);
-    for (size_t i = 0; i < LINES; i++) {
+    for (size_t i = 0; i < e->count; i++) {
         tr_tokens wanted = read_ids(json_array_get(e->lines, i), "tokens");
         if (outputs[i].count != wanted.count || memcmp(outputs[i].ids, wanted.ids, wanted.count * sizeof *wanted.ids) != 0)
             fail_msg("line %zu differs", i);
         free(wanted.ids);
     }
-    tr_tokens_array_free(outputs, LINES);
+    tr_tokens_array_free(outputs, e->count);
 }
 
 static void check_texts(tr_context *context, const expectation *e, const tr_translate_options *options)
@@ -116,13 +135,13 @@ static void check_texts(tr_context *context, const expectation *e, const tr_tran
     const char *texts[LINES];
     tr_result *results;
     tr_error error;
-    for (size_t i = 0; i < LINES; i++)
+    for (size_t i = 0; i < e->count; i++)
         texts[i] = line_string(e, i, "text");
-    if (tr_translate(context, texts, NULL, LINES, options, &results, &error))
+    if (tr_translate(context, texts, NULL, e->count, options, &results, &error))
         fail_msg("%s", error.message);
-    for (size_t i = 0; i < LINES; i++)
+    for (size_t i = 0; i < e->count; i++)
         assert_string_equal(results[i].text, line_string(e, i, "value"));
-    tr_results_free(results, LINES);
+    tr_results_free(results, e->count);
 }
 
 static void check_as_argos(const char *path, tr_load load, const expectation *e)
@@ -136,11 +155,12 @@ static void check_as_argos(const char *path, tr_load load, const expectation *e)
     options.split = TR_SPLIT_NEVER;
     if (tr_context_create(model, NULL, &context, &error))
         fail_msg("%s", error.message);
-    for (size_t i = 0; i < LINES; i++)
-        check_pieces(model, e, i, &sources[i]);
+    for (size_t i = 0; i < e->count; i++)
+        check_pieces(model, json_array_get(e->lines, i), &sources[i]);
+    check_pieces_alone(model, e);
     check_tokens(context, e, sources, &options);
     check_texts(context, e, &options);
-    for (size_t i = 0; i < LINES; i++)
+    for (size_t i = 0; i < e->count; i++)
         tr_tokens_free(&sources[i]);
     tr_context_destroy(context);
     tr_model_close(model);
@@ -164,8 +184,9 @@ static void test_found(void **state)
         fail_msg("%s", error.message);
     assert_string_equal(p.format, "Argos Translate package");
     assert_string_equal(p.name, f->name);
-    assert_string_equal(p.source_language, "aa");
-    assert_string_equal(p.target_language, "de");
+    assert_string_equal(p.source_language, f->source ? f->source : "aa");
+    assert_string_equal(p.target_language, f->target ? f->target : "de");
+    assert_true((p.source_bpe.data != NULL) == (f->source != NULL) && (p.source_spm.data != NULL) == (f->source == NULL));
     assert_int_equal(tr_stored_type(&p), f->type);
     assert_true(p.directory == (f->type != TR_TYPE_I8) && !p.archive && p.config.bare_source);
     assert_int_equal(p.config.forced_first_id, f->prefix ? 90 : -1);
@@ -198,8 +219,14 @@ static const struct bad {
 } bad[] = {
     {"no-model", TR_ERROR_FORMAT, "/model/model.bin: is not in the archive"},
     {"no-vocabulary", TR_ERROR_FORMAT, "/model: a vocabulary is missing"},
-    {"no-tokenizer", TR_ERROR_FORMAT, "sentencepiece.model is missing"},
-    {"bpe", TR_ERROR_UNSUPPORTED, "bpe.model: packages with the tokenizers of Moses and subword-nmt are not supported"},
+    {"no-tokenizer", TR_ERROR_FORMAT, "sentencepiece.model is missing, and so is bpe.model"},
+    {"bpe-empty", TR_ERROR_FORMAT, "bpe.model: BPE codes: hold no pairs of symbols"},
+    {"bpe-none", TR_ERROR_FORMAT, "bpe.model: BPE codes: hold no pairs of symbols"},
+    {"bpe-version", TR_ERROR_UNSUPPORTED, "bpe.model: BPE codes: line 1: #version: 0.3: is not a known version"},
+    {"bpe-line", TR_ERROR_FORMAT, "bpe.model: BPE codes: line 3: must be two symbols with a space between them"},
+    {"bpe-half", TR_ERROR_FORMAT, "bpe.model: BPE codes: line 2: must be two symbols with a space between them"},
+    {"bpe-gap", TR_ERROR_FORMAT, "bpe.model: BPE codes: line 2: must be two symbols with a space between them"},
+    {"bpe-binary", TR_ERROR_FORMAT, "bpe.model: BPE codes: are not UTF-8 text"},
     {"two-folders", TR_ERROR_FORMAT, "entry other/metadata.json: a second folder with a metadata.json"},
     {"leads-out", TR_ERROR_FORMAT, "entry ../evil: leads out of the package"},
     {"leads-out-inside", TR_ERROR_FORMAT, "entry translate-aa_de-1_0/../../evil: leads out of the package"},

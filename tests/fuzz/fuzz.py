@@ -16,6 +16,7 @@ import argparse
 import concurrent.futures
 import glob
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -68,7 +69,21 @@ def settings_of_marian():
             yield model[at:].rstrip(b"\0")
 
 
+def codes_and_texts():
+    """BPE codes with a text behind a NUL: fuzz_bpe.c."""
+    with open(os.path.join(ROOT, "tests", "tokenizer", "fixtures", "words.json"), encoding="utf-8") as file:
+        words = json.load(file)
+    texts = [line[key] for key, lines in (("text", words["cuts"]), ("words", words["joined"])) for line in lines]
+    codes = [text.encode() for text in words["codes"].values()]
+    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "argos", "fixtures", "bpe-*.argosmodel"))):
+        with zipfile.ZipFile(path) as archive:
+            codes += [archive.read(name) for name in archive.namelist() if name.endswith("/bpe.model")]
+    for i, text in enumerate(texts[::24]):
+        yield codes[i % len(codes)] + b"\0" + text.encode()
+
+
 SEEDS = {
+    "bpe": codes_and_texts,
     "ctranslate2": lambda: files("ctranslate2/fixtures/*/model.bin", "ctranslate2/fixtures/*/*vocabulary*"),
     "gguf": lambda: files("llama/fixtures/*.gguf"),
     "json": settings,

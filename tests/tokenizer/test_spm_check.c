@@ -254,7 +254,8 @@ static void self_test_is_cut_out(void **state)
     assert_non_null(piece);
     *piece = (tr_piece){"c", 1};
     assert_int_equal(tr_vocabulary_init(&vocabulary, piece, 1, NULL, NULL), TR_OK);
-    const tr_tokenizer_parts parts = {b.data, b.size, &vocabulary, &vocabulary, 0, NULL, 0};
+    const tr_tokenizer_parts parts = {
+        .source_spm = b.data, .source_spm_size = b.size, .source = &vocabulary, .target = &vocabulary};
     tr_tokenizer *tokenizer;
     tr_error error = {0};
     assert_int_equal(tr_tokenizer_create(&parts, &tokenizer, &error), TR_OK);

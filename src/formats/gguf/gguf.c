@@ -142,15 +142,24 @@ static tr_status read_shortlist(const tr_gguf *gguf, tr_package *package, tr_err
     return status;
 }
 
+/* Where a tensor that is a file of the tokenizer goes; NULL: it is none. */
+static tr_bytes *tokenizer_part(tr_package *package, const char *name)
+{
+    if (strcmp(name, TR_TENSOR_SOURCE_SPM) == 0)
+        return &package->source_spm;
+    if (strcmp(name, TR_TENSOR_TARGET_SPM) == 0)
+        return &package->target_spm;
+    return strcmp(name, TR_TENSOR_SOURCE_BPE) == 0 ? &package->source_bpe : NULL;
+}
+
 static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
 {
     tr_package *package = argument;
     if (strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0 || strcmp(tensor->name, TR_TENSOR_SHORTLIST_WORDS) == 0)
         return add_shortlist(package, tensor, error);
-    const bool source = strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0;
-    if (!source && strcmp(tensor->name, TR_TENSOR_TARGET_SPM) != 0)
+    tr_bytes *const bytes = tokenizer_part(package, tensor->name);
+    if (!bytes)
         return tr_weights_add(&package->weights, tensor, error);
-    tr_bytes *bytes = source ? &package->source_spm : &package->target_spm;
     if (tensor->type != TR_TYPE_I8 || tensor->rank != 1)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be I8 of one dimension", tensor->name);
     if (bytes->data)
@@ -230,6 +239,8 @@ static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *er
         status = read_vocabularies(gguf, package, error);
     if (status == TR_OK)
         status = read_shortlist(gguf, package, error);
+    if (status == TR_OK && package->source_bpe.data && (package->source_spm.data || package->target_spm.data))
+        status = tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there beside a SentencePiece model", TR_TENSOR_SOURCE_BPE);
     if (status == TR_OK && !package->target_spm.data)
         package->target_spm = package->source_spm; /* stored once if they are the same */
     return status;
@@ -289,7 +300,7 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
 static tr_status peek_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
 {
     (void)error;
-    *(bool *)argument |= strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0;
+    *(bool *)argument |= strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(tensor->name, TR_TENSOR_SOURCE_BPE) == 0;
     return TR_OK;
 }
 

@@ -38,6 +38,7 @@
 /* SentencePiece models, kept as tensors of bytes. */
 #define TR_TENSOR_SOURCE_SPM "translate.source.spm"
 #define TR_TENSOR_TARGET_SPM "translate.target.spm"
+#define TR_TENSOR_SOURCE_BPE "translate.source.bpe"
 
 enum { TR_LAYOUT_VERSION = 1 }; /* of these keys: raised when an older reader would go wrong */
 
