@@ -179,14 +179,12 @@ static void listed_best(const tr_screened *op, int row, int first, int last)
     vec below = vec_set1(nextafterf(least, -INFINITY));
     int32_t id[LISTED + TR_PANEL];
     int count = 0;
-    for (int o = first; o < last; o += TR_PANEL) {
+    for (int o = first; (o = next_candidate(op, row, o, last, below)) < last; o += TR_PANEL) {
         const vec bounds = vec_load(upper + o);
         unsigned above = 0;
         EACH_PART above |= (unsigned)part_above(bounds.p[h], below.p[h]) << (LANES * h);
-        if (above) {
-            __builtin_prefetch(op->bias + o, 0, 2);
-            __builtin_prefetch(op->screen->exact->scale + o, 0, 2);
-        }
+        __builtin_prefetch(op->bias + o, 0, 2);
+        __builtin_prefetch(op->screen->exact->scale + o, 0, 2);
         for (; above; above &= above - 1) {
             id[count] = o + __builtin_ctz(above);
             const char *w = (const char *)op->screen->rows + (size_t)id[count++] * (size_t)op->screen->exact->inputs;
@@ -232,16 +230,15 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
         listed_best(op, r, first, last);
     if (lies_listed(op))
         return;
-    float below[2];
+    vec below[2] = {vec_set1(0), vec_set1(0)};
     for (int r = 0; r < op->rows; r++)
-        below[r] = below_least(op, r);
+        below[r] = vec_set1(below_least(op, r));
     /* one panel behind the search: while its products are made the next one is fetched */
+    int next[2] = {first - 1, op->rows > 1 ? first - 1 : last}; /* of each row */
     for (int o = first, wanted = -1; wanted >= 0 || o < last; o += TR_PANEL) {
-        bool found = o >= last;
-        for (int r = 0; r < op->rows && !found; r++)
-            found = can_be_best(op, r, o, below[r]);
-        if (!found)
-            continue;
+        for (int r = 0; r < op->rows; r++)
+            next[r] = next[r] < o ? next_candidate(op, r, o, last, below[r]) : next[r];
+        o = next[0] < next[1] ? next[0] : next[1];
         if (wanted >= 0)
             i8_line(&exact, wanted, last, i8_panel(m, o));
         wanted = o < last ? o : -1;

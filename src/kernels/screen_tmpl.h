@@ -79,10 +79,21 @@ TR_INLINE void put_bounds(const tr_screened *op, int row, int o, int n, vec dot,
         *greatest = (lower_bound){value, o};
 }
 
-/* Whether one of the 16 outputs from o on can be the greatest of its row, whose bound exceeds below; NaN can. */
-TR_INLINE bool can_be_best(const tr_screened *op, int row, int o, float below)
+/* The first 16 outputs from o on of which one can be the greatest of its row, whose bound exceeds below; NaN can. From last on:
+ * there are none. */
+TR_INLINE int next_candidate(const tr_screened *op, int row, int o, int last, vec below)
 {
-    return vec_any_above(vec_load(op->upper + (size_t)row * op->upper_stride + o), vec_set1(below));
+    enum { TOGETHER = 4 };
+    const float *upper = op->upper + (size_t)row * op->upper_stride;
+    for (bool found = false; o + TOGETHER * TR_PANEL <= last; o += TOGETHER * TR_PANEL) {
+        UNROLL(4) for (int i = 0; i < TOGETHER; i++)
+            found |= vec_any_above(vec_load(upper + o + i * TR_PANEL), below);
+        if (found)
+            break;
+    }
+    while (o < last && !vec_any_above(vec_load(upper + o), below))
+        o += TR_PANEL;
+    return o;
 }
 
 TR_INLINE float below_least(const tr_screened *op, int row)
@@ -148,9 +159,8 @@ static void float_screened_best(const tr_screened *op, int first, int last, floa
     const operand rows = operand_of(m, op->x, op->x_stride, op->rows, scratch);
     for (int r = 0; r < op->rows; r++) {
         const operand x = {rows.x + (size_t)r * rows.stride, rows.stride};
-        const float below = below_least(op, r);
-        for (int o = first; o < last; o += 16)
-            if (can_be_best(op, r, o, below))
-                exact_logits(op, r, x, o, last - o < 16 ? last - o : 16, op->least[r], &op->best[r]);
+        const vec below = vec_set1(below_least(op, r));
+        for (int o = first; (o = next_candidate(op, r, o, last, below)) < last; o += 16)
+            exact_logits(op, r, x, o, last - o < 16 ? last - o : 16, op->least[r], &op->best[r]);
     }
 }
