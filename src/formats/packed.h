@@ -1,4 +1,4 @@
-/* int8 matrices among a model's tensors: NAME.k4n16, NAME.scale and NAME.colsum in place of NAME, with NAME.screen beside
+/* int8 matrices among a model's tensors: NAME.k4n16, NAME.scale and NAME.colsum in place of NAME, with NAME.k8n16 beside
  * the output matrix (docs/formats.md). */
 #ifndef TR_FORMATS_PACKED_H
 #define TR_FORMATS_PACKED_H

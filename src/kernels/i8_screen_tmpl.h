@@ -1,5 +1,6 @@
 /* The argmax of an int8 output projection for one or two rows by screening with 4 bits (see tr_screen): half the bytes are read
- * of all panels, and the exact product is made of those panels alone that can hold the greatest. */
+ * of all panels, and the exact product is made of those panels alone that can hold the greatest, or of just the outputs that can
+ * be it, where the weights also lie row by row. */
 
 /* Rows as products with nibbles read them. A level may bring its own nibble_values, in TR_NIBBLES. */
 #ifdef DOT_RAISES
@@ -116,11 +117,11 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
 /* At least |q| scale of a row: what rounding x to whole numbers can come to, with a little added in front of it. */
 TR_INLINE float quantised_norm(const tr_screened *op, int inputs, int row)
 {
-    const vec inverse = vec_set1(1.00001f / op->q->scale[row]), half = vec_set1(12582912.0f); /* see vec_exp */
+    const vec inverse = vec_set1(1.00001f / op->q->scale[row]), magic = vec_set1(12582912.0f); /* see vec_exp */
     vec sum = vec_set1(0);
     for (int i = 0; i < inputs; i += 16) {
         const vec x = vec_abs(vec_load_n(op->x + (size_t)row * op->x_stride + i, inputs - i));
-        const vec q = vec_sub(vec_add(vec_min(vec_mul(x, inverse), vec_set1(127)), half), half);
+        const vec q = vec_sub(vec_add(vec_min(vec_mul(x, inverse), vec_set1(127)), magic), magic);
         sum = vec_fma(q, q, sum);
     }
     return 1.0001f * sqrtf(vec_sum(sum)) * op->q->scale[row];
@@ -172,11 +173,14 @@ static void listed_values(const tr_screened *op, int row, const int32_t *id, int
     }
 }
 
+/* The best of a row; the bound rises as outputs are computed. */
 static void listed_best(const tr_screened *op, int row, int first, int last)
 {
+    const tr_screen *s = op->screen;
+    const size_t inputs = (size_t)s->exact->inputs;
     const float *upper = op->upper + (size_t)row * op->upper_stride;
     float least = op->least[row];
-    vec below = vec_set1(nextafterf(least, -INFINITY));
+    vec below = just_below(least);
     int32_t id[LISTED + TR_PANEL];
     int count = 0;
     for (int o = first; (o = next_candidate(op, row, o, last, below)) < last; o += TR_PANEL) {
@@ -184,37 +188,21 @@ static void listed_best(const tr_screened *op, int row, int first, int last)
         unsigned above = 0;
         EACH_PART above |= (unsigned)part_above(bounds.p[h], below.p[h]) << (LANES * h);
         __builtin_prefetch(op->bias + o, 0, 2);
-        __builtin_prefetch(op->screen->exact->scale + o, 0, 2);
+        __builtin_prefetch(s->exact->scale + o, 0, 2);
         for (; above; above &= above - 1) {
             id[count] = o + __builtin_ctz(above);
-            const char *w = (const char *)op->screen->rows + (size_t)id[count++] * (size_t)op->screen->exact->inputs;
-            for (int i = 0; i < op->screen->exact->inputs; i += 64)
+            const int8_t *w = s->rows + (size_t)id[count++] * inputs;
+            for (size_t i = 0; i < inputs; i += 64)
                 __builtin_prefetch(w + i, 0, 2);
         }
         if (count >= LISTED) {
             listed_values(op, row, id, count);
             count = 0;
             least = fmaxf(least, op->best[row].value);
-            below = vec_set1(nextafterf(least, -INFINITY));
+            below = just_below(least);
         }
     }
     listed_values(op, row, id, count);
-}
-
-static bool lies_listed(const tr_screened *op)
-{
-    return op->screen->rows && op->screen->exact->inputs % 64 == 0;
-}
-#else
-static bool lies_listed(const tr_screened *op)
-{
-    (void)op;
-    return false;
-}
-
-static void listed_best(const tr_screened *op, int row, int first, int last)
-{
-    (void)op, (void)row, (void)first, (void)last;
 }
 #endif
 
@@ -226,13 +214,16 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
         i8_lines(&exact, first, last);
         return;
     }
-    for (int r = 0; r < op->rows && lies_listed(op); r++)
-        listed_best(op, r, first, last);
-    if (lies_listed(op))
+#ifdef DOT_LIES_IN_ORDER
+    if (op->screen->rows && m->inputs % 64 == 0) {
+        for (int r = 0; r < op->rows; r++)
+            listed_best(op, r, first, last);
         return;
+    }
+#endif
     vec below[2] = {vec_set1(0), vec_set1(0)};
     for (int r = 0; r < op->rows; r++)
-        below[r] = vec_set1(below_least(op, r));
+        below[r] = just_below(op->least[r]);
     /* one panel behind the search: while its products are made the next one is fetched */
     int next[2] = {first - 1, op->rows > 1 ? first - 1 : last}; /* of each row */
     for (int o = first, wanted = -1; wanted >= 0 || o < last; o += TR_PANEL) {

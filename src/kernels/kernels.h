@@ -210,8 +210,8 @@ typedef struct tr_kernels {
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
     /* Fills the int8 copy, scale and radius of rows [first, last) of an F32, F16 or BF16 matrix. */
     void (*screen_build)(const tr_matrix *exact, int8_t *coarse, float *scale, float *radius, int first, int last);
-    /* Writes the panel of the 4-bit copy, tr_screen_lines(inputs) lines, of an I8 matrix's outputs from
-     * first on, a multiple of 16. */
+    /* Writes the panel of the 4-bit copy, tr_screen_lines(inputs) lines, of an I8 matrix's outputs from first on, a multiple
+     * of 16. */
     void (*screen_pack)(const tr_matrix *exact, int first, void *panel);
     void (*screen_bounds)(const tr_screened *op, int first, int last, float *scratch);
     void (*screened_best)(const tr_screened *op, int first, int last, float *scratch);

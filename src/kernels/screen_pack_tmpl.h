@@ -53,7 +53,7 @@ TR_INLINE void read_line(const int8_t *lines, int group, uint32_t line[TR_PANEL]
     memcpy(line, lines + (size_t)group * TR_LINE, TR_LINE);
 }
 
-/* What a panel's outputs come to. */
+/* The norms of a panel's outputs, and their greatest magnitudes. */
 typedef struct panel_sizes {
     double norm[TR_PANEL];
     each_output most;
@@ -86,7 +86,8 @@ TR_INLINE void panel_measure(const int8_t *lines, int groups, panel_sizes *sizes
 }
 
 /* The steps that leave out least, near enough: what serves a normal distribution, whose levels are 10.75 to a deviation, more for
- * numbers that stand out further. (Inputs in fours: panels do not tell them closer.) Fitted to random rows of several distributions, of 256 to 1,024 inputs. */
+ * numbers that stand out further. Fitted to random rows of several distributions, of 256 to 1,024 inputs. Inputs count in fours:
+ * panels do not tell them closer. */
 TR_INLINE each_output coarse_steps(const panel_sizes *sizes, int groups)
 {
     each_output step;

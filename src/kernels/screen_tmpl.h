@@ -96,9 +96,10 @@ TR_INLINE int next_candidate(const tr_screened *op, int row, int o, int last, ve
     return o;
 }
 
-TR_INLINE float below_least(const tr_screened *op, int row)
+/* What exceeds it is no less than the bound. */
+TR_INLINE vec just_below(float bound)
 {
-    return nextafterf(op->least[row], -INFINITY);
+    return vec_set1(nextafterf(bound, -INFINITY));
 }
 
 /* One logit as matmul computes it, of one row. */
@@ -159,7 +160,7 @@ static void float_screened_best(const tr_screened *op, int first, int last, floa
     const operand rows = operand_of(m, op->x, op->x_stride, op->rows, scratch);
     for (int r = 0; r < op->rows; r++) {
         const operand x = {rows.x + (size_t)r * rows.stride, rows.stride};
-        const vec below = vec_set1(below_least(op, r));
+        const vec below = just_below(op->least[r]);
         for (int o = first; (o = next_candidate(op, r, o, last, below)) < last; o += 16)
             exact_logits(op, r, x, o, last - o < 16 ? last - o : 16, op->least[r], &op->best[r]);
     }

@@ -42,7 +42,7 @@ const void *tr_bind_data(tr_binder *b, const tr_tensor *tensor);
 void tr_bind_positions(tr_binder *b);
 
 /* The screen of the output projection, whose weights are the matrix NAME: of a large matrix of a floating type, made here;
- * of an int8 one as the file has it (NAME.screen), or made if the matrix was quantised here, too. */
+ * of an int8 one as the file has it (NAME.k8n16), or made if the matrix was quantised here, too, or is Marian's. */
 void tr_bind_screen(tr_binder *b, const char *name);
 
 /* A formatted name; names are short: layer numbers have at most four digits. */
