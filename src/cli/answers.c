@@ -1,76 +1,11 @@
 #include "cli/answers.h"
 
 #include "cli/pieces.h"
+#include "cli/render.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* One line's translation, whichever way it was made. */
-typedef struct answer {
-    const char *text;
-    size_t size;
-    const tr_result *pivot; /* what the last model had for its text; NULL: the line itself */
-    int sentences, source_tokens, target_tokens;
-    unsigned flags;
-} answer;
-
-/* ------------------------------------------------------------------------------------------------------------ writing */
-
-static int append_to_buffer(const char *data, size_t size, void *buffer)
-{
-    return tr_buffer_append(buffer, data, size) ? 0 : -1;
-}
-
-static json_t *json_flags(unsigned flags)
-{
-    static const struct {
-        unsigned flag;
-        const char *name;
-    } names[] = {{TR_FLAG_CUT, "cut"}, {TR_FLAG_INVALID_UTF8, "invalid_utf8"}, {TR_FLAG_MAX_LENGTH, "max_length"}};
-    json_t *array = json_array();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (flags & names[i].flag)
-            json_array_append_new(array, json_string(names[i].name));
-    return array;
-}
-
-static bool write_json(const cli_line *line, uint64_t number, const answer *a, tr_buffer *out)
-{
-    tr_buffer source = {0};
-    bool good = tr_utf8_clean(line->text, line->size, &source);
-    json_t *object = json_object();
-    if (good && object)
-        good = json_object_set_new(object, "line", json_integer((json_int_t)number)) == 0 &&
-               json_object_set_new(object, "source", json_stringn(source.data ? source.data : "", source.size)) == 0 &&
-               (!a->pivot || json_object_set_new(object, "pivot", json_stringn(a->pivot->text, a->pivot->size)) == 0) &&
-               json_object_set_new(object, "text", json_stringn(a->text, a->size)) == 0 &&
-               json_object_set_new(object, "tokens", json_integer(a->target_tokens)) == 0 &&
-               json_object_set_new(object, "flags", json_flags(a->flags)) == 0 &&
-               json_dump_callback(object, append_to_buffer, out, JSON_COMPACT) == 0 && tr_buffer_append(out, "\n", 1);
-    json_decref(object);
-    tr_buffer_free(&source);
-    return good && object;
-}
-
-/* A model may emit any byte; one line must stay one line. */
-static void keep_one_line(char *text, size_t size)
-{
-    for (char *p = text; (p = memchr(p, '\n', (size_t)(text + size - p)));)
-        *p++ = ' ';
-}
-
-static bool write_plain(const cli_line *line, const answer *a, bool break_lines, tr_buffer *out)
-{
-    const size_t at = out->size;
-    if (!tr_buffer_append(out, a->text, a->size))
-        return false;
-    if (!break_lines)
-        keep_one_line(out->data + at, out->size - at);
-    return tr_buffer_append(out, line->carriage_return ? "\r\n" : "\n", 1 + (size_t)line->carriage_return);
-}
 
 static void warn(cli_translator *t, uint64_t number, unsigned flags)
 {
@@ -84,15 +19,15 @@ static void warn(cli_translator *t, uint64_t number, unsigned flags)
     }
 }
 
-static int finish_line(cli_translator *t, const cli_line *line, const answer *a, bool break_lines)
+static int finish_line(cli_translator *t, const cli_line *line, const cli_answer *a, bool break_lines)
 {
     const uint64_t number = ++t->totals.lines;
     t->totals.sentences += (uint64_t)a->sentences;
     t->totals.source_tokens += (uint64_t)a->source_tokens;
     t->totals.target_tokens += (uint64_t)a->target_tokens;
     warn(t, number, a->flags);
-    const bool good =
-        t->settings->json ? write_json(line, number, a, &t->rendered) : write_plain(line, a, break_lines, &t->rendered);
+    const bool good = t->settings->json ? cli_render_json(line, number, a, &t->rendered)
+                                        : cli_render_plain(line, a, break_lines, &t->rendered);
     return good ? CLI_DONE : cli_fail_memory();
 }
 
@@ -129,7 +64,7 @@ static int take_results(void *argument, size_t first, const tr_result *results, 
         const tr_result *r = &results[i];
         const tr_result *pivot = c->pivots ? &c->pivots[first + i] : NULL;
         const unsigned flags = r->flags | (pivot ? pivot->flags : 0);
-        const answer a = {r->text, r->size, pivot, r->sentences, r->source_tokens, r->target_tokens, flags};
+        const cli_answer a = {r->text, r->size, pivot, r->sentences, r->source_tokens, r->target_tokens, flags};
         c->status = finish_line(c->translator, &c->lines[first + i], &a, c->break_lines);
     }
     if (!c->status)
@@ -142,7 +77,7 @@ static void take_texts(const call *c, size_t count, const char **texts, size_t *
 {
     for (size_t i = 0; i < count; i++) {
         if (c->pivots && !c->break_lines)
-            keep_one_line(c->pivots[i].text, c->pivots[i].size);
+            cli_keep_one_line(c->pivots[i].text, c->pivots[i].size);
         texts[i] = c->pivots ? c->pivots[i].text : c->lines[i].text;
         sizes[i] = c->pivots ? c->pivots[i].size : c->lines[i].size;
     }
@@ -219,7 +154,7 @@ static int finish_tokens(cli_translator *t, const cli_line *line, const tr_token
     int status = good ? CLI_DONE : cli_fail_memory();
     if (!status) {
         const unsigned flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
-        const answer a = {text.data, text.size, NULL, 1, (int)source->count, (int)output->count, flags};
+        const cli_answer a = {text.data, text.size, NULL, 1, (int)source->count, (int)output->count, flags};
         status = finish_line(t, line, &a, false);
     }
     tr_buffer_free(&text);

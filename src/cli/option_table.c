@@ -1,0 +1,124 @@
+#include "cli/option_table.h"
+
+const char *const cli_option_group_titles[] = {
+    [GROUP_MODEL] = "Model", [GROUP_FILES] = "Files",     [GROUP_OUTPUT] = "Output",   [GROUP_TRANSLATION] = "Translation",
+    [GROUP_SPEED] = "Speed", [GROUP_NETWORK] = "Network", [GROUP_GENERAL] = "General",
+};
+
+#define FIELD(name) offsetof(cli_settings, name)
+#define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE)
+#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL)
+
+/* clang-format off */
+const cli_option cli_options[] = {
+    {WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
+     "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
+     "zh-en model that comes with the program"},
+    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
+     "folder of models: the one for -s and -t is chosen, or two, mostly over English; default: $TRANSLATE_MODELS, if a "
+     "language is named and -m is not"},
+    {CMD_INFO, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
+     "list a folder of models by their languages"},
+    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+     "language of the input, where there are several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
+     "one; auto: detected from the first lines"},
+    {CMD_BENCH, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+     "language of the input, where the model has several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
+     "one"},
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
+     "language of the output; translate info lists a model's languages"},
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
+     "type of the weights; default auto: as stored (a directory: f32)"},
+    {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
+     "type of the matrices in OUT.gguf; default auto: as in IN"},
+    {WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", "auto|map|copy", FIELD(load), 0, 0,
+     "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "
+     "(default): copy for bench and for whole files of text, else map"},
+
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0, 0,
+     "which target tokens a source allows: auto (default): as the model says, if it has a shortlist; off: all; or a lexical "
+     "shortlist in Marian's binary form"},
+
+    {CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+     "read lines from FILE; default standard input"},
+    {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+     "lines to translate, blank ones are left out; default: lines that are built in"},
+    {CMD_TRANSLATE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+     "write to FILE, which appears complete or not at all: until the end it is FILE.part"},
+    {CMD_TRANSLATE, GROUP_FILES, KIND_FLAG, 0, "resume", NULL, FIELD(resume), 0, 0,
+     "continue an interrupted run from FILE.part"},
+    {CMD_CONVERT, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0,
+     "replace OUT.gguf if it exists"},
+    {CMD_INFO, GROUP_FILES, KIND_FLAG, 0, "verify", NULL, FIELD(verify), 0, 0,
+     "compare the file with the size and the checksum that it holds"},
+
+    {CMD_PULL, GROUP_FILES, KIND_TEXT, 'o', "output", "DIR", FIELD(output), 0, 0,
+     "put the files into DIR instead of the cache"},
+    {CMD_PULL, GROUP_FILES, KIND_TEXT, 0, "file", "PATTERN", FIELD(file), 0, 0,
+     "the files to take instead of those that a model needs, such as '*q8_0.gguf'"},
+    {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "list", NULL, FIELD(list), 0, 0, "show what is in the cache, with sizes"},
+    {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "remove", NULL, FIELD(remove), 0, 0,
+     "remove OWNER/NAME from the cache; with @REVISION, that one only"},
+    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "N", FIELD(timeout), 1, 3600,
+     "a connection that brings nothing for N seconds counts as lost; default 30"},
+    {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "retries", "N", FIELD(retries), 0, 1000,
+     "how often to try again after a lost connection or an overloaded server; default 5"},
+
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
+     "a JSON object a line: line, source, text, tokens, flags; pivot, where two models translate"},
+    {CMD_BENCH | CMD_INFO, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
+     "print one JSON object"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
+     "input and output are tokens separated by spaces, for models without a tokenizer; implies --split never"},
+    {CMD_BENCH, GROUP_FILES, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
+     "the lines of FILE are tokens separated by spaces, for models without a tokenizer"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
+     "with --tokens: numbers instead of pieces"},
+    {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
+     "show numbers instead of pieces"},
+    {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 'd', "decode", NULL, FIELD(decode), 0, 0,
+     "the other way: from target pieces (with --ids: numbers) to text"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stats", NULL, FIELD(stats), 0, 0,
+     "at the end, one line on stderr: sentences, tokens, time, speed, memory"},
+
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "split", "auto|never", FIELD(split), 0, 0,
+     "auto (default): translate the sentences of a line one by one; never: lines whole"},
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_TRANSLATION, KIND_NUMBER, 0, "max-length", "N", FIELD(max_length), 1, 1 << 20,
+     "most tokens that a sentence may become; default 512"},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_NUMBER, 0, "min-length", "N", FIELD(min_length), 0, 1 << 20,
+     "fewest tokens that a sentence becomes; default 0"},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_NUMBER, 'b', "beam", "N", FIELD(beam), 1, 1 << 20,
+     "hypotheses at a time; this version decodes greedily: 1"},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_NUMBER, 'n', "n-best", "N", FIELD(n_best), 1, 1 << 20,
+     "translations of each line; this version: 1"},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "loop-guard", "on|off", FIELD(loop_guard), 0, 0,
+     "reserved: accepted, without effect in this version"},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off compute=f32", 0, 0, 0,
+     "for comparison with other implementations: --split never --loop-guard off --compute f32; use it on the published "
+     "directory or an f32 file, an int8 file holds rounded weights"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "scores", NULL, 0, 0, 0, NULL},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "alignment", NULL, 0, 0, 0, NULL},
+
+    {CMD_BENCH, GROUP_TRANSLATION, KIND_NUMBER, 0, "fixed-length", "N", FIELD(fixed_length), 0, 1 << 20,
+     "force exactly N tokens for each line; default 0: until the end mark"},
+    {CMD_BENCH, GROUP_TRANSLATION, KIND_NUMBER, 0, "rounds", "N", FIELD(rounds), 1, 100000,
+     "passes that are timed; the median counts; default 3"},
+
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "parts", NULL, FIELD(parts), 0, 0,
+     "also tell how the time divides between the parts of the network"},
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
+     "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
+
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
+     "default 0: as many as there are usable cores"},
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
+     "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},
+
+    {EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar"},
+    {EVERY, GROUP_GENERAL, KIND_FLAG, 'v', "verbose", NULL, FIELD(verbose), 0, 0, "tell on stderr what is used"},
+    {EVERY, GROUP_GENERAL, KIND_FLAG, 'h', "help", NULL, FIELD(help), 0, 0, "this help"},
+    {EVERY, GROUP_GENERAL, KIND_FLAG, 'V', "version", NULL, FIELD(version), 0, 0, "the version"},
+};
+/* clang-format on */
+
+const int cli_option_count = sizeof cli_options / sizeof *cli_options;
