@@ -1,0 +1,96 @@
+/* The output projection and what is asked of it: the best token, or all logits. */
+#include "model/state.h"
+
+#include <math.h>
+
+/* A member's share of logits = W x + bias, x [rows, d_model] */
+static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
+{
+    tr_state *s = flow->state;
+    const tr_linear *linear = &s->network->logits;
+    const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
+    tr_flow_quantise(flow, &linear->weight);
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                             .bias = bias,
+                                             .rows = flow->rows,
+                                             .x = flow->x,
+                                             .x_stride = s->stride,
+                                             .q = &s->member[flow->member].x8,
+                                             .y = y,
+                                             .y_stride = (size_t)linear->weight.outputs,
+                                             .best = best},
+                                own.first, own.last, s->member[flow->member].scratch);
+}
+
+/* Whether the screen serves so few rows; all members find the same. See TR_SCREEN_AFTER for the file's. */
+static bool is_screened(const tr_flow *flow)
+{
+    const tr_state *s = flow->state;
+    const bool early = s->network->logits.weight.type == TR_TYPE_I8 && s->few_steps <= TR_SCREEN_AFTER;
+    return flow->rows <= tr_screen_rows(s->network->screen) && !early;
+}
+
+/* All members' bounds together leave far fewer outputs to compute than each one's own would. */
+static void screened_best(tr_flow *flow, const float *bias)
+{
+    tr_state *s = flow->state;
+    const int vocabulary = s->network->config.target_vocabulary;
+    const tr_range own = tr_share(vocabulary, TR_PANEL, flow->member, s->members);
+    tr_screened op = {.screen = s->network->screen,
+                      .bias = bias,
+                      .slack = s->network->screen_slack,
+                      .rows = flow->rows,
+                      .x = flow->x,
+                      .x_stride = s->stride,
+                      .q = &s->member[flow->member].x8,
+                      .upper = s->upper,
+                      .upper_stride = (size_t)tr_pad16(vocabulary),
+                      .least = s->member[flow->member].least,
+                      .best = s->member[flow->member].best};
+    float least[TR_SCREEN_ROWS];
+    tr_flow_quantise(flow, &s->network->logits.weight);
+    s->network->kernels->screen_bounds(&op, own.first, own.last, s->member[flow->member].scratch);
+    tr_state_meet(s);
+    for (int r = 0; r < flow->rows; r++) {
+        least[r] = -INFINITY;
+        for (int m = 0; m < s->members; m++)
+            least[r] = fmaxf(least[r], s->member[m].least[r]);
+    }
+    op.least = least;
+    s->network->kernels->screened_best(&op, own.first, own.last, s->member[flow->member].scratch);
+}
+
+void tr_logits_best(tr_flow *flow, const float *bias)
+{
+    tr_state *s = flow->state;
+    tr_best *best = s->member[flow->member].best;
+    tr_state_enter(s, flow->member, TR_PART_OUTPUT);
+    for (int r = 0; r < flow->rows; r++)
+        best[r] = (tr_best){-INFINITY, -1, false};
+    if (is_screened(flow))
+        screened_best(flow, bias);
+    else
+        logits(flow, bias, NULL, best);
+}
+
+void tr_logits_all(tr_flow *flow, const float *bias, float *y)
+{
+    logits(flow, bias, y, NULL);
+}
+
+void tr_logits_best_of(tr_flow *flow, int row, const tr_linear *linear, tr_best *best)
+{
+    const tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
+    const tr_range columns = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
+    tr_flow_quantise(flow, &linear->weight);
+    const tr_quantised q = {(char *)own->x8.rows + (size_t)row * own->x8.stride, own->x8.stride, own->x8.scale + row};
+    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                             .bias = linear->bias,
+                                             .rows = 1,
+                                             .x = flow->x + (size_t)row * s->stride,
+                                             .x_stride = s->stride,
+                                             .q = &q,
+                                             .best = best},
+                                columns.first, columns.last, own->scratch);
+}
