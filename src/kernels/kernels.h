@@ -202,6 +202,12 @@ typedef struct tr_recur {
     float *state, *out;      /* [width] */
 } tr_recur;
 
+/* Part of a log-sum-exp: max, the greatest of some numbers, and the sum of e^(x - max) over them. Of nothing, or of -inf
+ * alone, max is -inf and sum 0; a NaN makes sum NaN. */
+typedef struct tr_exp_sum {
+    float max, sum;
+} tr_exp_sum;
+
 typedef struct tr_kernels {
     const char *level; /* "avx2": a name of TRANSLATE_CPU */
     bool fused;        /* f32 products round once a multiply-add, too */
@@ -226,6 +232,8 @@ typedef struct tr_kernels {
     void (*average)(float *mean, const float *x, int before, int width);
     /* y[width] = a + b */
     void (*add)(float *y, const float *a, const float *b, int width);
+
+    tr_exp_sum (*exp_sum)(const float *x, int n);
 
     /* For measuring what the CPU can do at this level: computes nothing but multiply-adds with weights of type, out of
      * registers, and returns how many they were, some hundreds or thousands for each of turns. */

@@ -67,6 +67,7 @@ const tr_kernels TR_LEVEL = {
     .recur = recur,
     .average = average,
     .add = add,
+    .exp_sum = exp_sum,
     .peak = peak,
     .read_memory = read_memory,
 };

@@ -1,4 +1,4 @@
-/* What works on single rows: LayerNorm, RMSNorm, embedding, and the states of decoders without keys and values. */
+/* What works on single rows: LayerNorm, RMSNorm, embedding, the states of decoders without keys and values, softmax's sums. */
 
 static void layernorm(const tr_layernorm *op)
 {
@@ -79,4 +79,20 @@ static void add(float *y, const float *a, const float *b, int width)
         const int n = width - i;
         vec_store_n(y + i, vec_add(vec_load_n(a + i, n), vec_load_n(b + i, n)), n);
     }
+}
+
+static tr_exp_sum exp_sum(const float *x, int n)
+{
+    vec most = vec_set1(-INFINITY);
+    for (int i = 0; i < n; i += 16)
+        most = vec_max(vec_tail(vec_load_n(x + i, n - i), n - i, -INFINITY), most);
+    tr_exp_sum found = {vec_greatest(most), 0};
+    vec sum = vec_set1(0);
+    const vec top = vec_set1(found.max > -INFINITY ? found.max : 0);
+    for (int i = 0; i < n; i += 16) {
+        const vec e = vec_exp(vec_sub(vec_load_n(x + i, n - i), top));
+        sum = vec_add(sum, vec_tail(e, n - i, 0));
+    }
+    found.sum = vec_sum(sum);
+    return found;
 }

@@ -619,6 +619,39 @@ static void test_states(void **unused)
     each_level(states_of_level);
 }
 
+/* Softmax's sums over any number of logits, of -inf and NaN. */
+static void exp_sums_of_level(const tr_kernels *level)
+{
+    static const int sizes[] = {1, 3, 16, 17, 100, 1024, 1031};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const int n = sizes[k];
+        float *x = random_floats((size_t)n, 9);
+        x[n / 2] = n > 1 ? -INFINITY : x[0];
+        const tr_exp_sum got = level->exp_sum(x, n), wanted = tr_kernels_reference.exp_sum(x, n);
+        assert_true(got.max == wanted.max && got.sum == wanted.sum);
+        double most = -INFINITY, sum = 0;
+        for (int i = 0; i < n; i++)
+            most = fmax(most, x[i]);
+        for (int i = 0; i < n; i++)
+            sum += exp(x[i] - most);
+        assert_true(got.max == (float)most && fabs(got.sum - sum) < 1e-5 * sum);
+        x[n - 1] = NAN;
+        assert_true(isnan(level->exp_sum(x, n).sum));
+        for (int i = 0; i < n; i++)
+            x[i] = -INFINITY;
+        const tr_exp_sum nothing = level->exp_sum(x, n);
+        assert_true(nothing.max == -INFINITY && nothing.sum == 0);
+        free(x);
+    }
+    assert_true(level->exp_sum(NULL, 0).sum == 0);
+}
+
+static void test_exp_sums(void **unused)
+{
+    (void)unused;
+    each_level(exp_sums_of_level);
+}
+
 /* Every half-precision number widens to the same f32 at every level. */
 static void halves_of_level(const tr_kernels *level)
 {
@@ -686,7 +719,8 @@ int main(void)
         cmocka_unit_test(test_matmul),       cmocka_unit_test(test_int8_exact),  cmocka_unit_test(test_int8_extremes),
         cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),  cmocka_unit_test(test_argmax_ties),
         cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_states),      cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_states),
+        cmocka_unit_test(test_exp_sums),      cmocka_unit_test(test_halves),
         cmocka_unit_test(test_select),       cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
