@@ -230,6 +230,53 @@ typedef enum tr_split {
                        take its length */
 } tr_split;
 
+/* How a target is searched for among all that the network gives a probability. The defaults find the most likely token at
+ * each place, one after the other (greedy). Names and meanings are those of Hugging Face's generate and of CTranslate2. */
+typedef enum tr_stopping {
+    TR_STOP_LIKELY, /* once no hypothesis in the beam, ended as it is now, would be better than the worst that is kept; Hugging
+                       Face's early_stopping=False */
+    TR_STOP_EARLY,  /* once patience times beam hypotheses are complete; early_stopping=True */
+    TR_STOP_NEVER,  /* once none can become better, were it max_length long; early_stopping="never" */
+} tr_stopping;
+
+enum { TR_MAX_BEAM = 64, TR_MAX_TOP_K = 1024 };
+
+typedef struct tr_search {
+    int beam;   /* hypotheses that are followed at a time, 1 .. TR_MAX_BEAM; default 1 */
+    int n_best; /* hypotheses that are returned, best first, 1 .. beam (sampling, alternatives: 1 .. TR_MAX_BEAM); default 1 */
+    float length_penalty;   /* hypotheses are compared by log-probability / tokens^length_penalty, the end mark counted;
+                               default 1; 0: by log-probability; negative prefers short ones; -10 .. 10 */
+    float coverage_penalty; /* default 0; adds coverage_penalty times the sum over source tokens of log(min(1, attention that
+                               the token got)): Wu et al., 2016, eq. 14, from the mean of the last layer's cross-attention
+                               heads; 0 .. 10 */
+    float patience;         /* default 1; the search ends once patience times beam hypotheses are complete: Kasai et al.,
+                               2022; 1 .. 10 */
+    tr_stopping stopping;   /* default TR_STOP_LIKELY */
+
+    bool sample;       /* draws each token by its probability instead; needs beam 1. n_best: so many draws */
+    float temperature; /* logits are divided by it; 0.01 .. 100; default 1 */
+    int top_k;         /* only the most likely ones, 1 .. TR_MAX_TOP_K; default 0: all */
+    float top_p;       /* only the fewest that have this probability together, above 0 .. 1; default 1: all (Holtzman et al.,
+                          2020); of what top_k leaves */
+    uint64_t seed;     /* default 0. The draws of a sentence depend on it and on the sentence alone */
+
+    int no_repeat_ngram;      /* no n-gram of that many tokens comes twice, 0 .. 64; default 0: any may */
+    float repetition_penalty; /* logits of tokens that came before are divided by it if positive, else multiplied: Keskar et
+                                 al., 2019; 1 .. 100; default 1: none */
+    bool forbid_unknown;      /* the unknown token never comes; default false */
+    const int32_t *forbidden; /* [forbidden_count] target ids that never come, besides those that the model forbids */
+    size_t forbidden_count;
+
+    float max_length_factor; /* default 0: none. Else a sentence ends at max_length_factor times its source's tokens, */
+    int max_length_more;     /* and max_length_more, if max_length does not end it before; default 0 */
+
+    bool alternatives;      /* n_best hypotheses that differ in the first token behind the prefix, each continued as beam
+                               says: CTranslate2's return_alternatives; default false */
+    float alternatives_min; /* only first tokens that have this probability at least, 0 .. 1; default 0 */
+} tr_search;
+
+TR_API tr_search tr_search_default(void);
+
 enum {
     TR_FLAG_CUT = 1,          /* a sentence was longer than the model takes and was translated in pieces: cut at clause
                                  marks, else at white space, else anywhere; nothing is dropped. Each piece becomes at most
@@ -264,6 +311,7 @@ typedef struct tr_translate_options {
      * of OPUS, which choose a target themselves; before either, a text may begin with such a model's own token (">>fra<<
      * Hello"). TR_ERROR_ARGUMENT: tr_model_check_languages tells beforehand. */
     const char *source_language, *target_language;
+    tr_search search; /* default tr_search_default() */
     bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
                        that a call holds several times, is computed once. false: everything is computed */
     /* Called from the calling thread or a helper thread, one at a time, as sentences are done; non-zero cancels the call

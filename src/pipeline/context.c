@@ -10,9 +10,22 @@ tr_context_options tr_context_default_options(void)
     return (tr_context_options){.threads = 0, .backend = TR_THREADS_POSIX, .batch_size = 32};
 }
 
+tr_search tr_search_default(void)
+{
+    return (tr_search){.beam = 1,
+                       .n_best = 1,
+                       .length_penalty = 1,
+                       .patience = 1,
+                       .stopping = TR_STOP_LIKELY,
+                       .temperature = 1,
+                       .top_p = 1,
+                       .repetition_penalty = 1};
+}
+
 tr_translate_options tr_translate_default_options(void)
 {
-    return (tr_translate_options){.max_length = 512, .min_length = 0, .split = TR_SPLIT_AUTO, .reuse = true};
+    return (tr_translate_options){
+        .max_length = 512, .min_length = 0, .split = TR_SPLIT_AUTO, .search = tr_search_default(), .reuse = true};
 }
 
 static tr_status check_options(const tr_context_options *options, tr_error *error)
