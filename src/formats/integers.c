@@ -20,10 +20,9 @@ static void make_panels(const tr_tensor *t, size_t first, size_t count, void *ou
 {
     const origin_integers *s = (const origin_integers *)t->origin;
     const size_t panel = tr_panel_bytes((int)s->inputs);
-    int32_t sums[TR_PANEL];
     for (size_t at = 0; at < count; at += panel) {
         const size_t o = (first + at) / panel * TR_PANEL, left = s->outputs - o;
-        tr_pack_integers(row_of(s, o), left < TR_PANEL ? (int)left : TR_PANEL, (int)s->inputs, (char *)out + at, sums);
+        tr_pack_integers(row_of(s, o), left < TR_PANEL ? (int)left : TR_PANEL, (int)s->inputs, (char *)out + at);
     }
 }
 
@@ -72,7 +71,8 @@ tr_status tr_integers_add(tr_weights *weights, const char *name, const tr_intege
                               .shape = {tr_pad16(outputs) / TR_PANEL, (inputs + 3) / 4, TR_LINE},
                               .bytes = tr_i8_bytes(outputs, inputs)},
                     sums = {.type = TR_TYPE_I32, .rank = 1, .shape = {outputs}, .bytes = (size_t)outputs * sizeof(int32_t)};
-    tr_tensor factors = {.type = TR_TYPE_F32,
+    tr_tensor alpha = {.type = TR_TYPE_F32, .rank = 1, .shape = {1}, .data = q->alpha, .bytes = sizeof *q->alpha},
+              factors = {.type = TR_TYPE_F32,
                          .rank = 1,
                          .shape = {outputs},
                          .data = q->factors,
@@ -80,7 +80,9 @@ tr_status tr_integers_add(tr_weights *weights, const char *name, const tr_intege
     tr_status status = add_made(weights, q, name, TR_PACKED_PANELS, panels, make_panels, error);
     if (status == TR_OK)
         status = add_part(weights, name, TR_PACKED_SCALE, &factors, error);
-    return status == TR_OK ? add_made(weights, q, name, TR_PACKED_COLSUM, sums, make_sums, error) : status;
+    if (status == TR_OK)
+        status = add_made(weights, q, name, TR_PACKED_COLSUM, sums, make_sums, error);
+    return status == TR_OK && q->alpha ? add_part(weights, name, TR_PACKED_ALPHA, &alpha, error) : status;
 }
 
 tr_status tr_integers_keep_rows(tr_weights *weights, const char *name, const tr_integers *q, tr_error *error)

@@ -10,9 +10,10 @@ typedef struct tr_integers {
     const int8_t *rows; /* [outputs, inputs]; lives as long as the table */
     int64_t outputs, inputs;
     const float *factors; /* [outputs] what a row's integers are multiplied with; lives as long */
+    const float *alpha;   /* see tr_matrix; lives as long; NULL: none */
 } tr_integers;
 
-/* Adds NAME.k4n16, NAME.scale and NAME.colsum, in this order. */
+/* Adds NAME.k4n16, NAME.scale and NAME.colsum, in this order, and NAME.alpha where there is one. */
 tr_status tr_integers_add(tr_weights *weights, const char *name, const tr_integers *integers, tr_error *error);
 
 /* Adds NAME.rows, by which an output projection is screened with less reading. */

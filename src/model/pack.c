@@ -37,20 +37,16 @@ bool tr_pack_panel(const float *w, int n, int inputs, void *panel, float *scale,
     return finite;
 }
 
-void tr_pack_integers(const int8_t *q, int n, int inputs, void *panel, int32_t *colsum)
+void tr_pack_integers(const int8_t *q, int n, int inputs, void *panel)
 {
     const int whole = inputs / 4, rest = inputs % 4;
     memset(panel, 0, tr_panel_bytes(inputs));
     for (int o = 0; o < n; o++, q += inputs) {
         int8_t *out = (int8_t *)panel + 4 * o;
-        int32_t sum = 0;
         for (int g = 0; g < whole; g++)
             memcpy(out + (size_t)g * TR_LINE, q + 4 * g, 4);
         if (rest)
             memcpy(out + (size_t)whole * TR_LINE, q + 4 * whole, (size_t)rest);
-        for (int i = 0; i < inputs; i++)
-            sum += q[i];
-        colsum[o] = sum;
     }
 }
 

@@ -9,7 +9,7 @@
 bool tr_pack_panel(const float *w, int n, int inputs, void *panel, float *scale, int32_t *colsum);
 
 /* The same of n <= 16 outputs q [n, inputs] that are whole numbers already. */
-void tr_pack_integers(const int8_t *q, int n, int inputs, void *panel, int32_t *colsum);
+void tr_pack_integers(const int8_t *q, int n, int inputs, void *panel);
 
 /* Output o of an I8 matrix as f32 [inputs]. */
 void tr_unpack_output(const tr_matrix *matrix, int o, float *out);

@@ -190,7 +190,7 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
     }
     const float *factors = add_factors(b, v, scale, s);
     const tr_integers integers = {(const int8_t *)v->data + (size_t)s->first * (size_t)v->shape[1], s->rows, v->shape[1],
-                                  factors};
+                                  factors, NULL};
     if (factors)
         b->status = tr_integers_add(b->weights, name, &integers, b->error);
     for (p->count = 0; b->status == TR_OK && p->count < TENSORS; p->count++)

@@ -17,26 +17,17 @@ static float multiplier_of(const tr_marian_item *item, size_t count)
     return multiplier >= 0x1p-64f && multiplier <= 0x1p64f ? multiplier : 0;
 }
 
-/* One factor for all outputs, the table's own; NULL: a failure, said. */
-static const float *add_factors(tr_weights *weights, const char *name, int64_t outputs, float factor, tr_error *error)
+/* A number count times, the table's own; NULL: a failure, said. */
+static const float *repeat(tr_weights *weights, const char *name, int64_t count, float number, tr_error *error)
 {
-    float *factors = malloc((size_t)outputs * sizeof *factors);
-    if (!factors) {
+    float *numbers = malloc((size_t)count * sizeof *numbers);
+    if (!numbers) {
         tr_fail(error, TR_ERROR_MEMORY, "tensor %.60s: out of memory", name);
         return NULL;
     }
-    for (int64_t o = 0; o < outputs; o++)
-        factors[o] = factor;
-    return tr_weights_keep(weights, factors, error) == TR_OK ? factors : NULL;
-}
-
-static tr_status add_alpha(float alpha, const char *name, tr_weights *weights, tr_error *error)
-{
-    tr_tensor t = {.type = TR_TYPE_F32, .rank = 1, .shape = {1}, .bytes = sizeof alpha};
-    if (!tr_packed_name(t.name, name, TR_PACKED_ALPHA))
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %.60s: its name is too long", name);
-    t.data = add_factors(weights, name, 1, alpha, error);
-    return t.data ? tr_weights_add(weights, &t, error) : TR_ERROR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = number;
+    return tr_weights_keep(weights, numbers, error) == TR_OK ? numbers : NULL;
 }
 
 tr_status tr_marian_alpha(const tr_marian_item *item, float *alpha, tr_error *error)
@@ -65,10 +56,13 @@ tr_status tr_marian_int8(const tr_marian_item *item, bool embedding, float alpha
     const float multiplier = multiplier_of(item, (size_t)outputs * (size_t)inputs);
     if (multiplier == 0)
         return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: has no multiplier above 0 behind its integers", item->name);
-    const tr_integers integers = {(const int8_t *)item->data, outputs, inputs,
-                                  add_factors(weights, name, outputs, 1 / multiplier, error)};
-    tr_status status = integers.factors ? tr_integers_add(weights, name, &integers, error) : TR_ERROR_MEMORY;
-    if (status == TR_OK && embedding)
-        status = tr_integers_keep_rows(weights, name, &integers, error);
-    return status == TR_OK && alpha != 0 ? add_alpha(alpha, name, weights, error) : status;
+    const tr_integers integers = {.rows = (const int8_t *)item->data,
+                                  .outputs = outputs,
+                                  .inputs = inputs,
+                                  .factors = repeat(weights, name, outputs, 1 / multiplier, error),
+                                  .alpha = alpha != 0 ? repeat(weights, name, 1, alpha, error) : NULL};
+    if (!integers.factors || (alpha != 0 && !integers.alpha))
+        return TR_ERROR_MEMORY;
+    const tr_status status = tr_integers_add(weights, name, &integers, error);
+    return status == TR_OK && embedding ? tr_integers_keep_rows(weights, name, &integers, error) : status;
 }
