@@ -17,8 +17,7 @@ const char *path_in(const char *folder, const char *name, const char *rest)
     return path;
 }
 
-/* ------------------------------------------------------------------------------------------------------- what is expected
- */
+/* ------------------------------------------------------------------------------------------------------ what is expected */
 
 expectation read_expectation(const char *path, size_t least, size_t most)
 {
@@ -55,8 +54,7 @@ tr_tokens *lines_ids(const expectation *e, const char *key)
     return ids;
 }
 
-/* -------------------------------------------------------------------------------------------------------- ways to compare
- */
+/* ------------------------------------------------------------------------------------------------------- ways to compare */
 
 bool same_ids(const tr_tokens *a, const tr_tokens *b)
 {

@@ -26,8 +26,7 @@ static inline const char *fixture_path(const char *name, const char *rest)
 }
 #endif
 
-/* ------------------------------------------------------------------------------------------------------- what is expected
- */
+/* ------------------------------------------------------------------------------------------------------ what is expected */
 
 /* The engine's own file: {"max_length": N, "lines": [{...}, ...], ...}. */
 typedef struct expectation {
@@ -45,8 +44,7 @@ void free_expectation(expectation *e);
 const json_t *line_value(const expectation *e, size_t line, const char *key); /* NULL: the line has none */
 tr_tokens *lines_ids(const expectation *e, const char *key);                  /* [count], for tr_tokens_array_free */
 
-/* -------------------------------------------------------------------------------------------------------- ways to compare
- */
+/* ------------------------------------------------------------------------------------------------------- ways to compare */
 
 bool same_ids(const tr_tokens *a, const tr_tokens *b);
 /* Says where, in which line, and at which token they part. */
@@ -92,8 +90,7 @@ typedef struct fixture_test {
     CMUnitTestFunction function;
 } fixture_test;
 
-/* Fixtures are elements of an array that begin with their names (const char *); *state of a test is its fixture's address.
- */
+/* Fixtures are elements of an array that begin with their names (const char *); *state of a test is its fixture. */
 typedef struct fixture_suite {
     const char *name;
     const void *fixtures;

@@ -1,5 +1,4 @@
-/* What this machine's cores and memory can do, measured on the threads that translate and with the kernels' own primitives.
- */
+/* What this machine's cores and memory can do, measured on the threads that translate, with the kernels' own primitives. */
 #define _GNU_SOURCE
 #include "cli/bench.h"
 

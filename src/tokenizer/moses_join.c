@@ -4,8 +4,6 @@
 #include "tokenizer/letters.h"
 #include "tokenizer/moses.h"
 
-#define COUNT(rules) (sizeof(rules) / sizeof *(rules))
-
 static const tr_rule plain[] = {
     {NULL, " @-@ ", NULL, "-"},  {NULL, "&bar;", NULL, "|"}, /* older editions wrote these */
     {NULL, "&#124;", NULL, "|"}, {NULL, "&lt;", NULL, "<"},    {NULL, "&gt;", NULL, ">"},   {NULL, "&bra;", NULL, "["},
@@ -219,7 +217,7 @@ static bool pad(tr_rewriting *r)
 
 bool tr_moses_join(tr_rewriting *r, const char *language)
 {
-    if (!pad(r) || !tr_rewrite(r, plain, COUNT(plain)))
+    if (!pad(r) || !tr_rewrite(r, plain, TR_COUNT(plain)))
         return false;
     joining j = {.language = language, .count = find_words(&r->text, NULL), .out = &r->spare};
     j.words = calloc(j.count + 1, sizeof *j.words);

@@ -3,8 +3,7 @@
 #include "tokenizer/letters.h"
 #include "tokenizer/moses.h"
 
-#define NBSP         "\xc2\xa0"
-#define COUNT(rules) (sizeof(rules) / sizeof *(rules))
+#define NBSP "\xc2\xa0"
 
 static bool is_mark(int32_t c)
 {
@@ -96,16 +95,16 @@ static bool is_one_of(const char *language, const char *list)
 
 bool tr_moses_normalise(tr_rewriting *r, const char *language)
 {
-    bool done = tr_rewrite(r, brackets, COUNT(brackets));
+    bool done = tr_rewrite(r, brackets, TR_COUNT(brackets));
     tr_rewrite_spaces(r);
-    done = done && tr_rewrite(r, spaces, COUNT(spaces));
+    done = done && tr_rewrite(r, spaces, TR_COUNT(spaces));
     tr_rewrite_spaces(r);
-    done = done && tr_rewrite(r, quotes, COUNT(quotes));
+    done = done && tr_rewrite(r, quotes, TR_COUNT(quotes));
     tr_rewrite_spaces(r);
     if (is_one_of(language, "en")) {
         marks_before_quotes(&r->text);
     } else if (is_one_of(language, "de es fr")) {
-        done = done && tr_rewrite(r, comma_quote, COUNT(comma_quote));
+        done = done && tr_rewrite(r, comma_quote, TR_COUNT(comma_quote));
         quotes_before_stops(&r->text);
     }
     const bool comma = is_one_of(language, "de es fr cs cz");

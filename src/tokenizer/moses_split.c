@@ -4,8 +4,6 @@
 #include "tokenizer/moses.h"
 #include "tokenizer/prefixes.h"
 
-#define COUNT(rules) (sizeof(rules) / sizeof *(rules))
-
 enum { DOT = -1 }; /* one of several full stops in a row, which nothing may take apart */
 
 /* What a language changes. */
@@ -133,22 +131,22 @@ static const tr_rule others[] = {{NULL, "'", NULL, " ' "}};
 static bool cut_commas(tr_rewriting *r)
 {
     static const int32_t end[] = {' ', ',', ' '};
-    if (!tr_rewrite(r, commas, COUNT(commas)))
+    if (!tr_rewrite(r, commas, TR_COUNT(commas)))
         return false;
     tr_characters *const text = &r->text;
     if (text->size < 2 || text->data[text->size - 1] != ',' || !tr_is_number(text->data[text->size - 2]))
         return true;
     text->size--;
-    return tr_ids_append(text, end, COUNT(end));
+    return tr_ids_append(text, end, TR_COUNT(end));
 }
 
 static bool cut_apostrophes(tr_rewriting *r, const manner *m)
 {
     if (strcmp(m->language, "en") == 0)
-        return tr_rewrite(r, english, COUNT(english));
+        return tr_rewrite(r, english, TR_COUNT(english));
     if (strcmp(m->language, "fr") == 0 || strcmp(m->language, "it") == 0)
-        return tr_rewrite(r, romance, COUNT(romance));
-    return tr_rewrite(r, others, COUNT(others));
+        return tr_rewrite(r, romance, TR_COUNT(romance));
+    return tr_rewrite(r, others, TR_COUNT(others));
 }
 
 /* ----------------------------------------------------------------------------------------------------------- full stops */
@@ -163,8 +161,7 @@ static bool has_stop_and_letter(const manner *m, const int32_t *word, size_t siz
     return stop && letter;
 }
 
-/* Whether word, without its full stop, keeps it; next is the character that the next word begins with, 0 if there is none.
- */
+/* Whether word, without its full stop, keeps it; next: the character that the next word begins with, 0 if there is none. */
 static bool keeps_stop(const manner *m, const int32_t *word, size_t size, int32_t next)
 {
     if (has_stop_and_letter(m, word, size) || tr_is_lowercase(next))

@@ -1,6 +1,5 @@
 /* Abbreviations, whose full stop belongs to them wherever they stand: "Dr", "z.B". A language without a list of its own has
- * that of English. Lists are shorter than sacremoses's: a rare abbreviation that is in these alone loses its full stop here.
- */
+ * that of English. Lists are shorter than sacremoses's: a rare abbreviation only these have loses its full stop here. */
 #ifndef TR_TOKENIZER_PREFIXES_H
 #define TR_TOKENIZER_PREFIXES_H
 

@@ -35,6 +35,8 @@ enum { TR_RULE_LONGEST = 8 };
 /* From left to right, each rule on what the one before has left. */
 bool tr_rewrite(tr_rewriting *r, const tr_rule *rules, size_t count);
 
+#define TR_COUNT(array) (sizeof(array) / sizeof *(array)) /* of a table's elements */
+
 void tr_rewrite_spaces(tr_rewriting *r); /* a space for each run of spaces */
 void tr_rewrite_white(tr_rewriting *r);  /* a space for each run of white space */
 void tr_rewrite_strip(tr_rewriting *r);  /* no white space at both ends */

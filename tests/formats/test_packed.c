@@ -112,8 +112,7 @@ static void test_packing(void **state)
     }
 }
 
-/* Back in floats a matrix has its shape again and holds scale times integer, rounded once; packed anew, the same integers.
- */
+/* Back in floats a matrix has its shape again, and scale times integer, rounded once; packed anew, the same integers. */
 static void test_unpacking(void **state)
 {
     (void)state;

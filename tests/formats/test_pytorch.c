@@ -350,8 +350,7 @@ static void test_truncated(void **state)
     }
 }
 
-/* Any byte may be wrong: what is read is then a model or a message, in memory of its own so that sanitizers watch its ends.
- */
+/* Any byte may be wrong: what is read is a model or a message, in memory of its own so that sanitizers watch its ends. */
 static void test_flipped(void **state)
 {
     (void)state;

@@ -689,8 +689,7 @@ static void test_select(void **unused)
     assert_non_null(strstr(error.message, "portable"));
 }
 
-/* Limits can be measured, and nothing of them is folded away: no CPU does a million multiply-adds in a hundred nanoseconds.
- */
+/* Limits can be measured, nothing of them is folded away: no CPU does a million multiply-adds in a hundred nanoseconds. */
 static void limits_of_level(const tr_kernels *level)
 {
     static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8};
@@ -719,9 +718,8 @@ int main(void)
         cmocka_unit_test(test_matmul),       cmocka_unit_test(test_int8_exact),  cmocka_unit_test(test_int8_extremes),
         cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),  cmocka_unit_test(test_argmax_ties),
         cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_states),
-        cmocka_unit_test(test_exp_sums),      cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_select),       cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_states),      cmocka_unit_test(test_exp_sums),
+        cmocka_unit_test(test_halves),       cmocka_unit_test(test_select),      cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,8 +340,7 @@ static void callback_cancels(void **state)
     tr_context_destroy(context);
 }
 
-/* -------------------------------------------------------------------------------------------------------- results in order
- */
+/* ------------------------------------------------------------------------------------------------------ results in order */
 
 /* What the callback saw. It is called from several threads, one at a time: plain numbers do. */
 typedef struct taker {
@@ -449,8 +448,7 @@ static void blank_texts_are_ready_at_once(void **state)
     tr_context_destroy(context);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- idleness
- */
+/* -------------------------------------------------------------------------------------------------------------- idleness */
 
 static double cpu_milliseconds(void)
 {

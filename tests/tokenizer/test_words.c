@@ -1,5 +1,4 @@
-/* Words and pieces against what sacremoses and subword-nmt make of the same texts (make_words.py), and codes that are none.
- */
+/* Words and pieces against what sacremoses and subword-nmt make of the same texts (make_words.py); codes that are none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* The cores that a process may use: its affinity mask, and CPU limits of cgroups, from trees of files as Linux shows them.
- */
+/* The cores that a process may use: its affinity mask, and CPU limits of cgroups, from trees of files as Linux has them. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-/* Teams and barriers: every thread runs once, nobody passes a barrier early, what was written before one is seen behind it.
- */
+/* Teams and barriers: every thread runs once, nobody passes a barrier early, what is written before one is seen behind. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

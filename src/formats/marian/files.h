@@ -1,3 +1,4 @@
+/* The files of a Marian model: found in a directory by their names, or as its options name them. */
 #ifndef TR_FORMATS_MARIAN_FILES_H
 #define TR_FORMATS_MARIAN_FILES_H
 
