@@ -23,10 +23,10 @@ import zipfile
 import ctranslate2
 import numpy as np
 import sentencepiece
-from ctranslate2.specs import transformer_spec
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
 from make_fixtures import engines, train_pieces  # noqa: E402
+import opennmt  # noqa: E402
 import words  # noqa: E402
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
@@ -61,37 +61,7 @@ class SentencePiece:
 
 
 def make_spec(seed, sources, targets):
-    """As OpenNMT-py's converter has them: norms before the blocks, no end mark behind a source."""
-    generator = np.random.default_rng(seed)
-    d, ffn = 24, 32
-    spec = transformer_spec.TransformerSpec.from_config((1, 1), 3)
-
-    def normal(deviation, *size):
-        return (generator.standard_normal(size) * deviation).astype(np.float32)
-
-    def linear(layer, outputs, inputs, deviation):
-        layer.weight, layer.bias = normal(deviation, outputs, inputs), normal(0.1, outputs)
-
-    def norm(layer):
-        layer.gamma, layer.beta = 1 + normal(0.3, d), normal(0.1, d)
-
-    for side in (spec.encoder, spec.decoder):
-        deviation = 0.4 if side is spec.encoder else 0.5
-        norm(side.layer_norm)
-        for layer in side.layer:
-            for attention in [layer.self_attention] + ([layer.attention] if side is spec.decoder else []):
-                norm(attention.layer_norm)
-                stacked = [3] if attention is layer.self_attention else [1, 2]
-                for part, count in zip(attention.linear, stacked):
-                    linear(part, count * d, d, deviation)
-                linear(attention.linear[-1], d, d, deviation)
-            norm(layer.ffn.layer_norm)
-            linear(layer.ffn.linear_0, ffn, d, deviation)
-            linear(layer.ffn.linear_1, d, ffn, deviation)
-    spec.encoder.embeddings[0].weight = normal(0.5, len(sources), d)
-    spec.decoder.embeddings.weight = normal(0.2, len(targets), d)
-    spec.decoder.projection.weight = spec.decoder.embeddings.weight
-    spec.decoder.projection.bias = normal(0.5, len(targets))
+    spec = opennmt.random_spec(seed, 3, 24, 32, len(sources), len(targets))
     spec.decoder.projection.bias[0] = -9  # Argos replaces unknown tokens by source tokens; here there are none
     spec.register_source_vocabulary(sources)
     spec.register_target_vocabulary(targets)
@@ -283,7 +253,12 @@ def tokenizer_of(installed, metadata):
         return words.Words(file.read(), metadata["from_code"], metadata["to_code"])
 
 
-def check(to, name, path):
+def check(to, name):
+    for path in [name + ".argosmodel"] + (["folder"] if name == "deflated-int8" else []):
+        check_package(to, name, os.path.join(HERE, path))
+
+
+def check_package(to, name, path):
     """What Argos calls, as it does, and this project's program, on a committed package."""
     with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
         expected = json.load(file)
@@ -310,13 +285,7 @@ def check(to, name, path):
 
 def main():
     ctranslate2.set_log_level(40)
-    if engines.wanted():
-        to = engines.Check()
-        for name in to.names or (*PACKAGES, *BPE_PACKAGES):
-            check(to, name, os.path.join(HERE, name + ".argosmodel"))
-            if name == "deflated-int8":
-                check(to, name, os.path.join(HERE, "folder"))
-        to.finish()
+    engines.check_where_asked(check, (*PACKAGES, *BPE_PACKAGES))
     shutil.rmtree(HERE, ignore_errors=True)
     os.makedirs(HERE)
     path = os.path.join(HERE, "pieces.tmp")

@@ -2,23 +2,16 @@
  * sacremoses and subword-nmt, and CTranslate2 (make_models.py), from the package and from model files converted from it; and
  * packages that are refused. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "../engine_fixture.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <jansson.h>
-#include <translate/translate.h>
-
-#include "../json_ids.h"
-#include "formats/gguf/gguf.h"
 #include "formats/packed.h"
 
-enum { PATH = 512, LINES = 64 /* of a fixture at most */ };
+enum { LEAST_LINES = 24, MOST_LINES = 64 };
 
 typedef struct fixture {
     const char *path, *json;
@@ -43,49 +36,7 @@ enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
 
 static const char *in_fixtures(const char *name)
 {
-    static char paths[4][2 * PATH];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, 2 * PATH, "%s/%s", TR_FIXTURES, name);
-    return path;
-}
-
-/* What Argos made of a fixture's texts. */
-typedef struct expectation {
-    json_t *json;
-    const json_t *lines, *pieces; /* pieces: texts of which nothing else is known; NULL: none */
-    size_t count;                 /* of lines */
-    int max_length;
-} expectation;
-
-static expectation read_expectation(const fixture *f)
-{
-    json_error_t problem;
-    expectation e = {.json = json_load_file(in_fixtures(f->json), 0, &problem)};
-    e.lines = json_object_get(e.json, "lines");
-    e.pieces = json_object_get(e.json, "pieces");
-    e.count = json_array_size(e.lines);
-    if (e.count < 24 || e.count > LINES)
-        fail_msg("%s: %s", f->json, e.json ? "not as many lines as there should be" : problem.text);
-    e.max_length = (int)json_integer_value(json_object_get(e.json, "max_length"));
-    return e;
-}
-
-static const char *line_string(const expectation *e, size_t i, const char *key)
-{
-    return json_string_value(json_object_get(json_array_get(e->lines, i), key));
-}
-
-static tr_model *open_model(const char *path, tr_load load, tr_compute compute)
-{
-    tr_model_options options = tr_model_default_options();
-    tr_model *model;
-    tr_error error;
-    options.load = load;
-    options.compute = compute;
-    if (tr_model_open(path, &options, &model, &error))
-        fail_msg("%s", error.message);
-    return model;
+    return fixture_path(name, "");
 }
 
 static void check_pieces(const tr_model *model, const json_t *line, tr_tokens *source)
@@ -106,73 +57,56 @@ static void check_pieces(const tr_model *model, const json_t *line, tr_tokens *s
     }
 }
 
+/* Texts of which nothing but their pieces is known. */
 static void check_pieces_alone(const tr_model *model, const expectation *e)
 {
-    for (size_t i = 0; i < json_array_size(e->pieces); i++) {
+    const json_t *texts = json_object_get(e->json, "pieces");
+    for (size_t i = 0; i < json_array_size(texts); i++) {
         tr_tokens source;
-        check_pieces(model, json_array_get(e->pieces, i), &source);
+        check_pieces(model, json_array_get(texts, i), &source);
         tr_tokens_free(&source);
     }
 }
 
-static void check_tokens(tr_context *context, const expectation *e, tr_tokens *sources, const tr_translate_options *options)
+static void check_tokens(tr_context *context, const expectation *e, const tr_tokens *sources,
+                         const tr_translate_options *options)
 {
-    tr_tokens *outputs;
+    tr_tokens *outputs, *wanted = lines_ids(e, "tokens");
     tr_error error;
     if (tr_translate_tokens(context, sources, e->count, options, &outputs, &error))
         fail_msg("%s", error.message);
-    for (size_t i = 0; i < e->count; i++) {
-        tr_tokens wanted = read_ids(json_array_get(e->lines, i), "tokens");
-        if (outputs[i].count != wanted.count || memcmp(outputs[i].ids, wanted.ids, wanted.count * sizeof *wanted.ids) != 0)
-            fail_msg("line %zu differs", i);
-        free(wanted.ids);
-    }
+    for (size_t i = 0; i < e->count; i++)
+        expect_ids("tokens", i, &outputs[i], &wanted[i]);
     tr_tokens_array_free(outputs, e->count);
+    tr_tokens_array_free(wanted, e->count);
 }
 
-static void check_texts(tr_context *context, const expectation *e, const tr_translate_options *options)
+static void check_as_argos(const char *path, tr_load load, const char *json)
 {
-    const char *texts[LINES];
-    tr_result *results;
-    tr_error error;
-    for (size_t i = 0; i < e->count; i++)
-        texts[i] = line_string(e, i, "text");
-    if (tr_translate(context, texts, NULL, e->count, options, &results, &error))
-        fail_msg("%s", error.message);
-    for (size_t i = 0; i < e->count; i++)
-        assert_string_equal(results[i].text, line_string(e, i, "value"));
-    tr_results_free(results, e->count);
-}
-
-static void check_as_argos(const char *path, tr_load load, const expectation *e)
-{
-    tr_model *model = open_model(path, load, TR_COMPUTE_F32);
+    expectation e = read_expectation(in_fixtures(json), LEAST_LINES, MOST_LINES);
     tr_translate_options options = tr_translate_default_options();
-    tr_tokens sources[LINES];
-    tr_context *context;
-    tr_error error;
-    options.max_length = e->max_length;
+    tr_tokens sources[MOST_LINES];
+    tr_model *model;
+    tr_context *context = open_way(path, (way){.compute = TR_COMPUTE_F32, .load = load}, &model);
+    options.max_length = e.max_length;
     options.split = TR_SPLIT_NEVER;
-    if (tr_context_create(model, NULL, &context, &error))
-        fail_msg("%s", error.message);
-    for (size_t i = 0; i < e->count; i++)
-        check_pieces(model, json_array_get(e->lines, i), &sources[i]);
-    check_pieces_alone(model, e);
-    check_tokens(context, e, sources, &options);
-    check_texts(context, e, &options);
-    for (size_t i = 0; i < e->count; i++)
+    for (size_t i = 0; i < e.count; i++)
+        check_pieces(model, json_array_get(e.lines, i), &sources[i]);
+    check_pieces_alone(model, &e);
+    check_tokens(context, &e, sources, &options);
+    assert_int_equal(expect_texts(context, &options, &e, "text", "value"), e.count);
+    for (size_t i = 0; i < e.count; i++)
         tr_tokens_free(&sources[i]);
     tr_context_destroy(context);
     tr_model_close(model);
+    free_expectation(&e);
 }
 
 static void test_exact(void **state)
 {
     const fixture *f = *state;
-    expectation e = read_expectation(f);
-    check_as_argos(in_fixtures(f->path), TR_LOAD_MAP, &e);
-    check_as_argos(in_fixtures(f->path), TR_LOAD_COPY, &e);
-    json_decref(e.json);
+    check_as_argos(in_fixtures(f->path), TR_LOAD_MAP, f->json);
+    check_as_argos(in_fixtures(f->path), TR_LOAD_COPY, f->json);
 }
 
 static void test_found(void **state)
@@ -196,20 +130,10 @@ static void test_found(void **state)
 static void test_converted(void **state)
 {
     const fixture *f = *state;
-    char path[] = "/tmp/test_argos.XXXXXX";
-    tr_package package;
-    tr_error error;
-    expectation e = read_expectation(f);
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
-    if (tr_package_open(in_fixtures(f->path), TR_LOAD_MAP, &package, &error) ||
-        tr_gguf_write(&package, path, tr_stored_type(&package), NULL, NULL, &error))
-        fail_msg("%s", error.message);
-    tr_package_close(&package);
-    check_as_argos(path, TR_LOAD_MAP, &e);
+    char path[] = TEMPORARY_FILE;
+    convert_to_temporary(in_fixtures(f->path), f->type, path);
+    check_as_argos(path, TR_LOAD_MAP, f->json);
     unlink(path);
-    json_decref(e.json);
 }
 
 static const struct bad {
@@ -252,7 +176,7 @@ static void expect_refused(const char *path, tr_status status, const char *needl
 static void test_bad(void **state)
 {
     (void)state;
-    char name[PATH];
+    char name[80];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(name, sizeof name, "bad-%s.argosmodel", bad[i].name);
         expect_refused(in_fixtures(name), bad[i].status, bad[i].needle);
@@ -276,7 +200,7 @@ static void test_damaged(void **state)
 #else
     enum { STEP = 67 };
 #endif
-    char path[] = "/tmp/test_argos.XXXXXX";
+    char path[] = TEMPORARY_FILE;
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     close(descriptor);
@@ -306,19 +230,14 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-    static struct CMUnitTest tests[3 * FIXTURES + 2];
-    static char names[3 * FIXTURES][64];
-    static const struct {
-        const char *what;
-        CMUnitTestFunction function;
-    } kinds[] = {{"exact", test_exact}, {"found", test_found}, {"converted", test_converted}};
-    size_t count = 0;
-    for (size_t i = 0; i < FIXTURES; i++)
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++, count++) {
-            snprintf(names[count], sizeof names[count], "%s: %s", fixtures[i].path, kinds[k].what);
-            tests[count] = (struct CMUnitTest){names[count], kinds[k].function, NULL, NULL, (void *)(uintptr_t)&fixtures[i]};
-        }
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_bad);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_damaged);
-    return _cmocka_run_group_tests("argos", tests, count, NULL, NULL) != 0;
+    static const fixture_test kinds[] = {{"exact", test_exact}, {"found", test_found}, {"converted", test_converted}};
+    const struct CMUnitTest others[] = {cmocka_unit_test(test_bad), cmocka_unit_test(test_damaged)};
+    return run_fixture_suite(&(fixture_suite){.name = "argos",
+                                              .fixtures = fixtures,
+                                              .count = FIXTURES,
+                                              .size = sizeof *fixtures,
+                                              .kinds = kinds,
+                                              .kind_count = sizeof kinds / sizeof *kinds,
+                                              .others = others,
+                                              .other_count = sizeof others / sizeof *others});
 }
