@@ -9,6 +9,7 @@ Sections, each of which can be run alone, or `all`:
     scaling      over threads, batch sizes, and lengths of the source
     sources      time and working memory of sources of 64 to 4,096 tokens
     peers        beside CTranslate2, alternating in one run
+    search       beams beside CTranslate2's, and the memory that they take
     startup      from exec to exit, and peak memory
     published    time and memory of converting and starting models of published shapes (random; 2 GB of room)
 Each writes its results to bench/results.json; `tables` then puts README.md's tables and speed.svg out of that file in their
@@ -27,11 +28,12 @@ import sys
 import common
 import peers
 import published
+import search
 import sections
 import tables
 
 SECTIONS = {"kernels": sections.kernels, "end-to-end": sections.end_to_end, "scaling": sections.scaling,
-            "sources": sections.sources, "peers": peers.peers, "startup": sections.startup,
+            "sources": sections.sources, "peers": peers.peers, "search": search.search, "startup": sections.startup,
             "published": published.published}
 
 

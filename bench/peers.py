@@ -3,7 +3,7 @@
 
 CTranslate2 runs in a process of its own, in the Python that has it (bench.py --python), because its CPU level is chosen by the
 environment before it starts. That process is this file:
-    peers.py CONVERTED TYPE THREADS BATCH LENGTH SPM LINES
+    peers.py CONVERTED TYPE THREADS BATCH LENGTH SPM LINES BEAM
 It converses by lines: "split I" to time split I of the threads, answered by tokens a second.
 """
 import json
@@ -24,7 +24,7 @@ def splits_of(batch, threads):
     return sorted({(1, threads), (1, 1) if batch == 1 else (threads, 1)})
 
 
-def serve(converted, compute, threads, batch, length, spm, lines_file):
+def serve(converted, compute, threads, batch, length, spm, lines_file, beam):
     import ctranslate2
     import sentencepiece
 
@@ -38,7 +38,7 @@ def serve(converted, compute, threads, batch, length, spm, lines_file):
     for request in sys.stdin:
         engine = engines[int(request.split()[1])]
         start = time.perf_counter()
-        results = engine.translate_batch(source, beam_size=1, max_batch_size=batch, **limits)
+        results = engine.translate_batch(source, beam_size=int(beam), max_batch_size=batch, **limits)
         tokens = sum(len(result.hypotheses[0]) for result in results)
         print(tokens / (time.perf_counter() - start), flush=True)
 
@@ -46,12 +46,13 @@ def serve(converted, compute, threads, batch, length, spm, lines_file):
 class Peer:
     """CTranslate2 on one configuration, with the faster of its splits of the threads."""
 
-    def __init__(self, b, hf, compute, batch, threads, length, lines, level):
+    def __init__(self, b, hf, compute, batch, threads, length, lines, level, beam):
         peer_type = PEER_TYPES[compute]
         converted = b.folder / f"{pathlib.Path(hf).name}.ct2-{peer_type}"
         if not converted.exists():
             b.run(b.o.python, "-c", CONVERT, hf, converted, peer_type)
-        command = [b.o.python, __file__, converted, peer_type, threads, batch, length, pathlib.Path(hf) / "source.spm", lines]
+        command = [b.o.python, __file__, converted, peer_type, threads, batch, length, pathlib.Path(hf) / "source.spm", lines,
+                   beam]
         self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env={**os.environ, **LEVELS[level]})
         self.version = self.process.stdout.readline().strip()
@@ -74,25 +75,26 @@ class Peer:
         self.process.wait()
 
 
-def compare(b, name, hf, model, compute, batch, threads, length, level):
+def compare(b, name, hf, model, compute, batch, threads, length, level, beam=1):
     from common import alternate, note
 
     count = b.count_for(batch) if batch > 1 else max(8, b.o.count // 4)
     lines = b.lines_file(b.lines(count))
     file = b.as_type(model, compute)
     fixed = ("--fixed-length", length) if length else ()
+    searching = ("--beam", beam) if beam > 1 else ()
     env = {"TRANSLATE_CPU": level} if level else None
-    peer = Peer(b, hf, compute, batch, threads, length, lines, level)
-    ours = lambda: b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", threads, *fixed, rounds=1, env=env)[
-        "tokens_per_second"]
+    peer = Peer(b, hf, compute, batch, threads, length, lines, level, beam)
+    ours = lambda: b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", threads, *fixed, *searching,
+                           rounds=1, env=env)["tokens_per_second"]
     try:
         ours()
         theirs, mine = alternate(b.o.rounds, peer.run, ours)
     finally:
         peer.close()
-    note(f"peers: {name} {compute} {level or 'best'}, batch {batch}, {threads} threads: {theirs:.0f}, {mine:.0f}: "
+    note(f"peers: {name} {compute} {level or 'best'}, batch {batch}, beam {beam}, {threads} threads: {theirs:.0f}, {mine:.0f}: "
          f"{mine / theirs:.2f}")
-    return {"model": name, "compute": compute, "batch_size": batch, "threads": threads, "length": length, "level": level,
+    return {"model": name, "compute": compute, "batch_size": batch, "threads": threads, "length": length, "level": level, "beam": beam,
             "peer": f"CTranslate2 {peer.version}", "peer_tokens_per_second": theirs, "tokens_per_second": mine,
             "ratio": mine / theirs}
 

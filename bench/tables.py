@@ -116,15 +116,27 @@ def sources(section):
          "KB a token more than the first"], body))
 
 
-def peers(section):
+def beside(rows):
     body = []
-    for row in section["rows"]:
+    for row in rows:
         level = f", {row['level']} on both sides" if row["level"] else ""
         length = "to the end mark" if row["length"] == 0 else f"{row['length']} tokens"
-        body.append([f"{row['model']} {row['compute']}{level}, {length}, batch {row['batch_size']}, "
+        beam = f", beam {row['beam']}" if row.get("beam", 1) > 1 else ""
+        body.append([f"{row['model']} {row['compute']}{level}, {length}{beam}, batch {row['batch_size']}, "
                      f"{row['threads']} thread{'s' * (row['threads'] > 1)}", thousands(row["peer_tokens_per_second"]),
                      thousands(row["tokens_per_second"]), f"{row['ratio']:.2f}"])
-    return table(["tokens/s", section["rows"][0]["peer"], "translate", "ratio"], body)
+    return table(["tokens/s", rows[0]["peer"], "translate", "ratio"], body)
+
+
+def peers(section):
+    return beside(section["rows"])
+
+
+def search(section):
+    body = [[f"{row['model']} int8, batch {row['batch_size']}, beam {row['beam']}", f"{row['peak_rss_mb']:.1f}",
+             f"{row['more_mb']:.1f}"] for row in section["rows"]["memory"]]
+    memory = table(["one thread", "peak memory, MB", "more than one sentence greedily, MB"], body)
+    return f"{beside(section['rows']['speed'])}\n\n{memory}"
 
 
 def startup(section):
@@ -142,7 +154,7 @@ def published(section):
 
 
 SECTIONS = {"kernels": kernels, "end-to-end": end_to_end, "scaling": scaling, "sources": sources, "peers": peers,
-            "startup": startup, "published": published}
+            "search": search, "startup": startup, "published": published}
 
 
 def render(results, readme, svg):

@@ -1,0 +1,39 @@
+"""What searching for more than one hypothesis costs: speed beside CTranslate2 with the same beam, and memory."""
+import peers
+from common import note
+
+BEAM, WIDEST = 4, 8
+
+
+def speed(b):
+    """Beams beside CTranslate2's, the same weights and lines, alternating."""
+    threads = sorted({1, min(2, b.o.threads)})
+    rows = []
+    for batch in (1, 32):
+        for n in threads:
+            if b.o.hf:
+                rows.append(peers.compare(b, "opus", b.o.hf, b.o.opus or b.o.hf, "int8", batch, n, b.o.length, None, BEAM))
+            if b.o.model_hf:
+                rows.append(peers.compare(b, "zh-en", b.o.model_hf, b.o.model, "int8", batch, n, 0, None, BEAM))
+    return rows
+
+
+def memory(b):
+    """The most memory of a run by its beam, on one thread, and what is left of it without the model and one sentence."""
+    rows = []
+    for name, model in b.models():
+        file = b.as_type(model, "int8")
+        least = b.bench("-m", file, "-i", b.lines_file(b.lines(1)), "--batch-size", 1, "-T", 1, *b.length_of(name), rounds=1)["peak_rss_mb"]
+        for batch in (1, 32):
+            lines = b.lines_file(b.lines(b.count_for(batch)))
+            for beam in (1, 2, BEAM, WIDEST):
+                report = b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", 1, "--beam", beam, *b.length_of(name),
+                                 rounds=1)
+                rows.append({"model": name, "batch_size": batch, "beam": beam, "peak_rss_mb": report["peak_rss_mb"],
+                             "more_mb": report["peak_rss_mb"] - least})
+                note(f"search: {name} batch {batch}, beam {beam}: {report['peak_rss_mb']:.1f} MB")
+    return rows
+
+
+def search(b):
+    return {"rounds": b.o.rounds, "count": b.o.count, "length": b.o.length}, {"speed": speed(b), "memory": memory(b)}
