@@ -71,8 +71,10 @@ bool tr_worker_lay_out_chunk(tr_worker *w)
         const int length = slot->sentence->source_length;
         if (w->chunk && w->chunk_rows + length > TR_ENCODER_ROWS)
             break;
-        w->encoder_segments[w->chunk] = (tr_segment){w->chunk_rows, length, &slot->encoder, 0, length, NULL};
-        w->cross_segments[w->chunk] = (tr_segment){w->chunk_rows, length, &slot->cross, 0, length, NULL};
+        w->encoder_segments[w->chunk] =
+            (tr_segment){.first = w->chunk_rows, .rows = length, .cache = &slot->encoder, .length = length};
+        w->cross_segments[w->chunk] =
+            (tr_segment){.first = w->chunk_rows, .rows = length, .cache = &slot->cross, .length = length};
         if (!fill_encoder_cache(w, &slot->encoder, length) || !fill_cache(w, &slot->cross, length))
             return false;
         tr_choice *choice = tr_worker_choice(w, i);

@@ -19,8 +19,9 @@ static bool prepare_step(tr_worker *w)
         const bool caches = c->history == TR_HISTORY_ATTENTION;
         if (caches && step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
-        w->self_segments[r] = (tr_segment){r, 1, self, step, step + 1, slot->history};
-        w->cross_segments[r] = (tr_segment){r, 1, &slot->cross, 0, s->source_length, NULL};
+        w->self_segments[r] = (tr_segment){
+            .first = r, .rows = 1, .cache = self, .position = step, .length = step + 1, .history = slot->history};
+        w->cross_segments[r] = (tr_segment){.first = r, .rows = 1, .cache = &slot->cross, .length = s->source_length};
         tr_choice *choice = tr_worker_choice(w, r);
         if (choice && choice->end >= 0)
             choice->bias[choice->end] = step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[c->end_id];
@@ -98,7 +99,7 @@ static void step(tr_worker *w, int member)
     tr_state *s = &w->state;
     const tr_config *c = &s->network->config;
     tr_flow flow = tr_flow_start(s, member, w->rows);
-    tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments);
+    tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments, w->rows);
     const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
     if (w->choices.shortlist) {
         choose_of_shortlist(w, &flow, picked);

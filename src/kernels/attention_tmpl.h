@@ -58,18 +58,24 @@ TR_INLINE void attend_begin(const tr_attend *op, const float *q, running *r)
     }
 }
 
-/* bias: of the block's n positions, or NULL */
-TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float *block, const float *bias, int n, running *r)
+/* What goes into the softmax: scores and bias of the block's n positions, -inf behind them. bias: of these, or NULL */
+TR_INLINE void biased_scores(const tr_attend *op, const tr_type type, const float *block, const float *bias, int n,
+                             const float *q, vec s[2])
 {
-    const int padded = tr_pad16(op->head_size);
-    vec s[2];
-    block_scores(r->q, op->scale, block + op->key_offset, type, padded, n, s);
+    block_scores(q, op->scale, block + op->key_offset, type, tr_pad16(op->head_size), n, s);
     if (bias) {
         s[0] = vec_add(s[0], vec_load_n(bias, n));
         s[1] = vec_add(s[1], vec_load_n(bias + 16, n - 16));
     }
     s[0] = vec_tail(s[0], n, -INFINITY);
     s[1] = vec_tail(s[1], n - 16, -INFINITY);
+}
+
+TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float *block, const float *bias, int n, running *r)
+{
+    const int padded = tr_pad16(op->head_size);
+    vec s[2];
+    biased_scores(op, type, block, bias, n, r->q, s);
     const float here = vec_greatest(vec_max(s[0], s[1]));
     const float next = here > r->greatest ? here : r->greatest;
     const vec top = vec_set1(next);
@@ -102,6 +108,31 @@ TR_INLINE void attend_end(const tr_attend *op, const running *r, float *out)
         vec_store_n(out + d, vec_mul(vec_load(r->sum + d), divisor), op->head_size - d);
 }
 
+static inline int attend_length(const tr_attend *op, int query)
+{
+    return op->length + query * op->growth;
+}
+
+static inline const float *attend_bias(const tr_attend *op, int query, int position)
+{
+    return op->bias ? op->bias + query * op->bias_step + position : NULL;
+}
+
+/* The weights themselves, once greatest and total are known: the scores once more, which costs nothing where nobody asks. */
+TR_INLINE void attend_weights(const tr_attend *op, const tr_type type, int query, const running *r)
+{
+    const int length = attend_length(op, query);
+    float *out = op->weights + (size_t)query * op->weights_stride;
+    const vec top = vec_set1(r->greatest), factor = vec_set1(1 / r->total);
+    for (int p = 0; p < length; p += TR_BLOCK) {
+        const int n = length - p < TR_BLOCK ? length - p : TR_BLOCK;
+        vec s[2];
+        biased_scores(op, type, op->blocks[p / TR_BLOCK], attend_bias(op, query, p), n, r->q, s);
+        for (int h = 0; h < 2 && n > 16 * h; h++)
+            vec_store_n(out + p + 16 * h, vec_mul(vec_exp(vec_sub(s[h], top)), factor), n - 16 * h);
+    }
+}
+
 /* Queries go over the blocks side by side, a few at a time: a block is read from far away once for all of them. */
 TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
 {
@@ -117,12 +148,19 @@ TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
         const int count = op->queries - first < TOGETHER ? op->queries - first : TOGETHER;
         for (int i = 0; i < count; i++)
             attend_begin(op, op->q + (size_t)(first + i) * op->q_stride, &r[i]);
-        for (int p = 0; p < op->length; p += TR_BLOCK)
-            for (int i = 0; i < count; i++)
-                attend_block(op, type, op->blocks[p / TR_BLOCK], op->bias ? op->bias + (first + i) * op->bias_step + p : NULL,
-                             op->length - p < TR_BLOCK ? op->length - p : TR_BLOCK, &r[i]);
-        for (int i = 0; i < count; i++)
+        const int farthest = attend_length(op, first + count - 1);
+        for (int p = 0; p < farthest; p += TR_BLOCK)
+            for (int i = 0; i < count; i++) {
+                const int left = attend_length(op, first + i) - p;
+                if (left > 0)
+                    attend_block(op, type, op->blocks[p / TR_BLOCK], attend_bias(op, first + i, p),
+                                 left < TR_BLOCK ? left : TR_BLOCK, &r[i]);
+            }
+        for (int i = 0; i < count; i++) {
             attend_end(op, &r[i], op->out + (size_t)(first + i) * op->out_stride);
+            if (op->weights)
+                attend_weights(op, type, first + i, &r[i]);
+        }
     }
 }
 

@@ -150,17 +150,20 @@ static inline size_t tr_matmul_scratch(int inputs)
  * Block b holds keys [32, pad16(head_size)] at blocks[b] + key_offset and values of the same shape at blocks[b] +
  * value_offset, both F32 or F16; the offsets count floats in any case. */
 typedef struct tr_attend {
-    int queries, head_size, length; /* length >= 1: positions attended to */
+    int queries, head_size, length; /* length >= 1: positions that the first query attends to */
+    int growth;                     /* how many more each next one: 0, or 1 for tokens that see those before them */
     float scale;                    /* 1/sqrt(head_size) */
     const float *q;                 /* [queries, head_size] */
     size_t q_stride;
     tr_type type;                    /* of keys and values */
-    const float *const *blocks;      /* [ceil(length / 32)] */
+    const float *const *blocks;      /* [ceil(of the last query's length / 32)] */
     size_t key_offset, value_offset; /* floats */
     const float *bias;               /* [length] for the first query, each next one begins bias_step floats on; or NULL */
     ptrdiff_t bias_step;
     float *out;                      /* [queries, head_size] */
     size_t out_stride;
+    float *weights;                  /* out: the softmax's results, [queries, length]; NULL: nobody asks */
+    size_t weights_stride;
 } tr_attend;
 
 /* See tr_quantised. With alpha every number becomes round(x alpha), cut to -127 .. 127, and the scale is 1 / alpha. */

@@ -42,13 +42,36 @@ static bool is_one_of(const tr_segment *segment, places part)
     return part == ALL || (segment->position == 0) == (part == FIRST);
 }
 
+/* Where a segment's weights of a head go, row by row; NULL: nobody asks for them. */
+static float *watched(const tr_watch *watch, int layer, int head)
+{
+    if (!watch || (watch->only_layer >= 0 && watch->only_layer != layer) ||
+        (watch->only_head >= 0 && watch->only_head != head))
+        return NULL;
+    return watch->weights + (watch->only_layer >= 0 ? 0 : (size_t)layer * watch->layer_stride) +
+           (watch->only_head >= 0 ? 0 : (size_t)head * watch->head_stride);
+}
+
+void tr_watch_mean(const tr_watch *watch, int heads, int row, int columns, float *mean)
+{
+    const float *weights = watch->weights + (size_t)row * watch->row_stride;
+    for (int p = 0; p < columns; p++) {
+        float sum = 0;
+        for (int h = 0; h < heads; h++)
+            sum += weights[(size_t)h * watch->head_stride + (size_t)p];
+        mean[p] = sum / (float)heads;
+    }
+}
+
 /* context[rows, own columns] = softmax(scale q k^T + bias) v, head by head */
-static void attend(tr_state *s, int member, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+static void attend(const tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                    const tr_segment *segments, int count, places part)
 {
-    const tr_range heads = tr_share(shape->heads, 1, member, s->members);
+    tr_state *s = flow->state;
+    const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
     const int farthest = s->network->config.max_positions - 1;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        const tr_watch *watch = segments[i].watch;
         for (int h = heads.first; h < heads.last && is_one_of(&segments[i], part); h++) {
             const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
             const size_t keys = tr_cache_offset(shape, layer, h);
@@ -58,8 +81,9 @@ static void attend(tr_state *s, int member, const tr_attention *weights, const t
             s->network->kernels->attend(&(tr_attend){.queries = segments[i].rows,
                                                      .head_size = shape->head_size,
                                                      .length = segments[i].length,
+                                                     .growth = segments[i].growth,
                                                      .scale = weights->scale,
-                                                     .q = s->member[member].q + at,
+                                                     .q = s->member[flow->member].q + at,
                                                      .q_stride = s->stride,
                                                      .type = shape->type,
                                                      .blocks = (const float *const *)segments[i].cache->blocks,
@@ -68,11 +92,15 @@ static void attend(tr_state *s, int member, const tr_attention *weights, const t
                                                      .bias = bias,
                                                      .bias_step = -1,
                                                      .out = s->context + at,
-                                                     .out_stride = s->stride});
+                                                     .out_stride = s->stride,
+                                                     .weights = watched(watch, flow->layer, h),
+                                                     .weights_stride = watch ? watch->row_stride : 0});
         }
+    }
 }
 
-/* See raw_keys: what a first token attends to, itself alone, is put into the caches only to be replaced. */
+/* See raw_keys: what a first token attends to, itself alone, is put into the caches only to be replaced. Where several
+ * tokens of a sentence go together, the first is a segment of its own. */
 static void attend_raw(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                        const tr_segment *segments, int count)
 {
@@ -81,11 +109,11 @@ static void attend_raw(tr_flow *flow, const tr_attention *weights, const tr_cach
         first = first || is_one_of(&segments[i], FIRST);
     if (first) {
         tr_attention_project(flow, weights, shape, layer, segments, count);
-        attend(flow->state, flow->member, weights, shape, layer, segments, count, FIRST);
+        attend(flow, weights, shape, layer, segments, count, FIRST);
     }
     tr_sublayer_read(flow, flow->residual);
     tr_attention_project(flow, weights, shape, layer, segments, count);
-    attend(flow->state, flow->member, weights, shape, layer, segments, count, LATER);
+    attend(flow, weights, shape, layer, segments, count, LATER);
 }
 
 void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
@@ -101,7 +129,7 @@ void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_c
     } else {
         if (projecting)
             tr_attention_project(flow, weights, shape, layer, segments, count);
-        attend(s, flow->member, weights, shape, layer, segments, count, ALL); /* own heads only: no barrier before it */
+        attend(flow, weights, shape, layer, segments, count, ALL); /* own heads only: no barrier before it */
     }
     tr_state_meet(s);
     tr_sublayer_add(flow, &weights->output, s->context, s->stride);

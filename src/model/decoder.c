@@ -1,17 +1,18 @@
 #include "model/state.h"
 
-static void see_history(tr_flow *flow, const tr_cache_shape *shape, int layer, const tr_segment *segments)
+static void see_history(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count)
 {
     const tr_network *n = flow->state->network;
-    const tr_decoder_layer *weights = &n->decoder[layer];
+    const tr_decoder_layer *weights = &n->decoder[flow->layer];
     switch (n->config.history) {
-    case TR_HISTORY_ATTENTION: tr_attention_forward(flow, &weights->self, shape, layer, segments, flow->rows, true); break;
-    case TR_HISTORY_SSRU: tr_ssru_forward(flow, &weights->ssru, layer, segments); break;
-    case TR_HISTORY_AVERAGE: tr_average_forward(flow, &weights->average, layer, segments); break;
+    case TR_HISTORY_ATTENTION: tr_attention_forward(flow, &weights->self, shape, flow->layer, segments, count, true); break;
+    case TR_HISTORY_SSRU: tr_ssru_forward(flow, &weights->ssru, segments, count); break;
+    case TR_HISTORY_AVERAGE: tr_average_forward(flow, &weights->average, segments, count); break;
     }
 }
 
-void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross)
+void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross,
+                        int count)
 {
     const tr_network *n = flow->state->network;
     tr_state *s = flow->state;
@@ -19,10 +20,11 @@ void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
         s->profile->steps++;
     tr_trace_rows(flow, "target.embedding", 0, flow->x);
     for (int l = 0; l < n->config.decoder_layers; l++) {
+        flow->layer = l;
         tr_state_enter(s, flow->member, TR_PART_SELF_ATTENTION);
-        see_history(flow, shape, l, self);
+        see_history(flow, shape, self, count);
         tr_state_enter(s, flow->member, TR_PART_CROSS_ATTENTION);
-        tr_attention_forward(flow, &n->decoder[l].cross, shape, l, cross, flow->rows, false);
+        tr_attention_forward(flow, &n->decoder[l].cross, shape, l, cross, count, false);
         tr_state_enter(s, flow->member, TR_PART_FEED_FORWARD);
         tr_feedforward_forward(flow, &n->decoder[l].feedforward);
         tr_trace_rows(flow, "decoder", l, flow->residual);

@@ -72,7 +72,7 @@ static void normalise(tr_flow *flow, const tr_norm *norm, const float *from, flo
 
 tr_flow tr_flow_start(tr_state *state, int member, int rows)
 {
-    return (tr_flow){state, member, rows, state->stream, state->stream, NAN, NULL, 0};
+    return (tr_flow){state, member, rows, state->stream, state->stream, NAN, NULL, 0, 0};
 }
 
 void tr_sublayer_read(tr_flow *flow, const float *x)

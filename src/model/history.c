@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* A row's share of what its sentence keeps of a layer. */
-static float *kept(const tr_flow *flow, const tr_segment *segment, int layer, tr_range columns)
+/* A segment's share of what its sentence keeps of the layer at hand. */
+static float *kept(const tr_flow *flow, const tr_segment *segment, tr_range columns)
 {
     const size_t stride = (size_t)tr_pad16(flow->state->network->config.d_model);
-    return segment->history + (size_t)layer * stride + columns.first;
+    return segment->history + (size_t)flow->layer * stride + columns.first;
 }
 
 static tr_range own_columns(const tr_flow *flow)
@@ -24,8 +24,23 @@ static void copy_columns(const tr_flow *flow, const float *from, size_t from_str
         memcpy(to + (size_t)r * stride + columns.first, from + (size_t)r * from_stride + columns.first, bytes);
 }
 
+/* Row by row, since each needs what the one before has left. */
+static void recur_rows(const tr_flow *flow, const tr_segment *segment, tr_range columns)
+{
+    const tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
+    for (int r = segment->first; r < segment->first + segment->rows; r++) {
+        const size_t at = (size_t)r * s->stride + (size_t)columns.first;
+        s->network->kernels->recur(&(tr_recur){.width = columns.last - columns.first,
+                                               .x = own->k + at,
+                                               .forget = own->v + at,
+                                               .state = kept(flow, segment, columns),
+                                               .out = s->context + at});
+    }
+}
+
 /* x = LN(x + ReLU(c)), c = f c + (1 - f) W x, f = sigmoid(Wf x + bf) */
-void tr_ssru_forward(tr_flow *flow, const tr_ssru *weights, int layer, const tr_segment *segments)
+void tr_ssru_forward(tr_flow *flow, const tr_ssru *weights, const tr_segment *segments, int count)
 {
     tr_state *s = flow->state;
     const tr_member *own = &s->member[flow->member];
@@ -33,28 +48,22 @@ void tr_ssru_forward(tr_flow *flow, const tr_ssru *weights, int layer, const tr_
     tr_sublayer_begin(flow, &weights->norms);
     tr_sublayer_product(flow, &weights->input, columns, TR_ACTIVATION_NONE, false, own->k, s->stride);
     tr_sublayer_product(flow, &weights->forget, columns, TR_ACTIVATION_SIGMOID, false, own->v, s->stride);
-    for (int r = 0; r < flow->rows; r++) {
-        const size_t at = (size_t)r * s->stride + (size_t)columns.first;
-        s->network->kernels->recur(&(tr_recur){.width = columns.last - columns.first,
-                                               .x = own->k + at,
-                                               .forget = own->v + at,
-                                               .state = kept(flow, &segments[r], layer, columns),
-                                               .out = s->context + at});
-    }
+    for (int i = 0; i < count; i++)
+        recur_rows(flow, &segments[i], columns);
     tr_state_meet(s);
     tr_sublayer_add(flow, &weights->output, s->context, s->stride);
     tr_sublayer_end(flow, &weights->norms);
 }
 
-/* context = the mean of x and of all that came before it */
-static void take_means(tr_flow *flow, int layer, const tr_segment *segments, tr_range columns)
+/* context = the mean of x and of all that came before it, row by row */
+static void take_means(const tr_flow *flow, const tr_segment *segment, tr_range columns)
 {
-    tr_state *s = flow->state;
+    const tr_state *s = flow->state;
     const int width = columns.last - columns.first;
-    for (int r = 0; width > 0 && r < flow->rows; r++) {
-        const size_t at = (size_t)r * s->stride + (size_t)columns.first;
-        float *mean = kept(flow, &segments[r], layer, columns);
-        s->network->kernels->average(mean, flow->x + at, segments[r].position, width);
+    float *mean = kept(flow, segment, columns);
+    for (int r = 0; width > 0 && r < segment->rows; r++) {
+        const size_t at = (size_t)(segment->first + r) * s->stride + (size_t)columns.first;
+        s->network->kernels->average(mean, flow->x + at, segment->position + r, width);
         memcpy(s->context + at, mean, (size_t)width * sizeof *mean);
     }
 }
@@ -76,7 +85,7 @@ static void run_stack(tr_flow *flow, const tr_feedforward *stack, tr_range colum
 
 /* x = LN(x + i x + f y), y = FFN(mean), i = sigmoid(Wi x + bi), f = sigmoid(Wf y + bf); ungated: x = LN(x + y). A norm
  * before is that of the mean alone, as Marian has it. */
-void tr_average_forward(tr_flow *flow, const tr_average *weights, int layer, const tr_segment *segments)
+void tr_average_forward(tr_flow *flow, const tr_average *weights, const tr_segment *segments, int count)
 {
     tr_state *s = flow->state;
     const tr_member *own = &s->member[flow->member];
@@ -84,7 +93,8 @@ void tr_average_forward(tr_flow *flow, const tr_average *weights, int layer, con
     const bool gated = weights->gate_input.weight.data;
     if (weights->stack.norms.before.gamma)
         tr_sublayer_read(flow, flow->residual);
-    take_means(flow, layer, segments, columns);
+    for (int i = 0; i < count; i++)
+        take_means(flow, &segments[i], columns);
     if (gated) {
         copy_columns(flow, flow->x, s->stride, columns, own->k);
         tr_sublayer_product(flow, &weights->gate_input, columns, TR_ACTIVATION_SIGMOID, true, own->k, s->stride);

@@ -37,13 +37,27 @@ static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int
     return ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->piece;
 }
 
+/* Where the weights of attention go, those that the softmax yields, while rows pass through the layers: of layer l, head h,
+ * the segment's row r and position p to weights[l * layer_stride + h * head_stride + r * row_stride + p]. Weights of
+ * positions that a row does not see are left as they are. */
+typedef struct tr_watch {
+    float *weights;
+    int only_layer, only_head; /* these alone are watched, and l or h is 0; -1: all */
+    size_t layer_stride, head_stride, row_stride;
+} tr_watch;
+
+/* mean[columns] = the mean of a row's weights over all heads of a watch of one layer, once all members have met. */
+void tr_watch_mean(const tr_watch *watch, int heads, int row, int columns, float *mean);
+
 /* Rows that attend to one cache. */
 typedef struct tr_segment {
     int first, rows; /* of the batch's rows */
     tr_cache *cache;
-    int position;   /* where the first row's key and value go */
-    int length;     /* positions attended to */
-    float *history; /* in place of a cache: see tr_history_floats */
+    int position;          /* where the first row's key and value go */
+    int length;            /* positions that the first row attends to */
+    int growth;            /* how many more each next one: 1 for tokens of a target, which see those before them; else 0 */
+    float *history;        /* in place of a cache: see tr_history_floats */
+    const tr_watch *watch; /* NULL: nobody asks for weights */
 } tr_segment;
 
 /* What a sentence keeps in place of keys and values, [layers, pad16(d_model)]; 0 with self-attention. */
@@ -122,6 +136,7 @@ typedef struct tr_flow {
     float alpha;                 /* what x is quantised with in the member's x8 (0: each row by itself); NaN: not yet */
     const tr_segment *sentences; /* [sentence_count], whose rows may share a scale; NULL: each row is a sentence */
     int sentence_count;
+    int layer; /* that the rows are in */
 } tr_flow;
 
 /* Rows embedded in stream go in; behind the last sublayer x holds the result, normalised by final if there is one. */
@@ -145,14 +160,16 @@ void tr_feedforward_forward(tr_flow *flow, const tr_feedforward *weights);
 /* What down reads of such a network: [rows, ffn_stride], written by all members. */
 const float *tr_feedforward_hidden(tr_flow *flow, const tr_feedforward *weights);
 
-/* What decoder layers have in place of self-attention; one row a segment. */
-void tr_ssru_forward(tr_flow *flow, const tr_ssru *weights, int layer, const tr_segment *segments);
-void tr_average_forward(tr_flow *flow, const tr_average *weights, int layer, const tr_segment *segments);
+/* What decoder layers have in place of self-attention. */
+void tr_ssru_forward(tr_flow *flow, const tr_ssru *weights, const tr_segment *segments, int count);
+void tr_average_forward(tr_flow *flow, const tr_average *weights, const tr_segment *segments, int count);
 
 /* All encoder layers; on return every member's flow->x is the encoder's output. */
 void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count);
-/* All decoder layers for one new token a sentence; segments and cross have one entry a row. */
-void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross);
+/* All decoder layers. self and cross have count segments, which hold each row once: a new token of a sentence, or several
+ * that follow each other. */
+void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross,
+                        int count);
 
 /* Member 0 says so before each decoder step, while the others wait. */
 static inline void tr_state_count_step(tr_state *state, int rows)

@@ -436,9 +436,9 @@ static void test_activations(void **unused)
 
 /* Attention in double precision over keys and values in plain rows; bias may be NULL. */
 static void exact_attention(int head_size, int length, double scale, const float *bias, const float *q, const float *k,
-                            const float *v, double *out)
+                            const float *v, double *s, double *out)
 {
-    double *s = malloc((size_t)length * sizeof *s), top = -INFINITY, total = 0;
+    double top = -INFINITY, total = 0;
     for (int p = 0; p < length; p++) {
         s[p] = bias ? bias[p] : 0;
         for (int d = 0; d < head_size; d++)
@@ -447,16 +447,19 @@ static void exact_attention(int head_size, int length, double scale, const float
     }
     for (int p = 0; p < length; p++)
         total += s[p] = exp(s[p] - top);
+    for (int p = 0; p < length; p++)
+        s[p] /= total;
     for (int d = 0; d < head_size; d++) {
         out[d] = 0;
         for (int p = 0; p < length; p++)
-            out[d] += s[p] / total * v[p * head_size + d];
+            out[d] += s[p] * v[p * head_size + d];
     }
-    free(s);
 }
 
+/* length: of the last query */
 static void attention_case(const tr_kernels *level, int head_size, int length, int queries, tr_type type)
 {
+    const int growth = length >= queries && head_size % 3 ? 1 : 0; /* as when forced decoding sees all tokens at once */
     const int blocks = (length + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(head_size);
     const size_t value_offset = (size_t)TR_BLOCK * (size_t)padded * tr_type_size(type) / sizeof(float);
     const size_t block_size = 2 * value_offset;
@@ -466,6 +469,10 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     float *distances = random_floats((size_t)(length + queries), 3); /* each query's bias begins one number earlier */
     const float *bias = length % 3 ? distances + queries - 1 : NULL;
     const float **table = malloc((size_t)blocks * sizeof *table);
+    const size_t weights_stride = (size_t)length + 3;
+    float *weights = random_floats((size_t)queries * weights_stride, 1);
+    float *wanted_weights = malloc((size_t)queries * weights_stride * sizeof *weights);
+    memcpy(wanted_weights, weights, (size_t)queries * weights_stride * sizeof *weights);
     for (int b = 0; b < blocks; b++)
         table[b] = pool + (size_t)b * block_size;
     for (int p = 0; p < length; p++) {
@@ -475,7 +482,8 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     }
     tr_attend op = {.queries = queries,
                     .head_size = head_size,
-                    .length = length,
+                    .length = length - growth * (queries - 1),
+                    .growth = growth,
                     .scale = 1 / sqrtf((float)head_size),
                     .q = q,
                     .q_stride = (size_t)head_size,
@@ -492,13 +500,27 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     char what[64];
     snprintf(what, sizeof what, "attention %d heads of %d over %d", queries, head_size, length);
     expect_same(level, what, out, wanted, (size_t)(queries * head_size), 0);
-    double *exact = malloc((size_t)head_size * sizeof *exact);
+    op.weights_stride = weights_stride;
+    op.weights = wanted_weights;
+    tr_kernels_reference.attend(&op);
+    op.weights = weights;
+    op.out = out;
+    level->attend(&op);
+    expect_same(level, what, out, wanted, (size_t)(queries * head_size), 0);
+    /* what lies between and behind the rows is left alone */
+    expect_same(level, "attention weights", weights, wanted_weights, (size_t)queries * weights_stride, 0);
+    double *exact = malloc((size_t)head_size * sizeof *exact), *softmax = malloc((size_t)length * sizeof *softmax);
     for (int i = 0; i < queries; i++) {
-        exact_attention(head_size, length, op.scale, bias ? bias - i : NULL, q + i * head_size, k, v, exact);
+        const int seen = op.length + i * growth;
+        exact_attention(head_size, seen, op.scale, bias ? bias - i : NULL, q + i * head_size, k, v, softmax, exact);
         for (int d = 0; d < head_size; d++)
             assert_true(fabs(exact[d] - out[i * head_size + d]) < (type == TR_TYPE_F16 ? 3e-3 : 2e-5));
+        for (int p = 0; p < seen; p++)
+            assert_true(fabs(softmax[p] - weights[(size_t)i * weights_stride + (size_t)p]) <
+                        (type == TR_TYPE_F16 ? 3e-3 : 2e-5));
     }
     free(exact), free(q), free(k), free(v), free(pool), free(out), free(wanted), free(table), free(distances);
+    free(softmax), free(weights), free(wanted_weights);
 }
 
 static void attention_of_level(const tr_kernels *level)
@@ -507,8 +529,8 @@ static void attention_of_level(const tr_kernels *level)
                      lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 97, 300};
     for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            attention_case(level, heads[h], lengths[l], random_int(1, 4), TR_TYPE_F32);
-            attention_case(level, heads[h], lengths[l], random_int(1, 4), TR_TYPE_F16);
+            attention_case(level, heads[h], lengths[l], random_int(1, 12), TR_TYPE_F32);
+            attention_case(level, heads[h], lengths[l], random_int(1, 12), TR_TYPE_F16);
         }
 }
 
