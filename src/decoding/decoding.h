@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "decoding/circles.h"
 #include "model/network.h"
 #include "model/shortlist.h"
 #include "model/state.h"
@@ -42,9 +43,6 @@ typedef struct tr_decode_options {
     int min_length; /* tokens that each sentence gets at least, 0 .. its max_length; equal: exactly that many */
     const tr_start *start; /* NULL: the model's own (config.start_id, forced_first_id) */
 } tr_decode_options;
-
-/* True if the last tokens are the same one to eight over and over: at least three times, and at least twelve tokens. */
-bool tr_runs_in_circle(const int32_t *tokens, int count);
 
 /* The working memory of one worker: a group of one or more threads that decode a batch together. */
 typedef struct tr_worker tr_worker;

@@ -131,19 +131,6 @@ static tr_best best_of_members(const tr_state *s, int row)
     return best;
 }
 
-bool tr_runs_in_circle(const int32_t *tokens, int count)
-{
-    for (int period = 1; period <= 8; period++) {
-        const int needed = 3 * period < 12 ? 12 : 3 * period;
-        int same = period; /* tokens at the end that fit the circle */
-        while (same < needed && same < count && tokens[count - 1 - same] == tokens[count - 1 - same + period])
-            same++;
-        if (same == needed)
-            return true;
-    }
-    return false;
-}
-
 static bool is_complete(const tr_worker *w, const tr_sentence *s)
 {
     return s->finished || s->target_length == s->max_length ||

@@ -1,4 +1,5 @@
-/* When a translation runs in a circle: the same one to eight tokens at least three times, and at least twelve tokens. */
+/* When a translation runs in a circle: the same one to twenty tokens at least three times, and at least twelve tokens; or
+ * eight different ones in thirty-two. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,16 +7,29 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decoding/decoding.h"
+#include "decoding/circles.h"
+
+enum { LONGEST = 256 };
 
 /* A letter is a token. */
-static bool runs(const char *letters)
+static int tokens_of(const char *letters, int32_t *tokens)
 {
-    int32_t tokens[256];
     const int count = (int)strlen(letters);
     for (int i = 0; i < count; i++)
         tokens[i] = letters[i];
-    return tr_runs_in_circle(tokens, count);
+    return count;
+}
+
+static bool runs(const char *letters)
+{
+    int32_t tokens[LONGEST];
+    return tr_runs_in_circle(tokens, tokens_of(letters, tokens));
+}
+
+static bool holds(const char *letters)
+{
+    int32_t tokens[LONGEST];
+    return tr_has_circle(tokens, tokens_of(letters, tokens));
 }
 
 static void test_circles(void **unused)
@@ -33,6 +47,9 @@ static void test_circles(void **unused)
         "zeabcdeabcdeabcd",
         "abcdefgabcdefgabcdefg",
         "abcdefghabcdefghabcdefgh",
+        "xyzabcdefghijkabcdefghijkabcdefghijk",
+        "abcdefghijklmnopqrstabcdefghijklmnopqrstabcdefghijklmnopqrst", /* twenty */
+        "xyzabacbdaecfbdgehafcbadgehbcafdabc",                          /* eight of thirty-two, but for the first three */
     };
     static const char *const others[] = {
         "",
@@ -44,7 +61,9 @@ static void test_circles(void **unused)
         "abcdabcdabc",
         "abcdeabcdeabcd",
         "abcdefghabcdefghabcdefg",
-        "abcdefghiabcdefghiabcdefghi", /* nine */
+        "abcdefghijklmnopqrstuabcdefghijklmnopqrstuabcdefghijklmnopqrstu", /* twenty-one */
+        "abacbdaecfbdgehafcbadgehbcafdab",                                 /* thirty-one */
+        "abacbdaecfbdgehafcbadgehbcafdabi",                                /* nine kinds */
         "thequickbrownfoxjumpsoverthelazydog",
         "abcabdabcabdabcab", /* six, not yet three times */
     };
@@ -57,8 +76,39 @@ static void test_circles(void **unused)
     assert_true(runs("abcabdabcabdabcabd"));
 }
 
+static void expect_left(const char *letters, int left)
+{
+    int32_t tokens[LONGEST];
+    const int found = tr_before_circle(tokens, tokens_of(letters, tokens));
+    if (found != left)
+        fail_msg("%s: %d tokens are left, not %d", letters, found, left);
+}
+
+/* What is left when a circle is cut off: what is repeated stays once. */
+static void test_what_is_left(void **unused)
+{
+    (void)unused;
+    expect_left("", 0);
+    expect_left("abc", 3);
+    expect_left("aaaaaaaaaaaa", 1);
+    expect_left("xyaaaaaaaaaaaaaaa", 3);
+    expect_left("xyabcabcabcabcab", 5);                    /* it began with abc */
+    expect_left("xbcabcabcabcabcab", 4);                   /* and here with bca */
+    expect_left("xyzabacbdaecfbdgehafcbadgehbcafdabc", 5); /* xyzab, then a again */
+}
+
+static void test_anywhere(void **unused)
+{
+    (void)unused;
+    assert_false(holds(""));
+    assert_false(holds("thequickbrownfoxjumpsoverthelazydog"));
+    assert_true(holds("thequickbrownaaaaaaaaaaaafox"));
+    assert_true(holds("abababababab"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_circles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_circles), cmocka_unit_test(test_what_is_left),
+                                       cmocka_unit_test(test_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
