@@ -32,3 +32,21 @@ bool tr_base64_decode(const char *text, size_t size, tr_buffer *out)
     }
     return true;
 }
+
+bool tr_base64_encode(const void *data, size_t size, tr_buffer *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = data;
+    if (size > SIZE_MAX / 2 || !tr_buffer_reserve(out, (size + 2) / 3 * 4))
+        return false;
+    for (size_t i = 0; i < size; i += 3) {
+        const size_t left = size - i;
+        const uint32_t bits =
+            (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+        const char text[4] = {digits[bits >> 18], digits[bits >> 12 & 63], left > 1 ? digits[bits >> 6 & 63] : '=',
+                              left > 2 ? digits[bits & 63] : '='};
+        if (!tr_buffer_append(out, text, 4))
+            return false;
+    }
+    return true;
+}

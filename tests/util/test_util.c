@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "util/arena.h"
+#include "util/base64.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/strmap.h"
@@ -35,6 +36,28 @@ static void test_errors(void **unused)
     assert_int_equal(strlen(error.message), TR_MESSAGE_SIZE - 1);
     for (int s = TR_OK; s <= TR_ERROR_CANCELLED; s++)
         assert_string_not_equal(tr_status_name((tr_status)s), "unknown");
+}
+
+static void test_base64(void **unused)
+{
+    (void)unused;
+    static const char *const pairs[][2] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) { /* RFC 4648, section 10 */
+        tr_buffer out = {0};
+        assert_true(tr_base64_encode(pairs[i][0], strlen(pairs[i][0]), &out));
+        assert_int_equal(out.size, strlen(pairs[i][1]));
+        assert_memory_equal(out.data, pairs[i][1], out.size);
+        tr_buffer_free(&out);
+    }
+    unsigned char bytes[256];
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (unsigned char)(i * 73 + 1);
+    tr_buffer text = {0}, back = {0};
+    assert_true(tr_base64_encode(bytes, sizeof bytes, &text) && tr_base64_decode(text.data, text.size, &back));
+    assert_int_equal(back.size, sizeof bytes);
+    assert_memory_equal(back.data, bytes, sizeof bytes);
+    tr_buffer_free(&text);
+    tr_buffer_free(&back);
 }
 
 static void test_buffers(void **unused)
@@ -238,9 +261,9 @@ static int remove_folder(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),     cmocka_unit_test(test_buffers),    cmocka_unit_test(test_map),
-        cmocka_unit_test(test_utf8_codes), cmocka_unit_test(test_utf8_clean), cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_output),     cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_errors), cmocka_unit_test(test_base64),     cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_map),    cmocka_unit_test(test_utf8_codes), cmocka_unit_test(test_utf8_clean),
+        cmocka_unit_test(test_arena),  cmocka_unit_test(test_output),     cmocka_unit_test(test_bad_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
