@@ -94,7 +94,7 @@ install_needs() { # install_needs NEED...
 # leaves its folder newer.
 is_built() {
     [ -x "$1/translate" ] && [ -f "$1/.built" ] &&
-        [ -z "$(find "$root/src" "$root/include" "$root"/meson* -newer "$1/.built" -print -quit)" ]
+        [ -z "$(find "$root/src" "$root/include" "$root/tools/embed.py" "$root"/meson* -newer "$1/.built" -print -quit)" ]
 }
 
 setup=() # more arguments of meson setup

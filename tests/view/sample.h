@@ -1,0 +1,14 @@
+/* Attention that looks like a model's, of any size, the same in every run. */
+#ifndef TR_TESTS_VIEW_SAMPLE_H
+#define TR_TESTS_VIEW_SAMPLE_H
+
+#include "view/view.h"
+
+/* A text of so many source and target tokens (the end marks among them), and maps of layers by heads. Free with
+ * sample_free. Exits when memory runs out. */
+tr_view sample_make(int sources, int targets, int layers, int heads);
+tr_view sample_make_hostile(int sources, int targets, int layers,
+                            int heads); /* with texts and tokens that want to break out */
+void sample_free(tr_view *view);
+
+#endif
