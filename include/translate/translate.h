@@ -354,6 +354,10 @@ typedef struct tr_tokens {
  * TR_ERROR_ARGUMENT: the model has no tokenizer. */
 TR_API tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error);
 
+/* The same of a text in the target language: target ids, for prefixes and for scores. The first call loads what it needs.
+ * TR_ERROR_ARGUMENT: the model has no tokenizer. TR_ERROR_UNSUPPORTED: it has none for its target language. */
+TR_API tr_status tr_tokenize_target(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error);
+
 /* Text of target token ids; start, end and padding tokens are left out. *text is NUL-terminated; free with tr_free. size may
  * be NULL. TR_ERROR_ARGUMENT: the model has no tokenizer, or an id is outside its vocabulary. */
 TR_API tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size,

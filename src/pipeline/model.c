@@ -151,6 +151,7 @@ void tr_model_close(tr_model *model)
     if (!model)
         return;
     tr_tokenizer_destroy(model->tokenizer);
+    tr_tokenizer_destroy(atomic_load(&model->target_tokenizer));
     tr_network_destroy(model->network);
     tr_package_close(&model->package);
     free(model);

@@ -2,6 +2,8 @@
 #ifndef TR_PIPELINE_MODEL_H
 #define TR_PIPELINE_MODEL_H
 
+#include <stdatomic.h>
+
 #include "formats/package.h"
 #include "model/network.h"
 #include "pipeline/pair.h"
@@ -13,9 +15,10 @@
 struct tr_model {
     tr_package package; /* what the three below point into */
     tr_network *network;
-    tr_tokenizer *tokenizer;       /* NULL: the model takes tokens only */
-    const tr_shortlist *shortlist; /* NULL: any token can come */
-    const char *compute;           /* "f32": what the arithmetic amounts to */
+    tr_tokenizer *tokenizer;                  /* NULL: the model takes tokens only */
+    _Atomic(tr_tokenizer *) target_tokenizer; /* see tr_model_target_tokenizer; NULL: not made yet */
+    const tr_shortlist *shortlist;            /* NULL: any token can come */
+    const char *compute;                      /* "f32": what the arithmetic amounts to */
 };
 
 struct tr_context {
@@ -25,6 +28,10 @@ struct tr_context {
     tr_plan *plans; /* [threads]: working memory of the texts that each thread prepares */
     tr_memory memory;
 };
+
+/* The tokenizer whose encode gives target ids; made when it is first asked for, since translating needs none. Any thread.
+ * TR_ERROR_ARGUMENT: the model has no tokenizer. TR_ERROR_UNSUPPORTED: it cannot cut target texts. */
+tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **tokenizer, tr_error *error);
 
 /* Checks options (NULL: the defaults) against the model and clips lengths to what it can do. */
 tr_status tr_options_resolve(const tr_model *model, const tr_translate_options *options, tr_translate_options *resolved,

@@ -113,6 +113,24 @@ static void test_detokenize(void **state)
     }
 }
 
+/* The tokens of a translation's text are a way to spell it. */
+static void test_tokenize_target(void **state)
+{
+    const fixture *f = *state;
+    const computing *w = &f->ways[0];
+    tr_error error;
+    for (size_t i = 0; i < LINES; i++) {
+        tr_tokens ids;
+        char *text;
+        if (tr_tokenize_target(w->model, w->texts[i], strlen(w->texts[i]), &ids, &error) ||
+            tr_detokenize(w->model, ids.ids, ids.count, &text, NULL, &error))
+            fail_msg("%s", error.message);
+        assert_string_equal(text, w->texts[i]);
+        tr_free(text);
+        tr_tokens_free(&ids);
+    }
+}
+
 static void check_tokens(const fixture *f, const computing *w, tr_context *context)
 {
     tr_tokens *outputs;
@@ -179,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokenize),
         cmocka_unit_test(test_detokenize),
+        cmocka_unit_test(test_tokenize_target),
         cmocka_unit_test(test_translate),
     };
     return cmocka_run_group_tests_name("default model", tests, set_up, tear_down);
