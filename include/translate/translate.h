@@ -99,6 +99,8 @@ typedef struct tr_model_options {
     const char *shortlist; /* which target tokens a source allows: default NULL or "auto": the model's own list, where it has
                               one; "off": none, every token can come; else the path of a lexical shortlist in Marian's binary
                               form, made for the model's vocabularies */
+    bool all_tokens;       /* default false; true: the model's list of the tokens that can come (tr_model_info.allowed_tokens) is
+                              left unused */
 } tr_model_options;
 
 /* TR_LOAD_MAP, TR_COMPUTE_AUTO, the best CPU level, the model's own shortlist. */
@@ -128,6 +130,8 @@ typedef struct tr_model_info {
     uint64_t file_size;       /* bytes of all weight files */
     bool has_tokenizer;
     bool has_shortlist;       /* a shortlist is in use */
+    int allowed_tokens;       /* target tokens that can come at all, by the model's list of them; 0: there is none, or it is
+                                 not in use. Probabilities are those among these */
     int languages;            /* that the model has tokens for; 0: it is made for one pair, or texts name theirs */
 } tr_model_info;
 

@@ -111,14 +111,14 @@ static int print_json(const char *path, const summary *s)
                                         (json_int_t)p->source.size, "target_model", p->target_spm.data != NULL)
                             : json_null();
     json_t *object = json_pack(
-        "{s:s%, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:I, s:s?, s:b, s:b}", "file",
-        path, strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name, "source_language",
+        "{s:s%, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:I, s:s?, s:b, s:b, s:i}",
+        "file", path, strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name, "source_language",
         p->source_language, "target_language", p->target_language, "languages", json_languages(&p->languages), "parameters",
         (json_int_t)s->parameters, "shape", json_shape(&p->config), "source_vocabulary", p->config.source_vocabulary,
         "target_vocabulary", p->config.target_vocabulary, "shared_vocabulary", p->target == &p->source, "tokenizer",
         tokenizer, "tokens", json_tokens(&p->config), "weights", json_weights(s), "compute", cli_type_name(s->type), "size",
         (json_int_t)p->file_size, "checksum", p->has_checksum ? checksum : NULL, "verified", s->verified, "shortlist",
-        p->shortlist.offsets != NULL);
+        p->shortlist.offsets != NULL, "allowed_tokens", p->config.allowed_count);
     if (!object)
         return cli_fail("%s: its name or one of its texts is not UTF-8", path);
     json_dumpf(object, stdout, JSON_COMPACT);
@@ -186,6 +186,8 @@ static void print_vocabulary(const tr_package *p)
     if (p->shortlist.offsets)
         printf("shortlist     the first %d tokens, and at most %d for each source token\n", p->shortlist.first,
                p->shortlist.best);
+    if (c->allowed)
+        printf("allowed       %d of the target tokens\n", c->allowed_count);
 }
 
 static void print_weights(const summary *s)

@@ -38,6 +38,9 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0, 0,
      "which target tokens a source allows: auto (default): as the model says, if it has a shortlist; off: all; or a lexical "
      "shortlist in Marian's binary form"},
+    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_CHOICE, 0, "allowed", "auto|off", FIELD(all_tokens), 0, 0,
+     "which target tokens can come at all: auto (default): as the model says, if it has a list (translate convert makes "
+     "one); off: all"},
 
     {CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read lines from FILE; default standard input"},

@@ -17,6 +17,8 @@ typedef struct cli_settings {
     int compute;                 /* a tr_compute */
     int load;                    /* 0 auto, 1 map, 2 copy */
     const char *shortlist;       /* NULL: auto */
+    const char *allowed;         /* convert; NULL: as IN says */
+    int all_tokens;              /* 0: --allowed auto, 1: off */
     int beam, n_best;
     int max_length, min_length;
     int split;                /* a tr_split */

@@ -24,7 +24,8 @@ static bool prepare_step(tr_worker *w)
         w->cross_segments[r] = (tr_segment){.first = r, .rows = 1, .cache = &slot->cross, .length = s->source_length};
         tr_choice *choice = tr_worker_choice(w, r);
         if (choice && choice->end >= 0)
-            choice->bias[choice->end] = step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[c->end_id];
+            choice->bias[choice->end] =
+                step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[choice->outputs[choice->end]];
         tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : w->start.id, step);
     }
     return true;
@@ -73,7 +74,7 @@ static void choose(tr_worker *w, const tr_flow *flow, int first, int last, const
     tr_logits_best(&part, bias);
     memmove(own->best + first, own->best, (size_t)part.rows * sizeof *own->best);
     if (s->trace)
-        tr_logits_all(&part, bias, w->traced_logits + (size_t)first * (size_t)s->network->config.target_vocabulary);
+        tr_logits_all(&part, bias, w->traced_logits + (size_t)first * (size_t)s->network->logits.weight.outputs);
     own->x8 = all;
 }
 
@@ -88,7 +89,7 @@ static void choose_of_shortlist(tr_worker *w, tr_flow *flow, int count)
         best[r] = (tr_best){-INFINITY, -1, false};
         tr_logits_best_of(flow, r, &choice->logits, &best[r]);
         if (best[r].id >= 0)
-            best[r].id = choice->ids[best[r].id];
+            best[r].id = tr_choice_token(choice, s->network, best[r].id);
     }
     if (s->trace)
         tr_logits_all(flow, s->network->logits.bias, w->traced_logits);
@@ -97,7 +98,6 @@ static void choose_of_shortlist(tr_worker *w, tr_flow *flow, int count)
 static void step(tr_worker *w, int member)
 {
     tr_state *s = &w->state;
-    const tr_config *c = &s->network->config;
     tr_flow flow = tr_flow_start(s, member, w->rows);
     tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments, w->rows);
     const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
@@ -112,7 +112,7 @@ static void step(tr_worker *w, int member)
     if (s->trace && picked) {
         tr_state_meet(s);
         if (member == 0)
-            s->trace(s->trace_argument, "logits", 0, w->traced_logits, picked, c->target_vocabulary);
+            s->trace(s->trace_argument, "logits", 0, w->traced_logits, picked, s->network->logits.weight.outputs);
     }
 }
 

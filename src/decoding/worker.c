@@ -62,6 +62,7 @@ static bool make_tables(tr_worker *w, const tr_network *network)
 {
     const tr_config *c = &network->config;
     const size_t n = (size_t)w->batch_size, blocks = (size_t)blocks_for(c->max_positions);
+    const size_t outputs = (size_t)network->logits.weight.outputs;
     bool complete = true;
     w->slots = zeros(n, sizeof *w->slots, &complete);
     w->block_tables = zeros(3 * n * blocks, sizeof *w->block_tables, &complete);
@@ -71,7 +72,7 @@ static bool make_tables(tr_worker *w, const tr_network *network)
     w->cross_segments = zeros(n, sizeof *w->cross_segments, &complete);
     w->order = zeros(n, sizeof *w->order, &complete);
     w->freed = zeros(n, sizeof *w->freed, &complete);
-    w->bias_without_end = zeros((size_t)c->target_vocabulary, sizeof *w->bias_without_end, &complete);
+    w->bias_without_end = zeros(outputs, sizeof *w->bias_without_end, &complete);
     if (!complete)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -80,8 +81,8 @@ static bool make_tables(tr_worker *w, const tr_network *network)
         w->slots[i].self.blocks = w->block_tables + (3 * i + 2) * blocks;
         w->slots[i].history = w->histories + i * tr_history_floats(c);
     }
-    memcpy(w->bias_without_end, network->logits.bias, (size_t)c->target_vocabulary * sizeof *w->bias_without_end);
-    w->bias_without_end[c->end_id] = -INFINITY;
+    memcpy(w->bias_without_end, network->logits.bias, outputs * sizeof *w->bias_without_end);
+    w->bias_without_end[tr_network_output(network, c->end_id)] = -INFINITY;
     return true;
 }
 
@@ -144,9 +145,9 @@ void tr_worker_set_members(tr_worker *worker, int members)
 
 void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument)
 {
-    const size_t vocabulary = (size_t)worker->state.network->config.target_vocabulary;
+    const size_t outputs = (size_t)worker->state.network->logits.weight.outputs;
     if (trace && !worker->traced_logits)
-        worker->traced_logits = calloc((size_t)worker->batch_size * vocabulary, sizeof *worker->traced_logits);
+        worker->traced_logits = calloc((size_t)worker->batch_size * outputs, sizeof *worker->traced_logits);
     worker->state.trace = worker->traced_logits ? trace : NULL;
     worker->state.trace_argument = argument;
 }

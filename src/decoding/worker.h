@@ -36,7 +36,7 @@ struct tr_worker {
     float *histories;                                              /* memory of their histories */
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
     tr_choices choices;                                            /* shortlist NULL: any token can come */
-    float *bias_without_end; /* [target_vocabulary]: logits bias with the end mark at -inf */
+    float *bias_without_end; /* [outputs]: the logits' bias with the end mark at -inf */
 
     /* the work at hand: written by member 0 between two barriers */
     tr_decode_options options;
@@ -53,7 +53,7 @@ struct tr_worker {
     int chunk_rows; /* their tokens */
     tr_status status;
     tr_error error;
-    float *traced_logits; /* [batch_size, target_vocabulary] while tracing */
+    float *traced_logits; /* [batch_size, outputs] while tracing */
 };
 
 /* A block, NULL if the reservation is used up (it holds batch_size sentences of full length, so it is not). */

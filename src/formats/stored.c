@@ -33,6 +33,15 @@ static tr_status list_shortlist(const tr_shortlist *s, tr_stored_each *each, voi
     return status == TR_OK ? each(argument, &lists[1], error) : status;
 }
 
+static tr_status list_allowed(const tr_config *config, tr_stored_each *each, void *argument, tr_error *error)
+{
+    if (!config->allowed)
+        return TR_OK;
+    const tr_stored ids = vector_of(TR_TENSOR_ALLOWED, TR_TYPE_I32, config->allowed,
+                                    (size_t)config->allowed_count * sizeof *config->allowed);
+    return each(argument, &ids, error);
+}
+
 static tr_stored floats(const tr_tensor *from, tr_type type)
 {
     const bool as_it_is = from->type == type && !from->turned && (!from->origin || type > TR_TYPE_BF16);
@@ -166,6 +175,8 @@ tr_status tr_store_list(const tr_store *store, tr_stored_each *each, void *argum
     }
     if (status == TR_OK)
         status = list_shortlist(&package->shortlist, each, argument, error);
+    if (status == TR_OK)
+        status = list_allowed(&package->config, each, argument, error);
     for (size_t i = 0; status == TR_OK && i < package->weights.count; i++)
         status = list_tensor(store, package->weights.tensors[i], each, argument, error);
     return status;

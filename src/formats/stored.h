@@ -42,7 +42,7 @@ typedef struct tr_store {
 
 typedef tr_status tr_stored_each(void *argument, const tr_stored *stored, tr_error *error);
 
-/* Visits all that becomes a tensor, always in the same order: the SentencePiece models, the shortlist, then the weights. */
+/* Visits all that becomes a tensor, always in the same order: the SentencePiece models, the shortlist, the allowed tokens, then the weights. */
 tr_status tr_store_list(const tr_store *store, tr_stored_each *each, void *argument, tr_error *error);
 
 /* Sends one tensor's bytes to the sink. TR_ERROR_NUMERIC: a weight is too large for f16, or not finite and to be packed. */

@@ -45,6 +45,10 @@ void tr_bind_positions(tr_binder *b);
  * of an int8 one as the file has it (NAME.k8n16), or made if the matrix was quantised here, too, or is Marian's. */
 void tr_bind_screen(tr_binder *b, const char *name);
 
+/* Cuts network->logits, whose weights are bound, to config.allowed: outputs are put together in memory of the network's,
+ * with the tables of what stands for what. */
+void tr_bind_allowed(tr_binder *b);
+
 /* A formatted name; names are short: layer numbers have at most four digits. */
 const char *tr_bind_name(char name[TR_TENSOR_NAME], const char *format, ...) __attribute__((format(printf, 2, 3)));
 

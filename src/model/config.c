@@ -164,6 +164,23 @@ static tr_status check_together(const tr_config *c, tr_error *error)
     return TR_OK;
 }
 
+/* Of what came with the settings, or was read behind them. */
+static tr_status check_allowed(const tr_config *c, tr_error *error)
+{
+    bool has_end = false;
+    for (int i = 0; c->allowed && i < c->allowed_count; i++) {
+        const int32_t id = c->allowed[i];
+        if (id < 0 || id >= c->target_vocabulary)
+            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: %d is none of the %d tokens", id, c->target_vocabulary);
+        if (i && id <= c->allowed[i - 1])
+            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: they do not rise at %d", id);
+        has_end |= id == c->end_id;
+    }
+    if (c->allowed && !has_end)
+        return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: the end mark %d is not among them", c->end_id);
+    return TR_OK;
+}
+
 tr_status tr_config_check(const tr_config *c, tr_error *error)
 {
     tr_status status = check_sizes(c, error);
@@ -175,6 +192,8 @@ tr_status tr_config_check(const tr_config *c, tr_error *error)
         status = check_history(c, error);
     if (status == TR_OK)
         status = check_together(c, error);
+    if (status == TR_OK)
+        status = check_allowed(c, error);
     if (status != TR_OK)
         return status;
     if (c->norm != TR_NORM_LAYER && c->norm != TR_NORM_RMS)

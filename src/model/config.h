@@ -2,6 +2,8 @@
 #ifndef TR_MODEL_CONFIG_H
 #define TR_MODEL_CONFIG_H
 
+#include <stdint.h>
+
 #include "kernels/types.h"
 #include "util/error.h"
 
@@ -87,6 +89,9 @@ typedef struct tr_config {
     int forced_first_id; /* must be the first token, -1 if none */
     int forced_last_id;  /* must be the token at max_length, -1 if none: bookkeeping, such a sentence ends there anyway */
     int forbidden[TR_MAX_FORBIDDEN], forbidden_count; /* target ids that are never emitted */
+    const int32_t *allowed; /* [allowed_count], ascending, the end mark among them: no other target id can come; NULL: any
+                               can. Somebody else's memory */
+    int allowed_count;
 } tr_config;
 
 /* A config with nothing but defaults: ids -1, epsilon 1e-5, scales 1. */

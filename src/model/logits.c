@@ -34,8 +34,8 @@ static bool is_screened(const tr_flow *flow)
 static void screened_best(tr_flow *flow, const float *bias)
 {
     tr_state *s = flow->state;
-    const int vocabulary = s->network->config.target_vocabulary;
-    const tr_range own = tr_share(vocabulary, TR_PANEL, flow->member, s->members);
+    const int outputs = s->network->logits.weight.outputs;
+    const tr_range own = tr_share(outputs, TR_PANEL, flow->member, s->members);
     tr_screened op = {.screen = s->network->screen,
                       .bias = bias,
                       .slack = s->network->screen_slack,
@@ -44,7 +44,7 @@ static void screened_best(tr_flow *flow, const float *bias)
                       .x_stride = s->stride,
                       .q = &s->member[flow->member].x8,
                       .upper = s->upper,
-                      .upper_stride = (size_t)tr_pad16(vocabulary),
+                      .upper_stride = (size_t)tr_pad16(outputs),
                       .least = s->member[flow->member].least,
                       .best = s->member[flow->member].best};
     float least[TR_SCREEN_ROWS];
@@ -71,6 +71,9 @@ void tr_logits_best(tr_flow *flow, const float *bias)
         screened_best(flow, bias);
     else
         logits(flow, bias, NULL, best);
+    for (int r = 0; r < flow->rows; r++)
+        if (best[r].id >= 0)
+            best[r].id = tr_network_token(s->network, best[r].id);
 }
 
 void tr_logits_all(tr_flow *flow, const float *bias, float *y)

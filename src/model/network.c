@@ -181,8 +181,25 @@ static void bind_layers(tr_binder *b)
     }
 }
 
-/* The output projection: tied to the target embedding unless it has a matrix of its own. Forbidden tokens get a bias of
- * -inf, so that every search honours them at no cost. */
+/* A bias of their own for the outputs that can come: forbidden ones get -inf, so that every search honours them at no cost.
+ */
+static void bind_bias(tr_binder *b)
+{
+    tr_network *n = b->network;
+    const tr_config *c = &n->config;
+    const int outputs = n->logits.weight.outputs;
+    float *bias = tr_bind_memory(b, (size_t)outputs * sizeof *bias);
+    if (!bias)
+        return;
+    for (int o = 0; o < outputs; o++)
+        bias[o] = n->every.bias[tr_network_token(n, o)];
+    for (int i = 0; i < c->forbidden_count; i++)
+        if (tr_network_output(n, c->forbidden[i]) >= 0)
+            bias[tr_network_output(n, c->forbidden[i])] = -INFINITY;
+    n->logits.bias = bias;
+}
+
+/* The output projection: tied to the target embedding unless it has a matrix of its own. */
 static void bind_logits(tr_binder *b)
 {
     tr_network *n = b->network;
@@ -190,18 +207,20 @@ static void bind_logits(tr_binder *b)
     const int vocabulary = c->target_vocabulary;
     const char *name = tr_weights_output(b->weights);
     const bool own = strcmp(name, "output.weight") == 0;
-    n->logits.weight = own ? tr_bind_matrix(b, name, vocabulary, c->d_model) : n->target.embedding;
-    const float *stored = tr_bind_vector(b, "output.bias", vocabulary, false);
-    float *bias = tr_bind_memory(b, (size_t)vocabulary * sizeof *bias);
-    if (!bias)
-        return;
-    if (stored)
-        memcpy(bias, stored, (size_t)vocabulary * sizeof *bias);
-    else
-        memset(bias, 0, (size_t)vocabulary * sizeof *bias);
-    for (int i = 0; i < c->forbidden_count; i++)
-        bias[c->forbidden[i]] = -INFINITY;
-    n->logits.bias = bias;
+    n->every.weight = own ? tr_bind_matrix(b, name, vocabulary, c->d_model) : n->target.embedding;
+    n->every.bias = tr_bind_vector(b, "output.bias", vocabulary, false);
+    if (!n->every.bias) {
+        float *zeros = tr_bind_memory(b, (size_t)vocabulary * sizeof *zeros);
+        if (!zeros)
+            return;
+        memset(zeros, 0, (size_t)vocabulary * sizeof *zeros);
+        n->every.bias = zeros;
+    }
+    n->logits = n->every;
+    if (b->status == TR_OK && c->allowed)
+        tr_bind_allowed(b);
+    if (b->status == TR_OK)
+        bind_bias(b);
     tr_bind_screen(b, name);
 }
 

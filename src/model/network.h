@@ -86,8 +86,12 @@ typedef struct tr_network {
     tr_side source, target;
     tr_encoder_layer *encoder; /* [encoder_layers] */
     tr_decoder_layer *decoder; /* [decoder_layers] */
-    tr_linear logits;          /* [target_vocabulary, d_model]; its bias holds the final logits bias and -inf for
-                                  forbidden tokens */
+    tr_linear logits;          /* [outputs, d_model], an output for each target token that can come (config.allowed; else all
+                                  of target_vocabulary); its bias holds the final logits bias and -inf for forbidden tokens */
+    const int32_t *tokens;     /* [logits.weight.outputs], ascending: what output o stands for; NULL: o itself */
+    const int32_t *outputs;    /* [target_vocabulary]: the other way round, -1 where a token cannot come; NULL: itself */
+    tr_linear every;           /* [target_vocabulary, d_model]: the output projection of all tokens, none forbidden, where
+                                  probabilities are asked for of what the network could not say */
     tr_screen *screen;         /* of logits.weight where that is large, else NULL */
     float screen_slack;
     uint64_t parameters;
@@ -96,6 +100,17 @@ typedef struct tr_network {
     tr_mapped_span *spans; /* weights that are used where they lie in a mapped file, but for the screen */
     size_t span_count;
 } tr_network;
+
+/* The token that an output of logits stands for, and the output of a token; -1: it is none of them. */
+static inline int32_t tr_network_token(const tr_network *network, int32_t output)
+{
+    return network->tokens ? network->tokens[output] : output;
+}
+
+static inline int32_t tr_network_output(const tr_network *network, int32_t token)
+{
+    return network->outputs ? network->outputs[token] : token;
+}
 
 /* Binds weights by name, checks every shape against config, and rounds matrices to the type that compute asks for (see
  * bind.h). weights must outlive the network. TR_ERROR_FORMAT names the tensor that is missing or of a wrong shape. */

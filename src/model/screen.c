@@ -1,5 +1,6 @@
 /* Screens of the output projection (see tr_screen), for decoding few sentences at a time. */
 #include "model/bind.h"
+#include "model/gather.h"
 #include "model/pack.h"
 
 #include <math.h>
@@ -32,19 +33,26 @@ static void make_from_int8(tr_binder *b, tr_screen *s)
 static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
 {
     const tr_matrix *m = s->exact;
-    const int64_t panels = tr_pad16(m->outputs) / TR_PANEL, lines = tr_screen_lines(m->inputs);
+    const int all = b->network->config.target_vocabulary; /* of which exact may have a few alone */
+    const int64_t panels = tr_pad16(all) / TR_PANEL, lines = tr_screen_lines(m->inputs);
     const tr_tensor *t = tr_bind_part(b, name, TR_SCREEN_PANELS, TR_TYPE_I8);
     if (t && (t->rank != 3 || t->shape[0] != panels || t->shape[1] != lines || t->shape[2] != TR_LINE))
         tr_bind_wrong_shape(b, t, panels * lines, TR_LINE);
     s->coarse = t ? t->data : NULL;
+    if (b->status != TR_OK || !b->network->tokens)
+        return;
+    char *coarse = tr_bind_memory(b, tr_screen_bytes(m->outputs, m->inputs));
+    if (coarse)
+        tr_gather_screen(s->coarse, m->inputs, b->network->tokens, m->outputs, coarse);
+    s->coarse = coarse;
 }
 
 /* The integers row by row, where the file has them so. */
 static void bind_rows(tr_binder *b, const char *name, tr_screen *s)
 {
     const tr_matrix *m = s->exact;
-    if (!tr_weights_part(b->weights, name, TR_PACKED_ROWS))
-        return;
+    if (!tr_weights_part(b->weights, name, TR_PACKED_ROWS) || b->network->tokens)
+        return; /* of outputs that were put together there are none */
     const tr_tensor *t = tr_bind_part(b, name, TR_PACKED_ROWS, TR_TYPE_I8);
     if (t && (t->rank != 2 || t->shape[0] != m->outputs || t->shape[1] != m->inputs))
         tr_bind_wrong_shape(b, t, m->outputs, m->inputs);

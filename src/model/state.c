@@ -81,7 +81,7 @@ static size_t scratch_bytes(const tr_network *network)
 
 static size_t upper_bytes(const tr_network *network)
 {
-    return network->screen ? TR_SCREEN_ROWS * (size_t)tr_pad16(network->config.target_vocabulary) * sizeof(float) + 64 : 0;
+    return network->screen ? TR_SCREEN_ROWS * (size_t)tr_pad16(network->logits.weight.outputs) * sizeof(float) + 64 : 0;
 }
 
 static size_t quantised_bytes(int rows, int width)

@@ -95,7 +95,7 @@ typedef struct tr_state {
     float *context;            /* [rows, stride] what attention yields, all heads */
     float *hidden;             /* [rows, ffn_stride] */
     float *deeper;             /* the same, where a feed-forward network has more than two products; else NULL */
-    float *upper;              /* [TR_SCREEN_ROWS, vocabulary] for screening; NULL where the network has no screen */
+    float *upper;              /* [TR_SCREEN_ROWS, outputs] for screening; NULL where the network has no screen */
     int few_steps;             /* decoder steps of few rows so far, counted up to TR_SCREEN_AFTER */
     tr_trace_function *trace;  /* NULL: none */
     void *trace_argument;
@@ -177,11 +177,11 @@ static inline void tr_state_count_step(tr_state *state, int rows)
     state->few_steps += rows <= TR_SCREEN_I8_ROWS && state->few_steps <= TR_SCREEN_AFTER;
 }
 
-/* The output projection's share of a member: its argmax over bias + W x into member.best, with a barrier
- * inside where it is screened; or all logits [rows, vocabulary]. */
+/* The output projection's share of a member, of network->logits: the best token by bias + W x into member.best, with a
+ * barrier inside where it is screened; or all logits [rows, outputs]. bias is [outputs]. */
 void tr_logits_best(tr_flow *flow, const float *bias);
 void tr_logits_all(tr_flow *flow, const float *bias, float *logits);
-/* The argmax of one row over a share of outputs that were gathered from the output projection. */
+/* The argmax of one row over a share of outputs that were gathered from the output projection: the number there. */
 void tr_logits_best_of(tr_flow *flow, int row, const tr_linear *linear, tr_best *best);
 
 void tr_trace_rows(tr_flow *flow, const char *where, int layer, const float *rows);

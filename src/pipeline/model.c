@@ -56,8 +56,10 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     tr_compute compute = options->compute;
     if (compute == TR_COMPUTE_AUTO && package->directory)
         compute = TR_COMPUTE_F32;
-    const tr_status status =
-        tr_network_create(&package->config, &package->weights, compute, kernels, &model->network, error);
+    tr_config config = package->config;
+    if (options->all_tokens)
+        config.allowed = NULL;
+    const tr_status status = tr_network_create(&config, &package->weights, compute, kernels, &model->network, error);
     if (status != TR_OK)
         return status;
     /* halves that are asked for as f32 stay as they are: widening them is exact */
@@ -188,6 +190,7 @@ void tr_model_get_info(const tr_model *model, tr_model_info *info)
         .file_size = package->file_size,
         .has_tokenizer = model->tokenizer != NULL,
         .has_shortlist = model->shortlist != NULL,
+        .allowed_tokens = model->network->tokens ? model->network->logits.weight.outputs : 0,
         .languages = (int)package->languages.count,
     };
 }

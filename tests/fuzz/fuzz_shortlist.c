@@ -27,9 +27,9 @@ static void use(const tr_shortlist *shortlist)
 {
     static uint64_t marks[(TARGETS + 63) / 64];
     static int32_t ids[TARGETS];
-    tr_network network = {.logits.weight = {.outputs = TARGETS}};
+    tr_network network = {.config.target_vocabulary = TARGETS};
     tr_choices choices = {.shortlist = shortlist, .marks = marks};
-    tr_choice choice = {.ids = ids};
+    tr_choice choice = {.outputs = ids};
     int32_t sources[SOURCES];
     for (int i = 0; i < SOURCES; i++)
         sources[i] = (int32_t)((int64_t)i * shortlist->sources / (SOURCES - 1)); /* one behind the last, too */

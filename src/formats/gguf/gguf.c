@@ -98,17 +98,35 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
 
 /* ------------------------------------------------------------------------------------------------ tensors, vocabularies */
 
+/* A list of ids is used where it lies. */
+static tr_status check_list(const tr_tensor *tensor, int64_t least, bool twice, tr_error *error)
+{
+    if (tensor->type != TR_TYPE_I32 || tensor->rank != 1 || tensor->shape[0] < least || tensor->shape[0] > INT32_MAX ||
+        (uintptr_t)tensor->data % sizeof(int32_t))
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be I32 of one dimension, aligned, and not empty",
+                       tensor->name);
+    return twice ? tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name) : TR_OK;
+}
+
+static tr_status add_allowed(tr_package *package, const tr_tensor *tensor, tr_error *error)
+{
+    tr_config *c = &package->config;
+    const tr_status status = check_list(tensor, 1, c->allowed != NULL, error);
+    if (status != TR_OK)
+        return status;
+    c->allowed = tensor->data;
+    c->allowed_count = (int)tensor->shape[0];
+    return TR_OK;
+}
+
 /* offsets and words of the shortlist, as far as they are there. */
 static tr_status add_shortlist(tr_package *package, const tr_tensor *tensor, tr_error *error)
 {
     tr_shortlist *s = &package->shortlist;
     const bool offsets = strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0;
-    if (tensor->type != TR_TYPE_I32 || tensor->rank != 1 || tensor->shape[0] < (offsets ? 2 : 1) ||
-        tensor->shape[0] > INT32_MAX || (uintptr_t)tensor->data % sizeof(int32_t))
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: must be I32 of one dimension, aligned, and not empty",
-                       tensor->name);
-    if (offsets ? s->offsets != NULL : s->words != NULL)
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name);
+    const tr_status status = check_list(tensor, offsets ? 2 : 1, offsets ? s->offsets != NULL : s->words != NULL, error);
+    if (status != TR_OK)
+        return status;
     if (offsets) {
         s->offsets = tensor->data;
         s->sources = (int)(tensor->shape[0] - 1);
@@ -157,6 +175,8 @@ static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *e
     tr_package *package = argument;
     if (strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0 || strcmp(tensor->name, TR_TENSOR_SHORTLIST_WORDS) == 0)
         return add_shortlist(package, tensor, error);
+    if (strcmp(tensor->name, TR_TENSOR_ALLOWED) == 0)
+        return add_allowed(package, tensor, error);
     tr_bytes *const bytes = tokenizer_part(package, tensor->name);
     if (!bytes)
         return tr_weights_add(&package->weights, tensor, error);

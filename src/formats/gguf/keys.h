@@ -35,6 +35,9 @@
 #define TR_TENSOR_SHORTLIST_OFFSETS "shortlist.offsets"
 #define TR_TENSOR_SHORTLIST_WORDS   "shortlist.words"
 
+/* The target ids that can come at all (config.allowed), i32. */
+#define TR_TENSOR_ALLOWED "output.allowed"
+
 /* SentencePiece models, kept as tensors of bytes. */
 #define TR_TENSOR_SOURCE_SPM "translate.source.spm"
 #define TR_TENSOR_TARGET_SPM "translate.target.spm"
