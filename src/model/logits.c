@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "util/numbers.h"
+
 /* A member's share of logits = W x + bias, x [rows, d_model] */
 static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
 {
@@ -96,4 +98,53 @@ void tr_logits_best_of(tr_flow *flow, int row, const tr_linear *linear, tr_best 
                                              .q = &q,
                                              .best = best},
                                 columns.first, columns.last, own->scratch);
+}
+
+/* Some outputs of a matrix as a matrix of their own. */
+static tr_matrix cut(const tr_matrix *m, int first, int last)
+{
+    tr_matrix part = *m;
+    const size_t before = m->type == TR_TYPE_I8 ? (size_t)(first / TR_PANEL) * tr_panel_bytes(m->inputs)
+                                                : (size_t)first * (size_t)m->inputs * tr_type_size(m->type);
+    part.data = (const char *)m->data + before;
+    part.outputs = last - first;
+    if (m->type == TR_TYPE_I8) {
+        part.scale += first;
+        part.colsum += first;
+    }
+    return part;
+}
+
+void tr_logits_part(tr_flow *flow, const tr_linear *linear, const float *bias, int row, int rows, int first, int last,
+                    float *y, size_t stride)
+{
+    const tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
+    const tr_matrix weight = cut(&linear->weight, first, last);
+    tr_flow_quantise(flow, &linear->weight);
+    const size_t at = (size_t)row;
+    tr_quantised q = own->x8;
+    if (s->network->int8) {
+        q.rows = (char *)q.rows + at * q.stride;
+        q.scale += row;
+    }
+    s->network->kernels->matmul(&(tr_matmul){.weight = &weight,
+                                             .bias = bias + first,
+                                             .rows = rows,
+                                             .x = flow->x + at * s->stride,
+                                             .x_stride = s->stride,
+                                             .q = &q,
+                                             .y = y,
+                                             .y_stride = stride},
+                                0, last - first, own->scratch);
+}
+
+double tr_log_sum(const tr_exp_sum *parts, int count)
+{
+    double most = -INFINITY, sum = 0;
+    for (int i = 0; i < count; i++)
+        most = parts[i].max > most ? parts[i].max : most;
+    for (int i = 0; i < count; i++)
+        sum += parts[i].sum > 0 ? parts[i].sum * tr_exp(parts[i].max - most) : parts[i].sum; /* NaN stays */
+    return most + tr_log(sum);
 }

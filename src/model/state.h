@@ -184,6 +184,24 @@ void tr_logits_all(tr_flow *flow, const float *bias, float *logits);
 /* The argmax of one row over a share of outputs that were gathered from the output projection: the number there. */
 void tr_logits_best_of(tr_flow *flow, int row, const tr_linear *linear, tr_best *best);
 
+/* Outputs of which sums of exponentials are taken together, whatever threads share the work: so that results depend on
+ * nothing. */
+enum { TR_LOGITS_SEGMENT = 512 };
+
+static inline int tr_logits_segments(int outputs)
+{
+    return (outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT;
+}
+
+/* Outputs [first, last) of rows [row, row + rows), by the calling member alone: y [rows, stride]. first is a multiple of 16,
+ * last too unless it is the end. */
+void tr_logits_part(tr_flow *flow, const tr_linear *linear, const float *bias, int row, int rows, int first, int last,
+                    float *y, size_t stride);
+
+/* The logarithm of a sum of exponentials that was taken in parts: the denominator of a softmax. The same bits everywhere;
+ * NaN if there was one, -inf of nothing. */
+double tr_log_sum(const tr_exp_sum *parts, int count);
+
 void tr_trace_rows(tr_flow *flow, const char *where, int layer, const float *rows);
 
 #endif
