@@ -8,6 +8,7 @@ engine_dir=$root/build/engines
 # Each makes fixtures, and with --check compares the committed ones with its engine and with this project's program.
 engine_scripts=(
     tests/reference/make_fixtures.py
+    tests/scores/make_expected.py
     tests/ctranslate2/make_models.py
     tests/formats/make_torch.py
     tests/tokenizer/make_fixtures.py

@@ -388,6 +388,84 @@ TR_API void tr_tokens_free(tr_tokens *tokens);
 TR_API void tr_tokens_array_free(tr_tokens *tokens, size_t count);
 TR_API void tr_free(void *memory);
 
+/* ------------------------------------------------------------------------------------------------ scores and attention */
+
+/* What the heads of a network attend to: the softmax's results, weights[((layer heads + head) rows + row) columns + column]. */
+typedef struct tr_attention_map {
+    int layers, heads, rows, columns;
+    float *weights; /* NULL: not asked for, or there is no such attention */
+} tr_attention_map;
+
+/* A source token that a target token is a translation of. */
+typedef struct tr_link {
+    int32_t source, target; /* counted from 0; in tr_score_tokens in what it was given, in texts among tr_text_score.source and
+                               .target */
+    float weight;           /* what the target token's heads attend to the source token with */
+} tr_link;
+
+typedef struct tr_alignment {
+    tr_link *links; /* [count] by source, then by target */
+    size_t count;
+} tr_alignment;
+
+enum {
+    TR_ALIGN_AUTO = -1, /* what the model was trained to align with, where it says so; else the last layer, and the mean */
+    TR_ALIGN_MEAN = -2, /* of all heads of the layer */
+};
+
+/* Which cross-attention alignments are taken from, and how. */
+typedef struct tr_align_options {
+    int layer;       /* of the decoder, from 0 on; default TR_ALIGN_AUTO */
+    int head;        /* from 0 on, or TR_ALIGN_MEAN; default TR_ALIGN_AUTO */
+    float threshold; /* default 1: each target token is linked to the source token that it attends to most, the first of equal
+                        ones; below 1, 0 .. 1: to all that it attends to with more than this, as Marian's --alignment 0.3 */
+} tr_align_options;
+
+TR_API tr_align_options tr_align_default_options(void);
+
+typedef struct tr_score_options {
+    const char *source_language, *target_language; /* as in tr_translate_options */
+    bool no_scores;    /* default false; true: no log-probabilities, which most of the time goes into */
+    bool no_end;       /* default false; true: targets go on, the end mark is not part of them */
+    bool encoder_attention, decoder_attention, cross_attention; /* default false: maps of these are made */
+    bool align;                                                 /* default false: alignments are made */
+    tr_align_options alignment;
+    /* As in tr_translate_options; a pair is a text. */
+    int (*progress)(void *argument, const tr_progress *progress);
+    void *progress_argument;
+} tr_score_options;
+
+TR_API tr_score_options tr_score_default_options(void);
+
+/* What a network has to say of a source and a target. Natural logarithms. */
+typedef struct tr_score {
+    size_t count;             /* the target's tokens, and its end mark */
+    float *log_probabilities; /* [count] of each token, given the source and the tokens before; the end mark's last. NULL: not
+                                 asked for */
+    float log_probability;    /* their sum */
+    /* Of the encoder's self-attention: what source token row, in the order that the network reads, attends to; with a
+     * language's token in front of or behind the source's own, where the model has one there, and the end mark.
+     * Of the decoder's self-attention: row r is the step that yields token r; it reads token r - 1, or what targets start
+     * with, and column c is what step c reads. What it does not see is 0.
+     * Of the decoder's cross-attention: rows as the decoder's, columns as the encoder's. */
+    tr_attention_map encoder, decoder, cross;
+    int first_source;       /* of the rows of encoder: the source's first own token */
+    tr_alignment alignment; /* of the source's own tokens and the target's own; none with what marks languages or ends */
+} tr_score;
+
+/* How likely the network finds targets[0..count) as translations of sources[0..count), all without end marks. All positions
+ * of a target are computed at once, so that it takes a fraction of the time of translating; the numbers are what translating
+ * step by step gives. Probabilities are those among all tokens: neither shortlists nor what the model forbids play a part. A
+ * target's first token that the model is given, not asked for (a language), is part of targets, as it is of
+ * tr_translate_tokens' outputs; it has probability 1, and any other token in its place 0. options may be NULL.
+ * scores[i] does not depend on the other pairs, on threads or batches. An empty source or target is allowed.
+ * TR_ERROR_ARGUMENT: an option is out of range; a source is longer than the model takes, or a target with its end mark
+ * longer than tr_model_info.max_target_length; an id is outside its vocabulary; the message names the pair.
+ * TR_ERROR_NUMERIC, TR_ERROR_CANCELLED, TR_ERROR_MEMORY as tr_translate. All or nothing. Free with tr_scores_free. */
+TR_API tr_status tr_score_tokens(tr_context *context, const tr_tokens *sources, const tr_tokens *targets, size_t count,
+                                 const tr_score_options *options, tr_score **scores, tr_error *error);
+TR_API void tr_scores_free(tr_score *scores, size_t count); /* NULL is allowed */
+
 #ifdef __cplusplus
 }
 #endif

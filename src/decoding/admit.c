@@ -61,6 +61,18 @@ static bool fill_encoder_cache(tr_worker *w, tr_cache *cache, int positions)
     return true;
 }
 
+bool tr_worker_lay_out_source(tr_worker *w, tr_slot *slot)
+{
+    const int length = slot->sentence->source_length;
+    w->encoder_segments[w->chunk] =
+        (tr_segment){.first = w->chunk_rows, .rows = length, .cache = &slot->encoder, .length = length};
+    w->cross_segments[w->chunk] =
+        (tr_segment){.first = w->chunk_rows, .rows = length, .cache = &slot->cross, .length = length};
+    w->chunk_rows += length;
+    w->chunk++;
+    return fill_encoder_cache(w, &slot->encoder, length) && fill_cache(w, &slot->cross, length);
+}
+
 /* As many sentences as fill about TR_ENCODER_ROWS rows. */
 bool tr_worker_lay_out_chunk(tr_worker *w)
 {
@@ -71,17 +83,11 @@ bool tr_worker_lay_out_chunk(tr_worker *w)
         const int length = slot->sentence->source_length;
         if (w->chunk && w->chunk_rows + length > TR_ENCODER_ROWS)
             break;
-        w->encoder_segments[w->chunk] =
-            (tr_segment){.first = w->chunk_rows, .rows = length, .cache = &slot->encoder, .length = length};
-        w->cross_segments[w->chunk] =
-            (tr_segment){.first = w->chunk_rows, .rows = length, .cache = &slot->cross, .length = length};
-        if (!fill_encoder_cache(w, &slot->encoder, length) || !fill_cache(w, &slot->cross, length))
+        if (!tr_worker_lay_out_source(w, slot))
             return false;
         tr_choice *choice = tr_worker_choice(w, i);
         if (choice)
             tr_choice_list(&w->choices, choice, w->state.network, slot->sentence->source, length);
-        w->chunk_rows += length;
-        w->chunk++;
     }
     return tr_state_rows(&w->state, w->chunk_rows) ||
            tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
@@ -112,15 +118,20 @@ static void gather_choices(tr_worker *w, int member)
     }
 }
 
-void tr_worker_encode(tr_worker *w, int member)
+void tr_worker_encode_chunk(tr_worker *w, int member)
 {
     tr_state *s = &w->state;
     const tr_network *n = s->network;
-    gather_choices(w, member);
     embed_chunk(w, member);
     tr_state_meet(s);
     tr_flow flow = tr_flow_start(s, member, w->chunk_rows);
     tr_encoder_forward(&flow, &w->encoder_shape, w->encoder_segments, w->chunk);
     for (int l = 0; l < n->config.decoder_layers; l++)
         tr_attention_project(&flow, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments, w->chunk);
+}
+
+void tr_worker_encode(tr_worker *w, int member)
+{
+    gather_choices(w, member);
+    tr_worker_encode_chunk(w, member);
 }

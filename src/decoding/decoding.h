@@ -10,6 +10,8 @@
 #include "model/shortlist.h"
 #include "model/state.h"
 
+typedef struct tr_forced tr_forced; /* see forced.h */
+
 /* One sentence on its way. The caller owns all memory. */
 typedef struct tr_sentence {
     const int32_t *source; /* [source_length], the end mark included; 1 .. config.max_positions */
@@ -19,6 +21,7 @@ typedef struct tr_sentence {
     int32_t *target;   /* [max_length] */
     int target_length; /* out: tokens, the end mark not counted */
     bool finished;     /* out: the end mark came; else max_length did, or a circle */
+    tr_forced *forced; /* for forced decoding alone: its target */
 } tr_sentence;
 
 /* Where sentences come from and go to. Member 0 alone calls it, between two steps, while the other members wait. */
@@ -38,9 +41,9 @@ typedef struct tr_start {
 } tr_start;
 
 typedef struct tr_decode_options {
-    int rows;       /* sentences in the batch at most, 1 .. batch_size */
-    int tokens;     /* source tokens in the batch at most (a single sentence may have more) */
-    int min_length; /* tokens that each sentence gets at least, 0 .. its max_length; equal: exactly that many */
+    int rows;              /* sentences in the batch at most, 1 .. batch_size */
+    int tokens;            /* source tokens in the batch at most (a single sentence may have more) */
+    int min_length;        /* tokens that each sentence gets at least, 0 .. its max_length; equal: exactly that many */
     const tr_start *start; /* NULL: the model's own (config.start_id, forced_first_id) */
 } tr_decode_options;
 

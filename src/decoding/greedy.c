@@ -233,24 +233,7 @@ static void turn(tr_worker *w)
 
 static void start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
 {
-    const tr_config *c = &w->state.network->config;
-    w->options = *options;
-    w->start = options->start ? *options->start : (tr_start){c->start_id, c->forced_first_id};
-    w->feed = feed;
-    w->status = TR_OK;
-    w->turn = TR_TURN_END;
-    w->rows = w->taken = w->tokens = 0;
-    for (int i = 0; i < w->batch_size; i++)
-        w->order[i] = i;
-    tr_pool_reset(&w->pool);
-    if (options->rows < 1 || options->rows > w->batch_size)
-        tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
-    else if (options->min_length < 0 || options->min_length > c->max_positions)
-        tr_worker_fail(w, TR_ERROR_ARGUMENT, "minimum length: is out of range");
-    else if (w->start.id < (c->start_zeros ? -1 : 0) || w->start.id >= c->target_vocabulary || w->start.first_id < -1 ||
-             w->start.first_id >= c->target_vocabulary)
-        tr_worker_fail(w, TR_ERROR_ARGUMENT, "start: has a token outside the vocabulary");
-    else
+    if (tr_worker_start(w, options, feed))
         turn(w);
 }
 

@@ -1,3 +1,4 @@
+#include "decoding/forced.h"
 #include "decoding/worker.h"
 
 #include <math.h>
@@ -96,6 +97,7 @@ tr_status tr_worker_create(const tr_network *network, int members, int batch_siz
         return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
     memset(w, 0, sizeof *w);
     w->batch_size = batch_size;
+    w->most_members = members;
     w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, tr_config_head_size(c, c->encoder_heads), TR_TYPE_F32);
     w->decoder_shape = tr_decoder_cache_shape(network);
     tr_status status = tr_state_init(&w->state, network, members, arena_bytes(w, network, members), error);
@@ -119,6 +121,7 @@ void tr_worker_destroy(tr_worker *worker)
     tr_arena_free(&worker->pool.arena);
     free(worker->pool.spare);
     tr_choices_free(&worker->choices);
+    tr_forced_free(worker->forced);
     free(worker->slots);
     free(worker->block_tables);
     free(worker->histories);
@@ -166,4 +169,26 @@ bool tr_worker_fail(tr_worker *w, tr_status status, const char *what)
 {
     w->status = tr_fail(&w->error, status, "%s", what);
     return false;
+}
+
+bool tr_worker_start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
+{
+    const tr_config *c = &w->state.network->config;
+    w->options = *options;
+    w->start = options->start ? *options->start : (tr_start){c->start_id, c->forced_first_id};
+    w->feed = feed;
+    w->status = TR_OK;
+    w->turn = TR_TURN_END;
+    w->rows = w->taken = w->tokens = 0;
+    for (int i = 0; i < w->batch_size; i++)
+        w->order[i] = i;
+    tr_pool_reset(&w->pool);
+    if (options->rows < 1 || options->rows > w->batch_size)
+        return tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
+    if (options->min_length < 0 || options->min_length > c->max_positions)
+        return tr_worker_fail(w, TR_ERROR_ARGUMENT, "minimum length: is out of range");
+    if (w->start.id < (c->start_zeros ? -1 : 0) || w->start.id >= c->target_vocabulary || w->start.first_id < -1 ||
+        w->start.first_id >= c->target_vocabulary)
+        return tr_worker_fail(w, TR_ERROR_ARGUMENT, "start: has a token outside the vocabulary");
+    return true;
 }

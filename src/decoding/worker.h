@@ -27,7 +27,7 @@ typedef enum tr_turn { TR_TURN_END, TR_TURN_ENCODE, TR_TURN_DECODE } tr_turn;
 
 struct tr_worker {
     tr_state state;
-    int batch_size;
+    int batch_size, most_members;
     tr_cache_shape encoder_shape; /* of one layer: layers take turns */
     tr_cache_shape decoder_shape;
     tr_pool pool;
@@ -35,6 +35,7 @@ struct tr_worker {
     float **block_tables;                                          /* memory of their caches' blocks arrays */
     float *histories;                                              /* memory of their histories */
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
+    struct tr_forced_work *forced;                                 /* NULL: there was no forced decoding yet */
     tr_choices choices;                                            /* shortlist NULL: any token can come */
     float *bias_without_end; /* [outputs]: the logits' bias with the end mark at -inf */
 
@@ -79,9 +80,15 @@ bool tr_worker_fail(tr_worker *worker, tr_status status, const char *what);
 
 /* Member 0: takes sentences from the feed where enough places are free. False: failed. */
 bool tr_worker_admit(tr_worker *worker);
+/* Member 0: what a call begins with. False: failed, the options are out of range. */
+bool tr_worker_start(tr_worker *worker, const tr_decode_options *options, const tr_feed *feed);
+/* Member 0: adds a sentence's source to the encoder's chunk. False: failed. */
+bool tr_worker_lay_out_source(tr_worker *worker, tr_slot *slot);
 /* Member 0: lays out the encoder's next chunk of those that were taken. False: failed. */
 bool tr_worker_lay_out_chunk(tr_worker *worker);
 /* All members: encodes the chunk and projects its output to the keys and values of every decoder layer's cross-attention. */
+void tr_worker_encode_chunk(tr_worker *worker, int member);
+/* The same, and gathers what the sentences may become. */
 void tr_worker_encode(tr_worker *worker, int member);
 
 #endif

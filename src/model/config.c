@@ -121,6 +121,8 @@ static tr_status check_ids(const tr_config *c, tr_error *error)
         {"forced_first_id", c->forced_first_id, -1, target},
         {"forced_last_id", c->forced_last_id, -1, target},
         {"forbidden_count", c->forbidden_count, 0, TR_MAX_FORBIDDEN},
+        {"alignment_layer", c->alignment_layer, 0, c->decoder_layers},
+        {"alignment_head", c->alignment_head, 0, c->decoder_heads},
     };
     tr_status status = check_ranges(fields, sizeof fields / sizeof *fields, error);
     for (int i = 0; status == TR_OK && i < c->forbidden_count; i++)

@@ -72,6 +72,8 @@ typedef struct tr_config {
     bool no_projection;  /* the heads' results, side by side, are what attention yields */
     bool marian_int8;    /* int8 as Marian computes it: rows of a sentence share a scale where the matrix that they meet
                             has none for them (tr_matrix.alpha), and keys and values are kept in f32 */
+    int alignment_layer; /* of the decoder, from 1 on, whose cross-attention was trained to align; 0: nobody says */
+    int alignment_head;  /* of it, from 1 on; 0: the mean of all */
     float length_factor; /* a sentence ends at that many times its source's tokens, the end mark counted; 0: no such end */
 
     tr_history history;

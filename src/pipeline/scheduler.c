@@ -215,6 +215,9 @@ static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
             if (status != TR_OK)
                 return status;
         }
+        const tr_status status = r->job->forced ? tr_worker_prepare_forced(group->worker, error) : TR_OK;
+        if (status != TR_OK)
+            return status;
         tr_worker_set_members(group->worker, members_of(s->threads, r->shape.groups, g));
         tr_worker_set_profile(group->worker, s->profiles ? &s->profiles[g] : NULL);
     }
@@ -274,6 +277,17 @@ static bool take_next(run *r, crew *group, int room, size_t *at)
     return true;
 }
 
+/* A target that is there already; false: the run has failed. */
+static bool take_forced(run *r, size_t unit, tr_sentence *sentence)
+{
+    tr_error error = {0};
+    const tr_status status = r->job->begin(r->job->argument, unit, &error);
+    if (status != TR_OK)
+        fail_run(r, status, &error);
+    sentence->forced = &r->job->forced[unit];
+    return status == TR_OK;
+}
+
 static tr_sentence *next_sentence(void *argument, int room)
 {
     crew *group = argument;
@@ -285,6 +299,8 @@ static tr_sentence *next_sentence(void *argument, int room)
     p->unit = &r->job->units[r->order[at]];
     p->sentence.source = p->unit->source;
     p->sentence.source_length = p->unit->source_length;
+    if (r->job->forced)
+        return take_forced(r, r->order[at], &p->sentence) ? &p->sentence : NULL;
     set_limits(r, p->unit, &p->sentence);
     return &p->sentence;
 }
@@ -304,23 +320,33 @@ static void report(run *r)
     }
 }
 
-/* Copies the target out of the group's memory, and reports it. */
+/* Copies the target out of the group's memory. */
+static tr_status take_target(tr_unit *unit, const tr_sentence *sentence, tr_error *error)
+{
+    const size_t count = (size_t)sentence->target_length;
+    unit->target = malloc((count ? count : 1) * sizeof *unit->target);
+    if (!unit->target)
+        return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
+    memcpy(unit->target, sentence->target, count * sizeof *unit->target);
+    unit->target_length = sentence->target_length;
+    unit->finished = sentence->finished;
+    return TR_OK;
+}
+
+/* Takes what a sentence became, and reports it. */
 static bool take_complete(void *argument, tr_sentence *sentence)
 {
     crew *group = argument;
     run *r = group->run;
     place *p = (place *)sentence;
     tr_unit *unit = p->unit;
-    const size_t count = (size_t)sentence->target_length;
-    unit->target = malloc((count ? count : 1) * sizeof *unit->target);
-    if (!unit->target) {
-        tr_error error = {0};
-        fail_run(r, tr_fail(&error, TR_ERROR_MEMORY, "translation: out of memory"), &error);
+    tr_error error = {0};
+    const tr_status status = r->job->forced ? r->job->end(r->job->argument, (size_t)(unit - r->job->units), &error)
+                                            : take_target(unit, sentence, &error);
+    if (status != TR_OK) {
+        fail_run(r, status, &error);
         return false;
     }
-    memcpy(unit->target, sentence->target, count * sizeof *unit->target);
-    unit->target_length = sentence->target_length;
-    unit->finished = sentence->finished;
     group->spare[group->spare_count++] = p;
     if (!r->job->done)
         return true;
@@ -339,7 +365,8 @@ static void run_member(void *argument, int thread)
     crew *group = &r->scheduler->groups[group_of(r->shape, r->scheduler->threads, thread, &member)];
     const tr_feed feed = {next_sentence, take_complete, group, &r->stop};
     tr_error error = {0};
-    const tr_status status = tr_decode_greedy(group->worker, member, &r->options, &feed, &error);
+    const tr_status status = r->job->forced ? tr_decode_forced(group->worker, member, &r->options, &feed, &error)
+                                            : tr_decode_greedy(group->worker, member, &r->options, &feed, &error);
     if (member == 0 && status != TR_OK)
         fail_run(r, status, &error);
 }

@@ -4,7 +4,7 @@
 #ifndef TR_PIPELINE_SCHEDULER_H
 #define TR_PIPELINE_SCHEDULER_H
 
-#include "decoding/decoding.h"
+#include "decoding/forced.h"
 #include "pipeline/batch.h"
 #include "util/team.h"
 
@@ -25,6 +25,12 @@ typedef struct tr_job {
     size_t count;
     int max_length, min_length;
     const tr_start *start; /* NULL: the model's own */
+    /* [count] of forced decoding, in place of a search: each unit's. begin is called as a unit is taken, and may say what is
+     * asked of it; end as it is complete; both from any thread, for several units at a time, and with argument. NULL: a
+     * search. */
+    tr_forced *forced;
+    tr_status (*begin)(void *argument, size_t unit, tr_error *error);
+    tr_status (*end)(void *argument, size_t unit, tr_error *error);
     /* Gets units that are complete, linked by next, each once; from any thread that decodes, one call at a time. A status
      * other than TR_OK ends the run with it. May be NULL. */
     tr_status (*done)(void *argument, const tr_unit *list, tr_error *error);

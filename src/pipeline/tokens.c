@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/sources.h"
 #include "pipeline/tally.h"
 #include "util/utf8.h"
 
@@ -118,52 +119,10 @@ void tr_free(void *memory)
 
 /* --------------------------------------------------------------------------------------------------- tokens to tokens */
 
-/* Tokens around a source's own. */
-static int count_marks(const tr_config *config, const tr_pair *pair)
-{
-    return !config->bare_source + pair->before_count + pair->has_behind;
-}
-
-static tr_status check_source(const tr_config *config, const tr_pair *pair, const tr_tokens *source, size_t index,
-                              tr_error *error)
-{
-    const int marks = count_marks(config, pair);
-    if (!source->ids && source->count)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: its ids are NULL", index);
-    if (source->count > (size_t)config->max_positions || (int)source->count > config->max_positions - marks)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: %zu tokens%s, but the model takes %d", index, source->count,
-                       marks == 0   ? ""
-                       : marks == 1 ? " and the end mark"
-                                    : " and those of end and language",
-                       config->max_positions);
-    for (size_t i = 0; i < source->count; i++)
-        if (source->ids[i] < 0 || source->ids[i] >= config->source_vocabulary)
-            return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: token %zu is %d, not an id below %d", index, i,
-                           (int)source->ids[i], config->source_vocabulary);
-    return TR_OK;
-}
-
 /* A model without end marks translates nothing to nothing. */
 static bool is_nothing(const tr_config *config, const tr_tokens *source)
 {
     return config->bare_source && source->count == 0;
-}
-
-/* What the network is given for a source; returns how many ids. Where models have no end mark it is left out, but for an
- * empty source, which must hold something. */
-static int lay_out_one(const tr_config *config, const tr_pair *pair, const tr_tokens *source, int32_t *to)
-{
-    int n = 0;
-    for (int i = 0; i < pair->before_count; i++)
-        to[n++] = pair->before[i];
-    if (source->count)
-        memcpy(to + n, source->ids, source->count * sizeof *to);
-    n += (int)source->count;
-    if (!config->bare_source || source->count == 0)
-        to[n++] = config->end_id;
-    if (pair->has_behind)
-        to[n++] = pair->behind;
-    return n;
 }
 
 /* A unit for each source, all their ids in *memory. */
@@ -172,10 +131,10 @@ static tr_status lay_out(const tr_config *config, const tr_pair *pair, const tr_
 {
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        const tr_status status = check_source(config, pair, &sources[i], i, error);
+        const tr_status status = tr_source_check(config, pair, &sources[i], i, error);
         if (status != TR_OK)
             return status;
-        total += sources[i].count + (size_t)count_marks(config, pair) + 1;
+        total += sources[i].count + (size_t)tr_source_marks(config, pair) + 1;
     }
     *units = calloc(count ? count : 1, sizeof **units);
     *memory = calloc(total ? total : 1, sizeof **memory);
@@ -183,7 +142,7 @@ static tr_status lay_out(const tr_config *config, const tr_pair *pair, const tr_
         return out_of_memory(error);
     int32_t *to = *memory;
     for (size_t i = 0; i < count; i++) {
-        const int length = lay_out_one(config, pair, &sources[i], to);
+        const int length = tr_source_lay_out(config, pair, &sources[i], to);
         (*units)[i] = (tr_unit){.source = to, .source_length = length, .source_tokens = (int)sources[i].count};
         to += length;
     }

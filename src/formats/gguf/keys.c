@@ -47,6 +47,8 @@ const tr_gguf_field tr_gguf_fields[] = {
     LATER(average_ungated,    TR_GGUF_FLAG),
     LATER(marian_int8,        TR_GGUF_FLAG),
     LATER(length_factor,      TR_GGUF_REAL),
+    LATER(alignment_layer,    TR_GGUF_SIZE),
+    LATER(alignment_head,     TR_GGUF_SIZE),
 };
 /* clang-format on */
 const size_t tr_gguf_field_count = sizeof tr_gguf_fields / sizeof *tr_gguf_fields;

@@ -1,0 +1,377 @@
+/* Forced decoding. All tokens of a target go through the decoder at once, each seeing those before it; chunks of sentences
+ * fill about TR_ENCODER_ROWS rows of either side. Of the logits no more is in memory than a tile. A row's bits are those
+ * that decoding it step by step would give. */
+#include "decoding/forced.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoding/worker.h"
+
+enum { TILE_ROWS = 128, SHARES = 2 /* segments of a sentence: see add_target */ };
+
+typedef struct tr_forced_work {
+    tr_segment *self, *cross;           /* [SHARES * batch_size] */
+    tr_watch *self_watch, *cross_watch; /* the same */
+    bool scoring;                       /* somebody in the chunk asks for log-probabilities */
+    int segments, rows;                 /* of the decoder's next turn */
+    tr_arena arena;                     /* what follows; most: rows of a turn at most */
+    int32_t *tokens;                    /* [most] each row's */
+    float *given;                       /* [most] their logits */
+    float *log_probabilities;           /* [most] */
+    tr_exp_sum *sums;                   /* [most, segments of the outputs] */
+    float *tiles;                       /* [members, TILE_ROWS, TR_LOGITS_SEGMENT] */
+} tr_forced_work;
+
+/* --------------------------------------------------------------------------------------------------------------- memory */
+
+static bool make_tables(tr_worker *w, tr_forced_work *work, int most, size_t tiles)
+{
+    const size_t n = SHARES * (size_t)w->batch_size, rows = (size_t)most;
+    const size_t segments = (size_t)tr_logits_segments(w->state.network->every.weight.outputs);
+    work->self = calloc(n, sizeof *work->self);
+    work->cross = calloc(n, sizeof *work->cross);
+    work->self_watch = calloc(n, sizeof *work->self_watch);
+    work->cross_watch = calloc(n, sizeof *work->cross_watch);
+    work->tokens = tr_arena_alloc(&work->arena, rows * sizeof *work->tokens);
+    work->given = tr_arena_alloc(&work->arena, rows * sizeof *work->given);
+    work->log_probabilities = tr_arena_alloc(&work->arena, rows * sizeof *work->log_probabilities);
+    work->sums = tr_arena_alloc(&work->arena, rows * segments * sizeof *work->sums);
+    work->tiles = tr_arena_alloc(&work->arena, tiles * sizeof *work->tiles);
+    return work->self && work->cross && work->self_watch && work->cross_watch && work->tokens && work->given &&
+           work->log_probabilities && work->sums && work->tiles;
+}
+
+tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error)
+{
+    const tr_network *n = worker->state.network;
+    const int most = n->config.max_positions > TR_ENCODER_ROWS ? n->config.max_positions : TR_ENCODER_ROWS;
+    const size_t row = 3 * sizeof(float) + (size_t)tr_logits_segments(n->every.weight.outputs) * sizeof(tr_exp_sum);
+    const size_t tiles = (size_t)worker->most_members * TILE_ROWS * TR_LOGITS_SEGMENT;
+    if (worker->forced)
+        return TR_OK;
+    tr_forced_work *work = worker->forced = calloc(1, sizeof *work);
+    if (!work)
+        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+    tr_status status = tr_arena_init(&work->arena, (size_t)most * row + tiles * sizeof(float) + 5 * 64, error);
+    if (status == TR_OK && !make_tables(worker, work, most, tiles))
+        status = tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+    if (status != TR_OK) {
+        tr_forced_free(work);
+        worker->forced = NULL;
+    }
+    return status;
+}
+
+void tr_forced_free(tr_forced_work *work)
+{
+    if (!work)
+        return;
+    free(work->self);
+    free(work->cross);
+    free(work->self_watch);
+    free(work->cross_watch);
+    tr_arena_free(&work->arena);
+    free(work);
+}
+
+/* ---------------------------------------------------------------------------------------------------- member 0: the feed */
+
+static int rows_of(const tr_forced *forced)
+{
+    return forced->length + forced->finished;
+}
+
+static bool check_ids(const int32_t *ids, int count, int vocabulary)
+{
+    for (int i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= vocabulary)
+            return false;
+    return true;
+}
+
+static bool check_sentence(tr_worker *w, const tr_sentence *s)
+{
+    const tr_config *c = &w->state.network->config;
+    const tr_forced *f = s->forced;
+    if (!f)
+        return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has no target");
+    if (s->source_length < 1 || s->source_length > c->max_positions)
+        return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has more tokens than the model takes");
+    if (f->length < 0 || f->length > c->max_positions || rows_of(f) < 1 || rows_of(f) > c->max_positions)
+        return tr_worker_fail(w, TR_ERROR_ARGUMENT, "target: its number of tokens is out of range");
+    if (!check_ids(s->source, s->source_length, c->source_vocabulary) ||
+        !check_ids(f->target, f->length, c->target_vocabulary))
+        return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has a token outside the vocabulary");
+    return true;
+}
+
+static bool admit(tr_worker *w)
+{
+    while (w->taken < w->options.rows) {
+        tr_sentence *s = w->feed->next(w->feed->argument, INT_MAX);
+        if (!s)
+            break;
+        if (!check_sentence(w, s))
+            return false;
+        tr_worker_slot(w, w->taken++)->sentence = s;
+    }
+    return true;
+}
+
+/* Those in the chunk are complete, and leave the batch: order[0..rows) are. */
+static bool release_chunk(tr_worker *w)
+{
+    for (int i = w->rows; i < w->rows + w->chunk; i++)
+        if (!w->feed->done(w->feed->argument, tr_worker_slot(w, i)->sentence))
+            return tr_worker_fail(w, TR_ERROR_CANCELLED, "scoring: cancelled");
+    w->rows += w->chunk;
+    if (w->rows == w->taken)
+        w->rows = w->taken = 0;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- member 0: laying out */
+
+static const tr_watch *watched(const tr_watch *watch)
+{
+    return watch->weights ? watch : NULL;
+}
+
+/* The encoder's turn: the next sentences that fit. */
+static bool lay_out_sources(tr_worker *w)
+{
+    int targets = 0;
+    w->chunk = w->chunk_rows = 0;
+    tr_arena_rewind(&w->state.arena, 0);
+    tr_pool_reset(&w->pool);
+    for (int i = w->rows; i < w->taken; i++) {
+        tr_slot *slot = tr_worker_slot(w, i);
+        const tr_forced *f = slot->sentence->forced;
+        const int length = slot->sentence->source_length;
+        if (w->chunk && (w->chunk_rows + length > TR_ENCODER_ROWS || targets + rows_of(f) > TR_ENCODER_ROWS))
+            break;
+        if (!tr_worker_lay_out_source(w, slot))
+            return false;
+        w->encoder_segments[w->chunk - 1].watch = watched(&f->encoder);
+        targets += rows_of(f);
+    }
+    return tr_state_rows(&w->state, w->chunk_rows) ||
+           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+}
+
+/* A watch of rows from position on. */
+static const tr_watch *watched_from(const tr_watch *watch, int position, tr_watch *part)
+{
+    *part = *watch;
+    if (part->weights)
+        part->weights += (size_t)position * part->row_stride;
+    return watched(part);
+}
+
+/* Rows [position, last) of a sentence. */
+static void add_segment(tr_forced_work *work, tr_slot *slot, int position, int last)
+{
+    const tr_sentence *s = slot->sentence;
+    const int at = work->segments++;
+    work->self[at] = (tr_segment){.first = work->rows,
+                                  .rows = last - position,
+                                  .cache = &slot->self,
+                                  .position = position,
+                                  .length = position + 1,
+                                  .growth = 1,
+                                  .history = slot->history,
+                                  .watch = watched_from(&s->forced->decoder, position, &work->self_watch[at])};
+    work->cross[at] = (tr_segment){.first = work->rows,
+                                   .rows = last - position,
+                                   .cache = &slot->cross,
+                                   .length = s->source_length,
+                                   .watch = watched_from(&s->forced->cross, position, &work->cross_watch[at])};
+    work->rows += last - position;
+}
+
+/* The first token is a segment of its own where it has other keys than the rest (raw_keys). */
+static bool add_target(tr_worker *w, tr_slot *slot)
+{
+    const tr_config *c = &w->state.network->config;
+    const tr_forced *f = slot->sentence->forced;
+    tr_forced_work *work = w->forced;
+    const int rows = rows_of(f);
+    tr_cache *self = &slot->self;
+    self->count = 0;
+    for (int p = 0; c->history == TR_HISTORY_ATTENTION && p < rows; p += TR_BLOCK)
+        if (!(self->blocks[self->count++] = tr_pool_take(&w->pool)))
+            return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
+    memset(slot->history, 0, tr_history_floats(c) * sizeof *slot->history);
+    for (int r = 0; r < rows; r++)
+        work->tokens[work->rows + r] = r < f->length ? f->target[r] : c->end_id;
+    if (c->raw_keys && rows > 1)
+        add_segment(work, slot, 0, 1);
+    add_segment(work, slot, c->raw_keys && rows > 1, rows);
+    return true;
+}
+
+/* The decoder's turn, of the sentences that were encoded. */
+static bool lay_out_targets(tr_worker *w)
+{
+    tr_forced_work *work = w->forced;
+    work->rows = work->segments = 0;
+    work->scoring = false;
+    for (int i = 0; i < w->chunk; i++) {
+        tr_slot *slot = tr_worker_slot(w, w->rows + i);
+        work->scoring = work->scoring || slot->sentence->forced->log_probabilities;
+        if (!add_target(w, slot))
+            return false;
+    }
+    tr_arena_rewind(&w->state.arena, 0);
+    return tr_state_rows(&w->state, work->rows) ||
+           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+}
+
+/* ---------------------------------------------------------------------------------------------------------- all members */
+
+static void embed_targets(tr_worker *w, int member)
+{
+    tr_state *s = &w->state;
+    const tr_forced_work *work = w->forced;
+    const tr_range own = tr_share(work->rows, 1, member, s->members);
+    for (int i = 0; i < work->segments; i++)
+        for (int r = 0; r < work->self[i].rows; r++) {
+            const int row = work->self[i].first + r, position = work->self[i].position + r;
+            if (row >= own.first && row < own.last)
+                tr_embed(s, &s->network->target, row, position ? work->tokens[row - 1] : w->start.id, position);
+        }
+}
+
+/* Outputs [first, last) of rows from row on: their sums, and the logits of those that were given. */
+static void see_tile(const tr_worker *w, tr_flow *flow, int row, int rows, int first, int last)
+{
+    const tr_network *n = w->state.network;
+    const tr_forced_work *work = w->forced;
+    float *tile = work->tiles + (size_t)flow->member * TILE_ROWS * TR_LOGITS_SEGMENT;
+    const size_t segments = (size_t)tr_logits_segments(n->every.weight.outputs),
+                 segment = (size_t)(first / TR_LOGITS_SEGMENT);
+    tr_logits_part(flow, &n->every, n->every.bias, row, rows, first, last, tile, TR_LOGITS_SEGMENT);
+    for (int r = 0; r < rows; r++) {
+        const float *x = tile + (size_t)r * TR_LOGITS_SEGMENT;
+        const int32_t token = work->tokens[row + r];
+        work->sums[(size_t)(row + r) * segments + segment] = n->kernels->exp_sum(x, last - first);
+        if (token >= first && token < last)
+            work->given[row + r] = x[token - first];
+    }
+}
+
+/* log softmax(W x + b), of each row its own token. */
+static void take_log_probabilities(tr_worker *w, tr_flow *flow)
+{
+    tr_state *s = &w->state;
+    const tr_forced_work *work = w->forced;
+    const int outputs = s->network->every.weight.outputs, segments = tr_logits_segments(outputs);
+    const tr_range own = tr_share(outputs, TR_LOGITS_SEGMENT, flow->member, s->members);
+    tr_state_enter(s, flow->member, TR_PART_OUTPUT);
+    for (int first = own.first; first < own.last; first += TR_LOGITS_SEGMENT)
+        for (int row = 0; row < flow->rows; row += TILE_ROWS)
+            see_tile(w, flow, row, flow->rows - row < TILE_ROWS ? flow->rows - row : TILE_ROWS, first,
+                     own.last - first < TR_LOGITS_SEGMENT ? own.last : first + TR_LOGITS_SEGMENT);
+    tr_state_meet(s);
+    const tr_range rows = tr_share(flow->rows, 1, flow->member, s->members);
+    for (int r = rows.first; r < rows.last; r++)
+        work->log_probabilities[r] =
+            (float)(work->given[r] - tr_log_sum(work->sums + (size_t)r * (size_t)segments, segments));
+}
+
+static void decode(tr_worker *w, int member)
+{
+    const tr_forced_work *work = w->forced;
+    embed_targets(w, member);
+    tr_state_meet(&w->state);
+    tr_flow flow = tr_flow_start(&w->state, member, work->rows);
+    tr_decoder_forward(&flow, &w->decoder_shape, work->self, work->cross, work->segments);
+    if (work->scoring)
+        take_log_probabilities(w, &flow);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- turns */
+
+/* What the decoder's turn has found for a sentence, whose rows begin at from. */
+static bool take_result(tr_worker *w, const tr_forced *f, const float *from)
+{
+    for (int r = 0; r < rows_of(f); r++)
+        if (isnan(from[r]))
+            return tr_worker_fail(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
+    memcpy(f->log_probabilities, from, (size_t)rows_of(f) * sizeof *from);
+    if (w->start.first_id >= 0)
+        f->log_probabilities[0] = f->length && f->target[0] == w->start.first_id ? 0 : -INFINITY;
+    return true;
+}
+
+static bool take_results(tr_worker *w)
+{
+    const float *from = w->forced->log_probabilities;
+    for (int i = w->rows; i < w->rows + w->chunk; i++) {
+        const tr_forced *f = tr_worker_slot(w, i)->sentence->forced;
+        if (f->log_probabilities && !take_result(w, f, from))
+            return false;
+        from += rows_of(f);
+    }
+    return release_chunk(w);
+}
+
+static bool next_turn(tr_worker *w)
+{
+    if (w->feed->stop && atomic_load_explicit(w->feed->stop, memory_order_relaxed))
+        return tr_worker_fail(w, TR_ERROR_CANCELLED, "scoring: cancelled");
+    if (w->rows == w->taken && !admit(w))
+        return false;
+    w->turn = w->rows < w->taken ? TR_TURN_ENCODE : TR_TURN_END;
+    return w->turn == TR_TURN_END || lay_out_sources(w);
+}
+
+/* Ends one turn and prepares the next: encoder and decoder by turns, and the end where nothing is left or something failed.
+ */
+static void turn(tr_worker *w)
+{
+    const tr_turn last = w->turn;
+    bool good;
+    tr_state_enter(&w->state, 0, TR_PART_REST);
+    w->turn = TR_TURN_DECODE;
+    if (last == TR_TURN_ENCODE)
+        good = lay_out_targets(w);
+    else
+        good = (last == TR_TURN_END || take_results(w)) && next_turn(w);
+    if (!good)
+        w->turn = TR_TURN_END;
+}
+
+static void start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
+{
+    if (tr_worker_start(w, options, feed))
+        turn(w);
+}
+
+tr_status tr_decode_forced(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
+                           tr_error *error)
+{
+    tr_worker *w = worker;
+    tr_state_meet(&w->state); /* nobody is still reading the last call's status */
+    if (member == 0)
+        start(w, options, feed);
+    for (;;) {
+        tr_state_meet(&w->state);
+        if (w->turn == TR_TURN_END)
+            break;
+        if (w->turn == TR_TURN_ENCODE)
+            tr_worker_encode_chunk(w, member);
+        else
+            decode(w, member);
+        tr_state_meet(&w->state);
+        if (member == 0)
+            turn(w);
+    }
+    const tr_status status = w->status;
+    if (status != TR_OK && member == 0 && error)
+        *error = w->error;
+    return status;
+}

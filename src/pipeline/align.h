@@ -1,0 +1,19 @@
+/* Alignments from the weights of cross-attention. */
+#ifndef TR_PIPELINE_ALIGN_H
+#define TR_PIPELINE_ALIGN_H
+
+#include "model/state.h"
+#include "util/error.h"
+
+/* Which of a pair's rows and columns are text. */
+typedef struct tr_align_span {
+    int first_source, sources; /* columns first_source .. first_source + sources - 1 */
+    int first_target, targets; /* rows of target tokens first_target .. targets - 1 */
+} tr_align_span;
+
+/* Links of source columns, counted from first_source, and target rows, counted from 0: see tr_align_options. weights: of one
+ * layer, [heads, rows, columns] with strides as in watch; the mean of its heads is taken. */
+tr_status tr_align(const tr_watch *watch, int heads, const tr_align_span *span, float threshold, tr_alignment *alignment,
+                   tr_error *error);
+
+#endif

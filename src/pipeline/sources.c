@@ -1,0 +1,42 @@
+#include "pipeline/sources.h"
+
+#include <string.h>
+
+int tr_source_marks(const tr_config *config, const tr_pair *pair)
+{
+    return !config->bare_source + pair->before_count + pair->has_behind;
+}
+
+tr_status tr_source_check(const tr_config *config, const tr_pair *pair, const tr_tokens *source, size_t index,
+                          tr_error *error)
+{
+    const int marks = tr_source_marks(config, pair);
+    if (!source->ids && source->count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: its ids are NULL", index);
+    if (source->count > (size_t)config->max_positions || (int)source->count > config->max_positions - marks)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: %zu tokens%s, but the model takes %d", index, source->count,
+                       marks == 0   ? ""
+                       : marks == 1 ? " and the end mark"
+                                    : " and those of end and language",
+                       config->max_positions);
+    for (size_t i = 0; i < source->count; i++)
+        if (source->ids[i] < 0 || source->ids[i] >= config->source_vocabulary)
+            return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: token %zu is %d, not an id below %d", index, i,
+                           (int)source->ids[i], config->source_vocabulary);
+    return TR_OK;
+}
+
+int tr_source_lay_out(const tr_config *config, const tr_pair *pair, const tr_tokens *source, int32_t *to)
+{
+    int n = 0;
+    for (int i = 0; i < pair->before_count; i++)
+        to[n++] = pair->before[i];
+    if (source->count)
+        memcpy(to + n, source->ids, source->count * sizeof *to);
+    n += (int)source->count;
+    if (!config->bare_source || source->count == 0)
+        to[n++] = config->end_id;
+    if (pair->has_behind)
+        to[n++] = pair->behind;
+    return n;
+}

@@ -1,0 +1,540 @@
+/* Forced decoding against Hugging Face Transformers (make_expected.py), against step-by-step decoding for every kind of
+ * decoder, and against itself with other threads, batches and levels; and what callers may get wrong. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine_fixture.h"
+#include "decoding/decoding.h"
+#include "kernels/kernels.h"
+
+static const char *const names[] = {"relu-1x1-f32",     "swish-3x3-f16",    "gelu-4x2-bf16-untied", "swish-1x2-f16-forced",
+                                    "relu-2x1-f32-odd", "mbart-2x2-f32",    "bart-2x1-bf16",        "m2m100-1x3-f16",
+                                    "t5-2x2-f32",       "t5-3x2-bf16-gated"};
+
+static const char *model_of(const char *name)
+{
+    return path_in(TR_REFERENCE, name, "/model");
+}
+
+/* --------------------------------------------------------------------------------------------------------------- pairs */
+
+/* What one of expected/ has; sources without their end marks. */
+typedef struct pairs {
+    json_t *json;
+    size_t count;
+    tr_tokens *sources, *targets;
+} pairs;
+
+static pairs read_pairs(const char *name)
+{
+    json_error_t problem;
+    pairs p = {.json = json_load_file(path_in(TR_EXPECTED, name, ".json"), 0, &problem)};
+    if (!p.json)
+        fail_msg("%s: %s", name, problem.text);
+    p.count = json_array_size(p.json);
+    p.sources = calloc(p.count, sizeof *p.sources);
+    p.targets = calloc(p.count, sizeof *p.targets);
+    for (size_t i = 0; i < p.count; i++) {
+        const json_t *pair = json_array_get(p.json, i);
+        p.sources[i] = read_ids(pair, "source");
+        p.sources[i].count--;
+        p.targets[i] = read_ids(pair, "target");
+    }
+    return p;
+}
+
+static void free_pairs(pairs *p)
+{
+    tr_tokens_array_free(p->sources, p->count);
+    tr_tokens_array_free(p->targets, p->count);
+    json_decref(p->json);
+}
+
+static tr_score *score(tr_context *context, const pairs *p, const tr_score_options *options)
+{
+    tr_score *scores;
+    tr_error error;
+    if (tr_score_tokens(context, p->sources, p->targets, p->count, options, &scores, &error))
+        fail_msg("%s", error.message);
+    return scores;
+}
+
+static void expect_near(const char *name, size_t pair, const char *what, size_t at, float got, double wanted, double within)
+{
+    if (!(fabs((double)got - wanted) <= within))
+        fail_msg("%s, pair %zu: %s %zu is %.6f, the reference's %.6f", name, pair, what, at, (double)got, wanted);
+}
+
+/* The first token of models that are given one is certain. */
+static double compare_logs(const char *name, size_t pair, const json_t *wanted, const tr_score *score, bool given,
+                           double within)
+{
+    double most = 0;
+    assert_int_equal(score->count, json_array_size(wanted));
+    for (size_t t = given; t < score->count; t++) {
+        const double value = json_number_value(json_array_get(wanted, t));
+        expect_near(name, pair, "log-probability", t, score->log_probabilities[t], value, within);
+        most = fmax(most, fabs((double)score->log_probabilities[t] - value));
+    }
+    return most;
+}
+
+static void compare_map(const char *name, size_t pair, const char *what, const json_t *wanted, const tr_attention_map *map)
+{
+    const size_t layers = (size_t)map->layers, heads = (size_t)map->heads, rows = (size_t)map->rows,
+                 columns = (size_t)map->columns;
+    assert_non_null(map->weights);
+    assert_int_equal(json_array_size(wanted), layers);
+    const json_t *layer = json_array_get(wanted, 0), *head = json_array_get(layer, 0), *row = json_array_get(head, 0);
+    assert_int_equal(json_array_size(layer), heads);
+    assert_int_equal(json_array_size(head), rows);
+    assert_int_equal(json_array_size(row), columns);
+    for (size_t i = 0; i < layers * heads * rows * columns; i++) {
+        layer = json_array_get(wanted, i / (heads * rows * columns));
+        head = json_array_get(layer, i / (rows * columns) % heads);
+        row = json_array_get(head, i / columns % rows);
+        expect_near(name, pair, what, i, map->weights[i], json_number_value(json_array_get(row, i % columns)), 1e-4);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------ Hugging Face's */
+
+static bool is_given(const char *name)
+{
+    return strcmp(name, "swish-1x2-f16-forced") == 0 || strcmp(name, "mbart-2x2-f32") == 0;
+}
+
+static void test_reference(void **state)
+{
+    const char *name = *(const char *const *)*state;
+    pairs p = read_pairs(name);
+    tr_model *model;
+    tr_context *context = open_way(model_of(name), (way){.compute = TR_COMPUTE_F32, .threads = 2}, &model);
+    tr_score_options options = tr_score_default_options();
+    tr_score *plain = score(context, &p, &options);
+    options.encoder_attention = options.decoder_attention = options.cross_attention = true;
+    tr_score *watched = score(context, &p, &options);
+    bool maps = false;
+    double most = 0;
+    for (size_t i = 0; i < p.count; i++) {
+        const json_t *pair = json_array_get(p.json, i), *wanted = json_object_get(pair, "log_probabilities");
+        most = fmax(most, compare_logs(name, i, wanted, &plain[i], is_given(name), 1e-4));
+        assert_memory_equal(plain[i].log_probabilities, watched[i].log_probabilities, plain[i].count * sizeof(float));
+        assert_null(plain[i].cross.weights);
+        if (!json_object_get(pair, "cross"))
+            continue;
+        compare_map(name, i, "encoder attention", json_object_get(pair, "encoder"), &watched[i].encoder);
+        compare_map(name, i, "decoder attention", json_object_get(pair, "decoder"), &watched[i].decoder);
+        compare_map(name, i, "cross-attention", json_object_get(pair, "cross"), &watched[i].cross);
+        maps = true;
+    }
+    print_message("%s: log-probabilities within %.1e of the reference's\n", name, most);
+    assert_true(maps);
+    tr_scores_free(plain, p.count);
+    tr_scores_free(watched, p.count);
+    tr_context_destroy(context);
+    tr_model_close(model);
+    free_pairs(&p);
+}
+
+/* What int8 rounds off shows, but the probabilities stay what they are about. */
+static void test_int8(void **state)
+{
+    const char *name = *(const char *const *)*state;
+    pairs p = read_pairs(name);
+    tr_model *model;
+    tr_context *context = open_way(model_of(name), (way){.compute = TR_COMPUTE_INT8, .threads = 2}, &model);
+    tr_score *scores = score(context, &p, NULL);
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < p.count; i++) {
+        const json_t *wanted = json_object_get(json_array_get(p.json, i), "log_probabilities");
+        for (size_t t = is_given(name); t < scores[i].count; t++, count++)
+            sum += fabs((double)scores[i].log_probabilities[t] - json_number_value(json_array_get(wanted, t)));
+    }
+    print_message("%s: log-probabilities in int8 are off by %.3f on average\n", name, sum / (double)count);
+    assert_true(sum / (double)count < 1); /* of logits up to a hundred */
+    tr_scores_free(scores, p.count);
+    tr_context_destroy(context);
+    tr_model_close(model);
+    free_pairs(&p);
+}
+
+/* -------------------------------------------------------------------------------------------------------- the same bits */
+
+static void expect_same_map(const tr_attention_map *a, const tr_attention_map *b)
+{
+    assert_int_equal(a->weights != NULL, b->weights != NULL);
+    if (a->weights)
+        assert_memory_equal(a->weights, b->weights,
+                            sizeof(float) * (size_t)a->layers * (size_t)a->heads * (size_t)a->rows * (size_t)a->columns);
+}
+
+static void expect_same(const tr_score *a, const tr_score *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(a[i].count, b[i].count);
+        assert_memory_equal(a[i].log_probabilities, b[i].log_probabilities, a[i].count * sizeof(float));
+        assert_memory_equal(&a[i].log_probability, &b[i].log_probability, sizeof(float));
+        expect_same_map(&a[i].encoder, &b[i].encoder);
+        expect_same_map(&a[i].decoder, &b[i].decoder);
+        expect_same_map(&a[i].cross, &b[i].cross);
+        assert_int_equal(a[i].alignment.count, b[i].alignment.count);
+        assert_memory_equal(a[i].alignment.links, b[i].alignment.links, a[i].alignment.count * sizeof *a[i].alignment.links);
+    }
+}
+
+static void same_bits(const char *name, tr_compute compute)
+{
+    pairs p = read_pairs(name);
+    tr_score_options options = tr_score_default_options();
+    options.encoder_attention = options.decoder_attention = options.cross_attention = options.align = true;
+    tr_model *model;
+    tr_context *context = open_way(model_of(name), (way){.compute = compute, .threads = 1, .batch_size = 1}, &model);
+    tr_score *alone = score(context, &p, &options);
+    tr_context_destroy(context);
+    tr_model_close(model);
+    const way ways[] = {
+        {.compute = compute, .threads = 3, .batch_size = 1},
+        {.compute = compute, .threads = 2, .batch_size = 3},
+        {.compute = compute, .threads = 1, .batch_size = 32},
+        {.compute = compute, .threads = 2, .batch_size = 32, .cpu = compute == TR_COMPUTE_INT8 ? "portable" : NULL}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        context = open_way(model_of(name), ways[w], &model);
+        tr_score *other = score(context, &p, &options);
+        expect_same(alone, other, p.count);
+        tr_scores_free(other, p.count);
+        tr_context_destroy(context);
+        tr_model_close(model);
+    }
+    tr_scores_free(alone, p.count);
+    free_pairs(&p);
+}
+
+static void test_same_bits(void **state)
+{
+    const char *name = *(const char *const *)*state;
+    same_bits(name, TR_COMPUTE_F32);
+    same_bits(name, TR_COMPUTE_INT8);
+}
+
+/* -------------------------------------------------------------------------------------------------------- step by step */
+
+/* The logits of a sentence's steps, one after the other. */
+typedef struct steps {
+    float *logits; /* [count, width] */
+    int count, width;
+} steps;
+
+static void keep_logits(void *argument, const char *where, int layer, const float *rows, int count, int width)
+{
+    steps *s = argument;
+    (void)layer;
+    if (strcmp(where, "logits") != 0)
+        return;
+    assert_int_equal(count, 1);
+    s->logits = realloc(s->logits, (size_t)(s->count + 1) * (size_t)width * sizeof *s->logits);
+    memcpy(s->logits + (size_t)s->count * (size_t)width, rows, (size_t)width * sizeof *rows);
+    s->count++;
+    s->width = width;
+}
+
+static double log_softmax(const float *x, int n, int at)
+{
+    double most = -INFINITY, sum = 0;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, (double)x[i]);
+    for (int i = 0; i < n; i++)
+        sum += exp((double)x[i] - most);
+    return (double)x[at] - most - log(sum);
+}
+
+typedef struct one {
+    tr_sentence sentence;
+    bool given;
+} one;
+
+static tr_sentence *give_one(void *argument, int room)
+{
+    (void)room;
+    one *o = argument;
+    return o->given ? NULL : (o->given = true, &o->sentence);
+}
+
+static bool take_one(void *argument, tr_sentence *sentence)
+{
+    return sentence == &((one *)argument)->sentence;
+}
+
+/* The greedy target of a source, and what its tokens' logits come to, of a model that forbids nothing. */
+static tr_tokens decode_steps(const char *path, tr_compute compute, const tr_tokens *source, bool *finished, double *logs)
+{
+    enum { MOST = 24 };
+    static int32_t target[MOST];
+    tr_package package;
+    tr_network *network;
+    tr_worker *worker;
+    const tr_kernels *kernels;
+    tr_error error;
+    steps found = {0};
+    if (tr_package_open(path, TR_LOAD_MAP, &package, &error))
+        fail_msg("%s", error.message);
+    package.config.forbidden_count = 0;
+    if (tr_kernels_select(NULL, &kernels, &error) ||
+        tr_network_create(&package.config, &package.weights, compute, kernels, &network, &error) ||
+        tr_worker_create(network, 1, 1, &worker, &error))
+        fail_msg("%s", error.message);
+    int32_t *ids = malloc((source->count + 1) * sizeof *ids);
+    if (source->count)
+        memcpy(ids, source->ids, source->count * sizeof *ids);
+    ids[source->count] = package.config.end_id;
+    one o = {.sentence = {.source = ids,
+                          .source_length = (int)source->count + !package.config.bare_source,
+                          .max_length = MOST < package.config.max_positions ? MOST : package.config.max_positions - 1,
+                          .target = target}};
+    const tr_feed feed = {give_one, take_one, &o, NULL};
+    tr_worker_set_trace(worker, keep_logits, &found);
+    if (tr_decode_greedy(worker, 0, &(tr_decode_options){.rows = 1, .tokens = 1 << 20}, &feed, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(found.count, o.sentence.target_length + o.sentence.finished);
+    for (int i = 0; i < found.count; i++)
+        logs[i] = log_softmax(found.logits + (size_t)i * (size_t)found.width, found.width,
+                              i < o.sentence.target_length ? target[i] : package.config.end_id);
+    *finished = o.sentence.finished;
+    free(ids), free(found.logits);
+    tr_worker_destroy(worker);
+    tr_network_destroy(network);
+    tr_package_close(&package);
+    return (tr_tokens){target, (size_t)o.sentence.target_length};
+}
+
+static void expect_steps(const char *path, tr_compute compute, const tr_tokens *source)
+{
+    bool finished;
+    double logs[64];
+    tr_tokens target = decode_steps(path, compute, source, &finished, logs);
+    tr_model *model;
+    tr_context *context = open_way(path, (way){.compute = compute, .threads = 2, .shortlist = "off"}, &model);
+    tr_score_options options = tr_score_default_options();
+    options.no_end = !finished;
+    tr_score *score;
+    tr_error error;
+    if (tr_score_tokens(context, source, &target, 1, &options, &score, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(score->count, target.count + finished);
+    for (size_t t = 0; t < score->count; t++)
+        expect_near(path, 0, "log-probability", t, score->log_probabilities[t], logs[t], 2e-5);
+    tr_scores_free(score, 1);
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+static void test_steps(void **state)
+{
+    const char *path = *(const char *const *)*state;
+    tr_error error;
+    tr_package package;
+    if (tr_package_open(path, TR_LOAD_MAP, &package, &error))
+        fail_msg("%s", error.message);
+    const int vocabulary = package.config.source_vocabulary;
+    tr_package_close(&package);
+    int32_t ids[12];
+    for (int i = 0; i < 12; i++)
+        ids[i] = (int32_t)((i * 37 + 11) % vocabulary);
+    for (size_t n = 3; n <= 12; n += 9) {
+        expect_steps(path, TR_COMPUTE_F32, &(tr_tokens){ids, n});
+        expect_steps(path, TR_COMPUTE_INT8, &(tr_tokens){ids, n});
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------- bad input */
+
+static tr_context *plain_context;
+
+static int open_plain(void **state)
+{
+    static tr_model *model;
+    *state = &model;
+    plain_context = open_way(model_of("relu-1x1-f32"), (way){.compute = TR_COMPUTE_F32, .threads = 1}, &model);
+    return 0;
+}
+
+static int close_plain(void **state)
+{
+    tr_context_destroy(plain_context);
+    tr_model_close(*(tr_model **)*state);
+    return 0;
+}
+
+static void refuse(const tr_tokens *sources, const tr_tokens *targets, size_t count, const tr_score_options *options,
+                   const char *says)
+{
+    tr_score *scores = (tr_score *)sizeof *scores;
+    tr_error error = {0};
+    assert_int_equal(tr_score_tokens(plain_context, sources, targets, count, options, &scores, &error), TR_ERROR_ARGUMENT);
+    assert_null(scores);
+    if (!strstr(error.message, says))
+        fail_msg("\"%s\" does not say \"%s\"", error.message, says);
+}
+
+static void test_bad_input(void **state)
+{
+    (void)state;
+    int32_t good[64] = {1, 2, 3}, bad[] = {5, 203}, negative[] = {-1};
+    const tr_tokens fine[] = {{good, 3}, {good, 3}};
+    tr_score_options options = tr_score_default_options();
+    refuse(fine, (tr_tokens[]){{good, 3}, {bad, 2}}, 2, NULL, "target 1: token 1 is 203, not an id below 203");
+    refuse(fine, (tr_tokens[]){{negative, 1}}, 1, NULL, "target 0: token 0 is -1");
+    refuse((tr_tokens[]){{bad, 2}}, fine, 1, NULL, "source 0: token 1 is 203");
+    refuse(fine, (tr_tokens[]){{good, 48}}, 1, NULL, "target 0: 48 tokens and the end mark, but the model takes 48");
+    refuse((tr_tokens[]){{good, 48}}, fine, 1, NULL, "source 0: 48 tokens and the end mark, but the model takes 48");
+    refuse(fine, (tr_tokens[]){{NULL, 1}}, 1, NULL, "target 0: its ids are NULL");
+    refuse(NULL, fine, 1, NULL, "sources is NULL");
+    refuse(fine, NULL, 1, NULL, "targets is NULL");
+    options.no_end = true;
+    refuse(fine, (tr_tokens[]){{good, 49}}, 1, &options, "target 0: 49 tokens, but the model takes 48");
+    options = tr_score_default_options();
+    options.alignment.layer = 1;
+    refuse(fine, fine, 1, &options, "alignment layer: 1 is not below 1");
+    options.alignment = (tr_align_options){-2, 0, 1};
+    refuse(fine, fine, 1, &options, "alignment layer: -2");
+    options.alignment = (tr_align_options){0, 3, 1};
+    refuse(fine, fine, 1, &options, "alignment head: 3 is not below 3");
+    options.alignment = (tr_align_options){0, 0, 1.5f};
+    refuse(fine, fine, 1, &options, "alignment threshold: 1.5 is not between 0 and 1");
+    options.alignment = (tr_align_options){0, 0, NAN};
+    refuse(fine, fine, 1, &options, "alignment threshold: ");
+    options = tr_score_default_options();
+    options.source_language = "tlh";
+    tr_score *scores;
+    assert_int_equal(tr_score_tokens(NULL, fine, fine, 1, NULL, &scores, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_score_tokens(plain_context, fine, fine, 1, NULL, NULL, NULL), TR_ERROR_ARGUMENT);
+    /* and the context is none the worse for it */
+    assert_int_equal(tr_score_tokens(plain_context, fine, fine, 2, NULL, &scores, NULL), TR_OK);
+    assert_int_equal(scores[1].count, 4);
+    tr_scores_free(scores, 2);
+}
+
+static void test_little(void **state)
+{
+    (void)state;
+    int32_t good[48] = {1, 2, 3};
+    tr_score_options options = tr_score_default_options();
+    options.cross_attention = options.align = true;
+    const tr_tokens sources[] = {{NULL, 0}, {good, 3}, {good, 47}}, targets[] = {{good, 2}, {NULL, 0}, {good, 47}};
+    tr_score *scores;
+    assert_int_equal(tr_score_tokens(plain_context, NULL, NULL, 0, NULL, &scores, NULL), TR_OK);
+    tr_scores_free(scores, 0);
+    assert_int_equal(tr_score_tokens(plain_context, sources, targets, 3, &options, &scores, NULL), TR_OK);
+    assert_int_equal(scores[0].count, 3);
+    assert_int_equal(scores[0].alignment.count, 0); /* there is nothing to align with */
+    assert_int_equal(scores[1].count, 1);
+    assert_int_equal(scores[1].alignment.count, 0);
+    assert_int_equal(scores[2].count, 48);
+    assert_int_equal(scores[2].alignment.count, 47);
+    tr_scores_free(scores, 3);
+    options.no_end = true; /* then an empty target is nothing at all */
+    assert_int_equal(tr_score_tokens(plain_context, sources, targets, 2, &options, &scores, NULL), TR_OK);
+    assert_int_equal(scores[0].count, 2);
+    assert_int_equal(scores[1].count, 0);
+    assert_true(scores[1].log_probability == 0);
+    tr_scores_free(scores, 2);
+    options.no_scores = true;
+    assert_int_equal(tr_score_tokens(plain_context, sources, targets, 1, &options, &scores, NULL), TR_OK);
+    assert_null(scores[0].log_probabilities);
+    assert_non_null(scores[0].cross.weights);
+    tr_scores_free(scores, 1);
+    tr_scores_free(NULL, 0);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- alignment */
+
+/* By the maps of the same call: mean, one head, threshold. */
+static void test_alignment(void **state)
+{
+    (void)state;
+    pairs p = read_pairs("gelu-4x2-bf16-untied");
+    tr_model *model;
+    tr_context *context = open_way(model_of("gelu-4x2-bf16-untied"), (way){.threads = 2}, &model);
+    static const tr_align_options wanted[] = {{TR_ALIGN_AUTO, TR_ALIGN_AUTO, 1}, {0, 5, 1}, {1, TR_ALIGN_MEAN, 0.2f}};
+    for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
+        tr_score_options options = tr_score_default_options();
+        options.align = true;
+        options.no_scores = w == 1; /* nothing to do with each other */
+        options.alignment = wanted[w];
+        tr_score *guided = score(context, &p, &options);
+        options.cross_attention = true;
+        tr_score *mapped = score(context, &p, &options);
+        for (size_t i = 0; i < p.count; i++) {
+            const tr_attention_map *map = &mapped[i].cross;
+            const tr_alignment *links = &guided[i].alignment;
+            assert_int_equal(links->count, mapped[i].alignment.count);
+            assert_memory_equal(links->links, mapped[i].alignment.links, links->count * sizeof *links->links);
+            const int layer = wanted[w].layer < 0 ? map->layers - 1 : wanted[w].layer,
+                      heads = wanted[w].head < 0 ? map->heads : 1;
+            size_t count = 0;
+            for (int s = 0; s < (int)p.sources[i].count; s++)
+                for (int t = 0; t < (int)p.targets[i].count; t++) {
+                    float best = -1, here = -1;
+                    int at = -1;
+                    for (int c = 0; c < (int)p.sources[i].count; c++) {
+                        float sum = 0;
+                        for (int h = 0; h < heads; h++)
+                            sum += map->weights[(((size_t)layer * (size_t)map->heads +
+                                                  (size_t)(wanted[w].head < 0 ? h : wanted[w].head)) *
+                                                     (size_t)map->rows +
+                                                 (size_t)t) *
+                                                    (size_t)map->columns +
+                                                (size_t)c];
+                        if (sum > best)
+                            best = sum, at = c;
+                        if (c == s)
+                            here = sum / (float)heads;
+                    }
+                    const bool linked = wanted[w].threshold < 1 ? here > wanted[w].threshold : at == s;
+                    if (!linked)
+                        continue;
+                    assert_true(count < links->count);
+                    assert_int_equal(links->links[count].source, s);
+                    assert_int_equal(links->links[count].target, t);
+                    assert_true(fabsf(links->links[count].weight - here) < 1e-6f);
+                    count++;
+                }
+            assert_int_equal(count, links->count);
+        }
+        tr_scores_free(guided, p.count);
+        tr_scores_free(mapped, p.count);
+    }
+    tr_context_destroy(context);
+    tr_model_close(model);
+    free_pairs(&p);
+}
+
+int main(void)
+{
+    static const char *const decoders[] = {TR_REFERENCE "/bart-2x1-bf16/model",
+                                           TR_REFERENCE "/t5-2x2-f32/model",
+                                           TR_MARIAN "/plain-npz",
+                                           TR_MARIAN "/pre-norm",
+                                           TR_MARIAN "/pre-norm-bare",
+                                           TR_MARIAN "/ssru",
+                                           TR_MARIAN "/ssru-projection-pre-norm",
+                                           TR_MARIAN "/average",
+                                           TR_MARIAN "/average-both-norms",
+                                           TR_MARIAN "/average-depth-4-d",
+                                           TR_MARIAN "/tied-layers",
+                                           TR_MARIAN "/guided"};
+    static const fixture_test kinds[] = {{"reference", test_reference}, {"int8", test_int8}, {"same bits", test_same_bits}};
+    enum { DECODERS = sizeof decoders / sizeof *decoders };
+    struct CMUnitTest others[DECODERS + 3] = {
+        {"bad input", test_bad_input, open_plain, close_plain, NULL},
+        {"little", test_little, open_plain, close_plain, NULL},
+        {"alignment", test_alignment, NULL, NULL, NULL},
+    };
+    for (size_t i = 0; i < DECODERS; i++)
+        others[3 + i] = (struct CMUnitTest){strrchr(decoders[i], '/'), test_steps, NULL, NULL, (void *)&decoders[i]};
+    return run_fixture_suite(&(fixture_suite){"scores", names, sizeof names / sizeof *names, sizeof *names, kinds,
+                                              sizeof kinds / sizeof *kinds, others, DECODERS + 3});
+}
