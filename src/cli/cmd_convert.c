@@ -1,5 +1,6 @@
 /* translate convert IN OUT.gguf */
 #define _GNU_SOURCE
+#include "cli/allowed.h"
 #include "cli/cli.h"
 #include "cli/model.h"
 #include "cli/progress.h"
@@ -134,8 +135,12 @@ int cli_convert(const cli_settings *settings)
     else if (tr_package_open(in, TR_LOAD_MAP, &package, &error))
         status = cli_fail_error(&error);
     else {
-        status = convert_to(settings, &package, out ? out : settings->arguments[1]);
+        int32_t *allowed;
+        status = cli_allow_tokens(settings, &package, &allowed);
+        if (!status)
+            status = convert_to(settings, &package, out ? out : settings->arguments[1]);
         tr_package_close(&package);
+        free(allowed);
     }
     free(out);
     return cli_interrupted() ? 128 + cli_interrupted() : status;

@@ -31,6 +31,10 @@ const cli_option cli_options[] = {
      "type of the weights; default auto: as stored (a directory: f32)"},
     {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN"},
+    {CMD_CONVERT, GROUP_MODEL, KIND_TEXT, 0, "allowed", "HOW", FIELD(allowed), 0, 0,
+     "store which target tokens can come at all, so that decoding reads no others: script: what the target language is "
+     "written in; script:NAMES, such as script:Latn; text:FILE, what a text of that language becomes; off: no list; "
+     "default: as in IN"},
     {WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", "auto|map|copy", FIELD(load), 0, 0,
      "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "
      "(default): copy for bench and for whole files of text, else map"},

@@ -4,43 +4,12 @@
 #include <string.h>
 
 #include "formats/shortlist.h"
+#include "pipeline/tokenizers.h"
 #include "util/task.h"
 
 tr_model_options tr_model_default_options(void)
 {
     return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO};
-}
-
-static tr_status open_tokenizer(tr_model *model, tr_error *error)
-{
-    const tr_package *package = &model->package;
-    const tr_config *config = &package->config;
-    if (!package->source_spm.data && !package->source_bpe.data)
-        return TR_OK;
-    tr_tokenizer_parts parts = {.source_spm = package->source_spm.data,
-                                .source_spm_size = package->source_spm.size,
-                                .source_bpe = package->source_bpe.data,
-                                .source_bpe_size = package->source_bpe.size,
-                                .source_language = package->source_language,
-                                .target_language = package->target_language,
-                                .source = &package->source,
-                                .target = package->target,
-                                .unk_id = config->unk_id};
-    /* <s> is SentencePiece's own start mark, which some networks emit */
-    const int32_t marks[] = {config->start_id, config->end_id, config->pad_id,
-                             tr_vocabulary_find(package->target, "<s>", 3)};
-    tr_ids special = {0};
-    tr_status status = TR_ERROR_MEMORY;
-    if (!tr_ids_append(&special, marks, sizeof marks / sizeof *marks) ||
-        !tr_ids_append(&special, package->special.data, package->special.size)) {
-        tr_fail(error, status, "tokenizer: out of memory");
-    } else {
-        parts.special = special.data;
-        parts.special_count = special.size;
-        status = tr_tokenizer_create(&parts, &model->tokenizer, error);
-    }
-    tr_ids_free(&special);
-    return status;
 }
 
 /* All that decoding reads at once: not the screen, which is used when there is more to do (TR_SCREEN_AFTER). */
@@ -103,7 +72,7 @@ static tr_status open_parts(tr_model *model, const tr_model_options *options, co
 {
     network_task network = {.model = model, .options = options, .kernels = kernels};
     tr_task_start(&network.task, run_network_task, &network);
-    const tr_status status = open_tokenizer(model, error);
+    const tr_status status = tr_source_tokenizer(&model->package, &model->tokenizer, error);
     tr_task_wait(&network.task);
     if (network.status != TR_OK)
         *error = network.error;

@@ -1,25 +1,8 @@
 /* Target texts to tokens: what prefixes and scores need, and translating does not. */
 #include "pipeline/model.h"
 
+#include "pipeline/tokenizers.h"
 #include "util/utf8.h"
-
-static tr_status make_tokenizer(const tr_model *model, tr_tokenizer **tokenizer, tr_error *error)
-{
-    const tr_package *package = &model->package;
-    const int unk_id = package->config.unk_id;
-    const tr_piece unknown = unk_id < 0 ? (tr_piece){0} : package->source.pieces[unk_id];
-    if (!package->target_spm.data)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "model: it cannot cut texts of its target language; give it tokens");
-    const tr_tokenizer_parts parts = {
-        .source_spm = package->target_spm.data,
-        .source_spm_size = package->target_spm.size,
-        .source_language = package->target_language,
-        .target_language = package->target_language,
-        .source = package->target,
-        .target = package->target,
-        .unk_id = unknown.data ? tr_vocabulary_find(package->target, unknown.data, unknown.size) : -1};
-    return tr_tokenizer_create(&parts, tokenizer, error);
-}
 
 tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **tokenizer, tr_error *error)
 {
@@ -34,9 +17,11 @@ tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **
         *tokenizer = model->tokenizer;
     if (*tokenizer)
         return TR_OK;
-    const tr_status status = make_tokenizer(model, &made, error);
+    const tr_status status = tr_target_tokenizer(package, &made, error);
     if (status != TR_OK)
         return status;
+    if (!made)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "model: it cannot cut texts of its target language; give it tokens");
     if (atomic_compare_exchange_strong(&owner->target_tokenizer, &there, made))
         there = made;
     else

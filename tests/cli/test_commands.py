@@ -210,6 +210,48 @@ class Convert(CommandTest):
         self.assertIn("bf16", json.loads(self.good("info", "--json", out))["weights"])
         self.assertEqual(self.good("-m", out, stdin=text_of(LINES)), self.good("--compute", "bf16", stdin=text_of(LINES)))
 
+    def allowed(self, name, how, source=None):
+        return json.loads(self.good("info", "--json", self.convert(name, source or support.MODEL, "--allowed", how)))
+
+    def test_allowed_by_script(self):
+        """English output without Han; figures, punctuation and Latin letters stay."""
+        info = self.allowed("latin.gguf", "script")
+        self.assertTrue(2000 < info["allowed_tokens"] < info["target_vocabulary"] / 2)
+        named = self.allowed("named.gguf", "script:Latn")
+        self.assertEqual(named["allowed_tokens"], info["allowed_tokens"])
+        model = self.folder / "latin.gguf"
+        self.assertRegex(self.good("info", model).decode(), r"allowed +\d+ of the target tokens\n")
+        text = text_of(LINES + ["他2019年在《时代》上说：“好。”", "我们去北京（3.5公里）。"])
+        out = self.good("-m", model, stdin=text).decode()
+        self.assertNotRegex(out, "[\u4e00-\u9fff]")
+        self.assertRegex(out, r"2019[\s\S]*3\.5")
+        self.assertEqual(self.good("-m", model, "--allowed", "off", stdin=text), self.good(stdin=text))
+        self.assertIn(b"target tokens can come", self.run_tool("-m", model, "-v", "你好").stderr)
+
+    def test_allowed_by_text(self):
+        """What the text becomes, and what else can be spelled in its script."""
+        text = self.file("en.txt", b"The weather is good today.\n\n\xff It is 25 degrees.\n")
+        info = self.allowed("text.gguf", f"text:{text}")
+        self.assertTrue(20 < info["allowed_tokens"] < 2000)
+        out = self.good("-m", self.folder / "text.gguf", "今天天气很好。")
+        self.assertNotRegex(out.decode(), "[\u4e00-\u9fff]")
+        kept = self.allowed("kept.gguf", f"text:{text}", self.folder / "text.gguf")
+        self.assertEqual({**kept, "file": info["file"]}, info)
+        again = json.loads(self.good("info", "--json", self.convert("again.gguf", self.folder / "text.gguf")))
+        self.assertEqual(again["allowed_tokens"], info["allowed_tokens"])
+        self.assertEqual(self.allowed("none.gguf", "off", self.folder / "text.gguf")["allowed_tokens"], 0)
+        self.assertEqual((self.folder / "none.gguf").read_bytes(), model_bytes())
+
+    def test_allowed_refuses(self):
+        out = self.folder / "x.gguf"
+        empty, blank = self.file("empty", b""), self.file("blank", b"  \n \n")
+        for how, status, says in (("latin", 2, "script:NAMES or text:FILE"), ("script:Foo", 2, "ISO 15924"),
+                                  ("script:", 2, "script:NAMES"), (f"text:{self.folder / 'none'}", 1, "none"),
+                                  (f"text:{empty}", 1, "holds no text"),
+                                  (f"text:{blank}", 1, "holds no text")):
+            self.bad(status, "convert", support.MODEL, out, "--allowed", how, says=says)
+        self.assertFalse(out.exists())
+
     def test_does_not_overwrite(self):
         out = self.file("out.gguf", b"precious")
         self.bad(1, "convert", support.MODEL, out, says="--force")
