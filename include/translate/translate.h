@@ -354,6 +354,10 @@ typedef struct tr_tokens {
     size_t count;
 } tr_tokens;
 
+typedef struct tr_span {
+    size_t first, last; /* bytes [first, last) of a text */
+} tr_span;
+
 /* Token ids of one text, without the end mark. The text is one sentence: no splitting. Free with tr_tokens_free.
  * TR_ERROR_ARGUMENT: the model has no tokenizer. */
 TR_API tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error);
@@ -430,6 +434,7 @@ typedef struct tr_score_options {
     bool encoder_attention, decoder_attention, cross_attention; /* default false: maps of these are made */
     bool align;                                                 /* default false: alignments are made */
     tr_align_options alignment;
+    size_t first_number; /* what messages call the first pair; default 0 */
     /* As in tr_translate_options; a pair is a text. */
     int (*progress)(void *argument, const tr_progress *progress);
     void *progress_argument;
@@ -443,6 +448,7 @@ typedef struct tr_score {
     float *log_probabilities; /* [count] of each token, given the source and the tokens before; the end mark's last. NULL: not
                                  asked for */
     float log_probability;    /* their sum */
+    float mean, least;        /* signs of quality: of a token on average, and of the least likely one; 0 of nothing */
     /* Of the encoder's self-attention: what source token row, in the order that the network reads, attends to; with a
      * language's token in front of or behind the source's own, where the model has one there, and the end mark.
      * Of the decoder's self-attention: row r is the step that yields token r; it reads token r - 1, or what targets start
@@ -465,6 +471,32 @@ typedef struct tr_score {
 TR_API tr_status tr_score_tokens(tr_context *context, const tr_tokens *sources, const tr_tokens *targets, size_t count,
                                  const tr_score_options *options, tr_score **scores, tr_error *error);
 TR_API void tr_scores_free(tr_score *scores, size_t count); /* NULL is allowed */
+
+/* The same of texts, each one sentence, or whatever is to be taken as one. */
+typedef struct tr_text_score {
+    tr_tokens source; /* the text's own tokens */
+    tr_tokens target; /* likewise, with the language in front where the model is given it there */
+    tr_span *source_spans, *target_spans; /* [source.count], [target.count]: the bytes of the texts that they come from, without
+                                             the white space in front; empty where a token is of no text */
+    unsigned flags;   /* TR_FLAG_INVALID_UTF8: a text has U+FFFD where it was invalid, and spans are counted so */
+    tr_score score;
+} tr_text_score;
+
+/* sizes: bytes of each text, NULL if they are NUL-terminated. An alignment's links are of source and target, and with spans of
+ * bytes. TR_ERROR_ARGUMENT: as tr_score_tokens and tr_translate. TR_ERROR_UNSUPPORTED: the model has no tokenizer for texts
+ * of its target language. Free with tr_text_scores_free. */
+TR_API tr_status tr_score_texts(tr_context *context, const char *const *sources, const size_t *source_sizes,
+                                const char *const *targets, const size_t *target_sizes, size_t count,
+                                const tr_score_options *options, tr_text_score **scores, tr_error *error);
+TR_API void tr_text_scores_free(tr_text_score *scores, size_t count); /* NULL is allowed */
+
+/* As tr_tokenize, tr_tokenize_target and tr_detokenize, and where in the text each token is: *spans, [tokens->count], for
+ * tr_free, and spans [count]. White space in front of a token is no part of it; tokens that are of no text, and of Moses's words
+ * those that the text shows in another way, have empty spans. */
+TR_API tr_status tr_tokenize_spans(const tr_model *model, bool target, const char *text, size_t size, tr_tokens *tokens,
+                                   tr_span **spans, tr_error *error);
+TR_API tr_status tr_detokenize_spans(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size,
+                                     tr_span *spans, tr_error *error);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@ int cli_bench(const cli_settings *settings);
 int cli_convert(const cli_settings *settings);
 int cli_info(const cli_settings *settings);
 int cli_tokenize(const cli_settings *settings);
+int cli_score(const cli_settings *settings);
 int cli_pull(const cli_settings *settings);
 
 /* Prints "translate: ..." as one line on stderr, taking the progress bar away first; returns CLI_FAILED. */

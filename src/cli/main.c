@@ -34,6 +34,7 @@ static const cli_command commands[] = {
      "  convert    turn a published model into one GGUF file\n"
      "  info       show what a model file holds, and verify it\n"
      "  pull       download a model from Hugging Face\n"
+     "  score      how likely the model finds a translation; word alignments\n"
      "  tokenize   show the tokens of a text\n",
      "Exit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
      "default model; TRANSLATE_MODELS, a folder of models; TRANSLATE_CPU, the kernels\n"
@@ -65,6 +66,15 @@ static const cli_command commands[] = {
      "  translate tokenize \"今天天气很好\"\n"
      "  translate tokenize --ids < zh.txt\n"
      "  translate tokenize --decode \"▁Hello ▁world\"\n"},
+    {"translate score", CMD_SCORE, cli_score, 0, 2, "translate score [OPTIONS] SOURCE TARGET\n       translate score [OPTIONS] [-i FILE]",
+     "Tells how likely the model finds TARGET as a translation of SOURCE: the natural\n"
+     "logarithm of its probability; or so of each line of a file, a source, a TAB and a\n"
+     "target. A pair is scored whole, not sentence by sentence.\n",
+     "Examples / 示例:\n"
+     "  translate score \"今天天气很好。\" \"The weather is nice today.\"\n"
+     "  translate score -i pairs.tsv > scores.txt          one number a line / 每行一个分数\n"
+     "  translate score --alignment \"你好\" \"Hello\"         with word alignment / 词对齐\n"
+     "  translate score --json -i pairs.tsv                token by token / 逐词概率\n"},
     {"translate pull", CMD_PULL, cli_pull, 0, 1, "translate pull [OPTIONS] OWNER/NAME[@REVISION]",
      "Downloads a model from Hugging Face, only the files that are needed, into the\n"
      "cache, where -m hf:OWNER/NAME finds it; or with -o into a folder. -m hf:...\n"
@@ -85,7 +95,7 @@ static const cli_command commands[] = {
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* Words that are kept for later versions. */
-static const char *const reserved[] = {"serve", "score", "attention", "shortlist"};
+static const char *const reserved[] = {"serve", "attention", "shortlist"};
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 

@@ -6,8 +6,8 @@ const char *const cli_option_group_titles[] = {
 };
 
 #define FIELD(name) offsetof(cli_settings, name)
-#define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE)
-#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL)
+#define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE)
+#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE)
 
 /* clang-format off */
 const cli_option cli_options[] = {
@@ -22,12 +22,12 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input, where there are several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
      "one; auto: detected from the first lines"},
-    {CMD_BENCH, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+    {CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input, where the model has several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
      "one"},
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
      "language of the output; translate info lists a model's languages"},
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the weights; default auto: as stored (a directory: f32)"},
     {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN"},
@@ -48,9 +48,11 @@ const cli_option cli_options[] = {
 
     {CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read lines from FILE; default standard input"},
+    {CMD_SCORE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+     "read pairs from FILE: a source, a TAB and a target a line; default standard input, if SOURCE and TARGET are not given"},
     {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "lines to translate, blank ones are left out; default: lines that are built in"},
-    {CMD_TRANSLATE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+    {CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write to FILE, which appears complete or not at all: until the end it is FILE.part"},
     {CMD_TRANSLATE, GROUP_FILES, KIND_FLAG, 0, "resume", NULL, FIELD(resume), 0, 0,
      "continue an interrupted run from FILE.part"},
@@ -81,6 +83,21 @@ const cli_option cli_options[] = {
      "the lines of FILE are tokens separated by spaces, for models without a tokenizer"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
      "with --tokens: numbers instead of pieces"},
+    {CMD_SCORE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
+     "a JSON object a line: line, source, target, score, mean, minimum, tokens, log_probabilities, alignment and more"},
+    {CMD_SCORE, GROUP_OUTPUT, KIND_FLAG, 0, "alignment", NULL, FIELD(alignment), 0, 0,
+     "also a TAB and which source token each target token is a translation of: pairs S-T of their numbers, from 0 on"},
+    {CMD_SCORE, GROUP_OUTPUT, KIND_NUMBER, 0, "alignment-layer", "N", FIELD(alignment_layer), 0, 1 << 20,
+     "decoder layer that alignments are taken from, from 1 on; default 0: the one that the model was trained to align with, "
+     "else the last"},
+    {CMD_SCORE, GROUP_OUTPUT, KIND_NUMBER, 0, "alignment-head", "N", FIELD(alignment_head), 0, 1 << 20,
+     "attention head of that layer, from 1 on; default 0: the one that the model was trained to align with, else the mean"},
+    {CMD_SCORE, GROUP_OUTPUT, KIND_REAL, 0, "alignment-threshold", "X", FIELD(alignment_threshold), 0, 1,
+     "every source token that a target token attends to with more than X; default 1: the one that it attends to most"},
+    {CMD_SCORE, GROUP_FILES, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
+     "sources and targets are tokens separated by spaces, for models without a tokenizer"},
+    {CMD_SCORE, GROUP_FILES, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
+     "sources and targets are the numbers of tokens"},
     {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
      "show numbers instead of pieces"},
     {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 'd', "decode", NULL, FIELD(decode), 0, 0,
@@ -116,9 +133,9 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
      "default 0: as many as there are usable cores"},
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
      "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},
 
     {EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar"},

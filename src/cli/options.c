@@ -235,7 +235,8 @@ int cli_parse(const cli_command *command, char **arguments, int count, cli_setti
                                .max_length = 512,
                                .rounds = 3,
                                .timeout = 30,
-                               .retries = 5};
+                               .retries = 5,
+                               .alignment_threshold = 1};
     settings->arguments = malloc(((size_t)count + 1) * sizeof *settings->arguments);
     if (!settings->arguments)
         return cli_fail_memory();

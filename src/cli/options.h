@@ -26,9 +26,12 @@ typedef struct cli_settings {
     int fixed_length, rounds; /* bench */
     bool limits, parts;       /* bench */
     bool tokens, json, stats, quiet, verbose, help, version, resume;
-    bool verify;      /* info */
-    bool force;       /* convert */
-    bool ids, decode; /* tokenize */
+    bool verify;                         /* info */
+    bool force;                          /* convert */
+    bool ids, decode;                    /* tokenize */
+    bool alignment;                      /* score */
+    int alignment_layer, alignment_head; /* from 1 on; 0: as the model says */
+    float alignment_threshold;
     const char *file; /* pull: NULL: what a model needs */
     bool list, remove;
     int timeout, retries;
@@ -37,7 +40,7 @@ typedef struct cli_settings {
 } cli_settings;
 
 /* Commands, as bits: which of them know an option. */
-enum { CMD_TRANSLATE = 1, CMD_BENCH = 2, CMD_CONVERT = 4, CMD_INFO = 8, CMD_TOKENIZE = 16, CMD_PULL = 32 };
+enum { CMD_TRANSLATE = 1, CMD_BENCH = 2, CMD_CONVERT = 4, CMD_INFO = 8, CMD_TOKENIZE = 16, CMD_PULL = 32, CMD_SCORE = 64 };
 
 struct cli_command {
     const char *name; /* "translate" or "translate bench" */

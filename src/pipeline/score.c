@@ -119,6 +119,12 @@ static tr_status begin_pair(void *argument, size_t unit, tr_error *error)
     return complete ? TR_OK : out_of_memory(error);
 }
 
+/* The target's first token is one that the model is not asked for. */
+static bool is_given(const work *w, const tr_scored_pair *pair)
+{
+    return w->start.first_id >= 0 && pair->target_length && pair->target[0] == w->start.first_id;
+}
+
 static tr_status align_pair(const work *w, const tr_scored_pair *pair, tr_watch watch, tr_alignment *alignment,
                             tr_error *error)
 {
@@ -126,8 +132,7 @@ static tr_status align_pair(const work *w, const tr_scored_pair *pair, tr_watch 
     const int heads = o->head == TR_ALIGN_MEAN ? w->context->model->package.config.decoder_heads : 1;
     if (watch.only_layer < 0) /* a map of all: to what there would be of one */
         watch.weights += (size_t)o->layer * watch.layer_stride + (heads > 1 ? 0 : (size_t)o->head * watch.head_stride);
-    const bool given = w->start.first_id >= 0 && pair->target_length && pair->target[0] == w->start.first_id;
-    const tr_align_span span = {pair->first, pair->tokens, given, pair->target_length};
+    const tr_align_span span = {pair->first, pair->tokens, is_given(w, pair), pair->target_length};
     return tr_align(&watch, heads, &span, o->threshold, alignment, error);
 }
 
@@ -138,12 +143,17 @@ static tr_status end_pair(void *argument, size_t unit, tr_error *error)
     tr_score *score = &w->scores[w->pair_of[unit]];
     tr_forced *f = &w->job.forced[unit];
     tr_status status = TR_OK;
+    const bool given = is_given(w, pair);
     double sum = 0;
     score->count = (size_t)(pair->target_length + pair->finished);
     score->first_source = pair->first;
-    for (size_t i = 0; score->log_probabilities && i < score->count; i++)
-        sum += (double)score->log_probabilities[i];
+    for (size_t i = 0; score->log_probabilities && i < score->count; i++) {
+        const float value = score->log_probabilities[i];
+        sum += (double)value;
+        score->least = i >= given && value < score->least ? value : score->least;
+    }
     score->log_probability = (float)sum;
+    score->mean = score->count > given ? (float)(sum / (double)(score->count - given)) : 0;
     if (w->options->align)
         status = align_pair(w, pair, f->cross, &score->alignment, error);
     if (!score->cross.weights)

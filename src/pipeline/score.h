@@ -29,8 +29,8 @@ void tr_scores_clear(tr_score *scores, size_t count);
 /* What tr_score_tokens gives to it: pairs point into targets and *memory; both are to be freed, on failure as well.
  * TR_ERROR_ARGUMENT: see tr_score_tokens. */
 tr_status tr_pairs_lay_out(const tr_config *config, const tr_pair *languages, const tr_tokens *sources,
-                           const tr_tokens *targets, size_t count, bool end, tr_scored_pair **pairs, int32_t **memory,
-                           tr_error *error);
+                           const tr_tokens *targets, size_t count, const tr_score_options *options, tr_scored_pair **pairs,
+                           int32_t **memory, tr_error *error);
 
 /* Checks options (NULL: the defaults), and sets what TR_ALIGN_AUTO stands for: alignment.layer is then a layer,
  * alignment.head a head or TR_ALIGN_MEAN. */

@@ -25,14 +25,16 @@ static tr_status check_target(const tr_config *config, const tr_tokens *target, 
 }
 
 tr_status tr_pairs_lay_out(const tr_config *config, const tr_pair *languages, const tr_tokens *sources,
-                           const tr_tokens *targets, size_t count, bool end, tr_scored_pair **pairs, int32_t **memory,
-                           tr_error *error)
+                           const tr_tokens *targets, size_t count, const tr_score_options *options, tr_scored_pair **pairs,
+                           int32_t **memory, tr_error *error)
 {
+    const bool end = !options->no_end;
     size_t total = 1;
     for (size_t i = 0; i < count; i++) {
-        tr_status status = tr_source_check(config, languages, &sources[i], i, error);
+        const size_t number = options->first_number + i;
+        tr_status status = tr_source_check(config, languages, &sources[i], number, error);
         if (status == TR_OK)
-            status = check_target(config, &targets[i], i, end, error);
+            status = check_target(config, &targets[i], number, end, error);
         if (status != TR_OK)
             return status;
         total += sources[i].count + (size_t)tr_source_marks(config, languages) + 1;
@@ -78,8 +80,8 @@ tr_status tr_score_tokens(tr_context *context, const tr_tokens *sources, const t
     tr_scored_pair *pairs = NULL;
     int32_t *memory = NULL;
     tr_score *made = calloc(count ? count : 1, sizeof *made);
-    status = made ? tr_pairs_lay_out(&context->model->package.config, &languages, sources, targets, count, !resolved.no_end,
-                                     &pairs, &memory, error)
+    status = made ? tr_pairs_lay_out(&context->model->package.config, &languages, sources, targets, count, &resolved, &pairs,
+                                     &memory, error)
                   : out_of_memory(error);
     if (status == TR_OK)
         status = tr_score_pairs(context, pairs, count, &languages.start, &resolved, made, error);

@@ -14,9 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct tr_span {
-    size_t first, last; /* bytes [first, last) of a text */
-} tr_span;
+#include <translate/translate.h>
 
 typedef struct tr_sentences {
     const char *text; /* valid UTF-8 */

@@ -117,9 +117,21 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer)
 typedef struct encoding {
     const tr_tokenizer *tokenizer;
     tr_ids *ids;
+    tr_buffer *spans; /* of tr_span, one for each id; NULL: nobody asks */
+    const char *text; /* all of it */
+    size_t size, at;  /* where the part in hand begins; of words: how far pieces were found */
     tr_status status;
     tr_error *error;
 } encoding;
+
+/* Bytes [begin, end) without the white space in front. */
+static bool take_span(encoding *e, size_t begin, size_t end)
+{
+    size_t length;
+    while (begin < end && tr_is_white(tr_utf8_decode(e->text + begin, end - begin, &length)))
+        begin += length;
+    return !e->spans || tr_buffer_append(e->spans, &(tr_span){begin, end}, sizeof(tr_span));
+}
 
 static bool take_piece(void *argument, const char *piece, size_t size)
 {
@@ -137,10 +149,30 @@ static bool take_piece(void *argument, const char *piece, size_t size)
     return e->status == TR_OK;
 }
 
+static bool out_of_memory(encoding *e)
+{
+    e->status = tr_fail(e->error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    return false;
+}
+
 static bool take_from_spm(void *argument, const char *piece, size_t size, size_t begin, size_t end)
 {
-    (void)begin, (void)end;
-    return take_piece(argument, piece, size);
+    encoding *const e = argument;
+    return take_piece(e, piece, size) && (take_span(e, e->at + begin, e->at + end) || out_of_memory(e));
+}
+
+/* A piece of a word: "@@" behind it is not of the text. */
+static bool take_from_words(void *argument, const char *piece, size_t size)
+{
+    encoding *const e = argument;
+    const size_t shown = size > 2 && memcmp(piece + size - 2, "@@", 2) == 0 ? size - 2 : size;
+    size_t at = e->at, length;
+    while (at < e->size && tr_is_white(tr_utf8_decode(e->text + at, e->size - at, &length)))
+        at += length;
+    const bool found = shown <= e->size - at && memcmp(e->text + at, piece, shown) == 0;
+    if (found)
+        e->at = at + shown;
+    return take_piece(e, piece, size) && (take_span(e, at, found ? e->at : at) || out_of_memory(e));
 }
 
 /* Bytes of a token ">>lang<<" at the front of text that the vocabulary has, and its id; 0 if there is none. */
@@ -174,7 +206,7 @@ static size_t part_size(const char *text, size_t size)
 
 static tr_status encode_words(encoding *e, const char *text, size_t size)
 {
-    const tr_status status = tr_words_encode(e->tokenizer->words, text, size, take_piece, e, e->error);
+    const tr_status status = tr_words_encode(e->tokenizer->words, text, size, take_from_words, e, e->error);
     return e->status != TR_OK ? e->status : status;
 }
 
@@ -191,29 +223,46 @@ static tr_status encode_text(encoding *e, const char *text, size_t size)
             return status;
         text += part;
         size -= part;
+        e->at += part;
     }
     return TR_OK;
 }
 
+static tr_status encode_all(encoding *e)
+{
+    int32_t language;
+    const size_t before = e->ids->size, prefix = language_token(e->tokenizer->source, e->text, e->size, &language);
+    if (prefix && (!tr_ids_append(e->ids, &language, 1) || !take_span(e, 0, prefix)))
+        return (void)out_of_memory(e), e->status;
+    e->at = prefix;
+    const tr_status status = encode_text(e, e->text + prefix, e->size - prefix);
+    if (status != TR_OK)
+        e->ids->size = before;
+    return status;
+}
+
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error)
 {
-    const size_t before = ids->size;
-    int32_t language;
-    const size_t prefix = language_token(tokenizer->source, text, size, &language);
-    if (prefix && !tr_ids_append(ids, &language, 1))
-        return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
-    encoding e = {tokenizer, ids, TR_OK, error};
-    const tr_status status = encode_text(&e, text + prefix, size - prefix);
+    return encode_all(&(encoding){.tokenizer = tokenizer, .ids = ids, .text = text, .size = size, .error = error});
+}
+
+tr_status tr_tokenizer_encode_spans(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids,
+                                    tr_span **spans, tr_error *error)
+{
+    tr_buffer found = {0};
+    encoding e = {.tokenizer = tokenizer, .ids = ids, .spans = &found, .text = text, .size = size, .error = error};
+    const tr_status status = tr_buffer_reserve(&found, size) ? encode_all(&e) : ((void)out_of_memory(&e), e.status);
+    *spans = status == TR_OK ? (tr_span *)(void *)found.data : NULL;
     if (status != TR_OK)
-        ids->size = before;
+        tr_buffer_free(&found);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ decoding */
 
 /* Removes white space at both ends of text from byte start on, which is valid UTF-8: Python's str.strip(), which
- * MarianTokenizer ends with. */
-static void strip(tr_buffer *text, size_t start)
+ * MarianTokenizer ends with. Returns how many bytes there were in front. */
+static size_t strip(tr_buffer *text, size_t start)
 {
     size_t first = start, end = text->size, length;
     while (first < end && tr_is_white(tr_utf8_decode(text->data + first, end - first, &length)))
@@ -227,10 +276,11 @@ static void strip(tr_buffer *text, size_t start)
         end = last;
     }
     if (!text->data)
-        return;
+        return 0;
     memmove(text->data + start, text->data + first, end - first);
     text->size = start + end - first;
     text->data[text->size] = 0;
+    return first - start;
 }
 
 /* Appends size bytes of text with spaces for "▁". */
@@ -254,15 +304,18 @@ static bool append_text(tr_buffer *out, const char *text, size_t size)
 }
 
 /* Appends the characters that a run of byte pieces spells. As in SentencePiece, each byte that belongs to no valid character
- * becomes one U+FFFD; so does NUL, which has no place in a text. */
-static bool append_bytes(tr_buffer *out, const char *bytes, size_t size)
+ * becomes one U+FFFD; so does NUL, which has no place in a text. spans: of each byte, or NULL. */
+static bool append_bytes(tr_buffer *out, const char *bytes, size_t size, tr_span *spans)
 {
     for (size_t i = 0, length; i < size; i += length) {
+        const size_t before = out->size;
         const bool good = tr_utf8_decode(bytes + i, size - i, &length) > 0;
         if (!good)
             length = 1;
         if (!(good ? append_text(out, bytes + i, length) : tr_buffer_append(out, "\xef\xbf\xbd", 3)))
             return false;
+        for (size_t b = i; spans && b < i + length; b++)
+            spans[b] = (tr_span){before, out->size};
     }
     return true;
 }
@@ -285,10 +338,21 @@ static bool is_silent(const tr_tokenizer *t, int32_t id)
     return t->silent[id / 8] >> id % 8 & 1;
 }
 
-static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *bytes, tr_buffer *text)
+/* The run of byte pieces that ends before id i. Silent ids between them get the place of a byte. */
+static bool end_run(tr_buffer *bytes, tr_buffer *text, tr_span *spans, size_t i)
+{
+    const bool good = append_bytes(text, bytes->data, bytes->size, spans ? spans + i - bytes->size : NULL);
+    bytes->size = 0;
+    return good;
+}
+
+static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *bytes, tr_buffer *text,
+                       tr_span *spans)
 {
     for (size_t i = 0; i < count; i++) {
         const tr_piece piece = t->target->pieces[ids[i]];
+        if (spans)
+            spans[i] = (tr_span){text->size, text->size};
         if (!piece.data || is_silent(t, ids[i]))
             continue;
         const int byte = t->bytes ? byte_of(piece) : -1;
@@ -297,11 +361,31 @@ static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, 
                 return false;
             continue;
         }
-        if (!append_bytes(text, bytes->data, bytes->size) || !append_text(text, piece.data, piece.size))
+        if (!end_run(bytes, text, spans, i))
             return false;
-        bytes->size = 0;
+        const size_t before = text->size;
+        if (!append_text(text, piece.data, piece.size))
+            return false;
+        if (spans)
+            spans[i] = (tr_span){before, text->size};
     }
-    return append_bytes(text, bytes->data, bytes->size);
+    return end_run(bytes, text, spans, count);
+}
+
+/* White space in front of a token is no part of it, and what was stripped is gone. */
+static void trim_spans(const tr_buffer *text, size_t start, size_t stripped, tr_span *spans, size_t count)
+{
+    for (size_t i = 0; spans && i < count; i++) {
+        tr_span *s = &spans[i];
+        const size_t first = s->first - start, last = s->last - start, all = text->size - start;
+        s->first = first < stripped ? 0 : first - stripped;
+        s->last = last < stripped ? 0 : last - stripped;
+        s->first = s->first < all ? s->first : all;
+        s->last = s->last < all ? s->last : all;
+        for (size_t length; s->first < s->last; s->first += length)
+            if (!tr_is_white(tr_utf8_decode(text->data + start + s->first, s->last - s->first, &length)))
+                break;
+    }
 }
 
 static tr_status decode_words(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *text, tr_error *error)
@@ -321,23 +405,51 @@ static tr_status decode_words(const tr_tokenizer *t, const int32_t *ids, size_t 
     return status;
 }
 
+/* Pieces of words, where the text shows them as they are. */
+static void find_words(const tr_tokenizer *t, const int32_t *ids, size_t count, const char *text, size_t size,
+                       tr_span *spans)
+{
+    size_t at = 0, length;
+    for (size_t i = 0; i < count; i++) {
+        const tr_piece piece = t->target->pieces[ids[i]];
+        const size_t shown =
+            piece.size > 2 && memcmp(piece.data + piece.size - 2, "@@", 2) == 0 ? piece.size - 2 : piece.size;
+        while (at < size && tr_is_white(tr_utf8_decode(text + at, size - at, &length)))
+            at += length;
+        const bool here =
+            piece.data && !is_silent(t, ids[i]) && shown <= size - at && memcmp(text + at, piece.data, shown) == 0;
+        spans[i] = (tr_span){at, here ? at + shown : at};
+        at = spans[i].last;
+    }
+}
+
 tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
                               tr_error *error)
+{
+    return tr_tokenizer_decode_spans(tokenizer, ids, count, text, NULL, error);
+}
+
+tr_status tr_tokenizer_decode_spans(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
+                                    tr_span *spans, tr_error *error)
 {
     for (size_t i = 0; i < count; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= tokenizer->target->size)
             return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the id %d is not one of %zu", ids[i],
                            tokenizer->target->size);
-    if (tokenizer->words)
-        return decode_words(tokenizer, ids, count, text, error);
     const size_t start = text->size;
+    if (tokenizer->words) {
+        const tr_status status = decode_words(tokenizer, ids, count, text, error);
+        if (status == TR_OK && spans)
+            find_words(tokenizer, ids, count, text->data ? text->data + start : "", text->size - start, spans);
+        return status;
+    }
     tr_buffer bytes = {0}; /* the run of byte pieces just before here */
-    const bool done = tr_buffer_reserve(text, 4 * count) && decode_all(tokenizer, ids, count, &bytes, text);
+    const bool done = tr_buffer_reserve(text, 4 * count) && decode_all(tokenizer, ids, count, &bytes, text, spans);
     tr_buffer_free(&bytes);
     if (!done) {
         text->size = start;
         return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
     }
-    strip(text, start);
+    trim_spans(text, start, strip(text, start), spans, count);
     return TR_OK;
 }

@@ -9,6 +9,8 @@
 #include "tokenizer/vocabulary.h"
 #include "util/buffer.h"
 
+#include <translate/translate.h>
+
 typedef struct tr_tokenizer tr_tokenizer; /* immutable, shared by threads */
 
 typedef struct tr_tokenizer_parts {
@@ -33,10 +35,21 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
  * square of a run of unknown characters, and its memory is 100 times the text. On failure ids is as before. */
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error);
 
+/* The same, and where in the text each of the appended ids comes from: *spans, to be freed, has one for each; NULL on
+ * failure. White space in front of a word is no part of its token. Of words that BPE codes cut, a token that the text does
+ * not show as it is (Moses writes some characters in another way) has an empty span. */
+tr_status tr_tokenizer_encode_spans(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids,
+                                    tr_span **spans, tr_error *error);
+
 /* Appends the text of target ids: "▁" is a space, byte pieces <0x..> are joined to characters (a byte of invalid UTF-8
  * becomes U+FFFD, as does NUL), special and unknown tokens are left out, white space at both ends is dropped. With BPE codes
  * pieces are put together to words, and words to a text, instead. */
 tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
                               tr_error *error);
+
+/* The same, and where in what was appended each id's text is: spans [count]. Ids that decode to nothing have empty spans;
+ * bytes of one character have its span each. */
+tr_status tr_tokenizer_decode_spans(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
+                                    tr_span *spans, tr_error *error);
 
 #endif

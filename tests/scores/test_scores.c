@@ -449,6 +449,86 @@ static void test_little(void **state)
     tr_scores_free(NULL, 0);
 }
 
+/* --------------------------------------------------------------------------------------------------------------- texts */
+
+/* A text's tokens, the places where they are, and the same of what they are put together to. */
+static void check_spans(const tr_model *model, bool target, const char *text)
+{
+    tr_tokens tokens;
+    tr_span *spans;
+    tr_error error;
+    char *joined;
+    size_t size, end = 0;
+    if (tr_tokenize_spans(model, target, text, strlen(text), &tokens, &spans, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < tokens.count; i++) {
+        assert_true(spans[i].first <= spans[i].last && spans[i].last <= strlen(text));
+        assert_true(spans[i].first >= end && (spans[i].first == spans[i].last || text[spans[i].first] != ' '));
+        end = spans[i].last;
+    }
+    free(spans);
+    if (!target)
+        goto done;
+    spans = malloc((tokens.count + 1) * sizeof *spans);
+    if (tr_detokenize_spans(model, tokens.ids, tokens.count, &joined, &size, spans, &error))
+        fail_msg("%s", error.message);
+    assert_string_equal(joined, text);
+    for (size_t i = 0; i < tokens.count; i++) {
+        size_t length;
+        const char *piece = tr_target_piece(model, tokens.ids[i], &length);
+        const bool space = length >= 3 && memcmp(piece, "\xe2\x96\x81", 3) == 0;
+        assert_int_equal(spans[i].last - spans[i].first, length - (space ? 3 : 0));
+        assert_memory_equal(joined + spans[i].first, piece + (space ? 3 : 0), length - (space ? 3 : 0));
+    }
+    tr_free(joined);
+    free(spans);
+done:
+    tr_tokens_free(&tokens);
+}
+
+static void test_texts(void **state)
+{
+    tr_model *model = *(tr_model **)*state;
+    static const char *const sources[] = {"bada legumi fo.", "", "  se pa  tobu "}, *const targets[] = {"ro bemi.",
+                                                                                                        "fo sela tu", ""};
+    tr_score_options options = tr_score_default_options();
+    tr_text_score *texts;
+    tr_score *scores;
+    tr_error error;
+    options.align = true;
+    if (tr_score_texts(plain_context, sources, NULL, targets, NULL, 3, &options, &texts, &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < 3; i++) {
+        const tr_text_score *t = &texts[i];
+        tr_tokens source, target;
+        assert_int_equal(tr_tokenize(model, sources[i], strlen(sources[i]), &source, NULL), TR_OK);
+        assert_int_equal(tr_tokenize_target(model, targets[i], strlen(targets[i]), &target, NULL), TR_OK);
+        assert_true(same_ids(&source, &t->source) && same_ids(&target, &t->target));
+        assert_int_equal(tr_score_tokens(plain_context, &source, &target, 1, &options, &scores, NULL), TR_OK);
+        expect_same(scores, &t->score, 1);
+        assert_int_equal(t->score.alignment.count, source.count ? target.count : 0);
+        tr_scores_free(scores, 1);
+        tr_tokens_free(&source);
+        tr_tokens_free(&target);
+        check_spans(model, false, sources[i]);
+        check_spans(model, true, targets[i]);
+    }
+    tr_text_scores_free(texts, 3);
+    const char *missing[] = {"ro", NULL};
+    assert_int_equal(tr_score_texts(plain_context, sources, NULL, missing, NULL, 2, NULL, &texts, &error),
+                     TR_ERROR_ARGUMENT);
+    assert_null(texts);
+    assert_non_null(strstr(error.message, "target 1 is NULL"));
+    assert_int_equal(tr_score_texts(plain_context, sources, NULL, (const char *[]){"\xff"}, NULL, 1, NULL, &texts, &error),
+                     TR_OK);
+    assert_int_equal(texts->flags, TR_FLAG_INVALID_UTF8);
+    tr_text_scores_free(texts, 1);
+    assert_int_equal(tr_score_texts(NULL, NULL, NULL, NULL, NULL, 0, NULL, &texts, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_tokenize_spans(model, false, NULL, 1, &(tr_tokens){0}, &(tr_span *){0}, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_detokenize_spans(model, (int32_t[]){9999}, 1, &(char *){0}, NULL, &(tr_span){0, 0}, NULL),
+                     TR_ERROR_ARGUMENT);
+}
+
 /* ----------------------------------------------------------------------------------------------------------- alignment */
 
 /* By the maps of the same call: mean, one head, threshold. */
@@ -528,13 +608,14 @@ int main(void)
                                            TR_MARIAN "/guided"};
     static const fixture_test kinds[] = {{"reference", test_reference}, {"int8", test_int8}, {"same bits", test_same_bits}};
     enum { DECODERS = sizeof decoders / sizeof *decoders };
-    struct CMUnitTest others[DECODERS + 3] = {
+    struct CMUnitTest others[DECODERS + 4] = {
         {"bad input", test_bad_input, open_plain, close_plain, NULL},
         {"little", test_little, open_plain, close_plain, NULL},
         {"alignment", test_alignment, NULL, NULL, NULL},
+        {"texts", test_texts, open_plain, close_plain, NULL},
     };
     for (size_t i = 0; i < DECODERS; i++)
-        others[3 + i] = (struct CMUnitTest){strrchr(decoders[i], '/'), test_steps, NULL, NULL, (void *)&decoders[i]};
+        others[4 + i] = (struct CMUnitTest){strrchr(decoders[i], '/'), test_steps, NULL, NULL, (void *)&decoders[i]};
     return run_fixture_suite(&(fixture_suite){"scores", names, sizeof names / sizeof *names, sizeof *names, kinds,
-                                              sizeof kinds / sizeof *kinds, others, DECODERS + 3});
+                                              sizeof kinds / sizeof *kinds, others, DECODERS + 4});
 }
