@@ -316,6 +316,8 @@ typedef struct tr_translate_options {
      * Hello"). TR_ERROR_ARGUMENT: tr_model_check_languages tells beforehand. */
     const char *source_language, *target_language;
     tr_search search; /* default tr_search_default() */
+    bool scores;    /* log-probabilities are computed where the search does not need them (beam 1); default false: they are 0,
+                       and beam 1 is faster */
     bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
                        that a call holds several times, is computed once. false: everything is computed */
     /* Called from the calling thread or a helper thread, one at a time, as sentences are done; non-zero cancels the call
@@ -388,6 +390,32 @@ TR_API int32_t tr_target_id(const tr_model *model, const char *piece, size_t siz
  * Free each outputs[i] with tr_tokens_free, or all with tr_tokens_array_free(outputs, count). */
 TR_API tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
                                      const tr_translate_options *options, tr_tokens **outputs, tr_error *error);
+
+/* What was found for a source. */
+typedef struct tr_hypothesis {
+    int32_t *ids; /* [count], the end mark not included */
+    size_t count;
+    float *log_probabilities; /* [count + finished], natural logarithms: the network's, of each token given the source and the
+                                 tokens before, the end mark's last; over all target tokens, also those that may not come (with
+                                 a shortlist: over what that allows). 0 for tokens that were given: a language, a prefix. NULL
+                                 where the search has none and tr_translate_options.scores is false */
+    float score;              /* what hypotheses are compared by (see tr_search.length_penalty); 0 without log-probabilities */
+    float log_probability;    /* the sum; 0 without */
+    bool finished;            /* the end mark came; else max_length did */
+} tr_hypothesis;
+
+typedef struct tr_hypotheses {
+    tr_hypothesis *items; /* [count], best first */
+    size_t count;         /* at least 1; tr_search.n_best, if so many were found */
+} tr_hypotheses;
+
+/* The same with all that the search finds: outputs[i] are the hypotheses of sources[i].
+ * prefixes: NULL, or prefixes[0..count): tokens that each target begins with (behind that of its language); they are part of
+ * the hypotheses. TR_ERROR_ARGUMENT also where a prefix has more tokens than max_length, or one that is no target token, or the
+ * end mark. Free with tr_hypotheses_free(*outputs, count). */
+TR_API tr_status tr_search_tokens(tr_context *context, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
+                                  const tr_translate_options *options, tr_hypotheses **outputs, tr_error *error);
+TR_API void tr_hypotheses_free(tr_hypotheses *hypotheses, size_t count); /* NULL is allowed */
 TR_API void tr_tokens_free(tr_tokens *tokens);
 TR_API void tr_tokens_array_free(tr_tokens *tokens, size_t count);
 TR_API void tr_free(void *memory);

@@ -18,6 +18,9 @@ static bool check_sentence(tr_worker *w, const tr_sentence *s)
     for (int t = 0; t < s->source_length; t++)
         if (s->source[t] < 0 || s->source[t] >= c->source_vocabulary)
             return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has a token outside the vocabulary");
+    for (int t = 0; t < s->prefix_length; t++)
+        if (s->prefix[t] < 0 || s->prefix[t] >= c->target_vocabulary || s->prefix[t] == c->end_id)
+            return tr_worker_fail(w, TR_ERROR_ARGUMENT, "prefix: has a token outside the vocabulary, or the end mark");
     return true;
 }
 

@@ -12,15 +12,28 @@
 
 typedef struct tr_forced tr_forced; /* see forced.h */
 
-/* One sentence on its way. The caller owns all memory. */
+/* What a source may become. */
+typedef struct tr_found {
+    const int32_t *tokens;          /* [count], without the end mark */
+    const float *log_probabilities; /* [count + finished], the end mark's last; NULL: not asked for */
+    int count;
+    float score; /* what hypotheses are compared by */
+    bool finished;
+} tr_found;
+
+/* One sentence on its way. The caller owns its memory. */
 typedef struct tr_sentence {
     const int32_t *source; /* [source_length], the end mark included; 1 .. config.max_positions */
     int source_length;
-    int max_length;    /* 1 .. config.max_positions; tokens, the end mark not counted */
-    bool stop_loops;   /* it ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
-    int32_t *target;   /* [max_length] */
-    int target_length; /* out: tokens, the end mark not counted */
-    bool finished;     /* out: the end mark came; else max_length did, or a circle */
+    int max_length;        /* 1 .. config.max_positions; tokens, the end mark not counted */
+    const int32_t *prefix; /* [prefix_length] tokens that the target begins with, behind tr_start's */
+    int prefix_length;
+    bool stop_loops;       /* it ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
+    int32_t *target;       /* [max_length] */
+    int target_length;     /* out: tokens, the end mark not counted */
+    bool finished;         /* out: the end mark came; else max_length did, or a circle */
+    const tr_found *found; /* out: [found_count], best first: that target, and others; the worker's, until done returns */
+    int found_count;
     tr_forced *forced; /* for forced decoding alone: its target */
 } tr_sentence;
 
@@ -56,6 +69,10 @@ void tr_worker_destroy(tr_worker *worker); /* NULL is allowed */
 /* From now on only what the shortlist allows a sentence can come; once, before the first call. The shortlist must outlive
  * the worker. */
 tr_status tr_worker_set_shortlist(tr_worker *worker, const tr_shortlist *shortlist, tr_error *error);
+
+/* How targets are searched for from now on, and whether log-probabilities are wanted beside them. Makes the memory that it
+ * needs; none may be at work. Without it: the best token at each place, no log-probabilities. */
+tr_status tr_worker_set_search(tr_worker *worker, const tr_search *search, bool scores, tr_error *error);
 
 /* How many members there are from now on, at most as many as it was created with. None may be at work. */
 void tr_worker_set_members(tr_worker *worker, int members);

@@ -5,7 +5,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "util/numbers.h"
+
 /* --------------------------------------------------------------------------------------------- a step: choosing tokens */
+
+/* The token that must come next; -1: it is to be found. */
+static int32_t forced_token(const tr_worker *w, const tr_sentence *s)
+{
+    const int first = w->start.first_id >= 0, at = s->target_length - first;
+    return at < 0 ? w->start.first_id : at < s->prefix_length ? s->prefix[at] : -1;
+}
 
 /* Embeds each row's newest token and points its attention at its caches. */
 static bool prepare_step(tr_worker *w)
@@ -23,18 +32,15 @@ static bool prepare_step(tr_worker *w)
             .first = r, .rows = 1, .cache = self, .position = step, .length = step + 1, .history = slot->history};
         w->cross_segments[r] = (tr_segment){.first = r, .rows = 1, .cache = &slot->cross, .length = s->source_length};
         tr_choice *choice = tr_worker_choice(w, r);
+        if (w->scores)
+            w->candidates.questions[r] = (tr_question){
+                .idle = forced_token(w, s) >= 0, .choice = choice, .without = step < w->options.min_length ? c->end_id : -1};
         if (choice && choice->end >= 0)
             choice->bias[choice->end] =
                 step < w->options.min_length ? -INFINITY : w->state.network->logits.bias[choice->outputs[choice->end]];
         tr_embed(&w->state, &w->state.network->target, r, step ? s->target[step - 1] : w->start.id, step);
     }
     return true;
-}
-
-/* It is known which token comes first: nothing is to be picked. */
-static bool is_forced(const tr_worker *w, const tr_sentence *s)
-{
-    return s->target_length == 0 && w->start.first_id >= 0;
 }
 
 /* Rows of fewer than length tokens, which are the last ones: the first of them. */
@@ -101,7 +107,9 @@ static void step(tr_worker *w, int member)
     tr_flow flow = tr_flow_start(s, member, w->rows);
     tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->cross_segments, w->rows);
     const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
-    if (w->choices.shortlist) {
+    if (w->scores) {
+        tr_candidates_find(&w->candidates, &flow);
+    } else if (w->choices.shortlist) {
         choose_of_shortlist(w, &flow, picked);
     } else {
         choose(w, &flow, free, picked, w->bias_without_end);
@@ -137,23 +145,61 @@ static bool is_complete(const tr_worker *w, const tr_sentence *s)
            (s->stop_loops && s->target_length >= w->options.min_length && tr_runs_in_circle(s->target, s->target_length));
 }
 
+/* Where nothing at all may come, the end does. */
+static bool choose_token(tr_worker *w, int row, int32_t *id, float *log_probability)
+{
+    tr_best best;
+    if (w->scores) {
+        tr_candidate found;
+        const int count = tr_candidates_take(&w->candidates, w->state.members, row, &found);
+        best = (tr_best){0, count > 0 ? found.id : -1, count < 0};
+        *log_probability = count > 0 ? found.log_probability : 0;
+    } else {
+        best = best_of_members(&w->state, row);
+    }
+    const bool nothing = best.id < 0 && !best.nan && w->choices.shortlist; /* all that is allowed is forbidden */
+    if ((best.nan || best.id < 0) && !nothing)
+        return tr_worker_fail(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
+    *id = nothing ? w->state.network->config.end_id : best.id;
+    return true;
+}
+
 /* Appends a row's token. */
 static bool take_token(tr_worker *w, int row)
 {
-    const tr_config *c = &w->state.network->config;
-    tr_sentence *s = tr_worker_slot(w, row)->sentence;
-    int32_t id = w->start.first_id;
-    if (!is_forced(w, s)) {
-        const tr_best best = best_of_members(&w->state, row);
-        const bool nothing = best.id < 0 && !best.nan && w->choices.shortlist; /* all that is allowed is forbidden */
-        if ((best.nan || best.id < 0) && !nothing)
-            return tr_worker_fail(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
-        id = nothing ? c->end_id : best.id;
-    }
-    s->finished = id == c->end_id;
+    const tr_slot *slot = tr_worker_slot(w, row);
+    tr_sentence *s = slot->sentence;
+    int32_t id = forced_token(w, s);
+    float log_probability = 0; /* of what is given */
+    if (id < 0 && !choose_token(w, row, &id, &log_probability))
+        return false;
+    if (w->scores)
+        slot->log_probabilities[s->target_length] = log_probability;
+    s->finished = id == w->state.network->config.end_id;
     if (!s->finished)
         s->target[s->target_length++] = id;
     return true;
+}
+
+/* log-probability / tokens^length_penalty (Wu et al., 2016, without their 5 + and 6) */
+static float score_of(const tr_worker *w, const float *log_probabilities, int count)
+{
+    float sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += log_probabilities[i];
+    return (float)(sum / tr_exp(w->search.length_penalty * tr_log(count)));
+}
+
+static void hand_over(const tr_worker *w, tr_slot *slot)
+{
+    tr_sentence *s = slot->sentence;
+    slot->found = (tr_found){.tokens = s->target, .count = s->target_length, .finished = s->finished};
+    if (w->scores) {
+        slot->found.log_probabilities = slot->log_probabilities;
+        slot->found.score = score_of(w, slot->log_probabilities, s->target_length + s->finished);
+    }
+    s->found = &slot->found;
+    s->found_count = 1;
 }
 
 /* Gives back what a complete sentence had, and reports it. */
@@ -162,6 +208,7 @@ static bool release(tr_worker *w, tr_slot *slot)
     tr_pool_give(&w->pool, &slot->self);
     tr_pool_give(&w->pool, &slot->cross);
     w->tokens -= slot->sentence->source_length;
+    hand_over(w, slot);
     return w->feed->done(w->feed->argument, slot->sentence) || tr_worker_fail(w, TR_ERROR_CANCELLED, "decoding: cancelled");
 }
 
@@ -233,6 +280,10 @@ static void turn(tr_worker *w)
 
 static void start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
 {
+    const tr_config *c = &w->state.network->config;
+    w->candidates.of_logits = true;
+    w->candidates.forbidden = c->forbidden;
+    w->candidates.forbidden_count = c->forbidden_count;
     if (tr_worker_start(w, options, feed))
         turn(w);
 }

@@ -10,6 +10,7 @@ static tr_choice place(tr_arena *arena, const tr_matrix *m)
     const size_t n = (size_t)m->outputs;
     tr_choice c = {.outputs = tr_arena_alloc(arena, n * sizeof *c.outputs),
                    .bias = tr_arena_alloc(arena, n * sizeof *c.bias),
+                   .plain = tr_arena_alloc(arena, n * sizeof *c.plain),
                    .of = {.data = tr_arena_alloc(arena, tr_matrix_bytes(m, m->outputs)),
                           .scale = tr_arena_alloc(arena, n * sizeof *c.of.scale),
                           .colsum = tr_arena_alloc(arena, n * sizeof *c.of.colsum)}};
@@ -24,7 +25,7 @@ tr_status tr_choices_init(tr_choices *choices, const tr_shortlist *shortlist, co
                           tr_error *error)
 {
     const tr_matrix *m = &network->logits.weight;
-    const size_t each = tr_matrix_bytes(m, m->outputs) + 4 * ((size_t)m->outputs * 4) + 5 * 64;
+    const size_t each = tr_matrix_bytes(m, m->outputs) + 5 * ((size_t)m->outputs * 4) + 6 * 64;
     *choices = (tr_choices){.shortlist = shortlist};
     choices->marks = calloc(((size_t)network->config.target_vocabulary + 63) / 64, sizeof *choices->marks);
     choices->of = calloc((size_t)sentences, sizeof *choices->of);
@@ -111,7 +112,9 @@ void tr_choice_list(tr_choices *choices, tr_choice *choice, const tr_network *ne
 
 void tr_choice_gather(tr_choice *choice, const tr_network *network, int first, int last)
 {
-    for (int i = first; i < last; i++)
+    for (int i = first; i < last; i++) {
         choice->bias[i] = network->logits.bias[choice->outputs[i]];
+        choice->plain[i] = network->logits_bias[choice->outputs[i]];
+    }
     tr_gather_outputs(&network->logits.weight, choice->outputs, first, last, &choice->of);
 }

@@ -16,6 +16,7 @@ typedef struct tr_choice {
     int end;          /* which of them is the end mark; -1: none */
     tr_linear logits; /* [count, d_model]; its bias is this struct's own */
     float *bias;      /* [count] */
+    float *plain;     /* [count] the same with nothing forbidden */
     tr_gathered of;   /* the matrix's memory */
 } tr_choice;
 

@@ -98,6 +98,7 @@ tr_status tr_worker_create(const tr_network *network, int members, int batch_siz
     memset(w, 0, sizeof *w);
     w->batch_size = batch_size;
     w->most_members = members;
+    w->search = tr_search_default();
     w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, tr_config_head_size(c, c->encoder_heads), TR_TYPE_F32);
     w->decoder_shape = tr_decoder_cache_shape(network);
     tr_status status = tr_state_init(&w->state, network, members, arena_bytes(w, network, members), error);
@@ -122,6 +123,8 @@ void tr_worker_destroy(tr_worker *worker)
     free(worker->pool.spare);
     tr_choices_free(&worker->choices);
     tr_forced_free(worker->forced);
+    tr_candidates_free(&worker->candidates);
+    free(worker->log_probabilities);
     free(worker->slots);
     free(worker->block_tables);
     free(worker->histories);
@@ -138,6 +141,27 @@ void tr_worker_destroy(tr_worker *worker)
 tr_status tr_worker_set_shortlist(tr_worker *worker, const tr_shortlist *shortlist, tr_error *error)
 {
     return tr_choices_init(&worker->choices, shortlist, worker->state.network, worker->batch_size, error);
+}
+
+static bool make_log_probabilities(tr_worker *w)
+{
+    const size_t each = (size_t)w->state.network->config.max_positions + 1;
+    if (!w->log_probabilities)
+        w->log_probabilities = calloc((size_t)w->batch_size * each, sizeof *w->log_probabilities);
+    for (int i = 0; w->log_probabilities && i < w->batch_size; i++)
+        w->slots[i].log_probabilities = w->log_probabilities + (size_t)i * each;
+    return w->log_probabilities;
+}
+
+tr_status tr_worker_set_search(tr_worker *w, const tr_search *search, bool scores, tr_error *error)
+{
+    w->search = *search;
+    w->scores = scores;
+    if (!scores || w->candidates.questions)
+        return TR_OK;
+    if (!make_log_probabilities(w))
+        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+    return tr_candidates_init(&w->candidates, w->state.network, w->most_members, w->batch_size, 1, error);
 }
 
 void tr_worker_set_members(tr_worker *worker, int members)

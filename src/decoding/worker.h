@@ -2,6 +2,7 @@
 #ifndef TR_DECODING_WORKER_H
 #define TR_DECODING_WORKER_H
 
+#include "decoding/candidates.h"
 #include "decoding/decoding.h"
 #include "decoding/shortlist.h"
 #include "model/state.h"
@@ -19,7 +20,9 @@ typedef struct tr_pool {
 typedef struct tr_slot {
     tr_sentence *sentence;
     tr_cache encoder, cross, self;
-    float *history; /* in place of self: see tr_history_floats */
+    float *history;           /* in place of self: see tr_history_floats */
+    float *log_probabilities; /* [max_positions + 1] where they are wanted */
+    tr_found found;
 } tr_slot;
 
 /* What the members do together next. */
@@ -37,7 +40,11 @@ struct tr_worker {
     tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
     struct tr_forced_work *forced;                                 /* NULL: there was no forced decoding yet */
     tr_choices choices;                                            /* shortlist NULL: any token can come */
-    float *bias_without_end; /* [outputs]: the logits' bias with the end mark at -inf */
+    tr_search search;
+    bool scores;              /* log-probabilities are wanted */
+    tr_candidates candidates; /* for them; questions NULL before they were first wanted */
+    float *log_probabilities; /* memory of the slots' */
+    float *bias_without_end;  /* [outputs]: the logits' bias with the end mark at -inf */
 
     /* the work at hand: written by member 0 between two barriers */
     tr_decode_options options;

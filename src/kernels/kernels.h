@@ -211,6 +211,14 @@ typedef struct tr_exp_sum {
     float max, sum;
 } tr_exp_sum;
 
+/* The greatest of the numbers seen so far, greatest first, of equal ones the lower id first. -inf is never among them. */
+typedef struct tr_top {
+    int most, count;
+    bool nan;      /* a NaN was seen */
+    float *values; /* [most] */
+    int32_t *ids;  /* [most] */
+} tr_top;
+
 typedef struct tr_kernels {
     const char *level; /* "avx2": a name of TRANSLATE_CPU */
     bool fused;        /* f32 products round once a multiply-add, too */
@@ -237,6 +245,8 @@ typedef struct tr_kernels {
     void (*add)(float *y, const float *a, const float *b, int width);
 
     tr_exp_sum (*exp_sum)(const float *x, int n);
+    /* Adds x[0..n), whose ids are first, first + 1, ...: higher ones than any before. */
+    void (*top)(tr_top *top, const float *x, int n, int32_t first);
 
     /* For measuring what the CPU can do at this level: computes nothing but multiply-adds with weights of type, out of
      * registers, and returns how many they were, some hundreds or thousands for each of turns. */

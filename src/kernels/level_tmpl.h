@@ -68,6 +68,7 @@ const tr_kernels TR_LEVEL = {
     .average = average,
     .add = add,
     .exp_sum = exp_sum,
+    .top = top,
     .peak = peak,
     .read_memory = read_memory,
 };

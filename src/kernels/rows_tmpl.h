@@ -96,3 +96,34 @@ static tr_exp_sum exp_sum(const float *x, int n)
     found.sum = vec_sum(sum);
     return found;
 }
+
+/* One that is greater than the last, or for which there is room. */
+TR_INLINE void top_insert(tr_top *top, float value, int32_t id)
+{
+    int at = top->count < top->most ? top->count++ : top->most - 1;
+    for (; at && top->values[at - 1] < value; at--) {
+        top->values[at] = top->values[at - 1];
+        top->ids[at] = top->ids[at - 1];
+    }
+    top->values[at] = value;
+    top->ids[at] = id;
+}
+
+static void top(tr_top *t, const float *x, int n, int32_t first)
+{
+    float least = t->count == t->most ? t->values[t->most - 1] : -INFINITY;
+    for (int i = 0; i < n; i += 16) {
+        const vec v = vec_tail(vec_load_n(x + i, n - i), n - i, -INFINITY);
+        if (!vec_any_above(v, vec_set1(least)))
+            continue;
+        float values[16];
+        vec_store(values, v);
+        for (int j = 0; j < 16; j++) {
+            t->nan |= values[j] != values[j];
+            if (!(values[j] > least))
+                continue;
+            top_insert(t, values[j], first + i + j);
+            least = t->count == t->most ? t->values[t->most - 1] : -INFINITY;
+        }
+    }
+}

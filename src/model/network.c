@@ -188,15 +188,17 @@ static void bind_bias(tr_binder *b)
     tr_network *n = b->network;
     const tr_config *c = &n->config;
     const int outputs = n->logits.weight.outputs;
-    float *bias = tr_bind_memory(b, (size_t)outputs * sizeof *bias);
+    float *plain = tr_bind_memory(b, (size_t)outputs * sizeof *plain);
+    float *bias = plain ? tr_bind_memory(b, (size_t)outputs * sizeof *bias) : NULL;
     if (!bias)
         return;
     for (int o = 0; o < outputs; o++)
-        bias[o] = n->every.bias[tr_network_token(n, o)];
+        bias[o] = plain[o] = n->every.bias[tr_network_token(n, o)];
     for (int i = 0; i < c->forbidden_count; i++)
         if (tr_network_output(n, c->forbidden[i]) >= 0)
             bias[tr_network_output(n, c->forbidden[i])] = -INFINITY;
     n->logits.bias = bias;
+    n->logits_bias = plain;
 }
 
 /* The output projection: tied to the target embedding unless it has a matrix of its own. */

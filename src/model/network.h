@@ -92,6 +92,8 @@ typedef struct tr_network {
     const int32_t *outputs;    /* [target_vocabulary]: the other way round, -1 where a token cannot come; NULL: itself */
     tr_linear every;           /* [target_vocabulary, d_model]: the output projection of all tokens, none forbidden, where
                                   probabilities are asked for of what the network could not say */
+    const float *logits_bias;  /* [outputs]: that of logits with nothing forbidden. Probabilities are of all that the network
+                                  could  say, also where some of it may not come */
     tr_screen *screen;         /* of logits.weight where that is large, else NULL */
     float screen_slack;
     uint64_t parameters;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "pipeline/hypotheses.h"
 #include "util/strmap.h"
 
 static tr_status out_of_memory(tr_error *error)
@@ -52,7 +53,7 @@ tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, si
 void tr_units_free(tr_unit *units, size_t count)
 {
     for (size_t i = 0; units && i < count; i++)
-        free(units[i].target);
+        tr_hypotheses_clear(&units[i].found);
     free(units);
 }
 

@@ -7,9 +7,12 @@
 typedef struct tr_unit {
     const int32_t *source; /* [source_length], the end mark included */
     int source_length;
-    int source_tokens; /* the text's own among them */
-    bool piece;        /* at most TR_PIECE_TARGET target tokens */
-    int32_t *target;   /* out: [target_length], owned; NULL: not computed yet */
+    int source_tokens;     /* the text's own among them */
+    bool piece;            /* at most TR_PIECE_TARGET target tokens */
+    const int32_t *prefix; /* [prefix_length] tokens that the target begins with */
+    int prefix_length;
+    tr_hypotheses found;   /* out, owned; none: not computed yet */
+    const int32_t *target; /* out: [target_length] the best of them */
     int target_length;
     bool finished;        /* out: the end mark came */
     struct tr_unit *next; /* for the scheduler */

@@ -3,23 +3,13 @@
 
 #include <stdlib.h>
 
+#include "pipeline/search.h"
+
 enum { MAX_THREADS = 1024, MAX_BATCH = 4096 };
 
 tr_context_options tr_context_default_options(void)
 {
     return (tr_context_options){.threads = 0, .backend = TR_THREADS_POSIX, .batch_size = 32};
-}
-
-tr_search tr_search_default(void)
-{
-    return (tr_search){.beam = 1,
-                       .n_best = 1,
-                       .length_penalty = 1,
-                       .patience = 1,
-                       .stopping = TR_STOP_LIKELY,
-                       .temperature = 1,
-                       .top_p = 1,
-                       .repetition_penalty = 1};
 }
 
 tr_translate_options tr_translate_default_options(void)
@@ -95,6 +85,9 @@ tr_status tr_options_resolve(const tr_model *model, const tr_translate_options *
                        resolved->max_length);
     if ((int)resolved->split < TR_SPLIT_AUTO || resolved->split > TR_SPLIT_NEVER)
         return tr_fail(error, TR_ERROR_ARGUMENT, "split: %d is unknown", (int)resolved->split);
+    const tr_status status = tr_search_check(&resolved->search, &model->package.config, error);
+    if (status != TR_OK)
+        return status;
     resolved->max_length = resolved->max_length < most ? resolved->max_length : most;
     resolved->min_length = resolved->min_length < most ? resolved->min_length : most;
     return TR_OK;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/search.h"
+
 struct tr_memory_entry {
     tr_result result; /* its text lies in data, behind the key */
     char data[];      /* the text, its translation, NUL */
@@ -29,12 +31,14 @@ void tr_memory_free(tr_memory *memory)
 void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target)
 {
     if (memory->max_length == options->max_length && memory->min_length == options->min_length &&
-        memory->split == options->split && memory->source == source && memory->target == target)
+        memory->split == options->split && tr_search_same(&memory->search, &options->search) && memory->source == source &&
+        memory->target == target)
         return;
     tr_memory_free(memory);
     memory->max_length = options->max_length;
     memory->min_length = options->min_length;
     memory->split = options->split;
+    memory->search = options->search;
     memory->source = source;
     memory->target = target;
 }

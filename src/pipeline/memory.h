@@ -22,6 +22,7 @@ typedef struct tr_memory {
     size_t limit;               /* bytes of both; 0: TR_MEMORY_BYTES */
     int max_length, min_length; /* the options that what is kept was made with */
     tr_split split;
+    tr_search search;
     int source, target; /* languages */
 } tr_memory;
 

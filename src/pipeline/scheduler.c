@@ -1,7 +1,8 @@
 #include "pipeline/scheduler.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "pipeline/hypotheses.h"
 
 typedef struct run run;
 
@@ -215,7 +216,9 @@ static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
             if (status != TR_OK)
                 return status;
         }
-        const tr_status status = r->job->forced ? tr_worker_prepare_forced(group->worker, error) : TR_OK;
+        const tr_search search = r->job->search ? *r->job->search : tr_search_default();
+        const tr_status status = r->job->forced ? tr_worker_prepare_forced(group->worker, error)
+                                                : tr_worker_set_search(group->worker, &search, r->job->scores, error);
         if (status != TR_OK)
             return status;
         tr_worker_set_members(group->worker, members_of(s->threads, r->shape.groups, g));
@@ -301,6 +304,8 @@ static tr_sentence *next_sentence(void *argument, int room)
     p->sentence.source_length = p->unit->source_length;
     if (r->job->forced)
         return take_forced(r, r->order[at], &p->sentence) ? &p->sentence : NULL;
+    p->sentence.prefix = p->unit->prefix;
+    p->sentence.prefix_length = p->unit->prefix_length;
     set_limits(r, p->unit, &p->sentence);
     return &p->sentence;
 }
@@ -320,14 +325,13 @@ static void report(run *r)
     }
 }
 
-/* Copies the target out of the group's memory. */
-static tr_status take_target(tr_unit *unit, const tr_sentence *sentence, tr_error *error)
+/* Copies the hypotheses out of the group's memory. */
+static tr_status take_found(tr_unit *unit, const tr_sentence *sentence, tr_error *error)
 {
-    const size_t count = (size_t)sentence->target_length;
-    unit->target = malloc((count ? count : 1) * sizeof *unit->target);
-    if (!unit->target)
-        return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
-    memcpy(unit->target, sentence->target, count * sizeof *unit->target);
+    const tr_status status = tr_hypotheses_copy(sentence->found, sentence->found_count, &unit->found, error);
+    if (status != TR_OK)
+        return status;
+    unit->target = unit->found.items[0].ids;
     unit->target_length = sentence->target_length;
     unit->finished = sentence->finished;
     return TR_OK;
@@ -342,7 +346,7 @@ static bool take_complete(void *argument, tr_sentence *sentence)
     tr_unit *unit = p->unit;
     tr_error error = {0};
     const tr_status status = r->job->forced ? r->job->end(r->job->argument, (size_t)(unit - r->job->units), &error)
-                                            : take_target(unit, sentence, &error);
+                                            : take_found(unit, sentence, &error);
     if (status != TR_OK) {
         fail_run(r, status, &error);
         return false;

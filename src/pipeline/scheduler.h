@@ -24,7 +24,9 @@ typedef struct tr_job {
     tr_unit *units; /* about in the order in which their results are wanted */
     size_t count;
     int max_length, min_length;
-    const tr_start *start; /* NULL: the model's own */
+    const tr_search *search; /* NULL: the default */
+    bool scores;             /* log-probabilities where the search does not need them */
+    const tr_start *start;   /* NULL: the model's own */
     /* [count] of forced decoding, in place of a search: each unit's. begin is called as a unit is taken, and may say what is
      * asked of it; end as it is complete; both from any thread, for several units at a time, and with argument. NULL: a
      * search. */
@@ -37,7 +39,7 @@ typedef struct tr_job {
     void *argument;
 } tr_job;
 
-/* Fills target, target_length and finished of all units. On failure some may be filled. */
+/* Fills found, target, target_length and finished of all units. On failure some may be filled. */
 tr_status tr_scheduler_run(tr_scheduler *scheduler, tr_job *job, tr_error *error);
 
 /* The threads of a run as groups: every thread belongs to one, and the first ones have a member more than the last where the

@@ -119,62 +119,139 @@ void tr_free(void *memory)
 
 /* --------------------------------------------------------------------------------------------------- tokens to tokens */
 
-/* A model without end marks translates nothing to nothing. */
-static bool is_nothing(const tr_config *config, const tr_tokens *source)
+/* Prefixes are part of the targets. */
+static tr_status check_prefix(const tr_config *config, const tr_tokens *prefix, size_t index, int most, tr_error *error)
 {
-    return config->bare_source && source->count == 0;
+    if (!prefix->ids && prefix->count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "prefix %zu: its ids are NULL", index);
+    if (prefix->count > (size_t)most)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "prefix %zu: %zu tokens, but a target has %d at most", index, prefix->count,
+                       most);
+    for (size_t i = 0; i < prefix->count; i++)
+        if (prefix->ids[i] < 0 || prefix->ids[i] >= config->target_vocabulary || prefix->ids[i] == config->end_id)
+            return tr_fail(error, TR_ERROR_ARGUMENT,
+                           "prefix %zu: token %zu is %d, not an id below %d other than the end mark", index, i,
+                           (int)prefix->ids[i], config->target_vocabulary);
+    return TR_OK;
 }
 
-/* A unit for each source, all their ids in *memory. */
-static tr_status lay_out(const tr_config *config, const tr_pair *pair, const tr_tokens *sources, size_t count,
-                         tr_unit **units, int32_t **memory, tr_error *error)
+/* What a call works on. */
+typedef struct call {
+    tr_translate_options options;
+    tr_pair pair;
+    tr_progress counts;
+    tr_job job;
+    int32_t *memory; /* the units' ids */
+} call;
+
+static tr_status check_inputs(const call *c, const tr_config *config, const tr_tokens *sources, const tr_tokens *prefixes,
+                              size_t count, size_t *total, tr_error *error)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < count; i++) {
-        const tr_status status = tr_source_check(config, pair, &sources[i], i, error);
-        if (status != TR_OK)
-            return status;
-        total += sources[i].count + (size_t)tr_source_marks(config, pair) + 1;
+    const int most = c->options.max_length - (c->pair.start.first_id >= 0);
+    tr_status status = TR_OK;
+    *total = 0;
+    for (size_t i = 0; i < count && status == TR_OK; i++) {
+        status = tr_source_check(config, &c->pair, &sources[i], i, error);
+        if (status == TR_OK && prefixes)
+            status = check_prefix(config, &prefixes[i], i, most, error);
+        *total += sources[i].count + (size_t)tr_source_marks(config, &c->pair) + 1;
     }
-    *units = calloc(count ? count : 1, sizeof **units);
-    *memory = calloc(total ? total : 1, sizeof **memory);
-    if (!*units || !*memory)
+    return status;
+}
+
+/* A unit for each source, all their ids in one piece of memory. */
+static tr_status lay_out(call *c, const tr_config *config, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
+                         tr_error *error)
+{
+    size_t total;
+    const tr_status status = check_inputs(c, config, sources, prefixes, count, &total, error);
+    if (status != TR_OK)
+        return status;
+    c->job.units = calloc(count ? count : 1, sizeof *c->job.units);
+    c->memory = calloc(total ? total : 1, sizeof *c->memory);
+    if (!c->job.units || !c->memory)
         return out_of_memory(error);
-    int32_t *to = *memory;
+    int32_t *to = c->memory;
     for (size_t i = 0; i < count; i++) {
-        const int length = tr_source_lay_out(config, pair, &sources[i], to);
-        (*units)[i] = (tr_unit){.source = to, .source_length = length, .source_tokens = (int)sources[i].count};
+        const int length = tr_source_lay_out(config, &c->pair, &sources[i], to);
+        tr_unit *unit = &c->job.units[i];
+        *unit = (tr_unit){.source = to, .source_length = length, .source_tokens = (int)sources[i].count};
+        if (prefixes) {
+            unit->prefix = prefixes[i].ids;
+            unit->prefix_length = (int)prefixes[i].count;
+        }
         to += length;
     }
     return TR_OK;
 }
 
-/* The units' targets become the outputs. */
-static tr_status take_targets(const tr_config *config, const tr_tokens *sources, tr_unit *units, size_t count,
-                              tr_tokens **outputs, tr_error *error)
-{
-    *outputs = calloc(count ? count : 1, sizeof **outputs);
-    if (!*outputs)
-        return out_of_memory(error);
-    for (size_t i = 0; i < count; i++) {
-        (*outputs)[i] = (tr_tokens){units[i].target, is_nothing(config, &sources[i]) ? 0 : (size_t)units[i].target_length};
-        units[i].target = NULL;
-    }
-    return TR_OK;
-}
-
 /* Progress: a unit is a text. */
-typedef struct counter {
-    const tr_translate_options *options;
-    tr_progress counts;
-} counter;
-
 static tr_status count_units(void *argument, const tr_unit *list, tr_error *error)
 {
-    counter *c = argument;
+    call *c = argument;
     for (; list; list = list->next)
         tr_tally_count(&c->counts, list, 1);
-    return tr_tally_report(&c->counts, c->options, error);
+    return tr_tally_report(&c->counts, &c->options, error);
+}
+
+static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
+                          const tr_translate_options *options, tr_error *error)
+{
+    tr_status status = tr_options_resolve(context->model, options, &c->options, error);
+    if (status != TR_OK)
+        return status;
+    const char *const source = c->options.source_language, *const target = c->options.target_language;
+    status = tr_pair_choose(context->model, source, target, false, &c->pair, error);
+    if (status != TR_OK)
+        return status;
+    c->counts.texts = count;
+    c->job = (tr_job){.count = count,
+                      .max_length = c->options.max_length,
+                      .min_length = c->options.min_length,
+                      .search = &c->options.search,
+                      .scores = c->options.scores,
+                      .start = &c->pair.start,
+                      .done = c->options.progress ? count_units : NULL,
+                      .argument = c};
+    status = lay_out(c, &context->model->package.config, sources, prefixes, count, error);
+    return status == TR_OK ? tr_scheduler_run(context->scheduler, &c->job, error) : status;
+}
+
+/* A model without end marks translates nothing to nothing. */
+static void empty_nothing(const tr_config *config, const tr_tokens *sources, tr_unit *units, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t h = 0; config->bare_source && sources[i].count == 0 && h < units[i].found.count; h++)
+            units[i].found.items[h].count = 0;
+}
+
+static void end_call(call *c)
+{
+    tr_units_free(c->job.units, c->job.count);
+    free(c->memory);
+}
+
+tr_status tr_search_tokens(tr_context *context, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
+                           const tr_translate_options *options, tr_hypotheses **outputs, tr_error *error)
+{
+    if (!outputs)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_search_tokens: outputs is NULL");
+    *outputs = NULL;
+    if (!context || (!sources && count))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_search_tokens: %s is NULL", context ? "sources" : "context");
+    call c = {0};
+    tr_status status = run_call(context, &c, sources, prefixes, count, options, error);
+    if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
+        status = out_of_memory(error);
+    if (status == TR_OK) {
+        empty_nothing(&context->model->package.config, sources, c.job.units, count);
+        for (size_t i = 0; i < count; i++) {
+            (*outputs)[i] = c.job.units[i].found;
+            c.job.units[i].found = (tr_hypotheses){0};
+        }
+    }
+    end_call(&c);
+    return status;
 }
 
 tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
@@ -185,29 +262,18 @@ tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, siz
     *outputs = NULL;
     if (!context || (!sources && count))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: %s is NULL", context ? "sources" : "context");
-    tr_translate_options resolved;
-    tr_status status = tr_options_resolve(context->model, options, &resolved, error);
-    if (status != TR_OK)
-        return status;
-    tr_pair pair;
-    status = tr_pair_choose(context->model, resolved.source_language, resolved.target_language, false, &pair, error);
-    if (status != TR_OK)
-        return status;
-    counter c = {.options = &resolved, .counts.texts = count};
-    tr_job job = {.count = count,
-                  .max_length = resolved.max_length,
-                  .min_length = resolved.min_length,
-                  .start = &pair.start,
-                  .done = resolved.progress ? count_units : NULL,
-                  .argument = &c};
-    int32_t *memory = NULL;
-    const tr_config *config = &context->model->package.config;
-    status = lay_out(config, &pair, sources, count, &job.units, &memory, error);
-    if (status == TR_OK)
-        status = tr_scheduler_run(context->scheduler, &job, error);
-    if (status == TR_OK)
-        status = take_targets(config, sources, job.units, count, outputs, error);
-    tr_units_free(job.units, count);
-    free(memory);
+    call c = {0};
+    tr_status status = run_call(context, &c, sources, NULL, count, options, error);
+    if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
+        status = out_of_memory(error);
+    if (status == TR_OK) {
+        empty_nothing(&context->model->package.config, sources, c.job.units, count);
+        for (size_t i = 0; i < count; i++) {
+            tr_hypothesis *best = &c.job.units[i].found.items[0];
+            (*outputs)[i] = (tr_tokens){best->ids, best->count};
+            best->ids = NULL;
+        }
+    }
+    end_call(&c);
     return status;
 }

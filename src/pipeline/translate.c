@@ -339,6 +339,8 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
         return status;
     w->job.max_length = w->options.max_length;
     w->job.min_length = w->options.min_length;
+    w->job.search = &w->options.search;
+    w->job.scores = w->options.scores;
     w->job.start = &w->pair.start;
     w->job.done = take_units;
     w->job.argument = w;

@@ -674,6 +674,49 @@ static void test_exp_sums(void **unused)
     each_level(exp_sums_of_level);
 }
 
+/* The greatest of numbers that come in parts, many of them equal: a stable sort tells them another way. */
+static void tops_of_level(const tr_kernels *level)
+{
+    enum { N = 203, MOST = 40 };
+    static const int mosts[] = {1, 2, 7, MOST}, parts[] = {203, 16, 33, 1};
+    for (size_t k = 0; k < 4; k++)
+        for (size_t p = 0; p < 4; p++) {
+            float *x = random_floats(N, 9), values[MOST];
+            int32_t ids[MOST];
+            bool taken[N] = {false};
+            for (int i = 0; i < N; i++)
+                x[i] = i % 5 ? roundf(x[i] * 4) : -INFINITY;
+            tr_top top = {mosts[k], 0, false, values, ids};
+            for (int i = 0; i < N; i += parts[p])
+                level->top(&top, x + i, N - i < parts[p] ? N - i : parts[p], i);
+            assert_true(top.count == mosts[k] && !top.nan);
+            for (int t = 0; t < top.count; t++) {
+                int best = -1;
+                for (int i = 0; i < N; i++)
+                    if (!taken[i] && x[i] > (best < 0 ? -INFINITY : x[best]))
+                        best = i;
+                assert_true(ids[t] == best && values[t] == x[best]);
+                taken[best] = true;
+            }
+            x[100] = NAN;
+            level->top(&top, x, N, N);
+            assert_true(top.nan);
+            free(x);
+        }
+    const float nothing[3] = {-INFINITY, -INFINITY, -INFINITY};
+    float value;
+    int32_t id;
+    tr_top top = {1, 0, false, &value, &id};
+    level->top(&top, nothing, 3, 0);
+    assert_true(top.count == 0);
+}
+
+static void test_tops(void **unused)
+{
+    (void)unused;
+    each_level(tops_of_level);
+}
+
 /* Every half-precision number widens to the same f32 at every level. */
 static void halves_of_level(const tr_kernels *level)
 {
@@ -741,7 +784,8 @@ int main(void)
         cmocka_unit_test(test_matmul_exact), cmocka_unit_test(test_argmax_nan),  cmocka_unit_test(test_argmax_ties),
         cmocka_unit_test(test_screen),       cmocka_unit_test(test_activations), cmocka_unit_test(test_attention),
         cmocka_unit_test(test_rows),         cmocka_unit_test(test_states),      cmocka_unit_test(test_exp_sums),
-        cmocka_unit_test(test_halves),       cmocka_unit_test(test_select),      cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_tops),         cmocka_unit_test(test_halves),      cmocka_unit_test(test_select),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

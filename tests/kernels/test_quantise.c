@@ -36,8 +36,8 @@ static void check_rows(const tr_kernels *level, int rows, int inputs, float alph
 {
     product p = make_product(rows, inputs, OUTPUTS, TR_TYPE_I8, true, false, 1);
     const size_t stride = p.op.x_stride;
-    p.x[0] = 2.5f / (alpha != 0 ? alpha : 1);  /* half to even */
-    p.x[inputs / 2] = -1e30f * (alpha != 0);   /* cut */
+    p.x[0] = 2.5f / (alpha != 0 ? alpha : 1); /* half to even */
+    p.x[inputs / 2] = -1e30f * (alpha != 0);  /* cut */
     p.x[inputs - 1] = 0.4999f / (alpha != 0 ? alpha : 1);
     float all = 0;
     for (int r = 0; r < rows; r++)

@@ -1,0 +1,153 @@
+#include "decoding/candidates.h"
+
+#include <math.h>
+
+/* Rows that go through a segment together: a tile of logits stays in the second cache. */
+enum { TILE_ROWS = 128 };
+
+tr_status tr_candidates_init(tr_candidates *c, const tr_network *network, int members, int rows, int most, tr_error *error)
+{
+    const size_t n = (size_t)rows, m = (size_t)members, all = n * m, k = (size_t)most;
+    const size_t segments = ((size_t)network->logits.weight.outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT;
+    const size_t tile = (size_t)TR_LOGITS_SEGMENT * TILE_ROWS * m;
+    *c = (tr_candidates){
+        .network = network, .most = most, .rows_most = rows, .members_most = members, .segments = (int)segments};
+    const tr_status status = tr_arena_init(&c->arena,
+                                           n * (sizeof *c->questions + segments * sizeof *c->sums) +
+                                               all * (sizeof *c->tops + k * (sizeof *c->values + sizeof *c->ids)) +
+                                               tile * sizeof *c->tiles + (size_t)6 * 64,
+                                           error);
+    if (status != TR_OK)
+        return status;
+    c->questions = tr_arena_alloc(&c->arena, n * sizeof *c->questions);
+    c->sums = tr_arena_alloc(&c->arena, n * segments * sizeof *c->sums);
+    c->tops = tr_arena_alloc(&c->arena, all * sizeof *c->tops);
+    c->values = tr_arena_alloc(&c->arena, all * k * sizeof *c->values);
+    c->ids = tr_arena_alloc(&c->arena, all * k * sizeof *c->ids);
+    c->tiles = tr_arena_alloc(&c->arena, tile * sizeof *c->tiles);
+    return TR_OK;
+}
+
+void tr_candidates_free(tr_candidates *c)
+{
+    tr_arena_free(&c->arena);
+    *c = (tr_candidates){0};
+}
+
+/* ---------------------------------------------------------------------------------------------------------- all members */
+
+/* Which output stands for a token; -1: none. */
+static int output_of(const tr_network *network, const tr_choice *choice, int32_t id)
+{
+    const int32_t output = tr_network_output(network, id);
+    if (!choice || output < 0)
+        return output;
+    int first = 0, last = choice->count;
+    while (first < last) {
+        const int middle = first + (last - first) / 2;
+        if (choice->outputs[middle] < output)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return first < choice->count && choice->outputs[first] == output ? first : -1;
+}
+
+static void ban(const tr_network *network, const tr_choice *choice, int32_t id, float *x, int first, int n)
+{
+    const int output = output_of(network, choice, id);
+    if (output >= first && output < first + n)
+        x[output - first] = -INFINITY;
+}
+
+/* Outputs [first, first + n) of a row, x */
+static void see_segment(tr_candidates *c, tr_top *top, int row, float *x, int first, int n)
+{
+    const tr_kernels *kernels = c->network->kernels;
+    const tr_question *q = &c->questions[row];
+    c->sums[(size_t)row * (size_t)c->segments + (size_t)(first / TR_LOGITS_SEGMENT)] = kernels->exp_sum(x, n);
+    if (q->without >= 0)
+        ban(c->network, q->choice, q->without, x, first, n);
+    for (int i = 0; i < q->banned_count; i++)
+        ban(c->network, q->choice, q->banned[i], x, first, n);
+    for (int i = 0; i < c->forbidden_count; i++)
+        ban(c->network, q->choice, c->forbidden[i], x, first, n);
+    kernels->top(top, x, n, first);
+}
+
+/* Rows that have the same outputs to choose from. */
+static void see_rows(tr_candidates *c, tr_flow *flow, const tr_linear *linear, const float *bias, int first, int last)
+{
+    const tr_range own = tr_share(linear->weight.outputs, TR_LOGITS_SEGMENT, flow->member, flow->state->members);
+    float *tile = c->tiles + (size_t)flow->member * TR_LOGITS_SEGMENT * TILE_ROWS;
+    tr_top *tops = c->tops + (size_t)flow->member * (size_t)c->rows_most;
+    for (int output = own.first; output < own.last; output += TR_LOGITS_SEGMENT) {
+        const int n = own.last - output < TR_LOGITS_SEGMENT ? own.last - output : TR_LOGITS_SEGMENT;
+        for (int row = first; row < last; row += TILE_ROWS) {
+            const int rows = last - row < TILE_ROWS ? last - row : TILE_ROWS;
+            tr_logits_part(flow, linear, bias, row, rows, output, output + n, tile, TR_LOGITS_SEGMENT);
+            for (int r = 0; r < rows; r++)
+                see_segment(c, &tops[row + r], row + r, tile + (size_t)r * TR_LOGITS_SEGMENT, output, n);
+        }
+    }
+}
+
+void tr_candidates_find(tr_candidates *c, tr_flow *flow)
+{
+    tr_state_enter(flow->state, flow->member, TR_PART_OUTPUT);
+    for (int r = 0; r < flow->rows; r++) {
+        const size_t at = (size_t)flow->member * (size_t)c->rows_most + (size_t)r;
+        c->tops[at] = (tr_top){c->most, 0, false, c->values + at * (size_t)c->most, c->ids + at * (size_t)c->most};
+    }
+    for (int first = 0, last; first < flow->rows; first = last) {
+        const tr_question *q = &c->questions[first];
+        for (last = first + 1;
+             last < flow->rows && c->questions[last].choice == q->choice && c->questions[last].idle == q->idle;)
+            last++;
+        if (q->idle)
+            continue;
+        if (q->choice)
+            see_rows(c, flow, &q->choice->logits, q->choice->plain, first, last);
+        else
+            see_rows(c, flow, &c->network->logits, c->network->logits_bias, first, last);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------- member 0 */
+
+/* One that comes behind all that are its equals; count of at most most. */
+static int insert(tr_candidate *found, int count, int most, tr_candidate next)
+{
+    int at = count < most ? count++ : most;
+    for (; at && found[at - 1].value < next.value; at--)
+        if (at < most)
+            found[at] = found[at - 1];
+    if (at < most)
+        found[at] = next;
+    return count;
+}
+
+int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidate *found)
+{
+    const tr_question *q = &c->questions[row];
+    const int outputs = q->choice ? q->choice->count : c->network->logits.weight.outputs;
+    const double all =
+        tr_log_sum(c->sums + (size_t)row * (size_t)c->segments, (outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT);
+    int count = 0;
+    bool nan = isnan(all);
+    for (int m = 0; m < members; m++) { /* in the order of their ids: the lowest wins a tie */
+        const tr_top *top = &c->tops[(size_t)m * (size_t)c->rows_most + (size_t)row];
+        nan = nan || top->nan;
+        for (int i = 0; i < top->count; i++) {
+            const int32_t id =
+                q->choice ? tr_choice_token(q->choice, c->network, top->ids[i]) : tr_network_token(c->network, top->ids[i]);
+            count = insert(found, count, c->most, (tr_candidate){id, top->values[i], 0});
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        found[i].log_probability = (float)(found[i].value - all);
+        if (!c->of_logits)
+            found[i].value = found[i].log_probability;
+    }
+    return nan ? -1 : count;
+}

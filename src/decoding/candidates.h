@@ -1,0 +1,50 @@
+/* What may come next in each row, and how likely it is: the logits in segments, of each the sum of exponentials and the
+ * greatest; logits are never written as a whole. A segment's bounds depend on nothing, so that results do not depend on the
+ * threads that share the segments. */
+#ifndef TR_DECODING_CANDIDATES_H
+#define TR_DECODING_CANDIDATES_H
+
+#include "decoding/shortlist.h"
+#include "model/state.h"
+
+typedef struct tr_candidate {
+    int32_t id;
+    float value;           /* what it is chosen by: its logit or its log-probability, after what constraints do to it */
+    float log_probability; /* the network's */
+} tr_candidate;
+
+/* What is asked about a row. */
+typedef struct tr_question {
+    bool idle;               /* nothing: its token is known */
+    const tr_choice *choice; /* NULL: any token */
+    int32_t without;         /* this one may not come (an end mark that is too early); -1 */
+    const int32_t *banned;   /* [banned_count] nor may these */
+    int banned_count;
+} tr_question;
+
+typedef struct tr_candidates {
+    const tr_network *network;
+    int most;                 /* candidates of a row that are kept */
+    bool of_logits;           /* they are chosen by their logits; else by their log-probabilities */
+    const int32_t *forbidden; /* [forbidden_count] in any row */
+    int forbidden_count;
+    int rows_most, members_most, segments;
+    tr_arena arena;         /* what follows */
+    tr_question *questions; /* [rows_most] written by member 0 before the step */
+    tr_exp_sum *sums;       /* [rows_most, segments] */
+    tr_top *tops;           /* [members_most, rows_most] */
+    float *values;          /* [members_most, rows_most, most]: theirs */
+    int32_t *ids;           /* the same */
+    float *tiles;           /* [members_most, TILE] */
+} tr_candidates;
+
+/* For so many rows of which so many candidates are kept at most. */
+tr_status tr_candidates_init(tr_candidates *c, const tr_network *network, int members, int rows, int most, tr_error *error);
+void tr_candidates_free(tr_candidates *c); /* a zeroed struct is allowed */
+
+/* All members: what the flow's rows yield, by shares of the outputs. */
+void tr_candidates_find(tr_candidates *c, tr_flow *flow);
+/* Behind a barrier: a row's candidates, the best first; returns how many, -1 if the network computed NaN. found [most] */
+int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidate *found);
+
+#endif

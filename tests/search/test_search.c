@@ -1,0 +1,209 @@
+/* What a search finds, through the public functions: log-probabilities, options out of range. On tiny models. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "translate/translate.h"
+
+enum { SOURCES = 40, LONGEST = 20 };
+
+static const char *const models[] = {"relu-1x1-f32/model", "gelu-4x2-bf16-untied/model", "mbart-2x2-f32/model"};
+
+typedef struct fixture {
+    tr_model *model;
+    tr_model_info info;
+    int32_t ids[SOURCES][LONGEST];
+    tr_tokens sources[SOURCES];
+} fixture;
+
+static void open_fixture(fixture *f, const char *name)
+{
+    char path[1024];
+    tr_error error;
+    snprintf(path, sizeof path, "%s/%s", TR_FIXTURES, name);
+    if (tr_model_open(path, NULL, &f->model, &error))
+        fail_msg("%s", error.message);
+    tr_model_get_info(f->model, &f->info);
+    uint32_t chance = 7;
+    for (int i = 0; i < SOURCES; i++) {
+        f->sources[i] = (tr_tokens){f->ids[i], (size_t)(i * 7 % LONGEST)};
+        for (int t = 0; t < LONGEST; t++) {
+            chance = chance * 1664525 + 1013904223;
+            f->ids[i][t] = (int32_t)((chance >> 8) % (uint32_t)f->info.source_vocabulary);
+        }
+    }
+}
+
+static tr_context *make_context(const fixture *f, int threads, int batch_size)
+{
+    tr_context_options options = tr_context_default_options();
+    tr_context *context;
+    tr_error error;
+    options.threads = threads;
+    options.batch_size = batch_size;
+    if (tr_context_create(f->model, &options, &context, &error))
+        fail_msg("%s", error.message);
+    return context;
+}
+
+static tr_hypotheses *search(tr_context *context, const fixture *f, const tr_tokens *prefixes, const tr_translate_options *o)
+{
+    tr_hypotheses *found;
+    tr_error error;
+    if (tr_search_tokens(context, f->sources, prefixes, SOURCES, o, &found, &error))
+        fail_msg("%s", error.message);
+    return found;
+}
+
+static void check_same(const tr_hypotheses *a, const tr_hypotheses *b)
+{
+    for (int i = 0; i < SOURCES; i++) {
+        assert_int_equal(a[i].count, b[i].count);
+        for (size_t h = 0; h < a[i].count; h++) {
+            const tr_hypothesis *x = &a[i].items[h], *y = &b[i].items[h];
+            assert_true(x->count == y->count && x->finished == y->finished && x->score == y->score &&
+                        x->log_probability == y->log_probability);
+            assert_memory_equal(x->ids, y->ids, x->count * sizeof *x->ids);
+            if (x->log_probabilities)
+                assert_memory_equal(x->log_probabilities, y->log_probabilities, (x->count + x->finished) * sizeof(float));
+        }
+    }
+}
+
+/* The tokens are those that come without, whatever the batch and the threads. */
+static void scores_change_no_token(void **unused)
+{
+    (void)unused;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        fixture f;
+        open_fixture(&f, models[m]);
+        tr_translate_options options = tr_translate_default_options();
+        options.max_length = 24;
+        tr_context *context = make_context(&f, 1, 1);
+        tr_tokens *plain;
+        tr_error error;
+        assert_int_equal(tr_translate_tokens(context, f.sources, SOURCES, &options, &plain, &error), TR_OK);
+        options.scores = true;
+        tr_hypotheses *alone = search(context, &f, NULL, &options);
+        for (int i = 0; i < SOURCES; i++) {
+            const tr_hypothesis *h = alone[i].items;
+            assert_int_equal(alone[i].count, 1);
+            assert_int_equal(h->count, plain[i].count);
+            assert_memory_equal(h->ids, plain[i].ids, h->count * sizeof *h->ids);
+            float sum = 0;
+            for (size_t t = 0; t < h->count + h->finished; t++) {
+                assert_true(h->log_probabilities[t] <= 0 && h->log_probabilities[t] > -30);
+                sum += h->log_probabilities[t];
+            }
+            assert_true(sum == h->log_probability && fabsf(h->score - sum / (float)(h->count + h->finished)) < 1e-5f);
+        }
+        for (int threads = 1; threads <= 3; threads++)
+            for (int batch = 1; batch <= 64; batch *= 8) {
+                tr_context *other = make_context(&f, threads, batch);
+                tr_hypotheses *found = search(other, &f, NULL, &options);
+                check_same(alone, found);
+                tr_hypotheses_free(found, SOURCES);
+                tr_context_destroy(other);
+            }
+        tr_hypotheses_free(alone, SOURCES);
+        tr_tokens_array_free(plain, SOURCES);
+        tr_context_destroy(context);
+        tr_model_close(f.model);
+    }
+}
+
+/* Targets begin with their prefix, and go on as they do where it is what they would begin with anyhow. */
+static void prefixes_come_first(void **unused)
+{
+    (void)unused;
+    fixture f;
+    open_fixture(&f, models[0]);
+    tr_context *context = make_context(&f, 2, 8);
+    tr_translate_options options = tr_translate_default_options();
+    options.max_length = 24;
+    tr_hypotheses *free_ones = search(context, &f, NULL, &options);
+    tr_tokens own[SOURCES], foreign[SOURCES];
+    int32_t others_begin[] = {5, 9, 9, 30};
+    for (int i = 0; i < SOURCES; i++) {
+        const tr_hypothesis *h = free_ones[i].items;
+        own[i] = (tr_tokens){h->ids, h->count / 2};
+        foreign[i] = (tr_tokens){others_begin, (size_t)i % 5};
+    }
+    tr_hypotheses *same = search(context, &f, own, &options), *others = search(context, &f, foreign, &options);
+    check_same(free_ones, same);
+    for (int i = 0; i < SOURCES; i++) {
+        assert_true(others[i].items->count >= foreign[i].count);
+        assert_memory_equal(others[i].items->ids, foreign[i].ids, foreign[i].count * sizeof(int32_t));
+    }
+    tr_error error;
+    tr_hypotheses *none;
+    foreign[3] = (tr_tokens){&f.info.end_id, 1};
+    assert_int_equal(tr_search_tokens(context, f.sources, foreign, SOURCES, &options, &none, &error), TR_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "prefix 3"));
+    tr_hypotheses_free(free_ones, SOURCES);
+    tr_hypotheses_free(same, SOURCES);
+    tr_hypotheses_free(others, SOURCES);
+    tr_context_destroy(context);
+    tr_model_close(f.model);
+}
+
+static void expect_refusal(tr_context *context, tr_translate_options options, const char *field)
+{
+    tr_hypotheses *found = (tr_hypotheses *)&field;
+    tr_error error;
+    assert_int_equal(tr_search_tokens(context, NULL, NULL, 0, &options, &found, &error), TR_ERROR_ARGUMENT);
+    assert_null(found);
+    if (strncmp(error.message, field, strlen(field)) != 0)
+        fail_msg("\"%s\" does not begin with \"%s\"", error.message, field);
+}
+
+#define REFUSE(member, given, field)                                                                                        \
+    do {                                                                                                                    \
+        tr_translate_options o = tr_translate_default_options();                                                            \
+        o.search.member = given;                                                                                            \
+        expect_refusal(context, o, field);                                                                                  \
+    } while (0)
+
+static void values_out_of_range_are_named(void **unused)
+{
+    (void)unused;
+    fixture f;
+    open_fixture(&f, models[0]);
+    tr_context *context = make_context(&f, 1, 1);
+    REFUSE(beam, 0, "beam: 0 is not between 1 and 64");
+    REFUSE(beam, 10000, "beam: 10000");
+    REFUSE(n_best, 2, "n_best: 2 is not between 1 and 1");
+    REFUSE(n_best, 0, "n_best");
+    REFUSE(length_penalty, NAN, "length_penalty");
+    REFUSE(length_penalty, 11, "length_penalty");
+    REFUSE(coverage_penalty, -1, "coverage_penalty");
+    REFUSE(patience, 0.5f, "patience");
+    REFUSE(stopping, (tr_stopping)3, "stopping");
+    REFUSE(temperature, 0, "temperature");
+    REFUSE(top_k, -1, "top_k");
+    REFUSE(top_k, 1025, "top_k");
+    REFUSE(top_p, 0, "top_p");
+    REFUSE(top_p, 1.5f, "top_p");
+    REFUSE(no_repeat_ngram, -1, "no_repeat_ngram");
+    REFUSE(repetition_penalty, 0.5f, "repetition_penalty");
+    REFUSE(forbidden_count, 1, "forbidden");
+    REFUSE(max_length_factor, -1, "max_length_factor");
+    REFUSE(max_length_more, -1, "max_length_more");
+    REFUSE(alternatives_min, 2, "alternatives_min");
+    tr_context_destroy(context);
+    tr_model_close(f.model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_change_no_token),
+        cmocka_unit_test(prefixes_come_first),
+        cmocka_unit_test(values_out_of_range_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
