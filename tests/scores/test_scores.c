@@ -592,6 +592,50 @@ static void test_alignment(void **state)
     free_pairs(&p);
 }
 
+/* What Marian aligns with is a setting of its models, and of model files made from them. */
+static void test_guided(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {TR_MARIAN "/guided", TR_MARIAN "/average-d-pre-norm"};
+    static const int layers[] = {1, -1}; /* -1: the last */
+    char path[] = TEMPORARY_FILE;
+    for (size_t i = 0; i < 2; i++) {
+        tr_package package;
+        tr_error error;
+        assert_int_equal(tr_package_open(folders[i], TR_LOAD_MAP, &package, &error), TR_OK);
+        const int layer = layers[i] < 0 ? package.config.decoder_layers : layers[i];
+        assert_true(package.config.decoder_layers > 1);
+        assert_int_equal(package.config.alignment_layer, layer);
+        assert_int_equal(package.config.alignment_head, 1);
+        tr_package_close(&package);
+        strcpy(path, TEMPORARY_FILE);
+        convert_to_temporary(folders[i], TR_TYPE_F32, path);
+        int32_t ids[] = {3, 4, 5, 6, 7};
+        const tr_tokens tokens = {ids, 5};
+        tr_score *guided, *named;
+        tr_model *model;
+        tr_context *context = open_way(path, (way){.threads = 1}, &model);
+        tr_score_options options = tr_score_default_options();
+        options.align = true;
+        options.alignment.threshold = 0;
+        assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, &options, &guided, &error), TR_OK);
+        options.alignment.layer = layer - 1;
+        options.alignment.head = 0;
+        assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, &options, &named, &error), TR_OK);
+        expect_same(guided, named, 1);
+        tr_scores_free(named, 1);
+        options.alignment.head = TR_ALIGN_MEAN;
+        assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, &options, &named, &error), TR_OK);
+        assert_true(guided->alignment.count == 25 && named->alignment.count == 25);
+        assert_memory_not_equal(guided->alignment.links, named->alignment.links, 25 * sizeof(tr_link));
+        tr_scores_free(guided, 1);
+        tr_scores_free(named, 1);
+        tr_context_destroy(context);
+        tr_model_close(model);
+        remove(path);
+    }
+}
+
 int main(void)
 {
     static const char *const decoders[] = {TR_REFERENCE "/bart-2x1-bf16/model",
@@ -608,14 +652,15 @@ int main(void)
                                            TR_MARIAN "/guided"};
     static const fixture_test kinds[] = {{"reference", test_reference}, {"int8", test_int8}, {"same bits", test_same_bits}};
     enum { DECODERS = sizeof decoders / sizeof *decoders };
-    struct CMUnitTest others[DECODERS + 4] = {
+    struct CMUnitTest others[DECODERS + 5] = {
         {"bad input", test_bad_input, open_plain, close_plain, NULL},
         {"little", test_little, open_plain, close_plain, NULL},
         {"alignment", test_alignment, NULL, NULL, NULL},
         {"texts", test_texts, open_plain, close_plain, NULL},
+        {"guided", test_guided, NULL, NULL, NULL},
     };
     for (size_t i = 0; i < DECODERS; i++)
-        others[4 + i] = (struct CMUnitTest){strrchr(decoders[i], '/'), test_steps, NULL, NULL, (void *)&decoders[i]};
+        others[5 + i] = (struct CMUnitTest){strrchr(decoders[i], '/'), test_steps, NULL, NULL, (void *)&decoders[i]};
     return run_fixture_suite(&(fixture_suite){"scores", names, sizeof names / sizeof *names, sizeof *names, kinds,
-                                              sizeof kinds / sizeof *kinds, others, DECODERS + 4});
+                                              sizeof kinds / sizeof *kinds, others, DECODERS + 5});
 }

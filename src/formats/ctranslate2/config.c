@@ -65,7 +65,7 @@ static const struct {
     rule rule;
     const char *what;
 } rules[] = {
-    {"alignment_layer", ANY, ""},
+    {"alignment_layer", ANY, ""}, /* of results, see read_alignment */
     {"alignment_heads", ANY, ""},
     {"embeddings_merge", ANY, ""}, /* of several source embeddings */
     {"alibi_use_positive_positions", ANY, ""},
@@ -345,6 +345,23 @@ static void read_positions(teller *t)
     t->config->max_positions = encoder < decoder ? encoder : decoder;
 }
 
+/* The first heads of a layer; -1 counts from the end, 0 heads are all. The last layer's first head is what every model has
+ * whose converter was told nothing, and that says nothing. Nor is anything refused: nothing else depends on it. */
+static void read_alignment(teller *t)
+{
+    tr_config *c = t->config;
+    double layer = -1, heads = 1;
+    const tr_ct2_variable *l = tr_ct2_find(t->model, "decoder/alignment_layer"),
+                          *h = tr_ct2_find(t->model, "decoder/alignment_heads");
+    if (!l || !tr_ct2_scalar(l, &layer) || (h && !tr_ct2_scalar(h, &heads)) || (layer == -1 && heads == 1))
+        return;
+    const double number = layer < 0 ? c->decoder_layers + layer + 1 : layer + 1;
+    if (!(number >= 1 && number <= c->decoder_layers))
+        return;
+    c->alignment_layer = (int)number;
+    c->alignment_head = heads == 1; /* of several: the mean */
+}
+
 static void check_spec(teller *t)
 {
     static const char *const specs[] = {"", "TransformerBase", "TransformerBig", "TransformerSpec"};
@@ -371,6 +388,7 @@ tr_status tr_ct2_config(tr_ct2_model *model, const tr_ct2_settings *settings, tr
         if (settings->epsilon < 0)
             config->layer_norm_epsilon = config->norm == TR_NORM_RMS ? 1e-6f : 1e-5f;
         read_positions(&t);
+        read_alignment(&t);
     }
     return t.status;
 }

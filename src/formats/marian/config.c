@@ -2,6 +2,7 @@
 #include "formats/marian/marian.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/json.h"
@@ -180,6 +181,16 @@ static void read_history(teller *t)
     }
 }
 
+/* What Marian's own --alignment takes: the first head of this layer. Nothing else depends on it, so nothing is refused. */
+static void read_alignment(teller *t)
+{
+    tr_config *c = t->config;
+    const json_t *layer = tr_json_get(&t->fields, "transformer-guided-alignment-layer");
+    const json_int_t number = json_is_string(layer) ? strtol(json_string_value(layer), NULL, 10) : json_integer_value(layer);
+    c->alignment_layer = number >= 1 && number <= c->decoder_layers ? (int)number : c->decoder_layers; /* "last" */
+    c->alignment_head = 1;
+}
+
 /* Layer n of the decoder has the parameters of layer tied[n]. */
 static void read_ties(teller *t)
 {
@@ -252,6 +263,7 @@ tr_status tr_marian_config(const json_t *yml, const tr_marian_items *items, tr_c
     read_sizes(&t);
     read_norms(&t);
     read_history(&t);
+    read_alignment(&t);
     read_ties(&t);
     read_positions(&t);
     read_embeddings(&t);
