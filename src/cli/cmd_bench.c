@@ -16,11 +16,14 @@ typedef struct bench {
     bench_lines lines;
     tr_translate_options options;
     double *seconds, *seconds_text; /* [rounds] */
+    double *seconds_score;          /* [rounds] --score */
     uint64_t target_tokens;
     double peak_megabytes; /* without what measuring the limits takes */
     bench_pass pass;       /* --parts, --limits: one more pass, with a profile */
     bench_work work;       /* --limits */
     bench_limits limits;
+    bench_pass score_pass; /* --score: the same of scoring */
+    bench_work score_work;
 } bench;
 
 /* ------------------------------------------------------------------------------------------------------------- passes */
@@ -38,23 +41,45 @@ static int translate_all(bench *b, double *seconds, tr_tokens **outputs)
     return CLI_DONE;
 }
 
-static int pass(bench *b, bool first, double *seconds_text, double *seconds)
+/* Scores what was translated. Forced lengths have no end marks, and no target may be longer than the model takes with one.
+ */
+static int score_all(bench *b, double *seconds, tr_tokens *outputs)
 {
-    tr_tokens *outputs;
+    const size_t longest = (size_t)b->model.info.max_target_length - !b->settings->fixed_length;
+    tr_score_options options = tr_score_default_options();
+    tr_score *scores;
+    tr_error error;
+    options.source_language = b->settings->source;
+    options.target_language = b->settings->target;
+    options.no_end = b->settings->fixed_length != 0;
+    for (size_t i = 0; i < b->lines.count; i++)
+        outputs[i].count = outputs[i].count < longest ? outputs[i].count : longest;
+    const double start = cli_seconds();
+    if (tr_score_tokens(b->model.context, b->lines.sources, outputs, b->lines.count, &options, &scores, &error))
+        return cli_fail_error(&error);
+    *seconds = cli_seconds() - start;
+    tr_scores_free(scores, b->lines.count);
+    return CLI_DONE;
+}
+
+static int pass(bench *b, bool first, double *seconds_text, double *seconds, double *seconds_score)
+{
+    tr_tokens *outputs = NULL;
     int status = bench_lines_tokenize(&b->lines, b->settings, &b->model, seconds_text, first);
     if (!status)
         status = translate_all(b, seconds, &outputs);
-    if (!status)
-        tr_tokens_array_free(outputs, b->lines.count);
+    if (!status && b->settings->score)
+        status = score_all(b, seconds_score, outputs);
+    tr_tokens_array_free(outputs, outputs ? b->lines.count : 0);
     return status;
 }
 
 static int all_passes(bench *b)
 {
     double ignored;
-    int status = pass(b, true, &ignored, &ignored);
+    int status = pass(b, true, &ignored, &ignored, &ignored);
     for (int round = 0; !status && round < b->settings->rounds; round++) {
-        status = pass(b, false, &b->seconds_text[round], &b->seconds[round]);
+        status = pass(b, false, &b->seconds_text[round], &b->seconds[round], &b->seconds_score[round]);
         if (!status && b->settings->verbose)
             cli_note("pass %d: %.3f s, %.1f tokens/s", round + 1, b->seconds[round],
                      (double)b->target_tokens / b->seconds[round]);
@@ -80,36 +105,46 @@ static void divide_seconds(bench_pass *p, tr_profile *profiles, int threads)
     }
 }
 
-static int profiled_pass(bench *b)
+/* One pass more, whose parts are timed: translating, or, where outputs are there, scoring them. */
+static int profiled_pass(bench *b, tr_tokens **outputs, bench_pass *p)
 {
     tr_scheduler *scheduler = b->model.context->scheduler;
     const int threads = b->model.context->threads;
     const int longest =
         b->options.max_length < b->model.info.max_target_length ? b->options.max_length : b->model.info.max_target_length;
     tr_profile *profiles = aligned_alloc(64, (size_t)threads * sizeof *profiles);
-    tr_tokens *outputs;
     double seconds = 0;
     if (!profiles)
         return cli_fail_memory();
     for (int t = 0; t < threads; t++)
         tr_profile_start(&profiles[t]);
     tr_scheduler_profile(scheduler, profiles);
-    const int status = translate_all(b, &seconds, &outputs);
+    const int status = *outputs ? score_all(b, &seconds, *outputs) : translate_all(b, &seconds, outputs);
     tr_scheduler_profile(scheduler, NULL);
     if (!status) {
-        bench_pass_count(&b->pass, b->lines.sources, outputs, b->lines.count, (size_t)longest);
-        b->pass.seconds = seconds;
-        divide_seconds(&b->pass, profiles, threads);
-        tr_tokens_array_free(outputs, b->lines.count);
+        bench_pass_count(p, b->lines.sources, *outputs, b->lines.count, (size_t)longest);
+        p->seconds = seconds;
+        divide_seconds(p, profiles, threads);
     }
     free(profiles);
+    return status;
+}
+
+static int profiled_passes(bench *b)
+{
+    tr_tokens *outputs = NULL;
+    int status = profiled_pass(b, &outputs, &b->pass);
+    if (!status && b->settings->score)
+        status = profiled_pass(b, &outputs, &b->score_pass);
+    tr_tokens_array_free(outputs, outputs ? b->lines.count : 0);
     return status;
 }
 
 static int measure_limits(bench *b)
 {
     const tr_network *network = b->model.model->network;
-    if (!bench_work_make(&b->work, network, &b->pass))
+    if (!bench_work_make(&b->work, network, &b->pass) ||
+        (b->settings->score && !bench_work_make(&b->score_work, network, &b->score_pass)))
         return cli_fail_memory();
     return bench_limits_measure(&b->limits, &b->work, network->kernels, tr_scheduler_team(b->model.context->scheduler),
                                 b->pass.groups);
@@ -183,6 +218,26 @@ static double most(const double peak[BENCH_TYPES])
     return best;
 }
 
+/* All multiply-adds of a pass at the peak. */
+static double arithmetic_seconds(const bench_work *w, const bench_limits *l)
+{
+    double seconds = 0;
+    for (int t = 0; t < BENCH_TYPES; t++)
+        if (w->macs[t] > 0)
+            seconds += w->macs[t] / l->peak[t];
+    return seconds;
+}
+
+static void report_score(const bench *b, json_t *object, double seconds)
+{
+    const double score = median(b->seconds_score, b->settings->rounds);
+    add_real(object, "score_seconds", score);
+    add_real(object, "score_tokens_per_second", score > 0 ? (double)b->target_tokens / score : 0);
+    add_real(object, "score_speedup", score > 0 ? seconds / score : 0);
+    if (b->settings->limits)
+        add_real(object, "score_arithmetic_percent", 100 * arithmetic_seconds(&b->score_work, &b->limits) / score);
+}
+
 /* What the machine would do if it did nothing but read, or nothing but multiply and add, all the time; and how much of that
  * is reached. (The two can overlap: each is a bound of its own.) */
 static void report_limits(const bench *b, json_t *object, double tokens_per_second)
@@ -190,10 +245,7 @@ static void report_limits(const bench *b, json_t *object, double tokens_per_seco
     const bench_work *w = &b->work;
     const bench_limits *l = &b->limits;
     const tr_type type = b->model.model->network->type;
-    double arithmetic = 0;
-    for (int t = 0; t < BENCH_TYPES; t++)
-        if (w->macs[t] > 0)
-            arithmetic += w->macs[t] / l->peak[t];
+    const double arithmetic = arithmetic_seconds(w, l);
     const double by_memory = (double)b->pass.target_tokens / (w->bytes / l->step_read);
     const double by_arithmetic = (double)b->pass.target_tokens / arithmetic;
     add_real(object, "peak_gmacs", 1e-9 * (l->peak[type] > 0 ? l->peak[type] : most(l->peak)));
@@ -229,6 +281,8 @@ static int report(bench *b)
         report_parts(b, object);
     if (s->limits)
         report_limits(b, object, speed);
+    if (s->score)
+        report_score(b, object, seconds);
     const int status = s->json ? print_json(object) : print_table(object);
     json_decref(object);
     return status;
@@ -263,9 +317,10 @@ static int measure(bench *b)
         b->options.max_length = b->options.min_length = s->fixed_length;
     b->seconds = calloc((size_t)s->rounds, sizeof *b->seconds);
     b->seconds_text = calloc((size_t)s->rounds, sizeof *b->seconds_text);
-    status = b->seconds && b->seconds_text ? all_passes(b) : cli_fail_memory();
+    b->seconds_score = calloc((size_t)s->rounds, sizeof *b->seconds_score);
+    status = b->seconds && b->seconds_text && b->seconds_score ? all_passes(b) : cli_fail_memory();
     if (!status && (s->parts || s->limits))
-        status = profiled_pass(b);
+        status = profiled_passes(b);
     if (!status && s->limits)
         status = measure_limits(b);
     return status ? status : report(b);
@@ -278,9 +333,11 @@ int cli_bench(const cli_settings *settings)
     bench b = {.settings = settings};
     const int status = measure(&b);
     bench_work_free(&b.work);
+    bench_work_free(&b.score_work);
     bench_lines_free(&b.lines);
     free(b.seconds);
     free(b.seconds_text);
+    free(b.seconds_score);
     cli_model_close(&b.model);
     return status;
 }

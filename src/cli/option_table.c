@@ -128,6 +128,9 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_TRANSLATION, KIND_NUMBER, 0, "rounds", "N", FIELD(rounds), 1, 100000,
      "passes that are timed; the median counts; default 3"},
 
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "score", NULL, FIELD(score), 0, 0,
+     "also score each pass's translations, as translate score does, and tell how fast that is; with --limits also how much of "
+     "what this machine can compute is reached"},
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "parts", NULL, FIELD(parts), 0, 0,
      "also tell how the time divides between the parts of the network"},
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,

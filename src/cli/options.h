@@ -21,10 +21,10 @@ typedef struct cli_settings {
     int all_tokens;              /* 0: --allowed auto, 1: off */
     int beam, n_best;
     int max_length, min_length;
-    int split;                /* a tr_split */
-    int loop_guard;           /* 0 on, 1 off: reserved */
-    int fixed_length, rounds; /* bench */
-    bool limits, parts;       /* bench */
+    int split;                 /* a tr_split */
+    int loop_guard;            /* 0 on, 1 off: reserved */
+    int fixed_length, rounds;  /* bench */
+    bool limits, parts, score; /* bench */
     bool tokens, json, stats, quiet, verbose, help, version, resume;
     bool verify;                         /* info */
     bool force;                          /* convert */

@@ -1,6 +1,6 @@
 /* Forced decoding. All tokens of a target go through the decoder at once, each seeing those before it; chunks of sentences
- * fill about TR_ENCODER_ROWS rows of either side. Of the logits no more is in memory than a tile. A row's bits are those
- * that decoding it step by step would give. */
+ * fill about TURN_ROWS rows of either side: more would read weights no more seldom than matters. Of the logits no more is in
+ * memory than a tile. A row's bits are those that decoding it step by step would give. */
 #include "decoding/forced.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 #include "decoding/worker.h"
 
-enum { TILE_ROWS = 128, SHARES = 2 /* segments of a sentence: see add_target */ };
+enum { TURN_ROWS = 256, TILE_ROWS = 128, SHARES = 2 /* segments of a sentence: see add_target */ };
 
 typedef struct tr_forced_work {
     tr_segment *self, *cross;           /* [SHARES * batch_size] */
@@ -47,7 +47,7 @@ static bool make_tables(tr_worker *w, tr_forced_work *work, int most, size_t til
 tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error)
 {
     const tr_network *n = worker->state.network;
-    const int most = n->config.max_positions > TR_ENCODER_ROWS ? n->config.max_positions : TR_ENCODER_ROWS;
+    const int most = n->config.max_positions > TURN_ROWS ? n->config.max_positions : TURN_ROWS;
     const size_t row = 3 * sizeof(float) + (size_t)tr_logits_segments(n->every.weight.outputs) * sizeof(tr_exp_sum);
     const size_t tiles = (size_t)worker->most_members * TILE_ROWS * TR_LOGITS_SEGMENT;
     if (worker->forced)
@@ -151,7 +151,7 @@ static bool lay_out_sources(tr_worker *w)
         tr_slot *slot = tr_worker_slot(w, i);
         const tr_forced *f = slot->sentence->forced;
         const int length = slot->sentence->source_length;
-        if (w->chunk && (w->chunk_rows + length > TR_ENCODER_ROWS || targets + rows_of(f) > TR_ENCODER_ROWS))
+        if (w->chunk && (w->chunk_rows + length > TURN_ROWS || targets + rows_of(f) > TURN_ROWS))
             break;
         if (!tr_worker_lay_out_source(w, slot))
             return false;

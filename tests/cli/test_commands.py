@@ -27,6 +27,17 @@ class Bench(CommandTest):
         self.assertEqual(out.count(b"\n"), 1)
         return json.loads(out)
 
+    def test_score(self):
+        r = self.bench("-i", self.lines, "--score", "--limits", "-T", "1")
+        for key in ("score_seconds", "score_tokens_per_second", "score_speedup", "score_arithmetic_percent"):
+            self.assertGreater(r[key], 0, key)
+        self.assertAlmostEqual(r["score_speedup"], r["seconds"] / r["score_seconds"], delta=1e-3 * r["score_speedup"])
+        self.assertLess(r["score_arithmetic_percent"], 110)
+        forced = self.bench("-i", self.lines, "--score", "--fixed-length", "9")
+        self.assertEqual(forced["target_tokens"], 9 * 6)
+        self.assertNotIn("score_arithmetic_percent", forced)
+        self.assertNotIn("score_seconds", self.bench("-i", self.lines))
+
     def test_json(self):
         r = self.bench("-i", self.lines, "--batch-size", "4", "--threads", "2", "--compute", "bf16")
         self.assertLessEqual(BENCH_KEYS, set(r))
