@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../engine_fixture.h"
-#include "decoding/decoding.h"
 #include "kernels/kernels.h"
 
 static const char *const names[] = {"relu-1x1-f32",     "swish-3x3-f16",    "gelu-4x2-bf16-untied", "swish-1x2-f16-forced",
@@ -222,111 +221,37 @@ static void test_same_bits(void **state)
 
 /* -------------------------------------------------------------------------------------------------------- step by step */
 
-/* The logits of a sentence's steps, one after the other. */
-typedef struct steps {
-    float *logits; /* [count, width] */
-    int count, width;
-} steps;
+enum { SOURCES = 6, LONGEST = 11 };
 
-static void keep_logits(void *argument, const char *where, int layer, const float *rows, int count, int width)
+/* What a search finds step by step, and says of it, is what forced decoding says of it: the same bits. */
+static void expect_steps(const char *path, tr_compute compute, int beam, const tr_tokens *sources)
 {
-    steps *s = argument;
-    (void)layer;
-    if (strcmp(where, "logits") != 0)
-        return;
-    assert_int_equal(count, 1);
-    s->logits = realloc(s->logits, (size_t)(s->count + 1) * (size_t)width * sizeof *s->logits);
-    memcpy(s->logits + (size_t)s->count * (size_t)width, rows, (size_t)width * sizeof *rows);
-    s->count++;
-    s->width = width;
-}
-
-static double log_softmax(const float *x, int n, int at)
-{
-    double most = -INFINITY, sum = 0;
-    for (int i = 0; i < n; i++)
-        most = fmax(most, (double)x[i]);
-    for (int i = 0; i < n; i++)
-        sum += exp((double)x[i] - most);
-    return (double)x[at] - most - log(sum);
-}
-
-typedef struct one {
-    tr_sentence sentence;
-    bool given;
-} one;
-
-static tr_sentence *give_one(void *argument, int room)
-{
-    (void)room;
-    one *o = argument;
-    return o->given ? NULL : (o->given = true, &o->sentence);
-}
-
-static bool take_one(void *argument, tr_sentence *sentence)
-{
-    return sentence == &((one *)argument)->sentence;
-}
-
-/* The greedy target of a source, and what its tokens' logits come to, of a model that forbids nothing. */
-static tr_tokens decode_steps(const char *path, tr_compute compute, const tr_tokens *source, bool *finished, double *logs)
-{
-    enum { MOST = 24 };
-    static int32_t target[MOST];
-    tr_package package;
-    tr_network *network;
-    tr_worker *worker;
-    const tr_kernels *kernels;
-    tr_error error;
-    steps found = {0};
-    if (tr_package_open(path, TR_LOAD_MAP, &package, &error))
-        fail_msg("%s", error.message);
-    package.config.forbidden_count = 0;
-    if (tr_kernels_select(NULL, &kernels, &error) ||
-        tr_network_create(&package.config, &package.weights, compute, kernels, &network, &error) ||
-        tr_worker_create(network, 1, 1, &worker, &error))
-        fail_msg("%s", error.message);
-    int32_t *ids = malloc((source->count + 1) * sizeof *ids);
-    if (source->count)
-        memcpy(ids, source->ids, source->count * sizeof *ids);
-    ids[source->count] = package.config.end_id;
-    one o = {.sentence = {.source = ids,
-                          .source_length = (int)source->count + !package.config.bare_source,
-                          .max_length = MOST < package.config.max_positions ? MOST : package.config.max_positions - 1,
-                          .target = target}};
-    const tr_feed feed = {give_one, take_one, &o, NULL};
-    tr_worker_set_trace(worker, keep_logits, &found);
-    if (tr_decode_greedy(worker, 0, &(tr_decode_options){.rows = 1, .tokens = 1 << 20}, &feed, &error))
-        fail_msg("%s", error.message);
-    assert_int_equal(found.count, o.sentence.target_length + o.sentence.finished);
-    for (int i = 0; i < found.count; i++)
-        logs[i] = log_softmax(found.logits + (size_t)i * (size_t)found.width, found.width,
-                              i < o.sentence.target_length ? target[i] : package.config.end_id);
-    *finished = o.sentence.finished;
-    free(ids), free(found.logits);
-    tr_worker_destroy(worker);
-    tr_network_destroy(network);
-    tr_package_close(&package);
-    return (tr_tokens){target, (size_t)o.sentence.target_length};
-}
-
-static void expect_steps(const char *path, tr_compute compute, const tr_tokens *source)
-{
-    bool finished;
-    double logs[64];
-    tr_tokens target = decode_steps(path, compute, source, &finished, logs);
     tr_model *model;
     tr_context *context = open_way(path, (way){.compute = compute, .threads = 2, .shortlist = "off"}, &model);
+    tr_translate_options search = tr_translate_default_options();
     tr_score_options options = tr_score_default_options();
-    options.no_end = !finished;
+    tr_hypotheses *found;
     tr_score *score;
     tr_error error;
-    if (tr_score_tokens(context, source, &target, 1, &options, &score, &error))
-        fail_msg("%s", error.message);
-    assert_int_equal(score->count, target.count + finished);
-    for (size_t t = 0; t < score->count; t++)
-        expect_near(path, 0, "log-probability", t, score->log_probabilities[t], logs[t], 2e-5);
-    tr_scores_free(score, 1);
+    search.max_length = 20;
+    search.scores = true;
+    search.search.beam = search.search.n_best = beam;
+    if (tr_search_tokens(context, sources, NULL, SOURCES, &search, &found, &error))
+        fail_msg("%s: %s", path, error.message);
+    for (size_t i = 0; i < SOURCES; i++)
+        for (size_t h = 0; h < found[i].count; h++) {
+            const tr_hypothesis *hypothesis = &found[i].items[h];
+            const tr_tokens target = {hypothesis->ids, hypothesis->count};
+            options.no_end = !hypothesis->finished;
+            if (tr_score_tokens(context, &sources[i], &target, 1, &options, &score, &error))
+                fail_msg("%s: %s", path, error.message);
+            assert_int_equal(score->count, hypothesis->count + hypothesis->finished);
+            for (size_t t = 0; t < score->count; t++)
+                expect_near(path, i, "log-probability", t, score->log_probabilities[t],
+                            (double)hypothesis->log_probabilities[t], 0);
+            tr_scores_free(score, 1);
+        }
+    tr_hypotheses_free(found, SOURCES);
     tr_context_destroy(context);
     tr_model_close(model);
 }
@@ -340,13 +265,15 @@ static void test_steps(void **state)
         fail_msg("%s", error.message);
     const int vocabulary = package.config.source_vocabulary;
     tr_package_close(&package);
-    int32_t ids[12];
-    for (int i = 0; i < 12; i++)
-        ids[i] = (int32_t)((i * 37 + 11) % vocabulary);
-    for (size_t n = 3; n <= 12; n += 9) {
-        expect_steps(path, TR_COMPUTE_F32, &(tr_tokens){ids, n});
-        expect_steps(path, TR_COMPUTE_INT8, &(tr_tokens){ids, n});
+    int32_t ids[SOURCES][LONGEST];
+    tr_tokens sources[SOURCES];
+    for (int i = 0; i < SOURCES; i++) {
+        sources[i] = (tr_tokens){ids[i], (size_t)(1 + 2 * i)};
+        for (int t = 0; t < LONGEST; t++)
+            ids[i][t] = (int32_t)((i * 53 + t * 37 + 11) % vocabulary);
     }
+    expect_steps(path, TR_COMPUTE_F32, 1, sources);
+    expect_steps(path, TR_COMPUTE_INT8, 1, sources);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- bad input */
@@ -638,7 +565,8 @@ static void test_guided(void **state)
 
 int main(void)
 {
-    static const char *const decoders[] = {TR_REFERENCE "/bart-2x1-bf16/model",
+    static const char *const decoders[] = {TR_REFERENCE "/gelu-4x2-bf16-untied/model",
+                                           TR_REFERENCE "/mbart-2x2-f32/model",
                                            TR_REFERENCE "/t5-2x2-f32/model",
                                            TR_MARIAN "/plain-npz",
                                            TR_MARIAN "/pre-norm",
@@ -649,7 +577,9 @@ int main(void)
                                            TR_MARIAN "/average-both-norms",
                                            TR_MARIAN "/average-depth-4-d",
                                            TR_MARIAN "/tied-layers",
-                                           TR_MARIAN "/guided"};
+                                           TR_MARIAN "/guided",
+                                           TR_BERGAMOT "/ssru-two",
+                                           TR_BERGAMOT "/attention-two-lex"};
     static const fixture_test kinds[] = {{"reference", test_reference}, {"int8", test_int8}, {"same bits", test_same_bits}};
     enum { DECODERS = sizeof decoders / sizeof *decoders };
     struct CMUnitTest others[DECODERS + 5] = {
