@@ -9,6 +9,7 @@ engine_dir=$root/build/engines
 engine_scripts=(
     tests/reference/make_fixtures.py
     tests/scores/make_expected.py
+    tests/search/make_search.py
     tests/ctranslate2/make_models.py
     tests/formats/make_torch.py
     tests/tokenizer/make_fixtures.py

@@ -250,9 +250,8 @@ typedef struct tr_search {
     int n_best; /* hypotheses that are returned, best first, 1 .. beam (sampling, alternatives: 1 .. TR_MAX_BEAM); default 1 */
     float length_penalty;   /* hypotheses are compared by log-probability / tokens^length_penalty, the end mark counted;
                                default 1; 0: by log-probability; negative prefers short ones; -10 .. 10 */
-    float coverage_penalty; /* default 0; adds coverage_penalty times the sum over source tokens of log(min(1, attention that
-                               the token got)): Wu et al., 2016, eq. 14, from the mean of the last layer's cross-attention
-                               heads; 0 .. 10 */
+    float coverage_penalty; /* 0, the default: there is none in this version (Wu et al., 2016, eq. 14); else
+                               TR_ERROR_UNSUPPORTED */
     float patience;         /* default 1; the search ends once patience times beam hypotheses are complete: Kasai et al.,
                                2022; 1 .. 10 */
     tr_stopping stopping;   /* default TR_STOP_LIKELY */

@@ -2,7 +2,6 @@
 #include "decoding/worker.h"
 
 #include <limits.h>
-#include <string.h>
 
 /* Sentences are taken when a quarter of the batch is free: encoding a few at a time costs more than places that stay empty
  * for a while (2,000 mixed lines at batch 32: an eighth does as well, a half or a sixteenth are 2 per cent slower). */
@@ -27,7 +26,7 @@ static bool check_sentence(tr_worker *w, const tr_sentence *s)
 bool tr_worker_admit(tr_worker *w)
 {
     const int most = w->options.rows, enough = (most + REFILL_SHARE - 1) / REFILL_SHARE;
-    if (w->rows && most - w->rows < enough)
+    if (w->decoded && most - w->decoded < enough)
         return true;
     while (w->taken < most) {
         tr_sentence *s = w->feed->next(w->feed->argument, w->taken ? w->options.tokens - w->tokens : INT_MAX);
@@ -36,11 +35,11 @@ bool tr_worker_admit(tr_worker *w)
         if (!check_sentence(w, s))
             return false;
         s->target_length = 0;
-        s->finished = false;
+        s->finished = s->looped = false;
         tr_slot *slot = tr_worker_slot(w, w->taken++);
         slot->sentence = s;
-        slot->self.count = 0;
-        memset(slot->history, 0, tr_history_floats(&w->state.network->config) * sizeof *slot->history);
+        slot->key = tr_draw_key(w->search.seed, s->source, s->source_length);
+        tr_slot_begin(slot, w->search.sample ? w->breadth.lanes : 1, w->breadth.lanes, &w->paths);
         w->tokens += s->source_length;
     }
     return true;
@@ -81,14 +80,14 @@ bool tr_worker_lay_out_chunk(tr_worker *w)
 {
     w->chunk = w->chunk_rows = 0;
     tr_arena_rewind(&w->state.arena, 0);
-    for (int i = w->rows; i < w->taken; i++) {
+    for (int i = w->decoded; i < w->taken; i++) {
         tr_slot *slot = tr_worker_slot(w, i);
         const int length = slot->sentence->source_length;
         if (w->chunk && w->chunk_rows + length > TR_ENCODER_ROWS)
             break;
         if (!tr_worker_lay_out_source(w, slot))
             return false;
-        tr_choice *choice = tr_worker_choice(w, i);
+        tr_choice *choice = tr_worker_choice(w, slot);
         if (choice)
             tr_choice_list(&w->choices, choice, w->state.network, slot->sentence->source, length);
     }
@@ -101,7 +100,7 @@ static void embed_chunk(tr_worker *w, int member)
     tr_state *s = &w->state;
     const tr_range own = tr_share(w->chunk_rows, 1, member, s->members);
     for (int i = 0; i < w->chunk; i++) {
-        const tr_sentence *sentence = tr_worker_slot(w, w->rows + i)->sentence;
+        const tr_sentence *sentence = tr_worker_slot(w, w->decoded + i)->sentence;
         for (int t = 0; t < sentence->source_length; t++) {
             const int row = w->encoder_segments[i].first + t;
             if (row >= own.first && row < own.last)
@@ -115,9 +114,9 @@ static void gather_choices(tr_worker *w, int member)
 {
     tr_state *s = &w->state;
     for (int i = 0; w->choices.shortlist && i < w->chunk; i++) {
-        tr_choice *choice = tr_worker_choice(w, w->rows + i);
+        tr_choice *choice = tr_worker_choice(w, tr_worker_slot(w, w->decoded + i));
         const tr_range own = tr_share(choice->count, TR_PANEL, member, s->members);
-        tr_choice_gather(choice, s->network, own.first, own.last);
+        tr_choice_gather(choice, s->network, w->bias, own.first, own.last);
     }
 }
 

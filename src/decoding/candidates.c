@@ -72,6 +72,13 @@ static void see_segment(tr_candidates *c, tr_top *top, int row, float *x, int fi
         ban(c->network, q->choice, q->banned[i], x, first, n);
     for (int i = 0; i < c->forbidden_count; i++)
         ban(c->network, q->choice, c->forbidden[i], x, first, n);
+    for (int i = 0; i < q->seen_count; i++) { /* their penalty needs the sum of all: see tr_candidates_take */
+        const int output = output_of(c->network, q->choice, q->seen[i]);
+        if (output >= first && output < first + n) {
+            q->seen_logits[i] = x[output - first]; /* -inf the second time */
+            x[output - first] = -INFINITY;
+        }
+    }
     kernels->top(top, x, n, first);
 }
 
@@ -115,6 +122,43 @@ void tr_candidates_find(tr_candidates *c, tr_flow *flow)
 
 /* ------------------------------------------------------------------------------------------------------------- member 0 */
 
+int32_t tr_candidates_token(const tr_candidates *c, int row, int32_t output)
+{
+    const tr_choice *choice = c->questions[row].choice;
+    return choice ? tr_choice_token(choice, c->network, output) : tr_network_token(c->network, output);
+}
+
+/* Keskar et al., 2019: positive numbers are divided by the penalty, others multiplied. */
+static float penalised(float value, float penalty)
+{
+    return value > 0 ? value / penalty : value * penalty;
+}
+
+static bool came_before(const int32_t *tokens, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (tokens[i] == tokens[at])
+            return true;
+    return false;
+}
+
+void tr_candidates_constrain(const tr_candidates *c, int row, float *x)
+{
+    const tr_question *q = &c->questions[row];
+    const int n = q->choice ? q->choice->count : c->network->logits.weight.outputs;
+    if (q->without >= 0)
+        ban(c->network, q->choice, q->without, x, 0, n);
+    for (int i = 0; i < q->banned_count; i++)
+        ban(c->network, q->choice, q->banned[i], x, 0, n);
+    for (int i = 0; i < c->forbidden_count; i++)
+        ban(c->network, q->choice, c->forbidden[i], x, 0, n);
+    for (int i = 0; i < q->seen_count; i++) {
+        const int output = output_of(c->network, q->choice, q->seen[i]);
+        if (output >= 0 && !came_before(q->seen, i))
+            x[output] = penalised(x[output], q->penalty);
+    }
+}
+
 /* One that comes behind all that are its equals; count of at most most. */
 static int insert(tr_candidate *found, int count, int most, tr_candidate next)
 {
@@ -148,6 +192,12 @@ int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidat
         found[i].log_probability = (float)(found[i].value - all);
         if (!c->of_logits)
             found[i].value = found[i].log_probability;
+    }
+    for (int i = 0; i < q->seen_count; i++) {
+        const float logit = q->seen_logits[i], likely = (float)(logit - all);
+        if (logit > -INFINITY)
+            count = insert(found, count, c->most,
+                           (tr_candidate){q->seen[i], penalised(c->of_logits ? logit : likely, q->penalty), likely});
     }
     return nan ? -1 : count;
 }

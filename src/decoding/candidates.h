@@ -20,6 +20,10 @@ typedef struct tr_question {
     int32_t without;         /* this one may not come (an end mark that is too early); -1 */
     const int32_t *banned;   /* [banned_count] nor may these */
     int banned_count;
+    const int32_t *seen; /* [seen_count] these are less likely: see tr_search.repetition_penalty */
+    float *seen_logits;  /* [seen_count] -inf, and then theirs */
+    int seen_count;
+    float penalty;
 } tr_question;
 
 typedef struct tr_candidates {
@@ -46,5 +50,9 @@ void tr_candidates_free(tr_candidates *c); /* a zeroed struct is allowed */
 void tr_candidates_find(tr_candidates *c, tr_flow *flow);
 /* Behind a barrier: a row's candidates, the best first; returns how many, -1 if the network computed NaN. found [most] */
 int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidate *found);
+
+/* The token that a row's output stands for; and what constraints do to all logits of a row, x [outputs]. */
+int32_t tr_candidates_token(const tr_candidates *c, int row, int32_t output);
+void tr_candidates_constrain(const tr_candidates *c, int row, float *x);
 
 #endif

@@ -28,11 +28,14 @@ typedef struct tr_sentence {
     int max_length;        /* 1 .. config.max_positions; tokens, the end mark not counted */
     const int32_t *prefix; /* [prefix_length] tokens that the target begins with, behind tr_start's */
     int prefix_length;
-    bool stop_loops;       /* it ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
-    int32_t *target;       /* [max_length] */
-    int target_length;     /* out: tokens, the end mark not counted */
-    bool finished;         /* out: the end mark came; else max_length did, or a circle */
-    const tr_found *found; /* out: [found_count], best first: that target, and others; the worker's, until done returns */
+    bool stop_loops;          /* it ends, unfinished, once it runs in a circle (tr_runs_in_circle); not before min_length */
+    int no_repeat_ngram;      /* in place of tr_search's; 0: what that says */
+    float repetition_penalty; /* the same */
+    int32_t *target;          /* [max_length] gets what it becomes; NULL: found alone does */
+    int target_length;        /* out: tokens, the end mark not counted */
+    bool finished;            /* out: the end mark came; else max_length did, or a circle */
+    bool looped;              /* out: a circle ended it */
+    const tr_found *found;    /* out: [found_count], best first: that target, and others; the worker's, until done returns */
     int found_count;
     tr_forced *forced; /* for forced decoding alone: its target */
 } tr_sentence;
@@ -84,8 +87,7 @@ void tr_worker_set_members(tr_worker *worker, int members);
  * were in the batch are given up.
  * TR_ERROR_NUMERIC: NaN among the logits. TR_ERROR_ARGUMENT: a token or a length out of range. TR_ERROR_CANCELLED: stopped
  * by the feed. */
-tr_status tr_decode_greedy(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
-                           tr_error *error);
+tr_status tr_decode(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed, tr_error *error);
 
 /* For tests; see tr_trace_function. */
 void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument);

@@ -116,7 +116,9 @@ static bool admit(tr_worker *w)
             break;
         if (!check_sentence(w, s))
             return false;
-        tr_worker_slot(w, w->taken++)->sentence = s;
+        tr_slot *slot = tr_worker_slot(w, w->taken++);
+        slot->sentence = s;
+        tr_slot_begin(slot, 1, 1, &w->paths);
     }
     return true;
 }
@@ -124,12 +126,14 @@ static bool admit(tr_worker *w)
 /* Those in the chunk are complete, and leave the batch: order[0..rows) are. */
 static bool release_chunk(tr_worker *w)
 {
-    for (int i = w->rows; i < w->rows + w->chunk; i++)
+    for (int i = w->decoded; i < w->decoded + w->chunk; i++) {
+        tr_slot_clear(tr_worker_slot(w, i), 1);
         if (!w->feed->done(w->feed->argument, tr_worker_slot(w, i)->sentence))
             return tr_worker_fail(w, TR_ERROR_CANCELLED, "scoring: cancelled");
-    w->rows += w->chunk;
-    if (w->rows == w->taken)
-        w->rows = w->taken = 0;
+    }
+    w->decoded += w->chunk;
+    if (w->decoded == w->taken)
+        w->decoded = w->taken = 0;
     return true;
 }
 
@@ -147,7 +151,7 @@ static bool lay_out_sources(tr_worker *w)
     w->chunk = w->chunk_rows = 0;
     tr_arena_rewind(&w->state.arena, 0);
     tr_pool_reset(&w->pool);
-    for (int i = w->rows; i < w->taken; i++) {
+    for (int i = w->decoded; i < w->taken; i++) {
         tr_slot *slot = tr_worker_slot(w, i);
         const tr_forced *f = slot->sentence->forced;
         const int length = slot->sentence->source_length;
@@ -178,11 +182,11 @@ static void add_segment(tr_forced_work *work, tr_slot *slot, int position, int l
     const int at = work->segments++;
     work->self[at] = (tr_segment){.first = work->rows,
                                   .rows = last - position,
-                                  .cache = &slot->self,
+                                  .cache = &slot->lanes[0].paths[0]->self,
                                   .position = position,
                                   .length = position + 1,
                                   .growth = 1,
-                                  .history = slot->history,
+                                  .history = slot->lanes[0].paths[0]->history,
                                   .watch = watched_from(&s->forced->decoder, position, &work->self_watch[at])};
     work->cross[at] = (tr_segment){.first = work->rows,
                                    .rows = last - position,
@@ -199,12 +203,11 @@ static bool add_target(tr_worker *w, tr_slot *slot)
     const tr_forced *f = slot->sentence->forced;
     tr_forced_work *work = w->forced;
     const int rows = rows_of(f);
-    tr_cache *self = &slot->self;
+    tr_cache *self = &slot->lanes[0].paths[0]->self;
     self->count = 0;
     for (int p = 0; c->history == TR_HISTORY_ATTENTION && p < rows; p += TR_BLOCK)
         if (!(self->blocks[self->count++] = tr_pool_take(&w->pool)))
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
-    memset(slot->history, 0, tr_history_floats(c) * sizeof *slot->history);
     for (int r = 0; r < rows; r++)
         work->tokens[work->rows + r] = r < f->length ? f->target[r] : c->end_id;
     if (c->raw_keys && rows > 1)
@@ -220,7 +223,7 @@ static bool lay_out_targets(tr_worker *w)
     work->rows = work->segments = 0;
     work->scoring = false;
     for (int i = 0; i < w->chunk; i++) {
-        tr_slot *slot = tr_worker_slot(w, w->rows + i);
+        tr_slot *slot = tr_worker_slot(w, w->decoded + i);
         work->scoring = work->scoring || slot->sentence->forced->log_probabilities;
         if (!add_target(w, slot))
             return false;
@@ -288,7 +291,7 @@ static void decode(tr_worker *w, int member)
     embed_targets(w, member);
     tr_state_meet(&w->state);
     tr_flow flow = tr_flow_start(&w->state, member, work->rows);
-    tr_decoder_forward(&flow, &w->decoder_shape, work->self, work->cross, work->segments);
+    tr_decoder_forward(&flow, &w->decoder_shape, work->self, work->segments, work->cross, work->segments);
     if (work->scoring)
         take_log_probabilities(w, &flow);
 }
@@ -300,7 +303,7 @@ static bool take_result(tr_worker *w, const tr_forced *f, const float *from)
 {
     for (int r = 0; r < rows_of(f); r++)
         if (isnan(from[r]))
-            return tr_worker_fail(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
+            return tr_worker_fail_numeric(w);
     memcpy(f->log_probabilities, from, (size_t)rows_of(f) * sizeof *from);
     if (w->start.first_id >= 0)
         f->log_probabilities[0] = f->length && f->target[0] == w->start.first_id ? 0 : -INFINITY;
@@ -310,7 +313,7 @@ static bool take_result(tr_worker *w, const tr_forced *f, const float *from)
 static bool take_results(tr_worker *w)
 {
     const float *from = w->forced->log_probabilities;
-    for (int i = w->rows; i < w->rows + w->chunk; i++) {
+    for (int i = w->decoded; i < w->decoded + w->chunk; i++) {
         const tr_forced *f = tr_worker_slot(w, i)->sentence->forced;
         if (f->log_probabilities && !take_result(w, f, from))
             return false;
@@ -323,9 +326,9 @@ static bool next_turn(tr_worker *w)
 {
     if (w->feed->stop && atomic_load_explicit(w->feed->stop, memory_order_relaxed))
         return tr_worker_fail(w, TR_ERROR_CANCELLED, "scoring: cancelled");
-    if (w->rows == w->taken && !admit(w))
+    if (w->decoded == w->taken && !admit(w))
         return false;
-    w->turn = w->rows < w->taken ? TR_TURN_ENCODE : TR_TURN_END;
+    w->turn = w->decoded < w->taken ? TR_TURN_ENCODE : TR_TURN_END;
     return w->turn == TR_TURN_END || lay_out_sources(w);
 }
 

@@ -24,7 +24,7 @@ tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error);
 
 /* Scores all sentences that the feed gives; each has a tr_forced, and its target fields are not looked at. options: rows and
  * start alone. Shortlists are left unused, and what the model forbids has its probability: all tokens share it, as in
- * training. What is said of tr_decode_greedy holds here as well. */
+ * training. What is said of tr_decode holds here as well. */
 tr_status tr_decode_forced(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
                            tr_error *error);
 

@@ -110,10 +110,10 @@ void tr_choice_list(tr_choices *choices, tr_choice *choice, const tr_network *ne
             choice->end = i;
 }
 
-void tr_choice_gather(tr_choice *choice, const tr_network *network, int first, int last)
+void tr_choice_gather(tr_choice *choice, const tr_network *network, const float *bias, int first, int last)
 {
     for (int i = first; i < last; i++) {
-        choice->bias[i] = network->logits.bias[choice->outputs[i]];
+        choice->bias[i] = bias[choice->outputs[i]];
         choice->plain[i] = network->logits_bias[choice->outputs[i]];
     }
     tr_gather_outputs(&network->logits.weight, choice->outputs, first, last, &choice->of);

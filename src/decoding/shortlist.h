@@ -39,7 +39,8 @@ static inline int32_t tr_choice_token(const tr_choice *choice, const tr_network 
     return tr_network_token(network, choice->outputs[i]);
 }
 
-/* Outputs [first, last) of the matrix, scales and bias; first is a multiple of 16. */
-void tr_choice_gather(tr_choice *choice, const tr_network *network, int first, int last);
+/* Outputs [first, last) of the matrix, scales and bias, which is that of the network or has more of them forbidden; first is
+ * a multiple of 16. */
+void tr_choice_gather(tr_choice *choice, const tr_network *network, const float *bias, int first, int last);
 
 #endif

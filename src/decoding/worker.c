@@ -1,55 +1,38 @@
-#include "decoding/forced.h"
 #include "decoding/worker.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int blocks_for(int positions)
+#include "decoding/forced.h"
+
+static tr_status out_of_memory(tr_error *error)
 {
-    return (positions + TR_BLOCK - 1) / TR_BLOCK;
+    return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
 }
 
-static tr_status pool_init(tr_pool *pool, const tr_cache_shape *shape, int blocks, tr_error *error)
+static int larger(int a, int b)
 {
-    pool->block_bytes = (tr_cache_block_floats(shape) * sizeof(float) + 63) & ~(size_t)63;
-    pool->spare = calloc((size_t)blocks, sizeof *pool->spare);
-    if (!pool->spare)
-        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
-    const tr_status status = tr_arena_init(&pool->arena, pool->block_bytes * (size_t)blocks, error);
-    /* a single sentence stays in the first pages, which are small */
-    enum { SMALL = 2 << 20 };
-    if (status == TR_OK && pool->arena.reserved > SMALL)
-        tr_huge_pages((char *)pool->arena.base + SMALL, pool->arena.reserved - SMALL);
-    return status;
+    return a > b ? a : b;
 }
 
-float *tr_pool_take(tr_pool *pool)
+/* Rows of the decoder in a full batch. */
+static int most_rows(const tr_worker *w)
 {
-    return pool->spare_count ? pool->spare[--pool->spare_count] : tr_arena_alloc(&pool->arena, pool->block_bytes);
+    return w->batch_size * w->room.lanes * w->room.beam;
 }
 
-void tr_pool_give(tr_pool *pool, tr_cache *cache)
-{
-    while (cache->count)
-        pool->spare[pool->spare_count++] = cache->blocks[--cache->count];
-}
-
-void tr_pool_reset(tr_pool *pool)
-{
-    tr_arena_rewind(&pool->arena, 0);
-    pool->spare_count = 0;
-}
+/* --------------------------------------------------------------------------------- memory that the search decides about */
 
 /* The encoder works on turns of TR_ENCODER_ROWS tokens, or on one sentence that is longer. */
-static size_t arena_bytes(const tr_worker *w, const tr_network *network, int members)
+static size_t arena_bytes(const tr_worker *w)
 {
-    const tr_config *c = &network->config;
-    const int longest = c->max_positions > TR_ENCODER_ROWS ? c->max_positions : TR_ENCODER_ROWS;
-    const int rows = longest > w->batch_size ? longest : w->batch_size;
+    const tr_network *network = w->state.network;
+    const int longest = larger(network->config.max_positions, TR_ENCODER_ROWS), rows = larger(longest, most_rows(w));
     const size_t block = (tr_cache_block_floats(&w->encoder_shape) * sizeof(float) + 63) & ~(size_t)63;
-    const size_t blocks = (size_t)blocks_for(rows) + (size_t)w->batch_size; /* every sentence may leave one partly filled */
-    return tr_state_rows_bytes(network, members, rows) + block * blocks;
+    const size_t blocks =
+        (size_t)tr_blocks_for(rows) + (size_t)w->batch_size; /* every sentence may leave one partly filled */
+    return tr_state_rows_bytes(network, w->most_members, rows) + block * blocks;
 }
 
 static void *zeros(size_t count, size_t size, bool *complete)
@@ -59,53 +42,179 @@ static void *zeros(size_t count, size_t size, bool *complete)
     return memory;
 }
 
-static bool make_tables(tr_worker *w, const tr_network *network)
+static void free_room(tr_worker *w)
 {
-    const tr_config *c = &network->config;
-    const size_t n = (size_t)w->batch_size, blocks = (size_t)blocks_for(c->max_positions);
-    const size_t outputs = (size_t)network->logits.weight.outputs;
+    tr_pool_free(&w->pool);
+    tr_paths_free(&w->paths);
+    tr_candidates_free(&w->candidates);
+    tr_sampler_free(&w->sampler);
+    free(w->rows_of);
+    free(w->self_segments);
+    free(w->copies.list);
+    free(w->banned);
+    free(w->seen_logits);
+    free(w->lists);
+    free(w->next);
+    free(w->found);
+    free(w->traced_logits);
+    w->rows_of = NULL;
+    w->self_segments = NULL;
+    w->copies.list = NULL;
+    w->banned = NULL;
+    w->seen_logits = NULL;
+    w->lists = NULL;
+    w->next = NULL;
+    w->found = NULL;
+    w->traced_logits = NULL;
+}
+
+/* Candidates of a row that a search looks at. */
+static int most_candidates(const tr_breadth *room)
+{
+    return larger(room->beam > 1 ? 2 * room->beam : 1, room->lanes);
+}
+
+static bool make_tables(tr_worker *w)
+{
+    const size_t rows = (size_t)most_rows(w), most = (size_t)most_candidates(&w->room);
+    const size_t positions = (size_t)w->state.network->config.max_positions;
+    bool complete = true;
+    w->rows_of = zeros(rows, sizeof *w->rows_of, &complete);
+    w->self_segments = zeros(rows, sizeof *w->self_segments, &complete);
+    w->copies.list = zeros(rows, sizeof *w->copies.list, &complete);
+    w->banned = zeros(rows * positions, sizeof *w->banned, &complete);
+    w->seen_logits = zeros(rows * positions, sizeof *w->seen_logits, &complete);
+    w->lists = zeros((size_t)w->room.beam * most, sizeof *w->lists, &complete);
+    w->next = zeros(most, sizeof *w->next, &complete);
+    w->found = zeros((size_t)larger(w->room.lanes, w->room.kept), sizeof *w->found, &complete);
+    return complete;
+}
+
+/* Makes all that depends on how many hypotheses there are; what was there before is gone. */
+static tr_status make_room(tr_worker *w, tr_breadth room, tr_error *error)
+{
+    const tr_network *network = w->state.network;
+    free_room(w);
+    tr_arena_free(&w->state.arena);
+    w->room = room;
+    const size_t each = (size_t)(1 + room.lanes * room.beam) * (size_t)tr_blocks_for(network->config.max_positions);
+    tr_status status = tr_arena_init(&w->state.arena, arena_bytes(w), error);
+    if (status == TR_OK)
+        status = tr_pool_init(&w->pool, &w->decoder_shape, (size_t)w->batch_size * each, error);
+    if (status == TR_OK)
+        status =
+            tr_paths_init(&w->paths, &network->config, w->slots, w->batch_size, room.lanes, room.beam, room.kept, error);
+    if (status == TR_OK)
+        status = tr_candidates_init(&w->candidates, network, w->most_members, most_rows(w), most_candidates(&room), error);
+    if (status == TR_OK)
+        status = tr_sampler_init(&w->sampler, &w->candidates, w->most_members, most_rows(w), error);
+    if (status == TR_OK && !make_tables(w))
+        status = out_of_memory(error);
+    if (status != TR_OK)
+        w->room = (tr_breadth){0, 0, 0}; /* nothing fits: it is made again */
+    return status;
+}
+
+static tr_breadth breadth_of(const tr_search *s)
+{
+    const int lanes = s->sample || s->alternatives ? s->n_best : 1;
+    return (tr_breadth){lanes, s->beam, s->beam > 1 ? (int)(s->patience * (float)s->beam + 0.5f) : 1};
+}
+
+/* ------------------------------------------------------------------------------------------------------ what is forbidden
+ */
+
+/* The logits' bias with forbidden tokens at -inf, where the search has more of them than the model. */
+static tr_status forbid(tr_worker *w, tr_error *error)
+{
+    const tr_network *n = w->state.network;
+    const tr_config *c = &n->config;
+    const tr_search *s = &w->search;
+    const bool unknown = s->forbid_unknown && c->unk_id >= 0;
+    const size_t outputs = (size_t)n->logits.weight.outputs, more = s->forbidden_count + unknown;
+    free(w->forbidden);
+    free(w->own_bias);
+    w->own_bias = NULL;
+    w->forbidden_count = 0;
+    w->forbidden = calloc((size_t)c->forbidden_count + more + 1, sizeof *w->forbidden);
+    if (!w->forbidden || (more && !(w->own_bias = malloc(outputs * sizeof *w->own_bias))))
+        return out_of_memory(error);
+    for (int i = 0; i < c->forbidden_count; i++)
+        w->forbidden[w->forbidden_count++] = c->forbidden[i];
+    for (size_t i = 0; i < s->forbidden_count; i++)
+        w->forbidden[w->forbidden_count++] = s->forbidden[i];
+    if (unknown)
+        w->forbidden[w->forbidden_count++] = c->unk_id;
+    w->bias = n->logits.bias;
+    if (more)
+        w->bias = memcpy(w->own_bias, n->logits.bias, outputs * sizeof *w->own_bias);
+    for (int i = 0; more && i < w->forbidden_count; i++)
+        if (tr_network_output(n, w->forbidden[i]) >= 0)
+            w->own_bias[tr_network_output(n, w->forbidden[i])] = -INFINITY;
+    memcpy(w->bias_without_end, w->bias, outputs * sizeof *w->bias_without_end);
+    w->bias_without_end[tr_network_output(n, c->end_id)] = -INFINITY;
+    return TR_OK;
+}
+
+static bool same_forbidden(const tr_worker *w, const tr_search *search)
+{
+    return w->forbidden && !w->own_bias && !search->forbidden_count && !search->forbid_unknown;
+}
+
+tr_status tr_worker_set_search(tr_worker *w, const tr_search *search, bool scores, tr_error *error)
+{
+    const tr_breadth b = w->breadth = breadth_of(search), r = w->room;
+    const bool same = same_forbidden(w, search);
+    w->search = *search;
+    w->probabilities = scores || search->beam > 1 || search->sample || search->alternatives;
+    tr_status status = TR_OK;
+    if (b.lanes > r.lanes || b.beam > r.beam || b.kept > r.kept)
+        status = make_room(w, (tr_breadth){larger(b.lanes, r.lanes), larger(b.beam, r.beam), larger(b.kept, r.kept)}, error);
+    if (status == TR_OK && !same)
+        status = forbid(w, error);
+    w->search.forbidden = NULL; /* the caller's */
+    w->search.forbidden_count = 0;
+    w->candidates.most = most_candidates(&w->breadth);
+    w->candidates.of_logits = search->beam == 1;
+    w->candidates.forbidden = w->forbidden;
+    w->candidates.forbidden_count = w->forbidden_count;
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------------- making and unmaking */
+
+static bool make_batch(tr_worker *w)
+{
+    const size_t n = (size_t)w->batch_size;
     bool complete = true;
     w->slots = zeros(n, sizeof *w->slots, &complete);
-    w->block_tables = zeros(3 * n * blocks, sizeof *w->block_tables, &complete);
-    w->histories = zeros(n * tr_history_floats(c) + 1, sizeof *w->histories, &complete);
     w->encoder_segments = zeros(n, sizeof *w->encoder_segments, &complete);
-    w->self_segments = zeros(n, sizeof *w->self_segments, &complete);
     w->cross_segments = zeros(n, sizeof *w->cross_segments, &complete);
     w->order = zeros(n, sizeof *w->order, &complete);
     w->freed = zeros(n, sizeof *w->freed, &complete);
-    w->bias_without_end = zeros(outputs, sizeof *w->bias_without_end, &complete);
-    if (!complete)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        w->slots[i].encoder.blocks = w->block_tables + (3 * i) * blocks;
-        w->slots[i].cross.blocks = w->block_tables + (3 * i + 1) * blocks;
-        w->slots[i].self.blocks = w->block_tables + (3 * i + 2) * blocks;
-        w->slots[i].history = w->histories + i * tr_history_floats(c);
-    }
-    memcpy(w->bias_without_end, network->logits.bias, outputs * sizeof *w->bias_without_end);
-    w->bias_without_end[tr_network_output(network, c->end_id)] = -INFINITY;
-    return true;
+    w->bias_without_end = zeros((size_t)w->state.network->logits.weight.outputs, sizeof *w->bias_without_end, &complete);
+    return complete;
 }
 
 tr_status tr_worker_create(const tr_network *network, int members, int batch_size, tr_worker **worker, tr_error *error)
 {
     *worker = NULL;
     const tr_config *c = &network->config;
+    const tr_search search = tr_search_default();
     /* the barrier inside wants its alignment */
     tr_worker *w = aligned_alloc(64, (sizeof *w + 63) & ~(size_t)63);
     if (!w)
-        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+        return out_of_memory(error);
     memset(w, 0, sizeof *w);
     w->batch_size = batch_size;
     w->most_members = members;
-    w->search = tr_search_default();
     w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, tr_config_head_size(c, c->encoder_heads), TR_TYPE_F32);
     w->decoder_shape = tr_decoder_cache_shape(network);
-    tr_status status = tr_state_init(&w->state, network, members, arena_bytes(w, network, members), error);
+    tr_status status = tr_state_init(&w->state, network, members, 4096, error);
+    if (status == TR_OK && !make_batch(w))
+        status = out_of_memory(error);
     if (status == TR_OK)
-        status = pool_init(&w->pool, &w->decoder_shape, 2 * batch_size * blocks_for(c->max_positions), error);
-    if (status == TR_OK && !make_tables(w, network))
-        status = tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
+        status = tr_worker_set_search(w, &search, false, error);
     if (status != TR_OK) {
         tr_worker_destroy(w);
         return status;
@@ -119,49 +228,23 @@ void tr_worker_destroy(tr_worker *worker)
     if (!worker)
         return;
     tr_state_free(&worker->state);
-    tr_arena_free(&worker->pool.arena);
-    free(worker->pool.spare);
+    free_room(worker);
     tr_choices_free(&worker->choices);
     tr_forced_free(worker->forced);
-    tr_candidates_free(&worker->candidates);
-    free(worker->log_probabilities);
     free(worker->slots);
-    free(worker->block_tables);
-    free(worker->histories);
     free(worker->encoder_segments);
-    free(worker->self_segments);
     free(worker->cross_segments);
     free(worker->order);
     free(worker->freed);
     free(worker->bias_without_end);
-    free(worker->traced_logits);
+    free(worker->own_bias);
+    free(worker->forbidden);
     free(worker);
 }
 
 tr_status tr_worker_set_shortlist(tr_worker *worker, const tr_shortlist *shortlist, tr_error *error)
 {
     return tr_choices_init(&worker->choices, shortlist, worker->state.network, worker->batch_size, error);
-}
-
-static bool make_log_probabilities(tr_worker *w)
-{
-    const size_t each = (size_t)w->state.network->config.max_positions + 1;
-    if (!w->log_probabilities)
-        w->log_probabilities = calloc((size_t)w->batch_size * each, sizeof *w->log_probabilities);
-    for (int i = 0; w->log_probabilities && i < w->batch_size; i++)
-        w->slots[i].log_probabilities = w->log_probabilities + (size_t)i * each;
-    return w->log_probabilities;
-}
-
-tr_status tr_worker_set_search(tr_worker *w, const tr_search *search, bool scores, tr_error *error)
-{
-    w->search = *search;
-    w->scores = scores;
-    if (!scores || w->candidates.questions)
-        return TR_OK;
-    if (!make_log_probabilities(w))
-        return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
-    return tr_candidates_init(&w->candidates, w->state.network, w->most_members, w->batch_size, 1, error);
 }
 
 void tr_worker_set_members(tr_worker *worker, int members)
@@ -174,7 +257,7 @@ void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argu
 {
     const size_t outputs = (size_t)worker->state.network->logits.weight.outputs;
     if (trace && !worker->traced_logits)
-        worker->traced_logits = calloc((size_t)worker->batch_size * outputs, sizeof *worker->traced_logits);
+        worker->traced_logits = calloc((size_t)most_rows(worker) * outputs, sizeof *worker->traced_logits);
     worker->state.trace = worker->traced_logits ? trace : NULL;
     worker->state.trace_argument = argument;
 }
@@ -195,6 +278,11 @@ bool tr_worker_fail(tr_worker *w, tr_status status, const char *what)
     return false;
 }
 
+bool tr_worker_fail_numeric(tr_worker *w)
+{
+    return tr_worker_fail(w, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");
+}
+
 bool tr_worker_start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
 {
     const tr_config *c = &w->state.network->config;
@@ -203,9 +291,11 @@ bool tr_worker_start(tr_worker *w, const tr_decode_options *options, const tr_fe
     w->feed = feed;
     w->status = TR_OK;
     w->turn = TR_TURN_END;
-    w->rows = w->taken = w->tokens = 0;
-    for (int i = 0; i < w->batch_size; i++)
+    w->rows = w->decoded = w->taken = w->tokens = w->copies.count = 0;
+    for (int i = 0; i < w->batch_size; i++) {
         w->order[i] = i;
+        tr_slot_clear(&w->slots[i], w->room.lanes);
+    }
     tr_pool_reset(&w->pool);
     if (options->rows < 1 || options->rows > w->batch_size)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");

@@ -1,75 +1,83 @@
-/* A worker's memory. Everything is made by tr_worker_create; decoding only hands out what is there. */
+/* A worker's memory. Everything is made by tr_worker_create and tr_worker_set_search; decoding only hands out what is there.
+ */
 #ifndef TR_DECODING_WORKER_H
 #define TR_DECODING_WORKER_H
 
 #include "decoding/candidates.h"
 #include "decoding/decoding.h"
+#include "decoding/hypotheses.h"
+#include "decoding/pool.h"
+#include "decoding/sampling.h"
 #include "decoding/shortlist.h"
 #include "model/state.h"
-
-/* Blocks of 32 positions of keys and values for all decoder layers (see tr_cache), from reserved address space: a block
- * costs memory once it is used, and blocks given back are used again first. */
-typedef struct tr_pool {
-    tr_arena arena;
-    size_t block_bytes;
-    float **spare; /* [spare_count], given back */
-    int spare_count;
-} tr_pool;
-
-/* The place of a sentence in the batch. */
-typedef struct tr_slot {
-    tr_sentence *sentence;
-    tr_cache encoder, cross, self;
-    float *history;           /* in place of self: see tr_history_floats */
-    float *log_probabilities; /* [max_positions + 1] where they are wanted */
-    tr_found found;
-} tr_slot;
 
 /* What the members do together next. */
 typedef enum tr_turn { TR_TURN_END, TR_TURN_ENCODE, TR_TURN_DECODE } tr_turn;
 
+/* A row of the decoder: the newest token of a hypothesis. */
+typedef struct tr_row {
+    tr_slot *slot;
+    tr_path *path;
+} tr_row;
+
+/* What a search needs of memory, for each sentence. */
+typedef struct tr_breadth {
+    int lanes, beam; /* see tr_lane: lanes times beam hypotheses are followed */
+    int kept;        /* complete ones of a lane */
+} tr_breadth;
+
 struct tr_worker {
     tr_state state;
-    int batch_size, most_members;
+    int most_members, batch_size;
     tr_cache_shape encoder_shape; /* of one layer: layers take turns */
     tr_cache_shape decoder_shape;
     tr_pool pool;
-    tr_slot *slots;                                                /* [batch_size] */
-    float **block_tables;                                          /* memory of their caches' blocks arrays */
-    float *histories;                                              /* memory of their histories */
-    tr_segment *encoder_segments, *self_segments, *cross_segments; /* [batch_size] */
-    struct tr_forced_work *forced;                                 /* NULL: there was no forced decoding yet */
-    tr_choices choices;                                            /* shortlist NULL: any token can come */
+    tr_slot *slots;                                /* [batch_size] */
+    tr_paths paths;                                /* their hypotheses */
+    tr_segment *encoder_segments, *cross_segments; /* [batch_size] */
+    struct tr_forced_work *forced;                 /* NULL: there was no forced decoding yet */
+    tr_choices choices;                            /* shortlist NULL: any token can come */
+
     tr_search search;
-    bool scores;              /* log-probabilities are wanted */
-    tr_candidates candidates; /* for them; questions NULL before they were first wanted */
-    float *log_probabilities; /* memory of the slots' */
-    float *bias_without_end;  /* [outputs]: the logits' bias with the end mark at -inf */
+    bool probabilities; /* log-probabilities are wanted */
+    tr_breadth breadth; /* of the search at hand */
+    tr_breadth room;    /* what there is memory for */
+    int32_t *forbidden; /* [forbidden_count] that never come */
+    int forbidden_count;
+    const float *bias;       /* [target_vocabulary] logits bias, -inf for those */
+    float *bias_without_end; /* and for the end mark */
+    float *own_bias;         /* memory of bias where the search forbids more than the model */
+
+    tr_row *rows_of;           /* [batch_size * lanes * beam] */
+    tr_segment *self_segments; /* the same */
+    tr_copies copies;          /* what the next step begins with */
+    tr_candidates candidates;  /* questions NULL before they were first needed */
+    int32_t *banned;           /* [rows, max_positions] of the questions */
+    float *seen_logits;        /* the same */
+    tr_candidate *lists;       /* [beam, most] of one lane */
+    tr_continuation *next;     /* [most] */
+    tr_found *found;           /* [lanes or kept] of the sentence that is handed over */
+    tr_sampler sampler;        /* logits NULL before it was first needed */
 
     /* the work at hand: written by member 0 between two barriers */
     tr_decode_options options;
     tr_start start;
     const tr_feed *feed;
     tr_turn turn;
-    int *order;     /* [batch_size] slots: order[0..rows) are decoded, in the order of their rows, those with more tokens
-                       first; order[rows..taken) wait for the encoder; the rest is free */
+    bool weighing;  /* this step looks at probabilities, not just for the best token */
+    int *order;     /* [batch_size] slots: order[0..decoded) are decoded, in the order of their rows, those with more tokens
+                       first; order[decoded..taken) wait for the encoder; the rest is free */
     int *freed;     /* [batch_size] */
-    int rows;       /* sentences that are decoded: rows of the decoder */
+    int decoded;    /* sentences that are decoded */
+    int rows;       /* rows of the decoder: of all their hypotheses */
     int taken;      /* sentences in the batch */
     int tokens;     /* their source tokens */
-    int chunk;      /* sentences in the encoder: order[rows..rows + chunk) */
+    int chunk;      /* sentences in the encoder: order[decoded..decoded + chunk) */
     int chunk_rows; /* their tokens */
     tr_status status;
     tr_error error;
-    float *traced_logits; /* [batch_size, outputs] while tracing */
+    float *traced_logits; /* [rows, target_vocabulary] while tracing */
 };
-
-/* A block, NULL if the reservation is used up (it holds batch_size sentences of full length, so it is not). */
-float *tr_pool_take(tr_pool *pool);
-/* Gives back all blocks of a cache. */
-void tr_pool_give(tr_pool *pool, tr_cache *cache);
-/* Takes back every block that was ever handed out. */
-void tr_pool_reset(tr_pool *pool);
 
 static inline tr_slot *tr_worker_slot(tr_worker *worker, int i)
 {
@@ -77,13 +85,22 @@ static inline tr_slot *tr_worker_slot(tr_worker *worker, int i)
 }
 
 /* What a sentence may become; NULL: anything. */
-static inline tr_choice *tr_worker_choice(tr_worker *worker, int i)
+static inline tr_choice *tr_worker_choice(tr_worker *worker, const tr_slot *slot)
 {
-    return worker->choices.shortlist ? &worker->choices.of[worker->order[i]] : NULL;
+    return worker->choices.shortlist ? &worker->choices.of[slot - worker->slots] : NULL;
+}
+
+/* The token that must come next in a sentence; -1: it is to be found. */
+static inline int32_t tr_worker_forced(const tr_worker *worker, const tr_slot *slot)
+{
+    const tr_sentence *s = slot->sentence;
+    const int first = worker->start.first_id >= 0, at = slot->step - first;
+    return at < 0 ? worker->start.first_id : at < s->prefix_length ? s->prefix[at] : -1;
 }
 
 /* Makes status and message those of the worker; false. */
 bool tr_worker_fail(tr_worker *worker, tr_status status, const char *what);
+bool tr_worker_fail_numeric(tr_worker *worker);
 
 /* Member 0: takes sentences from the feed where enough places are free. False: failed. */
 bool tr_worker_admit(tr_worker *worker);
@@ -97,5 +114,29 @@ bool tr_worker_lay_out_chunk(tr_worker *worker);
 void tr_worker_encode_chunk(tr_worker *worker, int member);
 /* The same, and gathers what the sentences may become. */
 void tr_worker_encode(tr_worker *worker, int member);
+
+/* All members: finds the best token of each row that has to be found, by this member's share of the outputs. */
+void tr_worker_choose(tr_worker *worker, tr_flow *flow);
+/* Member 0, behind it: a row's; id -1: nothing may come. False: NaN. */
+bool tr_worker_chosen(tr_worker *worker, int row, tr_candidate *chosen);
+
+/* Whether a sentence has constraints that a search for the best token alone cannot keep. */
+bool tr_worker_constrains(const tr_worker *worker, const tr_sentence *sentence);
+/* Member 0: what is asked about a row. */
+void tr_worker_ask(tr_worker *worker, int row);
+
+/* Member 0, behind a step: each hypothesis of a sentence gets its next token. False: failed. */
+bool tr_worker_advance(tr_worker *worker, tr_slot *slot, bool *complete);
+/* The same of beams; and of the first token behind the prefix where alternatives are asked for. */
+bool tr_beam_advance(tr_worker *worker, tr_slot *slot, tr_lane *lane, int first_row);
+bool tr_alternatives_begin(tr_worker *worker, tr_slot *slot);
+/* Ends a lane whose hypotheses, which have length tokens now, reached a limit, or need not be followed any more. */
+void tr_lane_look_at_limits(tr_worker *worker, tr_slot *slot, tr_lane *lane, int length);
+/* What was found for a sentence that is complete, as the feed gets it. */
+void tr_worker_hand_over(tr_worker *worker, tr_slot *slot);
+
+/* A sum of log-probabilities / tokens^length_penalty, the end mark counted, a prefix not (Wu et al., 2016, without their 5 +
+ * and 6). */
+float tr_rate(const tr_worker *worker, const tr_sentence *sentence, float sum, int tokens);
 
 #endif

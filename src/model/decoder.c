@@ -11,8 +11,8 @@ static void see_history(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
     }
 }
 
-void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross,
-                        int count)
+void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, int self_count,
+                        const tr_segment *cross, int cross_count)
 {
     const tr_network *n = flow->state->network;
     tr_state *s = flow->state;
@@ -22,9 +22,9 @@ void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
     for (int l = 0; l < n->config.decoder_layers; l++) {
         flow->layer = l;
         tr_state_enter(s, flow->member, TR_PART_SELF_ATTENTION);
-        see_history(flow, shape, self, count);
+        see_history(flow, shape, self, self_count);
         tr_state_enter(s, flow->member, TR_PART_CROSS_ATTENTION);
-        tr_attention_forward(flow, &n->decoder[l].cross, shape, l, cross, count, false);
+        tr_attention_forward(flow, &n->decoder[l].cross, shape, l, cross, cross_count, false);
         tr_state_enter(s, flow->member, TR_PART_FEED_FORWARD);
         tr_feedforward_forward(flow, &n->decoder[l].feedforward);
         tr_trace_rows(flow, "decoder", l, flow->residual);

@@ -166,10 +166,10 @@ void tr_average_forward(tr_flow *flow, const tr_average *weights, const tr_segme
 
 /* All encoder layers; on return every member's flow->x is the encoder's output. */
 void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count);
-/* All decoder layers. self and cross have count segments, which hold each row once: a new token of a sentence, or several
- * that follow each other. */
-void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, const tr_segment *cross,
-                        int count);
+/* All decoder layers. The segments of self, and those of cross, hold each row once, in the same order: of self new tokens of
+ * a hypothesis that follow each other, of cross those of one sentence. */
+void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, int self_count,
+                        const tr_segment *cross, int cross_count);
 
 /* Member 0 says so before each decoder step, while the others wait. */
 static inline void tr_state_count_step(tr_state *state, int rows)

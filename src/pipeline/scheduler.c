@@ -249,6 +249,17 @@ static void limit_length(const run *r, int limit, tr_sentence *sentence)
         sentence->max_length = r->job->min_length > limit ? r->job->min_length : limit;
 }
 
+/* What a search allows by the length of the source. */
+static void limit_by_source(const run *r, const tr_unit *unit, tr_sentence *sentence)
+{
+    const tr_search *search = r->job->search;
+    if (!search || search->max_length_factor <= 0)
+        return;
+    const double most = (double)search->max_length_factor * unit->source_tokens + search->max_length_more;
+    if (most < sentence->max_length)
+        limit_length(r, most < 1 ? 1 : (int)most, sentence);
+}
+
 /* The limits of a piece of a cut sentence are its own; some models have one by the length of the source. */
 static void set_limits(const run *r, const tr_unit *unit, tr_sentence *sentence)
 {
@@ -259,6 +270,7 @@ static void set_limits(const run *r, const tr_unit *unit, tr_sentence *sentence)
         limit_length(r, TR_PIECE_TARGET, sentence);
     if (factor != 0 && most < (float)sentence->max_length)
         limit_length(r, most < 1 ? 1 : (int)most, sentence);
+    limit_by_source(r, unit, sentence);
 }
 
 /* Takes the next place of the order for a group if its unit has at most room tokens: first those dealt to it. */
@@ -370,7 +382,7 @@ static void run_member(void *argument, int thread)
     const tr_feed feed = {next_sentence, take_complete, group, &r->stop};
     tr_error error = {0};
     const tr_status status = r->job->forced ? tr_decode_forced(group->worker, member, &r->options, &feed, &error)
-                                            : tr_decode_greedy(group->worker, member, &r->options, &feed, &error);
+                                            : tr_decode(group->worker, member, &r->options, &feed, &error);
     if (member == 0 && status != TR_OK)
         fail_run(r, status, &error);
 }

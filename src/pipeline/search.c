@@ -91,12 +91,8 @@ static tr_status check_together(const tr_search *s, tr_error *error)
         return tr_fail(error, TR_ERROR_ARGUMENT, "sample: it goes with beam 1 only, not %d", s->beam);
     if (s->sample && s->alternatives)
         return tr_fail(error, TR_ERROR_ARGUMENT, "alternatives: they do not go with sampling");
-    const tr_search d = tr_search_default();
-    const bool greedy = s->beam == 1 && !s->sample && !s->alternatives && s->coverage_penalty == 0 &&
-                        s->no_repeat_ngram == 0 && s->repetition_penalty == d.repetition_penalty && !s->forbid_unknown &&
-                        !s->forbidden_count && s->max_length_factor == 0;
-    if (!greedy)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "search: this version has beam 1 without constraints only");
+    if (s->coverage_penalty != 0)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "coverage_penalty: this version has none");
     return TR_OK;
 }
 

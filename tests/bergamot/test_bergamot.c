@@ -177,7 +177,7 @@ static void first_logits(const tr_model *model, const tr_network *network, const
     const tr_decode_options options = {1, 1 << 20, 0, NULL};
     assert_int_equal(tr_worker_create(network, 1, 1, &worker, &error), TR_OK);
     tr_worker_set_trace(worker, keep_logits, &o);
-    assert_int_equal(tr_decode_greedy(worker, 0, &options, &feed, &error), TR_OK);
+    assert_int_equal(tr_decode(worker, 0, &options, &feed, &error), TR_OK);
     tr_worker_destroy(worker);
     tr_tokens_free(&tokens);
 }

@@ -136,7 +136,7 @@ typedef struct run {
 static void run_member(void *argument, int member)
 {
     run *r = argument;
-    r->status[member] = tr_decode_greedy(r->worker, member, &r->options, &r->feed, member ? NULL : &r->error);
+    r->status[member] = tr_decode(r->worker, member, &r->options, &r->feed, member ? NULL : &r->error);
 }
 
 static tr_status decode(tr_worker *worker, int members, tr_decode_options options, text *t, tr_error *error)

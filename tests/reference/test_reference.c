@@ -61,7 +61,7 @@ static bool take_sentence(void *argument, tr_sentence *sentence)
 static void run_member(void *argument, int member)
 {
     job *j = argument;
-    j->status[member] = tr_decode_greedy(j->worker, member, &j->options, &j->feed, &j->error[member]);
+    j->status[member] = tr_decode(j->worker, member, &j->options, &j->feed, &j->error[member]);
 }
 
 /* Decodes the lines that order names, with as many threads as members. targets[i] belongs to order[i]. */

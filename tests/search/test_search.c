@@ -116,6 +116,64 @@ static void scores_change_no_token(void **unused)
     }
 }
 
+/* Kinds of search. */
+enum { KINDS = 8 };
+
+static tr_translate_options kind_of_search(int kind)
+{
+    tr_translate_options o = tr_translate_default_options();
+    tr_search *s = &o.search;
+    o.max_length = 40; /* more than a block of positions */
+    s->beam = kind < 4 ? 2 + kind : 1;
+    s->n_best = s->beam;
+    s->patience = kind == 1 ? 2 : 1;
+    s->no_repeat_ngram = kind == 2 ? 2 : 0;
+    s->repetition_penalty = kind == 3 || kind == 5 ? 1.3f : 1;
+    s->sample = kind == 4 || kind == 5;
+    s->temperature = kind == 5 ? 0.7f : 1;
+    s->top_k = kind == 5 ? 20 : 0;
+    s->top_p = kind == 5 ? 0.9f : 1;
+    s->alternatives = kind >= 6;
+    if (kind == 7)
+        s->beam = 3;
+    if (kind >= 4)
+        s->n_best = 5;
+    o.min_length = kind == 0 ? 6 : 0;
+    return o;
+}
+
+/* What a search finds is in order, and depends on neither threads nor batch. */
+static void others_change_nothing(void **unused)
+{
+    (void)unused;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        fixture f;
+        open_fixture(&f, models[m]);
+        tr_context *alone = make_context(&f, 1, 1), *many = make_context(&f, 3, 5), *two = make_context(&f, 2, 64);
+        for (int kind = 0; kind < KINDS; kind++) {
+            const tr_translate_options o = kind_of_search(kind);
+            tr_hypotheses *a = search(alone, &f, NULL, &o), *b = search(many, &f, NULL, &o), *c = search(two, &f, NULL, &o);
+            check_same(a, b);
+            check_same(a, c);
+            for (int i = 0; i < SOURCES; i++) {
+                assert_true(a[i].count >= 1 && a[i].count <= (size_t)o.search.n_best);
+                for (size_t h = 0; h < a[i].count; h++) {
+                    const tr_hypothesis *x = &a[i].items[h];
+                    assert_true(x->count <= 40 && x->count >= (size_t)o.min_length && x->log_probability < 0);
+                    assert_true(h == 0 || a[i].items[h - 1].score >= x->score);
+                }
+            }
+            tr_hypotheses_free(a, SOURCES);
+            tr_hypotheses_free(b, SOURCES);
+            tr_hypotheses_free(c, SOURCES);
+        }
+        tr_context_destroy(alone);
+        tr_context_destroy(many);
+        tr_context_destroy(two);
+        tr_model_close(f.model);
+    }
+}
+
 /* Targets begin with their prefix, and go on as they do where it is what they would begin with anyhow. */
 static void prefixes_come_first(void **unused)
 {
@@ -202,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_change_no_token),
+        cmocka_unit_test(others_change_nothing),
         cmocka_unit_test(prefixes_come_first),
         cmocka_unit_test(values_out_of_range_are_named),
     };

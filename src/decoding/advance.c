@@ -1,0 +1,110 @@
+/* Behind a step: what the hypotheses of a sentence become. */
+#include "decoding/worker.h"
+
+#include <string.h>
+
+/* The token is the same for all. */
+static void append_forced(tr_worker *w, tr_slot *slot, int32_t id)
+{
+    for (int l = 0; l < w->breadth.lanes; l++) {
+        tr_lane *lane = &slot->lanes[l];
+        for (int p = 0; p < lane->following; p++)
+            tr_path_append(lane->paths[p], slot->step, id, 0, 0);
+        if (lane->following)
+            tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
+    }
+}
+
+/* A lane of one hypothesis gets its best token, or the one that was drawn. Where nothing at all may come, the end does. */
+static bool advance_one(tr_worker *w, tr_slot *slot, tr_lane *lane, int row)
+{
+    tr_candidate token;
+    tr_path *path = lane->paths[0];
+    if (!(w->search.sample ? tr_sampler_drawn(&w->sampler, row, &token) || tr_worker_fail_numeric(w)
+                           : tr_worker_chosen(w, row, &token)))
+        return false;
+    if (token.id >= 0 && token.id != w->state.network->config.end_id) {
+        tr_path_append(path, slot->step, token.id, token.log_probability, token.log_probability);
+        tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
+        return true;
+    }
+    const float score = tr_rate(w, slot->sentence, path->sum + token.log_probability, slot->step + 1);
+    tr_lane_keep(lane, w->breadth.kept, path,
+                 &(tr_ending){slot->step, -1, true, token.log_probability, w->weighing || w->search.sample ? score : 0});
+    tr_lane_end(slot, lane, &w->pool);
+    return true;
+}
+
+static bool advance_lanes(tr_worker *w, tr_slot *slot)
+{
+    int row = slot->first_row;
+    for (int l = 0; l < w->breadth.lanes; l++) {
+        tr_lane *lane = &slot->lanes[l];
+        const int rows = lane->following;
+        if (rows && !(w->breadth.beam > 1 ? tr_beam_advance(w, slot, lane, row) : advance_one(w, slot, lane, row)))
+            return false;
+        row += rows;
+    }
+    return true;
+}
+
+/* The first token behind the prefix. */
+static bool is_first_free(const tr_worker *w, const tr_slot *slot)
+{
+    return slot->step == slot->sentence->prefix_length + (w->start.first_id >= 0);
+}
+
+bool tr_worker_advance(tr_worker *w, tr_slot *slot, bool *complete)
+{
+    const int32_t forced = tr_worker_forced(w, slot);
+    bool good = true;
+    if (forced >= 0)
+        append_forced(w, slot, forced);
+    else if (w->search.alternatives && is_first_free(w, slot))
+        good = tr_alternatives_begin(w, slot);
+    else
+        good = advance_lanes(w, slot);
+    slot->step++;
+    *complete = true;
+    for (int l = 0; l < w->breadth.lanes; l++)
+        *complete = *complete && !slot->lanes[l].following;
+    return good;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- handing over
+ */
+
+static tr_found found_of(const tr_worker *w, const tr_kept *kept)
+{
+    return (tr_found){.tokens = kept->tokens,
+                      .log_probabilities = w->probabilities ? kept->log_probabilities : NULL,
+                      .count = kept->count,
+                      .score = w->probabilities ? kept->score : 0,
+                      .finished = kept->finished};
+}
+
+/* Puts one behind those that are as good. */
+static void add_found(tr_worker *w, int count, tr_found found)
+{
+    for (; count && w->found[count - 1].score < found.score; count--)
+        w->found[count] = w->found[count - 1];
+    w->found[count] = found;
+}
+
+void tr_worker_hand_over(tr_worker *w, tr_slot *slot)
+{
+    tr_sentence *s = slot->sentence;
+    int count = 0;
+    for (int l = 0; l < w->breadth.lanes; l++) {
+        const tr_lane *lane = &slot->lanes[l];
+        const int wanted = w->breadth.lanes > 1 ? 1 : w->search.n_best;
+        for (int k = 0; k < lane->kept_count && k < wanted; k++)
+            add_found(w, count++, found_of(w, lane->kept[k]));
+    }
+    s->found = w->found;
+    s->found_count = count;
+    s->target_length = w->found[0].count;
+    s->finished = w->found[0].finished;
+    if (s->target)
+        memcpy(s->target, w->found[0].tokens, (size_t)s->target_length * sizeof *s->target);
+}

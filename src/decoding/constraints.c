@@ -1,0 +1,56 @@
+/* What may not come next in a row, and what is less likely to. */
+#include "decoding/worker.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A sentence's own go before those of the search. */
+static int ngram_of(const tr_worker *w, const tr_sentence *s)
+{
+    return s->no_repeat_ngram ? s->no_repeat_ngram : w->search.no_repeat_ngram;
+}
+
+static float penalty_of(const tr_worker *w, const tr_sentence *s)
+{
+    return s->repetition_penalty > 0 ? s->repetition_penalty : w->search.repetition_penalty;
+}
+
+bool tr_worker_constrains(const tr_worker *w, const tr_sentence *s)
+{
+    return ngram_of(w, s) > 0 || penalty_of(w, s) > 1;
+}
+
+/* The tokens that would make an n-gram come a second time: those that followed what the last n - 1 tokens are. */
+static int ban_ngrams(const int32_t *tokens, int count, int n, int32_t *banned)
+{
+    int found = 0;
+    for (int i = 0; i + n <= count; i++)
+        if (memcmp(tokens + i, tokens + count - (n - 1), (size_t)(n - 1) * sizeof *tokens) == 0)
+            banned[found++] = tokens[i + n - 1];
+    return found;
+}
+
+void tr_worker_ask(tr_worker *w, int row)
+{
+    const tr_row *at = &w->rows_of[row];
+    const tr_sentence *s = at->slot->sentence;
+    const tr_config *c = &w->state.network->config;
+    const int count = at->slot->step;
+    int32_t *banned = w->banned + (size_t)row * (size_t)c->max_positions;
+    tr_question *q = &w->candidates.questions[row];
+    *q = (tr_question){.idle = tr_worker_forced(w, at->slot) >= 0,
+                       .choice = tr_worker_choice(w, at->slot),
+                       .without = count < w->options.min_length ? c->end_id : -1,
+                       .banned = banned,
+                       .penalty = 1};
+    if (ngram_of(w, s) > 0 && !q->idle)
+        q->banned_count = ban_ngrams(at->path->tokens, count, ngram_of(w, s), banned);
+    if (penalty_of(w, s) > 1) {
+        q->penalty = penalty_of(w, s);
+        q->seen = at->path->tokens;
+        q->seen_count = count;
+        q->seen_logits = w->seen_logits + (size_t)row * (size_t)c->max_positions;
+        for (int i = 0; i < count; i++)
+            q->seen_logits[i] = -INFINITY;
+    }
+}

@@ -1,0 +1,203 @@
+/* Decoding. All members run the same turns, each either the encoder on a chunk of sentences or a step of the decoder; what
+ * only one may do (bookkeeping, embedding) member 0 does between two barriers while the others wait. Greedy decoding, beam
+ * search and sampling differ in what becomes of the hypotheses behind a step alone (advance.c). */
+#include "decoding/worker.h"
+
+#include <math.h>
+#include <string.h>
+
+/* -------------------------------------------------------------------------------------------------------------- a step */
+
+/* Whether the best token of each row is all that is asked for. */
+static bool needs_candidates(tr_worker *w)
+{
+    bool needed = w->probabilities;
+    for (int i = 0; i < w->decoded && !needed; i++)
+        needed = tr_worker_constrains(w, tr_worker_slot(w, i)->sentence);
+    return needed;
+}
+
+/* Embeds a hypothesis's newest token and points its attention at its cache. */
+static bool prepare_row(tr_worker *w, tr_slot *slot, tr_path *path, int r)
+{
+    const tr_config *c = &w->state.network->config;
+    const int step = slot->step;
+    tr_cache *self = &path->self;
+    const bool caches = c->history == TR_HISTORY_ATTENTION;
+    if (caches && step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
+        return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
+    w->rows_of[r] = (tr_row){slot, path};
+    w->self_segments[r] =
+        (tr_segment){.first = r, .rows = 1, .cache = self, .position = step, .length = step + 1, .history = path->history};
+    tr_embed(&w->state, &w->state.network->target, r, step ? path->tokens[step - 1] : w->start.id, step);
+    if (w->weighing)
+        tr_worker_ask(w, r);
+    if (w->search.sample)
+        w->sampler.draws[r] = (tr_draw){.key = slot->key, .step = step};
+    return true;
+}
+
+/* All hypotheses of a sentence attend to its one cross-attention cache together. */
+static bool prepare_sentence(tr_worker *w, int i)
+{
+    tr_slot *slot = tr_worker_slot(w, i);
+    slot->first_row = w->rows;
+    for (int l = 0; l < w->breadth.lanes; l++)
+        for (int p = 0; p < slot->lanes[l].following; p++) {
+            if (!prepare_row(w, slot, slot->lanes[l].paths[p], w->rows))
+                return false;
+            if (w->search.sample)
+                w->sampler.draws[w->rows].lane = l;
+            w->rows++;
+        }
+    const int length = slot->sentence->source_length;
+    w->cross_segments[i] =
+        (tr_segment){.first = slot->first_row, .rows = w->rows - slot->first_row, .cache = &slot->cross, .length = length};
+    tr_choice *choice = tr_worker_choice(w, slot);
+    if (choice && choice->end >= 0)
+        choice->bias[choice->end] = slot->step < w->options.min_length ? -INFINITY : choice->plain[choice->end];
+    return true;
+}
+
+static bool start_step(tr_worker *w)
+{
+    w->turn = TR_TURN_DECODE;
+    w->weighing = needs_candidates(w);
+    w->rows = 0;
+    for (int i = 0; i < w->decoded; i++)
+        if (!prepare_sentence(w, i))
+            return false;
+    tr_state_count_step(&w->state, w->rows);
+    return true;
+}
+
+/* Hypotheses that continue the same one get its last block's beginning: each member the heads that it reads itself. */
+static void copy_blocks(tr_worker *w, int member)
+{
+    const tr_cache_shape *shape = &w->decoder_shape;
+    const tr_range heads = tr_share(shape->heads, 1, member, w->state.members);
+    for (int i = 0; i < w->copies.count; i++) {
+        const tr_copy *copy = &w->copies.list[i];
+        const size_t bytes = shape->piece / 2 * sizeof(float) / TR_BLOCK * (size_t)copy->filled;
+        for (int l = 0; l < shape->layers; l++)
+            for (int h = heads.first; h < heads.last; h++) {
+                const size_t keys = tr_cache_offset(shape, l, h), values = keys + shape->piece / 2;
+                memcpy(copy->to + keys, copy->from + keys, bytes);
+                memcpy(copy->to + values, copy->from + values, bytes);
+            }
+    }
+}
+
+static void step(tr_worker *w, int member)
+{
+    tr_flow flow = tr_flow_start(&w->state, member, w->rows);
+    tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->rows, w->cross_segments, w->decoded);
+    if (w->search.sample)
+        tr_sampler_draw(&w->sampler, &w->search, &flow);
+    else if (w->weighing)
+        tr_candidates_find(&w->candidates, &flow);
+    else
+        tr_worker_choose(w, &flow);
+}
+
+/* Gives back what a complete sentence had, and reports it. */
+static bool release(tr_worker *w, tr_slot *slot)
+{
+    tr_pool_give(&w->pool, &slot->cross);
+    w->tokens -= slot->sentence->source_length;
+    tr_worker_hand_over(w, slot);
+    return w->feed->done(w->feed->argument, slot->sentence) || tr_worker_fail(w, TR_ERROR_CANCELLED, "decoding: cancelled");
+}
+
+/* Hypotheses get their tokens; sentences that are complete leave the batch. */
+static bool finish_step(tr_worker *w)
+{
+    int kept = 0, freed = 0;
+    w->copies.count = 0;
+    for (int i = 0; i < w->decoded; i++) {
+        tr_slot *slot = tr_worker_slot(w, i);
+        bool complete;
+        if (!tr_worker_advance(w, slot, &complete))
+            return false;
+        if (!complete) {
+            w->order[kept++] = w->order[i];
+            continue;
+        }
+        w->freed[freed++] = w->order[i];
+        if (!release(w, slot))
+            return false;
+    }
+    memcpy(w->order + kept, w->freed, (size_t)freed * sizeof *w->freed);
+    w->decoded = w->taken = kept;
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- turns */
+
+/* After the encoder the arena is the decoder's again. */
+static bool finish_chunk(tr_worker *w)
+{
+    w->copies.count = 0;
+    w->decoded += w->chunk;
+    if (w->decoded < w->taken)
+        return true;
+    tr_arena_rewind(&w->state.arena, 0);
+    return tr_state_rows(&w->state, w->decoded * w->breadth.lanes * w->breadth.beam) ||
+           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+}
+
+/* What comes next: those that wait for the encoder, then those that are in the decoder, then the end. */
+static bool next_turn(tr_worker *w)
+{
+    if (w->feed->stop && atomic_load_explicit(w->feed->stop, memory_order_relaxed))
+        return tr_worker_fail(w, TR_ERROR_CANCELLED, "decoding: cancelled");
+    if (w->decoded == w->taken && !tr_worker_admit(w))
+        return false;
+    if (w->decoded < w->taken) {
+        w->turn = TR_TURN_ENCODE;
+        return tr_worker_lay_out_chunk(w);
+    }
+    return w->decoded ? start_step(w) : true;
+}
+
+/* Ends one turn and prepares the next; the turn is the end where nothing is left, or something failed. */
+static void turn(tr_worker *w)
+{
+    const tr_turn last = w->turn;
+    tr_state_enter(&w->state, 0, TR_PART_REST);
+    w->turn = TR_TURN_END;
+    const bool good = last == TR_TURN_ENCODE ? finish_chunk(w) : last == TR_TURN_DECODE ? finish_step(w) : true;
+    if (!good || !next_turn(w))
+        w->turn = TR_TURN_END;
+}
+
+static void start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
+{
+    if (tr_worker_start(w, options, feed))
+        turn(w);
+}
+
+tr_status tr_decode(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed, tr_error *error)
+{
+    tr_worker *w = worker;
+    tr_state_meet(&w->state); /* nobody is still reading the last call's status */
+    if (member == 0)
+        start(w, options, feed);
+    for (;;) {
+        tr_state_meet(&w->state);
+        if (w->turn == TR_TURN_END)
+            break;
+        copy_blocks(w, member); /* also before the encoder, which may get blocks that were given back since */
+        if (w->turn == TR_TURN_ENCODE)
+            tr_worker_encode(w, member);
+        else
+            step(w, member);
+        tr_state_meet(&w->state);
+        if (member == 0)
+            turn(w);
+    }
+    const tr_status status = w->status;
+    if (status != TR_OK && member == 0 && error)
+        *error = w->error;
+    return status;
+}

@@ -1,0 +1,107 @@
+/* Hypotheses: those that are followed, each a row of the decoder, and those that are complete. */
+#ifndef TR_DECODING_HYPOTHESES_H
+#define TR_DECODING_HYPOTHESES_H
+
+#include "decoding/candidates.h"
+#include "decoding/decoding.h"
+#include "decoding/pool.h"
+
+/* A hypothesis that is followed. */
+typedef struct tr_path {
+    int32_t *tokens;          /* [max_positions] */
+    float *log_probabilities; /* [max_positions + 1] */
+    float sum;                /* of what its tokens were chosen by: log-probabilities, after what constraints do to them */
+    tr_cache self;
+    float *history; /* in place of self: see tr_history_floats */
+} tr_path;
+
+/* One that is complete. */
+typedef struct tr_kept {
+    int32_t *tokens;
+    float *log_probabilities;
+    int count;
+    float score;
+    bool finished; /* its end mark came: log_probabilities has one more */
+} tr_kept;
+
+/* A search of its own within a sentence: beam search is one; each draw of sampling, and each alternative, is another. */
+typedef struct tr_lane {
+    tr_path **paths; /* [following] best first; room for beam */
+    int following;
+    tr_kept **kept; /* [kept_count] best first; behind them the free ones */
+    int kept_count;
+} tr_lane;
+
+/* The place of a sentence in the batch. */
+typedef struct tr_slot {
+    tr_sentence *sentence;
+    uint64_t key; /* what its draws depend on */
+    tr_cache encoder, cross;
+    int step;      /* tokens that each followed hypothesis has */
+    int first_row; /* its rows in the decoder */
+    tr_lane *lanes;
+    tr_path **spare; /* [spare_count] */
+    int spare_count;
+} tr_slot;
+
+/* The first filled positions of a block that another one is to begin with. */
+typedef struct tr_copy {
+    const float *from;
+    float *to;
+    int filled;
+} tr_copy;
+
+typedef struct tr_copies {
+    tr_copy *list; /* [count] */
+    int count;
+} tr_copies;
+
+/* A hypothesis and the token that goes on with it. */
+typedef struct tr_continuation {
+    int path;
+    float sum;
+    tr_candidate token;
+} tr_continuation;
+
+/* All that the slots' hypotheses are made of. */
+typedef struct tr_paths {
+    size_t positions, history_floats;
+    tr_arena arena;
+} tr_paths;
+
+/* For slots [0..count), each with so many lanes of beam paths and kept complete ones. */
+tr_status tr_paths_init(tr_paths *paths, const tr_config *config, tr_slot *slots, int count, int lanes, int beam, int kept,
+                        tr_error *error);
+void tr_paths_free(tr_paths *paths);
+
+/* A sentence begins: each of the first lanes has a hypothesis without tokens, the others of lanes none; none is complete. */
+void tr_slot_begin(tr_slot *slot, int first, int lanes, const tr_paths *paths);
+/* Takes back what its lanes follow, whatever became of a run; the pool takes back its blocks by itself. */
+void tr_slot_clear(tr_slot *slot, int lanes);
+/* Gives back the blocks of what a lane follows. */
+void tr_lane_end(tr_slot *slot, tr_lane *lane, tr_pool *pool);
+
+/* The path's token number step. value: what it was chosen by. */
+void tr_path_append(tr_path *path, int step, int32_t id, float log_probability, float value);
+
+/* Another hypothesis like one of the slot's that has its step tokens and is about to get one more; blocks that are full are
+ * shared, of the last one, partly filled, a copy is noted. NULL: no block. */
+tr_path *tr_path_fork(tr_slot *slot, const tr_path *from, const tr_paths *paths, tr_pool *pool, tr_copies *copies);
+
+/* The hypotheses that a lane goes on with, in place of those that it follows: next[0..count). False: no block. */
+bool tr_lane_continue(tr_slot *slot, tr_lane *lane, const tr_continuation *next, int count, const tr_paths *paths,
+                      tr_pool *pool, tr_copies *copies);
+
+/* How a hypothesis becomes complete. */
+typedef struct tr_ending {
+    int before;            /* so many tokens of its path */
+    int32_t last;          /* and this one; -1: none */
+    bool finished;         /* and the end mark */
+    float log_probability; /* of the last one, or of the end mark */
+    float score;
+} tr_ending;
+
+/* Keeps it, if it is among the best most; of equals those that were first. */
+void tr_lane_keep(tr_lane *lane, int most, const tr_path *path, const tr_ending *ending);
+
+#endif

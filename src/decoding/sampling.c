@@ -1,0 +1,259 @@
+#include "decoding/sampling.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "util/numbers.h"
+
+enum { DRAWN_ROWS = 32 }; /* whose logits are written as a whole at a time */
+
+tr_status tr_sampler_init(tr_sampler *s, tr_candidates *candidates, int members, int rows, tr_error *error)
+{
+    const size_t m = (size_t)members, n = (size_t)rows;
+    *s = (tr_sampler){.candidates = candidates, .outputs = candidates->network->logits.weight.outputs};
+    const size_t outputs = (size_t)s->outputs, segments = (size_t)candidates->segments;
+    const tr_status status = tr_arena_init(
+        &s->arena,
+        n * sizeof *s->draws + DRAWN_ROWS * outputs * sizeof *s->logits +
+            m * (outputs * (sizeof *s->heaps + sizeof *s->weights + sizeof *s->scaled) + segments * sizeof *s->sums) +
+            (size_t)6 * 64,
+        error);
+    if (status != TR_OK)
+        return status;
+    s->draws = tr_arena_alloc(&s->arena, n * sizeof *s->draws);
+    s->logits = tr_arena_alloc(&s->arena, DRAWN_ROWS * outputs * sizeof *s->logits);
+    s->heaps = tr_arena_alloc(&s->arena, m * outputs * sizeof *s->heaps);
+    s->weights = tr_arena_alloc(&s->arena, m * outputs * sizeof *s->weights);
+    s->scaled = tr_arena_alloc(&s->arena, m * outputs * sizeof *s->scaled);
+    s->sums = tr_arena_alloc(&s->arena, m * segments * sizeof *s->sums);
+    return TR_OK;
+}
+
+void tr_sampler_free(tr_sampler *sampler)
+{
+    tr_arena_free(&sampler->arena);
+    *sampler = (tr_sampler){0};
+}
+
+/* -------------------------------------------------------------------------------------------------------------- chance */
+
+/* The finalizer of SplitMix64 (Steele et al., 2014): every bit of the result depends on every bit of x. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static uint64_t add_to(uint64_t key, uint64_t x)
+{
+    return mix(key + 0x9e3779b97f4a7c15u + mix(x));
+}
+
+uint64_t tr_draw_key(uint64_t seed, const int32_t *source, int length)
+{
+    uint64_t key = mix(seed + 0x9e3779b97f4a7c15u);
+    for (int i = 0; i < length; i++)
+        key = add_to(key, (uint64_t)(uint32_t)source[i]);
+    return key;
+}
+
+/* Between 0 and 1, 1 excluded. */
+static double chance(const tr_draw *draw)
+{
+    const uint64_t x = add_to(add_to(draw->key, (uint64_t)draw->lane), (uint64_t)draw->step);
+    return (double)(x >> 11) * 0x1p-53;
+}
+
+/* ------------------------------------------------------------------------------------------------- the most likely ones */
+
+/* Outputs by their logits, the greatest at the top; of equal ones the lower. */
+typedef struct heap {
+    const float *x;
+    int32_t *outputs;
+    int count;
+} heap;
+
+static bool is_before(const heap *h, int32_t a, int32_t b)
+{
+    return h->x[a] > h->x[b] || (h->x[a] == h->x[b] && a < b);
+}
+
+static void sift(heap *h, int at)
+{
+    const int32_t moving = h->outputs[at];
+    for (int child; (child = 2 * at + 1) < h->count; at = child) {
+        if (child + 1 < h->count && is_before(h, h->outputs[child + 1], h->outputs[child]))
+            child++;
+        if (!is_before(h, h->outputs[child], moving))
+            break;
+        h->outputs[at] = h->outputs[child];
+    }
+    h->outputs[at] = moving;
+}
+
+static heap make_heap(const float *x, int outputs, int32_t *memory)
+{
+    heap h = {x, memory, 0};
+    for (int i = 0; i < outputs; i++)
+        if (x[i] > -INFINITY)
+            memory[h.count++] = i;
+    for (int i = h.count / 2; i-- > 0;)
+        sift(&h, i);
+    return h;
+}
+
+/* Moves the top behind the heap's end: those taken lie there, the first one last. */
+static int32_t take_top(heap *h)
+{
+    const int32_t top = h->outputs[0];
+    h->outputs[0] = h->outputs[--h->count];
+    h->outputs[h->count] = top;
+    if (h->count)
+        sift(h, 0);
+    return top;
+}
+
+/* One row as a member sees it. */
+typedef struct look {
+    const tr_search *search;
+    const tr_kernels *kernels;
+    float *x; /* [outputs] a copy of the logits; then over the temperature, -inf where nothing may come */
+    int outputs;
+    int32_t *heap;
+    float *weights;
+    tr_exp_sum *sums; /* [segments] */
+} look;
+
+/* Draws among the most likely top_k, of which the first that have the share top_p together. */
+static int32_t draw_of_top(const look *l, double total, double most, double u)
+{
+    heap h = make_heap(l->x, l->outputs, l->heap);
+    const int all = h.count, limit = l->search->top_k && l->search->top_k < all ? l->search->top_k : all;
+    double sum = 0;
+    int taken = 0;
+    if (l->search->top_k)
+        total = INFINITY; /* not known before they are taken */
+    while (taken < limit && (taken == 0 || !(sum >= l->search->top_p * total))) {
+        l->weights[taken] = (float)tr_exp(l->x[take_top(&h)] - most);
+        sum += l->weights[taken++];
+    }
+    if (l->search->top_k && l->search->top_p < 1) {
+        const double enough = sum * l->search->top_p;
+        int kept = 0;
+        for (sum = 0; kept < taken && (kept == 0 || !(sum >= enough));)
+            sum += l->weights[kept++];
+        taken = kept;
+    }
+    double at = u * sum;
+    int i = 0;
+    while (i + 1 < taken && at >= l->weights[i])
+        at -= l->weights[i++];
+    return taken ? l->heap[all - 1 - i] : -1;
+}
+
+/* Draws among all: first a segment, then one of its outputs. */
+static int32_t draw_of_all(const look *l, double total, double most, double u)
+{
+    double at = u * total;
+    int last = -1;
+    for (int first = 0; first < l->outputs; first += TR_LOGITS_SEGMENT) {
+        const tr_exp_sum *sum = &l->sums[first / TR_LOGITS_SEGMENT];
+        const double weight = sum->sum > 0 ? sum->sum * tr_exp(sum->max - most) : 0;
+        const int end = l->outputs - first < TR_LOGITS_SEGMENT ? l->outputs : first + TR_LOGITS_SEGMENT;
+        const bool here = at < weight;
+        for (int i = first; weight > 0 && i < end; i++) {
+            if (!(l->x[i] > -INFINITY))
+                continue;
+            last = i;
+            if (here && (at -= tr_exp(l->x[i] - most)) < 0)
+                return i;
+        }
+        if (here)
+            return last; /* what rounding left over */
+        at -= weight;
+    }
+    return last;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- rows */
+
+static double sum_segments(const look *l, double *most)
+{
+    double total = 0;
+    const int segments = (l->outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT;
+    *most = -INFINITY;
+    for (int i = 0; i < segments; i++) {
+        const int first = i * TR_LOGITS_SEGMENT,
+                  n = l->outputs - first < TR_LOGITS_SEGMENT ? l->outputs - first : TR_LOGITS_SEGMENT;
+        l->sums[i] = l->kernels->exp_sum(l->x + first, n);
+        *most = l->sums[i].max > *most ? l->sums[i].max : *most;
+    }
+    for (int i = 0; i < segments; i++)
+        total += l->sums[i].sum > 0 ? l->sums[i].sum * tr_exp(l->sums[i].max - *most) : l->sums[i].sum;
+    return total;
+}
+
+static void draw_row(tr_sampler *s, const tr_search *search, int member, int row, const float *x)
+{
+    const tr_candidates *c = s->candidates;
+    const tr_question *q = &c->questions[row];
+    tr_draw *draw = &s->draws[row];
+    const size_t at = (size_t)member * (size_t)s->outputs;
+    look l = {search,
+              c->network->kernels,
+              s->scaled + at,
+              q->choice ? q->choice->count : s->outputs,
+              s->heaps + at,
+              s->weights + at,
+              s->sums + (size_t)member * (size_t)c->segments};
+    double most;
+    memcpy(l.x, x, (size_t)l.outputs * sizeof *l.x);
+    const double all = sum_segments(&l, &most), log_all = most + tr_log(all);
+    draw->drawn = (tr_candidate){-1, 0, 0};
+    draw->nan = isnan(all);
+    if (draw->nan)
+        return;
+    tr_candidates_constrain(c, row, l.x);
+    for (int i = 0; search->temperature != 1 && i < l.outputs; i++)
+        l.x[i] /= search->temperature;
+    const double total = sum_segments(&l, &most);
+    const bool few = search->top_k || search->top_p < 1;
+    const int32_t output = few ? draw_of_top(&l, total, most, chance(draw)) : draw_of_all(&l, total, most, chance(draw));
+    if (output >= 0)
+        draw->drawn = (tr_candidate){tr_candidates_token(c, row, output), 0, (float)(x[output] - log_all)};
+}
+
+/* A member's share of the logits of rows [first, last), which have the same outputs to choose from. */
+static void project(tr_sampler *s, tr_flow *flow, int first, int last)
+{
+    const tr_choice *choice = s->candidates->questions[first].choice;
+    const tr_network *n = s->candidates->network;
+    const tr_linear *linear = choice ? &choice->logits : &n->logits;
+    const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, flow->state->members);
+    float *y = s->logits + (size_t)(first % DRAWN_ROWS) * (size_t)s->outputs + own.first;
+    if (own.first < own.last)
+        tr_logits_part(flow, linear, choice ? choice->plain : n->logits_bias, first, last - first, own.first, own.last, y,
+                       (size_t)s->outputs);
+}
+
+void tr_sampler_draw(tr_sampler *s, const tr_search *search, tr_flow *flow)
+{
+    tr_state *state = flow->state;
+    const tr_question *q = s->candidates->questions;
+    tr_state_enter(state, flow->member, TR_PART_OUTPUT);
+    for (int row = 0; row < flow->rows; row += DRAWN_ROWS) {
+        const int end = flow->rows - row < DRAWN_ROWS ? flow->rows : row + DRAWN_ROWS;
+        for (int first = row, last; first < end; first = last) {
+            for (last = first + 1; last < end && q[last].choice == q[first].choice && q[last].idle == q[first].idle;)
+                last++;
+            if (!q[first].idle)
+                project(s, flow, first, last);
+        }
+        tr_state_meet(state);
+        for (int r = row + flow->member; r < end; r += state->members)
+            if (!q[r].idle)
+                draw_row(s, search, flow->member, r, s->logits + (size_t)(r - row) * (size_t)s->outputs);
+        tr_state_meet(state);
+    }
+}
