@@ -30,6 +30,7 @@ static const cli_command commands[] = {
      "  translate -m model.gguf \"你好\"        with another model / 使用其他模型\n"
      "  translate --models DIR -s auto -t en  by the text's language / 自动识别语言\n"
      "\nCommands (the first word; 'translate COMMAND --help' tells more):\n"
+     "  attention  show what the network looks at, as a page\n"
      "  bench      measure the speed of a model on this machine\n"
      "  convert    turn a published model into one GGUF file\n"
      "  info       show what a model file holds, and verify it\n"
@@ -47,6 +48,14 @@ static const cli_command commands[] = {
      "  translate bench                                    the default model\n"
      "  translate bench -i zh.txt --batch-size 1 -T 1      your own lines\n"
      "  translate bench --fixed-length 30 --json           to compare engines\n"},
+    {"translate attention", CMD_ATTENTION, cli_attention, 1, -1, "translate attention [OPTIONS] TEXT... -o FILE",
+     "Translates TEXT, one sentence, and shows what the network looks at meanwhile: the\n"
+     "attention of every layer and head, within the source, within the translation and\n"
+     "from the translation to the source. FILE is a page for the browser (.html), a\n"
+     "picture for print (.svg) or arrays for numpy (.npz), as its ending says.\n",
+     "Examples / 示例:\n"
+     "  translate attention \"动物没有过马路，因为它太累了\" -o view.html\n"
+     "  translate attention \"今天天气很好\" --translation \"Nice weather today.\" -o view.svg\n"},
     {"translate convert", CMD_CONVERT, cli_convert, 2, 2, "translate convert [OPTIONS] IN OUT.gguf",
      "Writes the model IN, a published directory or a GGUF file, as one GGUF file and\n"
      "reads it back to verify it. OUT.gguf appears complete or not at all.\n",
@@ -95,7 +104,7 @@ static const cli_command commands[] = {
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* Words that are kept for later versions. */
-static const char *const reserved[] = {"serve", "attention", "shortlist"};
+static const char *const reserved[] = {"serve", "shortlist"};
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 

@@ -59,7 +59,7 @@ int cli_model_find(char path[TR_PATH], const cli_settings *settings)
 static int check_languages(const cli_settings *settings, const tr_model *model)
 {
     tr_error error;
-    if (settings->tokens || !(settings->command->bit & (CMD_TRANSLATE | CMD_BENCH)) ||
+    if (settings->tokens || !(settings->command->bit & (CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION)) ||
         tr_model_check_languages(model, settings->source, settings->target, &error) == TR_OK)
         return CLI_DONE;
     return error.status == TR_ERROR_ARGUMENT ? cli_usage(settings, "%s", error.message) : cli_fail_error(&error);

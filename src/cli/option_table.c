@@ -6,8 +6,8 @@ const char *const cli_option_group_titles[] = {
 };
 
 #define FIELD(name) offsetof(cli_settings, name)
-#define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE)
-#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE)
+#define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION)
+#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE | CMD_ATTENTION)
 
 /* clang-format off */
 const cli_option cli_options[] = {
@@ -22,12 +22,12 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input, where there are several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
      "one; auto: detected from the first lines"},
-    {CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+    {CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input, where the model has several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
      "one"},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
      "language of the output; translate info lists a model's languages"},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the weights; default auto: as stored (a directory: f32)"},
     {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN"},
@@ -39,10 +39,10 @@ const cli_option cli_options[] = {
      "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "
      "(default): copy for bench and for whole files of text, else map"},
 
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0, 0,
      "which target tokens a source allows: auto (default): as the model says, if it has a shortlist; off: all; or a lexical "
      "shortlist in Marian's binary form"},
-    {CMD_TRANSLATE | CMD_BENCH, GROUP_MODEL, KIND_CHOICE, 0, "allowed", "auto|off", FIELD(all_tokens), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "allowed", "auto|off", FIELD(all_tokens), 0, 0,
      "which target tokens can come at all: auto (default): as the model says, if it has a list (translate convert makes "
      "one); off: all"},
 
@@ -54,6 +54,8 @@ const cli_option cli_options[] = {
      "lines to translate, blank ones are left out; default: lines that are built in"},
     {CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write to FILE, which appears complete or not at all: until the end it is FILE.part"},
+    {CMD_ATTENTION, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+     "write FILE, a page (.html), a picture (.svg) or arrays (.npz); it appears complete or not at all"},
     {CMD_TRANSLATE, GROUP_FILES, KIND_FLAG, 0, "resume", NULL, FIELD(resume), 0, 0,
      "continue an interrupted run from FILE.part"},
     {CMD_CONVERT, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0,
@@ -79,6 +81,10 @@ const cli_option cli_options[] = {
      "print one JSON object"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
      "input and output are tokens separated by spaces, for models without a tokenizer; implies --split never"},
+    {CMD_ATTENTION, GROUP_TRANSLATION, KIND_TEXT, 0, "translation", "TEXT", FIELD(translation), 0, 0,
+     "show this translation instead of the model's own"},
+    {CMD_ATTENTION, GROUP_TRANSLATION, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
+     "TEXT and the translation are tokens separated by spaces, for models without a tokenizer"},
     {CMD_BENCH, GROUP_FILES, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
      "the lines of FILE are tokens separated by spaces, for models without a tokenizer"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0,
@@ -136,7 +142,7 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
      "default 0: as many as there are usable cores"},
     {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
      "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},

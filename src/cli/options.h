@@ -32,7 +32,8 @@ typedef struct cli_settings {
     bool alignment;                      /* score */
     int alignment_layer, alignment_head; /* from 1 on; 0: as the model says */
     float alignment_threshold;
-    const char *file; /* pull: NULL: what a model needs */
+    const char *translation; /* attention; NULL: the model's own */
+    const char *file;        /* pull: NULL: what a model needs */
     bool list, remove;
     int timeout, retries;
     char **arguments; /* what is no option, in order; the array is allocated */
@@ -40,7 +41,16 @@ typedef struct cli_settings {
 } cli_settings;
 
 /* Commands, as bits: which of them know an option. */
-enum { CMD_TRANSLATE = 1, CMD_BENCH = 2, CMD_CONVERT = 4, CMD_INFO = 8, CMD_TOKENIZE = 16, CMD_PULL = 32, CMD_SCORE = 64 };
+enum {
+    CMD_TRANSLATE = 1,
+    CMD_BENCH = 2,
+    CMD_CONVERT = 4,
+    CMD_INFO = 8,
+    CMD_TOKENIZE = 16,
+    CMD_PULL = 32,
+    CMD_SCORE = 64,
+    CMD_ATTENTION = 128
+};
 
 struct cli_command {
     const char *name; /* "translate" or "translate bench" */

@@ -66,7 +66,8 @@ static int open_part(cli_output *output, const cli_settings *settings, const str
         return cli_usage(settings, "%s: is the input; the output needs that name while it is incomplete", output->part);
     output->descriptor = open(output->part, O_RDWR | O_CLOEXEC | O_CREAT | (settings->resume ? 0 : O_EXCL), 0666);
     if (output->descriptor < 0 && errno == EEXIST)
-        return cli_fail("%s: left by an interrupted run; continue it with --resume, or delete it", output->part);
+        return cli_fail("%s: left by an interrupted run; %sdelete it", output->part,
+                        settings->command->bit == CMD_TRANSLATE ? "continue it with --resume, or " : "");
     if (output->descriptor < 0)
         return cli_fail("%s: cannot write: %s", output->part, strerror(errno));
     if (flock(output->descriptor, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {

@@ -110,7 +110,7 @@ static bool put_array(zipFile zip, const char *name, const char *type, const cha
     return zipCloseFileInZip(zip) == ZIP_OK && good;
 }
 
-static bool put_map(zipFile zip, const char *name, const tr_view_map *map)
+static bool put_map(zipFile zip, const char *name, const tr_attention_map *map)
 {
     char shape[64];
     snprintf(shape, sizeof shape, "%d, %d, %d, %d", map->layers, map->heads, map->rows, map->columns);

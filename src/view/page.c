@@ -18,7 +18,7 @@ static unsigned char quantise(float weight)
     return weight > 0 ? (unsigned char)lrintf(sqrtf(weight < 1 ? weight : 1) * LEVELS) : 0; /* NaN: 0 */
 }
 
-static void put_weights(tr_view_writer *w, const tr_view_map *map)
+static void put_weights(tr_view_writer *w, const tr_attention_map *map)
 {
     const size_t count = (size_t)map->layers * (size_t)map->heads * (size_t)map->rows * (size_t)map->columns;
     unsigned char *bytes = malloc(count ? count : 1);
@@ -33,7 +33,7 @@ static void put_weights(tr_view_writer *w, const tr_view_map *map)
     free(bytes);
 }
 
-static void put_map(tr_view_writer *w, const char *name, const tr_view_map *map)
+static void put_map(tr_view_writer *w, const char *name, const tr_attention_map *map)
 {
     tr_view_print(w, "\"%s\":{\"layers\":%d,\"heads\":%d,\"rows\":%d,\"columns\":%d,\"weights\":\"", name, map->layers,
                   map->heads, map->rows, map->columns);

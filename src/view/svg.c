@@ -33,7 +33,7 @@ static const char style[] =
     ".c14{fill:#0b346b}.c15{fill:#08244f}";
 
 typedef struct kind {
-    const tr_view_map *map;
+    const tr_attention_map *map;
     const char *name;
     const tr_view_text *rows, *columns;
     bool triangle; /* columns behind a row's own are not written yet */
@@ -133,7 +133,7 @@ static void put_map(tr_view_writer *w, const kind *k, const float *weights, doub
 }
 
 /* The average over heads of layer, or, if it is -1, of all layers, in sum [rows, columns]. */
-static void average(const tr_view_map *map, int layer, float *sum)
+static void average(const tr_attention_map *map, int layer, float *sum)
 {
     const size_t cells = (size_t)map->rows * (size_t)map->columns;
     const size_t first = layer < 0 ? 0 : (size_t)layer * (size_t)map->heads;
@@ -220,7 +220,7 @@ static double pitch_of(const kind *k)
 
 static void put_grid(tr_view_writer *w, const kind *k, float *mean, double x, double y)
 {
-    const tr_view_map *map = k->map;
+    const tr_attention_map *map = k->map;
     const size_t cells = (size_t)map->rows * (size_t)map->columns;
     const double pitch = pitch_of(k), side = pitch - GAP, size = fmin(11, pitch * 0.4);
     const int most = map->rows > map->columns ? map->rows : map->columns;
@@ -251,7 +251,7 @@ static double height_of_large(const kind *k)
 
 static void put_kind(tr_view_writer *w, const kind *k, const int32_t *alignment, double x, double y, double grid)
 {
-    const tr_view_map *map = k->map;
+    const tr_attention_map *map = k->map;
     const size_t cells = (size_t)map->rows * (size_t)map->columns;
     float *mean = calloc(cells ? cells : 1, sizeof *mean);
     w->failed = w->failed || !mean;

@@ -11,11 +11,6 @@ typedef struct tr_view_text {
     size_t size;
 } tr_view_text;
 
-typedef struct tr_view_map {
-    int layers, heads, rows, columns;
-    const float *weights; /* [layers, heads, rows, columns]; a row's are from 0 to 1 and add up to 1 */
-} tr_view_map;
-
 typedef struct tr_view {
     tr_view_text model; /* its name */
     tr_view_text text, translation;
@@ -26,9 +21,10 @@ typedef struct tr_view {
     const float *log_probabilities; /* [target_count], of target; NULL: unknown */
     const int32_t *alignment;       /* [target_count]: the source token that each target token belongs to, -1 none; NULL:
                                        unknown */
-    tr_view_map encoder;            /* [.., source_count, source_count] */
-    tr_view_map decoder;            /* [.., target_count, target_count]: targets, inputs */
-    tr_view_map cross;              /* [.., target_count, source_count] */
+    /* A row's weights are from 0 to 1 and add up to 1. */
+    tr_attention_map encoder; /* [.., source_count, source_count] */
+    tr_attention_map decoder; /* [.., target_count, target_count]: targets, inputs */
+    tr_attention_map cross;   /* [.., target_count, source_count] */
 } tr_view;
 
 /* Weights that each of the forms holds at most, all three maps together; more is refused (TR_ERROR_UNSUPPORTED). */

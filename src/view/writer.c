@@ -93,7 +93,7 @@ tr_status tr_view_done(tr_view_writer *w, size_t size, tr_error *error)
 
 /* ------------------------------------------------------------------------------------------------------------ checking */
 
-static tr_status check_map(const tr_view_map *map, const char *name, size_t rows, size_t columns, tr_error *error)
+static tr_status check_map(const tr_attention_map *map, const char *name, size_t rows, size_t columns, tr_error *error)
 {
     if (map->layers < 0 || map->heads < 0 || map->rows < 0 || map->columns < 0 || (size_t)map->rows != rows ||
         (size_t)map->columns != columns)
@@ -105,7 +105,7 @@ static tr_status check_map(const tr_view_map *map, const char *name, size_t rows
 }
 
 /* Of one map; what does not fit into 64 bits is more than anything holds. */
-static uint64_t count_weights(const tr_view_map *map)
+static uint64_t count_weights(const tr_attention_map *map)
 {
     const uint64_t heads = (uint64_t)map->layers * (uint64_t)map->heads;
     const uint64_t cells = (uint64_t)map->rows * (uint64_t)map->columns;

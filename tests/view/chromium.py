@@ -15,7 +15,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 
 
 class Chromium:
-    def __init__(self, seconds=60):
+    def __init__(self, seconds=300):
         self.seconds = seconds
         self.folder = tempfile.mkdtemp(prefix="translate-chromium-")
         theirs_in, self.out = os.pipe()

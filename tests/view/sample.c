@@ -50,7 +50,7 @@ static tr_view_text *words(const char *const *list, int size, int count)
 }
 
 /* A head looks a little before or behind the place that corresponds to its own, more or less sharply, and at the last. */
-static tr_view_map map_of(int layers, int heads, int rows, int columns, bool triangle)
+static tr_attention_map map_of(int layers, int heads, int rows, int columns, bool triangle)
 {
     const size_t count = (size_t)layers * (size_t)heads * (size_t)rows * (size_t)columns;
     float *weights = allocate(count, sizeof *weights), *row = weights;
@@ -65,7 +65,7 @@ static tr_view_map map_of(int layers, int heads, int rows, int columns, bool tri
                 for (int c = 0; c < end; c++)
                     row[c] = (float)(row[c] / sum);
             }
-    return (tr_view_map){layers, heads, rows, columns, weights};
+    return (tr_attention_map){layers, heads, rows, columns, weights};
 }
 
 #define WORDS(list) (int)(sizeof list / sizeof *list)
@@ -116,7 +116,7 @@ void sample_free(tr_view *v)
     free((void *)v->inputs);
     free((void *)v->log_probabilities);
     free((void *)v->alignment);
-    free((void *)v->encoder.weights);
-    free((void *)v->decoder.weights);
-    free((void *)v->cross.weights);
+    free(v->encoder.weights);
+    free(v->decoder.weights);
+    free(v->cross.weights);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The page in a headless Chromium: it opens quickly and without complaint, pointer and keys do what they should.
 Usage: test_page.py VIEW_SAMPLE [CLASS[.TEST]]...    Status 77: there is no Chromium."""
+import os
 import pathlib
 import shutil
 import struct
@@ -63,6 +64,11 @@ class Page(unittest.TestCase):
         self.browser.open(path, **more)
         return self.browser
 
+    def thread_ms(self):
+        """What the page's thread has worked so far, waiting left out."""
+        metrics = {m["name"]: m["value"] for m in self.browser.call("Performance.getMetrics")["metrics"]}
+        return 1000 * metrics["TaskDuration"]
+
     def weights(self, kind, layer=-1, head=-1):
         return self.browser.run(WEIGHTS % (kind, kind, layer, head))
 
@@ -76,13 +82,19 @@ class Page(unittest.TestCase):
         return self.browser.run("document.querySelector('#readout').textContent")
 
     def test_opens_in_a_second(self):
-        times = []
-        while len(times) < 5 and not any(t < READY_MS for t in times):  # others work on this machine, too
+        times, work = [], []
+        self.browser.call("Performance.enable", timeDomain="threadTicks")
+        while len(times) < 3 and not any(t < READY_MS for t in times):
+            self.browser.call("Page.navigate", url="about:blank")  # what follows has a process of its own
             b = self.open(60, 60, 6, 8)
             times.append(b.run("+document.documentElement.dataset.ready"))
-        print(f"60 tokens, 6 layers, 8 heads: ready after {min(times)} ms")
+            work.append(self.thread_ms())
+        print(f"60 tokens, 6 layers, 8 heads: ready after {min(times)} ms, {min(work):.0f} ms of work")
         self.assertGreater(min(times), 0)
-        self.assertLess(min(times), READY_MS)
+        self.assertGreater(min(work), 1)
+        self.assertLess(min(work), READY_MS)
+        if os.getloadavg()[0] <= os.cpu_count():  # else it waited for others, not for itself
+            self.assertLess(min(times), READY_MS)
         self.assertEqual(b.run("document.querySelectorAll('#source .token').length"), 60)
         self.assertEqual(b.run("document.querySelectorAll('#target .token').length"), 61)  # and the start mark
         self.assertEqual(b.run("document.querySelectorAll('#grid button').length"), 1 + 6 * 9)

@@ -71,7 +71,7 @@ static json_t *data_of(const tr_buffer *page)
     return data;
 }
 
-static void compare_map(json_t *maps, const char *name, const tr_view_map *map)
+static void compare_map(json_t *maps, const char *name, const tr_attention_map *map)
 {
     json_t *got = json_object_get(maps, name);
     tr_buffer bytes = {0};
@@ -178,7 +178,7 @@ static void test_wrong_shapes(void **unused)
 static void test_too_large(void **unused)
 {
     (void)unused;
-    static const float none;
+    static float none;
     static const struct {
         int layers, heads, tokens;
         const char *fits_into[FORMS]; /* a part of the message, NULL: it fits */
@@ -190,7 +190,7 @@ static void test_too_large(void **unused)
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int n = sizes[i].tokens;
-        const tr_view_map map = {sizes[i].layers, sizes[i].heads, n, n, &none};
+        const tr_attention_map map = {sizes[i].layers, sizes[i].heads, n, n, &none};
         const tr_view v = {
             .source_count = (size_t)n, .target_count = (size_t)n, .encoder = map, .decoder = map, .cross = map};
         static const uint64_t most[FORMS] = {TR_VIEW_PAGE_MOST, TR_VIEW_SVG_MOST, TR_VIEW_NPZ_MOST};
@@ -206,7 +206,7 @@ static void test_strange_numbers(void **unused)
 {
     (void)unused;
     tr_view v = sample_make(3, 2, 1, 1);
-    float *weights = (float *)v.cross.weights, *probabilities = (float *)v.log_probabilities;
+    float *weights = v.cross.weights, *probabilities = (float *)v.log_probabilities;
     weights[0] = NAN;
     weights[1] = -1;
     weights[2] = 7;

@@ -125,7 +125,7 @@ function showPointed() {
   }
   for (const { side, unit, weight } of looked) {
     tokens[side][unit].dataset.looked = weight.toFixed(4);
-    if (weight < 0.02) continue;
+    if (weight < 0.05) continue;
     tokens[side][unit].classList.add("ringed");
     tokens[side][unit].style.outlineColor =
       `color-mix(in srgb, var(--ring) ${Math.round(100 * Math.min(1, 0.15 + Math.sqrt(weight)))}%, transparent)`;
@@ -167,8 +167,8 @@ function drawThreads(what, looks, looked) {
       css(parse(colour), Math.min(1, 0.12 + strength * Math.sqrt(weight))), 0.6 + 4.5 * weight);
   context.clearRect(0, 0, box.width, box.height);
   if (what) {
-    for (const x of looked) if (x.weight >= 0.02) draw(x, what, x.weight, variable("--ring"), 0.8);
-    for (const x of looks) if (x.weight >= 0.02) draw(what, x, x.weight, variable("--accent"), 0.9);
+    for (const x of looked) if (x.weight >= 0.05) draw(x, what, x.weight, variable("--ring"), 0.8);
+    for (const x of looks) if (x.weight >= 0.03) draw(what, x, x.weight, variable("--accent"), 0.9);
     return;
   }
   if (isEmpty(view.kind)) return;
@@ -269,7 +269,7 @@ function chooseCell() {
   cell = columns > 160 ? 7 : 12;
   makeLabels($("rows"), "rows", "height");
   const room = $("scroll").clientWidth - $("rows").offsetWidth - 4;
-  cell = Math.min(44, Math.max(cell, Math.floor(room / Math.max(columns, 1))));
+  cell = Math.min(52, Math.max(cell, Math.floor(room / Math.max(columns, 1))));
 }
 
 function showMap() {
