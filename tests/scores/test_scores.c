@@ -272,8 +272,10 @@ static void test_steps(void **state)
         for (int t = 0; t < LONGEST; t++)
             ids[i][t] = (int32_t)((i * 53 + t * 37 + 11) % vocabulary);
     }
-    expect_steps(path, TR_COMPUTE_F32, 1, sources);
-    expect_steps(path, TR_COMPUTE_INT8, 1, sources);
+    for (int beam = 1; beam <= 5; beam += 4) {
+        expect_steps(path, TR_COMPUTE_F32, beam, sources);
+        expect_steps(path, TR_COMPUTE_INT8, beam, sources);
+    }
 }
 
 /* ----------------------------------------------------------------------------------------------------------- bad input */

@@ -1,4 +1,5 @@
-/* What a search finds, through the public functions: log-probabilities, options out of range. On tiny models. */
+/* What a search finds, through the public functions: log-probabilities, samples, alternatives, limits; options out of range.
+ * On tiny models. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -209,6 +210,183 @@ static void prefixes_come_first(void **unused)
     tr_model_close(f.model);
 }
 
+/* ------------------------------------------------------------------------------------------------------------- sampling */
+
+enum { DRAWS = 64, SEEDS = 150, MOST_TOKENS = 256 };
+
+/* What the network gives each token (the end mark: index end_id) as the first one of a source. */
+static void first_probabilities(tr_context *context, const fixture *f, const tr_tokens *source, double *probability)
+{
+    tr_error error;
+    assert_true(f->info.target_vocabulary <= MOST_TOKENS);
+    for (int32_t id = 0; id < f->info.target_vocabulary; id++) {
+        const bool end = id == f->info.end_id;
+        const tr_tokens target = {&id, end ? 0 : 1};
+        tr_score *score;
+        if (tr_score_tokens(context, source, &target, 1, NULL, &score, &error))
+            fail_msg("%s", error.message);
+        probability[id] = id == f->info.pad_id ? 0 : exp((double)score->log_probabilities[0]);
+        tr_scores_free(score, 1);
+    }
+}
+
+/* What the options leave of them, told another way: a token comes if those that are more likely do not yet suffice. */
+static void restrict_to(const tr_search *s, int n, double *p)
+{
+    double sum = 0, left[MOST_TOKENS];
+    for (int i = 0; i < n; i++)
+        sum += p[i] = p[i] > 0 ? pow(p[i], 1 / (double)s->temperature) : 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < n; i++) {
+            double above = 0;
+            int more = 0;
+            for (int k = 0; k < n; k++)
+                if (p[k] > p[i] || (p[k] == p[i] && k < i)) {
+                    above += p[k];
+                    more++;
+                }
+            const bool stays = pass == 0 ? !s->top_k || more < s->top_k : above < (double)s->top_p * sum || more == 0;
+            left[i] = stays ? p[i] : 0;
+        }
+        sum = 0;
+        for (int i = 0; i < n; i++)
+            sum += p[i] = left[i];
+    }
+    for (int i = 0; i < n; i++)
+        p[i] /= sum;
+}
+
+/* Pearson's test: rare tokens are taken together. The bound is five deviations above what chance gives. */
+static void check_distribution(const double *p, const int *count, int n)
+{
+    double chi = 0, rare = 0;
+    int freedom = -1, rare_count = 0;
+    const double all = (double)DRAWS * SEEDS;
+    for (int i = 0; i < n; i++) {
+        if (p[i] == 0 && count[i])
+            fail_msg("token %d came %d times, but may not come", i, count[i]);
+        if (p[i] * all < 8) {
+            rare += p[i] * all;
+            rare_count += count[i];
+            continue;
+        }
+        chi += (count[i] - p[i] * all) * (count[i] - p[i] * all) / (p[i] * all);
+        freedom++;
+    }
+    if (rare >= 8) {
+        chi += (rare_count - rare) * (rare_count - rare) / rare;
+        freedom++;
+    }
+    if (freedom > 0 && chi > freedom + 5 * sqrt(2.0 * freedom))
+        fail_msg("chi-square is %g with %d degrees of freedom", chi, freedom);
+}
+
+static void draws_follow_the_network(void **unused)
+{
+    (void)unused;
+    static const struct {
+        float temperature, top_p;
+        int top_k;
+    } settings[] = {{1, 1, 0}, {2, 1, 0}, {1, 1, 4}, {1, 0.8f, 0}, {1.5f, 0.7f, 12}};
+    fixture f;
+    open_fixture(&f, models[0]);
+    tr_context *context = make_context(&f, 2, 8);
+    for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+        const tr_tokens *source = &f.sources[2 + k];
+        double p[MOST_TOKENS];
+        int count[MOST_TOKENS] = {0};
+        tr_translate_options o = tr_translate_default_options();
+        o.max_length = 1;
+        o.search.sample = true;
+        o.search.n_best = DRAWS;
+        o.search.temperature = settings[k].temperature;
+        o.search.top_p = settings[k].top_p;
+        o.search.top_k = settings[k].top_k;
+        first_probabilities(context, &f, source, p);
+        restrict_to(&o.search, f.info.target_vocabulary, p);
+        for (o.search.seed = 0; o.search.seed < SEEDS; o.search.seed++) {
+            tr_hypotheses *found;
+            tr_error error;
+            if (tr_search_tokens(context, source, NULL, 1, &o, &found, &error))
+                fail_msg("%s", error.message);
+            assert_int_equal(found->count, DRAWS);
+            for (int h = 0; h < DRAWS; h++)
+                count[found->items[h].count ? found->items[h].ids[0] : f.info.end_id]++;
+            tr_hypotheses_free(found, 1);
+        }
+        check_distribution(p, count, f.info.target_vocabulary);
+    }
+    tr_context_destroy(context);
+    tr_model_close(f.model);
+}
+
+/* -------------------------------------------------------------------------------------------------- limits and bad values
+ */
+
+/* Alternatives differ in the token behind the prefix; so many as are likely enough. */
+static void alternatives_differ_at_once(void **unused)
+{
+    (void)unused;
+    fixture f;
+    open_fixture(&f, models[0]);
+    tr_context *context = make_context(&f, 2, 8);
+    tr_translate_options o = tr_translate_default_options();
+    tr_tokens prefixes[SOURCES];
+    int32_t begin[] = {9, 14, 3};
+    for (int i = 0; i < SOURCES; i++)
+        prefixes[i] = (tr_tokens){begin, (size_t)i % 4};
+    o.max_length = 20;
+    o.search.beam = 2;
+    o.search.n_best = 6;
+    o.search.alternatives = true;
+    tr_hypotheses *all = search(context, &f, prefixes, &o);
+    o.search.alternatives_min = 0.1f;
+    tr_hypotheses *likely = search(context, &f, prefixes, &o);
+    for (int i = 0; i < SOURCES; i++) {
+        const size_t at = prefixes[i].count;
+        size_t enough = 0;
+        assert_int_equal(all[i].count, 6);
+        for (size_t h = 0; h < 6; h++) {
+            const tr_hypothesis *x = &all[i].items[h];
+            assert_memory_equal(x->ids, begin, at * sizeof *begin);
+            enough += x->log_probabilities[at] >= logf(0.1f);
+            for (size_t k = 0; k < h; k++) {
+                const tr_hypothesis *y = &all[i].items[k];
+                const int32_t a = x->count > at ? x->ids[at] : -1, b = y->count > at ? y->ids[at] : -1;
+                assert_true(a != b);
+            }
+        }
+        assert_int_equal(likely[i].count, enough ? enough : 1);
+    }
+    tr_hypotheses_free(all, SOURCES);
+    tr_hypotheses_free(likely, SOURCES);
+    tr_context_destroy(context);
+    tr_model_close(f.model);
+}
+
+/* So many target tokens for each of the source's, and some more. */
+static void lengths_follow_the_source(void **unused)
+{
+    (void)unused;
+    fixture f;
+    open_fixture(&f, models[0]);
+    tr_context *context = make_context(&f, 2, 8);
+    tr_translate_options o = tr_translate_default_options();
+    o.search.max_length_factor = 0.5f;
+    o.search.max_length_more = 2;
+    tr_hypotheses *found = search(context, &f, NULL, &o);
+    int at_limit = 0;
+    for (int i = 0; i < SOURCES; i++) {
+        const size_t limit = f.sources[i].count / 2 + 2;
+        assert_true(found[i].items->count <= limit);
+        at_limit += found[i].items->count == limit;
+    }
+    assert_true(at_limit > SOURCES / 4);
+    tr_hypotheses_free(found, SOURCES);
+    tr_context_destroy(context);
+    tr_model_close(f.model);
+}
+
 static void expect_refusal(tr_context *context, tr_translate_options options, const char *field)
 {
     tr_hypotheses *found = (tr_hypotheses *)&field;
@@ -259,9 +437,9 @@ static void values_out_of_range_are_named(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_change_no_token),
-        cmocka_unit_test(others_change_nothing),
-        cmocka_unit_test(prefixes_come_first),
+        cmocka_unit_test(scores_change_no_token),        cmocka_unit_test(others_change_nothing),
+        cmocka_unit_test(prefixes_come_first),           cmocka_unit_test(draws_follow_the_network),
+        cmocka_unit_test(alternatives_differ_at_once),   cmocka_unit_test(lengths_follow_the_source),
         cmocka_unit_test(values_out_of_range_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
