@@ -17,6 +17,7 @@ int cli_tokenize(const cli_settings *settings);
 int cli_score(const cli_settings *settings);
 int cli_pull(const cli_settings *settings);
 int cli_attention(const cli_settings *settings);
+int cli_shortlist(const cli_settings *settings);
 
 /* Prints "translate: ..." as one line on stderr, taking the progress bar away first; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -36,6 +36,7 @@ static const cli_command commands[] = {
      "  info       show what a model file holds, and verify it\n"
      "  pull       download a model from Hugging Face\n"
      "  score      how likely the model finds a translation; word alignments\n"
+     "  shortlist  learn from a text which words a source allows, to translate faster\n"
      "  tokenize   show the tokens of a text\n",
      "Exit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
      "default model; TRANSLATE_MODELS, a folder of models; TRANSLATE_CPU, the kernels\n"
@@ -75,7 +76,8 @@ static const cli_command commands[] = {
      "  translate tokenize \"今天天气很好\"\n"
      "  translate tokenize --ids < zh.txt\n"
      "  translate tokenize --decode \"▁Hello ▁world\"\n"},
-    {"translate score", CMD_SCORE, cli_score, 0, 2, "translate score [OPTIONS] SOURCE TARGET\n       translate score [OPTIONS] [-i FILE]",
+    {"translate score", CMD_SCORE, cli_score, 0, 2,
+     "translate score [OPTIONS] SOURCE TARGET\n       translate score [OPTIONS] [-i FILE]",
      "Tells how likely the model finds TARGET as a translation of SOURCE: the natural\n"
      "logarithm of its probability; or so of each line of a file, a source, a TAB and a\n"
      "target. A pair is scored whole, not sentence by sentence.\n",
@@ -99,12 +101,21 @@ static const cli_command commands[] = {
      "\nEnvironment: HF_TOKEN, for models that are gated or private; HF_ENDPOINT,\n"
      "another server, such as a mirror; HTTPS_PROXY; TRANSLATE_CACHE, the cache\n"
      "(default ~/.cache/translate).\n"},
+    {"translate shortlist", CMD_SHORTLIST, cli_shortlist, 2, 2,
+     "translate shortlist [OPTIONS] SOURCE.txt TARGET.txt -o FILE.bin",
+     "Learns from a parallel text, line by line in two files, which target tokens the\n"
+     "tokens of a source allow, by an alignment model in both directions, and writes\n"
+     "them as a lexical shortlist in Marian's binary form: with --shortlist FILE.bin\n"
+     "only these are computed, which is faster. Line i of both files belongs together.\n",
+     "Example / 示例:\n"
+     "  translate shortlist zh.txt en.txt -m zh-en.gguf -o lex.bin\n"
+     "  translate -m zh-en.gguf --shortlist lex.bin < in.txt\n"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* Words that are kept for later versions. */
-static const char *const reserved[] = {"serve", "shortlist"};
+static const char *const reserved[] = {"serve"};
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 

@@ -7,7 +7,9 @@ const char *const cli_option_group_titles[] = {
 
 #define FIELD(name) offsetof(cli_settings, name)
 #define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION)
-#define EVERY       (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE | CMD_ATTENTION)
+#define EVERY                                                                                                               \
+    (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE | CMD_ATTENTION |             \
+     CMD_SHORTLIST)
 
 /* clang-format off */
 const cli_option cli_options[] = {
@@ -17,6 +19,8 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "folder of models: the one for -s and -t is chosen, or two, mostly over English; default: $TRANSLATE_MODELS, if a "
      "language is named and -m is not"},
+    {CMD_SHORTLIST, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
+     "the model that the list is for; its tokenizers cut the text; default as of translate"},
     {CMD_INFO, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "list a folder of models by their languages"},
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
@@ -60,6 +64,16 @@ const cli_option cli_options[] = {
      "continue an interrupted run from FILE.part"},
     {CMD_CONVERT, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0,
      "replace OUT.gguf if it exists"},
+    {CMD_SHORTLIST, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+     "write to FILE, which appears complete or not at all"},
+    {CMD_SHORTLIST, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0,
+     "replace FILE if it exists"},
+    {CMD_SHORTLIST, GROUP_TRANSLATION, KIND_NUMBER, 0, "first", "N", FIELD(first), 0, 100000,
+     "the N most frequent target tokens, which every source allows; default 100"},
+    {CMD_SHORTLIST, GROUP_TRANSLATION, KIND_NUMBER, 0, "best", "N", FIELD(best), 1, 10000,
+     "target tokens that a source token allows at most; default 100"},
+    {CMD_SHORTLIST, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 1024,
+     "default 0: as many as there are usable cores"},
     {CMD_INFO, GROUP_FILES, KIND_FLAG, 0, "verify", NULL, FIELD(verify), 0, 0,
      "compare the file with the size and the checksum that it holds"},
 

@@ -236,7 +236,9 @@ int cli_parse(const cli_command *command, char **arguments, int count, cli_setti
                                .rounds = 3,
                                .timeout = 30,
                                .retries = 5,
-                               .alignment_threshold = 1};
+                               .alignment_threshold = 1,
+                               .first = 100,
+                               .best = 100};
     settings->arguments = malloc(((size_t)count + 1) * sizeof *settings->arguments);
     if (!settings->arguments)
         return cli_fail_memory();

@@ -36,6 +36,7 @@ typedef struct cli_settings {
     const char *file;        /* pull: NULL: what a model needs */
     bool list, remove;
     int timeout, retries;
+    int first, best;  /* shortlist */
     char **arguments; /* what is no option, in order; the array is allocated */
     int argument_count;
 } cli_settings;
@@ -49,7 +50,8 @@ enum {
     CMD_TOKENIZE = 16,
     CMD_PULL = 32,
     CMD_SCORE = 64,
-    CMD_ATTENTION = 128
+    CMD_ATTENTION = 128,
+    CMD_SHORTLIST = 1024
 };
 
 struct cli_command {

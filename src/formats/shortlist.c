@@ -76,6 +76,38 @@ tr_status tr_shortlist_read(tr_bytes file, tr_shortlist *shortlist, tr_error *er
     return TR_OK;
 }
 
+static void put_u64(unsigned char *data, size_t i, uint64_t value)
+{
+    memcpy(data + 8 * i, &value, sizeof value);
+}
+
+tr_status tr_shortlist_write(const tr_shortlist *shortlist, const char *path, tr_error *error)
+{
+    const size_t offsets = (size_t)shortlist->sources + 1, words = (size_t)shortlist->count;
+    const size_t size = HEADER + 8 * offsets + 4 * words;
+    unsigned char *file = malloc(size);
+    if (!file)
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    const uint64_t head[] = {magic, 0, (uint64_t)shortlist->first, (uint64_t)shortlist->best, offsets, words};
+    memcpy(file, head, sizeof head);
+    for (size_t i = 0; i < offsets; i++)
+        put_u64(file + HEADER, i, (uint64_t)shortlist->offsets[i]);
+    if (words)
+        memcpy(file + HEADER + 8 * offsets, shortlist->words, 4 * words);
+    put_u64(file, 1, checksum_of(file + CHECKED_FROM, size - CHECKED_FROM));
+    tr_output output;
+    tr_status status = tr_output_open(&output, path, error);
+    if (status == TR_OK) {
+        status = tr_output_write(&output, file, size, error);
+        if (status == TR_OK)
+            status = tr_output_commit(&output, error);
+        else
+            tr_output_abort(&output);
+    }
+    free(file);
+    return status;
+}
+
 tr_status tr_package_shortlist(tr_package *package, const char *path, const char *name, tr_load load, tr_error *error)
 {
     tr_bytes file;
