@@ -183,9 +183,11 @@ static void print_vocabulary(const tr_package *p)
     printf("tokenizer     %s\n", p->source_bpe.data   ? "Moses' words, BPE of subword-nmt"
                                  : p->source_spm.data ? "SentencePiece"
                                                       : "none: --tokens only");
-    if (p->shortlist.offsets)
+    if (p->shortlist.offsets && p->shortlist.first)
         printf("shortlist     the first %d tokens, and at most %d for each source token\n", p->shortlist.first,
                p->shortlist.best);
+    else if (p->shortlist.offsets)
+        printf("shortlist     at most %d tokens for each source token, and what the end mark allows\n", p->shortlist.best);
     if (c->allowed)
         printf("allowed       %d of the target tokens\n", c->allowed_count);
 }

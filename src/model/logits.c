@@ -24,11 +24,13 @@ static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
                                 own.first, own.last, s->member[flow->member].scratch);
 }
 
-/* Whether the screen serves so few rows; all members find the same. See TR_SCREEN_AFTER for the file's. */
+/* Whether the screen serves so few rows; all members find the same. See TR_SCREEN_AFTER for the file's; what was put
+ * together of allowed tokens is in memory anyhow. */
 static bool is_screened(const tr_flow *flow)
 {
     const tr_state *s = flow->state;
-    const bool early = s->network->logits.weight.type == TR_TYPE_I8 && s->few_steps <= TR_SCREEN_AFTER;
+    const bool early =
+        s->network->logits.weight.type == TR_TYPE_I8 && !s->network->tokens && s->few_steps <= TR_SCREEN_AFTER;
     return flow->rows <= tr_screen_rows(s->network->screen) && !early;
 }
 
