@@ -248,8 +248,8 @@ enum { TR_MAX_BEAM = 64, TR_MAX_TOP_K = 1024 };
 typedef struct tr_search {
     int beam;   /* hypotheses that are followed at a time, 1 .. TR_MAX_BEAM; default 1 */
     int n_best; /* hypotheses that are returned, best first, 1 .. beam (sampling, alternatives: 1 .. TR_MAX_BEAM); default 1 */
-    float length_penalty;   /* hypotheses are compared by log-probability / tokens^length_penalty, the end mark counted;
-                               default 1; 0: by log-probability; negative prefers short ones; -10 .. 10 */
+    float length_penalty;   /* hypotheses are compared by log-probability / tokens^length_penalty, the end mark counted, a
+                               prefix not; default 1; 0: by log-probability; negative prefers short ones; -10 .. 10 */
     float coverage_penalty; /* 0, the default: there is none in this version (Wu et al., 2016, eq. 14); else
                                TR_ERROR_UNSUPPORTED */
     float patience;         /* default 1; the search ends once patience times beam hypotheses are complete: Kasai et al.,
@@ -265,7 +265,8 @@ typedef struct tr_search {
 
     int no_repeat_ngram;      /* no n-gram of that many tokens comes twice, 0 .. 64; default 0: any may */
     float repetition_penalty; /* logits of tokens that came before are divided by it if positive, else multiplied: Keskar et
-                                 al., 2019; 1 .. 100; default 1: none */
+                                 al., 2019; with beams their log-probabilities are multiplied, and score is of these, as in
+                                 Hugging Face's generate; 1 .. 100; default 1: none */
     bool forbid_unknown;      /* the unknown token never comes; default false */
     const int32_t *forbidden; /* [forbidden_count] target ids that never come, besides those that the model forbids */
     size_t forbidden_count;

@@ -95,6 +95,7 @@ static tr_status make_room(tr_worker *w, tr_breadth room, tr_error *error)
 {
     const tr_network *network = w->state.network;
     free_room(w);
+    w->state.trace = NULL; /* its memory is gone, too */
     tr_arena_free(&w->state.arena);
     w->room = room;
     const size_t each = (size_t)(1 + room.lanes * room.beam) * (size_t)tr_blocks_for(network->config.max_positions);
