@@ -288,12 +288,30 @@ enum {
     TR_FLAG_INVALID_UTF8 = 2, /* the text held invalid UTF-8 or NUL bytes, replaced by U+FFFD */
     TR_FLAG_MAX_LENGTH = 4,   /* a sentence, or a piece of one, was stopped before its end mark */
     TR_FLAG_REPEATED = 8,     /* the text had been translated before by this context and was not computed again */
+    TR_FLAG_LOOP = 16,        /* the network ran in a circle on a sentence, which was translated again: see
+                                 tr_translate_options.loop_guard */
 };
 
 typedef struct tr_progress {
     size_t texts_done, texts;              /* of this call */
     uint64_t source_tokens, target_tokens; /* computed so far in this call, end marks not counted */
 } tr_progress;
+
+/* A target token and its log-probability: tr_hypothesis.log_probabilities. */
+typedef struct tr_scored_token {
+    int32_t id;
+    float log_probability;
+} tr_scored_token;
+
+/* One of several translations of a text. That of rank r joins the hypotheses of rank r of its sentences, or the last one of
+ * a sentence that has fewer. */
+typedef struct tr_translation {
+    char *text;            /* NUL-terminated, in UTF-8 */
+    size_t size;           /* bytes, without the NUL */
+    int tokens;            /* end marks not counted */
+    float score;           /* what hypotheses are compared by (tr_hypothesis.score), summed over the sentences */
+    float log_probability; /* summed over the sentences */
+} tr_translation;
 
 /* The translation of one text. */
 typedef struct tr_result {
@@ -302,6 +320,15 @@ typedef struct tr_result {
     int sentences;                    /* that the text was split into; 0 for a blank text */
     int source_tokens, target_tokens; /* of all its sentences, end marks not counted */
     unsigned flags;                   /* TR_FLAG_... */
+    /* where tr_translate_options.scores asks for them, else 0 */
+    float score;             /* the log-probability of text: the sum over its tokens, end marks included */
+    float mean, minimum;     /* of its tokens' log-probabilities, those not counted that were given (a language, a prefix):
+                                signs of its quality, the mean of the whole, the minimum of its weakest place */
+    tr_scored_token *scored; /* [scored_count] its tokens and end marks, sentence by sentence; NULL */
+    size_t scored_count;
+    /* where tr_search.n_best is above 1, else none */
+    tr_translation *hypotheses; /* [hypothesis_count] best first; the first is text; NULL */
+    size_t hypothesis_count;
 } tr_result;
 
 typedef struct tr_translate_options {
@@ -320,6 +347,16 @@ typedef struct tr_translate_options {
                        and beam 1 is faster */
     bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
                        that a call holds several times, is computed once. false: everything is computed */
+    /* tr_translate only, default true. A sentence whose translation runs in a circle (one to twenty tokens come at least three
+     * times in a row, and are at least twelve together; or 32 tokens hold at most eight different ones) is stopped and searched
+     * again, with no_repeat_ngram and repetition_penalty of at least 3 and 1.1; should that not come to an end, or run in a
+     * circle, too, what is repeated stays once, and the rest of the first attempt is cut off. TR_FLAG_LOOP tells of either.
+     * Draws (tr_search.sample) are left as they are. */
+    bool loop_guard;
+    /* tr_translate only: NULL, or for each text NULL or what its translation begins with, NUL-terminated. A text with a prefix
+     * is translated whole (TR_SPLIT_NEVER). TR_ERROR_ARGUMENT: the target vocabulary cannot spell it, or it has more tokens than
+     * max_length, or its text has more than the model takes. */
+    const char *const *prefixes;
     /* Called from the calling thread or a helper thread, one at a time, as sentences are done; non-zero cancels the call
      * with TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
     int (*progress)(void *argument, const tr_progress *progress);

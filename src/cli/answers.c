@@ -1,11 +1,14 @@
 #include "cli/answers.h"
 
 #include "cli/pieces.h"
+#include "cli/prefixes.h"
 #include "cli/render.h"
+#include "pipeline/result.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void warn(cli_translator *t, uint64_t number, unsigned flags)
 {
@@ -22,13 +25,13 @@ static void warn(cli_translator *t, uint64_t number, unsigned flags)
 static int finish_line(cli_translator *t, const cli_line *line, const cli_answer *a, bool break_lines)
 {
     const uint64_t number = ++t->totals.lines;
-    t->totals.sentences += (uint64_t)a->sentences;
-    t->totals.source_tokens += (uint64_t)a->source_tokens;
-    t->totals.target_tokens += (uint64_t)a->target_tokens;
+    const cli_settings *s = t->settings;
+    const cli_form form = {s->json, s->scores, s->search.n_best > 1, break_lines};
+    t->totals.sentences += (uint64_t)a->result->sentences;
+    t->totals.source_tokens += (uint64_t)a->result->source_tokens;
+    t->totals.target_tokens += (uint64_t)a->result->target_tokens;
     warn(t, number, a->flags);
-    const bool good = t->settings->json ? cli_render_json(line, number, a, &t->rendered)
-                                        : cli_render_plain(line, a, break_lines, &t->rendered);
-    return good ? CLI_DONE : cli_fail_memory();
+    return cli_render(&form, line, number, a, &t->rendered) ? CLI_DONE : cli_fail_memory();
 }
 
 static int failed(const tr_error *error)
@@ -41,7 +44,8 @@ static int failed(const tr_error *error)
 /* The lines of one call, and where they are written. */
 typedef struct call {
     cli_translator *translator;
-    const cli_line *lines;
+    const cli_line *lines;       /* without their prefixes */
+    const char *const *prefixes; /* NULL: there are none */
     bool break_lines;
     tr_result *pivots; /* of the model before; NULL: there is none */
     cli_writer *write;
@@ -63,8 +67,11 @@ static int take_results(void *argument, size_t first, const tr_result *results, 
     for (size_t i = 0; !c->status && i < count; i++) {
         const tr_result *r = &results[i];
         const tr_result *pivot = c->pivots ? &c->pivots[first + i] : NULL;
-        const unsigned flags = r->flags | (pivot ? pivot->flags : 0);
-        const cli_answer a = {r->text, r->size, pivot, r->sentences, r->source_tokens, r->target_tokens, flags};
+        const cli_answer a = {.result = r,
+                              .pivot = pivot,
+                              .flags = r->flags | (pivot ? pivot->flags : 0),
+                              .score = r->score + (pivot ? pivot->score : 0),
+                              .model = c->translator->chain->links[c->translator->link].model.model};
         c->status = finish_line(c->translator, &c->lines[first + i], &a, c->break_lines);
     }
     if (!c->status)
@@ -83,19 +90,33 @@ static void take_texts(const call *c, size_t count, const char **texts, size_t *
     }
 }
 
+/* What a model is told. Several translations, and what they may not or must hold, are the last one's. */
+static tr_translate_options options_of(const call *c, bool last)
+{
+    const cli_translator *t = c->translator;
+    tr_translate_options options = t->options;
+    options.source_language = t->chain->links[t->link].source;
+    options.target_language = t->chain->links[t->link].target;
+    options.ready = last ? take_results : NULL;
+    options.ready_argument = (void *)(uintptr_t)c;
+    options.prefixes = last ? c->prefixes : NULL;
+    if (!last) {
+        options.search.n_best = 1;
+        options.search.alternatives = false;
+        options.search.forbidden = NULL;
+        options.search.forbidden_count = 0;
+    }
+    return options;
+}
+
 /* The last model's results are written as they come; those of the others become pivots. */
 static int run_link(call *c, const char **texts, size_t *sizes, size_t count)
 {
     cli_translator *t = c->translator;
     const cli_link *link = &t->chain->links[t->link];
-    const bool last = t->link + 1 == t->chain->count;
     tr_result *results = NULL;
     tr_error error;
-    tr_translate_options options = t->options;
-    options.source_language = link->source;
-    options.target_language = link->target;
-    options.ready = last ? take_results : NULL;
-    options.ready_argument = c;
+    const tr_translate_options options = options_of(c, t->link + 1 == t->chain->count);
     take_texts(c, count, texts, sizes);
     const tr_status status = tr_translate(link->model.context, texts, sizes, count, &options, &results, &error);
     for (size_t i = 0; status == TR_OK && c->pivots && i < count; i++)
@@ -131,73 +152,172 @@ static const cli_model *token_model(const cli_translator *t)
     return &t->chain->links[0].model;
 }
 
-static int parse_sources(cli_translator *t, const cli_line *lines, size_t count, tr_tokens *sources)
+/* Tokens as text, which is the caller's to free. */
+static int spell(const cli_translator *t, const tr_hypothesis *h, char **text, size_t *size)
 {
+    tr_buffer out = {0};
+    bool good = tr_buffer_reserve(&out, 1);
+    if (t->settings->ids)
+        good = good && cli_print_ids(h->ids, h->count, &out);
+    else
+        good = good && cli_print_pieces(token_model(t), CLI_TARGET, h->ids, h->count, &out);
+    *text = out.data;
+    *size = out.size;
+    return good ? CLI_DONE : cli_fail_memory();
+}
+
+/* Each token's log-probability. */
+static int score_tokens(const cli_translator *t, const tr_hypothesis *h, tr_result *result)
+{
+    const size_t count = h->log_probabilities ? h->count + h->finished : 0;
+    result->scored = calloc(count + 1, sizeof *result->scored);
+    if (!result->scored)
+        return cli_fail_memory();
+    for (size_t i = 0; i < count; i++) {
+        const float p = h->log_probabilities[i];
+        result->scored[i] = (tr_scored_token){i < h->count ? h->ids[i] : token_model(t)->info.end_id, p};
+        result->minimum = p < result->minimum ? p : result->minimum;
+    }
+    result->scored_count = count;
+    result->score = h->log_probability;
+    result->mean = count ? h->log_probability / (float)count : 0;
+    return CLI_DONE;
+}
+
+static int list_hypotheses(const cli_translator *t, const tr_hypotheses *found, tr_result *result)
+{
+    result->hypotheses = calloc(found->count, sizeof *result->hypotheses);
+    if (!result->hypotheses)
+        return cli_fail_memory();
+    result->hypothesis_count = found->count;
     int status = CLI_DONE;
-    for (size_t i = 0; !status && i < count; i++) {
-        tr_ids ids = {0};
-        status = (t->settings->ids ? cli_parse_ids : cli_parse_pieces)(token_model(t), CLI_SOURCE, lines[i].text,
-                                                                       lines[i].size, t->totals.lines + i + 1, &ids);
-        sources[i] = (tr_tokens){ids.data, ids.size};
+    for (size_t i = 0; !status && i < found->count; i++) {
+        const tr_hypothesis *h = &found->items[i];
+        tr_translation *to = &result->hypotheses[i];
+        *to = (tr_translation){.tokens = (int)h->count, .score = h->score, .log_probability = h->log_probability};
+        status = spell(t, h, &to->text, &to->size);
     }
     return status;
 }
 
-static int finish_tokens(cli_translator *t, const cli_line *line, const tr_tokens *source, const tr_tokens *output)
+/* What was found for a source as the result that it would be of a text. */
+static int result_of(const cli_translator *t, const tr_hypotheses *found, tr_result *result)
 {
-    tr_buffer text = {0};
-    bool good = tr_buffer_reserve(&text, 1);
-    if (t->settings->ids)
-        good = good && cli_print_ids(output->ids, output->count, &text);
-    else
-        good = good && cli_print_pieces(token_model(t), CLI_TARGET, output->ids, output->count, &text);
-    int status = good ? CLI_DONE : cli_fail_memory();
+    const tr_hypothesis *best = &found->items[0];
+    result->target_tokens = (int)best->count;
+    result->flags |= best->finished ? 0 : TR_FLAG_MAX_LENGTH;
+    int status = spell(t, best, &result->text, &result->size);
+    if (!status && t->settings->scores)
+        status = score_tokens(t, best, result);
+    if (!status && t->settings->search.n_best > 1)
+        status = list_hypotheses(t, found, result);
+    return status;
+}
+
+/* found NULL: the line is empty. */
+static int finish_tokens(cli_translator *t, const cli_line *line, const tr_tokens *source, const tr_hypotheses *found)
+{
+    tr_result result = {.sentences = 1, .source_tokens = (int)source->count};
+    result.flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
+    const tr_hypothesis nothing = {.finished = true};
+    int status = found ? result_of(t, found, &result) : spell(t, &nothing, &result.text, &result.size);
     if (!status) {
-        const unsigned flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
-        const cli_answer a = {text.data, text.size, NULL, 1, (int)source->count, (int)output->count, flags};
+        const cli_answer a = {&result, NULL, result.flags, result.score, token_model(t)->model};
         status = finish_line(t, line, &a, false);
     }
-    tr_buffer_free(&text);
+    tr_result_clear(&result);
     return status;
+}
+
+static int parse_tokens(const cli_translator *t, cli_side side, const char *text, size_t size, uint64_t line, tr_tokens *to)
+{
+    tr_ids ids = {0};
+    const int status = (t->settings->ids ? cli_parse_ids : cli_parse_pieces)(token_model(t), side, text, size, line, &ids);
+    *to = (tr_tokens){ids.data, ids.size};
+    return status;
+}
+
+/* The lines of one call as tokens. */
+typedef struct token_lines {
+    tr_tokens *sources;           /* [count] */
+    tr_tokens *packed, *prefixes; /* [used] of those that are not empty; prefixes are owned here */
+    size_t used;
+    tr_hypotheses *found; /* [used] */
+} token_lines;
+
+static int parse_lines(const call *c, size_t count, token_lines *l)
+{
+    const cli_translator *t = c->translator;
+    l->sources = calloc(count, sizeof *l->sources);
+    l->packed = calloc(count, sizeof *l->packed);
+    l->prefixes = calloc(count, sizeof *l->prefixes);
+    int status = l->sources && l->packed && l->prefixes ? CLI_DONE : cli_fail_memory();
+    for (size_t i = 0; !status && i < count; i++) {
+        const uint64_t number = t->totals.lines + i + 1;
+        const char *prefix = c->prefixes ? c->prefixes[i] : NULL;
+        status = parse_tokens(t, CLI_SOURCE, c->lines[i].text, c->lines[i].size, number, &l->sources[i]);
+        if (status || !l->sources[i].count)
+            continue;
+        if (prefix)
+            status = parse_tokens(t, CLI_TARGET, prefix, strlen(prefix), number, &l->prefixes[l->used]);
+        l->packed[l->used++] = l->sources[i];
+    }
+    return status;
+}
+
+static void free_lines(token_lines *l, size_t count)
+{
+    for (size_t i = 0; l->sources && i < count; i++)
+        free(l->sources[i].ids);
+    for (size_t i = 0; i < l->used; i++)
+        free(l->prefixes[i].ids);
+    tr_hypotheses_free(l->found, l->used);
+    free(l->sources);
+    free(l->packed);
+    free(l->prefixes);
 }
 
 /* Empty lines stay empty: they hold nothing to translate. */
 static int translate_tokens(call *c, size_t count)
 {
     cli_translator *t = c->translator;
-    tr_tokens *sources = calloc(count, sizeof *sources), *packed = calloc(count, sizeof *packed), *outputs = NULL;
+    token_lines l = {0};
     tr_error error;
-    size_t used = 0, next = 0;
-    int status = sources && packed ? parse_sources(t, c->lines, count, sources) : cli_fail_memory();
-    for (size_t i = 0; !status && i < count; i++)
-        if (sources[i].count)
-            packed[used++] = sources[i];
+    size_t next = 0;
+    int status = parse_lines(c, count, &l);
     tr_translate_options options = t->options;
     options.source_language = t->chain->links[0].source;
     options.target_language = t->chain->links[0].target;
     const double start = cli_seconds();
-    if (!status && used && tr_translate_tokens(token_model(t)->context, packed, used, &options, &outputs, &error))
+    if (!status && l.used &&
+        tr_search_tokens(token_model(t)->context, l.packed, c->prefixes ? l.prefixes : NULL, l.used, &options, &l.found,
+                         &error))
         status = failed(&error);
     t->totals.seconds += cli_seconds() - start;
-    const tr_tokens empty = {0};
     tr_buffer_clear(&t->rendered);
     for (size_t i = 0; !status && i < count; i++)
-        status = finish_tokens(t, &c->lines[i], &sources[i], sources[i].count ? &outputs[next++] : &empty);
+        status = finish_tokens(t, &c->lines[i], &l.sources[i], l.sources[i].count ? &l.found[next++] : NULL);
     if (!status)
         status = write_rendered(c);
-    tr_tokens_array_free(outputs, used);
-    for (size_t i = 0; sources && i < count; i++)
-        free(sources[i].ids);
-    free(sources);
-    free(packed);
+    free_lines(&l, count);
     return status;
 }
 
 int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_t count, bool break_lines, cli_writer *write,
                         void *argument)
 {
-    call c = {translator, lines, break_lines, NULL, write, argument, CLI_DONE};
-    return translator->settings->tokens ? translate_tokens(&c, count) : translate_text(&c, count);
+    cli_prefixes prefixes;
+    int status = cli_prefixes_make(&prefixes, translator->settings, lines, count);
+    call c = {.translator = translator,
+              .lines = prefixes.lines,
+              .prefixes = prefixes.texts,
+              .break_lines = break_lines,
+              .write = write,
+              .argument = argument};
+    if (!status)
+        status = translator->settings->tokens ? translate_tokens(&c, count) : translate_text(&c, count);
+    cli_prefixes_free(&prefixes);
+    return status;
 }
 
 void cli_translator_free(cli_translator *translator)

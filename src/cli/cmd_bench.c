@@ -1,6 +1,7 @@
 /* translate bench: how fast a model runs, from token numbers to token numbers; where the time goes, and how near to what the
  * machine can do that is. */
 #include "cli/bench.h"
+#include "cli/search.h"
 
 #include "pipeline/model.h"
 
@@ -267,14 +268,14 @@ static int report(bench *b)
     const cli_settings *s = b->settings;
     const double seconds = median(b->seconds, s->rounds), seconds_text = median(b->seconds_text, s->rounds);
     const double per_second = seconds > 0 ? 1 / seconds : 0, speed = (double)b->target_tokens * per_second;
-    json_t *object =
-        json_pack("{s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:s, s:s, s:i, s:i, s:s, s:s}",
-                  "tokens_per_second", speed, "sentences_per_second", (double)b->lines.count * per_second, "sentences",
-                  (json_int_t)b->lines.count, "source_tokens", (json_int_t)b->lines.source_tokens, "target_tokens",
-                  (json_int_t)b->target_tokens, "seconds", seconds, "seconds_text", seconds_text, "load_ms",
-                  b->model.load_seconds * 1e3, "peak_rss_mb", b->peak_megabytes, "threads", b->model.context->threads,
-                  "batch_size", s->batch_size, "compute", b->model.info.compute, "cpu", b->model.info.cpu, "fixed_length",
-                  s->fixed_length, "rounds", s->rounds, "model", b->model.path, "version", tr_version());
+    json_t *object = json_pack("{s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:s, s:s, s:i, s:i, s:i, s:s, s:s}",
+                               "tokens_per_second", speed, "sentences_per_second", (double)b->lines.count * per_second,
+                               "sentences", (json_int_t)b->lines.count, "source_tokens", (json_int_t)b->lines.source_tokens,
+                               "target_tokens", (json_int_t)b->target_tokens, "seconds", seconds, "seconds_text",
+                               seconds_text, "load_ms", b->model.load_seconds * 1e3, "peak_rss_mb", b->peak_megabytes,
+                               "threads", b->model.context->threads, "batch_size", s->batch_size, "compute",
+                               b->model.info.compute, "cpu", b->model.info.cpu, "beam", s->search.beam, "fixed_length",
+                               s->fixed_length, "rounds", s->rounds, "model", b->model.path, "version", tr_version());
     if (!object)
         return cli_fail("%s: its name is not UTF-8", b->model.path);
     if (s->parts || s->limits)
@@ -309,8 +310,11 @@ static int measure(bench *b)
         status = check(b);
     if (status)
         return status;
+    const tr_ids nothing = {0};
     b->options = tr_translate_default_options();
     b->options.max_length = s->max_length;
+    b->options.search = cli_search(s, &nothing);
+    b->options.scores = s->scores;
     b->options.source_language = s->source;
     b->options.target_language = s->target;
     if (s->fixed_length)
@@ -330,6 +334,9 @@ int cli_bench(const cli_settings *settings)
 {
     if (settings->tokens && !settings->input)
         return cli_usage(settings, "--tokens: needs --input FILE with lines of tokens");
+    const int wrong = cli_search_check(settings);
+    if (wrong)
+        return wrong;
     bench b = {.settings = settings};
     const int status = measure(&b);
     bench_work_free(&b.work);

@@ -3,6 +3,7 @@
 #include "cli/answers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/search.h"
 #include "cli/signals.h"
 
 #include <inttypes.h>
@@ -16,10 +17,13 @@
  * while one takes less than a second. */
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20 };
 
+enum { GUARD_ON, GUARD_OFF }; /* cli_settings.loop_guard */
+
 typedef struct job {
     const cli_settings *settings;
     cli_chain chain;
     cli_translator translator;
+    tr_ids forbidden; /* tokens that never come */
     cli_reader reader;
     cli_output output;
     uint64_t bytes_done;  /* of the input: the chunks before this one */
@@ -37,12 +41,6 @@ static bool writes_file(const cli_settings *s)
 
 static int check_usage(const cli_settings *s)
 {
-    if (s->beam != 1)
-        return cli_usage(s, "--beam %d: this version decodes greedily only, with --beam 1", s->beam);
-    if (s->n_best != 1)
-        return cli_usage(s, "--n-best %d: this version decodes greedily only, with --n-best 1", s->n_best);
-    if (s->min_length > s->max_length)
-        return cli_usage(s, "--min-length %d: more than --max-length %d", s->min_length, s->max_length);
     if (s->input && s->argument_count)
         return cli_usage(s, "--input %s: TEXT is given too; only one of them", s->input);
     if (s->ids && !s->tokens)
@@ -51,15 +49,20 @@ static int check_usage(const cli_settings *s)
         return cli_usage(s, "--resume: needs --output FILE");
     if (s->resume && s->argument_count)
         return cli_usage(s, "--resume: needs lines from a file or standard input, not TEXT");
-    return CLI_DONE;
+    if (s->loop_guard == GUARD_ON && s->tokens)
+        return cli_usage(s, "--loop-guard on: guards text; --tokens gives what the network says");
+    return cli_search_check(s);
 }
 
-static int check_model(const job *j)
+/* What can only be said once the models are known. */
+static int settle_options(job *j)
 {
-    const cli_model *model = &j->chain.links[0].model; /* those of a folder have one */
+    const cli_model *model = &j->chain.links[0].model; /* those of a folder have a tokenizer */
     if (!j->settings->tokens && !model->info.has_tokenizer)
         return cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", model->path);
-    return CLI_DONE;
+    const int status = cli_search_forbidden(j->settings, &j->chain.links[j->chain.count - 1].model, &j->forbidden);
+    j->translator.options.search = cli_search(j->settings, &j->forbidden);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- one chunk */
@@ -252,7 +255,7 @@ static int run(job *j)
         cli_note("type text, then Enter; Ctrl-D ends (translate --help tells more)");
     status = open_chain(j);
     if (!status)
-        status = check_model(j);
+        status = settle_options(j);
     if (!status)
         status = text ? run_text(j) : run_lines(j);
     if (!status && cli_interrupted())
@@ -274,6 +277,8 @@ int cli_translate(const cli_settings *settings)
     j.translator.options.max_length = settings->max_length;
     j.translator.options.min_length = settings->min_length;
     j.translator.options.split = (tr_split)settings->split;
+    j.translator.options.scores = settings->scores;
+    j.translator.options.loop_guard = settings->loop_guard != GUARD_OFF;
     j.translator.options.progress = on_progress;
     j.translator.options.progress_argument = &j;
     status = run(&j);
@@ -282,5 +287,6 @@ int cli_translate(const cli_settings *settings)
     cli_reader_close(&j.reader);
     cli_chain_leave(&j.chain);
     cli_translator_free(&j.translator);
+    tr_ids_free(&j.forbidden);
     return status;
 }

@@ -137,7 +137,7 @@ static int run(const cli_command *command, char **arguments, int count)
         printf("translate %s\n", tr_version());
     else if (!status)
         status = command->run(&settings);
-    free(settings.arguments);
+    cli_settings_free(&settings);
     return status;
 }
 

@@ -2,11 +2,12 @@
 
 const char *const cli_option_group_titles[] = {
     [GROUP_MODEL] = "Model", [GROUP_FILES] = "Files",     [GROUP_OUTPUT] = "Output",   [GROUP_TRANSLATION] = "Translation",
-    [GROUP_SPEED] = "Speed", [GROUP_NETWORK] = "Network", [GROUP_GENERAL] = "General",
+    [GROUP_SEARCH] = "Search", [GROUP_SPEED] = "Speed", [GROUP_NETWORK] = "Network", [GROUP_GENERAL] = "General",
 };
 
 #define FIELD(name) offsetof(cli_settings, name)
 #define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION)
+#define SEARCH      (CMD_TRANSLATE | CMD_BENCH)
 #define EVERY                                                                                                               \
     (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE | CMD_ATTENTION |             \
      CMD_SHORTLIST)
@@ -90,9 +91,15 @@ const cli_option cli_options[] = {
      "how often to try again after a lost connection or an overloaded server; default 5"},
 
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
-     "a JSON object a line: line, source, text, tokens, flags; pivot, where two models translate"},
+     "a JSON object a line: line, source, text, tokens, flags; pivot, where two models translate; score, hypotheses, with the "
+     "options for them"},
     {CMD_BENCH | CMD_INFO, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
      "print one JSON object"},
+    {CMD_BENCH, GROUP_SEARCH, KIND_FLAG, 0, "scores", NULL, FIELD(scores), 0, 0,
+     "also compute log-probabilities, which --beam 1 does without"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "scores", NULL, FIELD(scores), 0, 0,
+     "the translation's log-probability behind it, after a TAB; with --json: score, mean, minimum, token_scores"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "alignment", NULL, 0, 0, 0, NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
      "input and output are tokens separated by spaces, for models without a tokenizer; implies --split never"},
     {CMD_ATTENTION, GROUP_TRANSLATION, KIND_TEXT, 0, "translation", "TEXT", FIELD(translation), 0, 0,
@@ -131,17 +138,55 @@ const cli_option cli_options[] = {
      "most tokens that a sentence may become; default 512"},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_NUMBER, 0, "min-length", "N", FIELD(min_length), 0, 1 << 20,
      "fewest tokens that a sentence becomes; default 0"},
-    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_NUMBER, 'b', "beam", "N", FIELD(beam), 1, 1 << 20,
-     "hypotheses at a time; this version decodes greedily: 1"},
-    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_NUMBER, 'n', "n-best", "N", FIELD(n_best), 1, 1 << 20,
-     "translations of each line; this version: 1"},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "loop-guard", "on|off", FIELD(loop_guard), 0, 0,
-     "reserved: accepted, without effect in this version"},
+     "a sentence whose translation runs in a circle is translated again with constraints against repetition; default on (with "
+     "--tokens: off)"},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off compute=f32", 0, 0, 0,
      "for comparison with other implementations: --split never --loop-guard off --compute f32; use it on the published "
      "directory or an f32 file, an int8 file holds rounded weights"},
-    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "scores", NULL, 0, 0, 0, NULL},
-    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_LATER, 0, "alignment", NULL, 0, 0, 0, NULL},
+    {SEARCH, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
+     "hypotheses that are followed at a time; default 1: the most likely token at each place (greedy)"},
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'n', "n-best", "N", FIELD(search.n_best), 1, TR_MAX_BEAM,
+     "the N best translations of each line, as 'line TAB rank TAB score TAB text'; default 1: the best alone"},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "length-penalty", "X", FIELD(search.length_penalty), -10, 10,
+     "hypotheses are compared by log-probability / tokens^X; default 1; 0: by log-probability"},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "coverage-penalty", "X", FIELD(search.coverage_penalty), 0, 10,
+     "against leaving out parts of the source; default 0"},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "patience", "X", FIELD(search.patience), 1, 10,
+     "the search ends once X times --beam hypotheses are complete; default 1"},
+    {SEARCH, GROUP_SEARCH, KIND_CHOICE, 0, "stopping", "likely|early|never", FIELD(stopping), 0, 0,
+     "when a search ends: likely (default): once nothing better is to be expected; early: once enough are complete; never: "
+     "once nothing better is possible"},
+    {SEARCH, GROUP_SEARCH, KIND_FLAG, 0, "sample", NULL, FIELD(search.sample), 0, 0,
+     "draw each token by its probability; --n-best N: N draws"},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "temperature", "X", FIELD(search.temperature), 0, 100,
+     "with --sample: below 1 favours likely tokens, above 1 unlikely ones; 0.01 to 100; default 1"},
+    {SEARCH, GROUP_SEARCH, KIND_NUMBER, 0, "top-k", "N", FIELD(search.top_k), 0, TR_MAX_TOP_K,
+     "with --sample: only from the N most likely tokens; default 0: from all"},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "top-p", "X", FIELD(search.top_p), 0, 1,
+     "with --sample: only from the fewest tokens that have probability X together; default 1: from all"},
+    {SEARCH, GROUP_SEARCH, KIND_WHOLE, 0, "seed", "N", FIELD(search.seed), 0, 0,
+     "with --sample: the same seed draws the same translations; default 0"},
+    {SEARCH, GROUP_SEARCH, KIND_NUMBER, 0, "no-repeat-ngram", "N", FIELD(search.no_repeat_ngram), 0, 64,
+     "no N tokens in a row come twice; default 0: they may"},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "repetition-penalty", "X", FIELD(search.repetition_penalty), 1, 100,
+     "above 1 makes tokens that came before less likely; default 1"},
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_LIST, 0, "forbid", "PIECES", FIELD(forbidden), 0, 0,
+     "tokens that never come, as --tokens shows them, separated by spaces (with --ids: numbers); can be repeated"},
+    {SEARCH, GROUP_SEARCH, KIND_FLAG, 0, "no-unknown", NULL, FIELD(search.forbid_unknown), 0, 0,
+     "the unknown token never comes"},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "max-length-factor", "X", FIELD(search.max_length_factor), 0, 1000,
+     "a sentence becomes at most X times its tokens, and --max-length-more; default 0: --max-length alone counts"},
+    {SEARCH, GROUP_SEARCH, KIND_NUMBER, 0, "max-length-more", "N", FIELD(search.max_length_more), 0, 1 << 20,
+     "see --max-length-factor; default 0"},
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_TEXT, 0, "prefix", "TEXT", FIELD(prefix), 0, 0,
+     "each translation begins with TEXT"},
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_FLAG, 0, "tsv", NULL, FIELD(tsv), 0, 0,
+     "lines are 'source TAB prefix': what the line's translation begins with"},
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_FLAG, 0, "alternatives", NULL, FIELD(search.alternatives), 0, 0,
+     "--n-best translations that differ in the first token behind the prefix"},
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_REAL, 0, "alternatives-min", "X", FIELD(search.alternatives_min), 0, 1,
+     "with --alternatives: only first tokens that have probability X at least; default 0"},
 
     {CMD_BENCH, GROUP_TRANSLATION, KIND_NUMBER, 0, "fixed-length", "N", FIELD(fixed_length), 0, 1 << 20,
      "force exactly N tokens for each line; default 0: until the end mark"},

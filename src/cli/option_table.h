@@ -9,7 +9,9 @@
 typedef enum cli_option_kind {
     KIND_FLAG,   /* sets a bool */
     KIND_TEXT,   /* keeps the value */
+    KIND_LIST,   /* a text that may be given several times: keeps all values */
     KIND_NUMBER, /* an int from low to high */
+    KIND_WHOLE,  /* an uint64_t */
     KIND_REAL,   /* a float from low to high */
     KIND_CHOICE, /* one of the words in .value, separated by '|'; stores its index as an int */
     KIND_EXPAND, /* stands for the options in .value, separated by spaces */
@@ -21,6 +23,7 @@ typedef enum cli_option_group {
     GROUP_FILES,
     GROUP_OUTPUT,
     GROUP_TRANSLATION,
+    GROUP_SEARCH,
     GROUP_SPEED,
     GROUP_NETWORK,
     GROUP_GENERAL

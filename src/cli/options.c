@@ -4,6 +4,7 @@
 #include "cli/option_table.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ enum { NAME_SIZE = 64 };
 
 static bool takes_value(const cli_option *o)
 {
-    return o->kind == KIND_TEXT || o->kind == KIND_NUMBER || o->kind == KIND_REAL || o->kind == KIND_CHOICE;
+    return o->kind != KIND_FLAG && o->kind != KIND_EXPAND && o->kind != KIND_LATER;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- values */
@@ -26,6 +27,28 @@ static bool store_number(const cli_option *o, const char *value, cli_settings *s
     if (!digits || *end || errno || number < o->low || number > o->high)
         return false;
     *(int *)((char *)settings + o->offset) = (int)number;
+    return true;
+}
+
+static bool store_whole(const cli_option *o, const char *value, cli_settings *settings)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno)
+        return false;
+    *(uint64_t *)((char *)settings + o->offset) = number;
+    return true;
+}
+
+static bool store_another(const cli_option *o, const char *value, cli_settings *settings)
+{
+    cli_list *list = (cli_list *)((char *)settings + o->offset);
+    const char **more = realloc(list->values, ((size_t)list->count + 1) * sizeof *more);
+    if (!more)
+        return false;
+    list->values = more;
+    list->values[list->count++] = value;
     return true;
 }
 
@@ -65,6 +88,14 @@ static int store(const cli_option *o, const char *value, cli_settings *settings)
         if (!*value)
             return cli_usage(settings, "--%s: the value is empty", o->name);
         *(const char **)((char *)settings + o->offset) = value;
+        break;
+    case KIND_LIST:
+        if (!*value)
+            return cli_usage(settings, "--%s: the value is empty", o->name);
+        return store_another(o, value, settings) ? CLI_DONE : cli_fail_memory();
+    case KIND_WHOLE:
+        if (!store_whole(o, value, settings))
+            return cli_usage(settings, "--%s: '%s' is not a whole number from 0 to %" PRIu64, o->name, value, UINT64_MAX);
         break;
     case KIND_NUMBER:
         if (!store_number(o, value, settings))
@@ -226,13 +257,19 @@ static int check_count(const cli_settings *settings)
     return CLI_DONE;
 }
 
+void cli_settings_free(cli_settings *settings)
+{
+    free(settings->arguments);
+    free(settings->forbidden.values);
+}
+
 int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings)
 {
     *settings = (cli_settings){.command = command,
                                .batch_size = 32,
-                               .beam = 1,
-                               .n_best = 1,
                                .max_length = 512,
+                               .loop_guard = -1,
+                               .search = tr_search_default(),
                                .rounds = 3,
                                .timeout = 30,
                                .retries = 5,

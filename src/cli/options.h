@@ -2,9 +2,17 @@
 #ifndef TR_CLI_OPTIONS_H
 #define TR_CLI_OPTIONS_H
 
+#include <translate/translate.h>
+
 #include <stdbool.h>
 
 typedef struct cli_command cli_command;
+
+/* The values of an option that can be given several times. */
+typedef struct cli_list {
+    const char **values; /* allocated */
+    int count;
+} cli_list;
 
 /* What the command line said. Fields that a command does not know keep their defaults. */
 typedef struct cli_settings {
@@ -19,10 +27,15 @@ typedef struct cli_settings {
     const char *shortlist;       /* NULL: auto */
     const char *allowed;         /* convert; NULL: as IN says */
     int all_tokens;              /* 0: --allowed auto, 1: off */
-    int beam, n_best;
     int max_length, min_length;
-    int split;                 /* a tr_split */
-    int loop_guard;            /* 0 on, 1 off: reserved */
+    int split;          /* a tr_split */
+    int loop_guard;     /* 0 on, 1 off; -1: not said */
+    tr_search search;   /* all but forbidden and stopping, which are made of these: */
+    int stopping;       /* a tr_stopping */
+    cli_list forbidden; /* tokens */
+    const char *prefix; /* NULL: none */
+    bool tsv;           /* lines have prefixes of their own */
+    bool scores;
     int fixed_length, rounds;  /* bench */
     bool limits, parts, score; /* bench */
     bool tokens, json, stats, quiet, verbose, help, version, resume;
@@ -66,8 +79,10 @@ struct cli_command {
 
 /* Parses arguments[0..count) (without the program's and the command's name). Options and other arguments may be mixed;
  * "--" ends options; a later option overrides an earlier one. Returns CLI_DONE, or prints a message and returns another
- * status. free(settings->arguments) in either case. */
+ * status. cli_settings_free in either case. */
 int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings);
+
+void cli_settings_free(cli_settings *settings);
 
 /* Prints a command's help to stdout. */
 void cli_help(const cli_command *command);

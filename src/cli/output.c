@@ -17,38 +17,86 @@ enum { SCAN_SIZE = 1 << 16 };
 
 /* ------------------------------------------------------------------------------------------------------------ opening */
 
-/* Counts the complete lines of part, keeps the last one, and cuts off what is behind it. */
-static int scan_part(cli_output *output)
+/* What FILE.part holds: the output of so many lines of input, and what it has of the last one. */
+typedef struct scan {
+    cli_output *output;
+    bool lists;       /* a line of input has several, which begin with its number (--n-best) */
+    off_t keep;       /* bytes up to the end of the last complete line */
+    off_t list_start; /* of the last list */
+    tr_buffer before; /* the list before it */
+    tr_buffer line;   /* in hand */
+} scan;
+
+/* Whether two lines begin with the same number. */
+static bool same_list(const tr_buffer *a, const tr_buffer *b)
 {
-    char *block = malloc(SCAN_SIZE);
-    tr_buffer line = {0};
-    off_t at = 0, keep = 0;
-    ssize_t n = -1;
-    int status = block ? CLI_DONE : cli_fail_memory();
-    output->written = true; /* on failure it stays as it was */
-    while (!status && (n = pread(output->descriptor, block, SCAN_SIZE, at)) > 0) {
-        for (ssize_t i = 0; i < n && !status;) {
+    const char *tab = a->size ? memchr(a->data, '\t', a->size) : NULL;
+    const size_t size = tab ? (size_t)(tab + 1 - a->data) : 0;
+    return size && size <= b->size && memcmp(a->data, b->data, size) == 0;
+}
+
+static void swap(tr_buffer *a, tr_buffer *b)
+{
+    const tr_buffer kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* A complete line that ends at end. */
+static bool take_line(scan *s, off_t end)
+{
+    cli_output *output = s->output;
+    const bool more = s->lists && same_list(&output->last, &s->line);
+    if (more && !tr_buffer_append(&output->last, s->line.data, s->line.size))
+        return false;
+    if (!more) {
+        swap(&s->before, &output->last);
+        swap(&output->last, &s->line);
+        s->list_start = s->keep;
+        output->lines++;
+    }
+    tr_buffer_clear(&s->line);
+    s->keep = end;
+    return true;
+}
+
+static int scan_blocks(scan *s, char *block)
+{
+    cli_output *output = s->output;
+    off_t at = 0;
+    ssize_t n;
+    while ((n = pread(output->descriptor, block, SCAN_SIZE, at)) > 0) {
+        for (ssize_t i = 0; i < n;) {
             const char *newline = memchr(block + i, '\n', (size_t)(n - i));
             const ssize_t size = newline ? newline + 1 - (block + i) : n - i;
-            if (!tr_buffer_append(&line, block + i, (size_t)size))
-                status = cli_fail_memory();
+            if (!tr_buffer_append(&s->line, block + i, (size_t)size) || (newline && !take_line(s, at + i + size)))
+                return cli_fail_memory();
             i += size;
-            if (newline) {
-                const tr_buffer swap = output->last;
-                output->last = line;
-                line = swap;
-                tr_buffer_clear(&line);
-                output->lines++;
-                keep = at + i;
-            }
         }
         at += n;
     }
-    if (!status && (n < 0 || ftruncate(output->descriptor, keep) < 0 || lseek(output->descriptor, keep, SEEK_SET) < 0))
+    return n < 0 ? cli_fail("%s: %s", output->part, strerror(errno)) : CLI_DONE;
+}
+
+/* Counts the complete lines of part, keeps the last one, and cuts off what is behind it. Of lists the last one may lack some
+ * of its lines: it is cut off, too. */
+static int scan_part(cli_output *output, bool lists)
+{
+    char *block = malloc(SCAN_SIZE);
+    scan s = {.output = output, .lists = lists};
+    output->written = true; /* on failure it stays as it was */
+    int status = block ? scan_blocks(&s, block) : cli_fail_memory();
+    if (!status && lists && output->lines) {
+        swap(&output->last, &s.before);
+        s.keep = s.list_start;
+        output->lines--;
+    }
+    if (!status && (ftruncate(output->descriptor, s.keep) < 0 || lseek(output->descriptor, s.keep, SEEK_SET) < 0))
         status = cli_fail("%s: %s", output->part, strerror(errno));
     if (!status)
-        output->written = keep > 0;
-    tr_buffer_free(&line);
+        output->written = s.keep > 0;
+    tr_buffer_free(&s.before);
+    tr_buffer_free(&s.line);
     free(block);
     return status;
 }
@@ -75,7 +123,8 @@ static int open_part(cli_output *output, const cli_settings *settings, const str
         output->descriptor = -1; /* not ours to remove */
         return cli_fail("%s: another run is writing it", output->part);
     }
-    return settings->resume ? scan_part(output) : CLI_DONE;
+    const bool lists = settings->search.n_best > 1 && !settings->json;
+    return settings->resume ? scan_part(output, lists) : CLI_DONE;
 }
 
 static int open_file(cli_output *output, const cli_settings *settings, int input_descriptor)

@@ -85,6 +85,6 @@ int main(int argc, char **argv)
         printf("translate %s\n", tr_version());
     else if (!status)
         status = run(&settings);
-    free(settings.arguments);
+    cli_settings_free(&settings);
     return status;
 }

@@ -1,4 +1,4 @@
-/* One line's translation as it is printed: plain text, or JSON. */
+/* One line's translation as it is printed: plain text, perhaps with fields behind it, a list of the best, or JSON. */
 #ifndef TR_CLI_RENDER_H
 #define TR_CLI_RENDER_H
 
@@ -8,16 +8,21 @@
 
 /* One line's translation, whichever way it was made. */
 typedef struct cli_answer {
-    const char *text;
-    size_t size;
-    const tr_result *pivot; /* what the last model had for its text; NULL: the line itself */
-    int sentences, source_tokens, target_tokens;
-    unsigned flags;
+    const tr_result *result; /* of the last model; its text and those of hypotheses may be tokens */
+    const tr_result *pivot;  /* what the last model had for its text; NULL: the line itself */
+    unsigned flags;          /* of all models */
+    float score;             /* of all models */
+    const tr_model *model;   /* whose tokens the result has */
 } cli_answer;
 
-/* break_lines: the text may hold line breaks. False: memory is short. */
-bool cli_render_plain(const cli_line *line, const cli_answer *answer, bool break_lines, tr_buffer *out);
-bool cli_render_json(const cli_line *line, uint64_t number, const cli_answer *answer, tr_buffer *out);
+typedef struct cli_form {
+    bool json, scores;
+    bool n_best;      /* a line for each hypothesis */
+    bool break_lines; /* the text may hold line breaks */
+} cli_form;
+
+/* Appends what is to be printed for a line. False: memory is short. */
+bool cli_render(const cli_form *form, const cli_line *line, uint64_t number, const cli_answer *answer, tr_buffer *out);
 
 /* A model may emit any byte; one line must stay one line. */
 void cli_keep_one_line(char *text, size_t size);

@@ -70,10 +70,10 @@ int tr_before_circle(const int32_t *tokens, int count)
     return left;
 }
 
-bool tr_has_circle(const int32_t *tokens, int count)
+int tr_first_circle(const int32_t *tokens, int count)
 {
     for (int last = 1; last <= count; last++)
         if (tr_runs_in_circle(tokens, last))
-            return true;
-    return false;
+            return last;
+    return 0;
 }

@@ -22,7 +22,7 @@ bool tr_runs_in_circle(const int32_t *tokens, int count);
 /* How many of the tokens are left without the circle that they end in: what is repeated stays once. count: there is none. */
 int tr_before_circle(const int32_t *tokens, int count);
 
-/* True if there is a circle anywhere. */
-bool tr_has_circle(const int32_t *tokens, int count);
+/* Where the first circle is complete that is anywhere in the tokens: behind so many of them. 0: there is none. */
+int tr_first_circle(const int32_t *tokens, int count);
 
 #endif

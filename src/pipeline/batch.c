@@ -35,13 +35,17 @@ tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, si
         if (!chunk->tokens)
             continue;
         int32_t unit = (int32_t)made;
-        if (merge)
+        if (merge && !chunk->prefix.count)
             unit = tr_strmap_add(&seen[chunk->piece], (const char *)source, (size_t)chunk->length * sizeof *source, unit);
         if (unit < 0)
             return no_units(units, seen, error);
         if ((size_t)unit == made)
-            (*units)[made++] = (tr_unit){
-                .source = source, .source_length = chunk->length, .source_tokens = chunk->tokens, .piece = chunk->piece};
+            (*units)[made++] = (tr_unit){.source = source,
+                                         .source_length = chunk->length,
+                                         .source_tokens = chunk->tokens,
+                                         .piece = chunk->piece,
+                                         .prefix = chunk->prefix.ids,
+                                         .prefix_length = (int)chunk->prefix.count};
         chunk->unit = (size_t)unit;
     }
     tr_strmap_free(&seen[0]);

@@ -15,11 +15,12 @@ typedef struct tr_unit {
     const int32_t *target; /* out: [target_length] the best of them */
     int target_length;
     bool finished;        /* out: the end mark came */
+    bool looped;          /* out: it ran in a circle, and is what a second search found, or what was left of the first */
     struct tr_unit *next; /* for the scheduler */
 } tr_unit;
 
-/* A unit for each chunk that holds tokens of its text; with merge, one for all that have the same ids and are pieces
- * alike. Fills chunk->unit (SIZE_MAX where there is none). bases[i] are the ids that chunks[i]->ids counts from. */
+/* A unit for each chunk that holds tokens of its text; with merge, one for all that have the same ids, are pieces alike, and
+ * have no prefix. Fills chunk->unit (SIZE_MAX where there is none). bases[i] are the ids that chunks[i]->ids counts from. */
 tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,
                         size_t *unit_count, tr_error *error);
 

@@ -14,8 +14,12 @@ tr_context_options tr_context_default_options(void)
 
 tr_translate_options tr_translate_default_options(void)
 {
-    return (tr_translate_options){
-        .max_length = 512, .min_length = 0, .split = TR_SPLIT_AUTO, .search = tr_search_default(), .reuse = true};
+    return (tr_translate_options){.max_length = 512,
+                                  .min_length = 0,
+                                  .split = TR_SPLIT_AUTO,
+                                  .search = tr_search_default(),
+                                  .reuse = true,
+                                  .loop_guard = true};
 }
 
 static tr_status check_options(const tr_context_options *options, tr_error *error)

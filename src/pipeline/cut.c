@@ -70,7 +70,8 @@ static tr_status add_chunk(tr_plan *plan, const tr_encoder *encoder, size_t firs
     if ((end >= 0 && !tr_ids_append(&plan->ids, &end, 1)) ||
         (encoder->has_behind && !tr_ids_append(&plan->ids, &encoder->behind, 1)))
         return out_of_memory(error);
-    plan->chunks[plan->count++] = (tr_chunk){first, last, ids, (int)(plan->ids.size - ids), tokens, false, 0};
+    plan->chunks[plan->count++] =
+        (tr_chunk){.first = first, .last = last, .ids = ids, .length = (int)(plan->ids.size - ids), .tokens = tokens};
     return TR_OK;
 }
 

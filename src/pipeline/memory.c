@@ -3,20 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/result.h"
 #include "pipeline/search.h"
 
 struct tr_memory_entry {
-    tr_result result; /* its text lies in data, behind the key */
-    char data[];      /* the text, its translation, NUL */
+    tr_result result;
+    char key[]; /* the text */
 };
 
 /* Bytes that an entry takes besides its texts: struct, slot in the index, pointer, allocator. */
-enum { OVERHEAD = sizeof(tr_memory_entry) + 2 * sizeof(tr_strmap_slot) + 2 * sizeof(void *) + 16 };
+enum { OVERHEAD = sizeof(tr_memory_entry) + 2 * sizeof(tr_strmap_slot) + 2 * sizeof(void *) + 32 };
+
+static void entry_free(tr_memory_entry *entry)
+{
+    tr_result_clear(&entry->result);
+    free(entry);
+}
 
 static void generation_free(tr_generation *generation)
 {
     for (size_t i = 0; i < generation->count; i++)
-        free(generation->entries[i]);
+        entry_free(generation->entries[i]);
     free(generation->entries);
     tr_strmap_free(&generation->index);
     *generation = (tr_generation){0};
@@ -28,29 +35,22 @@ void tr_memory_free(tr_memory *memory)
     generation_free(&memory->old);
 }
 
-void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target)
+static bool same_options(const tr_memory *memory, const tr_translate_options *options)
 {
-    if (memory->max_length == options->max_length && memory->min_length == options->min_length &&
-        memory->split == options->split && tr_search_same(&memory->search, &options->search) && memory->source == source &&
-        memory->target == target)
-        return;
-    tr_memory_free(memory);
-    memory->max_length = options->max_length;
-    memory->min_length = options->min_length;
-    memory->split = options->split;
-    memory->search = options->search;
-    memory->source = source;
-    memory->target = target;
+    const tr_translate_options *kept = &memory->options;
+    return kept->max_length == options->max_length && kept->min_length == options->min_length &&
+           kept->split == options->split && kept->scores == options->scores && kept->loop_guard == options->loop_guard &&
+           tr_search_same(&kept->search, &options->search);
 }
 
-tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error)
+void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target)
 {
-    *to = *from;
-    to->text = malloc(from->size + 1);
-    if (!to->text)
-        return tr_fail(error, TR_ERROR_MEMORY, "result: out of memory");
-    memcpy(to->text, from->text, from->size + 1);
-    return TR_OK;
+    if (same_options(memory, options) && memory->source == source && memory->target == target)
+        return;
+    tr_memory_free(memory);
+    memory->options = *options;
+    memory->source = source;
+    memory->target = target;
 }
 
 static const tr_memory_entry *generation_find(const tr_generation *generation, const char *text, size_t size)
@@ -89,26 +89,24 @@ static bool make_room(tr_generation *generation)
 
 void tr_memory_add(tr_memory *memory, const char *text, size_t size, const tr_result *result)
 {
-    const size_t half = (memory->limit ? memory->limit : TR_MEMORY_BYTES) / 2;
-    if (size > half || result->size > half || OVERHEAD + size + result->size + 1 > half)
+    const size_t half = (memory->limit ? memory->limit : TR_MEMORY_BYTES) / 2, result_bytes = tr_result_bytes(result);
+    if (size > half || result_bytes > half || OVERHEAD + size + result_bytes > half)
         return;
-    const size_t bytes = OVERHEAD + size + result->size + 1;
+    const size_t bytes = OVERHEAD + size + result_bytes;
     if (memory->young.bytes + bytes > half) {
         generation_free(&memory->old);
         memory->old = memory->young;
         memory->young = (tr_generation){0};
     }
     tr_generation *young = &memory->young;
-    tr_memory_entry *entry = make_room(young) ? malloc(sizeof *entry + size + result->size + 1) : NULL;
+    tr_memory_entry *entry = make_room(young) ? malloc(sizeof *entry + size + 1) : NULL;
     if (!entry)
         return;
-    entry->result = *result;
-    entry->result.text = entry->data + size;
     if (size)
-        memcpy(entry->data, text, size);
-    memcpy(entry->result.text, result->text, result->size + 1);
-    if (tr_strmap_add(&young->index, entry->data, size, (int32_t)young->count) != (int32_t)young->count) {
-        free(entry); /* no memory, or it is there already */
+        memcpy(entry->key, text, size);
+    if (tr_result_copy(result, &entry->result, NULL) != TR_OK ||
+        tr_strmap_add(&young->index, entry->key, size, (int32_t)young->count) != (int32_t)young->count) {
+        entry_free(entry); /* no memory, or it is there already */
         return;
     }
     young->entries[young->count++] = entry;

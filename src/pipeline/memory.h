@@ -19,16 +19,15 @@ typedef struct tr_generation {
 /* A zeroed struct is an empty memory. */
 typedef struct tr_memory {
     tr_generation young, old;
-    size_t limit;               /* bytes of both; 0: TR_MEMORY_BYTES */
-    int max_length, min_length; /* the options that what is kept was made with */
-    tr_split split;
-    tr_search search;
-    int source, target; /* languages */
+    size_t limit;                 /* bytes of both; 0: TR_MEMORY_BYTES */
+    tr_translate_options options; /* that what is kept was made with */
+    int source, target;           /* languages */
 } tr_memory;
 
 void tr_memory_free(tr_memory *memory);
 
-/* Forgets everything if options or languages (numbers of tr_pair) are not those of what is kept. */
+/* Forgets everything if options or languages (numbers of tr_pair) are not those of what is kept; nor, so far as
+ * can be told, the same list of forbidden tokens. */
 void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target);
 
 /* A copy of what was kept for text, *found false if nothing was. TR_ERROR_MEMORY */
@@ -36,8 +35,5 @@ tr_status tr_memory_find(tr_memory *memory, const char *text, size_t size, bool 
 
 /* Keeps a copy. It is no failure where that does not work: memory is short, or the text is too large. */
 void tr_memory_add(tr_memory *memory, const char *text, size_t size, const tr_result *result);
-
-/* Copies from, text and all. */
-tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error);
 
 #endif

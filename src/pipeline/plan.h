@@ -45,6 +45,7 @@ typedef struct tr_chunk {
     int tokens;         /* the text's own; 0: nothing that the network knows (it stays as it is) */
     bool piece;         /* of a sentence that was cut */
     size_t unit;        /* filled by batch.h */
+    tr_tokens prefix;   /* what its target begins with; somebody else's */
 } tr_chunk;
 
 /* A zeroed struct is an empty plan. */

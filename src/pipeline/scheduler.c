@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "pipeline/guard.h"
 #include "pipeline/hypotheses.h"
 
 typedef struct run run;
@@ -10,6 +11,7 @@ typedef struct run run;
 typedef struct place {
     tr_sentence sentence; /* first: one is found by the other */
     tr_unit *unit;
+    bool again; /* it ran in a circle, and is searched a second time */
 } place;
 
 /* Threads that decode a batch together. All but the worker belongs to member 0. */
@@ -18,9 +20,10 @@ typedef struct crew {
     run *run;
     place *places;          /* [batch_size] */
     place **spare;          /* [spare_count] */
+    place **again;          /* [again_count] their sentences are to be searched a second time */
     int32_t *targets;       /* [batch_size * max_length] */
     size_t target_capacity; /* elements */
-    int spare_count;
+    int spare_count, again_count;
     size_t dealt; /* the next place of the order that is this group's own */
 } crew;
 
@@ -79,6 +82,7 @@ void tr_scheduler_destroy(tr_scheduler *scheduler)
         tr_worker_destroy(scheduler->groups[g].worker);
         free(scheduler->groups[g].places);
         free(scheduler->groups[g].spare);
+        free(scheduler->groups[g].again);
         free(scheduler->groups[g].targets);
     }
     free(scheduler->groups);
@@ -182,18 +186,21 @@ static bool make_places(const tr_scheduler *s, crew *group, size_t max_length)
         group->places = calloc(batch, sizeof *group->places);
     if (!group->spare)
         group->spare = calloc(batch, sizeof *group->spare);
+    if (!group->again)
+        group->again = calloc(batch, sizeof *group->again);
     if (needed > group->target_capacity) {
         free(group->targets);
         group->targets = malloc(needed * sizeof *group->targets);
         group->target_capacity = group->targets ? needed : 0;
     }
-    if (!group->places || !group->spare || !group->targets)
+    if (!group->places || !group->spare || !group->again || !group->targets)
         return false;
     for (int i = 0; i < s->batch_size; i++) {
         group->places[i].sentence.target = group->targets + (size_t)i * max_length;
         group->spare[i] = &group->places[i];
     }
     group->spare_count = s->batch_size;
+    group->again_count = 0;
     return true;
 }
 
@@ -242,6 +249,12 @@ static void fail_run(run *r, tr_status status, const tr_error *error)
     atomic_store(&r->stop, true);
 }
 
+/* Draws are left as they are. */
+static bool is_guarded(const run *r)
+{
+    return r->job->loop_guard && !(r->job->search && r->job->search->sample);
+}
+
 /* At most limit tokens, but as many as are asked for at least. */
 static void limit_length(const run *r, int limit, tr_sentence *sentence)
 {
@@ -264,7 +277,7 @@ static void limit_by_source(const run *r, const tr_unit *unit, tr_sentence *sent
 static void set_limits(const run *r, const tr_unit *unit, tr_sentence *sentence)
 {
     const float factor = r->scheduler->network->config.length_factor, most = factor * (float)unit->source_length;
-    sentence->stop_loops = unit->piece;
+    sentence->stop_loops = unit->piece || is_guarded(r);
     sentence->max_length = r->job->max_length;
     if (unit->piece)
         limit_length(r, TR_PIECE_TARGET, sentence);
@@ -308,10 +321,19 @@ static tr_sentence *next_sentence(void *argument, int room)
     crew *group = argument;
     run *r = group->run;
     size_t at;
-    if (atomic_load(&r->stop) || !take_next(r, group, room, &at))
+    if (atomic_load(&r->stop))
+        return NULL;
+    if (group->again_count) /* before others, which might take their places */
+        return group->again[group->again_count - 1]->sentence.source_length <= room
+                   ? &group->again[--group->again_count]->sentence
+                   : NULL;
+    if (!take_next(r, group, room, &at))
         return NULL;
     place *p = group->spare[--group->spare_count];
     p->unit = &r->job->units[r->order[at]];
+    p->again = false;
+    p->sentence.no_repeat_ngram = 0;
+    p->sentence.repetition_penalty = 0;
     p->sentence.source = p->unit->source;
     p->sentence.source_length = p->unit->source_length;
     if (r->job->forced)
@@ -337,19 +359,43 @@ static void report(run *r)
     }
 }
 
-/* Copies the hypotheses out of the group's memory. */
-static tr_status take_found(tr_unit *unit, const tr_sentence *sentence, tr_error *error)
+/* Copies the hypotheses out of the group's memory; those of a second search, if it helped. */
+static tr_status take_found(place *p, tr_error *error)
 {
-    const tr_status status = tr_hypotheses_copy(sentence->found, sentence->found_count, &unit->found, error);
+    const tr_sentence *sentence = &p->sentence;
+    tr_unit *unit = p->unit;
+    tr_status status = TR_OK;
+    if (!p->again || (sentence->finished && !tr_guard_trips(sentence))) {
+        tr_hypotheses_clear(&unit->found);
+        status = tr_hypotheses_copy(sentence->found, sentence->found_count, &unit->found, error);
+    }
     if (status != TR_OK)
         return status;
-    unit->target = unit->found.items[0].ids;
-    unit->target_length = sentence->target_length;
-    unit->finished = sentence->finished;
+    const tr_hypothesis *best = &unit->found.items[0];
+    unit->target = best->ids;
+    unit->target_length = (int)best->count;
+    unit->finished = best->finished;
+    unit->looped = p->again;
     return TR_OK;
 }
 
-/* Takes what a sentence became, and reports it. */
+/* A sentence that ran in a circle waits for its second search. */
+static tr_status search_again(run *r, crew *group, place *p, tr_error *error)
+{
+    const tr_search search = r->job->search ? *r->job->search : tr_search_default();
+    const tr_start *start = r->job->start;
+    const int first = (start ? start->first_id : r->scheduler->network->config.forced_first_id) >= 0;
+    const int given = p->sentence.prefix_length + first, least = given > r->job->min_length ? given : r->job->min_length;
+    const tr_status status = tr_guard_keep(&p->sentence, &search, least, &p->unit->found, error);
+    if (status != TR_OK)
+        return status;
+    tr_guard_constrain(&p->sentence, &search, r->job->min_length);
+    p->again = true;
+    group->again[group->again_count++] = p;
+    return TR_OK;
+}
+
+/* Takes what a sentence has become, and reports it. */
 static bool take_complete(void *argument, tr_sentence *sentence)
 {
     crew *group = argument;
@@ -357,12 +403,16 @@ static bool take_complete(void *argument, tr_sentence *sentence)
     place *p = (place *)sentence;
     tr_unit *unit = p->unit;
     tr_error error = {0};
+    const bool again = is_guarded(r) && !p->again && tr_guard_trips(sentence);
     const tr_status status = r->job->forced ? r->job->end(r->job->argument, (size_t)(unit - r->job->units), &error)
-                                            : take_found(unit, sentence, &error);
+                             : again        ? search_again(r, group, p, &error)
+                                            : take_found(p, &error);
     if (status != TR_OK) {
         fail_run(r, status, &error);
         return false;
     }
+    if (again)
+        return true;
     group->spare[group->spare_count++] = p;
     if (!r->job->done)
         return true;

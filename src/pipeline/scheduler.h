@@ -26,6 +26,7 @@ typedef struct tr_job {
     int max_length, min_length;
     const tr_search *search; /* NULL: the default */
     bool scores;             /* log-probabilities where the search does not need them */
+    bool loop_guard;         /* sentences that run in a circle are searched again (guard.h) */
     const tr_start *start;   /* NULL: the model's own */
     /* [count] of forced decoding, in place of a search: each unit's. begin is called as a unit is taken, and may say what is
      * asked of it; end as it is complete; both from any thread, for several units at a time, and with argument. NULL: a

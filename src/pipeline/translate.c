@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/join.h"
+#include "pipeline/prefix.h"
+#include "pipeline/result.h"
 #include "pipeline/tally.h"
 
 /* Texts a thread from which on several threads prepare them. */
@@ -18,6 +21,7 @@ typedef struct entry {
     int plan;       /* of the context's plans: where its chunks are */
     size_t first;   /* its first chunk in work.chunks */
     tr_text text;   /* for those that are computed */
+    tr_ids prefix;  /* what its translation begins with */
 } entry;
 
 typedef struct work {
@@ -38,7 +42,7 @@ typedef struct work {
     size_t chunk_count;
     tr_job job;
     tr_tally tally;
-    tr_buffer joined;   /* the text in hand */
+    tr_joiner joiner;
     tr_result *results; /* [count] */
     size_t delivered;   /* results[0..delivered) have been handed over */
 } work;
@@ -53,10 +57,16 @@ static void *array(size_t count, size_t size)
     return calloc(count ? count : 1, size);
 }
 
+static void free_entry(entry *e)
+{
+    tr_text_free(&e->text);
+    tr_ids_free(&e->prefix);
+}
+
 static void free_work(work *w)
 {
     for (size_t i = 0; w->entries && i < w->count; i++)
-        tr_text_free(&w->entries[i].text);
+        free_entry(&w->entries[i]);
     free(w->entries);
     free(w->todo);
     free(w->plan_status);
@@ -65,7 +75,7 @@ static void free_work(work *w)
     free(w->bases);
     tr_units_free(w->job.units, w->job.count);
     tr_tally_free(&w->tally);
-    tr_buffer_free(&w->joined);
+    tr_joiner_free(&w->joiner);
 }
 
 /* ---------------------------------------------------------------------------------------------------- texts seen before */
@@ -86,13 +96,18 @@ static tr_status measure_texts(work *w, const size_t *sizes, tr_error *error)
     return TR_OK;
 }
 
+static const char *prefix_of(const work *w, size_t text)
+{
+    return w->options.prefixes ? w->options.prefixes[text] : NULL;
+}
+
 /* Finds the texts that need no computing: those of earlier calls, and those that this call holds before. */
 static tr_status find_repeats(work *w, tr_strmap *seen, tr_error *error)
 {
     for (size_t i = 0; i < w->count; i++) {
         entry *e = &w->entries[i];
         const char *data = w->texts[i];
-        const bool fits = w->options.reuse && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
+        const bool fits = w->options.reuse && !prefix_of(w, i) && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
         int32_t earlier = (int32_t)i;
         if (fits) {
             earlier = tr_strmap_add(seen, data, e->size, (int32_t)i);
@@ -142,8 +157,9 @@ static void plan_share(void *argument, int thread)
         entry *e = &w->entries[w->todo[i]];
         e->plan = thread;
         const char *data = e->size ? w->texts[w->todo[i]] : "";
-        w->plan_status[thread] = tr_plan_text(&w->context->plans[thread], &w->encoder, w->options.split, data, e->size,
-                                              &e->text, &w->plan_errors[thread]);
+        const tr_split split = prefix_of(w, w->todo[i]) ? TR_SPLIT_NEVER : w->options.split;
+        w->plan_status[thread] =
+            tr_plan_text(&w->context->plans[thread], &w->encoder, split, data, e->size, &e->text, &w->plan_errors[thread]);
     }
 }
 
@@ -168,6 +184,26 @@ static tr_status plan_texts(work *w, tr_error *error)
     return status;
 }
 
+/* Cuts the prefixes of texts into tokens, which their only chunks take. */
+static tr_status plan_prefixes(work *w, tr_error *error)
+{
+    const int most = w->options.max_length - (w->pair.start.first_id >= 0);
+    for (size_t i = 0; w->options.prefixes && i < w->todo_count; i++) {
+        entry *e = &w->entries[w->todo[i]];
+        const char *prefix = prefix_of(w, w->todo[i]);
+        if (!prefix || !e->text.count)
+            continue;
+        if (e->text.count > 1)
+            return tr_fail(error, TR_ERROR_ARGUMENT,
+                           "text %zu: longer than the model takes, and with a prefix it cannot be cut", w->todo[i]);
+        const tr_status status = tr_prefix_encode(w->context->model, prefix, most, &e->prefix, error);
+        if (status != TR_OK)
+            return status;
+        w->context->plans[e->plan].chunks[e->text.first].prefix = (tr_tokens){e->prefix.data, e->prefix.size};
+    }
+    return TR_OK;
+}
+
 /* Lists the chunks of all texts, now that the plans do not move any more, and makes units of them. */
 static tr_status make_units(work *w, tr_error *error)
 {
@@ -187,67 +223,25 @@ static tr_status make_units(work *w, tr_error *error)
             w->bases[w->chunk_count++] = plan->ids.data;
         }
     }
-    return tr_units_make(w->chunks, w->bases, count, w->options.reuse, &w->job.units, &w->job.count, error);
+    const tr_status status =
+        tr_units_make(w->chunks, w->bases, count, w->options.reuse, &w->job.units, &w->job.count, error);
+    w->joiner = (tr_joiner){.tokenizer = w->context->model->tokenizer,
+                            .units = w->job.units,
+                            .end_id = w->context->model->package.config.end_id,
+                            .given = w->pair.start.first_id >= 0,
+                            .scores = w->options.scores,
+                            .hypotheses = w->options.search.n_best > 1};
+    return status;
 }
 
 /* -------------------------------------------------------------------------------------------------------------- results */
 
-/* Appends the translation of one chunk, with a space before it where the text has none between two sentences. */
-static tr_status append_chunk(const work *w, const tr_text *text, const tr_chunk *chunk, bool space, tr_buffer *out,
-                              tr_result *result, tr_error *error)
-{
-    const size_t before = out->size;
-    if (space && !tr_buffer_string(out, " "))
-        return out_of_memory(error);
-    const size_t start = out->size;
-    result->source_tokens += chunk->tokens;
-    if (chunk->unit == SIZE_MAX) {
-        if (!tr_buffer_append(out, text->data + chunk->first, chunk->last - chunk->first))
-            return out_of_memory(error);
-    } else {
-        const tr_unit *unit = &w->job.units[chunk->unit];
-        result->target_tokens += unit->target_length;
-        result->flags |= unit->finished ? 0 : TR_FLAG_MAX_LENGTH;
-        const tr_status status =
-            tr_tokenizer_decode(w->context->model->tokenizer, unit->target, (size_t)unit->target_length, out, error);
-        if (status != TR_OK)
-            return status;
-    }
-    if (out->size == start)
-        out->size = before; /* nothing came: no space either */
-    return TR_OK;
-}
-
-/* The translation of a text: its chunks, with the text's own white space around and between them. */
-static tr_status join_text(work *w, const entry *e, tr_result *result, tr_error *error)
-{
-    const tr_text *text = &e->text;
-    tr_buffer *out = &w->joined;
-    size_t at = text->begin;
-    tr_result view = {.sentences = text->sentences, .flags = text->flags};
-    tr_buffer_clear(out);
-    for (size_t s = 0; s < text->count; s++) {
-        const tr_chunk *chunk = w->chunks[e->first + s];
-        if (!tr_buffer_append(out, text->data + at, chunk->first - at))
-            return out_of_memory(error);
-        const bool space = !text->unspaced && s && chunk->first == at;
-        const tr_status status = append_chunk(w, text, chunk, space, out, &view, error);
-        if (status != TR_OK)
-            return status;
-        at = chunk->last;
-    }
-    if (!tr_buffer_append(out, text->data + at, text->size - at))
-        return out_of_memory(error);
-    view.text = out->data;
-    view.size = out->size;
-    return tr_result_copy(&view, result, error);
-}
-
 static tr_status finish_text(void *argument, size_t text, tr_error *error)
 {
     work *w = argument;
-    w->entries[text].done = true;
-    return join_text(w, &w->entries[text], &w->results[text], error);
+    entry *e = &w->entries[text];
+    e->done = true;
+    return tr_join(&w->joiner, &e->text, w->chunks + e->first, &w->results[text], error);
 }
 
 /* Hands over what is done and has nothing undone before it. */
@@ -317,7 +311,7 @@ static void remember(work *w)
 {
     for (size_t i = 0; w->options.reuse && i < w->todo_count; i++) {
         const size_t text = w->todo[i];
-        if (w->entries[text].text.sentences)
+        if (w->entries[text].text.sentences && !prefix_of(w, text))
             tr_memory_add(&w->context->memory, w->texts[text], w->entries[text].size, &w->results[text]);
     }
 }
@@ -330,6 +324,8 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
     if (status == TR_OK)
         status = plan_texts(w, error);
     if (status == TR_OK)
+        status = plan_prefixes(w, error);
+    if (status == TR_OK)
         status = make_units(w, error);
     if (status == TR_OK)
         status = start_tally(w, error);
@@ -341,6 +337,7 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
     w->job.min_length = w->options.min_length;
     w->job.search = &w->options.search;
     w->job.scores = w->options.scores;
+    w->job.loop_guard = w->options.loop_guard;
     w->job.start = &w->pair.start;
     w->job.done = take_units;
     w->job.argument = w;
@@ -374,11 +371,4 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
     }
     free_work(&w);
     return status;
-}
-
-void tr_results_free(tr_result *results, size_t count)
-{
-    for (size_t i = 0; results && i < count; i++)
-        free(results[i].text);
-    free(results);
 }

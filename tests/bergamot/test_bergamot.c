@@ -64,6 +64,7 @@ static lines translate(const char *path, way w)
     tr_result *results = NULL;
     tr_error error;
     settings.split = TR_SPLIT_NEVER;
+    settings.loop_guard = false; /* nor has the other engine one */
     if (tr_translate(context, source.text, NULL, LINES, &settings, &results, &error))
         fail_msg("%s", error.message);
     char *at = out.memory;

@@ -36,7 +36,7 @@ class Help(CommandTest):
             listed = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(?: (\S+))?(?:  |\n|$)", text, re.M)
             self.assertGreaterEqual(len(listed), 5)
             for letter, name, value in listed:
-                sample = {"": None, "N": "1"}.get(value, value.split("|")[0])
+                sample = {"": None, "N": "1", "X": "1"}.get(value, value.split("|")[0])
                 forms = [[f"--{name}"] if sample is None else [f"--{name}", sample]]
                 if sample is not None:
                     forms.append([f"--{name}={sample}"])
@@ -120,9 +120,6 @@ class WrongUsage(CommandTest):
         self.bad(1, "--shortlist", self.file("lex", b"a b 0.5\n"), SENTENCE, says="is not a binary shortlist")
 
     def test_not_in_this_version(self):
-        self.bad(2, "-b", "4", SENTENCE, says=["--beam 4", "greedi"])
-        self.bad(2, "--n-best=2", SENTENCE, says=["--n-best 2", "greedi"])
-        self.bad(2, "--scores", SENTENCE, says=["--scores", "not in this version"])
         self.bad(2, "--alignment", SENTENCE, says=["--alignment", "not in this version"])
         for word in ("serve",):
             self.bad(2, word, says=[word, "not in this version"])

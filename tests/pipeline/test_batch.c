@@ -16,7 +16,8 @@ static void equal_chunks_share_a_unit(void **state)
 {
     (void)state;
     static const int32_t first[] = {5, 6, 0, 0, 5, 6, 0}, second[] = {5, 0, 5, 6, 0};
-    tr_chunk a = {.ids = 0, .length = 3, .tokens = 2}, empty = {.ids = 3, .length = 1}, b = {.ids = 4, .length = 3, .tokens = 2};
+    tr_chunk a = {.ids = 0, .length = 3, .tokens = 2}, empty = {.ids = 3, .length = 1},
+             b = {.ids = 4, .length = 3, .tokens = 2};
     tr_chunk c = {.ids = 0, .length = 2, .tokens = 1}, d = {.ids = 2, .length = 3, .tokens = 2};
     tr_chunk *chunks[] = {&a, &empty, &b, &c, &d};
     const int32_t *bases[] = {first, first, first, second, second};

@@ -1,0 +1,198 @@
+#include "pipeline/join.h"
+
+#include <stdlib.h>
+
+#include "pipeline/result.h"
+
+/* A text on its way back. */
+typedef struct joining {
+    tr_joiner *joiner;
+    const tr_text *text;
+    tr_chunk *const *chunks;
+} joining;
+
+void tr_joiner_free(tr_joiner *joiner)
+{
+    tr_buffer_free(&joiner->scratch);
+}
+
+static tr_status out_of_memory(tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
+}
+
+/* The unit of a chunk; NULL: its text stays as it is. */
+static const tr_unit *unit_of(const joining *j, size_t chunk)
+{
+    const size_t unit = j->chunks[chunk]->unit;
+    return unit == SIZE_MAX ? NULL : &j->joiner->units[unit];
+}
+
+/* The hypothesis of that rank, or the last one there is. */
+static const tr_hypothesis *hypothesis_of(const tr_unit *unit, size_t rank)
+{
+    return &unit->found.items[rank < unit->found.count ? rank : unit->found.count - 1];
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- text */
+
+/* Appends the translation of one chunk, with a space before it where the text has none between two sentences. */
+static tr_status append_chunk(const joining *j, size_t chunk, size_t rank, bool space, tr_error *error)
+{
+    tr_buffer *out = &j->joiner->scratch;
+    const size_t before = out->size;
+    const tr_chunk *c = j->chunks[chunk];
+    const tr_unit *unit = unit_of(j, chunk);
+    tr_status status = TR_OK;
+    if (space && !tr_buffer_string(out, " "))
+        return out_of_memory(error);
+    const size_t start = out->size;
+    if (!unit) {
+        if (!tr_buffer_append(out, j->text->data + c->first, c->last - c->first))
+            return out_of_memory(error);
+    } else {
+        const tr_hypothesis *h = hypothesis_of(unit, rank);
+        status = tr_tokenizer_decode(j->joiner->tokenizer, h->ids, h->count, out, error);
+    }
+    if (out->size == start)
+        out->size = before; /* nothing came: no space either */
+    return status;
+}
+
+/* One translation of a text: its chunks, with the text's own white space around and between them. */
+static tr_status join_text(const joining *j, size_t rank, tr_error *error)
+{
+    const tr_text *text = j->text;
+    tr_buffer *out = &j->joiner->scratch;
+    size_t at = text->begin;
+    tr_buffer_clear(out);
+    for (size_t s = 0; s < text->count; s++) {
+        const tr_chunk *chunk = j->chunks[s];
+        if (!tr_buffer_append(out, text->data + at, chunk->first - at))
+            return out_of_memory(error);
+        const bool space = !text->unspaced && s && chunk->first == at;
+        const tr_status status = append_chunk(j, s, rank, space, error);
+        if (status != TR_OK)
+            return status;
+        at = chunk->last;
+    }
+    return tr_buffer_append(out, text->data + at, text->size - at) ? TR_OK : out_of_memory(error);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- scores */
+
+/* Each token's log-probability, and what follows from them. */
+static void add_scores(const tr_joiner *joiner, const tr_unit *unit, tr_result *result)
+{
+    const tr_hypothesis *h = &unit->found.items[0];
+    const size_t count = h->log_probabilities ? h->count + h->finished : 0;
+    const size_t given = (size_t)(joiner->given + unit->prefix_length);
+    for (size_t t = 0; t < count; t++) {
+        const float p = h->log_probabilities[t];
+        result->scored[result->scored_count++] = (tr_scored_token){t < h->count ? h->ids[t] : joiner->end_id, p};
+        result->minimum = t >= given && p < result->minimum ? p : result->minimum;
+    }
+    result->score += h->log_probability;
+}
+
+static tr_status score_text(const joining *j, tr_result *result, tr_error *error)
+{
+    size_t count = 0, given = 0;
+    for (size_t s = 0; s < j->text->count; s++) {
+        const tr_unit *unit = unit_of(j, s);
+        if (!unit)
+            continue;
+        const size_t tokens = unit->found.items[0].count + unit->found.items[0].finished;
+        const size_t own = (size_t)(j->joiner->given + unit->prefix_length);
+        count += tokens;
+        given += own < tokens ? own : tokens;
+    }
+    result->scored = calloc(count + 1, sizeof *result->scored);
+    if (!result->scored)
+        return out_of_memory(error);
+    for (size_t s = 0; s < j->text->count; s++)
+        if (unit_of(j, s))
+            add_scores(j->joiner, unit_of(j, s), result);
+    result->mean = count > given ? result->score / (float)(count - given) : 0;
+    return TR_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- hypotheses */
+
+static size_t count_ranks(const joining *j)
+{
+    size_t ranks = 1;
+    for (size_t s = 0; s < j->text->count; s++) {
+        const tr_unit *unit = unit_of(j, s);
+        ranks = unit && unit->found.count > ranks ? unit->found.count : ranks;
+    }
+    return ranks;
+}
+
+/* What is in the scratch becomes a hypothesis. */
+static tr_status take_hypothesis(const joining *j, size_t rank, tr_translation *to, tr_error *error)
+{
+    const tr_result view = {.text = j->joiner->scratch.data, .size = j->joiner->scratch.size};
+    tr_result kept;
+    const tr_status status = tr_result_copy(&view, &kept, error);
+    *to = (tr_translation){.text = kept.text, .size = kept.size};
+    for (size_t s = 0; s < j->text->count; s++) {
+        const tr_unit *unit = unit_of(j, s);
+        if (!unit)
+            continue;
+        const tr_hypothesis *h = hypothesis_of(unit, rank);
+        to->tokens += (int)h->count;
+        to->score += h->score;
+        to->log_probability += h->log_probability;
+    }
+    return status;
+}
+
+static tr_status join_hypotheses(const joining *j, tr_result *result, tr_error *error)
+{
+    const size_t ranks = count_ranks(j);
+    result->hypotheses = calloc(ranks, sizeof *result->hypotheses);
+    if (!result->hypotheses)
+        return out_of_memory(error);
+    tr_status status = TR_OK;
+    for (; status == TR_OK && result->hypothesis_count < ranks; result->hypothesis_count++) {
+        status = join_text(j, result->hypothesis_count, error);
+        if (status != TR_OK)
+            break;
+        status = take_hypothesis(j, result->hypothesis_count, &result->hypotheses[result->hypothesis_count], error);
+    }
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- result */
+
+static void count_text(const joining *j, tr_result *result)
+{
+    result->sentences = j->text->sentences;
+    result->flags = j->text->flags;
+    for (size_t s = 0; s < j->text->count; s++) {
+        const tr_unit *unit = unit_of(j, s);
+        result->source_tokens += j->chunks[s]->tokens;
+        if (!unit)
+            continue;
+        result->target_tokens += unit->target_length;
+        result->flags |= unit->looped ? TR_FLAG_LOOP : unit->finished ? 0 : TR_FLAG_MAX_LENGTH;
+    }
+}
+
+tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, tr_result *result, tr_error *error)
+{
+    const joining j = {joiner, text, chunks};
+    tr_status status = join_text(&j, 0, error);
+    const tr_result view = {.text = joiner->scratch.data, .size = joiner->scratch.size};
+    if (status == TR_OK)
+        status = tr_result_copy(&view, result, error);
+    if (status != TR_OK)
+        return status;
+    count_text(&j, result);
+    if (joiner->scores)
+        status = score_text(&j, result, error);
+    if (status == TR_OK && joiner->hypotheses)
+        status = join_hypotheses(&j, result, error);
+    return status;
+}
