@@ -266,10 +266,13 @@ function makeLabels(parent, axis, extent) {
 /* Cells fill the width, unless they would become larger than need be or too small to read their labels. */
 function chooseCell() {
   const { columns } = MAPS[view.kind];
-  cell = columns > 160 ? 7 : 12;
-  makeLabels($("rows"), "rows", "height");
-  const room = $("scroll").clientWidth - $("rows").offsetWidth - 4;
-  cell = Math.min(52, Math.max(cell, Math.floor(room / Math.max(columns, 1))));
+  const least = columns > 160 ? 7 : 12;
+  cell = least;
+  for (let round = 0; round < 2; round++) { // the labels' width and the cells' depend on each other
+    makeLabels($("rows"), "rows", "height");
+    const room = $("scroll").clientWidth - Math.max($("rows").offsetWidth, 92) - 4;
+    cell = Math.min(52, Math.max(least, Math.floor(room / Math.max(columns, 1))));
+  }
 }
 
 function showMap() {
@@ -314,7 +317,7 @@ function showBands(what) {
   band($("column-band"), at.columns, { left: at.columns * cell - 1, top: -1, width: cell + 2, height: rows * cell + 2 });
   for (const axis of ["rows", "columns"])
     [...$(axis).children].forEach((label, i) => label.classList.toggle("lit", i === at[axis]));
-  $("cell").textContent = what && at.rows >= 0 && at.columns >= 0
+  $("cell").textContent = what && what.other && at.rows >= 0 && at.columns >= 0
     ? `${nameOf(unitAt(kind, "rows", at.rows))} → ${nameOf(unitAt(kind, "columns", at.columns))}: `
       + percent(plane(kind, view.layer, view.head)[at.rows * columns + at.columns])
     : "";
