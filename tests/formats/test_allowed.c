@@ -144,7 +144,8 @@ static pair open_pair(const int32_t *ids, int count, const char *shortlist)
     assert_int_equal(info.allowed_tokens, 0);
     assert_int_equal(cut->logits.weight.outputs, count);
     assert_int_equal(whole->logits.weight.outputs, whole->config.target_vocabulary);
-    float *bias = (float *)whole->logits.bias; /* the network's own */
+    /* the network's own; with the second probabilities are normalised */
+    float *bias = (float *)whole->logits.bias, *plain = (float *)whole->logits_bias;
     int next = 0;
     for (int id = 0; id < whole->config.target_vocabulary; id++) {
         const bool allowed = next < count && ids[next] == id;
@@ -152,7 +153,7 @@ static pair open_pair(const int32_t *ids, int count, const char *shortlist)
         if (allowed)
             assert_int_equal(tr_network_token(cut, next++), id);
         else
-            bias[id] = -INFINITY;
+            bias[id] = plain[id] = -INFINITY;
     }
     return p;
 }
@@ -172,7 +173,7 @@ static void fill_sources(const tr_config *c, tr_tokens *sources, int32_t memory[
     }
 }
 
-static tr_tokens *decode(const tr_model *model, const tr_tokens *sources, int threads, int batch, int min_length)
+static tr_tokens *decode(const tr_model *model, const tr_tokens *sources, int threads, int batch, int min_length, int beam)
 {
     tr_context_options options = tr_context_default_options();
     tr_translate_options translation = tr_translate_default_options();
@@ -183,6 +184,7 @@ static tr_tokens *decode(const tr_model *model, const tr_tokens *sources, int th
     options.batch_size = batch;
     translation.max_length = TARGET;
     translation.min_length = min_length;
+    translation.search.beam = beam;
     if (tr_context_create(model, &options, &context, &error) ||
         tr_translate_tokens(context, sources, SENTENCES, &translation, &outputs, &error))
         fail_msg("%s", error.message);
@@ -201,14 +203,14 @@ static bool contains(const int32_t *ids, int count, int32_t id)
 static void compare(const pair *p, const int32_t *ids, int count)
 {
     static const struct {
-        int threads, batch, min_length;
-    } ways[] = {{1, 1, 0}, {1, 8, 5}, {3, 1, 0}, {2, 16, TARGET}};
+        int threads, batch, min_length, beam;
+    } ways[] = {{1, 1, 0, 1}, {1, 8, 5, 1}, {3, 1, 0, 1}, {2, 16, TARGET, 1}, {1, 8, 0, 4}, {2, 1, 5, 3}};
     int32_t memory[SENTENCES][LONGEST];
     tr_tokens sources[SENTENCES];
     fill_sources(&p->cut->network->config, sources, memory);
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-        tr_tokens *got = decode(p->cut, sources, ways[w].threads, ways[w].batch, ways[w].min_length);
-        tr_tokens *expected = decode(p->whole, sources, 1, 1, ways[w].min_length);
+        tr_tokens *got = decode(p->cut, sources, ways[w].threads, ways[w].batch, ways[w].min_length, ways[w].beam);
+        tr_tokens *expected = decode(p->whole, sources, 1, 1, ways[w].min_length, ways[w].beam);
         size_t tokens = 0;
         for (int i = 0; i < SENTENCES; i++) {
             assert_int_equal(got[i].count, expected[i].count);
