@@ -1,10 +1,15 @@
 """The options of the search: what they print, and what is wrong usage."""
 import json
+import math
 
 from support import LINES, CommandTest, text_of
 
 SENTENCE = "今天天气很好"
 TWO = "今天天气很好。我喜欢读书。"
+
+
+def numbers(text):
+    return [float(x) for x in text]
 
 
 class WrongUsage(CommandTest):
@@ -15,7 +20,7 @@ class WrongUsage(CommandTest):
                               ("--seed", "18446744073709551616")]:
             self.bad(2, option, value, SENTENCE, says=["whole number", f"'{value}'"])
         for option, value in [("--length-penalty", "11"), ("--length-penalty", "x"), ("--length-penalty", "nan"),
-                              ("--coverage-penalty", "-1"), ("--coverage-penalty", "inf"), ("--patience", "0.5"),
+                              ("--patience", "inf"), ("--patience", "0.5"),
                               ("--temperature", "101"), ("--top-p", "1.5"), ("--top-p", "-0.1"),
                               ("--repetition-penalty", "0.9"), ("--max-length-factor", "-2"),
                               ("--alternatives-min", "2"), ("--temperature", "1e999")]:
@@ -104,13 +109,139 @@ class Scores(CommandTest):
             self.assertEqual(a, b)
 
 
+class NBest(CommandTest):
+    def read(self, out):
+        return [line.split("\t") for line in out.decode().split("\n")[:-1]]
+
+    def test_list(self):
+        rows = self.read(self.good("-b4", "-n3", stdin=text_of(LINES[:5])))
+        best = self.good("-b4", stdin=text_of(LINES[:5])).decode().split("\n")[:-1]
+        for n, line in enumerate(best, 1):
+            own = [r for r in rows if r[0] == str(n)]
+            self.assertEqual([r[1] for r in own], ["1", "2", "3"])
+            self.assertEqual(own[0][3], line)
+            scores = numbers(r[2] for r in own)
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            self.assertEqual(len({r[3] for r in own}), len(own))
+        self.assertEqual([int(r[0]) for r in rows], sorted(int(r[0]) for r in rows))
+
+    def test_several_sentences(self):
+        rows = self.read(self.good("-b3", "-n3", TWO))
+        first, second = (self.read(self.good("-b3", "-n3", s + "。")) for s in TWO.split("。")[:2])
+        for r, a, b in zip(rows, first, second):
+            self.assertEqual(r[3], a[3] + " " + b[3])
+            self.assertAlmostEqual(float(r[2]), float(a[2]) + float(b[2]), places=5)
+
+    def test_json(self):
+        o = json.loads(self.good("-b4", "-n4", "--json", "--scores", SENTENCE))
+        rows = self.read(self.good("-b4", "-n4", SENTENCE))
+        self.assertEqual([h["text"] for h in o["hypotheses"]], [r[3] for r in rows])
+        self.assertEqual(o["text"], o["hypotheses"][0]["text"])
+        self.assertEqual(o["tokens"], o["hypotheses"][0]["tokens"])
+        self.assertAlmostEqual(o["score"], o["hypotheses"][0]["log_probability"], places=5)
+        for h, r in zip(o["hypotheses"], rows):
+            self.assertAlmostEqual(h["score"], float(r[2]), places=5)
+            self.assertAlmostEqual(h["log_probability"] / (h["tokens"] + 1), h["score"], places=4)
+        self.assertNotIn("hypotheses", json.loads(self.good("-b4", "--json", SENTENCE)))
+
+    def test_log_probability_behind(self):
+        rows = self.read(self.good("-b3", "-n2", "--scores", SENTENCE))
+        self.assertEqual([len(r) for r in rows], [5, 5])
+        free = self.read(self.good("-b3", "-n2", "--scores", "--length-penalty", "0", SENTENCE))
+        for r in free:
+            self.assertAlmostEqual(float(r[2]), float(r[4]), places=5)
+
+    def test_blank_lines(self):
+        self.assertEqual(self.read(self.good("-b2", "-n2", stdin=b"\n")), [["1", "1", "0.000000", ""]])
+
+    def test_tokens(self):
+        pieces = self.good("tokenize", SENTENCE)
+        rows = self.read(self.good("--tokens", "-b3", "-n3", stdin=pieces))
+        text = self.read(self.good("-b3", "-n3", SENTENCE))
+        self.assertEqual([r[:3] for r in rows], [r[:3] for r in text])
+        for r, t in zip(rows, text):
+            self.assertEqual(self.good("tokenize", "-d", r[3]).decode().rstrip("\n"), t[3])
+
+    def test_resume(self):
+        """A list that was cut off is written again; nothing is lost or twice there."""
+        lines, out = self.file("in.txt", text_of(LINES[:8])), self.folder / "out.txt"
+        options = ["-b3", "-n3", "-i", lines, "-o", out]
+        self.good(*options)
+        whole = out.read_bytes()
+        starts = [i + 1 for i, c in enumerate(whole) if c == 10]
+        for size in [0, 5, starts[0], starts[1] + 3, starts[2], starts[7], starts[8] + 1, len(whole)]:
+            out.unlink()
+            self.file("out.txt.part", whole[:size])
+            self.good(*options, "--resume")
+            self.assertEqual(out.read_bytes(), whole, size)
+        out.unlink()
+        self.file("out.txt.part", whole.replace(b"\t1\t", b"\t1\t-"))
+        self.bad(1, *options, "--resume", says="its last line is not what")
+
+
 class Search(CommandTest):
     def test_beam_1_is_greedy(self):
         self.assertEqual(self.good("-b1", stdin=text_of(LINES)), self.good(stdin=text_of(LINES)))
 
+    def test_beams_find_better_ones(self):
+        """By what they are compared by: mean log-probability, with the default length penalty."""
+        def mean(*options):
+            out = self.good(*options, "--scores", "--json", "--split", "never", stdin=text_of(LINES)).decode()
+            return sum(json.loads(line)["mean"] for line in out.split("\n")[:-1])
+        self.assertGreater(mean("-b5"), mean("-b1"))
+
+    def test_options_reach_the_search(self):
+        plain = self.good("-b4", stdin=text_of(LINES))
+        for options in (["--length-penalty", "5"], ["--length-penalty=-3"]):
+            self.assertNotEqual(self.good("-b4", *options, stdin=text_of(LINES)), plain, options)
+        for options in (["--patience", "2"], ["--stopping", "early"], ["--stopping", "never"]):
+            self.assertEqual(self.good("-b4", *options, stdin=text_of(LINES)).count(b"\n"), len(LINES), options)
+
+    def test_threads_and_batches_do_not_matter(self):
+        for search in (["-b4", "-n4"], ["--sample", "-n3", "--top-k", "20"], ["--alternatives", "-n3", "-b2"]):
+            expected = self.good(*search, "-T1", stdin=text_of(LINES))
+            for options in (["-T2"], ["--batch-size", "1"], ["--batch-size", "3", "-T2"]):
+                self.assertEqual(self.good(*search, *options, stdin=text_of(LINES)), expected, (search, options))
+
+    def test_sampling(self):
+        run = ["--sample", "--temperature", "1.5"]
+        first = self.good(*run, "--seed", "1", stdin=text_of(LINES))
+        self.assertEqual(self.good(*run, "--seed", "1", stdin=text_of(LINES)), first)
+        self.assertNotEqual(self.good(*run, "--seed", "2", stdin=text_of(LINES)), first)
+        greedy = self.good("--loop-guard", "off", stdin=text_of(LINES))
+        self.assertEqual(self.good("--sample", "--top-k", "1", stdin=text_of(LINES)), greedy)
+        draws = self.good("--sample", "-n", "5", SENTENCE).decode().split("\n")[:-1]
+        self.assertEqual(len(draws), 5)
+
+    def test_forbidden(self):
+        out = self.good(SENTENCE).decode()
+        piece = "▁weather"
+        self.assertIn("weather", out)
+        without = self.good("--forbid", piece, SENTENCE).decode()
+        self.assertNotIn("weather", without)
+        number = json.loads("[" + self.good("tokenize", "--ids", "weather").decode().split()[-1] + "]")[0]
+        self.assertIsInstance(number, int)
+        twice = self.good("--forbid", piece, "--forbid", "▁good ▁nice", SENTENCE).decode()
+        self.assertFalse({"weather", "good", "nice"} & set(twice.rstrip(".\n").split()))
+        self.good("--no-unknown", SENTENCE)
+
+    def test_repetition(self):
+        line = "真的真的真的真的真的真的真的真的真的真的真的真的"
+        loop = self.good("--loop-guard", "off", line).decode().split()
+        self.assertGreater(loop.count("really"), 5)
+        for options in (["--no-repeat-ngram", "2"], ["--repetition-penalty", "2"]):
+            self.assertLess(self.good("--loop-guard", "off", *options, line).decode().split().count("really"), 5)
+
+    def test_lengths(self):
+        for factor, more in ((1, 0), (0.5, 2)):
+            options = ["--max-length-factor", factor] + (["--max-length-more", more] if more else [])
+            o = json.loads(self.good(*options, "--json", "--split", "never", TWO))
+            source = len(self.good("tokenize", TWO).split())
+            self.assertLessEqual(o["tokens"], factor * source + more)
+
     def test_prefix(self):
         for prefix in ("Today", "It is", "I think"):
-            for options in ([], ["-T1"]):
+            for options in ([], ["-b4"], ["--sample"]):
                 out = self.good("--prefix", prefix, *options, stdin=text_of(LINES[:4])).decode()
                 for line in out.split("\n")[:-1]:
                     self.assertTrue(line.startswith(prefix), line)
@@ -135,3 +266,22 @@ class Search(CommandTest):
         o = [json.loads(line) for line in self.good("--tsv", "--json", stdin=text_of(lines)).decode().split("\n")[:-1]]
         self.assertEqual([x["source"] for x in o], [line.split("\t")[0] for line in lines])
 
+    def test_alternatives(self):
+        for prefix in ([], ["--prefix", "Today"]):
+            out = self.good("--alternatives", "-n5", *prefix, "--json", SENTENCE)
+            texts = [h["text"] for h in json.loads(out)["hypotheses"]]
+            self.assertEqual(len(set(texts)), len(texts))
+            self.assertGreaterEqual(len(texts), 2)
+        pieces = self.good("tokenize", SENTENCE)
+        rows = self.good("--alternatives", "-n5", "--tokens", stdin=pieces).decode().split("\n")[:-1]
+        firsts = [r.split("\t")[3].split(" ")[0] for r in rows]
+        self.assertEqual(len(set(firsts)), 5)
+        few = self.good("--alternatives", "-n5", "--alternatives-min", "0.9", SENTENCE).decode().split("\n")[:-1]
+        self.assertLess(len(few), 3)
+
+    def test_bench(self):
+        for options in (["--beam", "2"], ["--beam", "2", "--parts"], ["--sample"], ["--scores"]):
+            o = json.loads(self.good("bench", "--rounds", "1", "--fixed-length", "8", "--json", *options))
+            self.assertGreater(o["tokens_per_second"], 0)
+            self.assertEqual(o["beam"], 2 if "--beam" in options else 1)
+            self.assertTrue(math.isfinite(o["seconds"]))

@@ -61,18 +61,29 @@ class Loops(unittest.TestCase):
         for options in (["-T1"], ["--batch-size", "1"], ["--batch-size", "3", "-T2"]):
             self.assertEqual(self.run_tool(lines, *options), guarded, options)
 
+    def test_beams(self):
+        self.expect_none(self.run_tool(lines_of("loops.txt"), "-b4"))
+
     def test_sentences_and_lists(self):
         """The guard sees sentences; lines of several keep what the others became."""
         lines = ["今天天气很好。" + line for line in lines_of("loops.txt")[:8]]
         for r in self.run_tool(lines, "--split", "auto"):
             self.assertTrue(r["text"].startswith("The weather is good today."), r["text"])
             self.assertIn("loop", r["flags"])
+        for r in self.run_tool(lines_of("loops.txt")[:8], "-b3", "-n3"):
+            self.assertEqual(r["hypotheses"][0]["text"], r["text"])
 
     def test_ordinary(self):
         lines = lines_of("ordinary.txt")
         off = self.run_tool(lines, "--loop-guard", "off")
         self.assertEqual(self.run_tool(lines), off)
         self.assertEqual([r["flags"] for r in off], [[]] * len(lines))
+
+    def test_what_the_options_say_counts(self):
+        """Stricter constraints than the guard's own stay."""
+        line = "真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的"
+        for r in self.run_tool([line], "--repetition-penalty", "3"):
+            self.assertFalse(has_circle(r["pieces"]))
 
 
 if __name__ == "__main__":
