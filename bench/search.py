@@ -23,7 +23,8 @@ def memory(b):
     rows = []
     for name, model in b.models():
         file = b.as_type(model, "int8")
-        least = b.bench("-m", file, "-i", b.lines_file(b.lines(1)), "--batch-size", 1, "-T", 1, *b.length_of(name), rounds=1)["peak_rss_mb"]
+        least = b.bench("-m", file, "-i", b.lines_file(b.lines(1)), "--batch-size", 1, "-T", 1, *b.length_of(name),
+                        rounds=1)["peak_rss_mb"]
         for batch in (1, 32):
             lines = b.lines_file(b.lines(b.count_for(batch)))
             for beam in (1, 2, BEAM, WIDEST):
