@@ -121,7 +121,7 @@ static void test_tokenize_target(void **state)
     tr_error error;
     for (size_t i = 0; i < LINES; i++) {
         tr_tokens ids;
-        char *text;
+        char *text = NULL;
         if (tr_tokenize_target(w->model, w->texts[i], strlen(w->texts[i]), &ids, &error) ||
             tr_detokenize(w->model, ids.ids, ids.count, &text, NULL, &error))
             fail_msg("%s", error.message);

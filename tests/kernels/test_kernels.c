@@ -651,12 +651,13 @@ static void exp_sums_of_level(const tr_kernels *level)
         x[n / 2] = n > 1 ? -INFINITY : x[0];
         const tr_exp_sum got = level->exp_sum(x, n), wanted = tr_kernels_reference.exp_sum(x, n);
         assert_true(got.max == wanted.max && got.sum == wanted.sum);
-        double most = -INFINITY, sum = 0;
+        float most = -INFINITY;
+        double sum = 0;
         for (int i = 0; i < n; i++)
-            most = fmax(most, x[i]);
+            most = x[i] > most ? x[i] : most;
         for (int i = 0; i < n; i++)
-            sum += exp(x[i] - most);
-        assert_true(got.max == (float)most && fabs(got.sum - sum) < 1e-5 * sum);
+            sum += exp((double)x[i] - most);
+        assert_true(got.max == most && fabs(got.sum - sum) < 1e-5 * sum);
         x[n - 1] = NAN;
         assert_true(isnan(level->exp_sum(x, n).sum));
         for (int i = 0; i < n; i++)
