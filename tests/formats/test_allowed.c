@@ -178,7 +178,7 @@ static tr_tokens *decode(const tr_model *model, const tr_tokens *sources, int th
     tr_context_options options = tr_context_default_options();
     tr_translate_options translation = tr_translate_default_options();
     tr_context *context;
-    tr_tokens *outputs;
+    tr_tokens *outputs = NULL;
     tr_error error;
     options.threads = threads;
     options.batch_size = batch;

@@ -21,8 +21,7 @@ static const char *const hostile_words[] = {"</script>",
                                             "\xe2\x80\xa8\xe2\x80\xa9",
                                             "\r\n\t",
                                             "",
-                                            "\xe2\x80\xae"
-                                            "abc",
+                                            "\342\200\256abc",
                                             "\xef\xbf\xbe\xc2\x85",
                                             "%s%n",
                                             "aVeryLongTokenThatNoLabelHasRoomForInAnyMapWhatever"};
