@@ -171,33 +171,42 @@ static void turn(tr_worker *w)
         w->turn = TR_TURN_END;
 }
 
-static void start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
+tr_status tr_worker_run(tr_worker *w, int member, const tr_decode_options *options, const tr_feed *feed,
+                        const tr_turns *turns, tr_error *error)
 {
-    if (tr_worker_start(w, options, feed))
-        turn(w);
-}
-
-tr_status tr_decode(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed, tr_error *error)
-{
-    tr_worker *w = worker;
     tr_state_meet(&w->state); /* nobody is still reading the last call's status */
-    if (member == 0)
-        start(w, options, feed);
+    if (member == 0 && tr_worker_start(w, options, feed))
+        turns->next(w);
     for (;;) {
         tr_state_meet(&w->state);
         if (w->turn == TR_TURN_END)
             break;
-        copy_blocks(w, member); /* also before the encoder, which may get blocks that were given back since */
-        if (w->turn == TR_TURN_ENCODE)
-            tr_worker_encode(w, member);
-        else
-            step(w, member);
+        (w->turn == TR_TURN_ENCODE ? turns->encode : turns->decode)(w, member);
         tr_state_meet(&w->state);
         if (member == 0)
-            turn(w);
+            turns->next(w);
     }
     const tr_status status = w->status;
     if (status != TR_OK && member == 0 && error)
         *error = w->error;
     return status;
+}
+
+/* Blocks are copied before the encoder, too: it may get such as were given back since. */
+static void encode(tr_worker *w, int member)
+{
+    copy_blocks(w, member);
+    tr_worker_encode(w, member);
+}
+
+static void decode(tr_worker *w, int member)
+{
+    copy_blocks(w, member);
+    step(w, member);
+}
+
+tr_status tr_decode(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed, tr_error *error)
+{
+    static const tr_turns turns = {encode, decode, turn};
+    return tr_worker_run(worker, member, options, feed, &turns, error);
 }

@@ -348,33 +348,9 @@ static void turn(tr_worker *w)
         w->turn = TR_TURN_END;
 }
 
-static void start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
-{
-    if (tr_worker_start(w, options, feed))
-        turn(w);
-}
-
 tr_status tr_decode_forced(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
                            tr_error *error)
 {
-    tr_worker *w = worker;
-    tr_state_meet(&w->state); /* nobody is still reading the last call's status */
-    if (member == 0)
-        start(w, options, feed);
-    for (;;) {
-        tr_state_meet(&w->state);
-        if (w->turn == TR_TURN_END)
-            break;
-        if (w->turn == TR_TURN_ENCODE)
-            tr_worker_encode_chunk(w, member);
-        else
-            decode(w, member);
-        tr_state_meet(&w->state);
-        if (member == 0)
-            turn(w);
-    }
-    const tr_status status = w->status;
-    if (status != TR_OK && member == 0 && error)
-        *error = w->error;
-    return status;
+    static const tr_turns turns = {tr_worker_encode_chunk, decode, turn};
+    return tr_worker_run(worker, member, options, feed, &turns, error);
 }

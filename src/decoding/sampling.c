@@ -180,18 +180,13 @@ static int32_t draw_of_all(const look *l, double total, double most, double u)
 
 static double sum_segments(const look *l, double *most)
 {
-    double total = 0;
     const int segments = (l->outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT;
-    *most = -INFINITY;
     for (int i = 0; i < segments; i++) {
         const int first = i * TR_LOGITS_SEGMENT,
                   n = l->outputs - first < TR_LOGITS_SEGMENT ? l->outputs - first : TR_LOGITS_SEGMENT;
         l->sums[i] = l->kernels->exp_sum(l->x + first, n);
-        *most = l->sums[i].max > *most ? l->sums[i].max : *most;
     }
-    for (int i = 0; i < segments; i++)
-        total += l->sums[i].sum > 0 ? l->sums[i].sum * tr_exp(l->sums[i].max - *most) : l->sums[i].sum;
-    return total;
+    return tr_sum_parts(l->sums, segments, most);
 }
 
 static void draw_row(tr_sampler *s, const tr_search *search, int member, int row, const float *x)

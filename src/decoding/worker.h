@@ -106,6 +106,16 @@ bool tr_worker_fail_numeric(tr_worker *worker);
 bool tr_worker_admit(tr_worker *worker);
 /* Member 0: what a call begins with. False: failed, the options are out of range. */
 bool tr_worker_start(tr_worker *worker, const tr_decode_options *options, const tr_feed *feed);
+/* What a run's members do together, and how member 0 prepares the next turn behind each, and the first. */
+typedef struct tr_turns {
+    void (*encode)(tr_worker *worker, int member);
+    void (*decode)(tr_worker *worker, int member);
+    void (*next)(tr_worker *worker);
+} tr_turns;
+
+/* All members: the turns of a call, from tr_worker_start on to its end; see tr_decode. */
+tr_status tr_worker_run(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
+                        const tr_turns *turns, tr_error *error);
 /* Member 0: adds a sentence's source to the encoder's chunk. False: failed. */
 bool tr_worker_lay_out_source(tr_worker *worker, tr_slot *slot);
 /* Member 0: lays out the encoder's next chunk of those that were taken. False: failed. */

@@ -52,17 +52,6 @@ static float *watched(const tr_watch *watch, int layer, int head)
            (watch->only_head >= 0 ? 0 : (size_t)head * watch->head_stride);
 }
 
-void tr_watch_mean(const tr_watch *watch, int heads, int row, int columns, float *mean)
-{
-    const float *weights = watch->weights + (size_t)row * watch->row_stride;
-    for (int p = 0; p < columns; p++) {
-        float sum = 0;
-        for (int h = 0; h < heads; h++)
-            sum += weights[(size_t)h * watch->head_stride + (size_t)p];
-        mean[p] = sum / (float)heads;
-    }
-}
-
 /* context[rows, own columns] = softmax(scale q k^T + bias) v, head by head */
 static void attend(const tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                    const tr_segment *segments, int count, places part)

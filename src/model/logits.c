@@ -141,12 +141,20 @@ void tr_logits_part(tr_flow *flow, const tr_linear *linear, const float *bias, i
                                 0, last - first, own->scratch);
 }
 
+double tr_sum_parts(const tr_exp_sum *parts, int count, double *most)
+{
+    double sum = 0;
+    *most = -INFINITY;
+    for (int i = 0; i < count; i++)
+        *most = parts[i].max > *most ? parts[i].max : *most;
+    for (int i = 0; i < count; i++)
+        sum += parts[i].sum > 0 ? parts[i].sum * tr_exp(parts[i].max - *most) : parts[i].sum; /* NaN stays */
+    return sum;
+}
+
 double tr_log_sum(const tr_exp_sum *parts, int count)
 {
-    double most = -INFINITY, sum = 0;
-    for (int i = 0; i < count; i++)
-        most = parts[i].max > most ? parts[i].max : most;
-    for (int i = 0; i < count; i++)
-        sum += parts[i].sum > 0 ? parts[i].sum * tr_exp(parts[i].max - most) : parts[i].sum; /* NaN stays */
+    double most;
+    const double sum = tr_sum_parts(parts, count, &most);
     return most + tr_log(sum);
 }

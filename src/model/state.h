@@ -46,9 +46,6 @@ typedef struct tr_watch {
     size_t layer_stride, head_stride, row_stride;
 } tr_watch;
 
-/* mean[columns] = the mean of a row's weights over all heads of a watch of one layer, once all members have met. */
-void tr_watch_mean(const tr_watch *watch, int heads, int row, int columns, float *mean);
-
 /* Rows that attend to one cache. */
 typedef struct tr_segment {
     int first, rows; /* of the batch's rows */
@@ -198,8 +195,9 @@ static inline int tr_logits_segments(int outputs)
 void tr_logits_part(tr_flow *flow, const tr_linear *linear, const float *bias, int row, int rows, int first, int last,
                     float *y, size_t stride);
 
-/* The logarithm of a sum of exponentials that was taken in parts: the denominator of a softmax. The same bits everywhere;
- * NaN if there was one, -inf of nothing. */
+/* A sum of exponentials that was taken in parts, the denominator of a softmax, over e^most, most being the greatest of all;
+ * and its logarithm. The same bits everywhere; NaN if there was one, 0 (-inf) of nothing. */
+double tr_sum_parts(const tr_exp_sum *parts, int count, double *most);
 double tr_log_sum(const tr_exp_sum *parts, int count);
 
 void tr_trace_rows(tr_flow *flow, const char *where, int layer, const float *rows);
