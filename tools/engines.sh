@@ -10,6 +10,7 @@ engine_scripts=(
     tests/reference/make_fixtures.py
     tests/scores/make_expected.py
     tests/search/make_search.py
+    tests/search/make_coverage.py
     tests/ctranslate2/make_models.py
     tests/formats/make_torch.py
     tests/tokenizer/make_fixtures.py

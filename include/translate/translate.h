@@ -250,8 +250,11 @@ typedef struct tr_search {
     int n_best; /* hypotheses that are returned, best first, 1 .. beam (sampling, alternatives: 1 .. TR_MAX_BEAM); default 1 */
     float length_penalty;   /* hypotheses are compared by log-probability / tokens^length_penalty, the end mark counted, a
                                prefix not; default 1; 0: by log-probability; negative prefers short ones; -10 .. 10 */
-    float coverage_penalty; /* 0, the default: there is none in this version (Wu et al., 2016, eq. 14); else
-                               TR_ERROR_UNSUPPORTED */
+    float coverage_penalty; /* what coverage_penalty * sum_i log(min(sum_j p_ij, 1)) makes less is added to that: p_ij is the
+                               attention of target token j to source token i, those of a prefix, end marks and languages
+                               among them, in the layer and the heads that TR_ALIGN_AUTO stands for. Wu et al., 2016, eq. 14,
+                               added to complete hypotheses as in CTranslate2; TR_STOP_LIKELY looks at it. 0 .. 10; default
+                               0: none */
     float patience;         /* default 1; the search ends once patience times beam hypotheses are complete: Kasai et al.,
                                2022; 1 .. 10 */
     tr_stopping stopping;   /* default TR_STOP_LIKELY */

@@ -150,7 +150,9 @@ const cli_option cli_options[] = {
      "the N best translations of each line, as 'line TAB rank TAB score TAB text'; default 1: the best alone"},
     {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "length-penalty", "X", FIELD(search.length_penalty), -10, 10,
      "hypotheses are compared by log-probability / tokens^X; default 1; 0: by log-probability"},
-    {SEARCH, GROUP_SEARCH, KIND_LATER, 0, "coverage-penalty", NULL, 0, 0, 0, NULL},
+    {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "coverage-penalty", "X", FIELD(search.coverage_penalty), 0, 10,
+     "hypotheses whose tokens attend to too little of the source are worth less, X times as much as Wu et al. (2016) say; "
+     "default 0: they are not"},
     {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "patience", "X", FIELD(search.patience), 1, 10,
      "the search ends once X times --beam hypotheses are complete; default 1"},
     {SEARCH, GROUP_SEARCH, KIND_CHOICE, 0, "stopping", "likely|early|never", FIELD(stopping), 0, 0,

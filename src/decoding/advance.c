@@ -28,7 +28,7 @@ static bool advance_one(tr_worker *w, tr_slot *slot, tr_lane *lane, int row)
         tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
         return true;
     }
-    const float score = tr_rate(w, slot->sentence, path->sum + token.log_probability, slot->step + 1);
+    const float score = tr_path_score(w, slot->sentence, path, path->sum + token.log_probability, slot->step + 1);
     tr_lane_keep(lane, w->breadth.kept, path,
                  &(tr_ending){slot->step, -1, true, token.log_probability, w->weighing || w->search.sample ? score : 0});
     tr_lane_end(slot, lane, &w->pool);

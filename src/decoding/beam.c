@@ -63,7 +63,7 @@ static void complete(tr_worker *w, const tr_slot *slot, tr_lane *lane, const tr_
                               .last = finished ? -1 : token->id,
                               .finished = finished,
                               .log_probability = token->log_probability,
-                              .score = tr_rate(w, slot->sentence, sum, slot->step + 1)});
+                              .score = tr_path_score(w, slot->sentence, path, sum, slot->step + 1)});
 }
 
 /* All that are followed are complete as they are, with so many tokens; counted: with a forced end mark. */
@@ -72,30 +72,41 @@ static void complete_all(tr_worker *w, const tr_sentence *s, tr_lane *lane, int 
     for (int p = 0; p < lane->following; p++) {
         const tr_path *path = lane->paths[p];
         tr_lane_keep(lane, w->breadth.kept, path,
-                     &(tr_ending){.before = tokens, .last = -1, .score = tr_rate(w, s, path->sum, counted)});
+                     &(tr_ending){.before = tokens, .last = -1, .score = tr_path_score(w, s, path, path->sum, counted)});
     }
 }
 
 /* Nothing better can come of what is followed, as far as the search wants to know. length: tokens that these have. */
-static bool is_settled(const tr_worker *w, const tr_sentence *s, const tr_lane *lane, float best_sum, int length)
+static bool is_settled(const tr_worker *w, const tr_sentence *s, const tr_lane *lane, int length)
 {
     if (lane->kept_count < w->breadth.kept)
         return false;
-    if (w->search.stopping == TR_STOP_EARLY)
-        return true;
-    const bool longer = w->search.stopping == TR_STOP_NEVER && w->search.length_penalty > 0;
-    return !(tr_rate(w, s, best_sum, longer ? longest(w, s) : length) > lane->kept[lane->kept_count - 1]->score);
+    const float least = lane->kept[lane->kept_count - 1]->score, best_sum = lane->paths[0]->sum;
+    const bool longer = w->search.length_penalty > 0;
+    switch (w->search.stopping) {
+    case TR_STOP_EARLY: return true;
+    case TR_STOP_NEVER: /* what is not covered still can be */
+        return !(tr_rate(w, s, best_sum, longer ? longest(w, s) : length) > least);
+    case TR_STOP_LIKELY: break;
+    }
+    const int first = w->breadth.coverage ? lane->following : 1; /* else the first has the best score as well */
+    for (int p = 0; p < first; p++)
+        if (tr_path_score(w, s, lane->paths[p], lane->paths[p]->sum, length) > least)
+            return false;
+    return true;
 }
 
 /* Nothing at all may come: all end here. */
 static void end_all(tr_worker *w, tr_slot *slot, tr_lane *lane)
 {
-    for (int p = 0; p < lane->following; p++)
-        tr_lane_keep(lane, w->breadth.kept, lane->paths[p],
+    for (int p = 0; p < lane->following; p++) {
+        const tr_path *path = lane->paths[p];
+        tr_lane_keep(lane, w->breadth.kept, path,
                      &(tr_ending){.before = slot->step,
                                   .last = -1,
                                   .finished = true,
-                                  .score = tr_rate(w, slot->sentence, lane->paths[p]->sum, slot->step + 1)});
+                                  .score = tr_path_score(w, slot->sentence, path, path->sum, slot->step + 1)});
+    }
     tr_lane_end(slot, lane, &w->pool);
 }
 
@@ -103,7 +114,7 @@ void tr_lane_look_at_limits(tr_worker *w, tr_slot *slot, tr_lane *lane, int leng
 {
     const tr_sentence *s = slot->sentence;
     const tr_path *best = lane->paths[0];
-    bool over = is_settled(w, s, lane, best->sum, length);
+    bool over = is_settled(w, s, lane, length);
     if (!over && length == s->max_length) {
         complete_all(w, s, lane, length, w->breadth.beam > 1 ? longest(w, s) : length);
         over = true;

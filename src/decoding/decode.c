@@ -53,6 +53,8 @@ static bool prepare_sentence(tr_worker *w, int i)
     const int length = slot->sentence->source_length;
     w->cross_segments[i] =
         (tr_segment){.first = slot->first_row, .rows = w->rows - slot->first_row, .cache = &slot->cross, .length = length};
+    if (w->breadth.coverage)
+        tr_coverage_watch(w, i);
     tr_choice *choice = tr_worker_choice(w, slot);
     if (choice && choice->end >= 0)
         choice->bias[choice->end] = slot->step < w->options.min_length ? -INFINITY : choice->plain[choice->end];
@@ -117,6 +119,8 @@ static bool finish_step(tr_worker *w)
     for (int i = 0; i < w->decoded; i++) {
         tr_slot *slot = tr_worker_slot(w, i);
         bool complete;
+        if (w->breadth.coverage)
+            tr_coverage_add(w, i);
         if (!tr_worker_advance(w, slot, &complete))
             return false;
         if (!complete) {

@@ -13,7 +13,8 @@ static size_t rounded(size_t bytes)
 static size_t path_bytes(const tr_paths *p)
 {
     return rounded(sizeof(tr_path)) + rounded(p->positions * sizeof(int32_t)) + rounded((p->positions + 1) * sizeof(float)) +
-           rounded((size_t)tr_blocks_for((int)p->positions) * sizeof(float *)) + rounded(p->history_floats * sizeof(float));
+           rounded((size_t)tr_blocks_for((int)p->positions) * sizeof(float *)) + rounded(p->history_floats * sizeof(float)) +
+           rounded(p->coverage ? p->positions * sizeof(float) : 0);
 }
 
 static size_t kept_bytes(const tr_paths *p)
@@ -28,6 +29,7 @@ static tr_path *make_path(tr_paths *p)
     path->log_probabilities = tr_arena_alloc(&p->arena, (p->positions + 1) * sizeof *path->log_probabilities);
     path->self.blocks = tr_arena_alloc(&p->arena, (size_t)tr_blocks_for((int)p->positions) * sizeof *path->self.blocks);
     path->history = tr_arena_alloc(&p->arena, p->history_floats * sizeof *path->history);
+    path->coverage = p->coverage ? tr_arena_alloc(&p->arena, p->positions * sizeof *path->coverage) : NULL;
     return path;
 }
 
@@ -57,18 +59,19 @@ static void make_slot(tr_paths *p, tr_slot *slot, int lanes, int beam, int kept)
     }
 }
 
-tr_status tr_paths_init(tr_paths *p, const tr_config *config, tr_slot *slots, int count, int lanes, int beam, int kept,
-                        tr_error *error)
+tr_status tr_paths_init(tr_paths *p, const tr_config *config, tr_slot *slots, int count, tr_breadth breadth, tr_error *error)
 {
-    *p = (tr_paths){.positions = (size_t)config->max_positions, .history_floats = tr_history_floats(config)};
-    const size_t l = (size_t)lanes, b = (size_t)beam, k = (size_t)kept;
+    *p = (tr_paths){.positions = (size_t)config->max_positions,
+                    .history_floats = tr_history_floats(config),
+                    .coverage = breadth.coverage};
+    const size_t l = (size_t)breadth.lanes, b = (size_t)breadth.beam, k = (size_t)breadth.kept;
     const size_t blocks = (size_t)tr_blocks_for(config->max_positions) * sizeof(float *);
     const size_t lane = rounded(b * sizeof(tr_path *)) + rounded(k * sizeof(tr_kept *)) + k * kept_bytes(p);
     const size_t slot = 2 * rounded(blocks) + rounded(l * b * sizeof(tr_path *)) + rounded(l * sizeof(tr_lane)) + l * lane +
                         l * b * path_bytes(p);
     const tr_status status = tr_arena_init(&p->arena, slot * (size_t)count, error);
     for (int i = 0; i < count && status == TR_OK; i++)
-        make_slot(p, &slots[i], lanes, beam, kept);
+        make_slot(p, &slots[i], breadth.lanes, breadth.beam, breadth.kept);
     return status;
 }
 
@@ -91,6 +94,8 @@ void tr_slot_begin(tr_slot *slot, int first, int lanes, const tr_paths *paths)
         path->self.count = 0;
         memset(path->history, 0, paths->history_floats * sizeof *path->history);
         slot->lanes[l].paths[0] = path;
+        if (paths->coverage)
+            memset(path->coverage, 0, (size_t)slot->sentence->source_length * sizeof *path->coverage);
         slot->lanes[l].following = 1;
     }
 }
@@ -130,6 +135,8 @@ tr_path *tr_path_fork(tr_slot *slot, const tr_path *from, const tr_paths *paths,
     memcpy(path->tokens, from->tokens, step * sizeof *path->tokens);
     memcpy(path->log_probabilities, from->log_probabilities, step * sizeof *path->log_probabilities);
     memcpy(path->history, from->history, paths->history_floats * sizeof *path->history);
+    if (paths->coverage)
+        memcpy(path->coverage, from->coverage, (size_t)slot->sentence->source_length * sizeof *path->coverage);
     path->sum = from->sum;
     const int filled = (slot->step + 1) % TR_BLOCK;
     for (path->self.count = 0; path->self.count < from->self.count; path->self.count++) {

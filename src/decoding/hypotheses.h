@@ -12,7 +12,8 @@ typedef struct tr_path {
     float *log_probabilities; /* [max_positions + 1] */
     float sum;                /* of what its tokens were chosen by: log-probabilities, after what constraints do to them */
     tr_cache self;
-    float *history; /* in place of self: see tr_history_floats */
+    float *history;  /* in place of self: see tr_history_floats */
+    float *coverage; /* [source_length] what its tokens attended to each source token with; only where paths have it */
 } tr_path;
 
 /* One that is complete. */
@@ -66,11 +67,19 @@ typedef struct tr_continuation {
 /* All that the slots' hypotheses are made of. */
 typedef struct tr_paths {
     size_t positions, history_floats;
+    bool coverage;
     tr_arena arena;
 } tr_paths;
 
-/* For slots [0..count), each with so many lanes of beam paths and kept complete ones. */
-tr_status tr_paths_init(tr_paths *paths, const tr_config *config, tr_slot *slots, int count, int lanes, int beam, int kept,
+/* What a search needs of memory, for each sentence. */
+typedef struct tr_breadth {
+    int lanes, beam; /* lanes times beam hypotheses are followed */
+    int kept;        /* complete ones of a lane */
+    bool coverage;   /* their coverage is looked at */
+} tr_breadth;
+
+/* For slots [0..count). */
+tr_status tr_paths_init(tr_paths *paths, const tr_config *config, tr_slot *slots, int count, tr_breadth breadth,
                         tr_error *error);
 void tr_paths_free(tr_paths *paths);
 

@@ -57,6 +57,10 @@ static void free_room(tr_worker *w)
     free(w->next);
     free(w->found);
     free(w->traced_logits);
+    free(w->attended);
+    free(w->watches);
+    w->attended = NULL;
+    w->watches = NULL;
     w->rows_of = NULL;
     w->self_segments = NULL;
     w->copies.list = NULL;
@@ -87,6 +91,10 @@ static bool make_tables(tr_worker *w)
     w->lists = zeros((size_t)w->room.beam * most, sizeof *w->lists, &complete);
     w->next = zeros(most, sizeof *w->next, &complete);
     w->found = zeros((size_t)larger(w->room.lanes, w->room.kept), sizeof *w->found, &complete);
+    if (w->room.coverage) {
+        w->attended = zeros(tr_coverage_floats(w, most_rows(w)), sizeof *w->attended, &complete);
+        w->watches = zeros((size_t)w->batch_size, sizeof *w->watches, &complete);
+    }
     return complete;
 }
 
@@ -103,8 +111,7 @@ static tr_status make_room(tr_worker *w, tr_breadth room, tr_error *error)
     if (status == TR_OK)
         status = tr_pool_init(&w->pool, &w->decoder_shape, (size_t)w->batch_size * each, error);
     if (status == TR_OK)
-        status =
-            tr_paths_init(&w->paths, &network->config, w->slots, w->batch_size, room.lanes, room.beam, room.kept, error);
+        status = tr_paths_init(&w->paths, &network->config, w->slots, w->batch_size, room, error);
     if (status == TR_OK)
         status = tr_candidates_init(&w->candidates, network, w->most_members, most_rows(w), most_candidates(&room), error);
     if (status == TR_OK)
@@ -112,14 +119,28 @@ static tr_status make_room(tr_worker *w, tr_breadth room, tr_error *error)
     if (status == TR_OK && !make_tables(w))
         status = out_of_memory(error);
     if (status != TR_OK)
-        w->room = (tr_breadth){0, 0, 0}; /* nothing fits: it is made again */
+        w->room = (tr_breadth){0}; /* nothing fits: it is made again */
     return status;
 }
 
-static tr_breadth breadth_of(const tr_search *s)
+/* Coverage changes nothing but what hypotheses are compared by. */
+static tr_breadth breadth_of(const tr_search *s, bool probabilities)
 {
-    const int lanes = s->sample || s->alternatives ? s->n_best : 1;
-    return (tr_breadth){lanes, s->beam, s->beam > 1 ? (int)(s->patience * (float)s->beam + 0.5f) : 1};
+    return (tr_breadth){.lanes = s->sample || s->alternatives ? s->n_best : 1,
+                        .beam = s->beam,
+                        .kept = s->beam > 1 ? (int)(s->patience * (float)s->beam + 0.5f) : 1,
+                        .coverage = s->coverage_penalty != 0 && probabilities};
+}
+
+/* Room for either. */
+static tr_breadth wider(tr_breadth a, tr_breadth b)
+{
+    return (tr_breadth){larger(a.lanes, b.lanes), larger(a.beam, b.beam), larger(a.kept, b.kept), a.coverage || b.coverage};
+}
+
+static bool has_room(tr_breadth room, tr_breadth b)
+{
+    return b.lanes <= room.lanes && b.beam <= room.beam && b.kept <= room.kept && b.coverage <= room.coverage;
 }
 
 /* ------------------------------------------------------------------------------------------------------ what is forbidden
@@ -164,13 +185,13 @@ static bool same_forbidden(const tr_worker *w, const tr_search *search)
 
 tr_status tr_worker_set_search(tr_worker *w, const tr_search *search, bool scores, tr_error *error)
 {
-    const tr_breadth b = w->breadth = breadth_of(search), r = w->room;
     const bool same = same_forbidden(w, search);
     w->search = *search;
     w->probabilities = scores || search->beam > 1 || search->sample || search->alternatives;
+    w->breadth = breadth_of(search, w->probabilities);
     tr_status status = TR_OK;
-    if (b.lanes > r.lanes || b.beam > r.beam || b.kept > r.kept)
-        status = make_room(w, (tr_breadth){larger(b.lanes, r.lanes), larger(b.beam, r.beam), larger(b.kept, r.kept)}, error);
+    if (!has_room(w->room, w->breadth))
+        status = make_room(w, wider(w->room, w->breadth), error);
     if (status == TR_OK && !same)
         status = forbid(w, error);
     w->search.forbidden = NULL; /* the caller's */

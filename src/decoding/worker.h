@@ -20,12 +20,6 @@ typedef struct tr_row {
     tr_path *path;
 } tr_row;
 
-/* What a search needs of memory, for each sentence. */
-typedef struct tr_breadth {
-    int lanes, beam; /* see tr_lane: lanes times beam hypotheses are followed */
-    int kept;        /* complete ones of a lane */
-} tr_breadth;
-
 struct tr_worker {
     tr_state state;
     int most_members, batch_size;
@@ -58,6 +52,8 @@ struct tr_worker {
     tr_continuation *next;     /* [most] */
     tr_found *found;           /* [lanes or kept] of the sentence that is handed over */
     tr_sampler sampler;        /* logits NULL before it was first needed */
+    float *attended;           /* [rows, heads, max_positions] what a step's rows attend to, where coverage is looked at */
+    tr_watch *watches;         /* [batch_size] the same */
 
     /* the work at hand: written by member 0 between two barriers */
     tr_decode_options options;
@@ -148,5 +144,13 @@ void tr_worker_hand_over(tr_worker *worker, tr_slot *slot);
 /* A sum of log-probabilities / tokens^length_penalty, the end mark counted, a prefix not (Wu et al., 2016, without their 5 +
  * and 6). */
 float tr_rate(const tr_worker *worker, const tr_sentence *sentence, float sum, int tokens);
+
+/* Coverage, where the search looks at it (breadth.coverage). Floats of worker.attended for so many rows. */
+size_t tr_coverage_floats(const tr_worker *worker, int rows);
+/* Member 0, before a step and behind it: the rows of sentence i are watched; and what they attended to is added up. */
+void tr_coverage_watch(tr_worker *worker, int i);
+void tr_coverage_add(tr_worker *worker, int i);
+/* What a path is compared by, if its sum were this: its rate, and its coverage penalty. */
+float tr_path_score(const tr_worker *worker, const tr_sentence *sentence, const tr_path *path, float sum, int tokens);
 
 #endif

@@ -112,6 +112,14 @@ bool tr_norm_parse(const char *name, tr_norm_kind *norm);
 const char *tr_history_name(tr_history history); /* "attention" */
 bool tr_history_parse(const char *name, tr_history *history);
 
+/* Whose cross-attention tells what a target token is a translation of: what was trained to align, or else the last layer.
+ * layer counts from 0; head, too, -1: the mean of all. */
+static inline void tr_config_guide(const tr_config *config, int *layer, int *head)
+{
+    *layer = (config->alignment_layer ? config->alignment_layer : config->decoder_layers) - 1;
+    *head = config->alignment_layer ? config->alignment_head - 1 : -1;
+}
+
 /* Of attention heads, of which there are so many. */
 static inline int tr_config_head_size(const tr_config *config, int heads)
 {

@@ -46,6 +46,16 @@ typedef struct tr_watch {
     size_t layer_stride, head_stride, row_stride;
 } tr_watch;
 
+/* The mean over heads, in their order, of what a row attends to a position with; of the one layer that is watched. */
+static inline float tr_watch_mean(const tr_watch *watch, int heads, int row, int position)
+{
+    const float *w = watch->weights + (size_t)row * watch->row_stride + (size_t)position;
+    float sum = 0;
+    for (int h = 0; h < heads; h++)
+        sum += w[(size_t)h * watch->head_stride];
+    return heads == 1 ? sum : sum / (float)heads;
+}
+
 /* Rows that attend to one cache. */
 typedef struct tr_segment {
     int first, rows; /* of the batch's rows */

@@ -2,16 +2,6 @@
 
 #include <stdlib.h>
 
-/* The mean over heads of what a row attends to a column with, in the order of heads. */
-static float weight_of(const tr_watch *watch, int heads, int row, int column)
-{
-    const float *w = watch->weights + (size_t)row * watch->row_stride + (size_t)column;
-    float sum = 0;
-    for (int h = 0; h < heads; h++)
-        sum += w[(size_t)h * watch->head_stride];
-    return heads == 1 ? sum : sum / (float)heads;
-}
-
 /* A row's links, source by source; links NULL: they are only counted. Marian's: the greatest weight, or all above a
  * threshold. */
 static size_t link_row(const tr_watch *watch, int heads, const tr_align_span *span, float threshold, int row, tr_link *links)
@@ -19,7 +9,7 @@ static size_t link_row(const tr_watch *watch, int heads, const tr_align_span *sp
     size_t count = 0;
     tr_link best = {-1, row, -1};
     for (int s = 0; s < span->sources; s++) {
-        const float weight = weight_of(watch, heads, row, span->first_source + s);
+        const float weight = tr_watch_mean(watch, heads, row, span->first_source + s);
         if (threshold < 1 && weight > threshold) {
             if (links)
                 links[count] = (tr_link){s, row, weight};

@@ -22,7 +22,8 @@ void tr_guard_constrain(tr_sentence *sentence, const tr_search *search, int min_
         sentence->max_length = limit < min_length ? min_length : limit;
 }
 
-/* The sum of what is left, and what hypotheses of one length are compared by. */
+/* The sum of what is left, and what hypotheses of one length are compared by; what of the source the rest covers nobody
+ * noted. */
 static void score_again(tr_hypothesis *h, const tr_search *search)
 {
     h->log_probability = 0;

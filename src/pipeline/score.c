@@ -35,11 +35,12 @@ tr_status tr_score_resolve(const tr_model *model, const tr_score_options *option
         return tr_fail(error, TR_ERROR_ARGUMENT, "alignment head: %d is not below %d", a->head, c->decoder_heads);
     if (!(a->threshold >= 0 && a->threshold <= 1))
         return tr_fail(error, TR_ERROR_ARGUMENT, "alignment threshold: %g is not between 0 and 1", (double)a->threshold);
-    const bool guided = c->alignment_layer && (a->layer == TR_ALIGN_AUTO || a->layer == c->alignment_layer - 1);
+    int layer, head;
+    tr_config_guide(c, &layer, &head);
     if (a->layer == TR_ALIGN_AUTO)
-        a->layer = guided ? c->alignment_layer - 1 : c->decoder_layers - 1;
+        a->layer = layer;
     if (a->head == TR_ALIGN_AUTO)
-        a->head = guided && c->alignment_head ? c->alignment_head - 1 : TR_ALIGN_MEAN;
+        a->head = a->layer == layer && head >= 0 ? head : TR_ALIGN_MEAN;
     return TR_OK;
 }
 

@@ -91,8 +91,6 @@ static tr_status check_together(const tr_search *s, tr_error *error)
         return tr_fail(error, TR_ERROR_ARGUMENT, "sample: it goes with beam 1 only, not %d", s->beam);
     if (s->sample && s->alternatives)
         return tr_fail(error, TR_ERROR_ARGUMENT, "alternatives: they do not go with sampling");
-    if (s->coverage_penalty != 0)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "coverage_penalty: this version has none");
     return TR_OK;
 }
 

@@ -20,7 +20,8 @@ class WrongUsage(CommandTest):
                               ("--seed", "18446744073709551616")]:
             self.bad(2, option, value, SENTENCE, says=["whole number", f"'{value}'"])
         for option, value in [("--length-penalty", "11"), ("--length-penalty", "x"), ("--length-penalty", "nan"),
-                              ("--patience", "inf"), ("--patience", "0.5"),
+                              ("--patience", "inf"), ("--patience", "0.5"), ("--coverage-penalty", "-1"),
+                              ("--coverage-penalty", "11"),
                               ("--temperature", "101"), ("--top-p", "1.5"), ("--top-p", "-0.1"),
                               ("--repetition-penalty", "0.9"), ("--max-length-factor", "-2"),
                               ("--alternatives-min", "2"), ("--temperature", "1e999")]:
@@ -192,7 +193,7 @@ class Search(CommandTest):
 
     def test_options_reach_the_search(self):
         plain = self.good("-b4", stdin=text_of(LINES))
-        for options in (["--length-penalty", "5"], ["--length-penalty=-3"]):
+        for options in (["--length-penalty", "5"], ["--length-penalty=-3"], ["--coverage-penalty", "10"]):
             self.assertNotEqual(self.good("-b4", *options, stdin=text_of(LINES)), plain, options)
         for options in (["--patience", "2"], ["--stopping", "early"], ["--stopping", "never"]):
             self.assertEqual(self.good("-b4", *options, stdin=text_of(LINES)).count(b"\n"), len(LINES), options)

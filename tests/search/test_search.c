@@ -128,6 +128,7 @@ static tr_translate_options kind_of_search(int kind)
     s->beam = kind < 4 ? 2 + kind : 1;
     s->n_best = s->beam;
     s->patience = kind == 1 ? 2 : 1;
+    s->coverage_penalty = kind % 3 == 1 ? 0.3f : 0;
     s->no_repeat_ngram = kind == 2 ? 2 : 0;
     s->repetition_penalty = kind == 3 || kind == 5 ? 1.3f : 1;
     s->sample = kind == 4 || kind == 5;
@@ -417,6 +418,7 @@ static void values_out_of_range_are_named(void **unused)
     REFUSE(length_penalty, NAN, "length_penalty");
     REFUSE(length_penalty, 11, "length_penalty");
     REFUSE(coverage_penalty, -1, "coverage_penalty");
+    REFUSE(coverage_penalty, NAN, "coverage_penalty");
     REFUSE(patience, 0.5f, "patience");
     REFUSE(stopping, (tr_stopping)3, "stopping");
     REFUSE(temperature, 0, "temperature");
