@@ -264,12 +264,49 @@ static void i8_lines(const tr_matmul *op, int first, int last)
         i8_line(op, o, last, i8_panel(op->weight, o) + DOT_AHEAD);
 }
 
+/* What becomes of the sums of most products: nothing more, or a residual is added. */
+typedef enum i8_end { I8_PLAIN, I8_RESIDUAL, I8_ANY } i8_end;
+
+static i8_end i8_end_of(const tr_matmul *op, const i8_factors *f)
+{
+    const bool more = f->n < TR_PANEL || f->shifted || op->activation != TR_ACTIVATION_NONE || op->gate || op->best;
+    return more ? I8_ANY : op->residual ? I8_RESIDUAL : I8_PLAIN;
+}
+
+/* Rows [top, top + height) of one panel, whose sums are DOT_PANELS apart: i8_output without asking what there is to do. */
+TR_INLINE void i8_column(const tr_matmul *op, const i8_factors *f, const i8_end end, int top, int height, const dot_panel *sums)
+{
+    float *y = op->y + (size_t)top * op->y_stride + f->first;
+    for (int r = 0; r < height; r++, y += op->y_stride) {
+        if (end == I8_ANY) {
+            i8_output(op, f, top + r, sums[r * DOT_PANELS].part);
+            continue;
+        }
+        const vec scale = vec_mul(vec_set1(op->q->scale[top + r]), f->scale);
+        vec value = vec_fma(dot_value(sums[r * DOT_PANELS].part, f->colsum), scale, f->bias);
+        if (end == I8_RESIDUAL)
+            value = vec_add(value, vec_load(op->residual + (size_t)(top + r) * op->residual_stride + f->first));
+        vec_store(y, value);
+    }
+}
+
+TR_INLINE void i8_columns(const tr_matmul *op, const i8_factors *f, int panels, const i8_end end, int top, int height,
+                          const dot_panel *sums)
+{
+    for (int p = 0; p < panels; p++)
+        i8_column(op, &f[p], end, top, height, sums + p);
+}
+
 /* Rows [start, start + rows) with the panels from output o on, tile by tile; tiles are of nearly equal height. */
 static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int o, int last)
 {
     const int tiles = (rows + DOT_ROWS - 1) / DOT_ROWS;
     const bool whole = last - o > TR_PANEL * (DOT_PANELS - 1);
     const int panels = whole ? DOT_PANELS : 1;
+    i8_factors factors[DOT_PANELS];
+    for (int p = 0; p < panels; p++)
+        factors[p] = i8_factors_of(op, o + p * TR_PANEL, last);
+    const i8_end end = i8_end_of(op, &factors[panels - 1]); /* which alone may have fewer outputs */
     for (int k = 0; k < tiles; k++) {
         const int top = start + rows * k / tiles, height = start + rows * (k + 1) / tiles - top;
         dot_panel sums[DOT_ROWS * DOT_PANELS];
@@ -281,10 +318,10 @@ static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int 
             dot_tile_first(t, height, whole, sums);
             t->ahead += (size_t)(t->groups * panels) * TR_LINE;
         }
-        for (int p = 0; p < panels; p++) {
-            const i8_factors factors = i8_factors_of(op, o + p * TR_PANEL, last);
-            for (int r = 0; r < height; r++)
-                i8_output(op, &factors, top + r, sums[r * DOT_PANELS + p].part);
+        switch (end) {
+        case I8_PLAIN: i8_columns(op, factors, panels, I8_PLAIN, top, height, sums); break;
+        case I8_RESIDUAL: i8_columns(op, factors, panels, I8_RESIDUAL, top, height, sums); break;
+        case I8_ANY: i8_columns(op, factors, panels, I8_ANY, top, height, sums); break;
         }
     }
 }
