@@ -1,20 +1,34 @@
 /* Attention over blocks of 32 positions with running maxima: scores are never stored beyond one block. */
 
-/* Scores of n <= 32 positions, scale q·k[p], in the order of the matrix product; q and keys [n, padded] padded with zeros. The lanes
- * behind n hold anything finite. */
-TR_INLINE void block_scores(const float *q, float scale, const void *keys, const tr_type type, int padded, int n, vec s[2])
+/* As many bytes as 64 numbers take, of what is read next. */
+TR_INLINE void fetch_64(const char *from, const tr_type type)
 {
+    const int lines = type == TR_TYPE_F16 ? 2 : 4;
+    UNROLL(4) for (int i = 0; i < lines; i++)
+        __builtin_prefetch(from + 64 * i, 0, 3);
+}
+
+/* Scores of n <= 32 positions, scale q·k[p], in the order of the matrix product; q and keys [n, padded] padded with zeros. The lanes
+ * behind n hold anything finite. As many keys are fetched from ahead. */
+TR_INLINE void block_scores(const float *q, float scale, const void *keys, const void *ahead, const tr_type type, int padded,
+                            int n, vec s[2])
+{
+    const size_t width = (size_t)padded * tr_type_size(type);
     vec quads[8];
     for (int g = 0; g < 8; g++) {
         vec acc[4];
         UNROLL(4) for (int j = 0; j < 4; j++)
             acc[j] = vec_set1(0);
-        if (4 * g < n) {
+        if (4 * g >= n) {
+            quads[g] = acc[0];
+            continue;
+        } else {
             size_t k[4]; /* behind the last position: it again */
             UNROLL(4) for (int j = 0; j < 4; j++)
                 k[j] = (size_t)(4 * g + j < n ? 4 * g + j : n - 1) * (size_t)padded;
             for (int d = 0; d < padded; d += 16) {
                 const vec a = vec_load(q + d);
+                fetch_64((const char *)ahead + 4 * (size_t)g * width + 4 * (size_t)d * tr_type_size(type), type);
                 UNROLL(4) for (int j = 0; j < 4; j++)
                     acc[j] = vec_fma(a, vec_load_weight(type, keys, k[j] + (size_t)d), acc[j]);
             }
@@ -26,15 +40,18 @@ TR_INLINE void block_scores(const float *q, float scale, const void *keys, const
     s[1] = vec_mul(vec_fold16(quads[4], quads[5], quads[6], quads[7]), factor);
 }
 
-/* out[0..width) = out * shrink + sum over p < n of weight[p] values[p], width columns of 16 at a time */
-TR_INLINE void add_values(float *out, float shrink, const float *weight, const void *values, const tr_type type, size_t first,
-                          size_t stride, int n, const int columns)
+/* out[0..width) = out * shrink + sum over p < n of weight[p] values[p], width columns of 16 at a time; the same values from ahead
+ * on are fetched */
+TR_INLINE void add_values(float *out, float shrink, const float *weight, const void *values, const void *ahead, const tr_type type,
+                          size_t first, size_t stride, int n, const int columns)
 {
     vec acc[4];
     UNROLL(4) for (int c = 0; c < columns; c++)
         acc[c] = vec_mul(vec_load(out + 16 * c), vec_set1(shrink));
     for (int p = 0; p < n; p++) {
         const vec w = vec_set1(weight[p]);
+        if (columns == 4)
+            fetch_64((const char *)ahead + (first + (size_t)p * stride) * tr_type_size(type), type);
         UNROLL(4) for (int c = 0; c < columns; c++)
             acc[c] = vec_fma(w, vec_load_weight(type, values, first + (size_t)p * stride + 16 * (size_t)c), acc[c]);
     }
@@ -59,10 +76,10 @@ TR_INLINE void attend_begin(const tr_attend *op, const float *q, running *r)
 }
 
 /* What goes into the softmax: scores and bias of the block's n positions, -inf behind them. bias: of these, or NULL */
-TR_INLINE void biased_scores(const tr_attend *op, const tr_type type, const float *block, const float *bias, int n,
-                             const float *q, vec s[2])
+TR_INLINE void biased_scores(const tr_attend *op, const tr_type type, const float *block, const void *ahead, const float *bias,
+                             int n, const float *q, vec s[2])
 {
-    block_scores(q, op->scale, block + op->key_offset, type, tr_pad16(op->head_size), n, s);
+    block_scores(q, op->scale, block + op->key_offset, ahead, type, tr_pad16(op->head_size), n, s);
     if (bias) {
         s[0] = vec_add(s[0], vec_load_n(bias, n));
         s[1] = vec_add(s[1], vec_load_n(bias + 16, n - 16));
@@ -71,11 +88,13 @@ TR_INLINE void biased_scores(const tr_attend *op, const tr_type type, const floa
     s[1] = vec_tail(s[1], n - 16, -INFINITY);
 }
 
-TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float *block, const float *bias, int n, running *r)
+/* ahead: the keys of the block that comes next. */
+TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float *block, const float *ahead, const float *bias, int n,
+                            running *r)
 {
     const int padded = tr_pad16(op->head_size);
     vec s[2];
-    biased_scores(op, type, block, bias, n, r->q, s);
+    biased_scores(op, type, block, ahead, bias, n, r->q, s);
     const float here = vec_greatest(vec_max(s[0], s[1]));
     const float next = here > r->greatest ? here : r->greatest;
     const vec top = vec_set1(next);
@@ -93,12 +112,12 @@ TR_INLINE void attend_block(const tr_attend *op, const tr_type type, const float
     }
     r->greatest = next;
     r->total = r->total * shrink + vec_sum(vec_add(s[0], s[1]));
-    const float *values = block + op->value_offset;
+    const float *values = block + op->value_offset, *next_values = ahead + (op->value_offset - op->key_offset);
     int d = 0;
     for (; d + 64 <= padded; d += 64)
-        add_values(r->sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 4);
+        add_values(r->sum + d, shrink, weight, values, next_values, type, (size_t)d, (size_t)padded, n, 4);
     for (; d < padded; d += 16)
-        add_values(r->sum + d, shrink, weight, values, type, (size_t)d, (size_t)padded, n, 1);
+        add_values(r->sum + d, shrink, weight, values, next_values, type, (size_t)d, (size_t)padded, n, 1);
 }
 
 TR_INLINE void attend_end(const tr_attend *op, const running *r, float *out)
@@ -127,7 +146,8 @@ TR_INLINE void attend_weights(const tr_attend *op, const tr_type type, int query
     for (int p = 0; p < length; p += TR_BLOCK) {
         const int n = length - p < TR_BLOCK ? length - p : TR_BLOCK;
         vec s[2];
-        biased_scores(op, type, op->blocks[p / TR_BLOCK], attend_bias(op, query, p), n, r->q, s);
+        const float *block = op->blocks[p / TR_BLOCK];
+        biased_scores(op, type, block, block + op->key_offset, attend_bias(op, query, p), n, r->q, s);
         for (int h = 0; h < 2 && n > 16 * h; h++)
             vec_store_n(out + p + 16 * h, vec_mul(vec_exp(vec_sub(s[h], top)), factor), n - 16 * h);
     }
@@ -149,13 +169,18 @@ TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
         for (int i = 0; i < count; i++)
             attend_begin(op, op->q + (size_t)(first + i) * op->q_stride, &r[i]);
         const int farthest = attend_length(op, first + count - 1);
-        for (int p = 0; p < farthest; p += TR_BLOCK)
-            for (int i = 0; i < count; i++) {
+        for (int p = 0; p < farthest; p += TR_BLOCK) {
+            const float *block = op->blocks[p / TR_BLOCK], *here = block + op->key_offset;
+            const float *next = p + TR_BLOCK < farthest ? op->blocks[p / TR_BLOCK + 1] + op->key_offset
+                                : op->ahead             ? op->ahead
+                                                        : here;
+            for (int i = 0; i < count; i++) { /* the first one fetches */
                 const int left = attend_length(op, first + i) - p;
                 if (left > 0)
-                    attend_block(op, type, op->blocks[p / TR_BLOCK], attend_bias(op, first + i, p),
-                                 left < TR_BLOCK ? left : TR_BLOCK, &r[i]);
+                    attend_block(op, type, block, i ? here : next, attend_bias(op, first + i, p), left < TR_BLOCK ? left : TR_BLOCK,
+                                 &r[i]);
             }
+        }
         for (int i = 0; i < count; i++) {
             attend_end(op, &r[i], op->out + (size_t)(first + i) * op->out_stride);
             if (op->weights)

@@ -158,6 +158,7 @@ typedef struct tr_attend {
     tr_type type;                    /* of keys and values */
     const float *const *blocks;      /* [ceil(of the last query's length / 32)] */
     size_t key_offset, value_offset; /* floats */
+    const float *ahead;              /* the keys of the block that is read next, with its values as far from them; or NULL */
     const float *bias;               /* [length] for the first query, each next one begins bias_step floats on; or NULL */
     ptrdiff_t bias_step;
     float *out;                      /* [queries, head_size] */

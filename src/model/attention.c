@@ -64,7 +64,11 @@ static void attend(const tr_flow *flow, const tr_attention *weights, const tr_ca
         for (int h = heads.first; h < heads.last && is_one_of(&segments[i], part); h++) {
             const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
             const size_t keys = tr_cache_offset(shape, layer, h);
-            const float *bias = NULL;
+            const float *bias = NULL, *ahead = NULL;
+            if (h + 1 < heads.last)
+                ahead = segments[i].cache->blocks[0] + keys + shape->piece;
+            else if (i + 1 < count)
+                ahead = segments[i + 1].cache->blocks[0] + tr_cache_offset(shape, layer, heads.first);
             if (weights->relative)
                 bias = weights->relative + (size_t)h * (2 * (size_t)farthest + 1) + farthest - segments[i].position;
             s->network->kernels->attend(&(tr_attend){.queries = segments[i].rows,
@@ -78,6 +82,7 @@ static void attend(const tr_flow *flow, const tr_attention *weights, const tr_ca
                                                      .blocks = (const float *const *)segments[i].cache->blocks,
                                                      .key_offset = keys,
                                                      .value_offset = keys + shape->piece / 2,
+                                                     .ahead = ahead,
                                                      .bias = bias,
                                                      .bias_step = -1,
                                                      .out = s->context + at,
