@@ -65,7 +65,10 @@ static void see_segment(tr_candidates *c, tr_top *top, int row, float *x, int fi
 {
     const tr_kernels *kernels = c->network->kernels;
     const tr_question *q = &c->questions[row];
-    c->sums[(size_t)row * (size_t)c->segments + (size_t)(first / TR_LOGITS_SEGMENT)] = kernels->exp_sum(x, n);
+    const tr_exp_sum sum = kernels->exp_sum(x, n);
+    c->sums[(size_t)row * (size_t)c->segments + (size_t)(first / TR_LOGITS_SEGMENT)] = sum;
+    if (top->count == top->most && sum.max <= top->values[top->most - 1] && !q->seen_count && sum.sum > 0)
+        return; /* none of it is among the best (NaN is seen in the sum) */
     if (q->without >= 0)
         ban(c->network, q->choice, q->without, x, first, n);
     for (int i = 0; i < q->banned_count; i++)

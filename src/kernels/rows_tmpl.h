@@ -81,19 +81,30 @@ static void add(float *y, const float *a, const float *b, int width)
     }
 }
 
+/* e^(x - top), where the greatest x is top: what is far below it need not be 0, since it adds nothing to the 1 of that one. */
+TR_INLINE vec exp_below(vec x, vec top)
+{
+    return vec_exp_inside(vec_max(vec_set1(-87.0f), vec_sub(x, top)));
+}
+
 static tr_exp_sum exp_sum(const float *x, int n)
 {
+    const int whole = n & ~15, rest = n - whole;
     vec most = vec_set1(-INFINITY);
-    for (int i = 0; i < n; i += 16)
-        most = vec_max(vec_tail(vec_load_n(x + i, n - i), n - i, -INFINITY), most);
+    for (int i = 0; i < whole; i += 16)
+        most = vec_max(vec_load(x + i), most);
+    if (rest)
+        most = vec_max(vec_tail(vec_load_n(x + whole, rest), rest, -INFINITY), most);
     tr_exp_sum found = {vec_greatest(most), 0};
     vec sum = vec_set1(0);
     const vec top = vec_set1(found.max > -INFINITY ? found.max : 0);
-    for (int i = 0; i < n; i += 16) {
-        const vec e = vec_exp(vec_sub(vec_load_n(x + i, n - i), top));
-        sum = vec_add(sum, vec_tail(e, n - i, 0));
-    }
+    for (int i = 0; i < whole; i += 16)
+        sum = vec_add(sum, exp_below(vec_load(x + i), top));
+    if (rest)
+        sum = vec_add(sum, vec_tail(exp_below(vec_load_n(x + whole, rest), top), rest, 0));
     found.sum = vec_sum(sum);
+    if (found.max == -INFINITY && found.sum == found.sum)
+        found.sum = 0;
     return found;
 }
 

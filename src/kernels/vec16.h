@@ -223,16 +223,13 @@ TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
 }
 #endif
 
-/* e^x by a polynomial of degree 6 on [-ln2/2, ln2/2] (Cephes expf), relative error below 2e-7; 0 below the least normal
- * float (so that e^-inf is 0), clipped above at e^88.37; NaN stays. */
-TR_INLINE vec vec_exp(vec x)
+/* e^x for -88 <= x <= 88.37 by a polynomial of degree 6 on [-ln2/2, ln2/2] (Cephes expf), relative error below 2e-7; NaN stays. */
+TR_INLINE vec vec_exp_inside(vec x)
 {
     const vec magic = vec_set1(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
-    const vec lowest = vec_set1(-87.33654f);
-    const vec clipped = vec_max(vec_set1(-88.0f), vec_min(vec_set1(88.37626f), x));
-    const vec t = vec_fma(clipped, vec_set1(1.44269504f), magic);
+    const vec t = vec_fma(x, vec_set1(1.44269504f), magic);
     const vec n = vec_sub(t, magic);
-    vec r = vec_fma(n, vec_set1(-0.693359375f), clipped);
+    vec r = vec_fma(n, vec_set1(-0.693359375f), x);
     r = vec_fma(n, vec_set1(2.12194440e-4f), r);
     vec y = vec_set1(1.9875691500e-4f);
     y = vec_fma(y, r, vec_set1(1.3981999507e-3f));
@@ -241,7 +238,14 @@ TR_INLINE vec vec_exp(vec x)
     y = vec_fma(y, r, vec_set1(1.6666665459e-1f));
     y = vec_fma(y, r, vec_set1(5.0000001201e-1f));
     y = vec_fma(y, vec_mul(r, r), vec_add(r, vec_set1(1.0f)));
-    return vec_zero_below(vec_mul(y, vec_exp2_magic(t)), x, lowest);
+    return vec_mul(y, vec_exp2_magic(t));
+}
+
+/* e^x: 0 below the least normal float (so that e^-inf is 0), clipped above at e^88.37; NaN stays. */
+TR_INLINE vec vec_exp(vec x)
+{
+    const vec clipped = vec_max(vec_set1(-88.0f), vec_min(vec_set1(88.37626f), x));
+    return vec_zero_below(vec_exp_inside(clipped), x, vec_set1(-87.33654f));
 }
 
 /* e^x / (1 + e^x): exact zero, not its product with a huge x, far below */

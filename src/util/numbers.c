@@ -1,22 +1,39 @@
 #include "util/numbers.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 /* ln 2 in two parts: the first has so few bits that its product with an exponent is exact */
 static const double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
 
-/* e^x = 2^n e^r, |r| <= ln 2 / 2: Taylor's series of e^r */
+/* 2^n, n from -1022 to 1023 */
+static double power_of_two(int n)
+{
+    const uint64_t bits = (uint64_t)(n + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+/* e^x = 2^n e^r, |r| <= ln 2 / 2: Taylor's series of e^r, even and odd powers side by side */
 double tr_exp(double x)
 {
+    static const double factor[] = {
+        1,          1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
+        1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
     if (!(x >= -700))
         return x < -700 ? 0 : x;
     if (x > 700)
         x = 700;
-    const double n = floor(x * 0x1.71547652b82fep+0 + 0.5), r = (x - n * log2_high) - n * log2_low;
-    double y = 1;
-    for (int k = 14; k; k--)
-        y = 1 + y * r / k;
-    return ldexp(y, (int)n);
+    const double magic = 0x1.8p52; /* adding it rounds to an integer */
+    const double n = x * 0x1.71547652b82fep+0 + magic - magic, r = (x - n * log2_high) - n * log2_low, square = r * r;
+    double even = factor[12], odd = factor[13];
+    for (int k = 10; k >= 0; k -= 2) {
+        even = factor[k] + even * square;
+        odd = factor[k + 1] + odd * square;
+    }
+    return (even + odd * r) * power_of_two((int)n);
 }
 
 /* log(2^n m) = n ln 2 + log m, m between sqrt(1/2) and sqrt(2): log m = 2 artanh s, s = (m - 1) / (m + 1) */
