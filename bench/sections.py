@@ -10,7 +10,7 @@ from common import alternate, median, note, peak_of_stats
 TYPES = ("f32", "bf16", "int8")
 PARTS = ("encoder", "self_attention", "cross_attention", "feed_forward", "output", "rest")
 KEPT = ("tokens_per_second", "seconds", "memory_percent", "arithmetic_percent", "memory_tokens_per_second",
-        "arithmetic_tokens_per_second", "read_gbs", "memory_gbs", "peak_gmacs", "peak_f32_gmacs", "step_mb", "step_sentences",
+        "arithmetic_tokens_per_second", "read_gbs", "memory_gbs", "peak_gmacs", "peak_f32_gmacs", "step_mb", "step_rows",
         "target_token_mmacs", "source_token_mmacs", "peak_rss_mb", "threads", "batch_size", "compute", "cpu", "seconds_parts",
         *(f"seconds_{part}" for part in PARTS))
 PRODUCT = re.compile(r"(\S+)\s+matmul (\S+)\s+(\d+) x\s+(\d+) x\s+(\d+)\s+([0-9.]+) us\s+([0-9.]+) of\s+([0-9.]+) GMAC/s\s+"

@@ -31,13 +31,11 @@ enum { BENCH_TYPES = TR_TYPE_I8 + 1 }; /* of matrices, by tr_type */
 
 /* What one pass over all lines asks of the machine. */
 typedef struct bench_pass {
-    uint64_t target_tokens;                                  /* end marks not counted */
-    uint64_t rows;                                           /* a sentence's step each: target tokens and end marks */
-    uint64_t source_positions;                               /* source tokens and end marks */
-    uint64_t encoder_pairs, self_positions, cross_positions; /* positions attended to, over all queries, a layer */
-    uint64_t steps, turns;                                   /* of decoder and encoder: each reads all its weights once */
-    int groups;                                              /* of threads, that took part */
-    double seconds, seconds_of[TR_PARTS];                    /* its time, and how it divides */
+    uint64_t target_tokens;               /* end marks not counted */
+    tr_profile counts;                    /* of all threads together; cache_bytes: their sum */
+    bool screened;                        /* the best output alone is asked for: see tr_screen */
+    int groups;                           /* of threads, that took part */
+    double seconds, seconds_of[TR_PARTS]; /* its time, and how it divides */
 } bench_pass;
 
 typedef struct bench_span {
@@ -49,15 +47,13 @@ typedef struct bench_work {
     bench_span *step; /* [step_count]: the weights that a decoding step reads, in the order of reading */
     size_t step_count, step_capacity;
     double step_bytes;        /* their sum, and the caches at mean length */
-    double step_rows;         /* sentences in a step, in the mean */
+    double step_rows;         /* hypotheses in a step, in the mean */
     double target_macs;       /* multiply-adds for a target token, in the mean */
     double source_macs;       /* for a source token, in the mean */
     double bytes;             /* that the pass must read */
     double macs[BENCH_TYPES]; /* multiply-adds that the pass must do, by type of weights; attention is F32 */
 } bench_work;
 
-/* The counts of a pass that follow from its sentences. */
-void bench_pass_count(bench_pass *pass, const tr_tokens *sources, const tr_tokens *outputs, size_t count, size_t longest);
 /* False: out of memory. */
 bool bench_work_make(bench_work *work, const tr_network *network, const bench_pass *pass);
 void bench_work_free(bench_work *work);

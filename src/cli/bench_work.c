@@ -3,21 +3,6 @@
 
 #include <stdlib.h>
 
-void bench_pass_count(bench_pass *pass, const tr_tokens *sources, const tr_tokens *outputs, size_t count, size_t longest)
-{
-    *pass = (bench_pass){0};
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t source = sources[i].count + 1;                          /* with the end mark */
-        const uint64_t rows = outputs[i].count + (outputs[i].count < longest); /* the end mark takes a step, too */
-        pass->target_tokens += outputs[i].count;
-        pass->rows += rows;
-        pass->source_positions += source;
-        pass->encoder_pairs += source * source;        /* every position attends to every one */
-        pass->self_positions += rows * (rows + 1) / 2; /* step t attends to t positions */
-        pass->cross_positions += rows * source;
-    }
-}
-
 /* The work of a group of matrices. */
 typedef struct load {
     double bytes;             /* to read all of them once */
@@ -90,11 +75,11 @@ static load encoder_load(const tr_network *n)
 
 /* The output projection; for few rows its coarse copy is read instead, where there is one (see tr_screen): 4 bits a weight
  * of an int8 matrix, else a byte. The few outputs that are then computed exactly do not count. */
-static void add_output(load *l, const tr_network *n, double rows)
+static void add_output(load *l, const tr_network *n, double rows, bool screened)
 {
     const tr_matrix *m = &n->logits.weight;
     const bool int8 = m->type == TR_TYPE_I8;
-    if (rows > tr_screen_rows(n->screen)) {
+    if (!screened || rows > tr_screen_rows(n->screen)) {
         add_linear(l, &n->logits);
         return;
     }
@@ -108,7 +93,7 @@ static void add_output(load *l, const tr_network *n, double rows)
 }
 
 /* A row of the decoder and of the output projection; cross-attention's keys and values are there already. */
-static load decoder_load(const tr_network *n, double rows, bench_work *order)
+static load decoder_load(const tr_network *n, double rows, bool screened, bench_work *order)
 {
     load l = {.order = order, .complete = true};
     for (int i = 0; i < n->config.decoder_layers; i++) {
@@ -119,7 +104,7 @@ static load decoder_load(const tr_network *n, double rows, bench_work *order)
         add_linear(&l, &cross->query), add_linear(&l, &cross->output);
         add_feedforward(&l, &layer->feedforward);
     }
-    add_output(&l, n, rows);
+    add_output(&l, n, rows, screened);
     return l;
 }
 
@@ -136,27 +121,28 @@ static double sum(const double macs[BENCH_TYPES])
  *   + turns x (encoder layers + cross projections)       weights: once a turn of the encoder
  *   + (self + cross positions) x a position's keys and values in all decoder layers.
  * Multiply-adds:
- *     rows x (decoder layers + output matrix)            a row is a token of a sentence, the end mark included
+ *     rows x (decoder layers + output matrix)            a row is a token of a hypothesis, the end mark included
  *   + source positions x (encoder layers + cross projections)
  *   + positions attended to, in each layer, x 2 widths   q·k and the weighted sum of values; in f32, whatever the weights
  * are Embedding, LayerNorm, softmax and activations are left out: they are none of these. */
 bool bench_work_make(bench_work *work, const tr_network *network, const bench_pass *pass)
 {
     const tr_config *c = &network->config;
-    *work = (bench_work){.step_rows = (double)pass->rows / (double)pass->steps};
-    const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, work);
+    const tr_profile *p = &pass->counts;
+    *work = (bench_work){.step_rows = (double)p->rows / (double)p->steps};
+    const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, pass->screened, work);
     const tr_cache_shape shape = tr_decoder_cache_shape(network);
     const double position_bytes = (double)(tr_cache_block_floats(&shape) * sizeof(float)) / TR_BLOCK;
-    const double cache_bytes = (double)(pass->self_positions + pass->cross_positions) * position_bytes;
+    const double cache_bytes = (double)(p->self_positions + p->cross_positions) * position_bytes;
     const double decoder_width = tr_config_heads_width(c, c->decoder_heads);
     const double encoder_width = tr_config_heads_width(c, c->encoder_heads);
     const double decoder_attention =
-        (double)(pass->self_positions + pass->cross_positions) * c->decoder_layers * 2 * decoder_width;
-    const double encoder_attention = (double)pass->encoder_pairs * c->encoder_layers * 2 * encoder_width;
-    const double rows = (double)pass->rows, positions = (double)pass->source_positions;
+        (double)(p->self_positions + p->cross_positions) * c->decoder_layers * 2 * decoder_width;
+    const double encoder_attention = (double)p->encoder_pairs * c->encoder_layers * 2 * encoder_width;
+    const double rows = (double)p->rows, positions = (double)p->source_rows;
 
-    work->bytes = (double)pass->steps * decoder.bytes + (double)pass->turns * encoder.bytes + cache_bytes;
-    work->step_bytes = decoder.bytes + cache_bytes / (double)pass->steps;
+    work->bytes = (double)p->steps * decoder.bytes + (double)p->turns * encoder.bytes + cache_bytes;
+    work->step_bytes = decoder.bytes + cache_bytes / (double)p->steps;
     for (int t = 0; t < BENCH_TYPES; t++)
         work->macs[t] = rows * decoder.macs[t] + positions * encoder.macs[t];
     work->macs[TR_TYPE_F32] += decoder_attention + encoder_attention;

@@ -94,9 +94,8 @@ static void divide_seconds(bench_pass *p, tr_profile *profiles, int threads)
 {
     for (int t = 0; t < threads; t++) {
         tr_profile_enter(&profiles[t], TR_PART_REST); /* ends the part at hand */
+        tr_profile_add(&p->counts, &profiles[t]);
         p->groups += profiles[t].steps > 0;
-        p->steps += profiles[t].steps;
-        p->turns += profiles[t].turns;
     }
     p->seconds_of[TR_PART_REST] = p->seconds;
     for (int part = TR_PART_REST + 1; part < TR_PARTS; part++) {
@@ -106,13 +105,18 @@ static void divide_seconds(bench_pass *p, tr_profile *profiles, int threads)
     }
 }
 
+/* More than the best token is looked at in a step. */
+static bool searches(const bench *b)
+{
+    const tr_search *s = &b->options.search;
+    return s->beam > 1 || s->sample || s->alternatives || s->no_repeat_ngram || s->repetition_penalty > 1;
+}
+
 /* One pass more, whose parts are timed: translating, or, where outputs are there, scoring them. */
 static int profiled_pass(bench *b, tr_tokens **outputs, bench_pass *p)
 {
     tr_scheduler *scheduler = b->model.context->scheduler;
     const int threads = b->model.context->threads;
-    const int longest =
-        b->options.max_length < b->model.info.max_target_length ? b->options.max_length : b->model.info.max_target_length;
     tr_profile *profiles = aligned_alloc(64, (size_t)threads * sizeof *profiles);
     double seconds = 0;
     if (!profiles)
@@ -120,11 +124,13 @@ static int profiled_pass(bench *b, tr_tokens **outputs, bench_pass *p)
     for (int t = 0; t < threads; t++)
         tr_profile_start(&profiles[t]);
     tr_scheduler_profile(scheduler, profiles);
-    const int status = *outputs ? score_all(b, &seconds, *outputs) : translate_all(b, &seconds, outputs);
+    const bool scoring = *outputs;
+    const int status = scoring ? score_all(b, &seconds, *outputs) : translate_all(b, &seconds, outputs);
     tr_scheduler_profile(scheduler, NULL);
     if (!status) {
-        bench_pass_count(p, b->lines.sources, *outputs, b->lines.count, (size_t)longest);
-        p->seconds = seconds;
+        *p = (bench_pass){.seconds = seconds, .screened = !scoring && !b->settings->scores && !searches(b)};
+        for (size_t i = 0; i < b->lines.count; i++)
+            p->target_tokens += (*outputs)[i].count;
         divide_seconds(p, profiles, threads);
     }
     free(profiles);
@@ -209,6 +215,7 @@ static void report_parts(const bench *b, json_t *object)
     for (int part = TR_PART_REST + 1; part < TR_PARTS; part++)
         add_real(object, keys[part], b->pass.seconds_of[part]);
     add_real(object, keys[TR_PART_REST], b->pass.seconds_of[TR_PART_REST]);
+    add_real(object, "cache_mb", 1e-6 * (double)b->pass.counts.cache_bytes);
 }
 
 static double most(const double peak[BENCH_TYPES])
@@ -254,7 +261,7 @@ static void report_limits(const bench *b, json_t *object, double tokens_per_seco
     add_real(object, "read_gbs", 1e-9 * l->step_read);
     add_real(object, "memory_gbs", 1e-9 * l->memory_read);
     add_real(object, "step_mb", 1e-6 * w->step_bytes);
-    add_real(object, "step_sentences", w->step_rows);
+    add_real(object, "step_rows", w->step_rows);
     add_real(object, "target_token_mmacs", 1e-6 * w->target_macs);
     add_real(object, "source_token_mmacs", 1e-6 * w->source_macs);
     add_real(object, "memory_tokens_per_second", by_memory);

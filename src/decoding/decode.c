@@ -70,6 +70,7 @@ static bool start_step(tr_worker *w)
         if (!prepare_sentence(w, i))
             return false;
     tr_state_count_step(&w->state, w->rows);
+    tr_worker_count_caches(w);
     return true;
 }
 

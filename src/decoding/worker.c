@@ -289,6 +289,13 @@ void tr_worker_set_profile(tr_worker *worker, tr_profile *profile)
     worker->state.profile = profile;
 }
 
+void tr_worker_count_caches(tr_worker *w)
+{
+    tr_profile *profile = w->state.profile;
+    if (profile && w->pool.arena.used > profile->cache_bytes)
+        profile->cache_bytes = w->pool.arena.used;
+}
+
 void tr_worker_meet(tr_worker *worker)
 {
     tr_state_meet(&worker->state);

@@ -98,6 +98,8 @@ static inline int32_t tr_worker_forced(const tr_worker *worker, const tr_slot *s
 bool tr_worker_fail(tr_worker *worker, tr_status status, const char *what);
 bool tr_worker_fail_numeric(tr_worker *worker);
 
+/* Member 0, before a step: tells the profile how much of the caches is in use. */
+void tr_worker_count_caches(tr_worker *worker);
 /* Member 0: takes sentences from the feed where enough places are free. False: failed. */
 bool tr_worker_admit(tr_worker *worker);
 /* Member 0: what a call begins with. False: failed, the options are out of range. */

@@ -11,13 +11,24 @@ static void see_history(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
     }
 }
 
+static void count_step(tr_profile *p, const tr_flow *flow, const tr_segment *self, int self_count, const tr_segment *cross,
+                       int cross_count)
+{
+    p->steps++;
+    p->rows += (uint64_t)flow->rows;
+    for (int i = 0; i < self_count; i++)
+        p->self_positions += tr_segment_positions(&self[i]);
+    for (int i = 0; i < cross_count; i++)
+        p->cross_positions += tr_segment_positions(&cross[i]);
+}
+
 void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *self, int self_count,
                         const tr_segment *cross, int cross_count)
 {
     const tr_network *n = flow->state->network;
     tr_state *s = flow->state;
     if (s->profile && flow->member == 0)
-        s->profile->steps++;
+        count_step(s->profile, flow, self, self_count, cross, cross_count);
     tr_trace_rows(flow, "target.embedding", 0, flow->x);
     for (int l = 0; l < n->config.decoder_layers; l++) {
         flow->layer = l;

@@ -18,9 +18,12 @@ typedef enum tr_part {
 } tr_part;
 
 typedef struct tr_profile {
-    _Alignas(64) uint64_t nanoseconds[TR_PARTS]; /* a cache line of its own: each worker writes to one */
-    uint64_t steps, turns;                       /* of decoder and encoder: each reads all its weights once */
-    uint64_t since;                              /* when the part at hand was entered */
+    _Alignas(64) uint64_t nanoseconds[TR_PARTS];             /* a cache line of its own: each worker writes to one */
+    uint64_t steps, turns;                                   /* of decoder and encoder: each reads all its weights once */
+    uint64_t rows, source_rows;                              /* that went through them */
+    uint64_t encoder_pairs, self_positions, cross_positions; /* positions attended to, over all rows, a layer */
+    uint64_t cache_bytes;                                    /* of keys and values, the most at a time */
+    uint64_t since;                                          /* when the part at hand was entered */
     tr_part now;
 } tr_profile;
 
@@ -37,6 +40,19 @@ static inline void tr_profile_enter(tr_profile *profile, tr_part part)
 static inline void tr_profile_start(tr_profile *profile)
 {
     *profile = (tr_profile){.since = tr_nanoseconds(), .now = TR_PART_REST};
+}
+
+/* What another worker counted. */
+static inline void tr_profile_add(tr_profile *sum, const tr_profile *profile)
+{
+    sum->steps += profile->steps;
+    sum->turns += profile->turns;
+    sum->rows += profile->rows;
+    sum->source_rows += profile->source_rows;
+    sum->encoder_pairs += profile->encoder_pairs;
+    sum->self_positions += profile->self_positions;
+    sum->cross_positions += profile->cross_positions;
+    sum->cache_bytes += profile->cache_bytes;
 }
 
 #endif

@@ -67,6 +67,13 @@ typedef struct tr_segment {
     const tr_watch *watch; /* NULL: nobody asks for weights */
 } tr_segment;
 
+/* Positions that a segment's rows attend to. */
+static inline uint64_t tr_segment_positions(const tr_segment *s)
+{
+    const uint64_t rows = (uint64_t)s->rows;
+    return rows * (uint64_t)s->length + (uint64_t)s->growth * (rows * (rows - 1) / 2);
+}
+
 /* What a sentence keeps in place of keys and values, [layers, pad16(d_model)]; 0 with self-attention. */
 static inline size_t tr_history_floats(const tr_config *config)
 {

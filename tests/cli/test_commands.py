@@ -12,7 +12,7 @@ BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "tar
               "load_ms", "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
 PART_KEYS = {"seconds_encoder", "seconds_self_attention", "seconds_cross_attention", "seconds_feed_forward", "seconds_output",
              "seconds_rest"}
-LIMIT_KEYS = {"peak_gmacs", "peak_f32_gmacs", "read_gbs", "memory_gbs", "step_mb", "step_sentences", "target_token_mmacs",
+LIMIT_KEYS = {"peak_gmacs", "peak_f32_gmacs", "read_gbs", "memory_gbs", "step_mb", "step_rows", "target_token_mmacs",
               "source_token_mmacs", "memory_tokens_per_second", "memory_percent", "arithmetic_tokens_per_second",
               "arithmetic_percent"}
 
@@ -72,7 +72,7 @@ class Bench(CommandTest):
             # both are measured while others work: a limit can come out low, so these are wide
             self.assertLess(r["memory_percent"], 150)
             self.assertLess(r["arithmetic_percent"], 150)
-            self.assertAlmostEqual(r["step_sentences"], 1 if batch == 1 else 6, delta=0.01)
+            self.assertAlmostEqual(r["step_rows"], 1 if batch == 1 else 6, delta=0.01)
             self.assertAlmostEqual(r["memory_percent"], 100 * r["tokens_per_second"] / r["memory_tokens_per_second"],
                                    delta=0.01)
             self.assertAlmostEqual(r["peak_gmacs"] / r["peak_f32_gmacs"], 1, delta=0.5)  # halves are widened
@@ -84,6 +84,16 @@ class Bench(CommandTest):
         weights = shape["decoder_layers"] * (6 * d * d + 2 * d * ffn) + d * info["target_vocabulary"]
         self.assertGreater(r["target_token_mmacs"], weights / 1e6)
         self.assertLess(r["target_token_mmacs"], 1.05 * weights / 1e6)
+
+    def test_beams(self):
+        """Every hypothesis counts: so many rows share a step, and take so much of the caches."""
+        reports = [self.bench("-i", self.lines, "--batch-size", 6, "-T", 1, "--fixed-length", "20", "--limits", "--beam", beam)
+                   for beam in (1, 4)]
+        one, four = (r["step_rows"] for r in reports)
+        self.assertAlmostEqual(one, 6, delta=0.01)
+        self.assertAlmostEqual(four, (6 * 1 + 19 * 24) / 20, delta=0.01)  # a search begins with one hypothesis
+        blocks = [r["cache_mb"] for r in reports]  # of 32 positions: one for the source, one for each hypothesis
+        self.assertAlmostEqual(blocks[1] / blocks[0], (1 + 4) / (1 + 1), delta=0.01)
 
     def test_same_tokens_as_translating(self):
         rows = self.good("--exact", "--json", stdin=text_of(LINES[:6])).splitlines()
