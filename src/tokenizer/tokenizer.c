@@ -112,6 +112,21 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer)
     free(tokenizer);
 }
 
+/* --------------------------------------------------------------------------------------------------------- byte pieces */
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte of a byte piece; -1 for other pieces. */
+static int byte_of(tr_piece p)
+{
+    if (p.size != BYTE_PIECE || memcmp(p.data, "<0x", 3) || p.data[5] != '>' || hex(p.data[3]) < 0 || hex(p.data[4]) < 0)
+        return -1;
+    return hex(p.data[3]) * 16 + hex(p.data[4]);
+}
+
 /* ------------------------------------------------------------------------------------------------------------ encoding */
 
 typedef struct encoding {
@@ -246,15 +261,29 @@ tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, s
     return encode_all(&(encoding){.tokenizer = tokenizer, .ids = ids, .text = text, .size = size, .error = error});
 }
 
+/* SentencePiece gives a character's place to the last of its byte pieces: here each of them has it. */
+static void share_bytes(const tr_tokenizer *t, const int32_t *ids, tr_span *spans, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        const tr_span *s = &spans[i - 1];
+        if (s->first < s->last && s[-1].first == s[-1].last && byte_of(t->source->pieces[ids[i - 1]]) >= 0 &&
+            byte_of(t->source->pieces[ids[i - 2]]) >= 0)
+            spans[i - 2] = *s;
+    }
+}
+
 tr_status tr_tokenizer_encode_spans(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids,
                                     tr_span **spans, tr_error *error)
 {
     tr_buffer found = {0};
     encoding e = {.tokenizer = tokenizer, .ids = ids, .spans = &found, .text = text, .size = size, .error = error};
+    const size_t before = ids->size;
     const tr_status status = tr_buffer_reserve(&found, size) ? encode_all(&e) : ((void)out_of_memory(&e), e.status);
     *spans = status == TR_OK ? (tr_span *)(void *)found.data : NULL;
     if (status != TR_OK)
         tr_buffer_free(&found);
+    else if (tokenizer->spm)
+        share_bytes(tokenizer, ids->data + before, *spans, ids->size - before);
     return status;
 }
 
@@ -318,19 +347,6 @@ static bool append_bytes(tr_buffer *out, const char *bytes, size_t size, tr_span
             spans[b] = (tr_span){before, out->size};
     }
     return true;
-}
-
-static int hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The byte of a byte piece; -1 for other pieces. */
-static int byte_of(tr_piece p)
-{
-    if (p.size != BYTE_PIECE || memcmp(p.data, "<0x", 3) || p.data[5] != '>' || hex(p.data[3]) < 0 || hex(p.data[4]) < 0)
-        return -1;
-    return hex(p.data[3]) * 16 + hex(p.data[4]);
 }
 
 static bool is_silent(const tr_tokenizer *t, int32_t id)

@@ -36,8 +36,9 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error);
 
 /* The same, and where in the text each of the appended ids comes from: *spans, to be freed, has one for each; NULL on
- * failure. White space in front of a word is no part of its token. Of words that BPE codes cut, a token that the text does
- * not show as it is (Moses writes some characters in another way) has an empty span. */
+ * failure. White space in front of a word is no part of its token; bytes of one character have its span each. Of words that
+ * BPE codes cut, a token that the text does not show as it is (Moses writes some characters in another way) has an empty
+ * span. */
 tr_status tr_tokenizer_encode_spans(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids,
                                     tr_span **spans, tr_error *error);
 
