@@ -226,6 +226,44 @@ TR_API tr_status tr_context_create(const tr_model *model, const tr_context_optio
                                    tr_error *error);
 TR_API void tr_context_destroy(tr_context *context); /* NULL is allowed */
 
+/* ----------------------------------------------------------------------------------------------- tokens and alignments */
+
+typedef struct tr_tokens {
+    int32_t *ids;
+    size_t count;
+} tr_tokens;
+
+typedef struct tr_span {
+    size_t first, last; /* bytes [first, last) of a text */
+} tr_span;
+
+/* A source token that a target token is a translation of. */
+typedef struct tr_link {
+    int32_t source, target; /* counted from 0, in what tokens functions are given and give, or in those that a text's result
+                               has */
+    float weight;           /* what the target token's heads attend to the source token with */
+} tr_link;
+
+typedef struct tr_alignment {
+    tr_link *links; /* [count] by source, then by target */
+    size_t count;
+} tr_alignment;
+
+enum {
+    TR_ALIGN_AUTO = -1, /* what the model was trained to align with, where it says so; else the last layer, and the mean */
+    TR_ALIGN_MEAN = -2, /* of all heads of the layer */
+};
+
+/* Which cross-attention alignments are taken from, and how. */
+typedef struct tr_align_options {
+    int layer;       /* of the decoder, from 0 on; default TR_ALIGN_AUTO */
+    int head;        /* from 0 on, or TR_ALIGN_MEAN; default TR_ALIGN_AUTO */
+    float threshold; /* default 1: each target token is linked to the source token that it attends to most, the first of equal
+                        ones; below 1, 0 .. 1: to all that it attends to with more than this, as Marian's --alignment 0.3 */
+} tr_align_options;
+
+TR_API tr_align_options tr_align_default_options(void);
+
 /* -------------------------------------------------------------------------------------------------------- translation */
 
 typedef enum tr_split {
@@ -314,6 +352,10 @@ typedef struct tr_translation {
     int tokens;            /* end marks not counted */
     float score;           /* what hypotheses are compared by (tr_hypothesis.score), summed over the sentences */
     float log_probability; /* summed over the sentences */
+    /* where tr_translate_options.align asks for it; see tr_result */
+    tr_tokens target;
+    tr_span *target_spans;
+    tr_alignment alignment;
 } tr_translation;
 
 /* The translation of one text. */
@@ -332,6 +374,15 @@ typedef struct tr_result {
     /* where tr_search.n_best is above 1, else none */
     tr_translation *hypotheses; /* [hypothesis_count] best first; the first is text; NULL */
     size_t hypothesis_count;
+    /* where tr_translate_options.align asks for it, else NULL and 0: the tokens of all sentences (and pieces of sentences that
+     * were cut), one behind the other, as in tr_text_score. What stays as it is, blank texts among it, has none */
+    tr_tokens source;        /* the text's own tokens */
+    tr_tokens target;        /* those of its translation, in front of each sentence's its language where the model is given it
+                                there */
+    tr_span *source_spans;   /* [source.count] the bytes of the text that they come from, without the white space in front; empty
+                                where a token is of no text. With TR_FLAG_INVALID_UTF8: of the text with U+FFFD in it */
+    tr_span *target_spans;   /* [target.count] likewise, of the bytes of this text */
+    tr_alignment alignment;  /* links of source and target, counted over all sentences */
 } tr_result;
 
 typedef struct tr_translate_options {
@@ -346,6 +397,10 @@ typedef struct tr_translate_options {
      * Hello"). TR_ERROR_ARGUMENT: tr_model_check_languages tells beforehand. */
     const char *source_language, *target_language;
     tr_search search; /* default tr_search_default() */
+    bool align;     /* default false; true: results and hypotheses have alignments. They are those that tr_score_tokens gives: what
+                       was found goes through the network once more, some batches of sentences at a time, and results are
+                       ready then */
+    tr_align_options alignment; /* default tr_align_default_options() */
     bool scores;    /* log-probabilities are computed where the search does not need them (beam 1); default false: they are 0,
                        and beam 1 is faster */
     bool reuse;     /* default true: a text that this context has translated before (with the same options), and a sentence
@@ -391,15 +446,6 @@ TR_API void tr_results_free(tr_result *results, size_t count); /* NULL is allowe
 
 /* ------------------------------------------------------------------------------------------------------------- tokens */
 
-typedef struct tr_tokens {
-    int32_t *ids;
-    size_t count;
-} tr_tokens;
-
-typedef struct tr_span {
-    size_t first, last; /* bytes [first, last) of a text */
-} tr_span;
-
 /* Token ids of one text, without the end mark. The text is one sentence: no splitting. Free with tr_tokens_free.
  * TR_ERROR_ARGUMENT: the model has no tokenizer. */
 TR_API tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error);
@@ -423,8 +469,9 @@ TR_API int32_t tr_source_id(const tr_model *model, const char *piece, size_t siz
 TR_API int32_t tr_target_id(const tr_model *model, const char *piece, size_t size);
 
 /* Translates sources[0..count), each without its end mark (the library adds it), to outputs[0..count), likewise without.
- * options->split and reuse are ignored: every source is computed. The tokens of languages are put around sources and targets
- * where options name them; else they are the caller's to give. min_length == max_length forces exactly that many tokens.
+ * options->split and reuse are ignored: every source is computed; so is align, which is for tr_search_tokens. The tokens of
+ * languages are put around sources and targets where options name them; else they are the caller's to give. min_length ==
+ * max_length forces exactly that many tokens.
  * An empty source is allowed. TR_ERROR_ARGUMENT: a source is longer than the model takes (tr_model_info.max_source_length
  * less the end mark) or has an id outside the vocabulary.
  * Free each outputs[i] with tr_tokens_free, or all with tr_tokens_array_free(outputs, count). */
@@ -442,6 +489,7 @@ typedef struct tr_hypothesis {
     float score;              /* what hypotheses are compared by (see tr_search.length_penalty); 0 without log-probabilities */
     float log_probability;    /* the sum; 0 without */
     bool finished;            /* the end mark came; else max_length did */
+    tr_alignment alignment;   /* where tr_translate_options.align asks for it: of the source's own tokens and ids */
 } tr_hypothesis;
 
 typedef struct tr_hypotheses {
@@ -467,33 +515,6 @@ typedef struct tr_attention_map {
     int layers, heads, rows, columns;
     float *weights; /* NULL: not asked for, or there is no such attention */
 } tr_attention_map;
-
-/* A source token that a target token is a translation of. */
-typedef struct tr_link {
-    int32_t source, target; /* counted from 0; in tr_score_tokens in what it was given, in texts among tr_text_score.source and
-                               .target */
-    float weight;           /* what the target token's heads attend to the source token with */
-} tr_link;
-
-typedef struct tr_alignment {
-    tr_link *links; /* [count] by source, then by target */
-    size_t count;
-} tr_alignment;
-
-enum {
-    TR_ALIGN_AUTO = -1, /* what the model was trained to align with, where it says so; else the last layer, and the mean */
-    TR_ALIGN_MEAN = -2, /* of all heads of the layer */
-};
-
-/* Which cross-attention alignments are taken from, and how. */
-typedef struct tr_align_options {
-    int layer;       /* of the decoder, from 0 on; default TR_ALIGN_AUTO */
-    int head;        /* from 0 on, or TR_ALIGN_MEAN; default TR_ALIGN_AUTO */
-    float threshold; /* default 1: each target token is linked to the source token that it attends to most, the first of equal
-                        ones; below 1, 0 .. 1: to all that it attends to with more than this, as Marian's --alignment 0.3 */
-} tr_align_options;
-
-TR_API tr_align_options tr_align_default_options(void);
 
 typedef struct tr_score_options {
     const char *source_language, *target_language; /* as in tr_translate_options */

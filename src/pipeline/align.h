@@ -2,8 +2,13 @@
 #ifndef TR_PIPELINE_ALIGN_H
 #define TR_PIPELINE_ALIGN_H
 
+#include "model/config.h"
 #include "model/state.h"
 #include "util/error.h"
+
+/* Checks options, and sets what TR_ALIGN_AUTO stands for: layer is then a layer, head a head or TR_ALIGN_MEAN.
+ * TR_ERROR_ARGUMENT names what is out of range. */
+tr_status tr_align_resolve(const tr_config *config, tr_align_options *options, tr_error *error);
 
 /* Which of a pair's rows and columns are text. */
 typedef struct tr_align_span {
@@ -15,5 +20,8 @@ typedef struct tr_align_span {
  * layer, [heads, rows, columns] with strides as in watch; the mean of its heads is taken. */
 tr_status tr_align(const tr_watch *watch, int heads, const tr_align_span *span, float threshold, tr_alignment *alignment,
                    tr_error *error);
+
+/* Sorts as tr_alignment says. */
+void tr_links_sort(tr_link *links, size_t count);
 
 #endif

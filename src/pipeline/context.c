@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "pipeline/align.h"
 #include "pipeline/search.h"
 
 enum { MAX_THREADS = 1024, MAX_BATCH = 4096 };
@@ -18,6 +19,7 @@ tr_translate_options tr_translate_default_options(void)
                                   .min_length = 0,
                                   .split = TR_SPLIT_AUTO,
                                   .search = tr_search_default(),
+                                  .alignment = tr_align_default_options(),
                                   .reuse = true,
                                   .loop_guard = true};
 }
@@ -89,7 +91,9 @@ tr_status tr_options_resolve(const tr_model *model, const tr_translate_options *
                        resolved->max_length);
     if ((int)resolved->split < TR_SPLIT_AUTO || resolved->split > TR_SPLIT_NEVER)
         return tr_fail(error, TR_ERROR_ARGUMENT, "split: %d is unknown", (int)resolved->split);
-    const tr_status status = tr_search_check(&resolved->search, &model->package.config, error);
+    tr_status status = tr_search_check(&resolved->search, &model->package.config, error);
+    if (status == TR_OK)
+        status = tr_align_resolve(&model->package.config, &resolved->alignment, error);
     if (status != TR_OK)
         return status;
     resolved->max_length = resolved->max_length < most ? resolved->max_length : most;

@@ -45,6 +45,7 @@ void tr_hypotheses_clear(tr_hypotheses *hypotheses)
     for (size_t i = 0; i < hypotheses->count; i++) {
         free(hypotheses->items[i].ids);
         free(hypotheses->items[i].log_probabilities);
+        free(hypotheses->items[i].alignment.links);
     }
     free(hypotheses->items);
     *hypotheses = (tr_hypotheses){0};

@@ -2,18 +2,13 @@
 
 #include <stdlib.h>
 
+#include "pipeline/links.h"
 #include "pipeline/result.h"
-
-/* A text on its way back. */
-typedef struct joining {
-    tr_joiner *joiner;
-    const tr_text *text;
-    tr_chunk *const *chunks;
-} joining;
 
 void tr_joiner_free(tr_joiner *joiner)
 {
     tr_buffer_free(&joiner->scratch);
+    tr_buffer_free(&joiner->spans);
 }
 
 static tr_status out_of_memory(tr_error *error)
@@ -21,28 +16,51 @@ static tr_status out_of_memory(tr_error *error)
     return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
 }
 
-/* The unit of a chunk; NULL: its text stays as it is. */
-static const tr_unit *unit_of(const joining *j, size_t chunk)
+const tr_unit *tr_joining_unit(const tr_joining *j, size_t chunk)
 {
     const size_t unit = j->chunks[chunk]->unit;
     return unit == SIZE_MAX ? NULL : &j->joiner->units[unit];
 }
 
-/* The hypothesis of that rank, or the last one there is. */
-static const tr_hypothesis *hypothesis_of(const tr_unit *unit, size_t rank)
+const tr_hypothesis *tr_unit_hypothesis(const tr_unit *unit, size_t rank)
 {
     return &unit->found.items[rank < unit->found.count ? rank : unit->found.count - 1];
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- text */
 
+/* Room for the spans of count tokens more; NULL: memory is short. */
+static tr_span *more_spans(tr_buffer *spans, size_t count)
+{
+    const size_t size = count * sizeof(tr_span);
+    if (!tr_buffer_reserve(spans, size))
+        return NULL;
+    spans->size += size;
+    return (tr_span *)(void *)(spans->data + spans->size - size);
+}
+
+/* Appends what tokens stand for. Spans count from the text's beginning; before is where it ends if nothing comes. */
+static tr_status append_tokens(tr_joiner *joiner, const tr_hypothesis *h, size_t before, tr_error *error)
+{
+    tr_buffer *out = &joiner->scratch;
+    const size_t start = out->size;
+    tr_span *spans = NULL;
+    if (joiner->align && !(spans = more_spans(&joiner->spans, h->count)))
+        return out_of_memory(error);
+    const tr_status status = tr_tokenizer_decode_spans(joiner->tokenizer, h->ids, h->count, out, spans, error);
+    const size_t shift = out->size == start ? before : start;
+    for (size_t i = 0; status == TR_OK && spans && i < h->count; i++)
+        spans[i] = (tr_span){spans[i].first + shift, spans[i].last + shift};
+    return status;
+}
+
 /* Appends the translation of one chunk, with a space before it where the text has none between two sentences. */
-static tr_status append_chunk(const joining *j, size_t chunk, size_t rank, bool space, tr_error *error)
+static tr_status append_chunk(const tr_joining *j, size_t chunk, size_t rank, bool space, tr_error *error)
 {
     tr_buffer *out = &j->joiner->scratch;
     const size_t before = out->size;
     const tr_chunk *c = j->chunks[chunk];
-    const tr_unit *unit = unit_of(j, chunk);
+    const tr_unit *unit = tr_joining_unit(j, chunk);
     tr_status status = TR_OK;
     if (space && !tr_buffer_string(out, " "))
         return out_of_memory(error);
@@ -51,8 +69,7 @@ static tr_status append_chunk(const joining *j, size_t chunk, size_t rank, bool 
         if (!tr_buffer_append(out, j->text->data + c->first, c->last - c->first))
             return out_of_memory(error);
     } else {
-        const tr_hypothesis *h = hypothesis_of(unit, rank);
-        status = tr_tokenizer_decode(j->joiner->tokenizer, h->ids, h->count, out, error);
+        status = append_tokens(j->joiner, tr_unit_hypothesis(unit, rank), before, error);
     }
     if (out->size == start)
         out->size = before; /* nothing came: no space either */
@@ -60,12 +77,13 @@ static tr_status append_chunk(const joining *j, size_t chunk, size_t rank, bool 
 }
 
 /* One translation of a text: its chunks, with the text's own white space around and between them. */
-static tr_status join_text(const joining *j, size_t rank, tr_error *error)
+static tr_status join_text(const tr_joining *j, size_t rank, tr_error *error)
 {
     const tr_text *text = j->text;
     tr_buffer *out = &j->joiner->scratch;
     size_t at = text->begin;
     tr_buffer_clear(out);
+    tr_buffer_clear(&j->joiner->spans);
     for (size_t s = 0; s < text->count; s++) {
         const tr_chunk *chunk = j->chunks[s];
         if (!tr_buffer_append(out, text->data + at, chunk->first - at))
@@ -95,11 +113,11 @@ static void add_scores(const tr_joiner *joiner, const tr_unit *unit, tr_result *
     result->score += h->log_probability;
 }
 
-static tr_status score_text(const joining *j, tr_result *result, tr_error *error)
+static tr_status score_text(const tr_joining *j, tr_result *result, tr_error *error)
 {
     size_t count = 0, given = 0;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = unit_of(j, s);
+        const tr_unit *unit = tr_joining_unit(j, s);
         if (!unit)
             continue;
         const size_t tokens = unit->found.items[0].count + unit->found.items[0].finished;
@@ -111,44 +129,46 @@ static tr_status score_text(const joining *j, tr_result *result, tr_error *error
     if (!result->scored)
         return out_of_memory(error);
     for (size_t s = 0; s < j->text->count; s++)
-        if (unit_of(j, s))
-            add_scores(j->joiner, unit_of(j, s), result);
+        if (tr_joining_unit(j, s))
+            add_scores(j->joiner, tr_joining_unit(j, s), result);
     result->mean = count > given ? result->score / (float)(count - given) : 0;
     return TR_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- hypotheses */
 
-static size_t count_ranks(const joining *j)
+static size_t count_ranks(const tr_joining *j)
 {
     size_t ranks = 1;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = unit_of(j, s);
+        const tr_unit *unit = tr_joining_unit(j, s);
         ranks = unit && unit->found.count > ranks ? unit->found.count : ranks;
     }
     return ranks;
 }
 
 /* What is in the scratch becomes a hypothesis. */
-static tr_status take_hypothesis(const joining *j, size_t rank, tr_translation *to, tr_error *error)
+static tr_status take_hypothesis(const tr_joining *j, size_t rank, tr_translation *to, tr_error *error)
 {
     const tr_result view = {.text = j->joiner->scratch.data, .size = j->joiner->scratch.size};
     tr_result kept;
-    const tr_status status = tr_result_copy(&view, &kept, error);
+    tr_status status = tr_result_copy(&view, &kept, error);
     *to = (tr_translation){.text = kept.text, .size = kept.size};
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = unit_of(j, s);
+        const tr_unit *unit = tr_joining_unit(j, s);
         if (!unit)
             continue;
-        const tr_hypothesis *h = hypothesis_of(unit, rank);
+        const tr_hypothesis *h = tr_unit_hypothesis(unit, rank);
         to->tokens += (int)h->count;
         to->score += h->score;
         to->log_probability += h->log_probability;
     }
+    if (status == TR_OK && j->joiner->align)
+        status = tr_links_target(j, rank, &to->target, &to->target_spans, &to->alignment, error);
     return status;
 }
 
-static tr_status join_hypotheses(const joining *j, tr_result *result, tr_error *error)
+static tr_status join_hypotheses(const tr_joining *j, tr_result *result, tr_error *error)
 {
     const size_t ranks = count_ranks(j);
     result->hypotheses = calloc(ranks, sizeof *result->hypotheses);
@@ -166,12 +186,12 @@ static tr_status join_hypotheses(const joining *j, tr_result *result, tr_error *
 
 /* --------------------------------------------------------------------------------------------------------------- result */
 
-static void count_text(const joining *j, tr_result *result)
+static void count_text(const tr_joining *j, tr_result *result)
 {
     result->sentences = j->text->sentences;
     result->flags = j->text->flags;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = unit_of(j, s);
+        const tr_unit *unit = tr_joining_unit(j, s);
         result->source_tokens += j->chunks[s]->tokens;
         if (!unit)
             continue;
@@ -182,7 +202,7 @@ static void count_text(const joining *j, tr_result *result)
 
 tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, tr_result *result, tr_error *error)
 {
-    const joining j = {joiner, text, chunks};
+    const tr_joining j = {joiner, text, chunks};
     tr_status status = join_text(&j, 0, error);
     const tr_result view = {.text = joiner->scratch.data, .size = joiner->scratch.size};
     if (status == TR_OK)
@@ -192,6 +212,10 @@ tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunk
     count_text(&j, result);
     if (joiner->scores)
         status = score_text(&j, result, error);
+    if (status == TR_OK && joiner->align)
+        status = tr_links_source(&j, result, error);
+    if (status == TR_OK && joiner->align)
+        status = tr_links_target(&j, 0, &result->target, &result->target_spans, &result->alignment, error);
     if (status == TR_OK && joiner->hypotheses)
         status = join_hypotheses(&j, result, error);
     return status;

@@ -10,10 +10,25 @@ typedef struct tr_joiner {
     const tr_unit *units;
     int32_t end_id;
     int given;         /* tokens that each target is given at its front: a language */
+    int behind;        /* tokens behind each source's own */
     bool scores;       /* wanted in results */
+    bool align;        /* likewise */
     bool hypotheses;   /* all of them are wanted, not the best alone */
     tr_buffer scratch; /* the text in hand */
+    tr_buffer spans;   /* with align: of tr_span, where in it each of its target tokens is */
 } tr_joiner;
+
+/* A text on its way back. */
+typedef struct tr_joining {
+    tr_joiner *joiner;
+    const tr_text *text;
+    tr_chunk *const *chunks; /* [text->count] */
+} tr_joining;
+
+/* The unit of a chunk; NULL: its text stays as it is. */
+const tr_unit *tr_joining_unit(const tr_joining *joining, size_t chunk);
+/* The hypothesis of that rank, or the last one there is. */
+const tr_hypothesis *tr_unit_hypothesis(const tr_unit *unit, size_t rank);
 
 void tr_joiner_free(tr_joiner *joiner);
 

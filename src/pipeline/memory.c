@@ -35,12 +35,19 @@ void tr_memory_free(tr_memory *memory)
     generation_free(&memory->old);
 }
 
+static bool same_alignment(const tr_translate_options *a, const tr_translate_options *b)
+{
+    return a->align == b->align &&
+           (!a->align || (a->alignment.layer == b->alignment.layer && a->alignment.head == b->alignment.head &&
+                          a->alignment.threshold == b->alignment.threshold));
+}
+
 static bool same_options(const tr_memory *memory, const tr_translate_options *options)
 {
     const tr_translate_options *kept = &memory->options;
     return kept->max_length == options->max_length && kept->min_length == options->min_length &&
            kept->split == options->split && kept->scores == options->scores && kept->loop_guard == options->loop_guard &&
-           tr_search_same(&kept->search, &options->search);
+           same_alignment(kept, options) && tr_search_same(&kept->search, &options->search);
 }
 
 void tr_memory_prepare(tr_memory *memory, const tr_translate_options *options, int source, int target)

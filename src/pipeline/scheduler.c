@@ -95,6 +95,11 @@ tr_team *tr_scheduler_team(tr_scheduler *scheduler)
     return scheduler->team;
 }
 
+int tr_scheduler_batch_size(const tr_scheduler *scheduler)
+{
+    return scheduler->batch_size;
+}
+
 void tr_scheduler_set_shortlist(tr_scheduler *scheduler, const tr_shortlist *shortlist)
 {
     scheduler->shortlist = shortlist;

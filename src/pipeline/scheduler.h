@@ -14,6 +14,7 @@ tr_status tr_scheduler_create(const tr_network *network, int threads, tr_threads
                               tr_scheduler **scheduler, tr_error *error);
 void tr_scheduler_destroy(tr_scheduler *scheduler); /* NULL is allowed */
 tr_team *tr_scheduler_team(tr_scheduler *scheduler);
+int tr_scheduler_batch_size(const tr_scheduler *scheduler);
 /* Before the first run; see tr_worker_set_shortlist. NULL: any token can come. */
 void tr_scheduler_set_shortlist(tr_scheduler *scheduler, const tr_shortlist *shortlist);
 /* profiles [threads]: group g of the runs to come adds its times to profiles[g]. NULL: nothing is measured. */

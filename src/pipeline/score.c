@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "pipeline/align.h"
+#include "pipeline/sources.h"
 #include "pipeline/tally.h"
 
 static tr_status out_of_memory(tr_error *error)
@@ -13,11 +14,6 @@ static tr_status out_of_memory(tr_error *error)
 
 /* -------------------------------------------------------------------------------------------------------------- options */
 
-tr_align_options tr_align_default_options(void)
-{
-    return (tr_align_options){.layer = TR_ALIGN_AUTO, .head = TR_ALIGN_AUTO, .threshold = 1};
-}
-
 tr_score_options tr_score_default_options(void)
 {
     return (tr_score_options){.alignment = tr_align_default_options()};
@@ -26,28 +22,14 @@ tr_score_options tr_score_default_options(void)
 tr_status tr_score_resolve(const tr_model *model, const tr_score_options *options, tr_score_options *resolved,
                            tr_error *error)
 {
-    const tr_config *c = &model->package.config;
     *resolved = options ? *options : tr_score_default_options();
-    tr_align_options *a = &resolved->alignment;
-    if (a->layer < TR_ALIGN_AUTO || a->layer >= c->decoder_layers)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "alignment layer: %d is not below %d", a->layer, c->decoder_layers);
-    if (a->head < TR_ALIGN_MEAN || a->head >= c->decoder_heads)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "alignment head: %d is not below %d", a->head, c->decoder_heads);
-    if (!(a->threshold >= 0 && a->threshold <= 1))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "alignment threshold: %g is not between 0 and 1", (double)a->threshold);
-    int layer, head;
-    tr_config_guide(c, &layer, &head);
-    if (a->layer == TR_ALIGN_AUTO)
-        a->layer = layer;
-    if (a->head == TR_ALIGN_AUTO)
-        a->head = a->layer == layer && head >= 0 ? head : TR_ALIGN_MEAN;
-    return TR_OK;
+    return tr_align_resolve(&model->package.config, &resolved->alignment, error);
 }
 
 tr_scored_pair tr_scored_unit(const tr_context *context, const tr_pair *languages, const tr_unit *unit,
                               const int32_t *target, int target_length, bool finished)
 {
-    const int behind = !context->model->package.config.bare_source + languages->has_behind;
+    const int behind = tr_source_marks_behind(&context->model->package.config, languages);
     return (tr_scored_pair){.source = unit->source,
                             .source_length = unit->source_length,
                             .first = unit->source_length - unit->source_tokens - behind,

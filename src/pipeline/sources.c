@@ -4,7 +4,12 @@
 
 int tr_source_marks(const tr_config *config, const tr_pair *pair)
 {
-    return !config->bare_source + pair->before_count + pair->has_behind;
+    return pair->before_count + tr_source_marks_behind(config, pair);
+}
+
+int tr_source_marks_behind(const tr_config *config, const tr_pair *pair)
+{
+    return !config->bare_source + pair->has_behind;
 }
 
 tr_status tr_source_check(const tr_config *config, const tr_pair *pair, const tr_tokens *source, size_t index,

@@ -6,6 +6,7 @@
 
 /* Tokens around a source's own: of end and languages. */
 int tr_source_marks(const tr_config *config, const tr_pair *pair);
+int tr_source_marks_behind(const tr_config *config, const tr_pair *pair); /* those behind */
 
 /* TR_ERROR_ARGUMENT names the source by its index. */
 tr_status tr_source_check(const tr_config *config, const tr_pair *pair, const tr_tokens *source, size_t index,

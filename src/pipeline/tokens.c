@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/aligned.h"
 #include "pipeline/sources.h"
 #include "pipeline/tally.h"
 #include "util/utf8.h"
@@ -195,7 +196,7 @@ static tr_status count_units(void *argument, const tr_unit *list, tr_error *erro
 }
 
 static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
-                          const tr_translate_options *options, tr_error *error)
+                          const tr_translate_options *options, bool align, tr_error *error)
 {
     tr_status status = tr_options_resolve(context->model, options, &c->options, error);
     if (status != TR_OK)
@@ -214,7 +215,10 @@ static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources
                       .done = c->options.progress ? count_units : NULL,
                       .argument = c};
     status = lay_out(c, &context->model->package.config, sources, prefixes, count, error);
-    return status == TR_OK ? tr_scheduler_run(context->scheduler, &c->job, error) : status;
+    if (status != TR_OK)
+        return status;
+    return align && c->options.align ? tr_run_aligned(context, &c->pair, &c->job, &c->options, &c->counts, error)
+                                     : tr_scheduler_run(context->scheduler, &c->job, error);
 }
 
 /* A model without end marks translates nothing to nothing. */
@@ -222,7 +226,7 @@ static void empty_nothing(const tr_config *config, const tr_tokens *sources, tr_
 {
     for (size_t i = 0; i < count; i++)
         for (size_t h = 0; config->bare_source && sources[i].count == 0 && h < units[i].found.count; h++)
-            units[i].found.items[h].count = 0;
+            units[i].found.items[h].count = 0; /* nor are there links with an empty source */
 }
 
 static void end_call(call *c)
@@ -240,7 +244,7 @@ tr_status tr_search_tokens(tr_context *context, const tr_tokens *sources, const 
     if (!context || (!sources && count))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_search_tokens: %s is NULL", context ? "sources" : "context");
     call c = {0};
-    tr_status status = run_call(context, &c, sources, prefixes, count, options, error);
+    tr_status status = run_call(context, &c, sources, prefixes, count, options, true, error);
     if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
         status = out_of_memory(error);
     if (status == TR_OK) {
@@ -263,7 +267,7 @@ tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, siz
     if (!context || (!sources && count))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: %s is NULL", context ? "sources" : "context");
     call c = {0};
-    tr_status status = run_call(context, &c, sources, NULL, count, options, error);
+    tr_status status = run_call(context, &c, sources, NULL, count, options, false, error);
     if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
         status = out_of_memory(error);
     if (status == TR_OK) {

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/aligned.h"
 #include "pipeline/join.h"
 #include "pipeline/prefix.h"
 #include "pipeline/result.h"
+#include "pipeline/sources.h"
 #include "pipeline/tally.h"
 
 /* Texts a thread from which on several threads prepare them. */
@@ -229,7 +231,9 @@ static tr_status make_units(work *w, tr_error *error)
                             .units = w->job.units,
                             .end_id = w->context->model->package.config.end_id,
                             .given = w->pair.start.first_id >= 0,
+                            .behind = tr_source_marks_behind(&w->context->model->package.config, &w->pair),
                             .scores = w->options.scores,
+                            .align = w->options.align,
                             .hypotheses = w->options.search.n_best > 1};
     return status;
 }
@@ -341,7 +345,8 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
     w->job.start = &w->pair.start;
     w->job.done = take_units;
     w->job.argument = w;
-    return tr_scheduler_run(w->context->scheduler, &w->job, error);
+    return w->options.align ? tr_run_aligned(w->context, &w->pair, &w->job, &w->options, &w->tally.counts, error)
+                            : tr_scheduler_run(w->context->scheduler, &w->job, error);
 }
 
 tr_status tr_translate(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,

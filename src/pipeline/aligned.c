@@ -1,0 +1,126 @@
+#include "pipeline/aligned.h"
+
+#include <stdlib.h>
+
+#include "pipeline/score.h"
+#include "pipeline/tally.h"
+
+/* Batches of each thread in a round: searching and aligning take turns on the same working memory. The more, the less often
+ * threads wait for a round's last sentences; the fewer, the sooner results come. */
+enum { ROUND_BATCHES = 4 };
+
+/* A call's work, a round of it at a time. */
+typedef struct aligning {
+    tr_context *context;
+    const tr_pair *languages;
+    const tr_translate_options *options;
+    tr_job round;      /* its units are the round's */
+    tr_progress since; /* the caller's counts, and the tokens of this round */
+} aligning;
+
+static tr_status out_of_memory(tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "alignment: out of memory");
+}
+
+/* ------------------------------------------------------------------------------------------------------------- progress */
+
+static tr_status count_units(void *argument, const tr_unit *list, tr_error *error)
+{
+    aligning *a = argument;
+    for (; list; list = list->next)
+        tr_tally_count(&a->since, list, 0);
+    return tr_tally_report(&a->since, a->options, error);
+}
+
+/* While units are aligned the counts stand still, but the call can be cancelled. */
+static int report_again(void *argument, const tr_progress *progress)
+{
+    aligning *a = argument;
+    (void)progress;
+    return a->options->progress(a->options->progress_argument, &a->since);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ alignments */
+
+static size_t count_hypotheses(const tr_job *round)
+{
+    size_t count = 0;
+    for (size_t u = 0; u < round->count; u++)
+        count += round->units[u].found.count;
+    return count;
+}
+
+/* Nothing is linked with the end mark, so it is left out: a target of max_length tokens has no room for it. */
+static void list_pairs(const aligning *a, tr_scored_pair *pairs)
+{
+    for (size_t u = 0; u < a->round.count; u++) {
+        const tr_unit *unit = &a->round.units[u];
+        for (size_t h = 0; h < unit->found.count; h++) {
+            const tr_hypothesis *found = &unit->found.items[h];
+            *pairs++ = tr_scored_unit(a->context, a->languages, unit, found->ids, (int)found->count, false);
+        }
+    }
+}
+
+static void take_alignments(const tr_job *round, tr_score *scores)
+{
+    for (size_t u = 0; u < round->count; u++)
+        for (size_t h = 0; h < round->units[u].found.count; h++, scores++) {
+            round->units[u].found.items[h].alignment = scores->alignment;
+            scores->alignment = (tr_alignment){0};
+        }
+}
+
+static tr_status align_round(aligning *a, tr_error *error)
+{
+    const size_t count = count_hypotheses(&a->round);
+    tr_scored_pair *pairs = calloc(count ? count : 1, sizeof *pairs);
+    tr_score *scores = calloc(count ? count : 1, sizeof *scores);
+    const tr_score_options options = {.no_scores = true,
+                                      .align = true,
+                                      .alignment = a->options->alignment,
+                                      .progress = a->options->progress ? report_again : NULL,
+                                      .progress_argument = a};
+    tr_status status = pairs && scores ? TR_OK : out_of_memory(error);
+    if (status == TR_OK) {
+        list_pairs(a, pairs);
+        status = tr_score_pairs(a->context, pairs, count, a->round.start, &options, scores, error);
+    }
+    if (status == TR_OK)
+        take_alignments(&a->round, scores);
+    tr_scores_free(scores, scores ? count : 0);
+    free(pairs);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- rounds */
+
+/* The round's units, in order. */
+static const tr_unit *link_units(const tr_job *round)
+{
+    for (size_t u = 0; u < round->count; u++)
+        round->units[u].next = u + 1 < round->count ? &round->units[u + 1] : NULL;
+    return round->units;
+}
+
+tr_status tr_run_aligned(tr_context *context, const tr_pair *languages, tr_job *job, const tr_translate_options *options,
+                         const tr_progress *counts, tr_error *error)
+{
+    const size_t most = (size_t)context->threads * (size_t)tr_scheduler_batch_size(context->scheduler) * ROUND_BATCHES;
+    aligning a = {.context = context, .languages = languages, .options = options, .round = *job};
+    tr_status status = TR_OK;
+    a.round.done = options->progress ? count_units : NULL;
+    a.round.argument = &a;
+    for (size_t first = 0; first < job->count && status == TR_OK; first += most) {
+        a.round.units = job->units + first;
+        a.round.count = job->count - first < most ? job->count - first : most;
+        a.since = counts ? *counts : (tr_progress){0};
+        status = tr_scheduler_run(context->scheduler, &a.round, error);
+        if (status == TR_OK)
+            status = align_round(&a, error);
+        if (status == TR_OK && job->done)
+            status = job->done(job->argument, link_units(&a.round), error);
+    }
+    return status;
+}
