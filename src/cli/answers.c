@@ -1,5 +1,6 @@
 #include "cli/answers.h"
 
+#include "cli/compose.h"
 #include "cli/pieces.h"
 #include "cli/prefixes.h"
 #include "cli/render.h"
@@ -26,7 +27,7 @@ static int finish_line(cli_translator *t, const cli_line *line, const cli_answer
 {
     const uint64_t number = ++t->totals.lines;
     const cli_settings *s = t->settings;
-    const cli_form form = {s->json, s->scores, s->search.n_best > 1, break_lines};
+    const cli_form form = {s->json, s->scores, s->alignment, s->search.n_best > 1, break_lines};
     t->totals.sentences += (uint64_t)a->result->sentences;
     t->totals.source_tokens += (uint64_t)a->result->source_tokens;
     t->totals.target_tokens += (uint64_t)a->result->target_tokens;
@@ -59,21 +60,33 @@ static int write_rendered(const call *c)
     return rendered->size ? c->write(c->argument, rendered->data, rendered->size) : CLI_DONE;
 }
 
+static int finish_text(call *c, const cli_line *line, const tr_result *result, const tr_result *pivot)
+{
+    cli_translator *t = c->translator;
+    cli_answer a = {.result = result,
+                    .pivot = pivot,
+                    .flags = result->flags | (pivot ? pivot->flags : 0),
+                    .score = result->score + (pivot ? pivot->score : 0),
+                    .model = t->chain->links[t->link].model.model,
+                    .first = t->chain->links[0].model.model};
+    tr_result composed = {0};
+    if (pivot && t->settings->alignment) {
+        if (!cli_compose(pivot, result, &composed))
+            return cli_fail_memory();
+        a.result = &composed;
+    }
+    const int status = finish_line(t, line, &a, c->break_lines);
+    tr_result_clear(&composed);
+    return status;
+}
+
 /* The library's callback: results in order. */
 static int take_results(void *argument, size_t first, const tr_result *results, size_t count)
 {
     call *c = argument;
     tr_buffer_clear(&c->translator->rendered);
-    for (size_t i = 0; !c->status && i < count; i++) {
-        const tr_result *r = &results[i];
-        const tr_result *pivot = c->pivots ? &c->pivots[first + i] : NULL;
-        const cli_answer a = {.result = r,
-                              .pivot = pivot,
-                              .flags = r->flags | (pivot ? pivot->flags : 0),
-                              .score = r->score + (pivot ? pivot->score : 0),
-                              .model = c->translator->chain->links[c->translator->link].model.model};
-        c->status = finish_line(c->translator, &c->lines[first + i], &a, c->break_lines);
-    }
+    for (size_t i = 0; !c->status && i < count; i++)
+        c->status = finish_text(c, &c->lines[first + i], &results[i], c->pivots ? &c->pivots[first + i] : NULL);
     if (!c->status)
         c->status = write_rendered(c);
     return c->status;
@@ -184,6 +197,20 @@ static int score_tokens(const cli_translator *t, const tr_hypothesis *h, tr_resu
     return CLI_DONE;
 }
 
+/* A copy of the target's tokens and its links. */
+static int align_tokens(const cli_translator *t, const tr_hypothesis *h, tr_tokens *target, tr_alignment *alignment)
+{
+    tr_ids ids = {0};
+    tr_buffer links = {0};
+    if (!t->settings->alignment)
+        return CLI_DONE;
+    const bool good = tr_ids_append(&ids, h->ids, h->count) &&
+                      tr_buffer_append(&links, h->alignment.links, h->alignment.count * sizeof *h->alignment.links);
+    *target = (tr_tokens){ids.data, ids.size};
+    *alignment = (tr_alignment){(tr_link *)(void *)links.data, h->alignment.count};
+    return good ? CLI_DONE : cli_fail_memory();
+}
+
 static int list_hypotheses(const cli_translator *t, const tr_hypotheses *found, tr_result *result)
 {
     result->hypotheses = calloc(found->count, sizeof *result->hypotheses);
@@ -196,6 +223,8 @@ static int list_hypotheses(const cli_translator *t, const tr_hypotheses *found, 
         tr_translation *to = &result->hypotheses[i];
         *to = (tr_translation){.tokens = (int)h->count, .score = h->score, .log_probability = h->log_probability};
         status = spell(t, h, &to->text, &to->size);
+        if (!status)
+            status = align_tokens(t, h, &to->target, &to->alignment);
     }
     return status;
 }
@@ -209,6 +238,8 @@ static int result_of(const cli_translator *t, const tr_hypotheses *found, tr_res
     int status = spell(t, best, &result->text, &result->size);
     if (!status && t->settings->scores)
         status = score_tokens(t, best, result);
+    if (!status)
+        status = align_tokens(t, best, &result->target, &result->alignment);
     if (!status && t->settings->search.n_best > 1)
         status = list_hypotheses(t, found, result);
     return status;
@@ -217,14 +248,16 @@ static int result_of(const cli_translator *t, const tr_hypotheses *found, tr_res
 /* found NULL: the line is empty. */
 static int finish_tokens(cli_translator *t, const cli_line *line, const tr_tokens *source, const tr_hypotheses *found)
 {
-    tr_result result = {.sentences = 1, .source_tokens = (int)source->count};
+    tr_result result = {.sentences = 1, .source_tokens = (int)source->count, .source = *source};
     result.flags = tr_utf8_valid(line->text, line->size) ? 0 : TR_FLAG_INVALID_UTF8;
     const tr_hypothesis nothing = {.finished = true};
     int status = found ? result_of(t, found, &result) : spell(t, &nothing, &result.text, &result.size);
     if (!status) {
-        const cli_answer a = {&result, NULL, result.flags, result.score, token_model(t)->model};
+        const tr_model *model = token_model(t)->model;
+        const cli_answer a = {&result, NULL, result.flags, result.score, model, model};
         status = finish_line(t, line, &a, false);
     }
+    result.source = (tr_tokens){0}; /* the line's own */
     tr_result_clear(&result);
     return status;
 }

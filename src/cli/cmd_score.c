@@ -1,4 +1,5 @@
 /* translate score: pairs of a source and a target to what the model thinks of them. */
+#include "cli/alignment.h"
 #include "cli/lines.h"
 #include "cli/output.h"
 #include "cli/pieces.h"
@@ -24,19 +25,11 @@ typedef struct scoring {
 static int set_options(scoring *s)
 {
     const cli_settings *c = s->settings;
-    tr_align_options *a = &s->options.alignment;
     s->options = tr_score_default_options();
     s->options.source_language = c->source;
     s->options.target_language = c->target;
     s->options.align = c->alignment || c->json;
-    a->layer = c->alignment_layer ? c->alignment_layer - 1 : TR_ALIGN_AUTO;
-    a->head = c->alignment_head ? c->alignment_head - 1 : TR_ALIGN_AUTO;
-    a->threshold = c->alignment_threshold;
-    if (c->alignment_layer > s->model.info.decoder_layers)
-        return cli_fail("--alignment-layer %d: the model has %d", c->alignment_layer, s->model.info.decoder_layers);
-    if (c->alignment_head > s->model.info.decoder_heads)
-        return cli_fail("--alignment-head %d: the model has %d", c->alignment_head, s->model.info.decoder_heads);
-    return CLI_DONE;
+    return cli_alignment_options(c, &s->model, &s->options.alignment);
 }
 
 /* ------------------------------------------------------------------------------------------------------- reading a pair */

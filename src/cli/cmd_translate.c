@@ -1,5 +1,6 @@
 /* translate [OPTIONS] [TEXT...] */
 #define _GNU_SOURCE
+#include "cli/alignment.h"
 #include "cli/answers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -51,7 +52,8 @@ static int check_usage(const cli_settings *s)
         return cli_usage(s, "--resume: needs lines from a file or standard input, not TEXT");
     if (s->loop_guard == GUARD_ON && s->tokens)
         return cli_usage(s, "--loop-guard on: guards text; --tokens gives what the network says");
-    return cli_search_check(s);
+    const int status = cli_alignment_check(s);
+    return status ? status : cli_search_check(s);
 }
 
 /* What can only be said once the models are known. */
@@ -60,7 +62,11 @@ static int settle_options(job *j)
     const cli_model *model = &j->chain.links[0].model; /* those of a folder have a tokenizer */
     if (!j->settings->tokens && !model->info.has_tokenizer)
         return cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", model->path);
-    const int status = cli_search_forbidden(j->settings, &j->chain.links[j->chain.count - 1].model, &j->forbidden);
+    int status = CLI_DONE;
+    for (int i = 0; !status && i < j->chain.count; i++)
+        status = cli_alignment_options(j->settings, &j->chain.links[i].model, &j->translator.options.alignment);
+    if (!status)
+        status = cli_search_forbidden(j->settings, &j->chain.links[j->chain.count - 1].model, &j->forbidden);
     j->translator.options.search = cli_search(j->settings, &j->forbidden);
     return status;
 }
@@ -278,6 +284,7 @@ int cli_translate(const cli_settings *settings)
     j.translator.options.min_length = settings->min_length;
     j.translator.options.split = (tr_split)settings->split;
     j.translator.options.scores = settings->scores;
+    j.translator.options.align = settings->alignment;
     j.translator.options.loop_guard = settings->loop_guard != GUARD_OFF;
     j.translator.options.progress = on_progress;
     j.translator.options.progress_argument = &j;

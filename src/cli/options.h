@@ -42,7 +42,7 @@ typedef struct cli_settings {
     bool verify;                         /* info */
     bool force;                          /* convert */
     bool ids, decode;                    /* tokenize */
-    bool alignment;                      /* score */
+    bool alignment;                      /* score, translate */
     int alignment_layer, alignment_head; /* from 1 on; 0: as the model says */
     float alignment_threshold;
     const char *translation; /* attention; NULL: the model's own */

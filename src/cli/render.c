@@ -1,9 +1,9 @@
 #include "cli/render.h"
 
+#include "cli/alignment.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,16 +63,36 @@ static json_t *json_token_scores(const cli_answer *a)
     return array;
 }
 
-static json_t *json_hypotheses(const tr_result *result)
+/* Names as in translate score; "tokens" is how many there are. Spans NULL: tokens are all there is. */
+static bool set_links(json_t *object, const tr_model *model, const tr_tokens *target, const tr_span *spans,
+                      const tr_alignment *alignment)
+{
+    return json_object_set_new(object, "target_tokens", cli_json_pieces(model, true, target)) == 0 &&
+           json_object_set_new(object, "alignment", cli_json_links(alignment)) == 0 &&
+           (!spans || json_object_set_new(object, "spans", cli_json_spans(spans, target->count)) == 0);
+}
+
+static bool set_alignment(json_t *object, const cli_answer *a)
+{
+    const tr_result *r = a->result;
+    return json_object_set_new(object, "source_tokens", cli_json_pieces(a->first, false, &r->source)) == 0 &&
+           (!r->source_spans ||
+            json_object_set_new(object, "source_spans", cli_json_spans(r->source_spans, r->source.count)) == 0) &&
+           set_links(object, a->model, &r->target, r->target_spans, &r->alignment);
+}
+
+static json_t *json_hypotheses(const cli_form *form, const cli_answer *a)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < result->hypothesis_count; i++) {
-        const tr_translation *h = &result->hypotheses[i];
+    for (size_t i = 0; i < a->result->hypothesis_count; i++) {
+        const tr_translation *h = &a->result->hypotheses[i];
         json_t *object = json_object();
         json_object_set_new(object, "text", json_bytes(h->text, h->size));
         json_object_set_new(object, "score", json_float(h->score));
         json_object_set_new(object, "log_probability", json_float(h->log_probability));
         json_object_set_new(object, "tokens", json_integer(h->tokens));
+        if (form->alignment)
+            set_links(object, a->model, &h->target, h->target_spans, &h->alignment);
         json_array_append_new(array, object);
     }
     return array;
@@ -96,8 +116,8 @@ static bool render_json(const cli_form *form, const cli_line *line, uint64_t num
         json_object_set_new(object, "text", json_bytes(r->text, r->size)) == 0 &&
         (!form->scores || json_object_set_new(object, "score", json_float(a->score)) == 0) &&
         json_object_set_new(object, "tokens", json_integer(r->target_tokens)) == 0 &&
-        (!form->scores || set_scores(object, a)) &&
-        (!form->n_best || json_object_set_new(object, "hypotheses", json_hypotheses(r)) == 0) &&
+        (!form->scores || set_scores(object, a)) && (!form->alignment || set_alignment(object, a)) &&
+        (!form->n_best || json_object_set_new(object, "hypotheses", json_hypotheses(form, a)) == 0) &&
         json_object_set_new(object, "flags", json_flags(a->flags)) == 0 &&
         json_dump_callback(object, append_to_buffer, out, JSON_COMPACT | JSON_REAL_PRECISION(PRECISION)) == 0 &&
         tr_buffer_append(out, "\n", 1);
@@ -121,7 +141,7 @@ void cli_keep_one_line(char *text, size_t size)
 /* A text; where there are fields, without line breaks and TABs. */
 static bool append_text(const cli_form *form, const char *text, size_t size, tr_buffer *out)
 {
-    const bool fields = form->scores || form->n_best;
+    const bool fields = form->scores || form->alignment || form->n_best;
     const size_t at = out->size;
     if (!tr_buffer_append(out, text, size))
         return false;
@@ -139,9 +159,12 @@ static bool append_number(const char *before, float value, tr_buffer *out)
     return tr_buffer_string(out, before) && tr_buffer_string(out, number);
 }
 
-static bool end_line(const cli_line *line, tr_buffer *out)
+/* The fields behind a translation, and the end of its line. */
+static bool end_line(const cli_form *form, const cli_line *line, float score, const tr_alignment *alignment, tr_buffer *out)
 {
-    return tr_buffer_string(out, line->carriage_return ? "\r\n" : "\n");
+    return (!form->scores || append_number("\t", score, out)) &&
+           (!form->alignment || (tr_buffer_append(out, "\t", 1) && cli_append_links(alignment, out))) &&
+           tr_buffer_string(out, line->carriage_return ? "\r\n" : "\n");
 }
 
 /* line TAB rank TAB score TAB text. What needed no network is the only translation of itself. */
@@ -156,8 +179,7 @@ static bool render_list(const cli_form *form, const cli_line *line, uint64_t num
         char front[NUMBER_SIZE];
         snprintf(front, sizeof front, "%" PRIu64 "\t%zu\t", number, i + 1);
         good = append_number(front, h->score, out) && tr_buffer_append(out, "\t", 1) &&
-               append_text(form, h->text, h->size, out) && (!form->scores || append_number("\t", h->log_probability, out)) &&
-               end_line(line, out);
+               append_text(form, h->text, h->size, out) && end_line(form, line, h->log_probability, &h->alignment, out);
     }
     return good;
 }
@@ -169,5 +191,5 @@ bool cli_render(const cli_form *form, const cli_line *line, uint64_t number, con
     if (form->n_best)
         return render_list(form, line, number, a, out);
     return append_text(form, a->result->text, a->result->size, out) &&
-           (!form->scores || append_number("\t", a->score, out)) && end_line(line, out);
+           end_line(form, line, a->score, &a->result->alignment, out);
 }

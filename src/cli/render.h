@@ -13,10 +13,11 @@ typedef struct cli_answer {
     unsigned flags;          /* of all models */
     float score;             /* of all models */
     const tr_model *model;   /* whose tokens the result has */
+    const tr_model *first;   /* whose source tokens alignments have */
 } cli_answer;
 
 typedef struct cli_form {
-    bool json, scores;
+    bool json, scores, alignment;
     bool n_best;      /* a line for each hypothesis */
     bool break_lines; /* the text may hold line breaks */
 } cli_form;

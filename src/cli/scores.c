@@ -1,22 +1,10 @@
 #include "cli/scores.h"
 
+#include "cli/alignment.h"
 #include "util/utf8.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-
-static bool append_links(const tr_alignment *a, tr_buffer *out)
-{
-    char text[32];
-    for (size_t i = 0; i < a->count; i++) {
-        const int size =
-            snprintf(text, sizeof text, "%s%d-%d", i ? " " : "", (int)a->links[i].source, (int)a->links[i].target);
-        if (!tr_buffer_append(out, text, (size_t)size))
-            return false;
-    }
-    return true;
-}
 
 bool cli_render_score(const cli_pair *pair, const tr_text_score *score, bool alignment, tr_buffer *out)
 {
@@ -24,7 +12,7 @@ bool cli_render_score(const cli_pair *pair, const tr_text_score *score, bool ali
     const int size = snprintf(number, sizeof number, "%.4f", (double)score->score.log_probability);
     if (!tr_buffer_append(out, number, (size_t)size))
         return false;
-    if (alignment && (!tr_buffer_append(out, "\t", 1) || !append_links(&score->score.alignment, out)))
+    if (alignment && (!tr_buffer_append(out, "\t", 1) || !cli_append_links(&score->score.alignment, out)))
         return false;
     return tr_buffer_append(out, pair->carriage_return ? "\r\n" : "\n", 1 + (size_t)pair->carriage_return);
 }
@@ -40,35 +28,6 @@ static json_t *json_logs(const tr_score *score)
     json_t *array = json_array();
     for (size_t i = 0; i < score->count; i++)
         json_array_append_new(array, json_log(score->log_probabilities[i]));
-    return array;
-}
-
-static json_t *json_pieces(const cli_model *model, bool target, const tr_tokens *tokens)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < tokens->count; i++) {
-        size_t size = 0;
-        const char *piece = target ? tr_target_piece(model->model, tokens->ids[i], &size)
-                                   : tr_source_piece(model->model, tokens->ids[i], &size);
-        json_t *text = piece ? json_stringn(piece, size) : NULL;
-        json_array_append_new(array, text ? text : json_string("<unk>")); /* no name, or one that is no text */
-    }
-    return array;
-}
-
-static json_t *json_spans(const tr_span *spans, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_pack("[I,I]", (json_int_t)spans[i].first, (json_int_t)spans[i].last));
-    return array;
-}
-
-static json_t *json_links(const tr_alignment *a)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < a->count; i++)
-        json_array_append_new(array, json_pack("[i,i]", (int)a->links[i].source, (int)a->links[i].target));
     return array;
 }
 
@@ -102,13 +61,14 @@ bool cli_render_score_json(const cli_model *model, const cli_pair *pair, uint64_
         {"score", json_log(score->score.log_probability), true},
         {"mean", json_log(score->score.mean), true},
         {"minimum", json_log(score->score.least), true},
-        {"source_tokens", json_pieces(model, false, &score->source), true},
-        {"tokens", json_pieces(model, true, &score->target), true},
+        {"source_tokens", cli_json_pieces(model->model, false, &score->source), true},
+        {"tokens", cli_json_pieces(model->model, true, &score->target), true},
         {"log_probabilities", json_logs(&score->score), true},
-        {"alignment", json_links(&score->score.alignment), true},
-        {"source_spans", score->source_spans ? json_spans(score->source_spans, score->source.count) : NULL,
+        {"alignment", cli_json_links(&score->score.alignment), true},
+        {"source_spans", score->source_spans ? cli_json_spans(score->source_spans, score->source.count) : NULL,
          score->source_spans},
-        {"spans", score->target_spans ? json_spans(score->target_spans, score->target.count) : NULL, score->target_spans},
+        {"spans", score->target_spans ? cli_json_spans(score->target_spans, score->target.count) : NULL,
+         score->target_spans},
     };
     bool good = o;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) /* each value is the object's, or gone */

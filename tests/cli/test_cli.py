@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """The command's every option and every error.
-Usage: test_cli.py TOOL MODEL [attention|commands|files|models|options|score|search|shortlist|streams|CLASS[.TEST]]..."""
+Usage: test_cli.py TOOL MODEL [PART|CLASS[.TEST]]...; parts are the files test_PART.py"""
 import importlib
 import sys
 import unittest
 
 import support
 
-PARTS = ("attention", "commands", "files", "models", "options", "score", "search", "shortlist", "streams")
+PARTS = ("alignment", "attention", "commands", "files", "models", "options", "score", "search", "shortlist", "streams")
 
 if __name__ == "__main__":
     support.TOOL, support.MODEL = sys.argv[1:3]

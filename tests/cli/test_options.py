@@ -120,7 +120,6 @@ class WrongUsage(CommandTest):
         self.bad(1, "--shortlist", self.file("lex", b"a b 0.5\n"), SENTENCE, says="is not a binary shortlist")
 
     def test_not_in_this_version(self):
-        self.bad(2, "--alignment", SENTENCE, says=["--alignment", "not in this version"])
         for word in ("serve",):
             self.bad(2, word, says=[word, "not in this version"])
             self.bad(2, word, "--help", says=word)
