@@ -9,10 +9,10 @@ enum { REFILL_SHARE = 4 };
 
 static bool check_sentence(tr_worker *w, const tr_sentence *s)
 {
-    const tr_config *c = &w->state.network->config;
-    if (s->source_length < 1 || s->source_length > c->max_positions)
+    const tr_config *c = &w->state->network->config;
+    if (s->source_length < 1 || s->source_length > w->max_positions)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has more tokens than the model takes");
-    if (s->max_length < 1 || s->max_length > c->max_positions || s->max_length < w->options.min_length)
+    if (s->max_length < 1 || s->max_length > w->max_positions || s->max_length < w->options.min_length)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "maximum length: is out of range");
     for (int t = 0; t < s->source_length; t++)
         if (s->source[t] < 0 || s->source[t] >= c->source_vocabulary)
@@ -53,12 +53,11 @@ static bool fill_cache(tr_worker *w, tr_cache *cache, int positions)
     return true;
 }
 
-/* The encoder's own caches hold one layer and live in the arena. */
+/* The encoder's own caches hold one layer and live in the first model's arena. */
 static bool fill_encoder_cache(tr_worker *w, tr_cache *cache, int positions)
 {
-    const size_t bytes = tr_cache_block_floats(&w->encoder_shape) * sizeof(float);
     for (cache->count = 0; cache->count < (positions + TR_BLOCK - 1) / TR_BLOCK; cache->count++)
-        if (!(cache->blocks[cache->count] = tr_arena_alloc(&w->state.arena, bytes)))
+        if (!(cache->blocks[cache->count] = tr_arena_alloc(&w->state->arena, w->encoder_block)))
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
     return true;
 }
@@ -79,7 +78,7 @@ bool tr_worker_lay_out_source(tr_worker *w, tr_slot *slot)
 bool tr_worker_lay_out_chunk(tr_worker *w)
 {
     w->chunk = w->chunk_rows = 0;
-    tr_arena_rewind(&w->state.arena, 0);
+    tr_worker_rewind(w);
     for (int i = w->decoded; i < w->taken; i++) {
         tr_slot *slot = tr_worker_slot(w, i);
         const int length = slot->sentence->source_length;
@@ -89,15 +88,13 @@ bool tr_worker_lay_out_chunk(tr_worker *w)
             return false;
         tr_choice *choice = tr_worker_choice(w, slot);
         if (choice)
-            tr_choice_list(&w->choices, choice, w->state.network, slot->sentence->source, length);
+            tr_choice_list(&w->choices, choice, w->state->network, slot->sentence->source, length);
     }
-    return tr_state_rows(&w->state, w->chunk_rows) ||
-           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+    return tr_worker_rows(w, w->chunk_rows);
 }
 
-static void embed_chunk(tr_worker *w, int member)
+static void embed_chunk(tr_worker *w, tr_state *s, int member)
 {
-    tr_state *s = &w->state;
     const tr_range own = tr_share(w->chunk_rows, 1, member, s->members);
     for (int i = 0; i < w->chunk; i++) {
         const tr_sentence *sentence = tr_worker_slot(w, w->decoded + i)->sentence;
@@ -112,7 +109,7 @@ static void embed_chunk(tr_worker *w, int member)
 /* The members' shares of what the sentences of the chunk may become. */
 static void gather_choices(tr_worker *w, int member)
 {
-    tr_state *s = &w->state;
+    tr_state *s = w->state;
     for (int i = 0; w->choices.shortlist && i < w->chunk; i++) {
         tr_choice *choice = tr_worker_choice(w, tr_worker_slot(w, w->decoded + i));
         const tr_range own = tr_share(choice->count, TR_PANEL, member, s->members);
@@ -120,16 +117,23 @@ static void gather_choices(tr_worker *w, int member)
     }
 }
 
+/* The encoder's cache is free for the next model then: all members have passed the last layer's barriers. */
+static void encode_with(tr_worker *w, tr_track *track, int member)
+{
+    const tr_network *n = track->state.network;
+    tr_flow flow = tr_flow_start(&track->state, member, w->chunk_rows);
+    tr_encoder_forward(&flow, &track->encoder_shape, w->encoder_segments, w->chunk);
+    for (int l = 0; l < n->config.decoder_layers; l++)
+        tr_attention_project(&flow, &n->decoder[l].cross, &track->decoder_shape, l, w->cross_segments, w->chunk);
+}
+
 void tr_worker_encode_chunk(tr_worker *w, int member)
 {
-    tr_state *s = &w->state;
-    const tr_network *n = s->network;
-    embed_chunk(w, member);
-    tr_state_meet(s);
-    tr_flow flow = tr_flow_start(s, member, w->chunk_rows);
-    tr_encoder_forward(&flow, &w->encoder_shape, w->encoder_segments, w->chunk);
-    for (int l = 0; l < n->config.decoder_layers; l++)
-        tr_attention_project(&flow, &n->decoder[l].cross, &w->decoder_shape, l, w->cross_segments, w->chunk);
+    for (int t = 0; t < w->models.count; t++)
+        embed_chunk(w, &w->tracks[t].state, member);
+    tr_state_meet(w->state);
+    for (int t = 0; t < w->models.count; t++)
+        encode_with(w, &w->tracks[t], member);
 }
 
 void tr_worker_encode(tr_worker *w, int member)

@@ -23,7 +23,7 @@ static bool advance_one(tr_worker *w, tr_slot *slot, tr_lane *lane, int row)
     if (!(w->search.sample ? tr_sampler_drawn(&w->sampler, row, &token) || tr_worker_fail_numeric(w)
                            : tr_worker_chosen(w, row, &token)))
         return false;
-    if (token.id >= 0 && token.id != w->state.network->config.end_id) {
+    if (token.id >= 0 && token.id != w->state->network->config.end_id) {
         tr_path_append(path, slot->step, token.id, token.log_probability, token.log_probability);
         tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
         return true;

@@ -22,7 +22,7 @@ static int best_continuations(tr_worker *w, const tr_lane *lane, int first_row, 
     int counts[TR_MAX_BEAM], used[TR_MAX_BEAM], found = 0;
     for (int p = 0; p < lane->following; p++) {
         used[p] = 0;
-        counts[p] = tr_candidates_take(&w->candidates, w->state.members, first_row + p, w->lists + p * most);
+        counts[p] = tr_candidates_take(&w->candidates, w->state->members, first_row + p, w->lists + p * most);
         if (counts[p] < 0)
             return -1;
     }
@@ -49,7 +49,7 @@ static int best_continuations(tr_worker *w, const tr_lane *lane, int first_row, 
 /* Models that force an end mark behind the longest target count it. */
 static int longest(const tr_worker *w, const tr_sentence *s)
 {
-    const tr_config *c = &w->state.network->config;
+    const tr_config *c = &w->state->network->config;
     return s->max_length + (c->forced_last_id >= 0 && c->forced_last_id == c->end_id);
 }
 
@@ -57,7 +57,7 @@ static int longest(const tr_worker *w, const tr_sentence *s)
 static void complete(tr_worker *w, const tr_slot *slot, tr_lane *lane, const tr_path *path, const tr_candidate *token,
                      float sum)
 {
-    const bool finished = token->id == w->state.network->config.end_id;
+    const bool finished = token->id == w->state->network->config.end_id;
     tr_lane_keep(lane, w->breadth.kept, path,
                  &(tr_ending){.before = slot->step,
                               .last = finished ? -1 : token->id,
@@ -141,7 +141,7 @@ bool tr_beam_advance(tr_worker *w, tr_slot *slot, tr_lane *lane, int first_row)
     }
     int going = 0;
     for (int i = 0; i < count; i++) {
-        const bool ends = last || w->next[i].token.id == w->state.network->config.end_id;
+        const bool ends = last || w->next[i].token.id == w->state->network->config.end_id;
         if (ends && i < beam)
             complete(w, slot, lane, lane->paths[w->next[i].path], &w->next[i].token, w->next[i].sum);
         else if (!ends && going < beam)
@@ -161,7 +161,7 @@ bool tr_beam_advance(tr_worker *w, tr_slot *slot, tr_lane *lane, int first_row)
 /* Whether a token behind so many others is the last of its hypothesis. */
 static bool is_last(const tr_worker *w, const tr_slot *slot, int32_t id)
 {
-    return id == w->state.network->config.end_id || slot->step + 1 == longest(w, slot->sentence);
+    return id == w->state->network->config.end_id || slot->step + 1 == longest(w, slot->sentence);
 }
 
 /* A lane begins with a token behind what another one has. */
@@ -185,7 +185,7 @@ bool tr_alternatives_begin(tr_worker *w, tr_slot *slot)
 {
     tr_lane *first = &slot->lanes[0];
     const float least = w->search.alternatives_min > 0 ? (float)tr_log(w->search.alternatives_min) : -INFINITY;
-    const int count = tr_candidates_take(&w->candidates, w->state.members, slot->first_row, w->lists);
+    const int count = tr_candidates_take(&w->candidates, w->state->members, slot->first_row, w->lists);
     if (count < 0)
         return tr_worker_fail_numeric(w);
     if (count == 0) {

@@ -5,22 +5,33 @@
 /* Rows that go through a segment together: a tile of logits stays in the second cache. */
 enum { TILE_ROWS = 128 };
 
-tr_status tr_candidates_init(tr_candidates *c, const tr_network *network, int members, int rows, int most, tr_error *error)
+/* Of a member: logits of all models together, and of one of several. */
+static size_t tile_floats(const tr_ensemble *models)
 {
+    return (size_t)TR_LOGITS_SEGMENT * TILE_ROWS * (models->count > 1 ? 2 : 1);
+}
+
+tr_status tr_candidates_init(tr_candidates *c, const tr_ensemble *models, int members, int rows, int most, tr_error *error)
+{
+    const tr_network *network = models->networks[0];
     const size_t n = (size_t)rows, m = (size_t)members, all = n * m, k = (size_t)most;
-    const size_t segments = ((size_t)network->logits.weight.outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT;
-    const size_t tile = (size_t)TR_LOGITS_SEGMENT * TILE_ROWS * m;
-    *c = (tr_candidates){
-        .network = network, .most = most, .rows_most = rows, .members_most = members, .segments = (int)segments};
+    const size_t segments = (size_t)tr_logits_segments(network->logits.weight.outputs);
+    const size_t tile = tile_floats(models) * m, sums = n * (size_t)models->count * segments;
+    *c = (tr_candidates){.models = models,
+                         .network = network,
+                         .most = most,
+                         .rows_most = rows,
+                         .members_most = members,
+                         .segments = (int)segments};
     const tr_status status = tr_arena_init(&c->arena,
-                                           n * (sizeof *c->questions + segments * sizeof *c->sums) +
+                                           n * sizeof *c->questions + sums * sizeof *c->sums +
                                                all * (sizeof *c->tops + k * (sizeof *c->values + sizeof *c->ids)) +
                                                tile * sizeof *c->tiles + (size_t)6 * 64,
                                            error);
     if (status != TR_OK)
         return status;
     c->questions = tr_arena_alloc(&c->arena, n * sizeof *c->questions);
-    c->sums = tr_arena_alloc(&c->arena, n * segments * sizeof *c->sums);
+    c->sums = tr_arena_alloc(&c->arena, sums * sizeof *c->sums);
     c->tops = tr_arena_alloc(&c->arena, all * sizeof *c->tops);
     c->values = tr_arena_alloc(&c->arena, all * k * sizeof *c->values);
     c->ids = tr_arena_alloc(&c->arena, all * k * sizeof *c->ids);
@@ -60,15 +71,45 @@ static void ban(const tr_network *network, const tr_choice *choice, int32_t id, 
         x[output - first] = -INFINITY;
 }
 
-/* Outputs [first, first + n) of a row, x */
+/* Of a row's logits by one of the models: [segments] */
+static tr_exp_sum *sums_of(const tr_candidates *c, int row, int model)
+{
+    return c->sums + ((size_t)row * (size_t)c->models->count + (size_t)model) * (size_t)c->segments;
+}
+
+void tr_logits_weigh(float weight, const float *x, float *y, size_t n, bool more)
+{
+    if (more)
+        for (size_t i = 0; i < n; i++)
+            y[i] += weight * x[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            y[i] = weight * x[i];
+}
+
+/* Whether nothing of a segment is among the best: what the models' greatest logits add up to is no greater than the last of
+ * these (rounding keeps order; NaN is seen in the sums). */
+static bool is_passed_over(const tr_candidates *c, const tr_top *top, int row, int segment)
+{
+    float greatest = 0;
+    if (top->count < top->most)
+        return false;
+    for (int m = 0; m < c->models->count; m++) {
+        const tr_exp_sum *sum = &sums_of(c, row, m)[segment];
+        if (!(sum->sum > 0))
+            return false;
+        tr_logits_weigh(c->models->weights[m], &sum->max, &greatest, 1, m > 0);
+    }
+    return greatest <= top->values[top->most - 1];
+}
+
+/* Outputs [first, first + n) of a row, x, by all models together. */
 static void see_segment(tr_candidates *c, tr_top *top, int row, float *x, int first, int n)
 {
     const tr_kernels *kernels = c->network->kernels;
     const tr_question *q = &c->questions[row];
-    const tr_exp_sum sum = kernels->exp_sum(x, n);
-    c->sums[(size_t)row * (size_t)c->segments + (size_t)(first / TR_LOGITS_SEGMENT)] = sum;
-    if (top->count == top->most && sum.max <= top->values[top->most - 1] && !q->seen_count && sum.sum > 0)
-        return; /* none of it is among the best (NaN is seen in the sum) */
+    if (!q->seen_count && is_passed_over(c, top, row, first / TR_LOGITS_SEGMENT))
+        return;
     if (q->without >= 0)
         ban(c->network, q->choice, q->without, x, first, n);
     for (int i = 0; i < q->banned_count; i++)
@@ -85,25 +126,48 @@ static void see_segment(tr_candidates *c, tr_top *top, int row, float *x, int fi
     kernels->top(top, x, n, first);
 }
 
-/* Rows that have the same outputs to choose from. */
-static void see_rows(tr_candidates *c, tr_flow *flow, const tr_linear *linear, const float *bias, int first, int last)
+/* Logits [output, output + n) of rows, as the models' weights add them up, and of each model's the sums of exponentials. */
+static void make_tile(tr_candidates *c, tr_flow *flows, const tr_choice *choice, int row, int rows, int output, int n,
+                      float *tile)
 {
-    const tr_range own = tr_share(linear->weight.outputs, TR_LOGITS_SEGMENT, flow->member, flow->state->members);
-    float *tile = c->tiles + (size_t)flow->member * TR_LOGITS_SEGMENT * TILE_ROWS;
+    const int count = c->models->count;
+    float *own = count > 1 ? tile + TR_LOGITS_SEGMENT * TILE_ROWS : tile;
+    for (int m = 0; m < count; m++) {
+        const tr_network *network = c->models->networks[m];
+        const tr_linear *linear = choice ? &choice->logits : &network->logits;
+        const float *bias = choice ? choice->plain : network->logits_bias;
+        tr_logits_part(&flows[m], linear, bias, row, rows, output, output + n, own, TR_LOGITS_SEGMENT);
+        for (int r = 0; r < rows; r++) {
+            const size_t at = (size_t)r * TR_LOGITS_SEGMENT;
+            sums_of(c, row + r, m)[output / TR_LOGITS_SEGMENT] = network->kernels->exp_sum(own + at, n);
+            if (count > 1)
+                tr_logits_weigh(c->models->weights[m], own + at, tile + at, (size_t)n, m > 0);
+        }
+    }
+}
+
+/* Rows that have the same outputs to choose from. */
+static void see_rows(tr_candidates *c, tr_flow *flows, const tr_choice *choice, int first, int last)
+{
+    const tr_flow *flow = &flows[0];
+    const int outputs = choice ? choice->count : c->network->logits.weight.outputs;
+    const tr_range own = tr_share(outputs, TR_LOGITS_SEGMENT, flow->member, flow->state->members);
+    float *tile = c->tiles + (size_t)flow->member * tile_floats(c->models);
     tr_top *tops = c->tops + (size_t)flow->member * (size_t)c->rows_most;
     for (int output = own.first; output < own.last; output += TR_LOGITS_SEGMENT) {
         const int n = own.last - output < TR_LOGITS_SEGMENT ? own.last - output : TR_LOGITS_SEGMENT;
         for (int row = first; row < last; row += TILE_ROWS) {
             const int rows = last - row < TILE_ROWS ? last - row : TILE_ROWS;
-            tr_logits_part(flow, linear, bias, row, rows, output, output + n, tile, TR_LOGITS_SEGMENT);
+            make_tile(c, flows, choice, row, rows, output, n, tile);
             for (int r = 0; r < rows; r++)
                 see_segment(c, &tops[row + r], row + r, tile + (size_t)r * TR_LOGITS_SEGMENT, output, n);
         }
     }
 }
 
-void tr_candidates_find(tr_candidates *c, tr_flow *flow)
+void tr_candidates_find(tr_candidates *c, tr_flow *flows)
 {
+    const tr_flow *flow = &flows[0];
     tr_state_enter(flow->state, flow->member, TR_PART_OUTPUT);
     for (int r = 0; r < flow->rows; r++) {
         const size_t at = (size_t)flow->member * (size_t)c->rows_most + (size_t)r;
@@ -114,12 +178,8 @@ void tr_candidates_find(tr_candidates *c, tr_flow *flow)
         for (last = first + 1;
              last < flow->rows && c->questions[last].choice == q->choice && c->questions[last].idle == q->idle;)
             last++;
-        if (q->idle)
-            continue;
-        if (q->choice)
-            see_rows(c, flow, &q->choice->logits, q->choice->plain, first, last);
-        else
-            see_rows(c, flow, &c->network->logits, c->network->logits_bias, first, last);
+        if (!q->idle)
+            see_rows(c, flows, q->choice, first, last);
     }
 }
 
@@ -174,12 +234,20 @@ static int insert(tr_candidate *found, int count, int most, tr_candidate next)
     return count;
 }
 
+/* What a row's logits are over: the logarithms of each model's sum, as their weights add them up. */
+static double log_sum(const tr_candidates *c, int row, int outputs)
+{
+    double sum = 0;
+    for (int m = 0; m < c->models->count; m++)
+        sum += c->models->weights[m] * tr_log_sum(sums_of(c, row, m), tr_logits_segments(outputs));
+    return sum;
+}
+
 int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidate *found)
 {
     const tr_question *q = &c->questions[row];
     const int outputs = q->choice ? q->choice->count : c->network->logits.weight.outputs;
-    const double all =
-        tr_log_sum(c->sums + (size_t)row * (size_t)c->segments, (outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT);
+    const double all = log_sum(c, row, outputs);
     int count = 0;
     bool nan = isnan(all);
     for (int m = 0; m < members; m++) { /* in the order of their ids: the lowest wins a tie */

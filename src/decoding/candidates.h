@@ -4,6 +4,7 @@
 #ifndef TR_DECODING_CANDIDATES_H
 #define TR_DECODING_CANDIDATES_H
 
+#include "decoding/ensemble.h"
 #include "decoding/shortlist.h"
 #include "model/state.h"
 
@@ -27,29 +28,33 @@ typedef struct tr_question {
 } tr_question;
 
 typedef struct tr_candidates {
-    const tr_network *network;
-    int most;                 /* candidates of a row that are kept */
-    bool of_logits;           /* they are chosen by their logits; else by their log-probabilities */
-    const int32_t *forbidden; /* [forbidden_count] in any row */
+    const tr_ensemble *models;
+    const tr_network *network; /* the first one */
+    int most;                  /* candidates of a row that are kept */
+    bool of_logits;            /* they are chosen by their logits; else by their log-probabilities */
+    const int32_t *forbidden;  /* [forbidden_count] in any row */
     int forbidden_count;
     int rows_most, members_most, segments;
     tr_arena arena;         /* what follows */
     tr_question *questions; /* [rows_most] written by member 0 before the step */
-    tr_exp_sum *sums;       /* [rows_most, segments] */
+    tr_exp_sum *sums;       /* [rows_most, models, segments] */
     tr_top *tops;           /* [members_most, rows_most] */
     float *values;          /* [members_most, rows_most, most]: theirs */
     int32_t *ids;           /* the same */
-    float *tiles;           /* [members_most, TILE] */
+    float *tiles;           /* [members_most, models > 1 ? 2 : 1, TILE] */
 } tr_candidates;
 
-/* For so many rows of which so many candidates are kept at most. */
-tr_status tr_candidates_init(tr_candidates *c, const tr_network *network, int members, int rows, int most, tr_error *error);
+/* For so many rows of which so many candidates are kept at most. The models must outlive it. */
+tr_status tr_candidates_init(tr_candidates *c, const tr_ensemble *models, int members, int rows, int most, tr_error *error);
 void tr_candidates_free(tr_candidates *c); /* a zeroed struct is allowed */
 
-/* All members: what the flow's rows yield, by shares of the outputs. */
-void tr_candidates_find(tr_candidates *c, tr_flow *flow);
+/* All members: what the rows yield, which are flows[m] of model m, by shares of the outputs. */
+void tr_candidates_find(tr_candidates *c, tr_flow *flows);
 /* Behind a barrier: a row's candidates, the best first; returns how many, -1 if the network computed NaN. found [most] */
 int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidate *found);
+
+/* y = weight x, or, with more, y = y + weight x: of n logits. */
+void tr_logits_weigh(float weight, const float *x, float *y, size_t n, bool more);
 
 /* The token that a row's output stands for; and what constraints do to all logits of a row, x [outputs]. */
 int32_t tr_candidates_token(const tr_candidates *c, int row, int32_t output);

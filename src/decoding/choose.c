@@ -32,7 +32,7 @@ static tr_flow part_of(const tr_flow *flow, int first, int last)
  * done first. */
 static void choose(tr_worker *w, const tr_flow *flow, int first, int last, const float *bias)
 {
-    tr_state *s = &w->state;
+    tr_state *s = w->state;
     tr_member *own = &s->member[flow->member];
     const tr_quantised all = own->x8;
     if (first >= last)
@@ -48,7 +48,7 @@ static void choose(tr_worker *w, const tr_flow *flow, int first, int last, const
 /* The same where a shortlist says what can come: each row has its own outputs. */
 static void choose_of_shortlist(tr_worker *w, tr_flow *flow, int count)
 {
-    tr_state *s = &w->state;
+    tr_state *s = w->state;
     tr_best *best = s->member[flow->member].best;
     tr_state_enter(s, flow->member, TR_PART_OUTPUT);
     for (int r = 0; r < count; r++) {
@@ -64,7 +64,7 @@ static void choose_of_shortlist(tr_worker *w, tr_flow *flow, int count)
 
 void tr_worker_choose(tr_worker *w, tr_flow *flow)
 {
-    tr_state *s = &w->state;
+    tr_state *s = w->state;
     const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
     if (w->choices.shortlist) {
         choose_of_shortlist(w, flow, picked);
@@ -100,12 +100,12 @@ bool tr_worker_chosen(tr_worker *w, int row, tr_candidate *chosen)
 {
     *chosen = (tr_candidate){-1, 0, 0};
     if (w->weighing) {
-        const int count = tr_candidates_take(&w->candidates, w->state.members, row, w->lists);
+        const int count = tr_candidates_take(&w->candidates, w->state->members, row, w->lists);
         if (count > 0)
             *chosen = w->lists[0];
         return count >= 0 || tr_worker_fail_numeric(w);
     }
-    const tr_best best = best_of_members(&w->state, row);
+    const tr_best best = best_of_members(w->state, row);
     chosen->id = best.id;
     /* without a shortlist all is forbidden only where the network computes nothing */
     return (!best.nan && (best.id >= 0 || w->choices.shortlist || w->own_bias)) || tr_worker_fail_numeric(w);

@@ -34,9 +34,9 @@ void tr_worker_ask(tr_worker *w, int row)
 {
     const tr_row *at = &w->rows_of[row];
     const tr_sentence *s = at->slot->sentence;
-    const tr_config *c = &w->state.network->config;
+    const tr_config *c = &w->state->network->config;
     const int count = at->slot->step;
-    int32_t *banned = w->banned + (size_t)row * (size_t)c->max_positions;
+    int32_t *banned = w->banned + (size_t)row * (size_t)w->max_positions;
     tr_question *q = &w->candidates.questions[row];
     *q = (tr_question){.idle = tr_worker_forced(w, at->slot) >= 0,
                        .choice = tr_worker_choice(w, at->slot),
@@ -49,7 +49,7 @@ void tr_worker_ask(tr_worker *w, int row)
         q->penalty = penalty_of(w, s);
         q->seen = at->path->tokens;
         q->seen_count = count;
-        q->seen_logits = w->seen_logits + (size_t)row * (size_t)c->max_positions;
+        q->seen_logits = w->seen_logits + (size_t)row * (size_t)w->max_positions;
         for (int i = 0; i < count; i++)
             q->seen_logits[i] = -INFINITY;
     }

@@ -9,20 +9,20 @@
 static size_t heads_of(const tr_worker *w)
 {
     int layer, head;
-    const tr_config *c = &w->state.network->config;
+    const tr_config *c = &w->state->network->config;
     tr_config_guide(c, &layer, &head);
     return head < 0 ? (size_t)c->decoder_heads : 1;
 }
 
 size_t tr_coverage_floats(const tr_worker *w, int rows)
 {
-    return (size_t)rows * heads_of(w) * (size_t)w->state.network->config.max_positions;
+    return (size_t)rows * heads_of(w) * (size_t)w->max_positions;
 }
 
 void tr_coverage_watch(tr_worker *w, int i)
 {
-    const tr_config *c = &w->state.network->config;
-    const size_t positions = (size_t)c->max_positions, heads = heads_of(w);
+    const tr_config *c = &w->state->network->config;
+    const size_t positions = (size_t)w->max_positions, heads = heads_of(w);
     tr_segment *cross = &w->cross_segments[i];
     tr_watch *watch = &w->watches[i];
     *watch = (tr_watch){.weights = w->attended + (size_t)cross->first * heads * positions,

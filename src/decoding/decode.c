@@ -8,10 +8,10 @@
 
 /* -------------------------------------------------------------------------------------------------------------- a step */
 
-/* Whether the best token of each row is all that is asked for. */
+/* Whether more is asked for than the best token of each row of one model. */
 static bool needs_candidates(tr_worker *w)
 {
-    bool needed = w->probabilities;
+    bool needed = w->probabilities || w->models.count > 1;
     for (int i = 0; i < w->decoded && !needed; i++)
         needed = tr_worker_constrains(w, tr_worker_slot(w, i)->sentence);
     return needed;
@@ -20,16 +20,15 @@ static bool needs_candidates(tr_worker *w)
 /* Embeds a hypothesis's newest token and points its attention at its cache. */
 static bool prepare_row(tr_worker *w, tr_slot *slot, tr_path *path, int r)
 {
-    const tr_config *c = &w->state.network->config;
     const int step = slot->step;
     tr_cache *self = &path->self;
-    const bool caches = c->history == TR_HISTORY_ATTENTION;
-    if (caches && step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
+    if (w->attends && step % TR_BLOCK == 0 && !(self->blocks[self->count++] = tr_pool_take(&w->pool)))
         return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
     w->rows_of[r] = (tr_row){slot, path};
     w->self_segments[r] =
         (tr_segment){.first = r, .rows = 1, .cache = self, .position = step, .length = step + 1, .history = path->history};
-    tr_embed(&w->state, &w->state.network->target, r, step ? path->tokens[step - 1] : w->start.id, step);
+    for (int t = 0; t < w->models.count; t++)
+        tr_embed(&w->tracks[t].state, &w->models.networks[t]->target, r, step ? path->tokens[step - 1] : w->start.id, step);
     if (w->weighing)
         tr_worker_ask(w, r);
     if (w->search.sample)
@@ -69,16 +68,15 @@ static bool start_step(tr_worker *w)
     for (int i = 0; i < w->decoded; i++)
         if (!prepare_sentence(w, i))
             return false;
-    tr_state_count_step(&w->state, w->rows);
+    tr_state_count_step(w->state, w->rows);
     tr_worker_count_caches(w);
     return true;
 }
 
 /* Hypotheses that continue the same one get its last block's beginning: each member the heads that it reads itself. */
-static void copy_blocks(tr_worker *w, int member)
+static void copy_blocks_of(const tr_worker *w, const tr_cache_shape *shape, int member)
 {
-    const tr_cache_shape *shape = &w->decoder_shape;
-    const tr_range heads = tr_share(shape->heads, 1, member, w->state.members);
+    const tr_range heads = tr_share(shape->heads, 1, member, w->state->members);
     for (int i = 0; i < w->copies.count; i++) {
         const tr_copy *copy = &w->copies.list[i];
         const size_t bytes = shape->piece / 2 * sizeof(float) / TR_BLOCK * (size_t)copy->filled;
@@ -91,16 +89,26 @@ static void copy_blocks(tr_worker *w, int member)
     }
 }
 
+static void copy_blocks(const tr_worker *w, int member)
+{
+    for (int t = 0; t < w->models.count; t++)
+        copy_blocks_of(w, &w->tracks[t].decoder_shape, member);
+}
+
 static void step(tr_worker *w, int member)
 {
-    tr_flow flow = tr_flow_start(&w->state, member, w->rows);
-    tr_decoder_forward(&flow, &w->decoder_shape, w->self_segments, w->rows, w->cross_segments, w->decoded);
+    tr_flow flows[TR_MAX_ENSEMBLE];
+    for (int t = 0; t < w->models.count; t++) {
+        tr_track *track = &w->tracks[t];
+        flows[t] = tr_flow_start(&track->state, member, w->rows);
+        tr_decoder_forward(&flows[t], &track->decoder_shape, w->self_segments, w->rows, w->cross_segments, w->decoded);
+    }
     if (w->search.sample)
-        tr_sampler_draw(&w->sampler, &w->search, &flow);
+        tr_sampler_draw(&w->sampler, &w->search, flows);
     else if (w->weighing)
-        tr_candidates_find(&w->candidates, &flow);
+        tr_candidates_find(&w->candidates, flows);
     else
-        tr_worker_choose(w, &flow);
+        tr_worker_choose(w, &flows[0]);
 }
 
 /* Gives back what a complete sentence had, and reports it. */
@@ -146,9 +154,8 @@ static bool finish_chunk(tr_worker *w)
     w->decoded += w->chunk;
     if (w->decoded < w->taken)
         return true;
-    tr_arena_rewind(&w->state.arena, 0);
-    return tr_state_rows(&w->state, w->decoded * w->breadth.lanes * w->breadth.beam) ||
-           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+    tr_worker_rewind(w);
+    return tr_worker_rows(w, w->decoded * w->breadth.lanes * w->breadth.beam);
 }
 
 /* What comes next: those that wait for the encoder, then those that are in the decoder, then the end. */
@@ -169,7 +176,7 @@ static bool next_turn(tr_worker *w)
 static void turn(tr_worker *w)
 {
     const tr_turn last = w->turn;
-    tr_state_enter(&w->state, 0, TR_PART_REST);
+    tr_state_enter(w->state, 0, TR_PART_REST);
     w->turn = TR_TURN_END;
     const bool good = last == TR_TURN_ENCODE ? finish_chunk(w) : last == TR_TURN_DECODE ? finish_step(w) : true;
     if (!good || !next_turn(w))
@@ -179,15 +186,15 @@ static void turn(tr_worker *w)
 tr_status tr_worker_run(tr_worker *w, int member, const tr_decode_options *options, const tr_feed *feed,
                         const tr_turns *turns, tr_error *error)
 {
-    tr_state_meet(&w->state); /* nobody is still reading the last call's status */
+    tr_state_meet(w->state); /* nobody is still reading the last call's status */
     if (member == 0 && tr_worker_start(w, options, feed))
         turns->next(w);
     for (;;) {
-        tr_state_meet(&w->state);
+        tr_state_meet(w->state);
         if (w->turn == TR_TURN_END)
             break;
         (w->turn == TR_TURN_ENCODE ? turns->encode : turns->decode)(w, member);
-        tr_state_meet(&w->state);
+        tr_state_meet(w->state);
         if (member == 0)
             turns->next(w);
     }

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "decoding/circles.h"
-#include "model/network.h"
+#include "decoding/ensemble.h"
 #include "model/shortlist.h"
 #include "model/state.h"
 
@@ -23,7 +23,7 @@ typedef struct tr_found {
 
 /* One sentence on its way. The caller owns its memory. */
 typedef struct tr_sentence {
-    const int32_t *source; /* [source_length], the end mark included; 1 .. config.max_positions */
+    const int32_t *source; /* [source_length], the end mark included; 1 .. the models' max_positions */
     int source_length;
     int max_length;        /* 1 .. config.max_positions; tokens, the end mark not counted */
     const int32_t *prefix; /* [prefix_length] tokens that the target begins with, behind tr_start's */
@@ -66,7 +66,7 @@ typedef struct tr_decode_options {
 /* The working memory of one worker: a group of one or more threads that decode a batch together. */
 typedef struct tr_worker tr_worker;
 
-tr_status tr_worker_create(const tr_network *network, int members, int batch_size, tr_worker **worker, tr_error *error);
+tr_status tr_worker_create(const tr_ensemble *models, int members, int batch_size, tr_worker **worker, tr_error *error);
 void tr_worker_destroy(tr_worker *worker); /* NULL is allowed */
 
 /* From now on only what the shortlist allows a sentence can come; once, before the first call. The shortlist must outlive

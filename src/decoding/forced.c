@@ -30,7 +30,7 @@ typedef struct tr_forced_work {
 static bool make_tables(tr_worker *w, tr_forced_work *work, int most, size_t tiles)
 {
     const size_t n = SHARES * (size_t)w->batch_size, rows = (size_t)most;
-    const size_t segments = (size_t)tr_logits_segments(w->state.network->every.weight.outputs);
+    const size_t segments = (size_t)tr_logits_segments(w->state->network->every.weight.outputs);
     work->self = calloc(n, sizeof *work->self);
     work->cross = calloc(n, sizeof *work->cross);
     work->self_watch = calloc(n, sizeof *work->self_watch);
@@ -46,8 +46,8 @@ static bool make_tables(tr_worker *w, tr_forced_work *work, int most, size_t til
 
 tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error)
 {
-    const tr_network *n = worker->state.network;
-    const int most = n->config.max_positions > TURN_ROWS ? n->config.max_positions : TURN_ROWS;
+    const tr_network *n = worker->state->network;
+    const int most = worker->max_positions > TURN_ROWS ? worker->max_positions : TURN_ROWS;
     const size_t row = 3 * sizeof(float) + (size_t)tr_logits_segments(n->every.weight.outputs) * sizeof(tr_exp_sum);
     const size_t tiles = (size_t)worker->most_members * TILE_ROWS * TR_LOGITS_SEGMENT;
     if (worker->forced)
@@ -94,13 +94,13 @@ static bool check_ids(const int32_t *ids, int count, int vocabulary)
 
 static bool check_sentence(tr_worker *w, const tr_sentence *s)
 {
-    const tr_config *c = &w->state.network->config;
+    const tr_config *c = &w->state->network->config;
     const tr_forced *f = s->forced;
     if (!f)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has no target");
-    if (s->source_length < 1 || s->source_length > c->max_positions)
+    if (s->source_length < 1 || s->source_length > w->max_positions)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has more tokens than the model takes");
-    if (f->length < 0 || f->length > c->max_positions || rows_of(f) < 1 || rows_of(f) > c->max_positions)
+    if (f->length < 0 || f->length > w->max_positions || rows_of(f) < 1 || rows_of(f) > w->max_positions)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "target: its number of tokens is out of range");
     if (!check_ids(s->source, s->source_length, c->source_vocabulary) ||
         !check_ids(f->target, f->length, c->target_vocabulary))
@@ -149,7 +149,7 @@ static bool lay_out_sources(tr_worker *w)
 {
     int targets = 0;
     w->chunk = w->chunk_rows = 0;
-    tr_arena_rewind(&w->state.arena, 0);
+    tr_worker_rewind(w);
     tr_pool_reset(&w->pool);
     for (int i = w->decoded; i < w->taken; i++) {
         tr_slot *slot = tr_worker_slot(w, i);
@@ -162,8 +162,7 @@ static bool lay_out_sources(tr_worker *w)
         w->encoder_segments[w->chunk - 1].watch = watched(&f->encoder);
         targets += rows_of(f);
     }
-    return tr_state_rows(&w->state, w->chunk_rows) ||
-           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+    return tr_worker_rows(w, w->chunk_rows);
 }
 
 /* A watch of rows from position on. */
@@ -199,13 +198,13 @@ static void add_segment(tr_forced_work *work, tr_slot *slot, int position, int l
 /* The first token is a segment of its own where it has other keys than the rest (raw_keys). */
 static bool add_target(tr_worker *w, tr_slot *slot)
 {
-    const tr_config *c = &w->state.network->config;
+    const tr_config *c = &w->state->network->config;
     const tr_forced *f = slot->sentence->forced;
     tr_forced_work *work = w->forced;
     const int rows = rows_of(f);
     tr_cache *self = &slot->lanes[0].paths[0]->self;
     self->count = 0;
-    for (int p = 0; c->history == TR_HISTORY_ATTENTION && p < rows; p += TR_BLOCK)
+    for (int p = 0; w->attends && p < rows; p += TR_BLOCK)
         if (!(self->blocks[self->count++] = tr_pool_take(&w->pool)))
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
     for (int r = 0; r < rows; r++)
@@ -228,16 +227,15 @@ static bool lay_out_targets(tr_worker *w)
         if (!add_target(w, slot))
             return false;
     }
-    tr_arena_rewind(&w->state.arena, 0);
-    return tr_state_rows(&w->state, work->rows) ||
-           tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: too small for the batch");
+    tr_worker_rewind(w);
+    return tr_worker_rows(w, work->rows);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- all members */
 
 static void embed_targets(tr_worker *w, int member)
 {
-    tr_state *s = &w->state;
+    tr_state *s = w->state;
     const tr_forced_work *work = w->forced;
     const tr_range own = tr_share(work->rows, 1, member, s->members);
     for (int i = 0; i < work->segments; i++)
@@ -251,7 +249,7 @@ static void embed_targets(tr_worker *w, int member)
 /* Outputs [first, last) of rows from row on: their sums, and the logits of those that were given. */
 static void see_tile(const tr_worker *w, tr_flow *flow, int row, int rows, int first, int last)
 {
-    const tr_network *n = w->state.network;
+    const tr_network *n = w->state->network;
     const tr_forced_work *work = w->forced;
     float *tile = work->tiles + (size_t)flow->member * TILE_ROWS * TR_LOGITS_SEGMENT;
     const size_t segments = (size_t)tr_logits_segments(n->every.weight.outputs),
@@ -269,7 +267,7 @@ static void see_tile(const tr_worker *w, tr_flow *flow, int row, int rows, int f
 /* log softmax(W x + b), of each row its own token. */
 static void take_log_probabilities(tr_worker *w, tr_flow *flow)
 {
-    tr_state *s = &w->state;
+    tr_state *s = w->state;
     const tr_forced_work *work = w->forced;
     const int outputs = s->network->every.weight.outputs, segments = tr_logits_segments(outputs);
     const tr_range own = tr_share(outputs, TR_LOGITS_SEGMENT, flow->member, s->members);
@@ -289,9 +287,9 @@ static void decode(tr_worker *w, int member)
 {
     const tr_forced_work *work = w->forced;
     embed_targets(w, member);
-    tr_state_meet(&w->state);
-    tr_flow flow = tr_flow_start(&w->state, member, work->rows);
-    tr_decoder_forward(&flow, &w->decoder_shape, work->self, work->segments, work->cross, work->segments);
+    tr_state_meet(w->state);
+    tr_flow flow = tr_flow_start(w->state, member, work->rows);
+    tr_decoder_forward(&flow, &w->tracks[0].decoder_shape, work->self, work->segments, work->cross, work->segments);
     if (work->scoring)
         take_log_probabilities(w, &flow);
 }
@@ -338,7 +336,7 @@ static void turn(tr_worker *w)
 {
     const tr_turn last = w->turn;
     bool good;
-    tr_state_enter(&w->state, 0, TR_PART_REST);
+    tr_state_enter(w->state, 0, TR_PART_REST);
     w->turn = TR_TURN_DECODE;
     if (last == TR_TURN_ENCODE)
         good = lay_out_targets(w);

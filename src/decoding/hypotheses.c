@@ -59,13 +59,12 @@ static void make_slot(tr_paths *p, tr_slot *slot, int lanes, int beam, int kept)
     }
 }
 
-tr_status tr_paths_init(tr_paths *p, const tr_config *config, tr_slot *slots, int count, tr_breadth breadth, tr_error *error)
+tr_status tr_paths_init(tr_paths *p, int positions, size_t history_floats, tr_slot *slots, int count, tr_breadth breadth,
+                        tr_error *error)
 {
-    *p = (tr_paths){.positions = (size_t)config->max_positions,
-                    .history_floats = tr_history_floats(config),
-                    .coverage = breadth.coverage};
+    *p = (tr_paths){.positions = (size_t)positions, .history_floats = history_floats, .coverage = breadth.coverage};
     const size_t l = (size_t)breadth.lanes, b = (size_t)breadth.beam, k = (size_t)breadth.kept;
-    const size_t blocks = (size_t)tr_blocks_for(config->max_positions) * sizeof(float *);
+    const size_t blocks = (size_t)tr_blocks_for(positions) * sizeof(float *);
     const size_t lane = rounded(b * sizeof(tr_path *)) + rounded(k * sizeof(tr_kept *)) + k * kept_bytes(p);
     const size_t slot = 2 * rounded(blocks) + rounded(l * b * sizeof(tr_path *)) + rounded(l * sizeof(tr_lane)) + l * lane +
                         l * b * path_bytes(p);

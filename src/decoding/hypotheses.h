@@ -78,8 +78,8 @@ typedef struct tr_breadth {
     bool coverage;   /* their coverage is looked at */
 } tr_breadth;
 
-/* For slots [0..count). */
-tr_status tr_paths_init(tr_paths *paths, const tr_config *config, tr_slot *slots, int count, tr_breadth breadth,
+/* For slots [0..count), of so many positions and floats of history at most. */
+tr_status tr_paths_init(tr_paths *paths, int positions, size_t history_floats, tr_slot *slots, int count, tr_breadth breadth,
                         tr_error *error);
 void tr_paths_free(tr_paths *paths);
 

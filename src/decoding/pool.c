@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-tr_status tr_pool_init(tr_pool *pool, const tr_cache_shape *shape, size_t blocks, tr_error *error)
+tr_status tr_pool_init(tr_pool *pool, size_t block_floats, size_t blocks, tr_error *error)
 {
-    *pool = (tr_pool){.block_bytes = (tr_cache_block_floats(shape) * sizeof(float) + 63) & ~(size_t)63};
+    *pool = (tr_pool){.block_bytes = (block_floats * sizeof(float) + 63) & ~(size_t)63};
     pool->spare = calloc(blocks, sizeof *pool->spare);
     pool->holders = calloc(blocks, sizeof *pool->holders);
     if (!pool->spare || !pool->holders) {

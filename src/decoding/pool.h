@@ -1,5 +1,6 @@
-/* Blocks of 32 positions of keys and values for all decoder layers (see tr_cache), from reserved address space: a block
- * costs memory once it is used, and blocks given back are used again first. Hypotheses that begin alike share blocks. */
+/* Blocks of 32 positions of keys and values for all decoder layers (see tr_cache) of all models, from reserved address
+ * space: a block costs memory once it is used, and blocks given back are used again first. Hypotheses that begin alike share
+ * blocks. */
 #ifndef TR_DECODING_POOL_H
 #define TR_DECODING_POOL_H
 
@@ -13,7 +14,7 @@ typedef struct tr_pool {
     int spare_count;
 } tr_pool;
 
-tr_status tr_pool_init(tr_pool *pool, const tr_cache_shape *shape, size_t blocks, tr_error *error);
+tr_status tr_pool_init(tr_pool *pool, size_t block_floats, size_t blocks, tr_error *error);
 void tr_pool_free(tr_pool *pool); /* a zeroed struct is allowed */
 
 /* A block, NULL if the reservation is used up (it holds all that a full batch can need, so it is not). */

@@ -12,18 +12,21 @@ tr_status tr_sampler_init(tr_sampler *s, tr_candidates *candidates, int members,
     const size_t m = (size_t)members, n = (size_t)rows;
     *s = (tr_sampler){.candidates = candidates, .outputs = candidates->network->logits.weight.outputs};
     const size_t outputs = (size_t)s->outputs, segments = (size_t)candidates->segments;
+    const size_t models = (size_t)candidates->models->count, logits = models * DRAWN_ROWS * outputs;
+    const size_t mixed = models > 1 ? m * outputs : 0;
     const tr_status status = tr_arena_init(
         &s->arena,
-        n * sizeof *s->draws + DRAWN_ROWS * outputs * sizeof *s->logits +
+        n * sizeof *s->draws + (logits + mixed) * sizeof *s->logits +
             m * (outputs * (sizeof *s->heaps + sizeof *s->weights + sizeof *s->scaled) + segments * sizeof *s->sums) +
-            (size_t)6 * 64,
+            (size_t)7 * 64,
         error);
     if (status != TR_OK)
         return status;
     s->draws = tr_arena_alloc(&s->arena, n * sizeof *s->draws);
-    s->logits = tr_arena_alloc(&s->arena, DRAWN_ROWS * outputs * sizeof *s->logits);
+    s->logits = tr_arena_alloc(&s->arena, logits * sizeof *s->logits);
     s->heaps = tr_arena_alloc(&s->arena, m * outputs * sizeof *s->heaps);
     s->weights = tr_arena_alloc(&s->arena, m * outputs * sizeof *s->weights);
+    s->mixed = mixed ? tr_arena_alloc(&s->arena, mixed * sizeof *s->mixed) : NULL;
     s->scaled = tr_arena_alloc(&s->arena, m * outputs * sizeof *s->scaled);
     s->sums = tr_arena_alloc(&s->arena, m * segments * sizeof *s->sums);
     return TR_OK;
@@ -178,18 +181,37 @@ static int32_t draw_of_all(const look *l, double total, double most, double u)
 
 /* ---------------------------------------------------------------------------------------------------------------- rows */
 
-static double sum_segments(const look *l, double *most)
+static double sum_segments(const look *l, const float *x, double *most)
 {
-    const int segments = (l->outputs + TR_LOGITS_SEGMENT - 1) / TR_LOGITS_SEGMENT;
+    const int segments = tr_logits_segments(l->outputs);
     for (int i = 0; i < segments; i++) {
         const int first = i * TR_LOGITS_SEGMENT,
                   n = l->outputs - first < TR_LOGITS_SEGMENT ? l->outputs - first : TR_LOGITS_SEGMENT;
-        l->sums[i] = l->kernels->exp_sum(l->x + first, n);
+        l->sums[i] = l->kernels->exp_sum(x + first, n);
     }
     return tr_sum_parts(l->sums, segments, most);
 }
 
-static void draw_row(tr_sampler *s, const tr_search *search, int member, int row, const float *x)
+/* A row's logits, as the models' weights add them up, and likewise the logarithms of what they are over. */
+static const float *weigh_row(const tr_sampler *s, const look *l, int member, int row, double *log_all)
+{
+    const tr_ensemble *models = s->candidates->models;
+    const size_t outputs = (size_t)s->outputs;
+    const float *x = s->logits + (size_t)(row % DRAWN_ROWS) * outputs;
+    float *mixed = s->mixed ? s->mixed + (size_t)member * outputs : NULL;
+    *log_all = 0;
+    for (int m = 0; m < models->count; m++) {
+        const float *own = x + (size_t)m * DRAWN_ROWS * outputs;
+        double most;
+        const double all = sum_segments(l, own, &most);
+        *log_all += models->weights[m] * (most + tr_log(all));
+        if (mixed)
+            tr_logits_weigh(models->weights[m], own, mixed, (size_t)l->outputs, m > 0);
+    }
+    return mixed ? mixed : x;
+}
+
+static void draw_row(tr_sampler *s, const tr_search *search, int member, int row)
 {
     const tr_candidates *c = s->candidates;
     const tr_question *q = &c->questions[row];
@@ -202,38 +224,39 @@ static void draw_row(tr_sampler *s, const tr_search *search, int member, int row
               s->heaps + at,
               s->weights + at,
               s->sums + (size_t)member * (size_t)c->segments};
-    double most;
-    memcpy(l.x, x, (size_t)l.outputs * sizeof *l.x);
-    const double all = sum_segments(&l, &most), log_all = most + tr_log(all);
+    double most, log_all;
+    const float *x = weigh_row(s, &l, member, row, &log_all);
     draw->drawn = (tr_candidate){-1, 0, 0};
-    draw->nan = isnan(all);
+    draw->nan = isnan(log_all);
     if (draw->nan)
         return;
+    memcpy(l.x, x, (size_t)l.outputs * sizeof *l.x);
     tr_candidates_constrain(c, row, l.x);
     for (int i = 0; search->temperature != 1 && i < l.outputs; i++)
         l.x[i] /= search->temperature;
-    const double total = sum_segments(&l, &most);
+    const double total = sum_segments(&l, l.x, &most);
     const bool few = search->top_k || search->top_p < 1;
     const int32_t output = few ? draw_of_top(&l, total, most, chance(draw)) : draw_of_all(&l, total, most, chance(draw));
     if (output >= 0)
         draw->drawn = (tr_candidate){tr_candidates_token(c, row, output), 0, (float)(x[output] - log_all)};
 }
 
-/* A member's share of the logits of rows [first, last), which have the same outputs to choose from. */
-static void project(tr_sampler *s, tr_flow *flow, int first, int last)
+/* A member's share of the logits of rows [first, last), which have the same outputs to choose from, by one of the models. */
+static void project(tr_sampler *s, tr_flow *flow, int model, int first, int last)
 {
     const tr_choice *choice = s->candidates->questions[first].choice;
-    const tr_network *n = s->candidates->network;
+    const tr_network *n = s->candidates->models->networks[model];
     const tr_linear *linear = choice ? &choice->logits : &n->logits;
     const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, flow->state->members);
-    float *y = s->logits + (size_t)(first % DRAWN_ROWS) * (size_t)s->outputs + own.first;
+    const size_t row = (size_t)model * DRAWN_ROWS + (size_t)(first % DRAWN_ROWS), outputs = (size_t)s->outputs;
     if (own.first < own.last)
-        tr_logits_part(flow, linear, choice ? choice->plain : n->logits_bias, first, last - first, own.first, own.last, y,
-                       (size_t)s->outputs);
+        tr_logits_part(flow, linear, choice ? choice->plain : n->logits_bias, first, last - first, own.first, own.last,
+                       s->logits + row * outputs + own.first, outputs);
 }
 
-void tr_sampler_draw(tr_sampler *s, const tr_search *search, tr_flow *flow)
+void tr_sampler_draw(tr_sampler *s, const tr_search *search, tr_flow *flows)
 {
+    const tr_flow *flow = &flows[0];
     tr_state *state = flow->state;
     const tr_question *q = s->candidates->questions;
     tr_state_enter(state, flow->member, TR_PART_OUTPUT);
@@ -242,13 +265,13 @@ void tr_sampler_draw(tr_sampler *s, const tr_search *search, tr_flow *flow)
         for (int first = row, last; first < end; first = last) {
             for (last = first + 1; last < end && q[last].choice == q[first].choice && q[last].idle == q[first].idle;)
                 last++;
-            if (!q[first].idle)
-                project(s, flow, first, last);
+            for (int m = 0; !q[first].idle && m < s->candidates->models->count; m++)
+                project(s, &flows[m], m, first, last);
         }
         tr_state_meet(state);
         for (int r = row + flow->member; r < end; r += state->members)
             if (!q[r].idle)
-                draw_row(s, search, flow->member, r, s->logits + (size_t)(r - row) * (size_t)s->outputs);
+                draw_row(s, search, flow->member, r);
         tr_state_meet(state);
     }
 }

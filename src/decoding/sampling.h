@@ -19,9 +19,10 @@ typedef struct tr_sampler {
     int outputs;
     tr_arena arena;   /* what follows */
     tr_draw *draws;   /* [rows] */
-    float *logits;    /* [DRAWN_ROWS, outputs] */
+    float *logits;    /* [models, DRAWN_ROWS, outputs] */
     int32_t *heaps;   /* [members, outputs] */
     float *weights;   /* [members, outputs] */
+    float *mixed;     /* [members, outputs], where there are several models; else NULL */
     float *scaled;    /* [members, outputs] */
     tr_exp_sum *sums; /* [members, segments] */
 } tr_sampler;
@@ -29,8 +30,9 @@ typedef struct tr_sampler {
 tr_status tr_sampler_init(tr_sampler *sampler, tr_candidates *candidates, int members, int rows, tr_error *error);
 void tr_sampler_free(tr_sampler *sampler); /* a zeroed struct is allowed */
 
-/* All members: draws for the flow's rows; with barriers inside. */
-void tr_sampler_draw(tr_sampler *sampler, const tr_search *search, tr_flow *flow);
+/* All members: draws for the rows, which are flows[m] of model m; with barriers inside. Several models' weighted logits are
+ * drawn from as one's. */
+void tr_sampler_draw(tr_sampler *sampler, const tr_search *search, tr_flow *flows);
 /* Behind a barrier. False: NaN. */
 static inline bool tr_sampler_drawn(const tr_sampler *sampler, int row, tr_candidate *drawn)
 {

@@ -16,24 +16,7 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* Rows of the decoder in a full batch. */
-static int most_rows(const tr_worker *w)
-{
-    return w->batch_size * w->room.lanes * w->room.beam;
-}
-
 /* --------------------------------------------------------------------------------- memory that the search decides about */
-
-/* The encoder works on turns of TR_ENCODER_ROWS tokens, or on one sentence that is longer. */
-static size_t arena_bytes(const tr_worker *w)
-{
-    const tr_network *network = w->state.network;
-    const int longest = larger(network->config.max_positions, TR_ENCODER_ROWS), rows = larger(longest, most_rows(w));
-    const size_t block = (tr_cache_block_floats(&w->encoder_shape) * sizeof(float) + 63) & ~(size_t)63;
-    const size_t blocks =
-        (size_t)tr_blocks_for(rows) + (size_t)w->batch_size; /* every sentence may leave one partly filled */
-    return tr_state_rows_bytes(network, w->most_members, rows) + block * blocks;
-}
 
 static void *zeros(size_t count, size_t size, bool *complete)
 {
@@ -80,8 +63,8 @@ static int most_candidates(const tr_breadth *room)
 
 static bool make_tables(tr_worker *w)
 {
-    const size_t rows = (size_t)most_rows(w), most = (size_t)most_candidates(&w->room);
-    const size_t positions = (size_t)w->state.network->config.max_positions;
+    const size_t rows = (size_t)tr_worker_most_rows(w), most = (size_t)most_candidates(&w->room);
+    const size_t positions = (size_t)w->max_positions;
     bool complete = true;
     w->rows_of = zeros(rows, sizeof *w->rows_of, &complete);
     w->self_segments = zeros(rows, sizeof *w->self_segments, &complete);
@@ -92,7 +75,7 @@ static bool make_tables(tr_worker *w)
     w->next = zeros(most, sizeof *w->next, &complete);
     w->found = zeros((size_t)larger(w->room.lanes, w->room.kept), sizeof *w->found, &complete);
     if (w->room.coverage) {
-        w->attended = zeros(tr_coverage_floats(w, most_rows(w)), sizeof *w->attended, &complete);
+        w->attended = zeros(tr_coverage_floats(w, tr_worker_most_rows(w)), sizeof *w->attended, &complete);
         w->watches = zeros((size_t)w->batch_size, sizeof *w->watches, &complete);
     }
     return complete;
@@ -101,21 +84,20 @@ static bool make_tables(tr_worker *w)
 /* Makes all that depends on how many hypotheses there are; what was there before is gone. */
 static tr_status make_room(tr_worker *w, tr_breadth room, tr_error *error)
 {
-    const tr_network *network = w->state.network;
     free_room(w);
-    w->state.trace = NULL; /* its memory is gone, too */
-    tr_arena_free(&w->state.arena);
+    w->state->trace = NULL; /* its memory is gone, too */
     w->room = room;
-    const size_t each = (size_t)(1 + room.lanes * room.beam) * (size_t)tr_blocks_for(network->config.max_positions);
-    tr_status status = tr_arena_init(&w->state.arena, arena_bytes(w), error);
+    const size_t each = (size_t)(1 + room.lanes * room.beam) * (size_t)tr_blocks_for(w->max_positions);
+    tr_status status = tr_worker_make_arenas(w, error);
     if (status == TR_OK)
-        status = tr_pool_init(&w->pool, &w->decoder_shape, (size_t)w->batch_size * each, error);
+        status = tr_pool_init(&w->pool, w->block_floats, (size_t)w->batch_size * each, error);
     if (status == TR_OK)
-        status = tr_paths_init(&w->paths, &network->config, w->slots, w->batch_size, room, error);
+        status = tr_paths_init(&w->paths, w->max_positions, w->history_floats, w->slots, w->batch_size, room, error);
     if (status == TR_OK)
-        status = tr_candidates_init(&w->candidates, network, w->most_members, most_rows(w), most_candidates(&room), error);
+        status = tr_candidates_init(&w->candidates, &w->models, w->most_members, tr_worker_most_rows(w),
+                                    most_candidates(&room), error);
     if (status == TR_OK)
-        status = tr_sampler_init(&w->sampler, &w->candidates, w->most_members, most_rows(w), error);
+        status = tr_sampler_init(&w->sampler, &w->candidates, w->most_members, tr_worker_most_rows(w), error);
     if (status == TR_OK && !make_tables(w))
         status = out_of_memory(error);
     if (status != TR_OK)
@@ -146,10 +128,16 @@ static bool has_room(tr_breadth room, tr_breadth b)
 /* ------------------------------------------------------------------------------------------------------ what is forbidden
  */
 
+static void add_forbidden(tr_worker *w, const tr_config *config)
+{
+    for (int i = 0; i < config->forbidden_count; i++)
+        w->forbidden[w->forbidden_count++] = config->forbidden[i];
+}
+
 /* The logits' bias with forbidden tokens at -inf, where the search has more of them than the model. */
 static tr_status forbid(tr_worker *w, tr_error *error)
 {
-    const tr_network *n = w->state.network;
+    const tr_network *n = w->state->network;
     const tr_config *c = &n->config;
     const tr_search *s = &w->search;
     const bool unknown = s->forbid_unknown && c->unk_id >= 0;
@@ -158,11 +146,11 @@ static tr_status forbid(tr_worker *w, tr_error *error)
     free(w->own_bias);
     w->own_bias = NULL;
     w->forbidden_count = 0;
-    w->forbidden = calloc((size_t)c->forbidden_count + more + 1, sizeof *w->forbidden);
+    w->forbidden = calloc((size_t)w->models.count * TR_MAX_FORBIDDEN + more, sizeof *w->forbidden);
     if (!w->forbidden || (more && !(w->own_bias = malloc(outputs * sizeof *w->own_bias))))
         return out_of_memory(error);
-    for (int i = 0; i < c->forbidden_count; i++)
-        w->forbidden[w->forbidden_count++] = c->forbidden[i];
+    for (int m = 0; m < w->models.count; m++)
+        add_forbidden(w, &w->models.networks[m]->config);
     for (size_t i = 0; i < s->forbidden_count; i++)
         w->forbidden[w->forbidden_count++] = s->forbidden[i];
     if (unknown)
@@ -214,25 +202,21 @@ static bool make_batch(tr_worker *w)
     w->cross_segments = zeros(n, sizeof *w->cross_segments, &complete);
     w->order = zeros(n, sizeof *w->order, &complete);
     w->freed = zeros(n, sizeof *w->freed, &complete);
-    w->bias_without_end = zeros((size_t)w->state.network->logits.weight.outputs, sizeof *w->bias_without_end, &complete);
+    w->bias_without_end = zeros((size_t)w->state->network->logits.weight.outputs, sizeof *w->bias_without_end, &complete);
     return complete;
 }
 
-tr_status tr_worker_create(const tr_network *network, int members, int batch_size, tr_worker **worker, tr_error *error)
+tr_status tr_worker_create(const tr_ensemble *models, int members, int batch_size, tr_worker **worker, tr_error *error)
 {
     *worker = NULL;
-    const tr_config *c = &network->config;
     const tr_search search = tr_search_default();
-    /* the barrier inside wants its alignment */
-    tr_worker *w = aligned_alloc(64, (sizeof *w + 63) & ~(size_t)63);
+    tr_worker *w = calloc(1, sizeof *w);
     if (!w)
         return out_of_memory(error);
-    memset(w, 0, sizeof *w);
+    w->models = *models;
     w->batch_size = batch_size;
     w->most_members = members;
-    w->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, tr_config_head_size(c, c->encoder_heads), TR_TYPE_F32);
-    w->decoder_shape = tr_decoder_cache_shape(network);
-    tr_status status = tr_state_init(&w->state, network, members, 4096, error);
+    tr_status status = tr_worker_make_tracks(w, error);
     if (status == TR_OK && !make_batch(w))
         status = out_of_memory(error);
     if (status == TR_OK)
@@ -249,7 +233,7 @@ void tr_worker_destroy(tr_worker *worker)
 {
     if (!worker)
         return;
-    tr_state_free(&worker->state);
+    tr_worker_free_tracks(worker);
     free_room(worker);
     tr_choices_free(&worker->choices);
     tr_forced_free(worker->forced);
@@ -266,39 +250,42 @@ void tr_worker_destroy(tr_worker *worker)
 
 tr_status tr_worker_set_shortlist(tr_worker *worker, const tr_shortlist *shortlist, tr_error *error)
 {
-    return tr_choices_init(&worker->choices, shortlist, worker->state.network, worker->batch_size, error);
+    return tr_choices_init(&worker->choices, shortlist, worker->state->network, worker->batch_size, error);
 }
 
 void tr_worker_set_members(tr_worker *worker, int members)
 {
-    worker->state.members = members;
-    tr_barrier_init(&worker->state.barrier, members);
+    for (int t = 0; t < worker->models.count; t++) {
+        worker->tracks[t].state.members = members;
+        tr_barrier_init(&worker->tracks[t].state.barrier, members);
+    }
 }
 
 void tr_worker_set_trace(tr_worker *worker, tr_trace_function *trace, void *argument)
 {
-    const size_t outputs = (size_t)worker->state.network->logits.weight.outputs;
+    const size_t outputs = (size_t)worker->state->network->logits.weight.outputs;
     if (trace && !worker->traced_logits)
-        worker->traced_logits = calloc((size_t)most_rows(worker) * outputs, sizeof *worker->traced_logits);
-    worker->state.trace = worker->traced_logits ? trace : NULL;
-    worker->state.trace_argument = argument;
+        worker->traced_logits = calloc((size_t)tr_worker_most_rows(worker) * outputs, sizeof *worker->traced_logits);
+    worker->state->trace = worker->traced_logits ? trace : NULL;
+    worker->state->trace_argument = argument;
 }
 
 void tr_worker_set_profile(tr_worker *worker, tr_profile *profile)
 {
-    worker->state.profile = profile;
+    for (int t = 0; t < worker->models.count; t++)
+        worker->tracks[t].state.profile = profile;
 }
 
 void tr_worker_count_caches(tr_worker *w)
 {
-    tr_profile *profile = w->state.profile;
+    tr_profile *profile = w->state->profile;
     if (profile && w->pool.arena.used > profile->cache_bytes)
         profile->cache_bytes = w->pool.arena.used;
 }
 
 void tr_worker_meet(tr_worker *worker)
 {
-    tr_state_meet(&worker->state);
+    tr_state_meet(worker->state);
 }
 
 bool tr_worker_fail(tr_worker *w, tr_status status, const char *what)
@@ -314,7 +301,7 @@ bool tr_worker_fail_numeric(tr_worker *w)
 
 bool tr_worker_start(tr_worker *w, const tr_decode_options *options, const tr_feed *feed)
 {
-    const tr_config *c = &w->state.network->config;
+    const tr_config *c = &w->state->network->config;
     w->options = *options;
     w->start = options->start ? *options->start : (tr_start){c->start_id, c->forced_first_id};
     w->feed = feed;
@@ -328,7 +315,7 @@ bool tr_worker_start(tr_worker *w, const tr_decode_options *options, const tr_fe
     tr_pool_reset(&w->pool);
     if (options->rows < 1 || options->rows > w->batch_size)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "batch: its number of sentences is out of range");
-    if (options->min_length < 0 || options->min_length > c->max_positions)
+    if (options->min_length < 0 || options->min_length > w->max_positions)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "minimum length: is out of range");
     if (w->start.id < (c->start_zeros ? -1 : 0) || w->start.id >= c->target_vocabulary || w->start.first_id < -1 ||
         w->start.first_id >= c->target_vocabulary)

@@ -20,11 +20,24 @@ typedef struct tr_row {
     tr_path *path;
 } tr_row;
 
-struct tr_worker {
+/* One of the models that decode together, as the members run it. Sentences, hypotheses, segments and cache blocks are those
+ * of all: a block holds keys and values of every model, one behind the other, and so does a history. */
+typedef struct tr_track {
     tr_state state;
+    tr_cache_shape encoder_shape; /* of one layer: layers take turns, and so do models */
+    tr_cache_shape decoder_shape; /* its part of a block */
+} tr_track;
+
+struct tr_worker {
+    tr_ensemble models;
+    tr_track *tracks;      /* [models.count] */
+    tr_state *state;       /* the first one's: what it says of tokens holds for all, its barrier is the worker's */
+    int max_positions;     /* tokens that all of them can take */
+    bool attends;          /* one of them has self-attention: a hypothesis has blocks of its own */
+    size_t block_floats;   /* of all models */
+    size_t history_floats; /* likewise */
+    size_t encoder_block;  /* bytes, of the model that needs most */
     int most_members, batch_size;
-    tr_cache_shape encoder_shape; /* of one layer: layers take turns */
-    tr_cache_shape decoder_shape;
     tr_pool pool;
     tr_slot *slots;                                /* [batch_size] */
     tr_paths paths;                                /* their hypotheses */
@@ -75,6 +88,12 @@ struct tr_worker {
     float *traced_logits; /* [rows, target_vocabulary] while tracing */
 };
 
+/* Rows of the decoder in a full batch. */
+static inline int tr_worker_most_rows(const tr_worker *worker)
+{
+    return worker->batch_size * worker->room.lanes * worker->room.beam;
+}
+
 static inline tr_slot *tr_worker_slot(tr_worker *worker, int i)
 {
     return &worker->slots[worker->order[i]];
@@ -114,6 +133,13 @@ typedef struct tr_turns {
 /* All members: the turns of a call, from tr_worker_start on to its end; see tr_decode. */
 tr_status tr_worker_run(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
                         const tr_turns *turns, tr_error *error);
+/* The tracks of worker->models, and what they come to; their arenas, for the breadth there is room for. */
+tr_status tr_worker_make_tracks(tr_worker *worker, tr_error *error);
+tr_status tr_worker_make_arenas(tr_worker *worker, tr_error *error);
+void tr_worker_free_tracks(tr_worker *worker);
+/* Member 0: gives back what the states' arenas hold; and sets up so many rows there (see tr_state_rows). False: failed. */
+void tr_worker_rewind(tr_worker *worker);
+bool tr_worker_rows(tr_worker *worker, int rows);
 /* Member 0: adds a sentence's source to the encoder's chunk. False: failed. */
 bool tr_worker_lay_out_source(tr_worker *worker, tr_slot *slot);
 /* Member 0: lays out the encoder's next chunk of those that were taken. False: failed. */

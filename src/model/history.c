@@ -8,7 +8,7 @@
 static float *kept(const tr_flow *flow, const tr_segment *segment, tr_range columns)
 {
     const size_t stride = (size_t)tr_pad16(flow->state->network->config.d_model);
-    return segment->history + (size_t)flow->layer * stride + columns.first;
+    return segment->history + flow->state->history_base + (size_t)flow->layer * stride + columns.first;
 }
 
 static tr_range own_columns(const tr_flow *flow)

@@ -5,7 +5,7 @@
 tr_cache_shape tr_cache_shape_of(int layers, int heads, int head_size, tr_type type)
 {
     const size_t bytes = 2 * (size_t)TR_BLOCK * (size_t)tr_pad16(head_size) * tr_type_size(type);
-    return (tr_cache_shape){layers, heads, head_size, type, bytes / sizeof(float)};
+    return (tr_cache_shape){layers, heads, head_size, type, bytes / sizeof(float), 0};
 }
 
 tr_cache_shape tr_decoder_cache_shape(const tr_network *network)

@@ -26,15 +26,16 @@ typedef struct tr_cache_shape {
     int layers, heads, head_size;
     tr_type type; /* F32 or F16 */
     size_t piece; /* floats, one half of them keys */
+    size_t base;  /* floats of a block before the first piece: other networks' */
 } tr_cache_shape;
 
 tr_cache_shape tr_cache_shape_of(int layers, int heads, int head_size, tr_type type);
 /* Of the caches of all decoder layers. */
 tr_cache_shape tr_decoder_cache_shape(const tr_network *network);
-size_t tr_cache_block_floats(const tr_cache_shape *shape);
+size_t tr_cache_block_floats(const tr_cache_shape *shape); /* without what is before the first piece */
 static inline size_t tr_cache_offset(const tr_cache_shape *shape, int layer, int head)
 {
-    return ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->piece;
+    return shape->base + ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->piece;
 }
 
 /* Where the weights of attention go, those that the softmax yields, while rows pass through the layers: of layer l, head h,
@@ -105,6 +106,7 @@ typedef struct tr_state {
     tr_arena arena;            /* rows of the batch at hand */
     tr_member *member;         /* [members] */
     size_t stride, ffn_stride; /* floats from row to row: d_model or all heads, and the larger ffn, padded to 16 */
+    size_t history_base;       /* floats of a segment's history before this network's: other networks' */
     float *stream;             /* [rows, stride] the residual stream */
     float *context;            /* [rows, stride] what attention yields, all heads */
     float *hidden;             /* [rows, ffn_stride] */

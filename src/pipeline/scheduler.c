@@ -219,8 +219,9 @@ static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
         if (!make_places(s, group, (size_t)r->job->max_length))
             return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
         if (!group->worker) {
+            const tr_ensemble models = tr_ensemble_of(s->network);
             const int most = (s->threads + g) / (g + 1); /* members, in any division that has such a group */
-            tr_status status = tr_worker_create(s->network, most, s->batch_size, &group->worker, error);
+            tr_status status = tr_worker_create(&models, most, s->batch_size, &group->worker, error);
             if (status == TR_OK && s->shortlist && (status = tr_worker_set_shortlist(group->worker, s->shortlist, error))) {
                 tr_worker_destroy(group->worker);
                 group->worker = NULL;

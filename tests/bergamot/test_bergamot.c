@@ -176,7 +176,8 @@ static void first_logits(const tr_model *model, const tr_network *network, const
              .logits = logits};
     const tr_feed feed = {give, take, &o, NULL};
     const tr_decode_options options = {1, 1 << 20, 0, NULL};
-    assert_int_equal(tr_worker_create(network, 1, 1, &worker, &error), TR_OK);
+    const tr_ensemble alone = tr_ensemble_of(network);
+    assert_int_equal(tr_worker_create(&alone, 1, 1, &worker, &error), TR_OK);
     tr_worker_set_trace(worker, keep_logits, &o);
     assert_int_equal(tr_decode(worker, 0, &options, &feed, &error), TR_OK);
     tr_worker_destroy(worker);

@@ -160,7 +160,8 @@ static tr_worker *make_worker(const tr_network *network, int members, int batch_
 {
     tr_worker *worker;
     tr_error error;
-    if (tr_worker_create(network, members, batch_size, &worker, &error))
+    const tr_ensemble alone = tr_ensemble_of(network);
+    if (tr_worker_create(&alone, members, batch_size, &worker, &error))
         fail_msg("%s", error.message);
     return worker;
 }

@@ -79,7 +79,8 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
                                      .max_length = limits->max_length,
                                      .target = targets[i]};
     }
-    if (tr_worker_create(s->network, members, count, &j.worker, &j.error[0]) ||
+    const tr_ensemble alone = tr_ensemble_of(s->network);
+    if (tr_worker_create(&alone, members, count, &j.worker, &j.error[0]) ||
         tr_team_create(members, members == 2 ? TR_THREADS_OPENMP : TR_THREADS_POSIX, &team, &j.error[0]))
         fail_msg("%s", j.error[0].message);
     tr_worker_set_trace(j.worker, trace, argument);
