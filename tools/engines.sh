@@ -11,6 +11,7 @@ engine_scripts=(
     tests/scores/make_expected.py
     tests/search/make_search.py
     tests/search/make_coverage.py
+    tests/ensemble/make_ensemble.py
     tests/ctranslate2/make_models.py
     tests/formats/make_torch.py
     tests/tokenizer/make_fixtures.py

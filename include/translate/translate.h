@@ -215,13 +215,29 @@ typedef struct tr_context_options {
     int batch_size;     /* 1 .. 4096 sentences that are decoded side by side, default 32. 1: exactly one sentence in flight,
                            all threads share it. Else threads decode batches of their own, or, where there is less to do,
                            share them in groups, whichever takes less time */
+    /* An ensemble: further models that decode together with the context's own, as in Marian. At each step a token's
+     * log-probabilities are added up, each model's times its weight, and that is its log-probability in all that a search
+     * compares and tells; for tr_search.sample, what tokens are drawn by. The weights are divided by their sum, so that
+     * numbers are on the scale of a single model's. Models may differ in architecture, size, type of weights and format. They
+     * must have the same source and target tokens, the same tokens that targets start with and are forced to begin with, end
+     * marks, languages and lists of allowed tokens, and no shortlist in use; TR_ERROR_ARGUMENT names the two that differ, and
+     * in what. The context's own model cuts texts, and settings not named here are its; what any of them forbids does not come;
+     * the longest sources and targets are those that all can take. Alignments and attention are the context's own model's. */
+    const tr_model *const *others; /* [other_count]; default NULL. They must outlive the context; any number of
+                                             contexts may share them, and a model may be there more than once */
+    int other_count;                      /* 0 .. TR_MAX_ENSEMBLE - 1; default 0: none */
+    const float *weights;                 /* [1 + other_count], each above 0, the context's own model's first; not used after
+                                             tr_context_create; default NULL: all equal */
 } tr_context_options;
+
+enum { TR_MAX_ENSEMBLE = 16 }; /* models */
 
 TR_API tr_context_options tr_context_default_options(void);
 
 /* Working memory for one caller: key/value caches, activations, helper threads, and a memory of texts already translated
  * (at most 64 MB; what has not been asked for longest is forgotten first). It is made as it is needed and kept until the
- * context is destroyed. options may be NULL. TR_ERROR_ARGUMENT: an option is out of range. TR_ERROR_MEMORY. */
+ * context is destroyed. options may be NULL. TR_ERROR_ARGUMENT: an option is out of range, or the models of an ensemble do not
+ * fit. TR_ERROR_MEMORY. */
 TR_API tr_status tr_context_create(const tr_model *model, const tr_context_options *options, tr_context **context,
                                    tr_error *error);
 TR_API void tr_context_destroy(tr_context *context); /* NULL is allowed */

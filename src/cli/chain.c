@@ -114,6 +114,8 @@ int cli_chain_find(cli_chain *chain, const cli_settings *settings)
         return cli_usage(settings, "-s auto: the language of tokens is not detected");
     if (!folder)
         return CLI_DONE;
+    if (settings->ensemble.count)
+        return cli_usage(settings, "--ensemble: not with a folder of models; name the first one with -m");
     if (!settings->target)
         return cli_usage(settings, "target language: with a folder of models, name one with -t LANG");
     if (!settings->source)

@@ -341,6 +341,8 @@ int cli_bench(const cli_settings *settings)
 {
     if (settings->tokens && !settings->input)
         return cli_usage(settings, "--tokens: needs --input FILE with lines of tokens");
+    if (settings->limits && settings->ensemble.count)
+        return cli_usage(settings, "--limits: are counted for one model, not with --ensemble");
     const int wrong = cli_search_check(settings);
     if (wrong)
         return wrong;

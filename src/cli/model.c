@@ -2,6 +2,7 @@
 #include "cli/model.h"
 
 #include "cli/config.h"
+#include "cli/ensemble.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
 #include "util/process.h"
@@ -46,9 +47,14 @@ int cli_model_find(char path[TR_PATH], const cli_settings *settings)
         return default_model(path) ? CLI_DONE
                                    : cli_fail("no model: there is no " TR_MODEL_PATH
                                               "; name a model file with -m FILE or in $TRANSLATE_MODEL");
-    if (strncmp(wanted, "hf:", 3) == 0)
-        return cli_hub_find(path, wanted, settings);
-    if (snprintf(path, TR_PATH, "%s", wanted) >= TR_PATH)
+    return cli_model_resolve(path, wanted, settings);
+}
+
+int cli_model_resolve(char path[TR_PATH], const char *name, const cli_settings *settings)
+{
+    if (strncmp(name, "hf:", 3) == 0)
+        return cli_hub_find(path, name, settings);
+    if (snprintf(path, TR_PATH, "%s", name) >= TR_PATH)
         return cli_fail("-m: %s", strerror(ENAMETOOLONG));
     return CLI_DONE;
 }
@@ -117,6 +123,8 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
         return cli_fail_error(&error);
     tr_model_get_info(model->model, &model->info);
     status = check_languages(settings, model->model);
+    if (!status && with_context)
+        status = cli_ensemble_open(model, settings, &options, &context);
     if (!status && with_context && tr_context_create(model->model, &context, &model->context, &error))
         status = cli_fail_error(&error);
     model->load_seconds = cli_seconds() - start;
@@ -130,6 +138,7 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
 void cli_model_close(cli_model *model)
 {
     tr_context_destroy(model->context);
+    cli_ensemble_close(model);
     tr_model_close(model->model);
     model->context = NULL;
     model->model = NULL;

@@ -1,7 +1,7 @@
 #include "cli/option_table.h"
 
 const char *const cli_option_group_titles[] = {
-    [GROUP_MODEL] = "Model", [GROUP_FILES] = "Files",     [GROUP_OUTPUT] = "Output",   [GROUP_TRANSLATION] = "Translation",
+    [GROUP_MODEL] = "Model",   [GROUP_FILES] = "Files", [GROUP_OUTPUT] = "Output",   [GROUP_TRANSLATION] = "Translation",
     [GROUP_SEARCH] = "Search", [GROUP_SPEED] = "Speed", [GROUP_NETWORK] = "Network", [GROUP_GENERAL] = "General",
 };
 
@@ -17,6 +17,9 @@ const cli_option cli_options[] = {
     {WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
      "zh-en model that comes with the program"},
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]", FIELD(ensemble), 0, 0,
+     "a model that decodes together with that of -m: their log-probabilities are added up at each step, times WEIGHT (default "
+     "1; that of -m: 1); can be repeated"},
     {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "folder of models: the one for -s and -t is chosen, or two, mostly over English; default: $TRANSLATE_MODELS, if a "
      "language is named and -m is not"},

@@ -260,6 +260,7 @@ static int check_count(const cli_settings *settings)
 void cli_settings_free(cli_settings *settings)
 {
     free(settings->arguments);
+    free(settings->ensemble.values);
     free(settings->forbidden.values);
 }
 

@@ -18,6 +18,7 @@ typedef struct cli_list {
 typedef struct cli_settings {
     const cli_command *command;
     const char *model;           /* NULL: the default model */
+    cli_list ensemble;           /* models that decode together with it, PATH[:WEIGHT] */
     const char *models;          /* a folder of them; NULL: none */
     const char *source, *target; /* languages, NULL: the model's */
     const char *input, *output;  /* NULL or "-": the standard streams */

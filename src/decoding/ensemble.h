@@ -4,9 +4,9 @@
 #ifndef TR_DECODING_ENSEMBLE_H
 #define TR_DECODING_ENSEMBLE_H
 
-#include "model/network.h"
+#include <translate/translate.h>
 
-enum { TR_MAX_ENSEMBLE = 16 };
+#include "model/network.h"
 
 typedef struct tr_ensemble {
     const tr_network *networks[TR_MAX_ENSEMBLE]; /* [count]; what the first one's settings say of tokens counts */

@@ -19,7 +19,8 @@ typedef struct tr_forced_work {
     int segments, rows;                 /* of the decoder's next turn */
     tr_arena arena;                     /* what follows; most: rows of a turn at most */
     int32_t *tokens;                    /* [most] each row's */
-    float *given;                       /* [most] their logits */
+    float *given;                       /* [most] their logits, of all models together */
+    double *over;                       /* [most] and what these are over */
     float *log_probabilities;           /* [most] */
     tr_exp_sum *sums;                   /* [most, segments of the outputs] */
     float *tiles;                       /* [members, TILE_ROWS, TR_LOGITS_SEGMENT] */
@@ -36,11 +37,12 @@ static bool make_tables(tr_worker *w, tr_forced_work *work, int most, size_t til
     work->self_watch = calloc(n, sizeof *work->self_watch);
     work->cross_watch = calloc(n, sizeof *work->cross_watch);
     work->tokens = tr_arena_alloc(&work->arena, rows * sizeof *work->tokens);
+    work->over = tr_arena_alloc(&work->arena, rows * sizeof *work->over);
     work->given = tr_arena_alloc(&work->arena, rows * sizeof *work->given);
     work->log_probabilities = tr_arena_alloc(&work->arena, rows * sizeof *work->log_probabilities);
     work->sums = tr_arena_alloc(&work->arena, rows * segments * sizeof *work->sums);
     work->tiles = tr_arena_alloc(&work->arena, tiles * sizeof *work->tiles);
-    return work->self && work->cross && work->self_watch && work->cross_watch && work->tokens && work->given &&
+    return work->self && work->cross && work->self_watch && work->cross_watch && work->tokens && work->given && work->over &&
            work->log_probabilities && work->sums && work->tiles;
 }
 
@@ -48,14 +50,15 @@ tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error)
 {
     const tr_network *n = worker->state->network;
     const int most = worker->max_positions > TURN_ROWS ? worker->max_positions : TURN_ROWS;
-    const size_t row = 3 * sizeof(float) + (size_t)tr_logits_segments(n->every.weight.outputs) * sizeof(tr_exp_sum);
+    const size_t row =
+        3 * sizeof(float) + sizeof(double) + (size_t)tr_logits_segments(n->every.weight.outputs) * sizeof(tr_exp_sum);
     const size_t tiles = (size_t)worker->most_members * TILE_ROWS * TR_LOGITS_SEGMENT;
     if (worker->forced)
         return TR_OK;
     tr_forced_work *work = worker->forced = calloc(1, sizeof *work);
     if (!work)
         return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
-    tr_status status = tr_arena_init(&work->arena, (size_t)most * row + tiles * sizeof(float) + 5 * 64, error);
+    tr_status status = tr_arena_init(&work->arena, (size_t)most * row + tiles * sizeof(float) + 6 * 64, error);
     if (status == TR_OK && !make_tables(worker, work, most, tiles))
         status = tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
     if (status != TR_OK) {
@@ -233,9 +236,8 @@ static bool lay_out_targets(tr_worker *w)
 
 /* ---------------------------------------------------------------------------------------------------------- all members */
 
-static void embed_targets(tr_worker *w, int member)
+static void embed_targets(const tr_worker *w, tr_state *s, int member)
 {
-    tr_state *s = w->state;
     const tr_forced_work *work = w->forced;
     const tr_range own = tr_share(work->rows, 1, member, s->members);
     for (int i = 0; i < work->segments; i++)
@@ -246,10 +248,10 @@ static void embed_targets(tr_worker *w, int member)
         }
 }
 
-/* Outputs [first, last) of rows from row on: their sums, and the logits of those that were given. */
-static void see_tile(const tr_worker *w, tr_flow *flow, int row, int rows, int first, int last)
+/* Outputs [first, last) of rows from row on by one of the models: their sums, and the logits of those that were given. */
+static void see_tile(const tr_worker *w, tr_flow *flow, int model, int row, int rows, int first, int last)
 {
-    const tr_network *n = w->state->network;
+    const tr_network *n = w->models.networks[model];
     const tr_forced_work *work = w->forced;
     float *tile = work->tiles + (size_t)flow->member * TILE_ROWS * TR_LOGITS_SEGMENT;
     const size_t segments = (size_t)tr_logits_segments(n->every.weight.outputs),
@@ -260,38 +262,45 @@ static void see_tile(const tr_worker *w, tr_flow *flow, int row, int rows, int f
         const int32_t token = work->tokens[row + r];
         work->sums[(size_t)(row + r) * segments + segment] = n->kernels->exp_sum(x, last - first);
         if (token >= first && token < last)
-            work->given[row + r] = x[token - first];
+            tr_logits_weigh(w->models.weights[model], &x[token - first], &work->given[row + r], 1, model > 0);
     }
 }
 
-/* log softmax(W x + b), of each row its own token. */
-static void take_log_probabilities(tr_worker *w, tr_flow *flow)
+/* log softmax(W x + b), of each row its own token, as the models' weights add them up; model after model. */
+static void take_log_probabilities(tr_worker *w, tr_flow *flow, int model)
 {
-    tr_state *s = w->state;
+    tr_state *s = flow->state;
     const tr_forced_work *work = w->forced;
     const int outputs = s->network->every.weight.outputs, segments = tr_logits_segments(outputs);
     const tr_range own = tr_share(outputs, TR_LOGITS_SEGMENT, flow->member, s->members);
     tr_state_enter(s, flow->member, TR_PART_OUTPUT);
     for (int first = own.first; first < own.last; first += TR_LOGITS_SEGMENT)
         for (int row = 0; row < flow->rows; row += TILE_ROWS)
-            see_tile(w, flow, row, flow->rows - row < TILE_ROWS ? flow->rows - row : TILE_ROWS, first,
+            see_tile(w, flow, model, row, flow->rows - row < TILE_ROWS ? flow->rows - row : TILE_ROWS, first,
                      own.last - first < TR_LOGITS_SEGMENT ? own.last : first + TR_LOGITS_SEGMENT);
     tr_state_meet(s);
     const tr_range rows = tr_share(flow->rows, 1, flow->member, s->members);
-    for (int r = rows.first; r < rows.last; r++)
-        work->log_probabilities[r] =
-            (float)(work->given[r] - tr_log_sum(work->sums + (size_t)r * (size_t)segments, segments));
+    for (int r = rows.first; r < rows.last; r++) {
+        const double over = tr_log_sum(work->sums + (size_t)r * (size_t)segments, segments);
+        work->over[r] = (model ? work->over[r] : 0) + w->models.weights[model] * over;
+        work->log_probabilities[r] = (float)(work->given[r] - work->over[r]); /* the last model's stay */
+    }
 }
 
 static void decode(tr_worker *w, int member)
 {
     const tr_forced_work *work = w->forced;
-    embed_targets(w, member);
+    const int models = work->scoring ? w->models.count : 1; /* attention is the first one's */
+    for (int t = 0; t < models; t++)
+        embed_targets(w, &w->tracks[t].state, member);
     tr_state_meet(w->state);
-    tr_flow flow = tr_flow_start(w->state, member, work->rows);
-    tr_decoder_forward(&flow, &w->tracks[0].decoder_shape, work->self, work->segments, work->cross, work->segments);
-    if (work->scoring)
-        take_log_probabilities(w, &flow);
+    for (int t = 0; t < models; t++) {
+        tr_track *track = &w->tracks[t];
+        tr_flow flow = tr_flow_start(&track->state, member, work->rows);
+        tr_decoder_forward(&flow, &track->decoder_shape, work->self, work->segments, work->cross, work->segments);
+        if (work->scoring)
+            take_log_probabilities(w, &flow, t);
+    }
 }
 
 /* --------------------------------------------------------------------------------------------------------------- turns */

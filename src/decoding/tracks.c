@@ -13,6 +13,7 @@ static tr_status add_track(tr_worker *w, tr_track *track, const tr_network *netw
     track->decoder_shape.base = w->block_floats;
     const tr_status status = tr_state_init(&track->state, network, w->most_members, 4096, error);
     track->state.history_base = w->history_floats;
+    track->state.unwatched = track != w->tracks;
     const size_t block = (tr_cache_block_floats(&track->encoder_shape) * sizeof(float) + 63) & ~(size_t)63;
     w->encoder_block = block > w->encoder_block ? block : w->encoder_block;
     w->block_floats += tr_cache_block_floats(&track->decoder_shape);

@@ -60,7 +60,7 @@ static void attend(const tr_flow *flow, const tr_attention *weights, const tr_ca
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
     const int farthest = s->network->config.max_positions - 1;
     for (int i = 0; i < count; i++) {
-        const tr_watch *watch = segments[i].watch;
+        const tr_watch *watch = s->unwatched ? NULL : segments[i].watch;
         for (int h = heads.first; h < heads.last && is_one_of(&segments[i], part); h++) {
             const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
             const size_t keys = tr_cache_offset(shape, layer, h);

@@ -113,6 +113,7 @@ typedef struct tr_state {
     float *deeper;             /* the same, where a feed-forward network has more than two products; else NULL */
     float *upper;              /* [TR_SCREEN_ROWS, outputs] for screening; NULL where the network has no screen */
     int few_steps;             /* decoder steps of few rows so far, counted up to TR_SCREEN_AFTER */
+    bool unwatched;            /* segments' watches are another network's */
     tr_trace_function *trace;  /* NULL: none */
     void *trace_argument;
     tr_profile *profile; /* NULL: none */

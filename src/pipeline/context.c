@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "pipeline/align.h"
+#include "pipeline/ensemble.h"
 #include "pipeline/search.h"
 
 enum { MAX_THREADS = 1024, MAX_BATCH = 4096 };
@@ -43,20 +44,27 @@ tr_status tr_context_create(const tr_model *model, const tr_context_options *opt
     *context = NULL;
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_context_create: model is NULL");
+    tr_ensemble models;
     tr_status status = check_options(&chosen, error);
+    if (status == TR_OK)
+        status = tr_ensemble_make(model, &chosen, &models, error);
     if (status != TR_OK)
         return status;
     tr_context *c = calloc(1, sizeof *c);
     if (!c)
         return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
     c->model = model;
+    c->config = model->package.config;
+    for (int m = 1; m < models.count; m++)
+        if (models.networks[m]->config.max_positions < c->config.max_positions)
+            c->config.max_positions = models.networks[m]->config.max_positions;
     c->threads = chosen.threads ? chosen.threads : tr_usable_cores();
     c->threads = c->threads < MAX_THREADS ? c->threads : MAX_THREADS;
     c->plans = calloc((size_t)c->threads, sizeof *c->plans);
     if (!c->plans)
         status = tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
     else
-        status = tr_scheduler_create(model->network, c->threads, chosen.backend, chosen.batch_size, &c->scheduler, error);
+        status = tr_scheduler_create(&models, c->threads, chosen.backend, chosen.batch_size, &c->scheduler, error);
     if (status == TR_OK)
         tr_scheduler_set_shortlist(c->scheduler, model->shortlist);
     if (status != TR_OK) {
@@ -79,10 +87,10 @@ void tr_context_destroy(tr_context *context)
     free(context);
 }
 
-tr_status tr_options_resolve(const tr_model *model, const tr_translate_options *options, tr_translate_options *resolved,
+tr_status tr_options_resolve(const tr_context *context, const tr_translate_options *options, tr_translate_options *resolved,
                              tr_error *error)
 {
-    const int most = model->package.config.max_positions;
+    const int most = context->config.max_positions;
     *resolved = options ? *options : tr_translate_default_options();
     if (resolved->max_length < 1)
         return tr_fail(error, TR_ERROR_ARGUMENT, "max_length: %d is not at least 1", resolved->max_length);
@@ -91,9 +99,9 @@ tr_status tr_options_resolve(const tr_model *model, const tr_translate_options *
                        resolved->max_length);
     if ((int)resolved->split < TR_SPLIT_AUTO || resolved->split > TR_SPLIT_NEVER)
         return tr_fail(error, TR_ERROR_ARGUMENT, "split: %d is unknown", (int)resolved->split);
-    tr_status status = tr_search_check(&resolved->search, &model->package.config, error);
+    tr_status status = tr_search_check(&resolved->search, &context->config, error);
     if (status == TR_OK)
-        status = tr_align_resolve(&model->package.config, &resolved->alignment, error);
+        status = tr_align_resolve(&context->config, &resolved->alignment, error);
     if (status != TR_OK)
         return status;
     resolved->max_length = resolved->max_length < most ? resolved->max_length : most;

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "pipeline/model.h"
 
 #include <stdlib.h>
@@ -98,8 +99,11 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
     tr_model *m = calloc(1, sizeof *m);
     if (!m)
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    status = tr_package_open(path, chosen.load, &m->package, error);
+    m->path = strdup(path);
+    status = m->path ? tr_package_open(path, chosen.load, &m->package, error)
+                     : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     if (status != TR_OK) {
+        free(m->path);
         free(m);
         return status;
     }
@@ -125,6 +129,7 @@ void tr_model_close(tr_model *model)
     tr_tokenizer_destroy(atomic_load(&model->target_tokenizer));
     tr_network_destroy(model->network);
     tr_package_close(&model->package);
+    free(model->path);
     free(model);
 }
 

@@ -13,6 +13,7 @@
 #include "tokenizer/tokenizer.h"
 
 struct tr_model {
+    char *path;         /* that it was opened by, for messages */
     tr_package package; /* what the three below point into */
     tr_network *network;
     tr_tokenizer *tokenizer;                  /* NULL: the model takes tokens only */
@@ -23,6 +24,7 @@ struct tr_model {
 
 struct tr_context {
     const tr_model *model;
+    tr_config config; /* the model's; with an ensemble, max_positions is what all can take */
     int threads;
     tr_scheduler *scheduler;
     tr_plan *plans; /* [threads]: working memory of the texts that each thread prepares */
@@ -33,8 +35,8 @@ struct tr_context {
  * TR_ERROR_ARGUMENT: the model has no tokenizer. TR_ERROR_UNSUPPORTED: it cannot cut target texts. */
 tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **tokenizer, tr_error *error);
 
-/* Checks options (NULL: the defaults) against the model and clips lengths to what it can do. */
-tr_status tr_options_resolve(const tr_model *model, const tr_translate_options *options, tr_translate_options *resolved,
+/* Checks options (NULL: the defaults) against the context's models and clips lengths to what they can do. */
+tr_status tr_options_resolve(const tr_context *context, const tr_translate_options *options, tr_translate_options *resolved,
                              tr_error *error);
 
 #endif

@@ -132,7 +132,8 @@ static void place_both(tr_pair *c)
 tr_status tr_pair_choose(const tr_model *model, const char *source, const char *target, bool texts, tr_pair *pair,
                          tr_error *error)
 {
-    *pair = (tr_pair){.model = model, .source = -1, .target = -1, .target_code = ""};
+    *pair = (tr_pair){
+        .model = model, .max_positions = model->package.config.max_positions, .source = -1, .target = -1, .target_code = ""};
     tr_status status = choose_source(pair, source, texts, error);
     if (status == TR_OK)
         status = choose_target(pair, target, texts, error);
@@ -154,7 +155,7 @@ static void take_marks(const tr_pair *pair, tr_encoder *encoder)
     encoder->before_count = pair->before_count;
     encoder->behind = pair->behind;
     encoder->has_behind = pair->has_behind;
-    encoder->limit = config->max_positions - !config->bare_source - pair->before_count - pair->has_behind;
+    encoder->limit = pair->max_positions - !config->bare_source - pair->before_count - pair->has_behind;
     encoder->unspaced = tr_language_is_unspaced(pair->target_code);
 }
 

@@ -7,6 +7,7 @@
 
 typedef struct tr_pair {
     const struct tr_model *model;
+    int max_positions;         /* source tokens that can be taken, the end mark included */
     int source, target;        /* in the package's languages; -1: none, or not known */
     const char *target_code;   /* "" if unknown */
     int32_t before[TR_BEFORE]; /* tokens in front of each source */

@@ -28,7 +28,7 @@ typedef struct crew {
 } crew;
 
 struct tr_scheduler {
-    const tr_network *network;
+    tr_ensemble models;
     const tr_shortlist *shortlist; /* NULL: none */
     tr_team *team;
     int threads, batch_size;
@@ -55,13 +55,13 @@ struct run {
 
 /* -------------------------------------------------------------------------------------------------- making and ending */
 
-tr_status tr_scheduler_create(const tr_network *network, int threads, tr_threads backend, int batch_size,
+tr_status tr_scheduler_create(const tr_ensemble *models, int threads, tr_threads backend, int batch_size,
                               tr_scheduler **scheduler, tr_error *error)
 {
     tr_scheduler *s = *scheduler = calloc(1, sizeof *s);
     if (!s)
         return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
-    s->network = network;
+    s->models = *models;
     s->threads = threads;
     s->batch_size = batch_size;
     tr_status status = tr_team_create(threads, backend, &s->team, error);
@@ -219,9 +219,8 @@ static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
         if (!make_places(s, group, (size_t)r->job->max_length))
             return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
         if (!group->worker) {
-            const tr_ensemble models = tr_ensemble_of(s->network);
             const int most = (s->threads + g) / (g + 1); /* members, in any division that has such a group */
-            tr_status status = tr_worker_create(&models, most, s->batch_size, &group->worker, error);
+            tr_status status = tr_worker_create(&s->models, most, s->batch_size, &group->worker, error);
             if (status == TR_OK && s->shortlist && (status = tr_worker_set_shortlist(group->worker, s->shortlist, error))) {
                 tr_worker_destroy(group->worker);
                 group->worker = NULL;
@@ -282,7 +281,7 @@ static void limit_by_source(const run *r, const tr_unit *unit, tr_sentence *sent
 /* The limits of a piece of a cut sentence are its own; some models have one by the length of the source. */
 static void set_limits(const run *r, const tr_unit *unit, tr_sentence *sentence)
 {
-    const float factor = r->scheduler->network->config.length_factor, most = factor * (float)unit->source_length;
+    const float factor = r->scheduler->models.networks[0]->config.length_factor, most = factor * (float)unit->source_length;
     sentence->stop_loops = unit->piece || is_guarded(r);
     sentence->max_length = r->job->max_length;
     if (unit->piece)
@@ -390,7 +389,7 @@ static tr_status search_again(run *r, crew *group, place *p, tr_error *error)
 {
     const tr_search search = r->job->search ? *r->job->search : tr_search_default();
     const tr_start *start = r->job->start;
-    const int first = (start ? start->first_id : r->scheduler->network->config.forced_first_id) >= 0;
+    const int first = (start ? start->first_id : r->scheduler->models.networks[0]->config.forced_first_id) >= 0;
     const int given = p->sentence.prefix_length + first, least = given > r->job->min_length ? given : r->job->min_length;
     const tr_status status = tr_guard_keep(&p->sentence, &search, least, &p->unit->found, error);
     if (status != TR_OK)

@@ -10,7 +10,7 @@
 
 typedef struct tr_scheduler tr_scheduler;
 
-tr_status tr_scheduler_create(const tr_network *network, int threads, tr_threads backend, int batch_size,
+tr_status tr_scheduler_create(const tr_ensemble *models, int threads, tr_threads backend, int batch_size,
                               tr_scheduler **scheduler, tr_error *error);
 void tr_scheduler_destroy(tr_scheduler *scheduler); /* NULL is allowed */
 tr_team *tr_scheduler_team(tr_scheduler *scheduler);

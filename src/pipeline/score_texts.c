@@ -53,7 +53,6 @@ static tr_status take_texts(work *w, const char *const *sources, const size_t *s
 static tr_status score_texts(work *w, const char *const *sources, const size_t *source_sizes, const char *const *targets,
                              const size_t *target_sizes, tr_error *error)
 {
-    const tr_model *model = w->context->model;
     const size_t room = w->count ? w->count : 1;
     w->results = calloc(room, sizeof *w->results);
     w->sources = calloc(room, sizeof *w->sources);
@@ -63,7 +62,7 @@ static tr_status score_texts(work *w, const char *const *sources, const size_t *
         return out_of_memory(error);
     tr_status status = take_texts(w, sources, source_sizes, targets, target_sizes, error);
     if (status == TR_OK)
-        status = tr_pairs_lay_out(&model->package.config, &w->languages, w->sources, w->targets, w->count, &w->options,
+        status = tr_pairs_lay_out(&w->context->config, &w->languages, w->sources, w->targets, w->count, &w->options,
                                   &w->pairs, &w->memory, error);
     if (status == TR_OK)
         status = tr_score_pairs(w->context, w->pairs, w->count, &w->languages.start, &w->options, w->scores, error);

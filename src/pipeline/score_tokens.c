@@ -80,9 +80,9 @@ tr_status tr_score_tokens(tr_context *context, const tr_tokens *sources, const t
     tr_scored_pair *pairs = NULL;
     int32_t *memory = NULL;
     tr_score *made = calloc(count ? count : 1, sizeof *made);
-    status = made ? tr_pairs_lay_out(&context->model->package.config, &languages, sources, targets, count, &resolved, &pairs,
-                                     &memory, error)
-                  : out_of_memory(error);
+    status = made
+                 ? tr_pairs_lay_out(&context->config, &languages, sources, targets, count, &resolved, &pairs, &memory, error)
+                 : out_of_memory(error);
     if (status == TR_OK)
         status = tr_score_pairs(context, pairs, count, &languages.start, &resolved, made, error);
     free(pairs);

@@ -198,7 +198,7 @@ static tr_status count_units(void *argument, const tr_unit *list, tr_error *erro
 static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
                           const tr_translate_options *options, bool align, tr_error *error)
 {
-    tr_status status = tr_options_resolve(context->model, options, &c->options, error);
+    tr_status status = tr_options_resolve(context, options, &c->options, error);
     if (status != TR_OK)
         return status;
     const char *const source = c->options.source_language, *const target = c->options.target_language;
@@ -214,7 +214,7 @@ static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources
                       .start = &c->pair.start,
                       .done = c->options.progress ? count_units : NULL,
                       .argument = c};
-    status = lay_out(c, &context->model->package.config, sources, prefixes, count, error);
+    status = lay_out(c, &context->config, sources, prefixes, count, error);
     if (status != TR_OK)
         return status;
     return align && c->options.align ? tr_run_aligned(context, &c->pair, &c->job, &c->options, &c->counts, error)

@@ -358,9 +358,10 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
     if (!context || (!texts && count))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: %s is NULL", context ? "texts" : "context");
     work w = {.context = context, .texts = texts, .count = count};
-    tr_status status = tr_options_resolve(context->model, options, &w.options, error);
+    tr_status status = tr_options_resolve(context, options, &w.options, error);
     if (status == TR_OK)
         status = tr_pair_choose(context->model, w.options.source_language, w.options.target_language, true, &w.pair, error);
+    w.pair.max_positions = context->config.max_positions;
     if (status == TR_OK)
         status = tr_pair_encoder(&w.pair, &w.encoder, error);
     if (status != TR_OK)

@@ -1,7 +1,9 @@
 """The options of the search: what they print, and what is wrong usage."""
 import json
 import math
+import os
 
+import support
 from support import LINES, CommandTest, text_of
 
 SENTENCE = "今天天气很好"
@@ -10,6 +12,40 @@ TWO = "今天天气很好。我喜欢读书。"
 
 def numbers(text):
     return [float(x) for x in text]
+
+
+class Ensembles(CommandTest):
+    FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ensemble", "fixtures")
+    A, B = os.path.join(FIXTURES, "a"), os.path.join(FIXTURES, "b")
+
+    def test_weights(self):
+        def scores(*options):
+            return numbers(json.loads(self.good("score", "--json", "-m", self.A, *options, "bado gi", "libosi"))
+                           ["log_probabilities"])
+        a = scores()
+        b = numbers(json.loads(self.good("score", "--json", "-m", self.B, "bado gi", "libosi"))["log_probabilities"])
+        for value, weight in [(self.B, 1), (self.B + ":3", 3), (self.B + ":.25", 0.25)]:
+            for x, y, both in zip(a, b, scores("--ensemble", value)):
+                self.assertAlmostEqual((x + weight * y) / (1 + weight), both, places=4)
+
+    def test_of_itself(self):
+        for options in [[], ["-b4", "-n2"], ["--sample", "--seed", "3"]]:
+            alone = self.good("-m", self.A, *options, "bado gi lumo")
+            self.assertEqual(alone, self.good("-m", self.A, "--ensemble", self.A, *options, "bado gi lumo"))
+        both = json.loads(self.good("--json", "-b4", "--scores", "-m", self.A, "--ensemble", self.B, "bado gi lumo"))
+        self.assertAlmostEqual(both["score"], sum(score for _, score in both["token_scores"]), places=3)
+        self.assertIn(b'"tokens_per_second"', self.good("bench", "--json", "--rounds", "1", "-m", self.A, "--ensemble", self.B))
+
+    def test_misfits(self):
+        self.bad(1, "-m", self.A, "--ensemble", self.B, "--ensemble", support.MODEL, "x",
+                 says=["fixtures/a and", "target tokens: 110"])
+        self.bad(1, "-m", self.A, "--ensemble", "nowhere", "x", says="nowhere")
+        self.bad(2, "-m", self.A, "--ensemble", self.B + ":0", "x", says=["--ensemble", ":0", "weight"])
+        self.bad(2, "-m", self.A, "--ensemble", self.B + ":-1", "x", says=["--ensemble", ":-1", "weight"])
+        self.bad(2, "-m", self.A, "--ensemble", ":2", "x", says=["--ensemble :2", "no model"])
+        self.bad(2, "-m", self.A, *["--ensemble", self.B] * 16, "x", says=["--ensemble", "17 models", "16"])
+        self.bad(2, "--models", ".", "-s", "zh", "-t", "en", "--ensemble", self.B, "x", says=["--ensemble", "folder"])
+        self.bad(2, "bench", "-m", self.A, "--ensemble", self.B, "--limits", says=["--limits", "--ensemble"])
 
 
 class WrongUsage(CommandTest):
