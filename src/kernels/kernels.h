@@ -145,26 +145,27 @@ static inline size_t tr_matmul_scratch(int inputs)
     return (size_t)TR_PANEL * (size_t)tr_pad16(inputs);
 }
 
-/* Softmax attention of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
+/* Softmax attention of heads of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
  * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p] + bias[p]) v[p].
- * Block b holds keys [32, pad16(head_size)] at blocks[b] + key_offset and values of the same shape at blocks[b] +
- * value_offset, both F32 or F16; the offsets count floats in any case. */
+ * Block b holds head h's keys [32, pad16(head_size)] at blocks[b] + key_offset + h head_offset and its values of the same shape at
+ * blocks[b] + value_offset + h head_offset, both F32 or F16; the offsets count floats in any case. */
 typedef struct tr_attend {
-    int queries, head_size, length; /* length >= 1: positions that the first query attends to */
+    int heads, queries, head_size, length; /* length >= 1: positions that the first query attends to */
     int growth;                     /* how many more each next one: 0, or 1 for tokens that see those before them */
     float scale;                    /* 1/sqrt(head_size) */
-    const float *q;                 /* [queries, head_size] */
-    size_t q_stride;
-    tr_type type;                    /* of keys and values */
-    const float *const *blocks;      /* [ceil(of the last query's length / 32)] */
-    size_t key_offset, value_offset; /* floats */
-    const float *ahead;              /* the keys of the block that is read next, with its values as far from them; or NULL */
-    const float *bias;               /* [length] for the first query, each next one begins bias_step floats on; or NULL */
-    ptrdiff_t bias_step;
-    float *out;                      /* [queries, head_size] */
+    const float *q;                 /* [queries, heads, head_size] */
+    size_t q_stride;                /* of queries */
+    tr_type type;                   /* of keys and values */
+    const float *const *blocks;     /* [ceil(of the last query's length / 32)] */
+    size_t key_offset, value_offset, head_offset; /* floats */
+    const float *ahead;             /* the keys of the block that is read next, by whoever calls next, to be fetched; or NULL */
+    const float *bias;              /* [length] for the first head and query, or NULL */
+    ptrdiff_t bias_step, bias_head; /* where those of the next query and the next head begin, in floats */
+    float *out;                     /* [queries, heads, head_size] */
     size_t out_stride;
-    float *weights;                  /* out: the softmax's results, [queries, length]; NULL: nobody asks */
-    size_t weights_stride;
+    float *weights;                 /* out: the softmax's results, [heads, queries, length]; NULL: nobody asks */
+    size_t weights_stride, weights_head; /* of queries and of heads */
+    int only_head;                  /* weights are [queries, length], of this head; -1: those of all are wanted */
 } tr_attend;
 
 /* See tr_quantised. With alpha every number becomes round(x alpha), cut to -127 .. 127, and the scale is 1 / alpha. */

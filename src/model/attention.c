@@ -42,55 +42,64 @@ static bool is_one_of(const tr_segment *segment, places part)
     return part == ALL || (segment->position == 0) == (part == FIRST);
 }
 
-/* Where a segment's weights of a head go, row by row; NULL: nobody asks for them. */
-static float *watched(const tr_watch *watch, int layer, int head)
+/* Where a segment's weights of heads [first, last) of a layer go; only gets which of them is watched, counted from first,
+ * -1: all. NULL: nobody asks for them. */
+static float *watched(const tr_watch *watch, int layer, tr_range heads, int *only)
 {
-    if (!watch || (watch->only_layer >= 0 && watch->only_layer != layer) ||
-        (watch->only_head >= 0 && watch->only_head != head))
+    *only = -1;
+    if (!watch || (watch->only_layer >= 0 && watch->only_layer != layer))
         return NULL;
-    return watch->weights + (watch->only_layer >= 0 ? 0 : (size_t)layer * watch->layer_stride) +
-           (watch->only_head >= 0 ? 0 : (size_t)head * watch->head_stride);
+    float *weights = watch->weights + (watch->only_layer >= 0 ? 0 : (size_t)layer * watch->layer_stride);
+    if (watch->only_head < 0)
+        return weights + (size_t)heads.first * watch->head_stride;
+    *only = watch->only_head - heads.first;
+    return watch->only_head >= heads.first && watch->only_head < heads.last ? weights : NULL;
 }
 
-/* context[rows, own columns] = softmax(scale q k^T + bias) v, head by head */
-static void attend(const tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
-                   const tr_segment *segments, int count, places part)
+/* context[rows, own columns] = softmax(scale q k^T + bias) v of a segment */
+static void attend_segment(const tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                           const tr_segment *segment, const tr_segment *next)
 {
     tr_state *s = flow->state;
     const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
     const int farthest = s->network->config.max_positions - 1;
-    for (int i = 0; i < count; i++) {
-        const tr_watch *watch = s->unwatched ? NULL : segments[i].watch;
-        for (int h = heads.first; h < heads.last && is_one_of(&segments[i], part); h++) {
-            const size_t at = (size_t)segments[i].first * s->stride + (size_t)h * (size_t)shape->head_size;
-            const size_t keys = tr_cache_offset(shape, layer, h);
-            const float *bias = NULL, *ahead = NULL;
-            if (h + 1 < heads.last)
-                ahead = segments[i].cache->blocks[0] + keys + shape->piece;
-            else if (i + 1 < count)
-                ahead = segments[i + 1].cache->blocks[0] + tr_cache_offset(shape, layer, heads.first);
-            if (weights->relative)
-                bias = weights->relative + (size_t)h * (2 * (size_t)farthest + 1) + farthest - segments[i].position;
-            s->network->kernels->attend(&(tr_attend){.queries = segments[i].rows,
-                                                     .head_size = shape->head_size,
-                                                     .length = segments[i].length,
-                                                     .growth = segments[i].growth,
-                                                     .scale = weights->scale,
-                                                     .q = s->member[flow->member].q + at,
-                                                     .q_stride = s->stride,
-                                                     .type = shape->type,
-                                                     .blocks = (const float *const *)segments[i].cache->blocks,
-                                                     .key_offset = keys,
-                                                     .value_offset = keys + shape->piece / 2,
-                                                     .ahead = ahead,
-                                                     .bias = bias,
-                                                     .bias_step = -1,
-                                                     .out = s->context + at,
-                                                     .out_stride = s->stride,
-                                                     .weights = watched(watch, flow->layer, h),
-                                                     .weights_stride = watch ? watch->row_stride : 0});
-        }
+    const size_t at = (size_t)segment->first * s->stride + (size_t)heads.first * (size_t)shape->head_size;
+    const size_t keys = tr_cache_offset(shape, layer, heads.first), distances = 2 * (size_t)farthest + 1;
+    const tr_watch *watch = s->unwatched ? NULL : segment->watch;
+    tr_attend op = {.heads = heads.last - heads.first,
+                    .queries = segment->rows,
+                    .head_size = shape->head_size,
+                    .length = segment->length,
+                    .growth = segment->growth,
+                    .scale = weights->scale,
+                    .q = s->member[flow->member].q + at,
+                    .q_stride = s->stride,
+                    .type = shape->type,
+                    .blocks = (const float *const *)segment->cache->blocks,
+                    .key_offset = keys,
+                    .value_offset = keys + shape->piece / 2,
+                    .head_offset = shape->piece,
+                    .ahead = next ? next->cache->blocks[0] + keys : NULL,
+                    .bias_step = -1,
+                    .bias_head = (ptrdiff_t)distances,
+                    .out = s->context + at,
+                    .out_stride = s->stride};
+    if (weights->relative)
+        op.bias = weights->relative + (size_t)heads.first * distances + farthest - segment->position;
+    if (watch) {
+        op.weights = watched(watch, flow->layer, heads, &op.only_head);
+        op.weights_stride = watch->row_stride;
+        op.weights_head = watch->head_stride;
     }
+    s->network->kernels->attend(&op);
+}
+
+static void attend(const tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                   const tr_segment *segments, int count, places part)
+{
+    for (int i = 0; i < count; i++)
+        if (is_one_of(&segments[i], part))
+            attend_segment(flow, weights, shape, layer, &segments[i], i + 1 < count ? &segments[i + 1] : NULL);
 }
 
 /* See raw_keys: what a first token attends to, itself alone, is put into the caches only to be replaced. Where several
