@@ -132,7 +132,7 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     *work = (bench_work){.step_rows = (double)p->rows / (double)p->steps};
     const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, pass->screened, work);
     const tr_cache_shape shape = tr_decoder_cache_shape(network);
-    const double position_bytes = (double)(tr_cache_block_floats(&shape) * sizeof(float)) / TR_BLOCK;
+    const double position_bytes = (double)shape.layers * shape.heads * 2 * (double)shape.row;
     const double cache_bytes = (double)(p->self_positions + p->cross_positions) * position_bytes;
     const double decoder_width = tr_config_heads_width(c, c->decoder_heads);
     const double encoder_width = tr_config_heads_width(c, c->encoder_heads);

@@ -79,7 +79,7 @@ static void copy_blocks_of(const tr_worker *w, const tr_cache_shape *shape, int 
     const tr_range heads = tr_share(shape->heads, 1, member, w->state->members);
     for (int i = 0; i < w->copies.count; i++) {
         const tr_copy *copy = &w->copies.list[i];
-        const size_t bytes = shape->piece / 2 * sizeof(float) / TR_BLOCK * (size_t)copy->filled;
+        const size_t bytes = shape->row * (size_t)copy->filled;
         for (int l = 0; l < shape->layers; l++)
             for (int h = heads.first; h < heads.last; h++) {
                 const size_t keys = tr_cache_offset(shape, l, h), values = keys + shape->piece / 2;

@@ -4,8 +4,8 @@
 
 tr_cache_shape tr_cache_shape_of(int layers, int heads, int head_size, tr_type type)
 {
-    const size_t bytes = 2 * (size_t)TR_BLOCK * (size_t)tr_pad16(head_size) * tr_type_size(type);
-    return (tr_cache_shape){layers, heads, head_size, type, bytes / sizeof(float), 0};
+    const size_t row = (size_t)tr_pad16(head_size) * tr_type_size(type), all = TR_BLOCK * row;
+    return (tr_cache_shape){layers, heads, head_size, type, row, 2 * (all + all / 16) / sizeof(float), 0};
 }
 
 tr_cache_shape tr_decoder_cache_shape(const tr_network *network)

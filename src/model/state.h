@@ -25,7 +25,9 @@ typedef struct tr_cache {
 typedef struct tr_cache_shape {
     int layers, heads, head_size;
     tr_type type; /* F32 or F16 */
-    size_t piece; /* floats, one half of them keys */
+    size_t row;   /* bytes of a position's key, or value */
+    size_t piece; /* floats; the second half of them begins with the values. Each half has a sixteenth more than it needs: else
+                     the first positions of all heads, those in use, would share few of the cache's sets */
     size_t base;  /* floats of a block before the first piece: other networks' */
 } tr_cache_shape;
 
