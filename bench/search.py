@@ -1,4 +1,5 @@
-"""What searching for more than one hypothesis costs: speed beside CTranslate2 with the same beam, and memory."""
+"""What searching for more than one hypothesis costs: speed beside CTranslate2 with the same beam, and memory; and how fast
+translations are scored."""
 import peers
 from common import note
 
@@ -19,7 +20,8 @@ def speed(b):
 
 
 def memory(b):
-    """The most memory of a run by its beam, on one thread, and what is left of it without the model and one sentence."""
+    """The most memory of a run by its beam, on one thread, what is left of it without the model and one sentence, and what keys and
+    values take of that."""
     rows = []
     for name, model in b.models():
         file = b.as_type(model, "int8")
@@ -28,13 +30,32 @@ def memory(b):
         for batch in (1, 32):
             lines = b.lines_file(b.lines(b.count_for(batch)))
             for beam in (1, 2, BEAM, WIDEST):
-                report = b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", 1, "--beam", beam, *b.length_of(name),
-                                 rounds=1)
+                report = b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", 1, "--beam", beam, "--parts",
+                                 *b.length_of(name), rounds=1)
                 rows.append({"model": name, "batch_size": batch, "beam": beam, "peak_rss_mb": report["peak_rss_mb"],
-                             "more_mb": report["peak_rss_mb"] - least})
+                             "more_mb": report["peak_rss_mb"] - least, "cache_mb": report["cache_mb"]})
                 note(f"search: {name} batch {batch}, beam {beam}: {report['peak_rss_mb']:.1f} MB")
     return rows
 
 
+def scoring(b):
+    """Scoring translations against making them, greedily and by beam search, and how much of what the machine can multiply it
+    reaches."""
+    rows = []
+    for name, model in b.models():
+        file = b.as_type(model, "int8")
+        for batch in (1, 32):
+            lines = b.lines_file(b.lines(b.count_for(batch)))
+            for beam in (1, BEAM):
+                report = b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", 1, "--beam", beam, "--score", "--limits",
+                                 *b.length_of(name))
+                rows.append({"model": name, "batch_size": batch, "beam": beam, **{key: report[key] for key in (
+                    "tokens_per_second", "score_tokens_per_second", "score_speedup", "arithmetic_percent",
+                    "score_arithmetic_percent")}})
+                note(f"search: scoring {name} batch {batch}, beam {beam}: {report['score_speedup']:.2f} times translating")
+    return rows
+
+
 def search(b):
-    return {"rounds": b.o.rounds, "count": b.o.count, "length": b.o.length}, {"speed": speed(b), "memory": memory(b)}
+    return ({"rounds": b.o.rounds, "count": b.o.count, "length": b.o.length},
+            {"speed": speed(b), "memory": memory(b), "scoring": scoring(b)})

@@ -134,9 +134,14 @@ def peers(section):
 
 def search(section):
     body = [[f"{row['model']} int8, batch {row['batch_size']}, beam {row['beam']}", f"{row['peak_rss_mb']:.1f}",
-             f"{row['more_mb']:.1f}"] for row in section["rows"]["memory"]]
-    memory = table(["one thread", "peak memory, MB", "more than one sentence greedily, MB"], body)
-    return f"{beside(section['rows']['speed'])}\n\n{memory}"
+             f"{row['more_mb']:.1f}", f"{row['cache_mb']:.1f}"] for row in section["rows"]["memory"]]
+    memory = table(["one thread", "peak memory, MB", "more than one sentence greedily, MB", "of it keys and values, MB"], body)
+    body = [[f"{row['model']} int8, batch {row['batch_size']}, beam {row['beam']}", thousands(row["tokens_per_second"]),
+             f"{row['arithmetic_percent']:.0f} %", thousands(row["score_tokens_per_second"]),
+             f"{row['score_arithmetic_percent']:.0f} %", f"{row['score_speedup']:.2f}"] for row in section["rows"]["scoring"]]
+    scoring = table(["tokens/s, one thread", "translating", "of what multiply-adds allow", "scoring", "of what multiply-adds allow",
+                     "ratio"], body)
+    return f"{beside(section['rows']['speed'])}\n\n{memory}\n\n{scoring}"
 
 
 def startup(section):
