@@ -1,6 +1,7 @@
 #include "tokenizer/tokenizer.h"
 
 #include "tokenizer/letters.h"
+#include "tokenizer/places.h"
 #include "tokenizer/sentencepiece.h"
 #include "tokenizer/spm_check.h"
 #include "tokenizer/words.h"
@@ -134,7 +135,8 @@ typedef struct encoding {
     tr_ids *ids;
     tr_buffer *spans; /* of tr_span, one for each id; NULL: nobody asks */
     const char *text; /* all of it */
-    size_t size, at;  /* where the part in hand begins; of words: how far pieces were found */
+    size_t size, at;  /* where the part in hand begins */
+    tr_places places; /* of words */
     tr_status status;
     tr_error *error;
 } encoding;
@@ -176,18 +178,11 @@ static bool take_from_spm(void *argument, const char *piece, size_t size, size_t
     return take_piece(e, piece, size) && (take_span(e, e->at + begin, e->at + end) || out_of_memory(e));
 }
 
-/* A piece of a word: "@@" behind it is not of the text. */
 static bool take_from_words(void *argument, const char *piece, size_t size)
 {
     encoding *const e = argument;
-    const size_t shown = size > 2 && memcmp(piece + size - 2, "@@", 2) == 0 ? size - 2 : size;
-    size_t at = e->at, length;
-    while (at < e->size && tr_is_white(tr_utf8_decode(e->text + at, e->size - at, &length)))
-        at += length;
-    const bool found = shown <= e->size - at && memcmp(e->text + at, piece, shown) == 0;
-    if (found)
-        e->at = at + shown;
-    return take_piece(e, piece, size) && (take_span(e, at, found ? e->at : at) || out_of_memory(e));
+    const tr_span place = e->spans ? tr_places_next(&e->places, piece, size) : (tr_span){0, 0};
+    return take_piece(e, piece, size) && (take_span(e, place.first, place.last) || out_of_memory(e));
 }
 
 /* Bytes of a token ">>lang<<" at the front of text that the vocabulary has, and its id; 0 if there is none. */
@@ -221,6 +216,7 @@ static size_t part_size(const char *text, size_t size)
 
 static tr_status encode_words(encoding *e, const char *text, size_t size)
 {
+    e->places = (tr_places){.text = e->text, .size = e->size, .at = e->at};
     const tr_status status = tr_words_encode(e->tokenizer->words, text, size, take_from_words, e, e->error);
     return e->status != TR_OK ? e->status : status;
 }
@@ -421,21 +417,14 @@ static tr_status decode_words(const tr_tokenizer *t, const int32_t *ids, size_t 
     return status;
 }
 
-/* Pieces of words, where the text shows them as they are. */
 static void find_words(const tr_tokenizer *t, const int32_t *ids, size_t count, const char *text, size_t size,
                        tr_span *spans)
 {
-    size_t at = 0, length;
+    tr_places places = {.text = text, .size = size};
     for (size_t i = 0; i < count; i++) {
         const tr_piece piece = t->target->pieces[ids[i]];
-        const size_t shown =
-            piece.size > 2 && memcmp(piece.data + piece.size - 2, "@@", 2) == 0 ? piece.size - 2 : piece.size;
-        while (at < size && tr_is_white(tr_utf8_decode(text + at, size - at, &length)))
-            at += length;
-        const bool here =
-            piece.data && !is_silent(t, ids[i]) && shown <= size - at && memcmp(text + at, piece.data, shown) == 0;
-        spans[i] = (tr_span){at, here ? at + shown : at};
-        at = spans[i].last;
+        const bool shown = piece.data && !is_silent(t, ids[i]);
+        spans[i] = shown ? tr_places_next(&places, piece.data, piece.size) : (tr_span){places.at, places.at};
     }
 }
 

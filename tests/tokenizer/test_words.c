@@ -10,6 +10,7 @@
 
 #include "tokenizer/bpe.h"
 #include "tokenizer/moses.h"
+#include "tokenizer/places.h"
 #include "tokenizer/words.h"
 
 static json_t *load(void)
@@ -179,11 +180,40 @@ static void test_stopped(void **state)
     tr_words_destroy(NULL);
 }
 
+/* Where pieces are in a text that Moses has written in another way. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const char text[] = " It's \u201cwell-known\u201d \u2013 or &amp; [3 < 4]\u200b, na\u00efve\u2026 now it now";
+    static const char *const pieces[][2] = {
+        {"It", "It"},     {"&apos;s", "'s"},  {"&quot;", ""}, {"we@@", "we"}, {"ll@@", "ll"},
+        {"-@@", "-"},     {"known", "known"}, {"&quot;", ""}, {"-", ""},      {"or", "or"},
+        {"&amp;@@", "&"}, {"amp@@", "amp"},   {";", ";"},     {"&#91;", "["}, {"3", "3"},
+        {"&lt;", "<"},    {"4", "4"},         {"&#93;", "]"}, {",", ""},      {"na\u00ef@@", "na\u00ef"},
+        {"ve", "ve"},     {"...", ""},        {"now", "now"}, {"it", "it"},   {"now", "now"},
+        {"now", ""},
+    };
+    tr_places places = {.text = text, .size = sizeof text - 1};
+    size_t end = 0;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        const tr_span span = tr_places_next(&places, pieces[i][0], strlen(pieces[i][0]));
+        const size_t size = strlen(pieces[i][1]);
+        assert_true(span.first >= end && span.last <= places.size);
+        if (span.last - span.first != size || memcmp(text + span.first, pieces[i][1], size) != 0)
+            fail_msg("piece %zu, %s: bytes %zu to %zu", i, pieces[i][0], span.first, span.last);
+        end = span.last > end ? span.last : end;
+    }
+    places = (tr_places){.text = "", .size = 0};
+    assert_int_equal(tr_places_next(&places, "@@", 2).last, 0);
+    assert_int_equal(tr_places_next(&places, "a", 1).last, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut),       cmocka_unit_test(test_joined),    cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_long_word), cmocka_unit_test(test_bad_codes), cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }
