@@ -14,7 +14,7 @@ typedef struct aligning {
     tr_context *context;
     const tr_pair *languages;
     const tr_translate_options *options;
-    tr_job round;      /* its units are the round's */
+    tr_job round;      /* of the call's units those of the round */
     tr_progress since; /* the caller's counts, and the tokens of this round */
 } aligning;
 
@@ -43,19 +43,19 @@ static int report_again(void *argument, const tr_progress *progress)
 
 /* ------------------------------------------------------------------------------------------------------------ alignments */
 
-static size_t count_hypotheses(const tr_job *round)
+static size_t count_hypotheses(const tr_unit *units, size_t unit_count)
 {
     size_t count = 0;
-    for (size_t u = 0; u < round->count; u++)
-        count += round->units[u].found.count;
+    for (size_t u = 0; u < unit_count; u++)
+        count += units[u].found.count;
     return count;
 }
 
 /* Nothing is linked with the end mark, so it is left out: a target of max_length tokens has no room for it. */
-static void list_pairs(const aligning *a, tr_scored_pair *pairs)
+static void list_pairs(const aligning *a, const tr_unit *units, tr_scored_pair *pairs)
 {
     for (size_t u = 0; u < a->round.count; u++) {
-        const tr_unit *unit = &a->round.units[u];
+        const tr_unit *unit = &units[u];
         for (size_t h = 0; h < unit->found.count; h++) {
             const tr_hypothesis *found = &unit->found.items[h];
             *pairs++ = tr_scored_unit(a->context, a->languages, unit, found->ids, (int)found->count, false);
@@ -63,18 +63,19 @@ static void list_pairs(const aligning *a, tr_scored_pair *pairs)
     }
 }
 
-static void take_alignments(const tr_job *round, tr_score *scores)
+static void take_alignments(tr_unit *units, size_t unit_count, tr_score *scores)
 {
-    for (size_t u = 0; u < round->count; u++)
-        for (size_t h = 0; h < round->units[u].found.count; h++, scores++) {
-            round->units[u].found.items[h].alignment = scores->alignment;
+    for (size_t u = 0; u < unit_count; u++)
+        for (size_t h = 0; h < units[u].found.count; h++, scores++) {
+            units[u].found.items[h].alignment = scores->alignment;
             scores->alignment = (tr_alignment){0};
         }
 }
 
 static tr_status align_round(aligning *a, tr_error *error)
 {
-    const size_t count = count_hypotheses(&a->round);
+    tr_unit *units = a->round.units + a->round.first;
+    const size_t count = count_hypotheses(units, a->round.count);
     tr_scored_pair *pairs = calloc(count ? count : 1, sizeof *pairs);
     tr_score *scores = calloc(count ? count : 1, sizeof *scores);
     const tr_score_options options = {.no_scores = true,
@@ -84,11 +85,11 @@ static tr_status align_round(aligning *a, tr_error *error)
                                       .progress_argument = a};
     tr_status status = pairs && scores ? TR_OK : out_of_memory(error);
     if (status == TR_OK) {
-        list_pairs(a, pairs);
+        list_pairs(a, units, pairs);
         status = tr_score_pairs(a->context, pairs, count, a->round.start, &options, scores, error);
     }
     if (status == TR_OK)
-        take_alignments(&a->round, scores);
+        take_alignments(units, a->round.count, scores);
     tr_scores_free(scores, scores ? count : 0);
     free(pairs);
     return status;
@@ -99,9 +100,10 @@ static tr_status align_round(aligning *a, tr_error *error)
 /* The round's units, in order. */
 static const tr_unit *link_units(const tr_job *round)
 {
+    tr_unit *units = round->units + round->first;
     for (size_t u = 0; u < round->count; u++)
-        round->units[u].next = u + 1 < round->count ? &round->units[u + 1] : NULL;
-    return round->units;
+        units[u].next = u + 1 < round->count ? &units[u + 1] : NULL;
+    return units;
 }
 
 tr_status tr_run_aligned(tr_context *context, const tr_pair *languages, tr_job *job, const tr_translate_options *options,
@@ -113,7 +115,7 @@ tr_status tr_run_aligned(tr_context *context, const tr_pair *languages, tr_job *
     a.round.done = options->progress ? count_units : NULL;
     a.round.argument = &a;
     for (size_t first = 0; first < job->count && status == TR_OK; first += most) {
-        a.round.units = job->units + first;
+        a.round.first = first;
         a.round.count = job->count - first < most ? job->count - first : most;
         a.since = counts ? *counts : (tr_progress){0};
         status = tr_scheduler_run(context->scheduler, &a.round, error);

@@ -445,11 +445,13 @@ static void run_member(void *argument, int thread)
 /* One in flight: as they come. */
 static tr_status order_units(const tr_scheduler *s, run *r, tr_error *error)
 {
+    const tr_job *job = r->job;
+    tr_status status = TR_OK;
     if (s->batch_size > 1)
-        return tr_units_order(r->job->units, r->job->count, r->order, error);
-    for (size_t i = 0; i < r->job->count; i++)
-        r->order[i] = i;
-    return TR_OK;
+        status = tr_units_order(job->units + job->first, job->count, r->order, error);
+    for (size_t i = 0; i < job->count; i++)
+        r->order[i] = job->first + (s->batch_size > 1 ? r->order[i] : i);
+    return status;
 }
 
 static tr_status run_ordered(tr_scheduler *s, run *r, tr_error *error)

@@ -22,8 +22,8 @@ void tr_scheduler_profile(tr_scheduler *scheduler, tr_profile *profiles);
 
 /* One call's work. */
 typedef struct tr_job {
-    tr_unit *units; /* about in the order in which their results are wanted */
-    size_t count;
+    tr_unit *units;      /* about in the order in which their results are wanted */
+    size_t first, count; /* units[first, first + count) are to be decoded */
     int max_length, min_length;
     const tr_search *search; /* NULL: the default */
     bool scores;             /* log-probabilities where the search does not need them */
@@ -41,7 +41,7 @@ typedef struct tr_job {
     void *argument;
 } tr_job;
 
-/* Fills found, target, target_length and finished of all units. On failure some may be filled. */
+/* Fills found, target, target_length and finished of these units. On failure some may be filled. */
 tr_status tr_scheduler_run(tr_scheduler *scheduler, tr_job *job, tr_error *error);
 
 /* The threads of a run as groups: every thread belongs to one, and the first ones have a member more than the last where the
