@@ -401,6 +401,25 @@ typedef struct tr_result {
     tr_alignment alignment;  /* links of source and target, counted over all sentences */
 } tr_result;
 
+/* A target token, as it is found. */
+typedef struct tr_token_step {
+    size_t text;             /* which of the call's texts, or sources */
+    int sentence, sentences; /* which of the text's, and how many it has: those that the network sees, pieces of cut ones each */
+    int draw;                /* with tr_search.sample and n_best: which draw, in no order; else 0 */
+    int step;                /* counted from 0 in the sentence; tokens that are given (a language, a prefix) come first */
+    int32_t id;              /* the end mark's, where it comes */
+    float log_probability;   /* as in tr_hypothesis */
+    bool last;               /* the sentence (this draw of it) is complete with it */
+    bool again;              /* the loop guard searches the sentence a second time, from step 0 on: what its steps said before
+                                does not count. What it becomes at last may still be the beginning of the first attempt: results
+                                tell, as they do of the other sentences */
+    const char *bytes;       /* [size] what the token adds to the text: whole characters, and none that a later token could
+                                change. So it may be empty, or more than the token's own; what Moses's rules put together comes
+                                with a sentence's last token. In tr_translate all of a text's sentences, in order, give its
+                                translation with what is between them, up to the end of the last one that the network sees */
+    size_t size;             /* 0 where the model has no tokenizer */
+} tr_token_step;
+
 typedef struct tr_translate_options {
     int max_length; /* most target tokens a sentence, >= 1, the end mark not counted; default 512; clipped to the model's
                        own */
@@ -435,6 +454,14 @@ typedef struct tr_translate_options {
      * with TR_ERROR_CANCELLED. It must not use the context. May be NULL. */
     int (*progress)(void *argument, const tr_progress *progress);
     void *progress_argument;
+    /* Takes each token of each sentence as it is found; sentences take turns, the steps of one come in order, before the text is
+     * ready. With beam 1, without alternatives, only: else TR_ERROR_ARGUMENT. Texts that need no computing (seen before, or
+     * blank) have no steps; equal sentences of different texts are computed each. Returns 0 to go on; above 0 to end the sentence
+     * (this draw of it) with this token, as max_length would, and then nothing of the call is remembered for later ones; below 0
+     * to cancel the call with TR_ERROR_CANCELLED. Threads as ready: from the calling thread or a helper thread, never two calls of
+     * any callback at a time; decoding waits for it. step lives as long as the call. It must not use the context. May be NULL. */
+    int (*token)(void *argument, const tr_token_step *step);
+    void *token_argument;
     /* tr_translate only. Takes results as soon as they and all before them are done: results[0..count) are those of the texts
      * first .. first + count - 1. Each is handed over once, in order, without gaps; those that need no computing come before
      * any other. Threads: from the calling thread or a helper thread, never two calls at a time (nor together with progress);

@@ -4,6 +4,7 @@
 #include "cli/pieces.h"
 #include "cli/prefixes.h"
 #include "cli/render.h"
+#include "cli/stream.h"
 #include "pipeline/result.h"
 #include "util/utf8.h"
 
@@ -23,11 +24,16 @@ static void warn(cli_translator *t, uint64_t number, unsigned flags)
     }
 }
 
+static cli_form form_of(const cli_settings *s, bool break_lines)
+{
+    return (cli_form){s->json, s->scores, s->alignment, s->search.n_best > 1, break_lines};
+}
+
 static int finish_line(cli_translator *t, const cli_line *line, const cli_answer *a, bool break_lines)
 {
     const uint64_t number = ++t->totals.lines;
     const cli_settings *s = t->settings;
-    const cli_form form = {s->json, s->scores, s->alignment, s->search.n_best > 1, break_lines};
+    const cli_form form = form_of(s, break_lines);
     t->totals.sentences += (uint64_t)a->result->sentences;
     t->totals.source_tokens += (uint64_t)a->result->source_tokens;
     t->totals.target_tokens += (uint64_t)a->result->target_tokens;
@@ -51,12 +57,15 @@ typedef struct call {
     tr_result *pivots; /* of the model before; NULL: there is none */
     cli_writer *write;
     void *argument;
+    cli_stream *stream; /* NULL: lines are printed whole */
     int status;
 } call;
 
 static int write_rendered(const call *c)
 {
     const tr_buffer *rendered = &c->translator->rendered;
+    if (c->stream)
+        return cli_stream_end(c->stream, rendered);
     return rendered->size ? c->write(c->argument, rendered->data, rendered->size) : CLI_DONE;
 }
 
@@ -113,6 +122,10 @@ static tr_translate_options options_of(const call *c, bool last)
     options.ready = last ? take_results : NULL;
     options.ready_argument = (void *)(uintptr_t)c;
     options.prefixes = last ? c->prefixes : NULL;
+    if (last && c->stream) {
+        options.token = cli_stream_take;
+        options.token_argument = c->stream;
+    }
     if (!last) {
         options.search.n_best = 1;
         options.search.alternatives = false;
@@ -347,8 +360,12 @@ int cli_translate_lines(cli_translator *translator, const cli_line *lines, size_
               .break_lines = break_lines,
               .write = write,
               .argument = argument};
+    cli_stream stream = {form_of(translator->settings, break_lines), write, argument, NULL, 0, 0, 0, CLI_DONE};
+    if (translator->settings->stream)
+        c.stream = &stream;
     if (!status)
         status = translator->settings->tokens ? translate_tokens(&c, count) : translate_text(&c, count);
+    cli_stream_free(&stream);
     cli_prefixes_free(&prefixes);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 #include "cli/search.h"
 #include "cli/signals.h"
+#include "cli/stream.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,7 +53,11 @@ static int check_usage(const cli_settings *s)
         return cli_usage(s, "--resume: needs lines from a file or standard input, not TEXT");
     if (s->loop_guard == GUARD_ON && s->tokens)
         return cli_usage(s, "--loop-guard on: guards text; --tokens gives what the network says");
-    const int status = cli_alignment_check(s);
+    if (s->loop_guard == GUARD_ON && s->stream)
+        return cli_usage(s, "--loop-guard on: translates some sentences again; --stream has printed them");
+    int status = cli_alignment_check(s);
+    if (!status)
+        status = cli_stream_check(s);
     return status ? status : cli_search_check(s);
 }
 
@@ -167,9 +172,11 @@ static int skip_finished(job *j)
 
 static int run_lines(job *j)
 {
-    size_t limit = j->settings->tokens || j->chain.count > 1 ? FIRST_CHUNK : LARGEST_CHUNK;
+    const bool stream = j->settings->stream; /* a line at a time */
+    const size_t largest = stream ? 1 : LARGEST_CHUNK;
+    size_t limit = !stream && (j->settings->tokens || j->chain.count > 1) ? FIRST_CHUNK : largest;
     int status = skip_finished(j);
-    if (!status && !j->settings->quiet) {
+    if (!status && !j->settings->quiet && !stream) {
         const cli_progress first = {j->bytes_done, j->reader.file_size, j->translator.totals.lines, 0};
         cli_progress_start(&first, CLI_UNIT_LINES);
     }
@@ -181,7 +188,7 @@ static int run_lines(job *j)
             break;
         const double start = cli_seconds();
         status = run_chunk(j, lines, count, false);
-        if (count == limit && limit < LARGEST_CHUNK && cli_seconds() - start < 1)
+        if (count == limit && limit < largest && cli_seconds() - start < 1)
             limit *= 2;
     }
     cli_progress_stop();
@@ -285,7 +292,7 @@ int cli_translate(const cli_settings *settings)
     j.translator.options.split = (tr_split)settings->split;
     j.translator.options.scores = settings->scores;
     j.translator.options.align = settings->alignment;
-    j.translator.options.loop_guard = settings->loop_guard != GUARD_OFF;
+    j.translator.options.loop_guard = settings->loop_guard != GUARD_OFF && !settings->stream;
     j.translator.options.progress = on_progress;
     j.translator.options.progress_argument = &j;
     status = run(&j);

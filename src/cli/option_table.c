@@ -131,6 +131,8 @@ const cli_option cli_options[] = {
      "show numbers instead of pieces"},
     {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 'd', "decode", NULL, FIELD(decode), 0, 0,
      "the other way: from target pieces (with --ids: numbers) to text"},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stream", NULL, FIELD(stream), 0, 0,
+     "print each translation as it is made, line by line; without the loop guard, since what is printed cannot be taken back"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stats", NULL, FIELD(stats), 0, 0,
      "at the end, one line on stderr: sentences, tokens, time, speed, memory"},
 

@@ -36,7 +36,7 @@ typedef struct cli_settings {
     cli_list forbidden; /* tokens */
     const char *prefix; /* NULL: none */
     bool tsv;           /* lines have prefixes of their own */
-    bool scores;
+    bool scores, stream;
     int fixed_length, rounds;  /* bench */
     bool limits, parts, score; /* bench */
     bool tokens, json, stats, quiet, verbose, help, version, resume;

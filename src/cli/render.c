@@ -138,17 +138,21 @@ void cli_keep_one_line(char *text, size_t size)
     replace(text, size, '\n', ' ');
 }
 
-/* A text; where there are fields, without line breaks and TABs. */
-static bool append_text(const cli_form *form, const char *text, size_t size, tr_buffer *out)
+void cli_fit(const cli_form *form, char *text, size_t size)
 {
     const bool fields = form->scores || form->alignment || form->n_best;
+    if (fields || !form->break_lines)
+        cli_keep_one_line(text, size);
+    if (fields)
+        replace(text, size, '\t', ' ');
+}
+
+static bool append_text(const cli_form *form, const char *text, size_t size, tr_buffer *out)
+{
     const size_t at = out->size;
     if (!tr_buffer_append(out, text, size))
         return false;
-    if (fields || !form->break_lines)
-        cli_keep_one_line(out->data + at, size);
-    if (fields)
-        replace(out->data + at, size, '\t', ' ');
+    cli_fit(form, out->data + at, size);
     return true;
 }
 

@@ -27,5 +27,7 @@ bool cli_render(const cli_form *form, const cli_line *line, uint64_t number, con
 
 /* A model may emit any byte; one line must stay one line. */
 void cli_keep_one_line(char *text, size_t size);
+/* A text, or a part of one, as the form has it: where there are fields, without line breaks and TABs. */
+void cli_fit(const cli_form *form, char *text, size_t size);
 
 #endif

@@ -3,16 +3,35 @@
 
 #include <string.h>
 
+/* Whoever wants to see tokens is told one. False: stopped. */
+static bool tell(tr_worker *w, tr_slot *slot, tr_lane *lane, int32_t id, float log_probability)
+{
+    const tr_step step = {.sentence = slot->sentence,
+                          .draw = (int)(lane - slot->lanes),
+                          .step = slot->step,
+                          .id = id,
+                          .log_probability = w->probabilities ? log_probability : 0,
+                          .last = !lane->following};
+    const int answer = w->feed->token(w->feed->argument, &step);
+    if (answer > 0 && lane->following)
+        tr_lane_stop(w, slot, lane, slot->step + 1);
+    return answer >= 0 || tr_worker_fail(w, TR_ERROR_CANCELLED, "decoding: cancelled");
+}
+
 /* The token is the same for all. */
-static void append_forced(tr_worker *w, tr_slot *slot, int32_t id)
+static bool append_forced(tr_worker *w, tr_slot *slot, int32_t id)
 {
     for (int l = 0; l < w->breadth.lanes; l++) {
         tr_lane *lane = &slot->lanes[l];
+        if (!lane->following)
+            continue;
         for (int p = 0; p < lane->following; p++)
             tr_path_append(lane->paths[p], slot->step, id, 0, 0);
-        if (lane->following)
-            tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
+        tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
+        if (w->feed->token && !tell(w, slot, lane, id, 0))
+            return false;
     }
+    return true;
 }
 
 /* A lane of one hypothesis gets its best token, or the one that was drawn. Where nothing at all may come, the end does. */
@@ -26,13 +45,13 @@ static bool advance_one(tr_worker *w, tr_slot *slot, tr_lane *lane, int row)
     if (token.id >= 0 && token.id != w->state->network->config.end_id) {
         tr_path_append(path, slot->step, token.id, token.log_probability, token.log_probability);
         tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
-        return true;
+        return !w->feed->token || tell(w, slot, lane, token.id, token.log_probability);
     }
     const float score = tr_path_score(w, slot->sentence, path, path->sum + token.log_probability, slot->step + 1);
     tr_lane_keep(lane, w->breadth.kept, path,
                  &(tr_ending){slot->step, -1, true, token.log_probability, w->weighing || w->search.sample ? score : 0});
     tr_lane_end(slot, lane, &w->pool);
-    return true;
+    return !w->feed->token || tell(w, slot, lane, w->state->network->config.end_id, token.log_probability);
 }
 
 static bool advance_lanes(tr_worker *w, tr_slot *slot)
@@ -59,7 +78,7 @@ bool tr_worker_advance(tr_worker *w, tr_slot *slot, bool *complete)
     const int32_t forced = tr_worker_forced(w, slot);
     bool good = true;
     if (forced >= 0)
-        append_forced(w, slot, forced);
+        good = append_forced(w, slot, forced);
     else if (w->search.alternatives && is_first_free(w, slot))
         good = tr_alternatives_begin(w, slot);
     else

@@ -127,6 +127,12 @@ void tr_lane_look_at_limits(tr_worker *w, tr_slot *slot, tr_lane *lane, int leng
         tr_lane_end(slot, lane, &w->pool);
 }
 
+void tr_lane_stop(tr_worker *w, tr_slot *slot, tr_lane *lane, int length)
+{
+    complete_all(w, slot->sentence, lane, length, length);
+    tr_lane_end(slot, lane, &w->pool);
+}
+
 bool tr_beam_advance(tr_worker *w, tr_slot *slot, tr_lane *lane, int first_row)
 {
     const tr_sentence *s = slot->sentence;

@@ -40,6 +40,16 @@ typedef struct tr_sentence {
     tr_forced *forced; /* for forced decoding alone: its target */
 } tr_sentence;
 
+/* A token of a sentence, as it is found. */
+typedef struct tr_step {
+    tr_sentence *sentence;
+    int draw; /* which of several samples */
+    int step; /* from 0 on; what was given counts */
+    int32_t id;
+    float log_probability; /* 0: not asked for */
+    bool last;             /* the sentence, or this sample of it, is complete */
+} tr_step;
+
 /* Where sentences come from and go to. Member 0 alone calls it, between two steps, while the other members wait. */
 typedef struct tr_feed {
     /* The next sentence, if it has at most room source tokens; NULL: not now. Asked again later while others are decoded. */
@@ -48,6 +58,9 @@ typedef struct tr_feed {
     bool (*done)(void *argument, tr_sentence *sentence);
     void *argument;
     const atomic_bool *stop; /* NULL, or looked at before each step: true stops as well */
+    /* NULL, or, with a beam of 1 and without alternatives, sees each token: 0 goes on, above 0 ends the sentence (the
+     * sample) with it, unfinished, below 0 stops. */
+    int (*token)(void *argument, const tr_step *step);
 } tr_feed;
 
 /* How every target begins. */

@@ -166,6 +166,8 @@ bool tr_beam_advance(tr_worker *worker, tr_slot *slot, tr_lane *lane, int first_
 bool tr_alternatives_begin(tr_worker *worker, tr_slot *slot);
 /* Ends a lane whose hypotheses, which have length tokens now, reached a limit, or need not be followed any more. */
 void tr_lane_look_at_limits(tr_worker *worker, tr_slot *slot, tr_lane *lane, int length);
+/* Ends it where it is. */
+void tr_lane_stop(tr_worker *worker, tr_slot *slot, tr_lane *lane, int length);
 /* What was found for a sentence that is complete, as the feed gets it. */
 void tr_worker_hand_over(tr_worker *worker, tr_slot *slot);
 

@@ -14,6 +14,7 @@ typedef struct aligning {
     tr_context *context;
     const tr_pair *languages;
     const tr_translate_options *options;
+    const tr_job *job; /* the caller's */
     tr_job round;      /* of the call's units those of the round */
     tr_progress since; /* the caller's counts, and the tokens of this round */
 } aligning;
@@ -31,6 +32,13 @@ static tr_status count_units(void *argument, const tr_unit *list, tr_error *erro
     for (; list; list = list->next)
         tr_tally_count(&a->since, list, 0);
     return tr_tally_report(&a->since, a->options, error);
+}
+
+static tr_status take_token(void *argument, const tr_unit *unit, const tr_step *step, bool again, bool *stop,
+                            tr_error *error)
+{
+    const tr_job *job = ((aligning *)argument)->job;
+    return job->token(job->argument, unit, step, again, stop, error);
 }
 
 /* While units are aligned the counts stand still, but the call can be cancelled. */
@@ -110,9 +118,10 @@ tr_status tr_run_aligned(tr_context *context, const tr_pair *languages, tr_job *
                          const tr_progress *counts, tr_error *error)
 {
     const size_t most = (size_t)context->threads * (size_t)tr_scheduler_batch_size(context->scheduler) * ROUND_BATCHES;
-    aligning a = {.context = context, .languages = languages, .options = options, .round = *job};
+    aligning a = {.context = context, .languages = languages, .options = options, .job = job, .round = *job};
     tr_status status = TR_OK;
     a.round.done = options->progress ? count_units : NULL;
+    a.round.token = job->token ? take_token : NULL;
     a.round.argument = &a;
     for (size_t first = 0; first < job->count && status == TR_OK; first += most) {
         a.round.first = first;

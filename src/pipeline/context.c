@@ -104,6 +104,10 @@ tr_status tr_options_resolve(const tr_context *context, const tr_translate_optio
         status = tr_align_resolve(&context->config, &resolved->alignment, error);
     if (status != TR_OK)
         return status;
+    if (resolved->token && (resolved->search.beam > 1 || resolved->search.alternatives))
+        return tr_fail(error, TR_ERROR_ARGUMENT,
+                       "token: with %s nobody knows a translation's tokens before its end; it goes with beam 1 only",
+                       resolved->search.beam > 1 ? "a beam" : "alternatives");
     resolved->max_length = resolved->max_length < most ? resolved->max_length : most;
     resolved->min_length = resolved->min_length < most ? resolved->min_length : most;
     return TR_OK;

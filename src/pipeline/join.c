@@ -76,6 +76,42 @@ static tr_status append_chunk(const tr_joining *j, size_t chunk, size_t rank, bo
     return status;
 }
 
+/* Whether a space is put before a chunk if it is not empty; at: where the one before ends. */
+static bool wants_space(const tr_joining *j, size_t chunk, size_t at)
+{
+    return !j->text->unspaced && chunk && j->chunks[chunk]->first == at;
+}
+
+/* Appends chunks [first, last) with the text's white space before each, from *at on. */
+static tr_status append_chunks(const tr_joining *j, size_t first, size_t last, size_t rank, size_t *at, tr_error *error)
+{
+    tr_status status = TR_OK;
+    for (size_t s = first; status == TR_OK && s < last; s++) {
+        const tr_chunk *chunk = j->chunks[s];
+        if (!tr_buffer_append(&j->joiner->scratch, j->text->data + *at, chunk->first - *at))
+            return out_of_memory(error);
+        status = append_chunk(j, s, rank, wants_space(j, s, *at), error);
+        *at = chunk->last;
+    }
+    return status;
+}
+
+tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, size_t chunk, bool *space,
+                        tr_error *error)
+{
+    const tr_joining j = {joiner, text, chunks};
+    size_t first = chunk;
+    while (first && !tr_joining_unit(&j, first - 1))
+        first--;
+    size_t at = first ? chunks[first - 1]->last : text->begin;
+    tr_buffer_clear(&joiner->scratch);
+    const tr_status status = append_chunks(&j, first, chunk, 0, &at, error);
+    *space = wants_space(&j, chunk, at);
+    if (status == TR_OK && !tr_buffer_append(&joiner->scratch, text->data + at, chunks[chunk]->first - at))
+        return out_of_memory(error);
+    return status;
+}
+
 /* One translation of a text: its chunks, with the text's own white space around and between them. */
 static tr_status join_text(const tr_joining *j, size_t rank, tr_error *error)
 {
@@ -84,16 +120,9 @@ static tr_status join_text(const tr_joining *j, size_t rank, tr_error *error)
     size_t at = text->begin;
     tr_buffer_clear(out);
     tr_buffer_clear(&j->joiner->spans);
-    for (size_t s = 0; s < text->count; s++) {
-        const tr_chunk *chunk = j->chunks[s];
-        if (!tr_buffer_append(out, text->data + at, chunk->first - at))
-            return out_of_memory(error);
-        const bool space = !text->unspaced && s && chunk->first == at;
-        const tr_status status = append_chunk(j, s, rank, space, error);
-        if (status != TR_OK)
-            return status;
-        at = chunk->last;
-    }
+    const tr_status status = append_chunks(j, 0, text->count, rank, &at, error);
+    if (status != TR_OK)
+        return status;
     return tr_buffer_append(out, text->data + at, text->size - at) ? TR_OK : out_of_memory(error);
 }
 

@@ -32,6 +32,12 @@ const tr_hypothesis *tr_unit_hypothesis(const tr_unit *unit, size_t rank);
 
 void tr_joiner_free(tr_joiner *joiner);
 
+/* What comes in front of the translation of a chunk that has a unit, behind that of the one before it: white space of the
+ * text's, and what stays as it is. It is put into the scratch. *space: and one space more, unless the translation is empty.
+ * chunks as below. */
+tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, size_t chunk, bool *space,
+                        tr_error *error);
+
 /* chunks [text->count]: of the text; all their units are done. */
 tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, tr_result *result, tr_error *error);
 

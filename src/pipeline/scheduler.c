@@ -428,13 +428,32 @@ static bool take_complete(void *argument, tr_sentence *sentence)
     return !atomic_load(&r->stop);
 }
 
+/* Of groups that have a token at the same time the others wait for the one that tells it. */
+static int take_token(void *argument, const tr_step *step)
+{
+    const crew *group = argument;
+    run *r = group->run;
+    const place *p = (const place *)step->sentence;
+    tr_error error = {0};
+    bool stop = false;
+    while (atomic_exchange(&r->reporting, true))
+        tr_yield();
+    const tr_status status =
+        atomic_load(&r->stop) ? TR_ERROR_CANCELLED : r->job->token(r->job->argument, p->unit, step, p->again, &stop, &error);
+    if (status != TR_OK)
+        fail_run(r, status, &error);
+    atomic_store(&r->reporting, false);
+    report(r); /* what came to be complete meanwhile */
+    return status != TR_OK ? -1 : stop;
+}
+
 /* Every thread of the team. */
 static void run_member(void *argument, int thread)
 {
     run *r = argument;
     int member;
     crew *group = &r->scheduler->groups[group_of(r->shape, r->scheduler->threads, thread, &member)];
-    const tr_feed feed = {next_sentence, take_complete, group, &r->stop};
+    const tr_feed feed = {next_sentence, take_complete, group, &r->stop, r->job->token ? take_token : NULL};
     tr_error error = {0};
     const tr_status status = r->job->forced ? tr_decode_forced(group->worker, member, &r->options, &feed, &error)
                                             : tr_decode(group->worker, member, &r->options, &feed, &error);

@@ -38,6 +38,9 @@ typedef struct tr_job {
     /* Gets units that are complete, linked by next, each once; from any thread that decodes, one call at a time. A status
      * other than TR_OK ends the run with it. May be NULL. */
     tr_status (*done)(void *argument, const tr_unit *list, tr_error *error);
+    /* Gets each token as it is found, of a search for one hypothesis at a time; again: of a second search, which begins
+     * anew. As done, and never while that is called. stop, false at first: true ends the sentence there. May be NULL. */
+    tr_status (*token)(void *argument, const tr_unit *unit, const tr_step *step, bool again, bool *stop, tr_error *error);
     void *argument;
 } tr_job;
 

@@ -6,6 +6,7 @@
 
 #include "pipeline/aligned.h"
 #include "pipeline/sources.h"
+#include "pipeline/steps.h"
 #include "pipeline/tally.h"
 #include "util/utf8.h"
 
@@ -142,6 +143,7 @@ typedef struct call {
     tr_pair pair;
     tr_progress counts;
     tr_job job;
+    tr_steps steps;
     int32_t *memory; /* the units' ids */
 } call;
 
@@ -195,6 +197,17 @@ static tr_status count_units(void *argument, const tr_unit *list, tr_error *erro
     return tr_tally_report(&c->counts, &c->options, error);
 }
 
+/* A unit is a text of one sentence. */
+static tr_status take_step(void *argument, const tr_unit *of, const tr_step *step, bool again, bool *stop, tr_error *error)
+{
+    call *c = argument;
+    const size_t unit = (size_t)(of - c->job.units);
+    bool begins;
+    tr_token_step told = {.text = unit, .sentences = 1, .again = again};
+    const tr_status status = tr_steps_add(&c->steps, unit, step, &begins, error);
+    return status == TR_OK ? tr_steps_tell(&c->steps, unit, step, &told, NULL, false, stop, error) : status;
+}
+
 static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
                           const tr_translate_options *options, bool align, tr_error *error)
 {
@@ -213,8 +226,12 @@ static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources
                       .scores = c->options.scores,
                       .start = &c->pair.start,
                       .done = c->options.progress ? count_units : NULL,
+                      .token = c->options.token ? take_step : NULL,
                       .argument = c};
-    status = lay_out(c, &context->config, sources, prefixes, count, error);
+    const tr_config *config = &context->config;
+    status = lay_out(c, config, sources, prefixes, count, error);
+    if (status == TR_OK)
+        status = tr_steps_init(&c->steps, &c->options, context->model->tokenizer, config->end_id, count, error);
     if (status != TR_OK)
         return status;
     return align && c->options.align ? tr_run_aligned(context, &c->pair, &c->job, &c->options, &c->counts, error)
@@ -232,6 +249,7 @@ static void empty_nothing(const tr_config *config, const tr_tokens *sources, tr_
 static void end_call(call *c)
 {
     tr_units_free(c->job.units, c->job.count);
+    tr_steps_free(&c->steps);
     free(c->memory);
 }
 

@@ -9,6 +9,7 @@
 #include "pipeline/prefix.h"
 #include "pipeline/result.h"
 #include "pipeline/sources.h"
+#include "pipeline/steps.h"
 #include "pipeline/tally.h"
 
 /* Texts a thread from which on several threads prepare them. */
@@ -25,6 +26,12 @@ typedef struct entry {
     tr_text text;   /* for those that are computed */
     tr_ids prefix;  /* what its translation begins with */
 } entry;
+
+/* Where a unit comes from, for the callback that takes tokens. */
+typedef struct origin {
+    size_t text, chunk;      /* one of the text's */
+    int sentence, sentences; /* among those that have units */
+} origin;
 
 typedef struct work {
     tr_context *context;
@@ -45,6 +52,8 @@ typedef struct work {
     tr_job job;
     tr_tally tally;
     tr_joiner joiner;
+    tr_steps steps;
+    origin *origins;    /* [job.count] NULL: nobody takes tokens */
     tr_result *results; /* [count] */
     size_t delivered;   /* results[0..delivered) have been handed over */
 } work;
@@ -78,6 +87,8 @@ static void free_work(work *w)
     tr_units_free(w->job.units, w->job.count);
     tr_tally_free(&w->tally);
     tr_joiner_free(&w->joiner);
+    tr_steps_free(&w->steps);
+    free(w->origins);
 }
 
 /* ---------------------------------------------------------------------------------------------------- texts seen before */
@@ -225,8 +236,8 @@ static tr_status make_units(work *w, tr_error *error)
             w->bases[w->chunk_count++] = plan->ids.data;
         }
     }
-    const tr_status status =
-        tr_units_make(w->chunks, w->bases, count, w->options.reuse, &w->job.units, &w->job.count, error);
+    const tr_status status = tr_units_make(w->chunks, w->bases, count, w->options.reuse && !w->options.token, &w->job.units,
+                                           &w->job.count, error);
     w->joiner = (tr_joiner){.tokenizer = w->context->model->tokenizer,
                             .units = w->job.units,
                             .end_id = w->context->model->package.config.end_id,
@@ -236,6 +247,51 @@ static tr_status make_units(work *w, tr_error *error)
                             .align = w->options.align,
                             .hypotheses = w->options.search.n_best > 1};
     return status;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- tokens */
+
+static void find_origins(work *w, size_t text)
+{
+    const entry *e = &w->entries[text];
+    int sentences = 0;
+    for (size_t s = 0; s < e->text.count; s++) {
+        const size_t unit = w->chunks[e->first + s]->unit;
+        if (unit != SIZE_MAX)
+            w->origins[unit] = (origin){.text = text, .chunk = s, .sentence = sentences++};
+    }
+    for (size_t s = 0; s < e->text.count; s++)
+        if (w->chunks[e->first + s]->unit != SIZE_MAX)
+            w->origins[w->chunks[e->first + s]->unit].sentences = sentences;
+}
+
+static tr_status take_step(void *argument, const tr_unit *of, const tr_step *step, bool again, bool *stop, tr_error *error)
+{
+    work *w = argument;
+    const size_t unit = (size_t)(of - w->job.units);
+    const origin *o = &w->origins[unit];
+    const entry *e = &w->entries[o->text];
+    tr_token_step told = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .again = again};
+    bool begins, space = false;
+    tr_status status = tr_steps_add(&w->steps, unit, step, &begins, error);
+    if (status == TR_OK && begins)
+        status = tr_join_front(&w->joiner, &e->text, w->chunks + e->first, o->chunk, &space, error);
+    const tr_buffer *front = begins ? &w->joiner.scratch : NULL;
+    return status == TR_OK ? tr_steps_tell(&w->steps, unit, step, &told, front, space, stop, error) : status;
+}
+
+/* Every unit has one origin: equal sentences are not merged then. */
+static tr_status prepare_steps(work *w, tr_error *error)
+{
+    if (!w->options.token)
+        return TR_OK;
+    w->origins = array(w->job.count, sizeof *w->origins);
+    if (!w->origins)
+        return out_of_memory(error);
+    for (size_t i = 0; i < w->todo_count; i++)
+        find_origins(w, w->todo[i]);
+    w->job.token = take_step;
+    return tr_steps_init(&w->steps, &w->options, w->joiner.tokenizer, w->joiner.end_id, w->job.count, error);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- results */
@@ -313,7 +369,7 @@ static tr_status take_units(void *argument, const tr_unit *list, tr_error *error
 
 static void remember(work *w)
 {
-    for (size_t i = 0; w->options.reuse && i < w->todo_count; i++) {
+    for (size_t i = 0; w->options.reuse && !w->steps.stopped && i < w->todo_count; i++) {
         const size_t text = w->todo[i];
         if (w->entries[text].text.sentences && !prefix_of(w, text))
             tr_memory_add(&w->context->memory, w->texts[text], w->entries[text].size, &w->results[text]);
@@ -331,6 +387,8 @@ static tr_status translate(work *w, const size_t *sizes, tr_error *error)
         status = plan_prefixes(w, error);
     if (status == TR_OK)
         status = make_units(w, error);
+    if (status == TR_OK)
+        status = prepare_steps(w, error);
     if (status == TR_OK)
         status = start_tally(w, error);
     if (status == TR_OK)

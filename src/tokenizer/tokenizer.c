@@ -1,5 +1,4 @@
-#include "tokenizer/tokenizer.h"
-
+#include "tokenizer/inside.h"
 #include "tokenizer/letters.h"
 #include "tokenizer/places.h"
 #include "tokenizer/sentencepiece.h"
@@ -10,17 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tr_tokenizer {
-    tr_sentencepiece *spm;
-    tr_words *words; /* in place of spm, else NULL */
-    const tr_vocabulary *source, *target;
-    int unk_id;
-    bool bytes;             /* the target vocabulary has byte pieces */
-    unsigned char silent[]; /* a bit for each target id: it decodes to nothing */
-};
-
-static const char space_piece[] = "\xe2\x96\x81"; /* "▁" U+2581 */
-enum { SPACE_PIECE = 3, BYTE_PIECE = 6 /* "<0x4F>" */, PART = 1 << 16 /* bytes of text encoded at once */ };
+enum { PART = 1 << 16 }; /* bytes of text encoded at once */
 
 /* ------------------------------------------------------------------------------------------------------------ creation */
 
@@ -29,8 +18,8 @@ static bool has_byte_pieces(const tr_vocabulary *vocabulary)
 {
     static const char digits[] = "0123456789ABCDEF";
     for (int byte = 0; byte < 256; byte++) {
-        const char piece[BYTE_PIECE] = {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
-        if (tr_vocabulary_find(vocabulary, piece, BYTE_PIECE) < 0)
+        const char piece[TR_BYTE_PIECE] = {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
+        if (tr_vocabulary_find(vocabulary, piece, TR_BYTE_PIECE) < 0)
             return false;
     }
     return true;
@@ -111,21 +100,6 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer)
     tr_sentencepiece_destroy(tokenizer->spm);
     tr_words_destroy(tokenizer->words);
     free(tokenizer);
-}
-
-/* --------------------------------------------------------------------------------------------------------- byte pieces */
-
-static int hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The byte of a byte piece; -1 for other pieces. */
-static int byte_of(tr_piece p)
-{
-    if (p.size != BYTE_PIECE || memcmp(p.data, "<0x", 3) || p.data[5] != '>' || hex(p.data[3]) < 0 || hex(p.data[4]) < 0)
-        return -1;
-    return hex(p.data[3]) * 16 + hex(p.data[4]);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ encoding */
@@ -262,8 +236,8 @@ static void share_bytes(const tr_tokenizer *t, const int32_t *ids, tr_span *span
 {
     for (size_t i = count; i > 1; i--) {
         const tr_span *s = &spans[i - 1];
-        if (s->first < s->last && s[-1].first == s[-1].last && byte_of(t->source->pieces[ids[i - 1]]) >= 0 &&
-            byte_of(t->source->pieces[ids[i - 2]]) >= 0)
+        if (s->first < s->last && s[-1].first == s[-1].last && tr_piece_byte(t->source->pieces[ids[i - 1]]) >= 0 &&
+            tr_piece_byte(t->source->pieces[ids[i - 2]]) >= 0)
             spans[i - 2] = *s;
     }
 }
@@ -281,180 +255,4 @@ tr_status tr_tokenizer_encode_spans(const tr_tokenizer *tokenizer, const char *t
     else if (tokenizer->spm)
         share_bytes(tokenizer, ids->data + before, *spans, ids->size - before);
     return status;
-}
-
-/* ------------------------------------------------------------------------------------------------------------ decoding */
-
-/* Removes white space at both ends of text from byte start on, which is valid UTF-8: Python's str.strip(), which
- * MarianTokenizer ends with. Returns how many bytes there were in front. */
-static size_t strip(tr_buffer *text, size_t start)
-{
-    size_t first = start, end = text->size, length;
-    while (first < end && tr_is_white(tr_utf8_decode(text->data + first, end - first, &length)))
-        first += length;
-    while (end > first) {
-        size_t last = end - 1;
-        while (last > first && (text->data[last] & 0xc0) == 0x80)
-            last--;
-        if (!tr_is_white(tr_utf8_decode(text->data + last, end - last, &length)))
-            break;
-        end = last;
-    }
-    if (!text->data)
-        return 0;
-    memmove(text->data + start, text->data + first, end - first);
-    text->size = start + end - first;
-    text->data[text->size] = 0;
-    return first - start;
-}
-
-/* Appends size bytes of text with spaces for "▁". */
-static bool append_text(tr_buffer *out, const char *text, size_t size)
-{
-    while (size) {
-        const char *mark = memchr(text, space_piece[0], size);
-        const size_t plain = mark ? (size_t)(mark - text) : size;
-        if (!tr_buffer_append(out, text, plain))
-            return false;
-        text += plain, size -= plain;
-        if (!size)
-            return true;
-        const bool space = size >= SPACE_PIECE && memcmp(text, space_piece, SPACE_PIECE) == 0;
-        const size_t taken = space ? SPACE_PIECE : 1;
-        if (!tr_buffer_append(out, space ? " " : text, 1))
-            return false;
-        text += taken, size -= taken;
-    }
-    return true;
-}
-
-/* Appends the characters that a run of byte pieces spells. As in SentencePiece, each byte that belongs to no valid character
- * becomes one U+FFFD; so does NUL, which has no place in a text. spans: of each byte, or NULL. */
-static bool append_bytes(tr_buffer *out, const char *bytes, size_t size, tr_span *spans)
-{
-    for (size_t i = 0, length; i < size; i += length) {
-        const size_t before = out->size;
-        const bool good = tr_utf8_decode(bytes + i, size - i, &length) > 0;
-        if (!good)
-            length = 1;
-        if (!(good ? append_text(out, bytes + i, length) : tr_buffer_append(out, "\xef\xbf\xbd", 3)))
-            return false;
-        for (size_t b = i; spans && b < i + length; b++)
-            spans[b] = (tr_span){before, out->size};
-    }
-    return true;
-}
-
-static bool is_silent(const tr_tokenizer *t, int32_t id)
-{
-    return t->silent[id / 8] >> id % 8 & 1;
-}
-
-/* The run of byte pieces that ends before id i. Silent ids between them get the place of a byte. */
-static bool end_run(tr_buffer *bytes, tr_buffer *text, tr_span *spans, size_t i)
-{
-    const bool good = append_bytes(text, bytes->data, bytes->size, spans ? spans + i - bytes->size : NULL);
-    bytes->size = 0;
-    return good;
-}
-
-static bool decode_all(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *bytes, tr_buffer *text,
-                       tr_span *spans)
-{
-    for (size_t i = 0; i < count; i++) {
-        const tr_piece piece = t->target->pieces[ids[i]];
-        if (spans)
-            spans[i] = (tr_span){text->size, text->size};
-        if (!piece.data || is_silent(t, ids[i]))
-            continue;
-        const int byte = t->bytes ? byte_of(piece) : -1;
-        if (byte >= 0) {
-            if (!tr_buffer_append(bytes, &(char){(char)byte}, 1))
-                return false;
-            continue;
-        }
-        if (!end_run(bytes, text, spans, i))
-            return false;
-        const size_t before = text->size;
-        if (!append_text(text, piece.data, piece.size))
-            return false;
-        if (spans)
-            spans[i] = (tr_span){before, text->size};
-    }
-    return end_run(bytes, text, spans, count);
-}
-
-/* White space in front of a token is no part of it, and what was stripped is gone. */
-static void trim_spans(const tr_buffer *text, size_t start, size_t stripped, tr_span *spans, size_t count)
-{
-    for (size_t i = 0; spans && i < count; i++) {
-        tr_span *s = &spans[i];
-        const size_t first = s->first - start, last = s->last - start, all = text->size - start;
-        s->first = first < stripped ? 0 : first - stripped;
-        s->last = last < stripped ? 0 : last - stripped;
-        s->first = s->first < all ? s->first : all;
-        s->last = s->last < all ? s->last : all;
-        for (size_t length; s->first < s->last; s->first += length)
-            if (!tr_is_white(tr_utf8_decode(text->data + start + s->first, s->last - s->first, &length)))
-                break;
-    }
-}
-
-static tr_status decode_words(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *text, tr_error *error)
-{
-    tr_buffer pieces = {0};
-    tr_status status = TR_OK;
-    for (size_t i = 0; status == TR_OK && i < count; i++) {
-        const tr_piece piece = t->target->pieces[ids[i]];
-        if (!piece.data || is_silent(t, ids[i]))
-            continue;
-        if ((pieces.size && !tr_buffer_string(&pieces, " ")) || !tr_buffer_append(&pieces, piece.data, piece.size))
-            status = tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
-    }
-    if (status == TR_OK)
-        status = tr_words_decode(t->words, pieces.data, pieces.size, text, error);
-    tr_buffer_free(&pieces);
-    return status;
-}
-
-static void find_words(const tr_tokenizer *t, const int32_t *ids, size_t count, const char *text, size_t size,
-                       tr_span *spans)
-{
-    tr_places places = {.text = text, .size = size};
-    for (size_t i = 0; i < count; i++) {
-        const tr_piece piece = t->target->pieces[ids[i]];
-        const bool shown = piece.data && !is_silent(t, ids[i]);
-        spans[i] = shown ? tr_places_next(&places, piece.data, piece.size) : (tr_span){places.at, places.at};
-    }
-}
-
-tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
-                              tr_error *error)
-{
-    return tr_tokenizer_decode_spans(tokenizer, ids, count, text, NULL, error);
-}
-
-tr_status tr_tokenizer_decode_spans(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
-                                    tr_span *spans, tr_error *error)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= tokenizer->target->size)
-            return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the id %d is not one of %zu", ids[i],
-                           tokenizer->target->size);
-    const size_t start = text->size;
-    if (tokenizer->words) {
-        const tr_status status = decode_words(tokenizer, ids, count, text, error);
-        if (status == TR_OK && spans)
-            find_words(tokenizer, ids, count, text->data ? text->data + start : "", text->size - start, spans);
-        return status;
-    }
-    tr_buffer bytes = {0}; /* the run of byte pieces just before here */
-    const bool done = tr_buffer_reserve(text, 4 * count) && decode_all(tokenizer, ids, count, &bytes, text, spans);
-    tr_buffer_free(&bytes);
-    if (!done) {
-        text->size = start;
-        return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
-    }
-    trim_spans(text, start, strip(text, start), spans, count);
-    return TR_OK;
 }

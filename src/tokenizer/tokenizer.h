@@ -53,4 +53,18 @@ tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids,
 tr_status tr_tokenizer_decode_spans(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
                                     tr_span *spans, tr_error *error);
 
+/* A text that grows token by token: the bytes that tr_tokenizer_decode makes of all tokens, told as soon as none behind them
+ * can change them. A zeroed struct has no tokens. */
+typedef struct tr_growing {
+    tr_buffer text;  /* what is decoded: white space that may be the end, and */
+    tr_span told;    /* what the newest token added */
+    bool begun;      /* something was told */
+    tr_buffer bytes; /* of a character that is not complete */
+    tr_ids ids;      /* of words, whose text depends on all of them: it is told at the end */
+} tr_growing;
+
+/* One token more (-1: none), and whether it is the last one; growing->text has in growing->told what that adds. */
+tr_status tr_tokenizer_grow(const tr_tokenizer *tokenizer, tr_growing *growing, int32_t id, bool last, tr_error *error);
+void tr_growing_free(tr_growing *growing);
+
 #endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "util/team.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 #if defined(__linux__)
@@ -18,8 +19,6 @@ static void wake_all(_Atomic uint32_t *word)
     syscall(SYS_futex, (uint32_t *)word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
 }
 #else
-#include <sched.h>
-
 static void sleep_while(_Atomic uint32_t *word, uint32_t value)
 {
     (void)word, (void)value;
@@ -40,6 +39,11 @@ void tr_pause(void)
 #elif defined(__aarch64__)
     __asm__ volatile("isb" ::: "memory");
 #endif
+}
+
+void tr_yield(void)
+{
+    sched_yield();
 }
 
 void tr_barrier_init(tr_barrier *barrier, int count)

@@ -36,6 +36,7 @@ typedef struct tr_barrier {
 /* What a thread does while it waits for a moment: this many pauses are 15 to 50 microseconds. */
 enum { TR_SPINS = 1200 };
 void tr_pause(void);
+void tr_yield(void); /* lets other threads run */
 
 void tr_barrier_init(tr_barrier *barrier, int count);
 void tr_barrier_wait(tr_barrier *barrier);

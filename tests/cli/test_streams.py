@@ -4,6 +4,7 @@ import os
 import re
 import select
 import signal
+import socket
 import time
 
 import support
@@ -21,6 +22,62 @@ def read_line(stream, seconds=90):
             raise AssertionError(f"ended; so far {line!r}")
         line += data
     return line
+
+
+class PieceByPiece(CommandTest):
+    """--stream"""
+    TEXT = "今天天气很好。我喜欢读书，也喜欢看电影。\n\n  你呢？"
+
+    def pieces(self, *options, text):
+        """What each write had: a socket of packets keeps them apart."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, self.started("--stream", *options, text, stdout=theirs) as p:
+            theirs.close()
+            pieces = []
+            while data := ours.recv(65536):
+                pieces.append(data)
+            self.assertEqual((p.stderr.read(), p.wait(90)), (b"", 0))
+        return pieces
+
+    def test_words_come_one_by_one(self):
+        for options in ([], ["-T1"], ["-T3", "--batch-size", "2"], ["--sample", "--seed", "7"], ["--scores"],
+                        ["--prefix", "Today"], ["--loop-guard", "off"]):
+            pieces = self.pieces(*options, text=self.TEXT)
+            self.assertEqual(b"".join(pieces), self.good("--loop-guard", "off", *options, self.TEXT), options)
+            self.assertGreater(len(pieces), 4, options)
+            for piece in pieces:
+                piece.decode()  # whole characters
+
+    def test_lines(self):
+        lines = [*LINES, "", "  ", LINES[0], self.TEXT.replace("\n", " "), "😀😀"]
+        for options in ([], ["-T2"], ["--scores"], ["--alignment"]):
+            self.assertEqual(self.good("--stream", *options, stdin=text_of(lines)),
+                             self.good("--loop-guard", "off", *options, stdin=text_of(lines)), options)
+        self.assertEqual(self.good("--stream", stdin=b"\xe4\xbd\xa0\r\n", warnings=True),
+                         self.good(stdin=b"\xe4\xbd\xa0\r\n", warnings=True))
+
+    def test_a_line_is_answered_while_others_are_to_come(self):
+        with self.started("--stream", bufsize=0) as p:
+            for line in LINES[:3]:
+                p.stdin.write(line.encode() + b"\n")
+                self.assertGreater(len(read_line(p.stdout)), 4)
+            p.stdin.close()
+            self.assertEqual((p.stdout.read(), p.stderr.read(), p.wait(90)), (b"", b"", 0))
+
+    def test_terminal(self):
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+        with self.started("--stream", self.TEXT, stdin=terminal.slave, stdout=terminal.slave, stderr=terminal.slave) as p:
+            terminal.close_slave()
+            shown = terminal.read()
+            self.assertEqual(p.wait(90), 0)
+        self.assertEqual(shown.replace(b"\r\n", b"\n"), self.good(self.TEXT))
+
+    def test_what_it_does_not_go_with(self):
+        for options in (["--beam", "2"], ["--json"], ["--tokens"], ["--alternatives", "-n2"], ["--sample", "--n-best", "2"],
+                        ["--output", self.folder / "x"], ["--loop-guard", "on"]):
+            says = "--n-best" if "--n-best" in options else str(options[0])
+            self.bad(2, "--stream", *options, LINES[0], says=["--stream", says])
 
 
 class Interactive(CommandTest):

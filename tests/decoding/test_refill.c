@@ -141,7 +141,7 @@ static void run_member(void *argument, int member)
 
 static tr_status decode(tr_worker *worker, int members, tr_decode_options options, text *t, tr_error *error)
 {
-    run r = {.worker = worker, .options = options, .feed = {next_sentence, take_sentence, t, &t->stop}};
+    run r = {.worker = worker, .options = options, .feed = {next_sentence, take_sentence, t, &t->stop, NULL}};
     tr_team *team;
     t->most = options.rows;
     t->most_tokens = options.tokens;

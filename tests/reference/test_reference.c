@@ -69,7 +69,7 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
                    tr_trace_function *trace, void *argument, tr_sentence *sentences, int32_t (*targets)[MAX_STEPS])
 {
     job j = {.sentences = sentences, .count = count, .options = {count, INT_MAX, limits->min_length, NULL}};
-    j.feed = (tr_feed){next_sentence, take_sentence, &j, NULL};
+    j.feed = (tr_feed){next_sentence, take_sentence, &j, NULL, NULL};
     tr_team *team = NULL;
     assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && members <= MAX_MEMBERS);
     for (int i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "util/utf8.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -168,6 +169,59 @@ static void byte_nul_becomes_u_fffd(void **state)
     assert_string_equal(text.data, "\xef\xbf\xbd");
     tr_buffer_free(&text);
     fixture_close(&f);
+}
+
+/* Token by token a text comes to what it is as a whole, in whole characters; no token changes what was told before. */
+static void check_growing(const tr_tokenizer *tokenizer, const tr_ids *ids)
+{
+    tr_growing growing = {0};
+    tr_buffer whole = {0}, told = {0};
+    for (size_t i = 0; i <= ids->size; i++) {
+        const bool end = i == ids->size; /* the end mark, half of the time */
+        if (end && ids->size % 2)
+            break;
+        const bool last = end || (i + 1 == ids->size && ids->size % 2);
+        assert_int_equal(tr_tokenizer_grow(tokenizer, &growing, end ? -1 : ids->data[i], last, NULL), TR_OK);
+        const char *const bytes = growing.text.data + growing.told.first;
+        const size_t size = growing.told.last - growing.told.first;
+        assert_true(size == 0 || tr_utf8_valid(bytes, size));
+        assert_true(tr_buffer_append(&told, size ? bytes : "", size));
+    }
+    assert_int_equal(tr_tokenizer_decode(tokenizer, ids->data, ids->size, &whole, NULL), TR_OK);
+    assert_int_equal(told.size, whole.size);
+    assert_true(!whole.size || memcmp(told.data, whole.data, whole.size) == 0);
+    tr_buffer_free(&whole);
+    tr_buffer_free(&told);
+    tr_growing_free(&growing);
+}
+
+static void grows_as_it_is_decoded(void **state)
+{
+    (void)state;
+    for (int m = 0; m < MODELS; m++) {
+        fixture f;
+        open_model(models[m], &f);
+        const bool bytes = tr_vocabulary_find(&f.vocabulary, "<0xE4>", 6) >= 0;
+        const int32_t space = tr_vocabulary_find(&f.vocabulary, "\xe2\x96\x81", 3);
+        uint32_t chance = 5;
+        for (int n = 0; n < 4000; n++) {
+            tr_ids ids = {0};
+            for (int i = 0; i < n % 24; i++) {
+                chance = chance * 1664525 + 1013904223;
+                char piece[8];
+                /* bytes that often begin or continue characters of two to four */
+                snprintf(piece, sizeof piece, "<0x%02X>",
+                         (chance >> 27) % 2 ? 0x80 + (chance >> 12) % 0x40 : 0xc0 + (chance >> 12) % 0x40);
+                int32_t id = bytes && (chance >> 29) % 4             ? tr_vocabulary_find(&f.vocabulary, piece, 6)
+                             : (chance >> 26) % 3 == 0 && space >= 0 ? space
+                                                                     : (int32_t)((chance >> 9) % f.vocabulary.size);
+                assert_true(id >= 0 && tr_ids_append(&ids, &id, 1));
+            }
+            check_growing(f.tokenizer, &ids);
+            tr_ids_free(&ids);
+        }
+        fixture_close(&f);
+    }
 }
 
 static void ids_out_of_range(void **state)
@@ -335,6 +389,7 @@ int main(void)
         cmocka_unit_test(shared_by_threads),
         cmocka_unit_test(appends),
         cmocka_unit_test(byte_nul_becomes_u_fffd),
+        cmocka_unit_test(grows_as_it_is_decoded),
         cmocka_unit_test(ids_out_of_range),
         cmocka_unit_test(long_texts),
         cmocka_unit_test(without_an_unknown_token),
