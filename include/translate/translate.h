@@ -306,9 +306,9 @@ typedef struct tr_search {
                                prefix not; default 1; 0: by log-probability; negative prefers short ones; -10 .. 10 */
     float coverage_penalty; /* what coverage_penalty * sum_i log(min(sum_j p_ij, 1)) makes less is added to that: p_ij is the
                                attention of target token j to source token i, those of a prefix, end marks and languages
-                               among them, in the layer and the heads that TR_ALIGN_AUTO stands for. Wu et al., 2016, eq. 14,
-                               added to complete hypotheses as in CTranslate2; TR_STOP_LIKELY looks at it. 0 .. 10; default
-                               0: none */
+                               among them, in the layer and the heads that TR_ALIGN_AUTO stands for (of several models the
+                               first one's). Wu et al., 2016, eq. 14, added to complete hypotheses as in CTranslate2;
+                               TR_STOP_LIKELY looks at it. 0 .. 10; default 0: none */
     float patience;         /* default 1; the search ends once patience times beam hypotheses are complete: Kasai et al.,
                                2022; 1 .. 10 */
     tr_stopping stopping;   /* default TR_STOP_LIKELY */
