@@ -96,13 +96,17 @@ TR_INLINE float vec_greatest(vec a)
     return vgetq_lane_f32(part_max(m2, vextq_f32(m2, m2, 1)), 0);
 }
 #elif defined(TR_PART_AVX512) || defined(TR_PART_AVX2)
+#if defined(TR_PART_AVX512)
+TR_INLINE __m256 lower_half(vec a) { return _mm512_castps512_ps256(a.p[0]); }
+TR_INLINE __m256 upper_half(vec a) { return _mm512_extractf32x8_ps(a.p[0], 1); }
+#else
+TR_INLINE __m256 lower_half(vec a) { return a.p[0]; }
+TR_INLINE __m256 upper_half(vec a) { return a.p[1]; }
+#endif
+
 TR_INLINE float vec_sum(vec a)
 {
-#if defined(TR_PART_AVX512)
-    const __m256 s8 = _mm256_add_ps(_mm512_castps512_ps256(a.p[0]), _mm512_extractf32x8_ps(a.p[0], 1));
-#else
-    const __m256 s8 = _mm256_add_ps(a.p[0], a.p[1]);
-#endif
+    const __m256 s8 = _mm256_add_ps(lower_half(a), upper_half(a));
     const __m128 s4 = _mm_add_ps(_mm256_castps256_ps128(s8), _mm256_extractf128_ps(s8, 1));
     const __m128 s2 = _mm_add_ps(s4, _mm_movehl_ps(s4, s4));
     return _mm_cvtss_f32(_mm_add_ss(s2, _mm_movehdup_ps(s2)));
@@ -110,11 +114,7 @@ TR_INLINE float vec_sum(vec a)
 
 TR_INLINE float vec_greatest(vec a)
 {
-#if defined(TR_PART_AVX512)
-    const __m256 m8 = _mm256_max_ps(_mm512_castps512_ps256(a.p[0]), _mm512_extractf32x8_ps(a.p[0], 1));
-#else
-    const __m256 m8 = _mm256_max_ps(a.p[0], a.p[1]);
-#endif
+    const __m256 m8 = _mm256_max_ps(lower_half(a), upper_half(a));
     const __m128 m4 = _mm_max_ps(_mm256_castps256_ps128(m8), _mm256_extractf128_ps(m8, 1));
     const __m128 m2 = _mm_max_ps(m4, _mm_movehl_ps(m4, m4));
     return _mm_cvtss_f32(_mm_max_ss(m2, _mm_movehdup_ps(m2)));
