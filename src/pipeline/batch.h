@@ -19,6 +19,12 @@ typedef struct tr_unit {
     struct tr_unit *next; /* for the scheduler */
 } tr_unit;
 
+/* The hypothesis of that rank, or the last one there is. */
+static inline const tr_hypothesis *tr_unit_hypothesis(const tr_unit *unit, size_t rank)
+{
+    return &unit->found.items[rank < unit->found.count ? rank : unit->found.count - 1];
+}
+
 /* A unit for each chunk that holds tokens of its text; with merge, one for all that have the same ids, are pieces alike, and
  * have no prefix. Fills chunk->unit (SIZE_MAX where there is none). bases[i] are the ids that chunks[i]->ids counts from. */
 tr_status tr_units_make(tr_chunk *const *chunks, const int32_t *const *bases, size_t count, bool merge, tr_unit **units,

@@ -16,17 +16,6 @@ static tr_status out_of_memory(tr_error *error)
     return tr_fail(error, TR_ERROR_MEMORY, "translation: out of memory");
 }
 
-const tr_unit *tr_joining_unit(const tr_joining *j, size_t chunk)
-{
-    const size_t unit = j->chunks[chunk]->unit;
-    return unit == SIZE_MAX ? NULL : &j->joiner->units[unit];
-}
-
-const tr_hypothesis *tr_unit_hypothesis(const tr_unit *unit, size_t rank)
-{
-    return &unit->found.items[rank < unit->found.count ? rank : unit->found.count - 1];
-}
-
 /* ---------------------------------------------------------------------------------------------------------------- text */
 
 /* Room for the spans of count tokens more; NULL: memory is short. */

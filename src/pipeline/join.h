@@ -26,9 +26,11 @@ typedef struct tr_joining {
 } tr_joining;
 
 /* The unit of a chunk; NULL: its text stays as it is. */
-const tr_unit *tr_joining_unit(const tr_joining *joining, size_t chunk);
-/* The hypothesis of that rank, or the last one there is. */
-const tr_hypothesis *tr_unit_hypothesis(const tr_unit *unit, size_t rank);
+static inline const tr_unit *tr_joining_unit(const tr_joining *joining, size_t chunk)
+{
+    const size_t unit = joining->chunks[chunk]->unit;
+    return unit == SIZE_MAX ? NULL : &joining->joiner->units[unit];
+}
 
 void tr_joiner_free(tr_joiner *joiner);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pipeline/model.h"
+#include "pipeline/sources.h"
 #include "tokenizer/language_codes.h"
 
 /* ------------------------------------------------------------------------------------------------------------ choosing */
@@ -150,12 +151,11 @@ static tr_status encode(const void *argument, const char *text, size_t size, tr_
 
 static void take_marks(const tr_pair *pair, tr_encoder *encoder)
 {
-    const tr_config *config = &pair->model->package.config;
     memcpy(encoder->before, pair->before, sizeof encoder->before);
     encoder->before_count = pair->before_count;
     encoder->behind = pair->behind;
     encoder->has_behind = pair->has_behind;
-    encoder->limit = pair->max_positions - !config->bare_source - pair->before_count - pair->has_behind;
+    encoder->limit = pair->max_positions - tr_source_marks(&pair->model->package.config, pair);
     encoder->unspaced = tr_language_is_unspaced(pair->target_code);
 }
 
