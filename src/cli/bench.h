@@ -33,7 +33,6 @@ enum { BENCH_TYPES = TR_TYPE_I8 + 1 }; /* of matrices, by tr_type */
 typedef struct bench_pass {
     uint64_t target_tokens;               /* end marks not counted */
     tr_profile counts;                    /* of all threads together; cache_bytes: their sum */
-    bool screened;                        /* the best output alone is asked for: see tr_screen */
     int groups;                           /* of threads, that took part */
     double seconds, seconds_of[TR_PARTS]; /* its time, and how it divides */
 } bench_pass;

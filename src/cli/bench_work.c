@@ -130,7 +130,7 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     const tr_config *c = &network->config;
     const tr_profile *p = &pass->counts;
     *work = (bench_work){.step_rows = (double)p->rows / (double)p->steps};
-    const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, pass->screened, work);
+    const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, p->screened > 0, work);
     const tr_cache_shape shape = tr_decoder_cache_shape(network);
     const double position_bytes = (double)shape.layers * shape.heads * 2 * (double)shape.row;
     const double cache_bytes = (double)(p->self_positions + p->cross_positions) * position_bytes;

@@ -105,13 +105,6 @@ static void divide_seconds(bench_pass *p, tr_profile *profiles, int threads)
     }
 }
 
-/* More than the best token is looked at in a step. */
-static bool searches(const bench *b)
-{
-    const tr_search *s = &b->options.search;
-    return s->beam > 1 || s->sample || s->alternatives || s->no_repeat_ngram || s->repetition_penalty > 1;
-}
-
 /* One pass more, whose parts are timed: translating, or, where outputs are there, scoring them. */
 static int profiled_pass(bench *b, tr_tokens **outputs, bench_pass *p)
 {
@@ -124,11 +117,10 @@ static int profiled_pass(bench *b, tr_tokens **outputs, bench_pass *p)
     for (int t = 0; t < threads; t++)
         tr_profile_start(&profiles[t]);
     tr_scheduler_profile(scheduler, profiles);
-    const bool scoring = *outputs;
-    const int status = scoring ? score_all(b, &seconds, *outputs) : translate_all(b, &seconds, outputs);
+    const int status = *outputs ? score_all(b, &seconds, *outputs) : translate_all(b, &seconds, outputs);
     tr_scheduler_profile(scheduler, NULL);
     if (!status) {
-        *p = (bench_pass){.seconds = seconds, .screened = !scoring && !b->settings->scores && !searches(b)};
+        *p = (bench_pass){.seconds = seconds};
         for (size_t i = 0; i < b->lines.count; i++)
             p->target_tokens += (*outputs)[i].count;
         divide_seconds(p, profiles, threads);

@@ -52,6 +52,8 @@ static void screened_best(tr_flow *flow, const float *bias)
                       .least = s->member[flow->member].least,
                       .best = s->member[flow->member].best};
     float least[TR_SCREEN_ROWS];
+    if (s->profile && flow->member == 0)
+        s->profile->screened++;
     tr_flow_quantise(flow, &s->network->logits.weight);
     s->network->kernels->screen_bounds(&op, own.first, own.last, s->member[flow->member].scratch);
     tr_state_meet(s);

@@ -18,9 +18,10 @@ typedef enum tr_part {
 } tr_part;
 
 typedef struct tr_profile {
-    _Alignas(64) uint64_t nanoseconds[TR_PARTS];             /* a cache line of its own: each worker writes to one */
-    uint64_t steps, turns;                                   /* of decoder and encoder: each reads all its weights once */
-    uint64_t rows, source_rows;                              /* that went through them */
+    _Alignas(64) uint64_t nanoseconds[TR_PARTS]; /* a cache line of its own: each worker writes to one */
+    uint64_t steps, turns;                       /* of decoder and encoder: each reads all its weights once */
+    uint64_t screened;                           /* steps whose output matrix was read in its coarse copy: see tr_screen */
+    uint64_t rows, source_rows;                  /* that went through them */
     uint64_t encoder_pairs, self_positions, cross_positions; /* positions attended to, over all rows, a layer */
     uint64_t cache_bytes;                                    /* of keys and values, the most at a time */
     uint64_t since;                                          /* when the part at hand was entered */
@@ -47,6 +48,7 @@ static inline void tr_profile_add(tr_profile *sum, const tr_profile *profile)
 {
     sum->steps += profile->steps;
     sum->turns += profile->turns;
+    sum->screened += profile->screened;
     sum->rows += profile->rows;
     sum->source_rows += profile->source_rows;
     sum->encoder_pairs += profile->encoder_pairs;
