@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../engine_fixture.h"
+#include "../opening.h"
 #include "pipeline/characters.h"
 
 static const char *const texts[] = {
@@ -32,25 +33,11 @@ enum { COUNT = sizeof texts / sizeof *texts };
 static tr_model *model;
 static tr_context *context; /* two threads */
 
-static tr_context *make_context(const tr_model *of, int threads, int batch_size)
-{
-    const tr_context_options options = {.threads = threads, .backend = TR_THREADS_POSIX, .batch_size = batch_size};
-    tr_context *made;
-    tr_error error;
-    if (tr_context_create(of, &options, &made, &error))
-        fail_msg("%s", error.message);
-    return made;
-}
-
 static int set_up(void **state)
 {
     (void)state;
-    tr_error error;
-    if (tr_model_open(TR_MODEL, NULL, &model, &error)) {
-        fprintf(stderr, "%s\n", error.message);
-        return -1;
-    }
-    context = make_context(model, 2, 32);
+    model = open_model(TR_MODEL);
+    context = open_context(model, 2, 32);
     return 0;
 }
 
@@ -356,7 +343,7 @@ static void threads_and_batches_change_nothing(void **state)
     tr_result *reference = translate(context, texts, COUNT, &options);
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++)
         for (int reuse = 0; reuse < 2; reuse++) {
-            tr_context *other = make_context(model, settings[s][0], settings[s][1]);
+            tr_context *other = open_context(model, settings[s][0], settings[s][1]);
             options.reuse = reuse;
             for (int again = 0; again <= reuse; again++) {
                 tr_result *results = translate(other, texts, COUNT, &options);
@@ -398,7 +385,7 @@ static void each_hypothesis_has_its_own(void **state)
 static void the_memory_has_them(void **state)
 {
     (void)state;
-    tr_context *own = make_context(model, 1, 8);
+    tr_context *own = open_context(model, 1, 8);
     tr_translate_options options = aligning(), without = tr_translate_default_options(), every = aligning();
     every.alignment.threshold = 0;
     tr_result *first = translate(own, texts, 1, &options), *known = translate(own, texts, 1, &options);
@@ -453,7 +440,7 @@ static int count_reports(void *argument, const tr_progress *progress)
 static void results_are_ready_in_order(void **state)
 {
     (void)state;
-    tr_context *own = make_context(model, 1, 1);
+    tr_context *own = open_context(model, 1, 1);
     tr_translate_options options = aligning();
     tr_result *reference = translate(context, texts, COUNT, &options), *results;
     taker t = {.reference = reference, .stop_at = -1}, reports = {.stop_at = -1};

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <translate/translate.h>
+#include "../opening.h"
+
+static tr_model *model;
 
 static const char *const texts[] = {
     "今天天气很好",
@@ -117,27 +119,6 @@ static void start(listener *l)
     assert_non_null(l->heard);
 }
 
-static tr_model *open_model(const char *path)
-{
-    tr_model *model;
-    tr_error error;
-    if (tr_model_open(path, NULL, &model, &error))
-        fail_msg("%s", error.message);
-    return model;
-}
-
-static tr_context *make_context(const tr_model *model, int threads, int batch_size)
-{
-    tr_context_options options = tr_context_default_options();
-    tr_context *context;
-    tr_error error;
-    options.threads = threads;
-    options.batch_size = batch_size;
-    if (tr_context_create(model, &options, &context, &error))
-        fail_msg("%s", error.message);
-    return context;
-}
-
 static tr_translate_options listening(listener *l)
 {
     tr_translate_options o = tr_translate_default_options();
@@ -191,8 +172,8 @@ static void steps_add_up_to_the_text(void **state)
     (void)state;
     static const char *const models[] = {TR_MODEL, TR_WORDS};
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        tr_model *model = open_model(models[m]);
-        tr_context *quiet = make_context(model, 1, 1);
+        tr_model *other = open_model(models[m]);
+        tr_context *quiet = open_context(other, 1, 1);
         tr_translate_options plain = tr_translate_default_options();
         plain.max_length = 64;
         plain.loop_guard = false;
@@ -202,7 +183,7 @@ static void steps_add_up_to_the_text(void **state)
             for (int batch = 1; batch <= 16; batch *= 4) {
                 listener l;
                 start(&l);
-                tr_context *context = make_context(model, threads, batch);
+                tr_context *context = open_context(other, threads, batch);
                 tr_translate_options o = listening(&l);
                 o.loop_guard = false;
                 o.scores = batch == 4;
@@ -224,7 +205,7 @@ static void steps_add_up_to_the_text(void **state)
             }
         tr_results_free(expected, COUNT);
         tr_context_destroy(quiet);
-        tr_model_close(model);
+        tr_model_close(other);
     }
 }
 
@@ -232,8 +213,7 @@ static void steps_add_up_to_the_text(void **state)
 static void text_comes_with_its_tokens(void **state)
 {
     (void)state;
-    tr_model *model = open_model(TR_MODEL);
-    tr_context *context = make_context(model, 2, 1);
+    tr_context *context = open_context(model, 2, 1);
     listener l;
     start(&l);
     tr_translate_options o = listening(&l);
@@ -255,15 +235,13 @@ static void text_comes_with_its_tokens(void **state)
     tr_results_free(results, COUNT);
     free(l.heard);
     tr_context_destroy(context);
-    tr_model_close(model);
 }
 
 /* A sentence that is stopped has the tokens so far, and nobody is given it again. */
 static void sentences_can_be_stopped(void **state)
 {
     (void)state;
-    tr_model *model = open_model(TR_MODEL);
-    tr_context *context = make_context(model, 2, 4);
+    tr_context *context = open_context(model, 2, 4);
     listener l;
     start(&l);
     tr_translate_options o = listening(&l);
@@ -290,15 +268,13 @@ static void sentences_can_be_stopped(void **state)
     tr_results_free(whole, COUNT);
     free(l.heard);
     tr_context_destroy(context);
-    tr_model_close(model);
 }
 
 /* What the loop guard searches again begins anew, and says so. */
 static void second_searches_are_told(void **state)
 {
     (void)state;
-    tr_model *model = open_model(TR_MODEL);
-    tr_context *context = make_context(model, 2, 4);
+    tr_context *context = open_context(model, 2, 4);
     listener l;
     start(&l);
     tr_translate_options o = listening(&l);
@@ -314,15 +290,13 @@ static void second_searches_are_told(void **state)
     tr_results_free(results, COUNT);
     free(l.heard);
     tr_context_destroy(context);
-    tr_model_close(model);
 }
 
 /* Every draw is told with its number; they are those that are found, in some order. */
 static void draws_are_told_each(void **state)
 {
     (void)state;
-    tr_model *model = open_model(TR_MODEL);
-    tr_context *context = make_context(model, 2, 4);
+    tr_context *context = open_context(model, 2, 4);
     tr_model_info info;
     tr_model_get_info(model, &info);
     tr_tokens sources[COUNT], prefixes[COUNT];
@@ -363,14 +337,12 @@ static void draws_are_told_each(void **state)
     tr_hypotheses_free(found, COUNT);
     free(l.heard);
     tr_context_destroy(context);
-    tr_model_close(model);
 }
 
 static void beams_are_refused(void **state)
 {
     (void)state;
-    tr_model *model = open_model(TR_MODEL);
-    tr_context *context = make_context(model, 1, 1);
+    tr_context *context = open_context(model, 1, 1);
     listener l;
     start(&l);
     tr_error error;
@@ -386,7 +358,20 @@ static void beams_are_refused(void **state)
     assert_int_equal(l.calls, 0);
     free(l.heard);
     tr_context_destroy(context);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    model = open_model(TR_MODEL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
     tr_model_close(model);
+    return 0;
 }
 
 int main(void)
@@ -396,5 +381,5 @@ int main(void)
         cmocka_unit_test(sentences_can_be_stopped), cmocka_unit_test(second_searches_are_told),
         cmocka_unit_test(draws_are_told_each),      cmocka_unit_test(beams_are_refused),
     };
-    return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("stream", tests, set_up, tear_down);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "translate/translate.h"
+#include "../opening.h"
 
 enum { SOURCES = 40, LONGEST = 20 };
 
@@ -24,10 +24,8 @@ typedef struct fixture {
 static void open_fixture(fixture *f, const char *name)
 {
     char path[1024];
-    tr_error error;
     snprintf(path, sizeof path, "%s/%s", TR_FIXTURES, name);
-    if (tr_model_open(path, NULL, &f->model, &error))
-        fail_msg("%s", error.message);
+    f->model = open_model(path);
     tr_model_get_info(f->model, &f->info);
     uint32_t chance = 7;
     for (int i = 0; i < SOURCES; i++) {
@@ -37,18 +35,6 @@ static void open_fixture(fixture *f, const char *name)
             f->ids[i][t] = (int32_t)((chance >> 8) % (uint32_t)f->info.source_vocabulary);
         }
     }
-}
-
-static tr_context *make_context(const fixture *f, int threads, int batch_size)
-{
-    tr_context_options options = tr_context_default_options();
-    tr_context *context;
-    tr_error error;
-    options.threads = threads;
-    options.batch_size = batch_size;
-    if (tr_context_create(f->model, &options, &context, &error))
-        fail_msg("%s", error.message);
-    return context;
 }
 
 static tr_hypotheses *search(tr_context *context, const fixture *f, const tr_tokens *prefixes, const tr_translate_options *o)
@@ -84,7 +70,7 @@ static void scores_change_no_token(void **unused)
         open_fixture(&f, models[m]);
         tr_translate_options options = tr_translate_default_options();
         options.max_length = 24;
-        tr_context *context = make_context(&f, 1, 1);
+        tr_context *context = open_context(f.model, 1, 1);
         tr_tokens *plain;
         tr_error error;
         assert_int_equal(tr_translate_tokens(context, f.sources, SOURCES, &options, &plain, &error), TR_OK);
@@ -104,7 +90,7 @@ static void scores_change_no_token(void **unused)
         }
         for (int threads = 1; threads <= 3; threads++)
             for (int batch = 1; batch <= 64; batch *= 8) {
-                tr_context *other = make_context(&f, threads, batch);
+                tr_context *other = open_context(f.model, threads, batch);
                 tr_hypotheses *found = search(other, &f, NULL, &options);
                 check_same(alone, found);
                 tr_hypotheses_free(found, SOURCES);
@@ -151,7 +137,8 @@ static void others_change_nothing(void **unused)
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         fixture f;
         open_fixture(&f, models[m]);
-        tr_context *alone = make_context(&f, 1, 1), *many = make_context(&f, 3, 5), *two = make_context(&f, 2, 64);
+        tr_context *alone = open_context(f.model, 1, 1), *many = open_context(f.model, 3, 5),
+                   *two = open_context(f.model, 2, 64);
         for (int kind = 0; kind < KINDS; kind++) {
             const tr_translate_options o = kind_of_search(kind);
             tr_hypotheses *a = search(alone, &f, NULL, &o), *b = search(many, &f, NULL, &o), *c = search(two, &f, NULL, &o);
@@ -182,7 +169,7 @@ static void prefixes_come_first(void **unused)
     (void)unused;
     fixture f;
     open_fixture(&f, models[0]);
-    tr_context *context = make_context(&f, 2, 8);
+    tr_context *context = open_context(f.model, 2, 8);
     tr_translate_options options = tr_translate_default_options();
     options.max_length = 24;
     tr_hypotheses *free_ones = search(context, &f, NULL, &options);
@@ -291,7 +278,7 @@ static void draws_follow_the_network(void **unused)
     } settings[] = {{1, 1, 0}, {2, 1, 0}, {1, 1, 4}, {1, 0.8f, 0}, {1.5f, 0.7f, 12}};
     fixture f;
     open_fixture(&f, models[0]);
-    tr_context *context = make_context(&f, 2, 8);
+    tr_context *context = open_context(f.model, 2, 8);
     for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
         const tr_tokens *source = &f.sources[2 + k];
         double p[MOST_TOKENS];
@@ -330,7 +317,7 @@ static void alternatives_differ_at_once(void **unused)
     (void)unused;
     fixture f;
     open_fixture(&f, models[0]);
-    tr_context *context = make_context(&f, 2, 8);
+    tr_context *context = open_context(f.model, 2, 8);
     tr_translate_options o = tr_translate_default_options();
     tr_tokens prefixes[SOURCES];
     int32_t begin[] = {9, 14, 3};
@@ -371,7 +358,7 @@ static void lengths_follow_the_source(void **unused)
     (void)unused;
     fixture f;
     open_fixture(&f, models[0]);
-    tr_context *context = make_context(&f, 2, 8);
+    tr_context *context = open_context(f.model, 2, 8);
     tr_translate_options o = tr_translate_default_options();
     o.search.max_length_factor = 0.5f;
     o.search.max_length_more = 2;
@@ -410,7 +397,7 @@ static void values_out_of_range_are_named(void **unused)
     (void)unused;
     fixture f;
     open_fixture(&f, models[0]);
-    tr_context *context = make_context(&f, 1, 1);
+    tr_context *context = open_context(f.model, 1, 1);
     REFUSE(beam, 0, "beam: 0 is not between 1 and 64");
     REFUSE(beam, 10000, "beam: 10000");
     REFUSE(n_best, 2, "n_best: 2 is not between 1 and 1");
