@@ -1,7 +1,12 @@
 """Turns pairs into packed batches, in an order that only the seed and the place in it decide."""
+import collections
 import dataclasses
+import functools
+import multiprocessing
+import os
 import random
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy
 import sentencepiece
@@ -9,34 +14,49 @@ import torch
 from torch import Tensor
 
 from corpus import Pair
-from weights import draw
+from weights import draw, expected
 
 CHUNK = 4096  # pairs that are segmented and packed at a time: a run continues at a chunk's start
 OPEN_ROWS = 48  # rows that still take short pairs while they are packed
+AHEAD = 3  # chunks for each process that are made before they are asked for
 Encoded = tuple[list[int], list[int]]  # the ids of a pair's sides, each ended by END
 END = 0
+
+# What a batch holds, in this order. `pair` numbers a row's pairs from 1 (0: padding), `position` counts within a sentence.
+FIELDS = (
+    "source", "source_pair", "source_position",
+    "target",  # what the decoder reads: <pad> first, then the label before
+    "target_pair", "target_position",
+    "label",  # -1: padding
+)  # fmt: skip
 
 
 @dataclasses.dataclass
 class Batch:
-    """Tensors [rows, row length]. `pair` numbers a row's pairs from 1 (0: padding), `position` counts within a sentence."""
+    """The FIELDS as one tensor [7, rows, row length]: one copy takes it to a GPU."""
 
-    source: Tensor
-    source_pair: Tensor
-    source_position: Tensor
-    target: Tensor  # what the decoder reads: <pad> first, then the label before
-    target_pair: Tensor
-    target_position: Tensor
-    label: Tensor  # -1: padding
+    all: Tensor
+
+    def __getattr__(self, name: str) -> Tensor:
+        if name not in FIELDS:
+            raise AttributeError(name)
+        return self.all[FIELDS.index(name)]
 
     def __len__(self) -> int:
-        return len(self.source)
+        return self.all.shape[1]
 
     def part(self, first: int, last: int) -> "Batch":
-        return Batch(*(getattr(self, field.name)[first:last] for field in dataclasses.fields(self)))
+        return Batch(self.all[:, first:last])
+
+    def times(self, passes: int) -> "Batch":
+        """The same rows again behind the rows."""
+        return Batch(self.all.repeat(1, passes, 1)) if passes > 1 else self
 
     def to(self, device: str) -> "Batch":
-        return Batch(*(getattr(self, field.name).to(device) for field in dataclasses.fields(self)))
+        """Where and as what the model wants it. From pinned memory a GPU fetches it while this processor goes on."""
+        on_gpu = device.startswith("cuda")
+        rows = self.all.contiguous().pin_memory() if on_gpu else self.all
+        return Batch(rows.to(device, non_blocking=on_gpu).long())
 
     def tokens(self) -> int:
         return int((self.label >= 0).sum())
@@ -46,13 +66,13 @@ def pack(pairs: list[Encoded], length: int) -> list[list[Encoded]]:
     """Rows of pairs that together fit into `length` tokens on each side, first fit; too long pairs are left out."""
     done, rows, room = [], [], []
     for pair in pairs:
-        need = tuple(map(len, pair))
-        if max(need) > length:
+        source_need, target_need = map(len, pair)
+        if source_need > length or target_need > length:
             continue
         for i, (source_room, target_room) in enumerate(room):
-            if need[0] <= source_room and need[1] <= target_room:
+            if source_need <= source_room and target_need <= target_room:
                 rows[i].append(pair)
-                room[i] = (source_room - need[0], target_room - need[1])
+                room[i] = (source_room - source_need, target_room - target_need)
                 break
         else:
             if len(rows) == OPEN_ROWS:
@@ -60,27 +80,32 @@ def pack(pairs: list[Encoded], length: int) -> list[list[Encoded]]:
                 done.append(rows.pop(fullest))
                 room.pop(fullest)
             rows.append([pair])
-            room.append((length - need[0], length - need[1]))
+            room.append((length - source_need, length - target_need))
     return done + rows
 
 
-def make_batch(rows: list[list[Encoded]], length: int, pad: int) -> Batch:
-    shape = (len(rows), length)
-    batch = {f.name: numpy.zeros(shape, numpy.int64) for f in dataclasses.fields(Batch)}
-    batch["source"][:], batch["target"][:], batch["label"][:] = pad, pad, -1
+def make_rows(rows: list[list[Encoded]], length: int, pad: int) -> numpy.ndarray:
+    """[7, rows, length]: the FIELDS of packed pairs."""
+    out = numpy.zeros((len(FIELDS), len(rows), length), numpy.int32)
+    field = dict(zip(FIELDS, out))
+    field["source"][:], field["target"][:], field["label"][:] = pad, pad, -1
     for r, row in enumerate(rows):
         s = t = 0
         for number, (source, target) in enumerate(row, 1):
             s_end, t_end = s + len(source), t + len(target)
-            batch["source"][r, s:s_end] = source
-            batch["source_pair"][r, s:s_end] = number
-            batch["source_position"][r, s:s_end] = range(len(source))
-            batch["target"][r, t + 1 : t_end] = target[:-1]
-            batch["target_pair"][r, t:t_end] = number
-            batch["target_position"][r, t:t_end] = range(len(target))
-            batch["label"][r, t:t_end] = target
+            field["source"][r, s:s_end] = source
+            field["source_pair"][r, s:s_end] = number
+            field["source_position"][r, s:s_end] = range(len(source))
+            field["target"][r, t + 1 : t_end] = target[:-1]
+            field["target_pair"][r, t:t_end] = number
+            field["target_position"][r, t:t_end] = range(len(target))
+            field["label"][r, t:t_end] = target
             s, t = s_end, t_end
-    return Batch(**{name: torch.from_numpy(array) for name, array in batch.items()})
+    return out
+
+
+def make_batch(rows: list[list[Encoded]], length: int, pad: int) -> Batch:
+    return Batch(torch.from_numpy(make_rows(rows, length, pad)))
 
 
 class Segmenter:
@@ -109,51 +134,100 @@ def without_final_mark(text: str, rng: random.Random) -> str:
     return text[:-1] if len(text) > 1 and text[-1] in "。." and rng.random() < 0.4 else text
 
 
-class Batches:
-    """An endless stream of batches of `tokens` tokens a side, padding included; `epoch` and `chunk` say where it stands.
+class Chunks:
+    """Packed rows by epoch and chunk, whoever makes them: nothing but these numbers and the seed decides what they hold.
 
     Pairs that fit go into rows of a short length, since attention's work grows with its square, the others into longer rows.
     """
 
-    def __init__(self, pairs: list[Pair], segmenter: Segmenter, tokens: int, lengths: list[int], pad: int, seed: int = 0):
-        self.all_pairs, self.segmenter = pairs, segmenter
-        self.tokens, self.lengths, self.pad, self.seed = tokens, sorted(lengths), pad, seed
-        self.epoch = self.chunk = 0
+    def __init__(self, pairs: list[Pair], segmenter: Segmenter, lengths: list[int], pad: int, seed: int):
+        self.all_pairs, self.segmenter, self.lengths, self.pad, self.seed = pairs, segmenter, sorted(lengths), pad, seed
+        self.count = max(1, expected(pairs) // CHUNK)  # in an epoch
 
-    def __iter__(self) -> Iterator[Batch]:
-        waiting: dict[int, list[list[Encoded]]] = {length: [] for length in self.lengths}
-        while True:
-            pairs = draw(self.all_pairs, random.Random(f"{self.seed} {self.epoch}"))
-            while (first := self.chunk * CHUNK) < len(pairs):
-                encoded = self.encode(pairs[first : first + CHUNK])
-                for length, rows in waiting.items():
-                    rows += pack(encoded[length], length)
-                yield from self.take(waiting)
-                self.chunk += 1
-            self.epoch, self.chunk = self.epoch + 1, 0
+    @functools.lru_cache(maxsize=1)
+    def drawn(self, epoch: int) -> list[Pair]:
+        return draw(self.all_pairs, random.Random(f"{self.seed} {epoch}"))
 
-    def encode(self, pairs: list[Pair]) -> dict[int, list[Encoded]]:
-        """By the length of row that each pair goes to."""
-        rng = random.Random(f"{self.seed} {self.epoch} {self.chunk}")
+    def rows(self, epoch: int, chunk: int) -> dict[int, numpy.ndarray]:
+        """By the length of row that each pair goes to. An epoch's last chunk is what is left."""
+        rng = random.Random(f"{self.seed} {epoch} {chunk}")
+        last = (chunk + 1) * CHUNK if chunk + 1 < self.count else None
+        pairs = self.drawn(epoch)[chunk * CHUNK : last]
         pairs = [(without_final_mark(source, rng), target, origin) for source, target, origin in pairs]
         encoded = self.segmenter.pairs(pairs, rng)
-        shorter = [0, *self.lengths]
-        return {
-            length: [pair for pair in encoded if low < max(map(len, pair)) <= length]
-            for low, length in zip(shorter, self.lengths)
-        }
+        by_length, shorter = {}, [0, *self.lengths]
+        for low, length in zip(shorter, self.lengths):
+            fitting = [pair for pair in encoded if low < max(map(len, pair)) <= length]
+            by_length[length] = make_rows(pack(fitting, length), length, self.pad)
+        return by_length
 
-    def take(self, waiting: dict[int, list[list[Encoded]]]) -> Iterator[Batch]:
+
+chunks_of_process: Chunks  # a process that makes rows has its own copy, since the beginning
+
+
+def begin_process(chunks: Chunks) -> None:
+    global chunks_of_process
+    chunks_of_process = chunks
+
+
+def rows_of_process(epoch: int, chunk: int) -> dict[int, numpy.ndarray]:
+    return chunks_of_process.rows(epoch, chunk)
+
+
+class Batches:
+    """An endless stream of batches of `tokens` tokens a side, padding included; `epoch` and `chunk` say where it stands.
+
+    `processes` make rows ahead of time; with 0 they are made when they are asked for. Both give the same batches.
+    """
+
+    def __init__(self, chunks: Chunks, tokens: int, processes: int = 0):
+        self.chunks, self.tokens, self.processes = chunks, tokens, processes
+        self.epoch = self.chunk = 0
+        if processes:
+            # Forked, so that the pairs are shared; and now, before anything starts threads or a GPU.
+            context = multiprocessing.get_context("fork")
+            self.pool = ProcessPoolExecutor(processes, context, begin_process, (chunks,))
+            self.pool.submit(os.getpid).result()
+
+    def places(self) -> Iterator[tuple[int, int]]:
+        epoch, chunk = self.epoch, self.chunk
+        while True:
+            while chunk < self.chunks.count:
+                yield epoch, chunk
+                chunk += 1
+            epoch, chunk = epoch + 1, 0
+
+    def rows(self) -> Iterator[dict[int, numpy.ndarray]]:
+        if not self.processes:
+            for self.epoch, self.chunk in self.places():
+                yield self.chunks.rows(self.epoch, self.chunk)
+        places, jobs = self.places(), collections.deque()
+        while True:
+            while len(jobs) < AHEAD * self.processes:
+                place = next(places)
+                jobs.append((place, self.pool.submit(rows_of_process, *place)))
+            (self.epoch, self.chunk), job = jobs.popleft()
+            yield job.result()
+
+    def __iter__(self) -> Iterator[Batch]:
+        waiting: dict[int, Tensor] = {}
+        for by_length in self.rows():
+            for length, rows in by_length.items():
+                more = torch.from_numpy(rows)
+                waiting[length] = torch.cat([waiting[length], more], dim=1) if length in waiting else more
+            yield from self.take(waiting)
+
+    def take(self, waiting: dict[int, Tensor]) -> Iterator[Batch]:
         """The batches that are full, those of short and of long rows mixed."""
-        full = [
-            (length, waiting[length][first : first + size])
-            for length in self.lengths
-            for size in (self.tokens // length,)
-            for first in range(0, len(waiting[length]) - size + 1, size)
-        ]
-        for length in self.lengths:
-            done = sum(len(rows) for row_length, rows in full if row_length == length)
-            del waiting[length][:done]
-        random.Random(f"{self.seed} {self.epoch} {self.chunk}").shuffle(full)
-        for length, rows in full:
-            yield make_batch(rows, length, self.pad)
+        full = []
+        for length, rows in waiting.items():
+            size = self.tokens // length
+            count = rows.shape[1] // size
+            full += [Batch(rows[:, i * size : (i + 1) * size]) for i in range(count)]
+            waiting[length] = rows[:, count * size :]
+        random.Random(f"{self.chunks.seed} {self.epoch} {self.chunk}").shuffle(full)
+        yield from full
+
+    def close(self) -> None:
+        if self.processes:
+            self.pool.shutdown(cancel_futures=True)

@@ -4,8 +4,9 @@
 
 CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is
 the development set; where there is none, DEV_LINES pairs per origin are split off. FOLDERs hold more such files to train
-on. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set
-are dropped. Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin.
+on; their origin is the folder's name. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with a test set or the development set
+are dropped. Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin, and OUT/avoid.txt, what to keep away
+from, so that distill.py does, too.
 """
 import argparse
 import collections
@@ -49,14 +50,15 @@ def is_common(text: str) -> bool:
     return len(key(text)) <= COMMON_CHARACTERS or " " in text and len(text.split()) <= COMMON_WORDS
 
 
-def read(folder: pathlib.Path) -> list[Pair]:
+def read(folder: pathlib.Path, origin: str | None = None) -> list[Pair]:
+    """All pairs of a folder's files, each file an origin unless told what origin all are of."""
     pairs = []
     for path in sorted(folder.glob("*.tsv*")):
         opened = lzma.open if path.suffix == ".xz" else open
         with opened(path, "rt", encoding="utf-8") as lines:
             for line in lines:
                 source, target = line.rstrip("\n").split("\t")
-                pairs.append((normalise(source), normalise(target), path.name.split(".")[0]))
+                pairs.append((normalise(source), normalise(target), origin or path.name.split(".")[0]))
     return pairs
 
 
@@ -105,9 +107,18 @@ def split_off_dev(pairs: list[Pair], lines: int) -> tuple[list[Pair], list[Pair]
     return train, dev
 
 
-def without(pairs: list[Pair], texts: set[str]) -> list[Pair]:
-    """Drops pairs one of whose sides stands in `texts` (keys), unless that side is a common one."""
-    return [pair for pair in pairs if not any(key(side) in texts and not is_common(side) for side in pair[:2])]
+def without(pairs: list[Pair], dev: set[str], avoid: set[str]) -> list[Pair]:
+    """Drops pairs one of whose sides stands in `dev`, or in `avoid` and is not a common one (sets of keys)."""
+
+    def is_held_out(side: str) -> bool:
+        return key(side) in dev or key(side) in avoid and not is_common(side)
+
+    return [pair for pair in pairs if not any(map(is_held_out, pair[:2]))]
+
+
+def sides(pairs: list[Pair]) -> set[str]:
+    """The keys of both sides."""
+    return {key(side) for pair in pairs for side in pair[:2]}
 
 
 def write(path: pathlib.Path, pairs: list[Pair]) -> None:
@@ -119,6 +130,16 @@ def load(path: pathlib.Path) -> list[Pair]:
     return [tuple(line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def swapped(pairs: list[Pair]) -> list[Pair]:
+    """For the other direction."""
+    return [(target, source, origin) for source, target, origin in pairs]
+
+
+def load_held_out(data: pathlib.Path) -> tuple[set[str], set[str]]:
+    """What `without` wants, of a prepared corpus."""
+    return sides(load(data / "dev.tsv")), set((data / "avoid.txt").read_text(encoding="utf-8").splitlines())
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("corpus", type=pathlib.Path)
@@ -127,18 +148,20 @@ def main() -> None:
     arguments.add_argument("--avoid", type=pathlib.Path, nargs="*", default=[], metavar="FILE")
     options = arguments.parse_args()
 
-    read_pairs = [pair for folder in (options.corpus / "train", *options.more) for pair in read(folder)]
+    read_pairs = read(options.corpus / "train")
+    for folder in options.more:
+        read_pairs += read(folder, folder.resolve().name)
     train = deduplicate([pair for pair in read_pairs if is_good(*pair[:2])])
     avoid = {key(normalise(line)) for path in options.avoid for line in path.read_text(encoding="utf-8").splitlines()}
-    train = without(train, avoid)
     if (options.corpus / "dev").is_dir():
         dev = read(options.corpus / "dev")
-        train = without(train, {key(side) for pair in dev for side in pair[:2]})
+        train = without(train, sides(dev), avoid)
     else:
-        train, dev = split_off_dev(train, DEV_LINES)
+        train, dev = split_off_dev(without(train, set(), avoid), DEV_LINES)
     options.out.mkdir(parents=True, exist_ok=True)
     write(options.out / "train.tsv", train)
     write(options.out / "dev.tsv", dev)
+    (options.out / "avoid.txt").write_text("".join(f"{text}\n" for text in sorted(avoid)), encoding="utf-8")
     print(f"{len(read_pairs)} pairs read, {len(train)} kept to train on, {len(dev)} to develop with")
 
 

@@ -1,4 +1,7 @@
-"""Scores a checkpoint on the development set, by origin: evaluate.py DATA CHECKPOINT [--every N] [--show N]."""
+"""Scores a checkpoint on the development set, by origin: evaluate.py DATA CHECKPOINT [--every N] [--show N].
+
+Origins that are public evaluation sets (weights.UNSCORED) are left out, of the score of all lines, too.
+"""
 import argparse
 import collections
 import pathlib
@@ -7,29 +10,35 @@ import random
 import sacrebleu
 import sentencepiece
 
-from corpus import load
+from corpus import load, swapped
 from decode import load_checkpoint, translate
+from weights import UNSCORED
 
 EVERYDAY = {"tatoeba", "daily", "travel", "people", "hsk_sentences"}
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("data", type=pathlib.Path)
     arguments.add_argument("checkpoint", type=pathlib.Path)
     arguments.add_argument("--every", type=int, default=1, help="take each Nth line only")
     arguments.add_argument("--show", type=int, default=0, help="print N translations")
     arguments.add_argument("--weights", choices=("ema", "weights"), default="ema")
+    arguments.add_argument("--beam", type=int, default=1)
+    arguments.add_argument("--reverse", action="store_true", help="the checkpoint translates targets into sources")
+    arguments.add_argument("--device", default="cpu")
     options = arguments.parse_args()
 
-    dev = load(options.data / "dev.tsv")[:: options.every]
+    dev = [pair for pair in load(options.data / "dev.tsv") if pair[2] not in UNSCORED][:: options.every]
+    dev = swapped(dev) if options.reverse else dev
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(options.data / "spm.model"))
-    outputs = translate(load_checkpoint(options.checkpoint, options.weights), pieces, [source for source, _, _ in dev])
+    model = load_checkpoint(options.checkpoint, options.weights, options.device)
+    outputs = translate(model, pieces, [source for source, _, _ in dev], options.beam)
     by_origin = collections.defaultdict(list)
     for (_, reference, origin), output in zip(dev, outputs):
         for name in ("all", origin) + (("everyday",) if origin in EVERYDAY else ()):
             by_origin[name].append((output, reference))
-    bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
+    bleu, chrf = sacrebleu.BLEU(tokenize="zh" if options.reverse else "13a"), sacrebleu.CHRF()
     print(f"{'origin':22s} lines  BLEU  chrF")
     for name, pairs in sorted(by_origin.items()):
         hypotheses, references = map(list, zip(*pairs))

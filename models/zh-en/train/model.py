@@ -41,17 +41,16 @@ def sinusoids(positions: int, d_model: int) -> Tensor:
 
 
 class Dropout:
-    """Deals out ready masks (0, or 1 / (1 - rate)): drawing fresh random numbers takes a fifth of a step's time on a CPU.
-
-    `masks` is a stretch of a pool, another one at each step; without it nothing is dropped.
+    """Drops at `rate`, or deals out ready masks (0, or 1 / (1 - rate)): on a CPU drawing fresh random numbers takes a
+    fifth of a step's time. `masks` is a stretch of a pool, another one at each step. Without either nothing is dropped.
     """
 
-    def __init__(self, masks: Tensor | None = None):
-        self.masks, self.used = masks, 0
+    def __init__(self, masks: Tensor | None = None, rate: float = 0.0):
+        self.masks, self.rate, self.used = masks, rate, 0
 
     def __call__(self, x: Tensor) -> Tensor:
         if self.masks is None:
-            return x
+            return F.dropout(x, self.rate) if self.rate > 0 else x
         first, self.used = self.used, self.used + x.numel()
         return x * self.masks[first : self.used].view(x.shape)
 
@@ -67,11 +66,19 @@ class Attention(nn.Module):
         """[B, L, D] to [B, H, L, 64]."""
         return x.unflatten(-1, (-1, HEAD_SIZE)).transpose(1, 2)
 
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        k, v = self.key_value(memory).chunk(2, dim=-1)
+        return self.split(k), self.split(v)
+
     def forward(self, x: Tensor, memory: Tensor, bias: Tensor) -> Tensor:
         """x [B, T, D] looks at memory [B, S, D]; bias [B, 1, T, S] is 0 where it may and very negative where not."""
-        k, v = (self.split(part) for part in self.key_value(memory).chunk(2, dim=-1))
+        return self.attend(x, *self.keys_values(memory), bias)
+
+    def attend(self, x: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+        """x [B, T, D]; k, v [B, H, S, 64]."""
         q = self.split(self.query(x) * HEAD_SIZE**-0.5)
-        # Written out: for short rows on a CPU this is twice as fast, forward and back, as PyTorch's fused kernel.
+        # Written out: for short rows on a CPU this is twice as fast, forward and back, as PyTorch's fused kernel; on a
+        # GPU a row's scores are hardly more bytes than its queries.
         weights = (q @ k.transpose(2, 3) + bias).softmax(dim=-1)
         return self.out((weights @ v).transpose(1, 2).flatten(2))
 

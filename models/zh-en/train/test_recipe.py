@@ -1,13 +1,17 @@
 """Tests of what the recipe's steps rest on: python -m unittest (in this folder, with requirements.txt installed)."""
+import pathlib
 import random
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import torch
 import torch.nn.functional as F
 
 import corpus
-from batches import CHUNK, Batches, make_batch, pack
-from decode import greedy_ids
+from batches import CHUNK, Batches, Chunks, make_batch, pack
+from decode import beam_ids
 from loss import cross_entropy
 from model import Dropout, Marian, Shape
 from train import loss_sum
@@ -50,7 +54,8 @@ class Corpus(unittest.TestCase):
     def test_without_keeps_common_phrases(self):
         pairs = [("你好", "Hello.", "a"), ("今天天气很好。", "Nice.", "a"), ("嗯", "The weather is very good today!", "a")]
         texts = {corpus.key(text) for text in ("你好。", "今天天气很好", "The weather is very good today.")}
-        self.assertEqual(corpus.without(pairs, texts), pairs[:1])
+        self.assertEqual(corpus.without(pairs, set(), texts), pairs[:1])
+        self.assertEqual(corpus.without(pairs, texts, set()), [], "of the development set nothing, however short")
 
 
 class Packing(unittest.TestCase):
@@ -76,14 +81,14 @@ class CharacterSegmenter:
 
 
 class Order(unittest.TestCase):
-    def stream(self) -> Batches:
+    def stream(self, processes: int = 0) -> Batches:
         rng = random.Random(5)
         pairs = [("x" * rng.randrange(1, 14), "y" * rng.randrange(1, 30), "any") for _ in range(2 * CHUNK)]
-        return Batches(pairs, CharacterSegmenter(), tokens=128, lengths=[32, 16], pad=49)
+        return Batches(Chunks(pairs, CharacterSegmenter(), [32, 16], pad=49, seed=0), 128, processes)
 
     def test_batches_are_full_and_an_epoch_holds_nearly_all(self):
         stream, tokens, lengths = self.stream(), 0, set()
-        expected = sum(len(target) + 1 for _, target, _ in stream.all_pairs)
+        expected = sum(len(target) + 1 for _, target, _ in stream.chunks.all_pairs)
         for batch in stream:
             if stream.epoch == 1:
                 break
@@ -99,37 +104,148 @@ class Order(unittest.TestCase):
             stream.chunk = chunk
             return [batch.label.flatten().tolist() for batch, _ in zip(stream, range(30))]
 
+        def labels_of_processes(chunk: int) -> list[list[int]]:
+            stream = self.stream(processes=2)
+            stream.chunk = chunk
+            batches = [batch.label.flatten().tolist() for batch, _ in zip(stream, range(30))]
+            stream.close()
+            return batches
+
         self.assertEqual(labels(1), labels(1))
+        self.assertEqual(labels(1), labels_of_processes(1))
         self.assertNotEqual(labels(0), labels(1))
 
 
 class Loss(unittest.TestCase):
     def test_agrees_with_pytorch(self):
         torch.manual_seed(0)
-        x, weight, bias = torch.randn(3, 200, 8), torch.randn(50, 8), torch.randn(50)
+        x, weight, bias = torch.randn(6, 200, 8), torch.randn(50, 8), torch.randn(50)
         labels = torch.randint(-1, 50, (3, 200))
-        results = []
-        for ours in (True, False):
-            leaves = [t.clone().requires_grad_() for t in (x, weight, bias)]
-            if ours:
-                loss = cross_entropy(*leaves, labels, 0.1)
-            else:
-                logits = F.linear(*leaves).flatten(0, 1)
-                loss = F.cross_entropy(logits, labels.flatten(), ignore_index=-1, label_smoothing=0.1, reduction="sum")
-            results.append([loss, *torch.autograd.grad(loss, leaves)])
-        for ours, theirs in zip(*results):
-            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-3)
+        for passes, agreement in ((1, 0.0), (2, 0.0), (2, 5.0)):
+            with self.subTest(passes=passes, agreement=agreement):
+                results = []
+                for ours in (True, False):
+                    leaves = [t.clone().requires_grad_() for t in (x[: 3 * passes], weight, bias)]
+                    form = cross_entropy if ours else self.plain
+                    loss = form(*leaves, labels, 0.1, passes, agreement)
+                    results.append([loss, *torch.autograd.grad(2 * loss, leaves)])
+                for ours, theirs in zip(*results):
+                    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=2e-3)
+
+    @staticmethod
+    def plain(x, weight, bias, labels, smoothing, passes, agreement):
+        """As the papers have it."""
+        log_p = F.linear(x, weight, bias).log_softmax(dim=-1)
+        both, labels = log_p.flatten(0, 1), labels.repeat(passes, 1).flatten()
+        options = {"ignore_index": -1, "label_smoothing": smoothing, "reduction": "sum"}
+        loss = F.cross_entropy(both, labels, **options) / passes
+        if passes == 2:
+            p, q = both[labels >= 0].chunk(2)
+            kl = [F.kl_div(a, b, log_target=True, reduction="sum") for a, b in ((p, q), (q, p))]
+            loss = loss + agreement / 4 * sum(kl)
+        return loss
 
 
 class Decoding(unittest.TestCase):
-    def test_batch_does_not_change_a_translation(self):
+    def setUp(self):
         torch.manual_seed(0)
-        model = Marian(SMALL).eval()
-        sources = [source for source, _ in random_pairs(6, random.Random(3))]
-        for source, together in zip(sources, greedy_ids(model, sources, most=15)):
-            alone = greedy_ids(model, [source], most=15)[0]
-            shorter = min(len(alone), len(together))
-            self.assertEqual(together[:shorter], alone[:shorter])
+        self.model = Marian(SMALL).eval()
+        self.sources = [source for source, _ in random_pairs(6, random.Random(3))]
+
+    @torch.no_grad()
+    def log_p(self, source: list[int], target: list[int]) -> torch.Tensor:
+        """Of what follows each token of a target, the whole target at once."""
+        batch = make_batch([[(source, target)]], 32, SMALL.pad)
+        same = torch.zeros(1, 1, 1, len(source))
+        positions = torch.arange(32)[None]
+        memory = self.model.encode(batch.source[:, : len(source)], positions[:, : len(source)], same, Dropout())
+        earlier = torch.full((len(target), len(target)), -1e4).triu(1)
+        read = batch.target[:, : len(target)]
+        x = self.model.decode(read, positions[:, : len(target)], earlier, memory, same, Dropout())
+        logits = self.model.logits(x[0])
+        logits[:, SMALL.pad] = -torch.inf
+        return logits.log_softmax(dim=1)
+
+    def test_greedy_takes_the_best(self):
+        for source, result in zip(self.sources, beam_ids(self.model, self.sources, most=15)):
+            self.assertEqual(self.log_p(source, result + [0]).argmax(dim=1).tolist()[: len(result)], result)
+
+    def test_a_beam_finds_what_is_likelier_per_token(self):
+        def per_token(source, result):
+            full = result + [0] if len(result) < 15 else result
+            return self.log_p(source, full)[range(len(full)), full].mean()
+
+        results = zip(self.sources, *(beam_ids(self.model, self.sources, beam, most=15) for beam in (1, 8)))
+        scores = [[per_token(source, result) for result in both] for source, *both in results]
+        self.assertTrue(all(wide >= greedy - 1e-4 for greedy, wide in scores), scores)
+        self.assertTrue(any(wide > greedy + 1e-3 for greedy, wide in scores), scores)
+
+    def test_batch_does_not_change_a_translation(self):
+        for beam in (1, 4):
+            for source, together in zip(self.sources, beam_ids(self.model, self.sources, beam, most=15)):
+                self.assertEqual(together, beam_ids(self.model, [source], beam, most=15)[0])
+
+
+NUMERALS = dict(zip("零一二三四五六七八九", "zero one two three four five six seven eight nine".split()))
+
+
+def run(*words: str) -> str:
+    """A step of the recipe as its README starts it."""
+    folder = pathlib.Path(__file__).parent
+    result = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, encoding="utf-8")
+    if result.returncode:
+        raise AssertionError(f"{words}: {result.stderr}")
+    return result.stdout
+
+
+class Recipe(unittest.TestCase):
+    """All steps, with sizes that take seconds."""
+
+    TINY = "--d-model 64 --ffn 64 --encoder-layers 1 --decoder-layers 1 --tokens 512 --warmup 5 --workers 1".split()
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        rng = random.Random(0)
+        for part, count in (("train", 3000), ("dev", 40)):
+            (self.folder / "corpus" / part).mkdir(parents=True)
+            for origin in ("plain", "xquad") if part == "dev" else ("plain",):
+                numbers = ["".join(rng.choices(list(NUMERALS), k=rng.randrange(3, 9))) for _ in range(count)]
+                lines = [f"{number}。\t{' '.join(map(NUMERALS.get, number))}.\n" for number in numbers]
+                (self.folder / "corpus" / part / f"{origin}.tsv").write_text("".join(lines), encoding="utf-8")
+        (self.folder / "own").mkdir()
+        (self.folder / "own" / "some.tsv").write_text("零一二三四五六七八九零\tcounting\n", encoding="utf-8")
+
+    def train(self, out: str, *options: str) -> str:
+        return run("train.py", f"{self.folder}/data", f"{self.folder}/{out}", *self.TINY, *options)
+
+    def test_from_pairs_to_a_model(self):
+        data = f"{self.folder}/data"
+        run("corpus.py", f"{self.folder}/corpus", data, "--more", f"{self.folder}/own")
+        self.assertIn("own", {origin for _, _, origin in corpus.load(self.folder / "data" / "train.tsv")})
+        run("tokenizer.py", data, "330")
+
+        back = ("--reverse", "--steps", "20", "--cooldown", "5", "--processes", "2")
+        self.assertIn("step 20 done", self.train("back", *back))
+        made = run("distill.py", data, f"{self.folder}/back/last.pt", f"{self.folder}/back.tsv", "--back", "--beam", "2")
+        self.assertRegex(made, r"\d+ texts, \d+ translated, \d+ pairs kept")
+
+        first = self.train("run", "--rdrop", "5", "--steps", "10", "--cooldown", "5")
+        again = self.train("run", "--rdrop", "5", "--minutes", "0.2", "--processes", "1", "--log-every", "10")
+        self.assertIn("step 10 done", first)
+        self.assertRegex(again, r"step 20 .* min left")
+        run("distill.py", data, f"{self.folder}/run/last.pt", f"{self.folder}/forward.tsv", "--minutes", "0.1")
+        held_out = corpus.load_held_out(self.folder / "data")
+        forward = corpus.load(self.folder / "forward.tsv")
+        self.assertEqual(corpus.without(forward, *held_out), forward)
+
+        run("shrink.py", f"{self.folder}/run/last.pt", f"{self.folder}/small.pt")
+        scores = run("evaluate.py", data, f"{self.folder}/small.pt", "--beam", "2")
+        self.assertRegex(scores, r"(?m)^plain +40 ")
+        self.assertNotIn("xquad", scores)
+        run("export.py", data, f"{self.folder}/small.pt", f"{self.folder}/hf", "--source", "zh", "--target", "en")
+        self.assertTrue((self.folder / "hf" / "model.safetensors").exists())
 
 
 if __name__ == "__main__":

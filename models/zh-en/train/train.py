@@ -2,7 +2,11 @@
 like.
 
 The learning rate rises, stays, and falls to zero over the last COOLDOWN steps before STEPS; an average of the weights
-(EMA) is kept beside them. So a run whose length is not known yet gets a large --steps, and later a nearer one.
+(EMA) is kept beside them. So a run whose length is not known yet gets a large --steps, and later a nearer one. With
+--minutes the clock decides instead, over all starts of a run together: it falls over the last 30 % of that time.
+
+With --rdrop each pair passes twice under different dropout, and what the two passes disagree in is part of the loss
+(Liang et al. 2021): it costs twice the time and makes more of little text.
 
 On a CPU each worker thread takes a part of each batch, alone on its core: bf16 products through AMX are then so fast
 that waiting for other threads inside each of them would take longer than the work. The master weights are f32, the
@@ -20,12 +24,14 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import Tensor, nn
 
-from batches import Batch, Batches, Segmenter, make_batch, pack
-from corpus import load
+from batches import Batch, Batches, Chunks, Segmenter, make_batch, pack
+from corpus import Pair, load, swapped
 from loss import cross_entropy
 from model import Dropout, Marian, Shape, as_bias, same_pair
+from weights import UNSCORED
 
 EMA_EVERY = 8  # steps
+COOLDOWN_SHARE = 0.3  # of a run measured in minutes
 
 
 def keep_freed_memory() -> None:
@@ -37,14 +43,19 @@ def keep_freed_memory() -> None:
             libc.mallopt(option, value)
 
 
-def loss_sum(model: Marian, batch: Batch, drop: Dropout, smoothing: float) -> Tensor:
+def loss_sum(
+    model: Marian, batch: Batch, drop: Dropout, smoothing: float, passes: int = 1, agreement: float = 0.0
+) -> Tensor:
+    """Of a batch whose rows pass once or twice."""
+    batch = batch.times(passes)
     among_source = as_bias(same_pair(batch.source_pair, batch.source_pair))
     to_source = as_bias(same_pair(batch.target_pair, batch.source_pair))
     earlier = batch.target_position[:, None, :, None] >= batch.target_position[:, None, None, :]
     among_target = as_bias(same_pair(batch.target_pair, batch.target_pair) & earlier)
     memory = model.encode(batch.source, batch.source_position, among_source, drop)
     x = model.decode(batch.target, batch.target_position, among_target, memory, to_source, drop)
-    return cross_entropy(x, model.embedding.weight, model.logit_bias, batch.label, smoothing)
+    labels = batch.label[: len(batch) // passes]
+    return cross_entropy(x, model.embedding.weight, model.logit_bias, labels, smoothing, passes, agreement)
 
 
 class MaskPool:
@@ -63,41 +74,65 @@ class MaskPool:
 
 class Trainer:
     def __init__(self, shape: Shape, options: argparse.Namespace):
-        self.options, self.shape = options, shape
+        self.options, self.shape, self.on_gpu = options, shape, options.device != "cpu"
+        self.passes = 2 if options.rdrop > 0 else 1
         torch.manual_seed(options.seed)
         self.master = Marian(shape).to(options.device)
-        self.worker_model = Marian(shape).to(options.device, torch.bfloat16)
+        # Two copies in bf16: of the weights, to learn with, and of their average, to see how good they are.
+        self.worker_model, self.average_model = (Marian(shape).to(options.device, torch.bfloat16) for _ in range(2))
         self.ema = [p.detach().clone() for p in self.master.parameters()]
         self.optimizer = torch.optim.AdamW(
             self.master.parameters(), lr=options.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.01, fused=True
         )
-        self.step = 0
+        self.step, self.seconds_before, self.started = 0, 0.0, time.monotonic()
         self.threads = ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,))
-        self.masks = MaskPool(shape, options.tokens // options.parts, options.dropout, self.worker_model.logit_bias)
+        if not self.on_gpu:
+            tokens = self.passes * options.tokens // options.parts
+            self.masks = MaskPool(shape, tokens, options.dropout, self.worker_model.logit_bias)
+        if options.compile:
+            torch._dynamo.config.cache_size_limit = 64  # layers share their code: two kinds times the shapes of batches
+            for layer in (*self.worker_model.encoder, *self.worker_model.decoder):
+                layer.compile(dynamic=False)
+
+    def seconds(self) -> float:
+        """That this run has taken, with what it took before it was started again."""
+        return self.seconds_before + time.monotonic() - self.started
+
+    def cooldowns_left(self) -> float:
+        """How much of the run is left, in lengths of its cooldown."""
+        if self.options.minutes:
+            return (1 - self.seconds() / (60 * self.options.minutes)) / COOLDOWN_SHARE
+        return (self.options.steps - self.step) / self.options.cooldown
+
+    def is_done(self) -> bool:
+        return self.cooldowns_left() <= 0
 
     def rate(self) -> float:
         """The learning rate at this step."""
-        o = self.options
-        return o.rate * min(1.0, (self.step + 1) / o.warmup, max(0.0, (o.steps - self.step) / o.cooldown))
+        return self.options.rate * min(1.0, (self.step + 1) / self.options.warmup, max(0.0, self.cooldowns_left()))
 
-    def gradients(self, part: Batch, tokens: int, rng: random.Random) -> tuple[float, tuple[Tensor, ...]]:
+    def dropout(self, rng: random.Random) -> Dropout:
+        if self.options.dropout == 0:
+            return Dropout()
+        if self.on_gpu:
+            torch.manual_seed(rng.getrandbits(32))
+            return Dropout(rate=self.options.dropout)
+        return self.masks.draw(rng)
+
+    def gradients(self, part: Batch, tokens: int, rng: random.Random) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The loss of a part of a batch of `tokens` tokens, and its gradients."""
-        drop = self.masks.draw(rng) if self.options.dropout > 0 else Dropout()
-        loss = loss_sum(self.worker_model, part.to(self.options.device), drop, self.options.smoothing) / tokens
+        o, part = self.options, part.to(self.options.device)
+        loss = loss_sum(self.worker_model, part, self.dropout(rng), o.smoothing, self.passes, o.rdrop) / tokens
         return loss.detach(), torch.autograd.grad(loss, tuple(self.worker_model.parameters()))
 
     def learn(self, batch: Batch) -> Tensor:
         """One step; returns the loss per token."""
         with torch.no_grad():
-            for copy, weight in zip(self.worker_model.parameters(), self.master.parameters()):
-                copy.copy_(weight)
+            torch._foreach_copy_(list(self.worker_model.parameters()), list(self.master.parameters()))
         tokens, rng = batch.tokens(), random.Random(self.step)
         size = len(batch) // self.options.parts
-        jobs = [
-            self.threads.submit(self.gradients, batch.part(first, first + size), tokens, random.Random(rng.random()))
-            for first in range(0, len(batch), size)
-        ]
-        losses, gradients = zip(*(job.result() for job in jobs))
+        parts = [(batch.part(i, i + size), tokens, random.Random(rng.random())) for i in range(0, len(batch), size)]
+        losses, gradients = zip(*self.threads.map(self.gradients, *zip(*parts)))
         for weight, parts in zip(self.master.parameters(), zip(*gradients)):
             weight.grad = sum(part.float() for part in parts)
         self.master.embedding.weight.grad[self.shape.pad] = 0  # the start token stays a zero embedding
@@ -112,27 +147,25 @@ class Trainer:
     @torch.no_grad()
     def average(self) -> None:
         decay = min(self.options.ema**EMA_EVERY, self.step / (self.step + 10 * EMA_EVERY))
-        for average, weight in zip(self.ema, self.master.parameters()):
-            average.lerp_(weight, 1 - decay)
+        torch._foreach_lerp_(self.ema, list(self.master.parameters()), 1 - decay)
 
     @torch.no_grad()
     def dev_loss(self, batch: Batch) -> float:
         """Per token, of the averaged weights, without smoothing."""
-        for copy, weight in zip(self.worker_model.parameters(), self.ema):
-            copy.copy_(weight)
+        torch._foreach_copy_(list(self.average_model.parameters()), self.ema)
         parts = [batch.part(first, first + 8) for first in range(0, len(batch), 8)]
-        jobs = [self.threads.submit(self.evaluate, part) for part in parts]
-        return sum(job.result() for job in jobs) / batch.tokens()
+        return sum(self.threads.map(self.evaluate, parts)) / batch.tokens()
 
     @torch.no_grad()
     def evaluate(self, part: Batch) -> float:
-        return float(loss_sum(self.worker_model, part.to(self.options.device), Dropout(), 0.0))
+        return float(loss_sum(self.average_model, part.to(self.options.device), Dropout(), 0.0))
 
     def save(self, path: pathlib.Path, stream: Batches) -> None:
         names = [name for name, _ in self.master.named_parameters()]
         state = {
             "shape": dataclasses.asdict(self.shape),
             "step": self.step,
+            "seconds": self.seconds(),
             "epoch": stream.epoch,
             "chunk": stream.chunk,
             "weights": dict(zip(names, (p.detach() for p in self.master.parameters()))),
@@ -155,10 +188,17 @@ class Trainer:
         self.optimizer.load_state_dict(state["optimizer"])
         # The rest of the chunk in which the run stopped is passed over, not learnt twice.
         self.step, stream.epoch, stream.chunk = state["step"], state["epoch"], state["chunk"] + 1
+        self.seconds_before = state["seconds"]
+
+
+def pairs_of(options: argparse.Namespace, name: str) -> list[Pair]:
+    pairs = load(options.data / name)
+    return swapped(pairs) if options.reverse else pairs
 
 
 def dev_batch(options: argparse.Namespace, pad: int) -> Batch:
-    encoded = Segmenter(str(options.data / "spm.model")).pairs(load(options.data / "dev.tsv")[::4], random.Random(0))
+    pairs = [pair for pair in pairs_of(options, "dev.tsv") if pair[2] not in UNSCORED][::4]
+    encoded = Segmenter(str(options.data / "spm.model")).pairs(pairs, random.Random(0))
     return make_batch(pack(encoded, max(options.lengths)), max(options.lengths), pad)
 
 
@@ -170,17 +210,20 @@ def run(trainer: Trainer, stream: Batches, dev: Batch) -> None:
     started = last_log = last_save = time.monotonic()
     first_step, tokens, losses = trainer.step, 0, []
     for batch in stream:
-        if trainer.step >= options.steps:
+        if trainer.is_done():
             break
         losses.append(trainer.learn(batch))
         tokens += batch.tokens()
         now = time.monotonic()
         if trainer.step % options.log_every == 0:
-            hours_left = (options.steps - trainer.step) * (now - started) / (trainer.step - first_step) / 3600
-            loss, speed = float(sum(losses)) / len(losses), tokens / (now - last_log)
+            loss = float(sum(losses)) / len(losses)  # on a GPU this waits for it
+            now = time.monotonic()
+            minutes_left = (options.steps - trainer.step) * (now - started) / (trainer.step - first_step) / 60
+            if options.minutes:
+                minutes_left = options.minutes - trainer.seconds() / 60
             print(
                 f"step {trainer.step} epoch {stream.epoch} loss {loss:.3f} rate {trainer.rate():.1e} "
-                f"{speed:.0f} tokens/s, {hours_left:.1f} h left",
+                f"{tokens / (now - last_log):.0f} tokens/s, {minutes_left:.1f} min left",
                 flush=True,
             )
             last_log, tokens, losses = now, 0, []
@@ -188,6 +231,7 @@ def run(trainer: Trainer, stream: Batches, dev: Batch) -> None:
             trainer.save(checkpoint, stream)
             print(f"step {trainer.step} saved, dev loss {trainer.dev_loss(dev):.3f}", flush=True)
             last_save = last_log = time.monotonic()
+    stream.close()
     trainer.save(checkpoint, stream)
     print(f"step {trainer.step} done, dev loss {trainer.dev_loss(dev):.3f}", flush=True)
 
@@ -201,22 +245,28 @@ def parse() -> argparse.Namespace:
         add(f"--{field.name.replace('_', '-')}", type=int, default=field.default)
     add("--steps", type=int, default=100_000)
     add("--cooldown", type=int, default=6_000, help="steps at the end over which the learning rate falls")
+    add("--minutes", type=float, help="how long the run takes, instead of --steps and --cooldown")
     add("--warmup", type=int, default=800)
     add("--rate", type=float, default=1.5e-3, help="the highest learning rate")
     add("--tokens", type=int, default=2048, help="tokens a batch, on each side")
     add("--lengths", type=int, nargs="+", default=[64, 128], help="tokens a row: pairs go to the shortest that they fit")
     add("--dropout", type=float, default=0.1)
+    add("--rdrop", type=float, default=0.0, help="weight of the disagreement of two passes, such as 5; 0: one pass")
     add("--smoothing", type=float, default=0.1)
     add("--ema", type=float, default=0.9995)
     add("--source-sampling", type=float, default=0.4)
     add("--target-sampling", type=float, default=0.1)
-    add("--device", default="cpu")
-    add("--workers", type=int, default=os.cpu_count(), help="threads; 1 with a GPU")
+    add("--reverse", action="store_true", help="from the target language to the source language")
+    add("--device", default="cpu", help="cpu or cuda")
+    add("--compile", action="store_true", help="let PyTorch compile the layers; for a GPU")
+    add("--processes", type=int, default=0, help="processes that segment and pack ahead of time; for a GPU all cores")
+    add("--workers", type=int, help="threads (default: one a core; with a GPU one)")
     add("--parts", type=int, help="parts of a batch that the workers share (default: one each)")
     add("--save-minutes", type=float, default=5)
     add("--log-every", type=int, default=100)
     add("--seed", type=int, default=0)
     options = arguments.parse_args()
+    options.workers = options.workers or (os.cpu_count() if options.device == "cpu" else 1)
     options.parts = options.parts or options.workers
     for length in options.lengths:
         if options.tokens % (length * options.parts):
@@ -225,16 +275,18 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> None:
-    keep_freed_memory()
     options = parse()
+    if options.device == "cpu":
+        keep_freed_memory()
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
     segmenter = Segmenter(str(options.data / "spm.model"), options.source_sampling, options.target_sampling)
     shape = Shape(len(segmenter.pieces) + 1, *(getattr(options, field.name) for field in dataclasses.fields(Shape)[1:]))
-    stream = Batches(load(options.data / "train.tsv"), segmenter, options.tokens, options.lengths, shape.pad, options.seed)
+    chunks = Chunks(pairs_of(options, "train.tsv"), segmenter, options.lengths, shape.pad, options.seed)
+    stream = Batches(chunks, options.tokens, options.processes)
     trainer = Trainer(shape, options)
     parameters = sum(p.numel() for p in trainer.master.parameters())
-    print(f"{parameters / 1e6:.2f} M parameters, {len(stream.all_pairs)} pairs", flush=True)
+    print(f"{parameters / 1e6:.2f} M parameters, {len(chunks.all_pairs)} pairs", flush=True)
     run(trainer, stream, dev_batch(options, shape.pad))
 
 
