@@ -168,6 +168,62 @@ typedef struct tr_attend {
     int only_head;                  /* weights are [queries, length], of this head; -1: those of all are wanted */
 } tr_attend;
 
+/* The same of many queries of one head (tiles with running maxima, as in Dao et al., 2022). Block b holds keys across,
+ * [pad16(head_size), 32], at blocks[b] + key_offset, and values [32, pad16(value_size)] at blocks[b] + value_offset, both F32 or F16, all
+ * that is padding zero, too: see attend_pack. Query i, at position + i among the keys, attends to keys position + i - back .. position +
+ * i + on of 0 .. keys - 1, less those from limits[i] on, those that parts leave out, and those where bias is -inf. What it does not attend
+ * to has no influence, be it NaN; without anything to attend to its results are zero. */
+typedef struct tr_attend_part {
+    int block;
+    uint32_t positions; /* of the block, bit by bit: those that count */
+} tr_attend_part;
+
+enum { TR_ATTEND_ALL = 1 << 30 }; /* back, on: no limit. Positions and lengths are at most that */
+
+typedef struct tr_attend_rows {
+    int queries, keys, head_size, value_size;
+    float scale;
+    const float *q; /* [queries, head_size] */
+    size_t q_stride;
+    tr_type type; /* of keys and values */
+    const float *const *blocks; /* [ceil(keys / 32)] */
+    size_t key_offset, value_offset; /* floats */
+    int position, back, on;
+    const int32_t *limits; /* [queries]; NULL: keys for all */
+    const tr_attend_part *parts; /* [part_count] in the order of blocks, each once; NULL: all */
+    int part_count;
+    const float *bias; /* [queries, keys], added to scores; or NULL */
+    size_t bias_step;  /* of queries */
+    const bool *wild;  /* [ceil(keys / 32)] values there are not all finite; NULL: they are */
+    float *out; /* [queries, value_size] */
+    size_t out_stride;
+    float *weights; /* out: the softmax's results, [queries, keys], where the query attends; what else is there is left. NULL: nobody asks */
+    size_t weights_stride;
+} tr_attend_rows;
+
+/* Makes a block of n <= 32 rows of keys and of values: see tr_attend_rows. */
+typedef struct tr_attend_pack {
+    int n, head_size, value_size;
+    tr_type from; /* of keys and values: F32 or BF16 */
+    const void *keys, *values; /* [n, head_size], [n, value_size] */
+    size_t key_stride, value_stride; /* elements */
+    tr_type type; /* that the block has: F32, or F16, in which they are cut to 65504 */
+    void *packed_keys, *packed_values;
+} tr_attend_pack;
+
+/* y[r, c] = sum over p < n of a[r, p] b[p, c], added to what y holds if add; rows of b lie one after the other, in memory order:
+ * where the matrix product reads [outputs, inputs], this reads [inputs, outputs]. In the order of p. */
+typedef struct tr_mix {
+    int rows, n, width;
+    const float *a; /* [rows, n] */
+    size_t a_stride;
+    const float *b; /* [n, width] */
+    size_t b_stride;
+    bool add;
+    float *y; /* [rows, width] */
+    size_t y_stride;
+} tr_mix;
+
 /* See tr_quantised. With alpha every number becomes round(x alpha), cut to -127 .. 127, and the scale is 1 / alpha. */
 typedef struct tr_quantise {
     int rows, width;
@@ -235,6 +291,13 @@ typedef struct tr_kernels {
     void (*screen_bounds)(const tr_screened *op, int first, int last, float *scratch);
     void (*screened_best)(const tr_screened *op, int first, int last, float *scratch);
     void (*attend)(const tr_attend *op);
+    void (*attend_rows)(const tr_attend_rows *op);
+    bool (*attend_pack)(const tr_attend_pack *op); /* true: some value is not finite */
+    void (*mix)(const tr_mix *op);
+    /* y[n] = x > 0 ? x + 1 : e^x, which is elu(x) + 1; y may be x */
+    void (*elu_plus_1)(float *y, const float *x, int n);
+    /* y[n] = softmax of x over those that are not -inf, which become 0; of nothing but these: all 0. y may be x */
+    void (*softmax)(float *y, const float *x, int n);
     void (*quantise)(const tr_quantise *op);
     void (*layernorm)(const tr_layernorm *op);
     /* out[width] = scale * row index of table + add[width]; add may be NULL */

@@ -119,7 +119,7 @@ static void attend_raw(tr_flow *flow, const tr_attention *weights, const tr_cach
     attend(flow, weights, shape, layer, segments, count, LATER);
 }
 
-void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+void tr_attention_sublayer(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                           const tr_segment *segments, int count, bool projecting)
 {
     tr_state *s = flow->state;

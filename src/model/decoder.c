@@ -5,7 +5,7 @@ static void see_history(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
     const tr_network *n = flow->state->network;
     const tr_decoder_layer *weights = &n->decoder[flow->layer];
     switch (n->config.history) {
-    case TR_HISTORY_ATTENTION: tr_attention_forward(flow, &weights->self, shape, flow->layer, segments, count, true); break;
+    case TR_HISTORY_ATTENTION: tr_attention_sublayer(flow, &weights->self, shape, flow->layer, segments, count, true); break;
     case TR_HISTORY_SSRU: tr_ssru_forward(flow, &weights->ssru, segments, count); break;
     case TR_HISTORY_AVERAGE: tr_average_forward(flow, &weights->average, segments, count); break;
     }
@@ -35,7 +35,7 @@ void tr_decoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
         tr_state_enter(s, flow->member, TR_PART_SELF_ATTENTION);
         see_history(flow, shape, self, self_count);
         tr_state_enter(s, flow->member, TR_PART_CROSS_ATTENTION);
-        tr_attention_forward(flow, &n->decoder[l].cross, shape, l, cross, cross_count, false);
+        tr_attention_sublayer(flow, &n->decoder[l].cross, shape, l, cross, cross_count, false);
         tr_state_enter(s, flow->member, TR_PART_FEED_FORWARD);
         tr_feedforward_forward(flow, &n->decoder[l].feedforward);
         tr_trace_rows(flow, "decoder", l, flow->residual);

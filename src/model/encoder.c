@@ -20,7 +20,7 @@ void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
     for (int l = 0; l < n->config.encoder_layers; l++) {
         flow->layer = l;
         /* one cache serves all layers: a member reads only what it has put there itself */
-        tr_attention_forward(flow, &n->encoder[l].self, shape, 0, segments, count, true);
+        tr_attention_sublayer(flow, &n->encoder[l].self, shape, 0, segments, count, true);
         tr_feedforward_forward(flow, &n->encoder[l].feedforward);
         tr_trace_rows(flow, "encoder", l, flow->residual);
     }

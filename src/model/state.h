@@ -170,7 +170,7 @@ void tr_flow_quantise(tr_flow *flow, const tr_matrix *matrix);
 
 /* Multi-head attention of rows over caches. project: keys and values of the rows themselves are put into the caches first
  * (self-attention); else the caches are complete (cross-attention). */
-void tr_attention_forward(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+void tr_attention_sublayer(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                           const tr_segment *segments, int count, bool project);
 /* Keys and values of the flow's rows into the caches: the own heads' share of it. */
 void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
