@@ -18,6 +18,8 @@ enum { DOT_AHEAD = 2048 }; /* bytes by which reading int8 or nibbles runs ahead 
 #include "kernels/i8_screen_tmpl.h"
 #include "kernels/screen_pack_tmpl.h"
 #include "kernels/attention_tmpl.h"
+#include "kernels/mix_tmpl.h"
+#include "kernels/attend_rows_tmpl.h"
 #include "kernels/rows_tmpl.h"
 #include "kernels/peak_tmpl.h"
 
@@ -60,6 +62,11 @@ const tr_kernels TR_LEVEL = {
     .screen_bounds = screen_bounds,
     .screened_best = screened_best,
     .attend = attend,
+    .attend_rows = attend_rows,
+    .attend_pack = attend_pack,
+    .mix = mix,
+    .elu_plus_1 = elu_plus_1,
+    .softmax = softmax,
     .quantise = quantise,
     .layernorm = layernorm,
     .embed = embed,

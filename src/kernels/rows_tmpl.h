@@ -81,22 +81,10 @@ static void add(float *y, const float *a, const float *b, int width)
     }
 }
 
-/* e^(x - top), where the greatest x is top, as a power of 2 by a polynomial of degree 5 on [-1/2, 1/2], relative error below 3e-7 near
- * top. Farther below it grows, by 2e-8 times the distance, but there each adds little to the 1 of the greatest; so that what is
- * very far need not be 0 either. NaN stays. */
+/* e^(x - top), where the greatest x is top; what is very far below need not be 0. NaN stays. */
 TR_INLINE vec exp_below(vec x, vec top)
 {
-    const vec magic = vec_set1(12582912.0f), scale = vec_set1(1.44269504f); /* see vec_exp_inside */
-    const vec distance = vec_max(vec_set1(-87.0f), vec_sub(x, top));
-    const vec t = vec_fma(distance, scale, magic);
-    const vec r = vec_fma(distance, scale, vec_sub(magic, t));
-    vec y = vec_set1(1.3264727313e-03f);
-    y = vec_fma(y, r, vec_set1(9.6715129912e-03f));
-    y = vec_fma(y, r, vec_set1(5.5507335812e-02f));
-    y = vec_fma(y, r, vec_set1(2.4022242427e-01f));
-    y = vec_fma(y, r, vec_set1(6.9314700365e-01f));
-    y = vec_fma(y, r, vec_set1(1.0f));
-    return vec_mul(y, vec_exp2_magic(t));
+    return vec_exp_near(vec_max(vec_set1(-87.0f), vec_sub(x, top)));
 }
 
 static tr_exp_sum exp_sum(const float *x, int n)
@@ -149,4 +137,22 @@ static void top(tr_top *t, const float *x, int n, int32_t first)
             least = t->count == t->most ? t->values[t->most - 1] : -INFINITY;
         }
     }
+}
+
+static void elu_plus_1(float *y, const float *x, int n)
+{
+    const vec zero = vec_set1(0);
+    for (int i = 0; i < n; i += 16) {
+        const vec v = vec_load_n(x + i, n - i), above = vec_max(zero, v); /* NaN stays */
+        const vec below = vec_exp(vec_min(zero, v));
+        vec_store_n(y + i, vec_add(above, below), n - i);
+    }
+}
+
+static void softmax(float *y, const float *x, int n)
+{
+    const tr_exp_sum all = exp_sum(x, n);
+    const vec top = vec_set1(all.max > -INFINITY ? all.max : 0), factor = vec_set1(all.sum == 0 ? 0 : 1 / all.sum);
+    for (int i = 0; i < n; i += 16)
+        vec_store_n(y + i, vec_mul(vec_exp_distance(vec_sub(vec_load_n(x + i, n - i), top)), factor), n - i);
 }

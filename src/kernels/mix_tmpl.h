@@ -1,0 +1,87 @@
+/* Products with what lies in memory order, y = a b: weights with values, and all that attention without softmax is made of.
+ * A tile is up to TILE_ROWS rows of a by MIX_COLUMNS vectors of b's columns, which stay in registers. */
+
+#if defined(TR_PART_AVX512)
+enum { MIX_COLUMNS = 4 };
+#else
+enum { MIX_COLUMNS = 2 };
+#endif
+#define MIX_ROWS (TILE_ROWS < 3 || PARTS == 1 ? TILE_ROWS : 3)
+
+/* acc[r][c] += a[r, p] b[p, first + 16 c ..] over begin <= p < end, in that order. */
+TR_INLINE void mix_tile(vec acc[MIX_ROWS][MIX_COLUMNS], const float *a, size_t a_stride, const int rows, const void *b,
+                        const tr_type type, size_t first, size_t b_stride, int begin, int end, const int columns)
+{
+    for (int p = begin; p < end; p++) {
+        vec from[MIX_COLUMNS];
+        UNROLL(4) for (int c = 0; c < columns; c++)
+            from[c] = vec_load_weight(type, b, first + (size_t)p * b_stride + 16 * (size_t)c);
+        UNROLL(8) for (int r = 0; r < rows; r++) {
+            const vec weight = vec_set1(a[(size_t)r * a_stride + (size_t)p]);
+            UNROLL(4) for (int c = 0; c < columns; c++)
+                acc[r][c] = vec_fma(weight, from[c], acc[r][c]);
+        }
+    }
+}
+
+/* y[r, 16 columns] += a[r, p] b[p, 16 columns] over begin <= p < end; y and b from column first on. */
+TR_INLINE void mix_columns(float *y, size_t y_stride, const float *a, size_t a_stride, const int rows, const void *b, const tr_type type,
+                           size_t first, size_t b_stride, int begin, int end, const int columns)
+{
+    vec acc[MIX_ROWS][MIX_COLUMNS];
+    UNROLL(8) for (int r = 0; r < rows; r++)
+        UNROLL(4) for (int c = 0; c < columns; c++)
+            acc[r][c] = vec_load(y + (size_t)r * y_stride + first + 16 * (size_t)c);
+    mix_tile(acc, a, a_stride, rows, b, type, first, b_stride, begin, end, columns);
+    UNROLL(8) for (int r = 0; r < rows; r++)
+        UNROLL(4) for (int c = 0; c < columns; c++)
+            vec_store(y + (size_t)r * y_stride + first + 16 * (size_t)c, acc[r][c]);
+}
+
+/* The same of all columns, width of them, padded to multiples of 16. */
+TR_INLINE void mix_rows(float *y, size_t y_stride, const float *a, size_t a_stride, const int rows, const void *b, const tr_type type,
+                        size_t b_stride, int begin, int end, int width)
+{
+    int c = 0;
+    for (; c + 16 * MIX_COLUMNS <= width; c += 16 * MIX_COLUMNS)
+        mix_columns(y, y_stride, a, a_stride, rows, b, type, (size_t)c, b_stride, begin, end, MIX_COLUMNS);
+    for (; c < width; c += 16)
+        mix_columns(y, y_stride, a, a_stride, rows, b, type, (size_t)c, b_stride, begin, end, 1);
+}
+
+/* Rows of the next tile where left are there: call(6, 4, 2 or 1), or call(3, 2 or 1). */
+#define MIX_CASES(left, done, call) \
+    if (MIX_ROWS >= 6 && (left) >= 6) { call(MIX_ROWS >= 6 ? 6 : 1); done = 6; } \
+    else if (MIX_ROWS >= 4 && (left) >= 4) { call(MIX_ROWS >= 4 ? 4 : 1); done = 4; } \
+    else if (MIX_ROWS == 3 && (left) >= 3) { call(MIX_ROWS == 3 ? 3 : 1); done = 3; } \
+    else if ((left) >= 2) { call(2); done = 2; } \
+    else { call(1); done = 1; }
+
+/* A column of 16 at the end of rows that are not padded. */
+TR_INLINE void mix_end(const tr_mix *op, int r, int c)
+{
+    const int n = op->width - c;
+    float *y = op->y + (size_t)r * op->y_stride + c;
+    vec sum = op->add ? vec_load_n(y, n) : vec_set1(0);
+    for (int p = 0; p < op->n; p++)
+        sum = vec_fma(vec_set1(op->a[(size_t)r * op->a_stride + (size_t)p]), vec_load_n(op->b + (size_t)p * op->b_stride + c, n), sum);
+    vec_store_n(y, sum, n);
+}
+
+static void mix(const tr_mix *op)
+{
+    const int whole = op->width & ~15;
+    for (int r = 0, done; r < op->rows; r += done) {
+        float *y = op->y + (size_t)r * op->y_stride;
+        const float *a = op->a + (size_t)r * op->a_stride;
+        const int left = op->rows - r;
+        for (int i = 0; !op->add && i < left && i < MIX_ROWS; i++)
+            for (int c = 0; c < whole; c += 16)
+                vec_store(y + (size_t)i * op->y_stride + c, vec_set1(0));
+#define MIX_CALL(rows) mix_rows(y, op->y_stride, a, op->a_stride, rows, op->b, TR_TYPE_F32, op->b_stride, 0, op->n, whole)
+        MIX_CASES(left, done, MIX_CALL)
+#undef MIX_CALL
+    }
+    for (int r = 0; whole < op->width && r < op->rows; r++)
+        mix_end(op, r, whole);
+}
