@@ -1,12 +1,11 @@
 /* Products with what lies in memory order, y = a b: weights with values, and all that attention without softmax is made of.
- * A tile is up to TILE_ROWS rows of a by MIX_COLUMNS vectors of b's columns, which stay in registers. */
+ * A tile is up to MIX_ROWS rows of a by MIX_COLUMNS vectors of b's columns, which stay in registers with those of b. */
 
 #if defined(TR_PART_AVX512)
-enum { MIX_COLUMNS = 4 };
+enum { MIX_ROWS = 6, MIX_COLUMNS = 4 };
 #else
-enum { MIX_COLUMNS = 2 };
+enum { MIX_ROWS = 2, MIX_COLUMNS = 2 };
 #endif
-#define MIX_ROWS (TILE_ROWS < 3 || PARTS == 1 ? TILE_ROWS : 3)
 
 /* acc[r][c] += a[r, p] b[p, first + 16 c ..] over begin <= p < end, in that order. */
 TR_INLINE void mix_tile(vec acc[MIX_ROWS][MIX_COLUMNS], const float *a, size_t a_stride, const int rows, const void *b,
@@ -49,11 +48,10 @@ TR_INLINE void mix_rows(float *y, size_t y_stride, const float *a, size_t a_stri
         mix_columns(y, y_stride, a, a_stride, rows, b, type, (size_t)c, b_stride, begin, end, 1);
 }
 
-/* Rows of the next tile where left are there: call(6, 4, 2 or 1), or call(3, 2 or 1). */
+/* Rows of the next tile where left are there: call(6), call(4), call(2) or call(1). */
 #define MIX_CASES(left, done, call) \
-    if (MIX_ROWS >= 6 && (left) >= 6) { call(MIX_ROWS >= 6 ? 6 : 1); done = 6; } \
-    else if (MIX_ROWS >= 4 && (left) >= 4) { call(MIX_ROWS >= 4 ? 4 : 1); done = 4; } \
-    else if (MIX_ROWS == 3 && (left) >= 3) { call(MIX_ROWS == 3 ? 3 : 1); done = 3; } \
+    if (MIX_ROWS == 6 && (left) >= 6) { call(MIX_ROWS); done = 6; } \
+    else if (MIX_ROWS == 6 && (left) >= 4) { call((MIX_ROWS < 4 ? MIX_ROWS : 4)); done = 4; } \
     else if ((left) >= 2) { call(2); done = 2; } \
     else { call(1); done = 1; }
 
