@@ -69,16 +69,16 @@ static inline rows_seen rows_see(const rows_group *g, int i, int rows, int p)
 }
 
 /* s[r, 0..32) of rows from i on: their scores in a block, -inf where they do not attend. hidden: [32] 0 or -inf, or NULL. */
-TR_INLINE void rows_scores(const tr_attend_rows *op, const tr_type type, const rows_group *g, int i, const int rows, int block,
+TR_INLINE void rows_scores(const tr_attend_rows *op, const rows_group *g, int i, const int rows, int block,
                            rows_seen seen, const float *hidden, const int halves)
 {
     const int p = block * TR_BLOCK;
-    const void *keys = op->blocks[block] + op->key_offset;
+    const float *keys = op->blocks[block] + op->key_offset;
     vec acc[MIX_ROWS][MIX_COLUMNS];
     UNROLL(8) for (int r = 0; r < rows; r++)
         UNROLL(4) for (int h = 0; h < halves; h++)
             acc[r][h] = vec_set1(0);
-    mix_tile(acc, g->q + i * g->q_width, (size_t)g->q_width, rows, keys, type, 0, TR_BLOCK, 0, op->head_size, halves);
+    mix_tile(acc, g->q + i * g->q_width, (size_t)g->q_width, rows, keys, 0, TR_BLOCK, 0, op->head_size, halves);
     UNROLL(8) for (int r = 0; r < rows; r++)
         UNROLL(4) for (int h = 0; h < 2; h++)
             vec_store(g->s + (i + r) * TR_BLOCK + 16 * h, h < halves ? acc[r][h] : vec_set1(-INFINITY));
@@ -89,7 +89,7 @@ TR_INLINE void rows_scores(const tr_attend_rows *op, const tr_type type, const r
         for (int h = 0; h < halves; h++) {
             vec s = vec_load(g->s + r * TR_BLOCK + 16 * h);
             if (op->bias)
-                s = rows_hide(s, vec_load_n(op->bias + (size_t)(g->first + r) * op->bias_step + p + 16 * h, op->keys - p - 16 * h));
+                s = rows_hide(s, vec_load_n(op->bias + (g->first + r) * op->bias_step + p + 16 * h, op->keys - p - 16 * h));
             if (hidden)
                 s = rows_hide(s, vec_load(hidden + 16 * h));
             s = rows_hide(s, vec_load(rows_hidden + 32 - from + 16 * h));
@@ -129,47 +129,47 @@ TR_INLINE void rows_softmax(rows_group *g, int r, int value_size)
 }
 
 /* Positions of a block one by one, those that the row sees: what it does not see may be infinite or NaN, which zero times is NaN. */
-static void rows_wild(const tr_attend_rows *op, const tr_type type, const rows_group *g, int r, int block, const float *hidden)
+static void rows_wild(const tr_attend_rows *op, const rows_group *g, int r, int block, const float *hidden)
 {
     const int p = block * TR_BLOCK;
-    const void *values = op->blocks[block] + op->value_offset;
+    const float *values = op->blocks[block] + op->value_offset;
     for (int j = rows_within((int64_t)g->begin[r] - p, 0, TR_BLOCK); j < rows_within((int64_t)g->end[r] - p, 0, TR_BLOCK); j++) {
-        if ((hidden && hidden[j] != 0) || (op->bias && op->bias[(size_t)(g->first + r) * op->bias_step + p + j] == -INFINITY))
+        if ((hidden && hidden[j] != 0) || (op->bias && op->bias[(g->first + r) * op->bias_step + p + j] == -INFINITY))
             continue;
-        mix_rows(g->sum + r * g->sum_width, (size_t)g->sum_width, g->s + r * TR_BLOCK, TR_BLOCK, 1, values, type,
+        mix_rows(g->sum + r * g->sum_width, (size_t)g->sum_width, g->s + r * TR_BLOCK, TR_BLOCK, 1, values,
                  (size_t)tr_pad16(op->value_size), j, j + 1, tr_pad16(op->value_size));
     }
 }
 
-TR_INLINE void rows_block(const tr_attend_rows *op, const tr_type type, rows_group *g, int i, const int rows, int block,
+TR_INLINE void rows_block(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block,
                           const float *hidden)
 {
     const rows_seen seen = rows_see(g, i, rows, block * TR_BLOCK);
     if (seen.from >= seen.to)
         return;
     if (seen.to > 16)
-        rows_scores(op, type, g, i, rows, block, seen, hidden, 2);
+        rows_scores(op, g, i, rows, block, seen, hidden, 2);
     else
-        rows_scores(op, type, g, i, rows, block, seen, hidden, 1);
+        rows_scores(op, g, i, rows, block, seen, hidden, 1);
     UNROLL(8) for (int r = i; r < i + rows; r++)
         rows_softmax(g, r, op->value_size);
     if (op->wild && op->wild[block])
         for (int r = i; r < i + rows; r++)
-            rows_wild(op, type, g, r, block, hidden);
+            rows_wild(op, g, r, block, hidden);
     else
         mix_rows(g->sum + i * g->sum_width, (size_t)g->sum_width, g->s + i * TR_BLOCK, TR_BLOCK, rows,
-                 op->blocks[block] + op->value_offset, type, (size_t)tr_pad16(op->value_size), seen.from, seen.to,
+                 op->blocks[block] + op->value_offset, (size_t)tr_pad16(op->value_size), seen.from, seen.to,
                  tr_pad16(op->value_size));
 }
 
-TR_INLINE void rows_weights(const tr_attend_rows *op, const tr_type type, rows_group *g, int i, const int rows, int block,
+TR_INLINE void rows_weights(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block,
                             const float *hidden)
 {
     const int p = block * TR_BLOCK;
     const rows_seen seen = rows_see(g, i, rows, p);
     if (seen.from >= seen.to)
         return;
-    rows_scores(op, type, g, i, rows, block, seen, hidden, 2);
+    rows_scores(op, g, i, rows, block, seen, hidden, 2);
     for (int r = i; r < i + rows; r++) {
         const vec top = vec_set1(g->greatest[r] > -INFINITY ? g->greatest[r] : 0), factor = vec_load(g->total + 16 * r);
         for (int h = 0; h < 2; h++)
@@ -179,7 +179,7 @@ TR_INLINE void rows_weights(const tr_attend_rows *op, const tr_type type, rows_g
 }
 
 /* A group meets a block, or says what its weights there were. */
-TR_INLINE void rows_meet(const tr_attend_rows *op, const tr_type type, rows_group *g, int block, uint32_t positions, bool telling)
+TR_INLINE void rows_meet(const tr_attend_rows *op, rows_group *g, int block, uint32_t positions, bool telling)
 {
     float bits[TR_BLOCK];
     const float *hidden = NULL;
@@ -190,17 +190,17 @@ TR_INLINE void rows_meet(const tr_attend_rows *op, const tr_type type, rows_grou
     }
     for (int i = 0, done; i < g->count; i += done) {
         if (telling) {
-            rows_weights(op, type, g, i, 1, block, hidden);
+            rows_weights(op, g, i, 1, block, hidden);
             done = 1;
             continue;
         }
-#define ROWS_CALL(rows) rows_block(op, type, g, i, rows, block, hidden)
+#define ROWS_CALL(rows) rows_block(op, g, i, rows, block, hidden)
         MIX_CASES(g->count - i, done, ROWS_CALL)
 #undef ROWS_CALL
     }
 }
 
-static void rows_pass(const tr_attend_rows *op, const tr_type type, rows_group *g, bool telling)
+static void rows_pass(const tr_attend_rows *op, rows_group *g, bool telling)
 {
     int begin = op->keys, end = 0;
     for (int r = 0; r < g->count; r++) {
@@ -210,10 +210,10 @@ static void rows_pass(const tr_attend_rows *op, const tr_type type, rows_group *
     if (op->parts) {
         for (int i = 0; i < op->part_count; i++)
             if (op->parts[i].block >= begin / TR_BLOCK && op->parts[i].block * TR_BLOCK < end)
-                rows_meet(op, type, g, op->parts[i].block, op->parts[i].positions, telling);
+                rows_meet(op, g, op->parts[i].block, op->parts[i].positions, telling);
     } else {
         for (int b = begin / TR_BLOCK; b * TR_BLOCK < end; b++)
-            rows_meet(op, type, g, b, UINT32_MAX, telling);
+            rows_meet(op, g, b, UINT32_MAX, telling);
     }
 }
 
@@ -230,7 +230,7 @@ static void rows_end(const tr_attend_rows *op, const rows_group *g)
     }
 }
 
-TR_INLINE void rows_of_type(const tr_attend_rows *op, const tr_type type)
+static void attend_rows(const tr_attend_rows *op)
 {
     _Alignas(64) float memory[GROUP_FLOATS], total[GROUP_ROWS * 16], s[GROUP_ROWS * TR_BLOCK];
     rows_group g = {.q_width = tr_pad16(op->head_size), .sum_width = tr_pad16(op->value_size), .total = total, .s = s};
@@ -240,19 +240,11 @@ TR_INLINE void rows_of_type(const tr_attend_rows *op, const tr_type type)
     for (g.first = 0; g.first < op->queries; g.first += g.count) {
         g.count = op->queries - g.first < most ? op->queries - g.first : most;
         rows_begin(op, &g);
-        rows_pass(op, type, &g, false);
+        rows_pass(op, &g, false);
         rows_end(op, &g);
         if (op->weights)
-            rows_pass(op, type, &g, true);
+            rows_pass(op, &g, true);
     }
-}
-
-static void attend_rows(const tr_attend_rows *op)
-{
-    if (op->type == TR_TYPE_F16)
-        rows_of_type(op, TR_TYPE_F16);
-    else
-        rows_of_type(op, TR_TYPE_F32);
 }
 
 /* Rows [n, size] to keys across, [pad16(size), 32], or values; true: not all finite. */
@@ -270,7 +262,7 @@ static bool attend_pack(const tr_attend_pack *op)
                 across[i][r] = row[i];
         }
         for (int i = 0; i < 16 * TR_BLOCK; i += 16)
-            vec_store_as(op->type, op->packed_keys, (size_t)d * TR_BLOCK + (size_t)i, cache_range(vec_load(across[0] + i), op->type));
+            vec_store(op->packed_keys + (size_t)d * TR_BLOCK + i, vec_load(across[0] + i));
     }
     for (int r = 0; r < TR_BLOCK; r++)
         for (int d = 0; d < width; d += 16) {
@@ -278,7 +270,7 @@ static bool attend_pack(const tr_attend_pack *op)
             if (r < op->n)
                 value = vec_load_weight_n(op->from, op->values, (size_t)r * op->value_stride + (size_t)d, op->value_size - d);
             finite = vec_fma(value, vec_set1(0), finite);
-            vec_store_as(op->type, op->packed_values, (size_t)r * (size_t)width + (size_t)d, cache_range(value, op->type));
+            vec_store(op->packed_values + (size_t)r * (size_t)width + d, value);
         }
     return vec_any_above(finite, vec_set1(0));
 }

@@ -169,8 +169,8 @@ typedef struct tr_attend {
 } tr_attend;
 
 /* The same of many queries of one head (tiles with running maxima, as in Dao et al., 2022). Block b holds keys across,
- * [pad16(head_size), 32], at blocks[b] + key_offset, and values [32, pad16(value_size)] at blocks[b] + value_offset, both F32 or F16, all
- * that is padding zero, too: see attend_pack. Query i, at position + i among the keys, attends to keys position + i - back .. position +
+ * [pad16(head_size), 32], at blocks[b] + key_offset, and values [32, pad16(value_size)] at blocks[b] + value_offset, zeros where
+ * nothing is: see attend_pack. Query i, at position + i among the keys, attends to keys position + i - back .. position +
  * i + on of 0 .. keys - 1, less those from limits[i] on, those that parts leave out, and those where bias is -inf. What it does not attend
  * to has no influence, be it NaN; without anything to attend to its results are zero. */
 typedef struct tr_attend_part {
@@ -185,7 +185,6 @@ typedef struct tr_attend_rows {
     float scale;
     const float *q; /* [queries, head_size] */
     size_t q_stride;
-    tr_type type; /* of keys and values */
     const float *const *blocks; /* [ceil(keys / 32)] */
     size_t key_offset, value_offset; /* floats */
     int position, back, on;
@@ -193,7 +192,7 @@ typedef struct tr_attend_rows {
     const tr_attend_part *parts; /* [part_count] in the order of blocks, each once; NULL: all */
     int part_count;
     const float *bias; /* [queries, keys], added to scores; or NULL */
-    size_t bias_step;  /* of queries */
+    ptrdiff_t bias_step; /* where those of the next query begin, in floats */
     const bool *wild;  /* [ceil(keys / 32)] values there are not all finite; NULL: they are */
     float *out; /* [queries, value_size] */
     size_t out_stride;
@@ -207,8 +206,7 @@ typedef struct tr_attend_pack {
     tr_type from; /* of keys and values: F32 or BF16 */
     const void *keys, *values; /* [n, head_size], [n, value_size] */
     size_t key_stride, value_stride; /* elements */
-    tr_type type; /* that the block has: F32, or F16, in which they are cut to 65504 */
-    void *packed_keys, *packed_values;
+    float *packed_keys, *packed_values;
 } tr_attend_pack;
 
 /* y[r, c] = sum over p < n of a[r, p] b[p, c], added to what y holds if add; rows of b lie one after the other, in memory order:

@@ -8,13 +8,13 @@ enum { MIX_ROWS = 2, MIX_COLUMNS = 2 };
 #endif
 
 /* acc[r][c] += a[r, p] b[p, first + 16 c ..] over begin <= p < end, in that order. */
-TR_INLINE void mix_tile(vec acc[MIX_ROWS][MIX_COLUMNS], const float *a, size_t a_stride, const int rows, const void *b,
-                        const tr_type type, size_t first, size_t b_stride, int begin, int end, const int columns)
+TR_INLINE void mix_tile(vec acc[MIX_ROWS][MIX_COLUMNS], const float *a, size_t a_stride, const int rows, const float *b,
+                        size_t first, size_t b_stride, int begin, int end, const int columns)
 {
     for (int p = begin; p < end; p++) {
         vec from[MIX_COLUMNS];
         UNROLL(4) for (int c = 0; c < columns; c++)
-            from[c] = vec_load_weight(type, b, first + (size_t)p * b_stride + 16 * (size_t)c);
+            from[c] = vec_load(b + first + (size_t)p * b_stride + 16 * (size_t)c);
         UNROLL(8) for (int r = 0; r < rows; r++) {
             const vec weight = vec_set1(a[(size_t)r * a_stride + (size_t)p]);
             UNROLL(4) for (int c = 0; c < columns; c++)
@@ -24,28 +24,28 @@ TR_INLINE void mix_tile(vec acc[MIX_ROWS][MIX_COLUMNS], const float *a, size_t a
 }
 
 /* y[r, 16 columns] += a[r, p] b[p, 16 columns] over begin <= p < end; y and b from column first on. */
-TR_INLINE void mix_columns(float *y, size_t y_stride, const float *a, size_t a_stride, const int rows, const void *b, const tr_type type,
+TR_INLINE void mix_columns(float *y, size_t y_stride, const float *a, size_t a_stride, const int rows, const float *b,
                            size_t first, size_t b_stride, int begin, int end, const int columns)
 {
     vec acc[MIX_ROWS][MIX_COLUMNS];
     UNROLL(8) for (int r = 0; r < rows; r++)
         UNROLL(4) for (int c = 0; c < columns; c++)
             acc[r][c] = vec_load(y + (size_t)r * y_stride + first + 16 * (size_t)c);
-    mix_tile(acc, a, a_stride, rows, b, type, first, b_stride, begin, end, columns);
+    mix_tile(acc, a, a_stride, rows, b, first, b_stride, begin, end, columns);
     UNROLL(8) for (int r = 0; r < rows; r++)
         UNROLL(4) for (int c = 0; c < columns; c++)
             vec_store(y + (size_t)r * y_stride + first + 16 * (size_t)c, acc[r][c]);
 }
 
 /* The same of all columns, width of them, padded to multiples of 16. */
-TR_INLINE void mix_rows(float *y, size_t y_stride, const float *a, size_t a_stride, const int rows, const void *b, const tr_type type,
+TR_INLINE void mix_rows(float *y, size_t y_stride, const float *a, size_t a_stride, const int rows, const float *b,
                         size_t b_stride, int begin, int end, int width)
 {
     int c = 0;
     for (; c + 16 * MIX_COLUMNS <= width; c += 16 * MIX_COLUMNS)
-        mix_columns(y, y_stride, a, a_stride, rows, b, type, (size_t)c, b_stride, begin, end, MIX_COLUMNS);
+        mix_columns(y, y_stride, a, a_stride, rows, b, (size_t)c, b_stride, begin, end, MIX_COLUMNS);
     for (; c < width; c += 16)
-        mix_columns(y, y_stride, a, a_stride, rows, b, type, (size_t)c, b_stride, begin, end, 1);
+        mix_columns(y, y_stride, a, a_stride, rows, b, (size_t)c, b_stride, begin, end, 1);
 }
 
 /* Rows of the next tile where left are there: call(6), call(4), call(2) or call(1). */
@@ -76,7 +76,7 @@ static void mix(const tr_mix *op)
         for (int i = 0; !op->add && i < left && i < MIX_ROWS; i++)
             for (int c = 0; c < whole; c += 16)
                 vec_store(y + (size_t)i * op->y_stride + c, vec_set1(0));
-#define MIX_CALL(rows) mix_rows(y, op->y_stride, a, op->a_stride, rows, op->b, TR_TYPE_F32, op->b_stride, 0, op->n, whole)
+#define MIX_CALL(rows) mix_rows(y, op->y_stride, a, op->a_stride, rows, op->b, op->b_stride, 0, op->n, whole)
         MIX_CASES(left, done, MIX_CALL)
 #undef MIX_CALL
     }
