@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/numbers.h"
+#include "util/random.h"
 
 enum { DRAWN_ROWS = 32 }; /* whose logits are written as a whole at a time */
 
@@ -40,31 +41,18 @@ void tr_sampler_free(tr_sampler *sampler)
 
 /* -------------------------------------------------------------------------------------------------------------- chance */
 
-/* The finalizer of SplitMix64 (Steele et al., 2014): every bit of the result depends on every bit of x. */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static uint64_t add_to(uint64_t key, uint64_t x)
-{
-    return mix(key + 0x9e3779b97f4a7c15u + mix(x));
-}
-
 uint64_t tr_draw_key(uint64_t seed, const int32_t *source, int length)
 {
-    uint64_t key = mix(seed + 0x9e3779b97f4a7c15u);
+    uint64_t key = tr_random_key(seed);
     for (int i = 0; i < length; i++)
-        key = add_to(key, (uint64_t)(uint32_t)source[i]);
+        key = tr_random_add(key, (uint64_t)(uint32_t)source[i]);
     return key;
 }
 
 /* Between 0 and 1, 1 excluded. */
 static double chance(const tr_draw *draw)
 {
-    const uint64_t x = add_to(add_to(draw->key, (uint64_t)draw->lane), (uint64_t)draw->step);
+    const uint64_t x = tr_random_add(tr_random_add(draw->key, (uint64_t)draw->lane), (uint64_t)draw->step);
     return (double)(x >> 11) * 0x1p-53;
 }
 
