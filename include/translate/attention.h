@@ -73,7 +73,8 @@ typedef enum tr_attention_kind {
     TR_ATTENTION_LOCAL,
     /* Queries and keys in blocks of block positions (the last may be shorter). Of query block a, at (position + i) / block, and key block
      * c are seen:  |a - c| <= local_blocks,  and random_blocks others drawn without repetition for each head and query block
-     * from seed. The first global_tokens positions see all keys and are seen by all queries (Zaheer et al., 2020: BigBird). */
+     * from seed, of those that are not global as a whole. The first global_tokens positions see all keys and are seen by all
+     * queries (Zaheer et al., 2020: BigBird). */
     TR_ATTENTION_BLOCK_SPARSE,
     /* No softmax:  w[i,j] = f(q[i])·f(k[j]) / sum over j of the same,  f(x) = elu(x) + 1 = x > 0 ? x + 1 : e^x,  so that
      * out[i] = f(q[i]) (sum of f(k[j]) v[j]^T) / (f(q[i])·sum of f(k[j])),  in time linear in the length (Katharopoulos et al., 2020,

@@ -1,0 +1,149 @@
+#include "attention/mask.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t tr_mask_offset(const tr_call *call, const int64_t stride[3], int64_t pair, int query)
+{
+    return (size_t)(pair / call->heads * stride[0] + pair % call->heads * stride[1] + query * stride[2]);
+}
+
+void tr_mask_add(float *y, const float *added, int n)
+{
+    for (int j = 0; j < n; j++)
+        y[j] = y[j] == -INFINITY || added[j] == -INFINITY ? -INFINITY : y[j] + added[j];
+}
+
+void tr_mask_forbid(float *y, const bool *allowed, int n)
+{
+    for (int j = 0; j < n; j++)
+        y[j] = allowed[j] ? y[j] : -INFINITY;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- positions */
+
+static int keys_back(const tr_call *call)
+{
+    return call->asked.kind == TR_ATTENTION_LOCAL ? (int)call->asked.window : TR_ATTEND_ALL;
+}
+
+static int keys_on(const tr_call *call)
+{
+    return call->mask.causal ? 0 : keys_back(call);
+}
+
+static int within(int64_t value, int64_t least, int64_t most)
+{
+    return (int)(value < least ? least : value > most ? most : value);
+}
+
+tr_key_span tr_mask_span(const tr_call *call, int64_t pair, int first, int count)
+{
+    const int keys = tr_mask_keys(call, pair);
+    const int64_t at = call->mask.position + first;
+    const int last = within(at + count + keys_on(call), 0, keys);
+    return (tr_key_span){within(at - keys_back(call), 0, last), last};
+}
+
+/* --------------------------------------------------------------------------------------------------------------- bias */
+
+/* Whether the kernel cannot take what is given as it lies. */
+static bool is_combined(const tr_attention_mask *m)
+{
+    return m->allowed || (m->additive && m->prior);
+}
+
+/* Whether all queries of a pair have the same row. */
+static bool is_one_row(const tr_attention_mask *m)
+{
+    return !(m->allowed && m->allowed_stride[2]) && !(m->additive && m->additive_stride[2]) &&
+           !(m->prior && m->prior_stride[2]);
+}
+
+int tr_mask_strip(const tr_call *call)
+{
+    return is_combined(&call->mask) && !is_one_row(&call->mask) ? TR_STRIP_COMBINED : TR_STRIP;
+}
+
+void tr_mask_lay_out(tr_mask_rooms *rooms, const tr_call *call, int threads, tr_room *room)
+{
+    const tr_attention_mask *m = &call->mask;
+    const uint64_t rows = is_one_row(m) ? 1 : TR_STRIP_COMBINED;
+    if (m->lengths && m->lengths_by_query)
+        rooms->limits = tr_rooms_take(room, threads, TR_STRIP, sizeof(int32_t));
+    if (is_combined(m))
+        rooms->bias = tr_rooms_take(room, threads, rows * (uint64_t)call->keys, sizeof(float));
+}
+
+/* A query's row of everything that is given, of the keys of a span. */
+static void combine(const tr_call *call, int64_t pair, int query, tr_key_span keys, float *row)
+{
+    const tr_attention_mask *m = &call->mask;
+    const int n = keys.last - keys.first;
+    float *y = row + keys.first;
+    if (m->additive)
+        memcpy(y, m->additive + tr_mask_offset(call, m->additive_stride, pair, query) + keys.first, (size_t)n * sizeof *y);
+    else
+        memset(y, 0, (size_t)n * sizeof *y);
+    if (m->prior)
+        tr_mask_add(y, m->prior + tr_mask_offset(call, m->prior_stride, pair, query) + keys.first, n);
+    if (m->allowed)
+        tr_mask_forbid(y, m->allowed + tr_mask_offset(call, m->allowed_stride, pair, query) + keys.first, n);
+}
+
+static void set_bias(const tr_call *call, float *memory, int64_t pair, int first, tr_attend_rows *op)
+{
+    const tr_attention_mask *m = &call->mask;
+    const float *only = m->additive ? m->additive : m->prior;
+    const int64_t *stride = m->additive ? m->additive_stride : m->prior_stride;
+    if (!is_combined(m)) {
+        op->bias = only ? only + tr_mask_offset(call, stride, pair, first) : NULL;
+        op->bias_step = only ? (ptrdiff_t)stride[2] : 0;
+        return;
+    }
+    tr_key_span span = tr_mask_span(call, pair, first, op->queries);
+    span.first &= ~(TR_BLOCK - 1); /* the kernel looks at whole blocks */
+    span.last = within((span.last + TR_BLOCK - 1) & ~(TR_BLOCK - 1), 0, op->keys);
+    const int rows = is_one_row(m) ? 1 : op->queries;
+    for (int i = 0; i < rows; i++)
+        combine(call, pair, first + i, span, memory + (size_t)i * (size_t)call->keys);
+    op->bias = memory;
+    op->bias_step = rows > 1 ? call->keys : 0;
+}
+
+void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, int64_t pair, int first, tr_attend_rows *op)
+{
+    const tr_attention_mask *m = &call->mask;
+    op->keys = tr_mask_keys(call, pair);
+    op->position = (int)m->position + first;
+    op->back = keys_back(call);
+    op->on = keys_on(call);
+    if (m->lengths && m->lengths_by_query) {
+        int32_t *limits = tr_rooms_at(&rooms->limits, thread);
+        const int64_t *lengths = m->lengths + pair / call->heads * call->queries + first;
+        for (int i = 0; i < op->queries; i++)
+            limits[i] = (int32_t)lengths[i];
+        op->limits = limits;
+    }
+    set_bias(call, is_combined(m) ? tr_rooms_at(&rooms->bias, thread) : NULL, pair, first, op);
+}
+
+/* ---------------------------------------------------------------------------------------------- one mask for all queries */
+
+bool tr_mask_run(const tr_call *call, int64_t pair, int last, tr_key_span *run)
+{
+    const tr_attention_mask *m = &call->mask;
+    const int keys = tr_mask_keys(call, pair);
+    last = last < keys ? last : keys;
+    if (!m->allowed) {
+        run->last = last;
+        return run->first < last;
+    }
+    const bool *allowed = m->allowed + tr_mask_offset(call, m->allowed_stride, pair, 0);
+    while (run->first < last && !allowed[run->first])
+        run->first++;
+    run->last = run->first;
+    while (run->last < last && allowed[run->last])
+        run->last++;
+    return run->first < run->last;
+}

@@ -1,0 +1,66 @@
+#include <string.h>
+
+#include "attention/check.h"
+#include "attention/mask.h"
+#include "attention/sparse.h"
+
+/* What it takes to look at a call's pattern. */
+typedef struct plan {
+    const tr_call *call;
+    tr_sparse_rooms sparse;
+} plan;
+
+static void lay_out(void *memory, tr_room *room)
+{
+    plan *p = memory;
+    if (p->call->asked.kind == TR_ATTENTION_BLOCK_SPARSE)
+        tr_sparse_lay_out(&p->sparse, p->call, 1, room);
+}
+
+static void show_parts(const plan *p, int head, int query, bool *row)
+{
+    const int count = tr_sparse_parts(p->call, &p->sparse, 0, head, query, p->call->keys);
+    const tr_attend_part *parts = tr_rooms_at(&p->sparse.parts, 0);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < TR_BLOCK; j++)
+            if (parts[i].positions >> j & 1)
+                row[parts[i].block * TR_BLOCK + j] = true;
+}
+
+static void show_query(const plan *p, int head, int query, bool *row)
+{
+    const tr_key_span span = tr_mask_span(p->call, 0, query, 1);
+    bool all = true;
+    memset(row, 0, (size_t)p->call->keys * sizeof *row);
+    if (p->call->asked.kind == TR_ATTENTION_BLOCK_SPARSE)
+        tr_sparse_same(p->call, query, query + 1, &all);
+    if (all)
+        memset(row + span.first, true, (size_t)(span.last - span.first) * sizeof *row);
+    else
+        show_parts(p, head, query, row);
+}
+
+tr_status tr_attention_pattern(const tr_attention_shape *shape, const tr_attention_options *options, int64_t position,
+                               int64_t head, bool *allowed, tr_error *error)
+{
+    tr_call call;
+    const tr_attention_mask mask = {.position = position};
+    tr_status status = tr_check_call(&call, shape, options, &mask, error);
+    if (status == TR_OK)
+        status = tr_check_range("head", head, 0, call.heads - 1, error);
+    if (status == TR_OK)
+        status = tr_check_pointer("allowed", allowed, error);
+    if (status == TR_OK)
+        status = tr_check_product("queries, keys", (const int64_t[]){call.queries, call.keys}, 2, sizeof *allowed, error);
+    if (status != TR_OK)
+        return status;
+    plan p = {.call = &call};
+    tr_room room;
+    status = tr_room_make(&room, lay_out, &p, error);
+    if (status != TR_OK)
+        return status;
+    for (int i = 0; i < call.queries; i++)
+        show_query(&p, (int)head, i, allowed + (size_t)i * (size_t)call.keys);
+    tr_room_free(&room);
+    return TR_OK;
+}
