@@ -6,10 +6,12 @@ import sys
 import tempfile
 import unittest
 
+import sentencepiece
 import torch
 import torch.nn.functional as F
 
 import corpus
+import simplify
 from batches import CHUNK, Batches, Chunks, make_batch, pack
 from decode import beam_ids
 from loss import cross_entropy
@@ -56,6 +58,22 @@ class Corpus(unittest.TestCase):
         texts = {corpus.key(text) for text in ("你好。", "今天天气很好", "The weather is very good today.")}
         self.assertEqual(corpus.without(pairs, set(), texts), pairs[:1])
         self.assertEqual(corpus.without(pairs, texts, set()), [], "of the development set nothing, however short")
+
+
+class Simplify(unittest.TestCase):
+    def test_is_nmt_nfkc_but_for_traditional_characters(self):
+        rules = simplify.rules()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "rules.tsv"
+            path.write_text("".join(simplify.lines(rules)), encoding="utf-8")
+            ours = sentencepiece.SentencePieceNormalizer(rule_tsv=str(path))
+        theirs = sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc")
+        for text in ("ＡＢＣ１２３　。！？", "cafe\u0301 A\u0302\u0301 Â\u0301", "ﬁ ½ ㎏ ～ ① ｱｲｳ", "a\u200bb\tc\x01d\ufeff", "한글", "你好"):
+            self.assertEqual(ours.normalize(text), theirs.normalize(text), text)
+        self.assertEqual(ours.normalize("這個週末，頭髮、發現"), ours.normalize("这个周末,头发、发现"))
+        self.assertEqual(ours.normalize("著名的皇后"), theirs.normalize("著名的皇后"))
+        others = [c for c in map(chr, range(1, 0x2E80)) if ours.normalize(f"a{c}b") != theirs.normalize(f"a{c}b")]
+        self.assertLess(len(others), 5, others)  # what only a newer Unicode knows
 
 
 class Packing(unittest.TestCase):
@@ -224,7 +242,10 @@ class Recipe(unittest.TestCase):
         data = f"{self.folder}/data"
         run("corpus.py", f"{self.folder}/corpus", data, "--more", f"{self.folder}/own")
         self.assertIn("own", {origin for _, _, origin in corpus.load(self.folder / "data" / "train.tsv")})
-        run("tokenizer.py", data, "330")
+        run("simplify.py", f"{self.folder}/rules.tsv")
+        run("tokenizer.py", data, "330", "--rules", f"{self.folder}/rules.tsv")
+        pieces = sentencepiece.SentencePieceProcessor(model_file=f"{data}/spm.model")
+        self.assertEqual(pieces.encode("五　２"), pieces.encode("五 2"))
 
         back = ("--reverse", "--steps", "20", "--cooldown", "5", "--processes", "2")
         self.assertIn("step 20 done", self.train("back", *back))
