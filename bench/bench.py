@@ -11,20 +11,22 @@ Sections, each of which can be run alone, or `all`:
     peers        beside CTranslate2, alternating in one run
     search       beams beside CTranslate2's, and the memory that they take
     startup      from exec to exit, and peak memory
+    attention    attention as a library, every kind by length, beside PyTorch's
     published    time and memory of converting and starting models of published shapes (random; 2 GB of room)
-Each writes its results to bench/results.json; `tables` then puts README.md's tables and speed.svg out of that file in their
+Each writes its results to bench/results.json; `tables` then puts README.md's tables and the plots out of that file in their
 places (and is done behind every run unless --no-tables).
 
 --opus is a model of the shape of opus-mt-zh-en, whose text may be noise: it is decoded at a fixed length (a GGUF file in f32, or
 what --hf names). --hf is the same as a Hugging Face Marian directory, for CTranslate2 and for its tokenizer; --model-hf is that of
-the default model. --python is the Python that has ctranslate2, sentencepiece and transformers; bench.py itself needs none of
-them. --lines is a text of one sentence a line. Stop everything else before you measure.
+the default model. --python is the Python that has ctranslate2, sentencepiece and transformers, and torch for attention; bench.py itself needs
+none of them. --lines is a text of one sentence a line. Stop everything else before you measure.
 
 A short run of everything: bench/bench.py all --rounds 1 --count 8 --results /tmp/results.json --no-tables
 """
 import argparse
 import sys
 
+import attention
 import common
 import peers
 import published
@@ -34,7 +36,7 @@ import tables
 
 SECTIONS = {"kernels": sections.kernels, "end-to-end": sections.end_to_end, "scaling": sections.scaling,
             "sources": sections.sources, "peers": peers.peers, "search": search.search, "startup": sections.startup,
-            "published": published.published}
+            "attention": attention.attention, "published": published.published}
 
 
 def arguments():
@@ -43,6 +45,7 @@ def arguments():
     a.add_argument("sections", nargs="+", metavar="SECTION", choices=[*SECTIONS, "all", "tables"])
     a.add_argument("--tool", default=common.ROOT / "build/translate")
     a.add_argument("--kernels", default=common.ROOT / "build/tests/kernels/bench_kernels")
+    a.add_argument("--attention", default=common.ROOT / "build/bench/attention")
     a.add_argument("--levels", nargs="*", default=["avx2"], help="CPU levels for kernels, besides the best")
     a.add_argument("--model", default=common.ROOT / "models/zh-en.gguf")
     a.add_argument("--model-hf", help="the default model as a Hugging Face directory")
@@ -72,7 +75,7 @@ def main():
                 common.note(f"== {name}")
                 results.store(name, *SECTIONS[name](bench))
     if not o.no_tables:
-        tables.render(results, here / "README.md", here / "speed.svg")
+        tables.render(results, here)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,12 @@ text { font: 12px system-ui, sans-serif; fill: #57606a } .title { font-weight: 6
 @media (prefers-color-scheme: dark) { text { fill: #9aa4ae } .title { fill: #e6edf3 } .ours { fill: #4493f8 }
 .line { stroke: #4493f8 } .peer { fill: #6e7681 } .limit2 { stroke: #f778ba } }
 """
+KINDS = """
+.kind { stroke-width: 2; fill: none } .k0 { stroke: #8b949e; stroke-dasharray: 5 4 } .k1 { stroke: #1f6feb } .k2 { stroke: #1a7f37 }
+.k3 { stroke: #bf3989 } .k4 { stroke: #bc4c00 } .k5 { stroke: #8250df } .k6 { stroke: #9a6700 }
+@media (prefers-color-scheme: dark) { .k1 { stroke: #4493f8 } .k2 { stroke: #3fb950 } .k3 { stroke: #f778ba } .k4 { stroke: #f0883e }
+.k5 { stroke: #a371f7 } .k6 { stroke: #d29922 } }
+"""
 WIDTH, PANEL, LEFT, TOP, BAR = 860, 400, 190, 48, 13
 
 
@@ -85,6 +91,55 @@ def curve(rows, x, height):
         out.append(path([(place, height - 13), (place + 22, height - 13)], kind) + text(place + 27, height - 9, name))
         place += width
     return out
+
+
+def logarithmic(lines, x, height, title, unit, first_name):
+    """Lines of (length, value) over each other, both axes logarithmic, one kind of line each; the first one's name beside it."""
+    out = [text(x, 20, title, kind="title")]
+    left, right, top, bottom = x + 52, x + PANEL - 12, TOP, height - 58
+    points = [point for line in lines for point in line if point[1] > 0]
+    low, high = (side(math.log10(value) for _, value in points) for side in (min, max))
+    low, high = math.floor(low), math.ceil(high)
+    first, last = (side(math.log2(length) for length, _ in points) for side in (min, max))
+
+    def at(length, value):
+        return (left + (right - left) * (math.log2(length) - first) / (last - first),
+                bottom - (bottom - top) * (math.log10(value) - low) / (high - low))
+
+    for power in range(low, high + 1):
+        y = at(2**first, 10**power)[1]
+        out.append(path([(left, y), (right, y)], "grid") + text(left - 6, y + 4, f"{10**power:g}{unit}", "end"))
+    for length in dict.fromkeys(length for length, _ in points):
+        out.append(text(at(length, 10**low)[0], bottom + 16, short(length) if length < 1000 else f"{length // 1024}k", "middle"))
+    out.append(path([(left, top), (left, bottom), (right, bottom)], "axis"))
+    across, up = at(*lines[0][-1])
+    out.append(text(across - (28 if up < top + 20 else 8), up + (4 if up < top + 20 else -8), first_name, "end"))
+    return out + [path([at(*point) for point in line if point[1] > 0], f"kind k{i}") for i, line in enumerate(lines) if line]
+
+
+def draw_attention(sections):
+    """Time and working memory of attention by length, a line a kind; None where there is nothing to draw yet."""
+    found = sections.get("attention")
+    if not found:
+        return None
+    rows = [row for row in found["rows"]["speed"] if not row["causal"] and row["element"] == "f32"]
+    threads = max(row["threads"] for row in rows)
+    rows = [row for row in rows if row["threads"] == threads]
+    kinds, memory, height = list(rows[0]["ms"]), found["rows"]["memory"], 400
+    heads = found["settings"]["heads"]
+    times = [[(row["length"], row["peer_ms"]) for row in rows]]
+    times += [[(row["length"], row["ms"][kind]) for row in rows] for kind in kinds]
+    bytes_of = [[(row["length"], 4e-6 * heads * row["length"]**2) for row in memory]]
+    bytes_of += [[(row["length"], 1e-6 * row["working_bytes"][kind]) for row in memory] for kind in kinds]
+    size = found["settings"]["size"]
+    body = logarithmic(times, 10, height, f"A call by length, f32, {heads} heads of {size}, {threads} threads", " ms", "PyTorch")
+    body += logarithmic(bytes_of, WIDTH - PANEL, height, "Working memory by length", " MB", "all scores")
+    place = 10
+    for i, name in enumerate(kinds, 1):
+        body.append(path([(place, height - 13), (place + 20, height - 13)], f"kind k{i}") + text(place + 25, height - 9, name))
+        place += 56 + 6.6 * len(name)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
+            f'aria-label="Attention by length">\n<style>{STYLE}{KINDS}</style>\n' + "\n".join(body) + "\n</svg>\n")
 
 
 def draw(sections):

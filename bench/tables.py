@@ -150,6 +150,42 @@ def startup(section):
     return table(["`今天天气很好`, exec to exit", "median", "least", "peak memory"], body)
 
 
+def side_by_side(section, rows):
+    """A table of milliseconds by length for the rows of one element, number of threads and mask."""
+    kinds = list(rows[0]["ms"])
+    body = [[thousands(row["length"]), number(row["peer_ms"]), number(row["ms"]["exact"]),
+             f"{row['peer_ms'] / row['ms']['exact']:.2f}", *(number(row["ms"][kind]) for kind in kinds[1:])] for row in rows]
+    what = f"{rows[0]['element']}, {rows[0]['threads']} thread{'s' * (rows[0]['threads'] > 1)}"
+    return table([f"{what}: ms by length", f"PyTorch {section['settings']['torch'].split('+')[0]}", "exact", "ratio", *kinds[1:]], body)
+
+
+def attention(section):
+    rows = section["rows"]["speed"]
+    whole = [row for row in rows if not row["causal"]]
+    parts = [side_by_side(section, [row for row in whole if (row["element"], row["threads"]) == key])
+             for key in unique((row["element"], row["threads"]) for row in whole)]
+    causal = [row for row in rows if row["causal"]]
+    body = [[f"{row['element']}, {row['threads']} thread{'s' * (row['threads'] > 1)}", thousands(row["length"]),
+             number(row["peer_ms"]), number(row["ms"]["exact"]), f"{row['peer_ms'] / row['ms']['exact']:.2f}",
+             number(row["ms"]["linear"])] for row in causal]
+    parts.append(table(["causal: ms", "length", "PyTorch", "exact", "ratio", "linear"], body))
+    body = [[f"{row['kind']}, {row['element']}, {row['threads']} thread{'s' * (row['threads'] > 1)}",
+             number(row["us_a_position"]), f"{100 * row['deviation']:.1f} %"] for row in section["rows"]["fits"]]
+    parts.append(table(["a straight line through 1,024 to 16,384", "µs a position", "largest deviation"], body))
+    rows = section["rows"]["memory"]
+    kinds = list(rows[0]["working_bytes"])
+    body = [[thousands(row["length"]), number(row["arguments_bytes"] / 1e6),
+             *(f"{number(row['working_bytes'][kind] / 1e6)} ({number(row['grown_bytes'][kind] / 1e6)})" for kind in kinds)]
+            for row in rows]
+    parts.append(table(["working memory by length: MB (grown by)", "arguments", *kinds], body))
+    rows = section["rows"]["errors"]
+    cases = unique((row["inputs"], row["element"], row["length"]) for row in rows)
+    found = {(row["kind"], row["inputs"], row["element"], row["length"]): row["error"] for row in rows}
+    body = [[kind, *(f"{found[kind, *case]:.2g}" for case in cases)] for kind in unique(row["kind"] for row in rows)]
+    parts.append(table(["error", *(f"{inputs}, {element}, {thousands(length)}" for inputs, element, length in cases)], body))
+    return "\n\n".join(parts)
+
+
 def published(section):
     body = [[row["what"], thousands(row["size_mb"]), f"{row['direct_s']:.2f}", thousands(row["direct_mb"]),
              f"{row['convert_s']:.1f}", thousands(row["convert_mb"]), thousands(row["largest_mb"] + 100), f"{row['file_s']:.2f}",
@@ -159,12 +195,12 @@ def published(section):
 
 
 SECTIONS = {"kernels": kernels, "end-to-end": end_to_end, "scaling": scaling, "sources": sources, "peers": peers,
-            "search": search, "startup": startup, "published": published}
+            "search": search, "startup": startup, "attention": attention, "published": published}
 
 
-def render(results, readme, svg):
-    """Puts the table of each section that has results between its markers, and draws the plot."""
-    readme = pathlib.Path(readme)
+def render(results, folder):
+    """Puts the table of each section that has results between its markers in folder's README.md, and draws the plots."""
+    readme = pathlib.Path(folder) / "README.md"
     text = readme.read_text(encoding="utf-8")
     for name, section in results.sections.items():
         begin, end = f"<!-- bench:{name} -->", f"<!-- end:{name} -->"
@@ -173,6 +209,6 @@ def render(results, readme, svg):
         new = f"{begin}\n{where(section)}\n\n{SECTIONS[name](section)}\n{end}"
         text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: new, text, flags=re.DOTALL)
     readme.write_text(text, encoding="utf-8")
-    drawing = plot.draw(results.sections)
-    if drawing:
-        pathlib.Path(svg).write_text(drawing, encoding="utf-8")
+    for file, drawing in (("speed.svg", plot.draw(results.sections)), ("attention.svg", plot.draw_attention(results.sections))):
+        if drawing:
+            (pathlib.Path(folder) / file).write_text(drawing, encoding="utf-8")
