@@ -56,15 +56,25 @@ run_example() { # run_example PROGRAM: it runs, and says what the tool says
     printf '%s\n' "$output" | grep -qF -- "$translation" || fail "$1 prints \"$output\", the tool \"$translation\""
 }
 
+run_attention() { # run_attention PROGRAM: the example of the other header
+    output=$(LD_LIBRARY_PATH=$library "$1") || fail "$1 failed"
+    printf '%s\n' "$output" | grep -q 'weights \[1, 2, 4, 4\]' || fail "$1 prints \"$output\""
+}
+
 uses_shared() { readelf -d "$1" | grep -q 'NEEDED.*libtranslate'; }
 
-# shellcheck disable=SC2046,SC2086 # commands of several words
-$CC -std=c11 -Wall -Wextra -Werror -o "$work/shared" "$source/examples/translate.c" $(flags) || fail 'shared: does not compile'
-uses_shared "$work/shared" || fail 'shared: not linked to libtranslate.so'
-run_example "$work/shared"
+for name in translate attention; do
+    # shellcheck disable=SC2046,SC2086 # commands of several words
+    $CC -std=c11 -Wall -Wextra -Werror -o "$work/shared-$name" "$source/examples/$name.c" $(flags) ||
+        fail "shared: $name.c does not compile"
+    uses_shared "$work/shared-$name" || fail "shared: $name is not linked to libtranslate.so"
 
-# shellcheck disable=SC2046,SC2086
-$CC -std=c11 -Wall -Wextra -Werror -o "$work/static" "$source/examples/translate.c" \
-    $(flags --static | sed 's/-ltranslate/-l:libtranslate.a/') || fail 'static: does not compile'
-! uses_shared "$work/static" || fail 'static: linked to libtranslate.so'
-run_example "$work/static"
+    # shellcheck disable=SC2046,SC2086
+    $CC -std=c11 -Wall -Wextra -Werror -o "$work/static-$name" "$source/examples/$name.c" \
+        $(flags --static | sed 's/-ltranslate/-l:libtranslate.a/') || fail "static: $name.c does not compile"
+    ! uses_shared "$work/static-$name" || fail "static: $name is linked to libtranslate.so"
+done
+for linked in shared static; do
+    run_example "$work/$linked-translate"
+    run_attention "$work/$linked-attention"
+done
