@@ -86,6 +86,7 @@ class Trainer:
         )
         self.step, self.seconds_before, self.started = 0, 0.0, time.monotonic()
         self.threads = ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,))
+        self.map = self.threads.map if options.workers > 1 else map
         if not self.on_gpu:
             tokens = self.passes * options.tokens // options.parts
             self.masks = MaskPool(shape, tokens, options.dropout, self.worker_model.logit_bias)
@@ -132,7 +133,7 @@ class Trainer:
         tokens, rng = batch.tokens(), random.Random(self.step)
         size = len(batch) // self.options.parts
         parts = [(batch.part(i, i + size), tokens, random.Random(rng.random())) for i in range(0, len(batch), size)]
-        losses, gradients = zip(*self.threads.map(self.gradients, *zip(*parts)))
+        losses, gradients = zip(*self.map(self.gradients, *zip(*parts)))
         for weight, parts in zip(self.master.parameters(), zip(*gradients)):
             weight.grad = sum(part.float() for part in parts)
         self.master.embedding.weight.grad[self.shape.pad] = 0  # the start token stays a zero embedding
@@ -154,7 +155,7 @@ class Trainer:
         """Per token, of the averaged weights, without smoothing."""
         torch._foreach_copy_(list(self.average_model.parameters()), self.ema)
         parts = [batch.part(first, first + 8) for first in range(0, len(batch), 8)]
-        return sum(self.threads.map(self.evaluate, parts)) / batch.tokens()
+        return sum(self.map(self.evaluate, parts)) / batch.tokens()
 
     @torch.no_grad()
     def evaluate(self, part: Batch) -> float:
