@@ -101,6 +101,10 @@ typedef struct tr_model_options {
                               form, made for the model's vocabularies */
     bool all_tokens;       /* default false; true: the model's list of the tokens that can come (tr_model_info.allowed_tokens) is
                               left unused */
+    const char *attention; /* of the encoder; default NULL or "exact": every token attends to all of its sentence. "local:W": to those
+                              W tokens to either side at most (Luong et al., 2015; Beltagy et al., 2020), which costs less where
+                              sources are long, and changes what models say that were not trained so. "local:W@FIRST-LAST"
+                              or "local:W@HEAD": these heads, counted from 1, the others all; several with commas between them */
 } tr_model_options;
 
 /* TR_LOAD_MAP, TR_COMPUTE_AUTO, the best CPU level, the model's own shortlist. */

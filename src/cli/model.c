@@ -115,6 +115,7 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
     options.compute = (tr_compute)settings->compute;
     options.shortlist = settings->shortlist;
     options.all_tokens = settings->all_tokens;
+    options.attention = settings->attention;
     tr_context_options context = tr_context_default_options();
     context.threads = settings->threads;
     context.batch_size = settings->batch_size;

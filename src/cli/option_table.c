@@ -50,6 +50,10 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0, 0,
      "which target tokens a source allows: auto (default): as the model says, if it has a shortlist; off: all; or a lexical "
      "shortlist in Marian's binary form"},
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "attention", "exact|local:W[@HEADS]",
+     FIELD(attention), 0, 0,
+     "what the encoder's tokens attend to: exact (default): all of the sentence; local:W: those at most W tokens away; "
+     "with @2 or @1-3 these heads, the others all; several with commas"},
     {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "allowed", "auto|off", FIELD(all_tokens), 0, 0,
      "which target tokens can come at all: auto (default): as the model says, if it has a list (translate convert makes "
      "one); off: all"},

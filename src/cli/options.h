@@ -27,6 +27,7 @@ typedef struct cli_settings {
     int load;                    /* 0 auto, 1 map, 2 copy */
     const char *shortlist;       /* NULL: auto */
     const char *allowed;         /* convert; NULL: as IN says */
+    const char *attention;       /* NULL: exact */
     int all_tokens;              /* 0: --allowed auto, 1: off */
     int max_length, min_length;
     int split;          /* a tr_split */

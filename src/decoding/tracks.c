@@ -8,7 +8,7 @@
 static tr_status add_track(tr_worker *w, tr_track *track, const tr_network *network, tr_error *error)
 {
     const tr_config *c = &network->config;
-    track->encoder_shape = tr_cache_shape_of(1, c->encoder_heads, tr_config_head_size(c, c->encoder_heads), TR_TYPE_F32);
+    track->encoder_shape = tr_encoder_cache_shape(network);
     track->decoder_shape = tr_decoder_cache_shape(network);
     track->decoder_shape.base = w->block_floats;
     const tr_status status = tr_state_init(&track->state, network, w->most_members, 4096, error);

@@ -68,7 +68,7 @@ static inline rows_seen rows_see(const rows_group *g, int i, int rows, int p)
     return seen;
 }
 
-/* s[r, 0..32) of rows from i on: their scores in a block, -inf where they do not attend. hidden: [32] 0 or -inf, or NULL. */
+/* s[r, 0..16 halves) of rows from i on: their scores in a block, -inf where they do not attend. hidden: [32] 0 or -inf, or NULL. */
 TR_INLINE void rows_scores(const tr_attend_rows *op, const rows_group *g, int i, const int rows, int block,
                            rows_seen seen, const float *hidden, const int halves)
 {
@@ -80,8 +80,8 @@ TR_INLINE void rows_scores(const tr_attend_rows *op, const rows_group *g, int i,
             acc[r][h] = vec_set1(0);
     mix_tile(acc, g->q + i * g->q_width, (size_t)g->q_width, rows, keys, 0, TR_BLOCK, 0, op->head_size, halves);
     UNROLL(8) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int h = 0; h < 2; h++)
-            vec_store(g->s + (i + r) * TR_BLOCK + 16 * h, h < halves ? acc[r][h] : vec_set1(-INFINITY));
+        UNROLL(4) for (int h = 0; h < halves; h++)
+            vec_store(g->s + (i + r) * TR_BLOCK + 16 * h, acc[r][h]);
     if (seen.whole && !hidden && !op->bias)
         return;
     for (int r = i; r < i + rows; r++) {
@@ -92,8 +92,10 @@ TR_INLINE void rows_scores(const tr_attend_rows *op, const rows_group *g, int i,
                 s = rows_hide(s, vec_load_n(op->bias + (g->first + r) * op->bias_step + p + 16 * h, op->keys - p - 16 * h));
             if (hidden)
                 s = rows_hide(s, vec_load(hidden + 16 * h));
-            s = rows_hide(s, vec_load(rows_hidden + 32 - from + 16 * h));
-            s = rows_hide(s, vec_load(rows_shown + 32 - to + 16 * h));
+            if (from > 0)
+                s = rows_hide(s, vec_load(rows_hidden + 32 - from + 16 * h));
+            if (to < TR_BLOCK)
+                s = rows_hide(s, vec_load(rows_shown + 32 - to + 16 * h));
             vec_store(g->s + r * TR_BLOCK + 16 * h, s);
         }
     }
@@ -113,19 +115,31 @@ static __attribute__((noinline)) void rows_rise(rows_group *g, int r, int value_
 }
 
 /* Scores to weights, not yet divided by their total. */
-TR_INLINE void rows_softmax(rows_group *g, int r, int value_size)
+TR_INLINE void rows_softmax(rows_group *g, int r, int value_size, const int halves)
 {
-    const vec s[2] = {vec_load(g->s + r * TR_BLOCK), vec_load(g->s + r * TR_BLOCK + 16)}, most = vec_max(s[0], s[1]);
+    vec s[2], most;
+    UNROLL(4) for (int h = 0; h < halves; h++)
+        s[h] = vec_load(g->s + r * TR_BLOCK + 16 * h);
+    most = halves == 2 ? vec_max(s[0], s[1]) : s[0];
     if (vec_any_above(most, vec_set1(g->greatest[r])))
         rows_rise(g, r, value_size, vec_greatest(most));
     const vec top = vec_set1(g->greatest[r] > -INFINITY ? g->greatest[r] : 0);
     vec sum = vec_load(g->total + 16 * r);
-    UNROLL(4) for (int h = 0; h < 2; h++) {
+    UNROLL(4) for (int h = 0; h < halves; h++) {
         const vec weight = vec_exp_distance(vec_sub(s[h], top));
         vec_store(g->s + r * TR_BLOCK + 16 * h, weight);
         sum = vec_add(sum, weight);
     }
     vec_store(g->total + 16 * r, sum);
+}
+
+/* The first 16 halves positions of a block. */
+TR_INLINE void rows_halves(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block, rows_seen seen,
+                           const float *hidden, const int halves)
+{
+    rows_scores(op, g, i, rows, block, seen, hidden, halves);
+    UNROLL(8) for (int r = i; r < i + rows; r++)
+        rows_softmax(g, r, op->value_size, halves);
 }
 
 /* Positions of a block one by one, those that the row sees: what it does not see may be infinite or NaN, which zero times is NaN. */
@@ -148,11 +162,9 @@ TR_INLINE void rows_block(const tr_attend_rows *op, rows_group *g, int i, const 
     if (seen.from >= seen.to)
         return;
     if (seen.to > 16)
-        rows_scores(op, g, i, rows, block, seen, hidden, 2);
+        rows_halves(op, g, i, rows, block, seen, hidden, 2);
     else
-        rows_scores(op, g, i, rows, block, seen, hidden, 1);
-    UNROLL(8) for (int r = i; r < i + rows; r++)
-        rows_softmax(g, r, op->value_size);
+        rows_halves(op, g, i, rows, block, seen, hidden, 1);
     if (op->wild && op->wild[block])
         for (int r = i; r < i + rows; r++)
             rows_wild(op, g, r, block, hidden);
@@ -247,30 +259,24 @@ static void attend_rows(const tr_attend_rows *op)
     }
 }
 
-/* Rows [n, size] to keys across, [pad16(size), 32], or values; true: not all finite. */
+/* What is behind n stays as it is: nobody attends to it. True: some value is not finite. */
 static bool attend_pack(const tr_attend_pack *op)
 {
-    const int padded = tr_pad16(op->head_size), width = tr_pad16(op->value_size);
+    const int width = tr_pad16(op->value_size);
     vec finite = vec_set1(0); /* stays so */
-    for (int d = 0; d < padded; d += 16) {
-        float across[16][TR_BLOCK];
-        memset(across, 0, sizeof across);
-        for (int r = 0; r < op->n; r++) {
-            float row[16];
-            vec_store(row, vec_load_weight_n(op->from, op->keys, (size_t)r * op->key_stride + (size_t)d, op->head_size - d));
-            for (int i = 0; i < 16; i++)
-                across[i][r] = row[i];
+    for (int r = 0; r < op->n; r++) {
+        for (int d = 0; d < op->head_size; d += 16) {
+            const int n = op->head_size - d < 16 ? op->head_size - d : 16;
+            float row[16], *across = op->packed_keys + d * TR_BLOCK + r;
+            vec_store(row, vec_load_weight_n(op->from, op->keys, (size_t)r * op->key_stride + (size_t)d, n));
+            for (int i = 0; i < n; i++)
+                across[i * TR_BLOCK] = row[i];
         }
-        for (int i = 0; i < 16 * TR_BLOCK; i += 16)
-            vec_store(op->packed_keys + (size_t)d * TR_BLOCK + i, vec_load(across[0] + i));
-    }
-    for (int r = 0; r < TR_BLOCK; r++)
         for (int d = 0; d < width; d += 16) {
-            vec value = vec_set1(0);
-            if (r < op->n)
-                value = vec_load_weight_n(op->from, op->values, (size_t)r * op->value_stride + (size_t)d, op->value_size - d);
+            const vec value = vec_load_weight_n(op->from, op->values, (size_t)r * op->value_stride + (size_t)d, op->value_size - d);
             finite = vec_fma(value, vec_set1(0), finite);
-            vec_store(op->packed_values + (size_t)r * (size_t)width + d, value);
+            vec_store(op->packed_values + r * width + d, value);
         }
+    }
     return vec_any_above(finite, vec_set1(0));
 }

@@ -169,8 +169,8 @@ typedef struct tr_attend {
 } tr_attend;
 
 /* The same of many queries of one head (tiles with running maxima, as in Dao et al., 2022). Block b holds keys across,
- * [pad16(head_size), 32], at blocks[b] + key_offset, and values [32, pad16(value_size)] at blocks[b] + value_offset, zeros where
- * nothing is: see attend_pack. Query i, at position + i among the keys, attends to keys position + i - back .. position +
+ * [pad16(head_size), 32], at blocks[b] + key_offset, and values [32, pad16(value_size)] at blocks[b] + value_offset: see
+ * attend_pack. Query i, at position + i among the keys, attends to keys position + i - back .. position +
  * i + on of 0 .. keys - 1, less those from limits[i] on, those that parts leave out, and those where bias is -inf. What it does not attend
  * to has no influence, be it NaN; without anything to attend to its results are zero. */
 typedef struct tr_attend_part {
@@ -200,7 +200,8 @@ typedef struct tr_attend_rows {
     size_t weights_stride;
 } tr_attend_rows;
 
-/* Makes a block of n <= 32 rows of keys and of values: see tr_attend_rows. */
+/* Makes a block of n <= 32 rows of keys and of values: see tr_attend_rows. Columns of values from value_size on become zero, positions
+ * from n on, which nobody attends to, and keys from head_size on are left as they are. */
 typedef struct tr_attend_pack {
     int n, head_size, value_size;
     tr_type from; /* of keys and values: F32 or BF16 */

@@ -10,6 +10,46 @@ static tr_range own_columns(tr_range heads, const tr_cache_shape *shape)
     return (tr_range){heads.first * shape->head_size / TR_PANEL * TR_PANEL, last < all ? last : all};
 }
 
+/* Rows of a segment that begins at position 0 into blocks of its cache, whole blocks at a time. */
+static void put_across(const tr_flow *flow, const tr_cache_shape *shape, int layer, const tr_segment *segment,
+                       tr_range heads)
+{
+    const tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
+    for (int r = 0; r < segment->rows; r += TR_BLOCK)
+        for (int h = heads.first; h < heads.last; h++) {
+            const size_t at = (size_t)(segment->first + r) * s->stride + (size_t)h * (size_t)shape->head_size;
+            float *keys = segment->cache->blocks[r / TR_BLOCK] + tr_cache_offset(shape, layer, h);
+            s->network->kernels->attend_pack(
+                &(tr_attend_pack){.n = segment->rows - r < TR_BLOCK ? segment->rows - r : TR_BLOCK,
+                                  .head_size = shape->head_size,
+                                  .value_size = shape->head_size,
+                                  .from = TR_TYPE_F32,
+                                  .keys = own->k + at,
+                                  .values = own->v + at,
+                                  .key_stride = s->stride,
+                                  .value_stride = s->stride,
+                                  .packed_keys = keys,
+                                  .packed_values = keys + shape->piece / 2});
+        }
+}
+
+static void put_rows(const tr_flow *flow, const tr_cache_shape *shape, int layer, const tr_segment *segment, tr_range heads)
+{
+    const tr_state *s = flow->state;
+    const tr_member *own = &s->member[flow->member];
+    for (int r = 0; r < segment->rows; r++) {
+        const int position = segment->position + r;
+        float *block = segment->cache->blocks[position / TR_BLOCK];
+        for (int h = heads.first; h < heads.last; h++) {
+            const size_t at = (size_t)(segment->first + r) * s->stride + (size_t)h * (size_t)shape->head_size;
+            float *keys = block + tr_cache_offset(shape, layer, h);
+            s->network->kernels->kv_put(&(tr_kv_row){shape->head_size, position % TR_BLOCK, own->k + at, own->v + at,
+                                                     shape->type, keys, keys + shape->piece / 2});
+        }
+    }
+}
+
 void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                           const tr_segment *segments, int count)
 {
@@ -21,17 +61,7 @@ void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_c
     tr_sublayer_product(flow, &weights->key, columns, TR_ACTIVATION_NONE, false, own->k, s->stride);
     tr_sublayer_product(flow, &weights->value, columns, TR_ACTIVATION_NONE, false, own->v, s->stride);
     for (int i = 0; i < count; i++)
-        for (int r = 0; r < segments[i].rows; r++) {
-            const int position = segments[i].position + r;
-            float *block = segments[i].cache->blocks[position / TR_BLOCK];
-            const size_t row = (size_t)(segments[i].first + r) * s->stride;
-            for (int h = heads.first; h < heads.last; h++) {
-                float *keys = block + tr_cache_offset(shape, layer, h);
-                const size_t at = row + (size_t)h * (size_t)shape->head_size;
-                s->network->kernels->kv_put(&(tr_kv_row){shape->head_size, position % TR_BLOCK, own->k + at, own->v + at,
-                                                         shape->type, keys, keys + shape->piece / 2});
-            }
-        }
+        (shape->across ? put_across : put_rows)(flow, shape, layer, &segments[i], heads);
 }
 
 /* Which segments: those at the very beginning of a sentence, or the others. */
@@ -94,11 +124,50 @@ static void attend_segment(const tr_flow *flow, const tr_attention *weights, con
     s->network->kernels->attend(&op);
 }
 
+/* The same of a whole sentence over itself: each head's queries together. */
+static void attend_across(const tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
+                          const tr_segment *segment)
+{
+    tr_state *s = flow->state;
+    const tr_range heads = tr_share(shape->heads, 1, flow->member, s->members);
+    const int farthest = s->network->config.max_positions - 1, *windows = s->network->windows;
+    const tr_watch *watch = s->unwatched ? NULL : segment->watch;
+    for (int h = heads.first; h < heads.last; h++) {
+        const size_t at = (size_t)segment->first * s->stride + (size_t)h * (size_t)shape->head_size;
+        const int reach = windows && windows[h] >= 0 ? windows[h] : TR_ATTEND_ALL;
+        int only;
+        tr_attend_rows op = {.queries = segment->rows,
+                             .keys = segment->length,
+                             .head_size = shape->head_size,
+                             .value_size = shape->head_size,
+                             .scale = weights->scale,
+                             .q = s->member[flow->member].q + at,
+                             .q_stride = s->stride,
+                             .blocks = (const float *const *)segment->cache->blocks,
+                             .key_offset = tr_cache_offset(shape, layer, h),
+                             .value_offset = tr_cache_offset(shape, layer, h) + shape->piece / 2,
+                             .back = reach,
+                             .on = reach,
+                             .bias_step = -1,
+                             .out = s->context + at,
+                             .out_stride = s->stride};
+        if (weights->relative)
+            op.bias = weights->relative + (size_t)h * (2 * (size_t)farthest + 1) + farthest;
+        if (watch) {
+            op.weights = watched(watch, flow->layer, (tr_range){h, h + 1}, &only);
+            op.weights_stride = watch->row_stride;
+        }
+        s->network->kernels->attend_rows(&op);
+    }
+}
+
 static void attend(const tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                    const tr_segment *segments, int count, places part)
 {
     for (int i = 0; i < count; i++)
-        if (is_one_of(&segments[i], part))
+        if (shape->across)
+            attend_across(flow, weights, shape, layer, &segments[i]);
+        else if (is_one_of(&segments[i], part))
             attend_segment(flow, weights, shape, layer, &segments[i], i + 1 < count ? &segments[i + 1] : NULL);
 }
 
@@ -120,7 +189,7 @@ static void attend_raw(tr_flow *flow, const tr_attention *weights, const tr_cach
 }
 
 void tr_attention_sublayer(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
-                          const tr_segment *segments, int count, bool projecting)
+                           const tr_segment *segments, int count, bool projecting)
 {
     tr_state *s = flow->state;
     tr_sublayer_begin(flow, &weights->norms);

@@ -1,11 +1,25 @@
 #include "model/state.h"
 
-static void count_turn(tr_profile *p, int rows, const tr_segment *segments, int count)
+/* Positions that a sentence's rows attend to, the mean over heads. */
+static uint64_t count_pairs(const tr_network *n, const tr_segment *segment)
+{
+    const int64_t length = segment->length, heads = n->config.encoder_heads;
+    int64_t pairs = 0;
+    if (!n->windows)
+        return tr_segment_positions(segment);
+    for (int h = 0; h < heads; h++) {
+        const int64_t reach = n->windows[h] < 0 || n->windows[h] >= length ? length - 1 : n->windows[h];
+        pairs += length * (2 * reach + 1) - reach * (reach + 1); /* less what would be outside */
+    }
+    return (uint64_t)(pairs / heads);
+}
+
+static void count_turn(const tr_network *n, tr_profile *p, int rows, const tr_segment *segments, int count)
 {
     p->turns++;
     p->source_rows += (uint64_t)rows;
     for (int i = 0; i < count; i++)
-        p->encoder_pairs += tr_segment_positions(&segments[i]);
+        p->encoder_pairs += count_pairs(n, &segments[i]);
 }
 
 void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_segment *segments, int count)
@@ -13,7 +27,7 @@ void tr_encoder_forward(tr_flow *flow, const tr_cache_shape *shape, const tr_seg
     const tr_network *n = flow->state->network;
     tr_state_enter(flow->state, flow->member, TR_PART_ENCODER);
     if (flow->state->profile && flow->member == 0)
-        count_turn(flow->state->profile, flow->rows, segments, count);
+        count_turn(n, flow->state->profile, flow->rows, segments, count);
     flow->sentences = segments;
     flow->sentence_count = count;
     tr_trace_rows(flow, "source.embedding", 0, flow->x);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/windows.h"
+
 static tr_linear bind_linear(tr_binder *b, const char *prefix, const char *part, int outputs, int inputs)
 {
     char name[TR_TENSOR_NAME];
@@ -276,6 +278,14 @@ tr_status tr_network_create(const tr_config *config, const tr_weights *weights, 
     return TR_OK;
 }
 
+tr_status tr_network_limit_attention(tr_network *network, const char *text, tr_error *error)
+{
+    const int heads = network->config.encoder_heads;
+    if (!network->windows && !(network->windows = malloc((size_t)heads * sizeof *network->windows)))
+        return tr_fail(error, TR_ERROR_MEMORY, "network: out of memory");
+    return tr_windows_parse(text, heads, network->windows, error);
+}
+
 void tr_network_destroy(tr_network *network)
 {
     if (!network)
@@ -284,6 +294,7 @@ void tr_network_destroy(tr_network *network)
         free(network->owned[i]);
     free(network->owned);
     free(network->spans);
+    free(network->windows);
     free(network->encoder);
     free(network->decoder);
     free(network);

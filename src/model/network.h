@@ -84,6 +84,7 @@ typedef struct tr_network {
     tr_type type; /* of the matrices, as used */
     bool int8;    /* some matrix is I8: rows are quantised */
     tr_side source, target;
+    int *windows; /* [encoder_heads]: how far away what an encoder's head attends to may be, -1: anywhere; NULL: all are -1 */
     tr_encoder_layer *encoder; /* [encoder_layers] */
     tr_decoder_layer *decoder; /* [decoder_layers] */
     tr_linear logits;          /* [outputs, d_model], an output for each target token that can come (config.allowed; else all
@@ -113,6 +114,9 @@ static inline int32_t tr_network_output(const tr_network *network, int32_t token
 {
     return network->outputs ? network->outputs[token] : token;
 }
+
+/* Sets windows as text says: see windows.h. Before the network is used. */
+tr_status tr_network_limit_attention(tr_network *network, const char *text, tr_error *error);
 
 /* Binds weights by name, checks every shape against config, and rounds matrices to the type that compute asks for (see
  * bind.h). weights must outlive the network. TR_ERROR_FORMAT names the tensor that is missing or of a wrong shape. */

@@ -2,16 +2,24 @@
 
 #include <stdlib.h>
 
-tr_cache_shape tr_cache_shape_of(int layers, int heads, int head_size, tr_type type)
+static tr_cache_shape cache_shape(int layers, int heads, int head_size, tr_type type)
 {
     const size_t row = (size_t)tr_pad16(head_size) * tr_type_size(type), all = TR_BLOCK * row;
-    return (tr_cache_shape){layers, heads, head_size, type, row, 2 * (all + all / 16) / sizeof(float), 0};
+    return (tr_cache_shape){layers, heads, head_size, type, row, 2 * (all + all / 16) / sizeof(float), 0, false};
+}
+
+tr_cache_shape tr_encoder_cache_shape(const tr_network *network)
+{
+    const tr_config *c = &network->config;
+    tr_cache_shape shape = cache_shape(1, c->encoder_heads, tr_config_head_size(c, c->encoder_heads), TR_TYPE_F32);
+    shape.across = true;
+    return shape;
 }
 
 tr_cache_shape tr_decoder_cache_shape(const tr_network *network)
 {
     const tr_config *c = &network->config;
-    return tr_cache_shape_of(c->decoder_layers, c->decoder_heads, tr_config_head_size(c, c->decoder_heads),
+    return cache_shape(c->decoder_layers, c->decoder_heads, tr_config_head_size(c, c->decoder_heads),
                              network->int8 && !c->marian_int8 ? TR_TYPE_F16 : TR_TYPE_F32);
 }
 

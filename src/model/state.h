@@ -29,9 +29,11 @@ typedef struct tr_cache_shape {
     size_t piece; /* floats; the second half of them begins with the values. Each half has a sixteenth more than it needs: else
                      the first positions of all heads, those in use, would share few of the cache's sets */
     size_t base;  /* floats of a block before the first piece: other networks' */
+    bool across;  /* keys stand across, [pad16(head_size), 32], as tr_attend_rows reads them: for many queries of a sentence at once */
 } tr_cache_shape;
 
-tr_cache_shape tr_cache_shape_of(int layers, int heads, int head_size, tr_type type);
+/* Of the cache that the encoder's layers take turns with. */
+tr_cache_shape tr_encoder_cache_shape(const tr_network *network);
 /* Of the caches of all decoder layers. */
 tr_cache_shape tr_decoder_cache_shape(const tr_network *network);
 size_t tr_cache_block_floats(const tr_cache_shape *shape); /* without what is before the first piece */

@@ -32,6 +32,11 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     const tr_status status = tr_network_create(&config, &package->weights, compute, kernels, &model->network, error);
     if (status != TR_OK)
         return status;
+    if (options->attention) {
+        const tr_status limited = tr_network_limit_attention(model->network, options->attention, error);
+        if (limited != TR_OK)
+            return limited;
+    }
     /* halves that are asked for as f32 stay as they are: widening them is exact */
     const tr_type type = compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type;
     model->compute = type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
