@@ -9,6 +9,9 @@ typedef struct vec {
 /* Loops of constant length whose variables shall stay in registers: unrolled whole, n being at least their length. Builds that
  * look for errors do without: their checks, multiplied, take minutes to compile. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHECKED_BUILD
+#endif
+#if defined(CHECKED_BUILD)
 #define UNROLL(n)
 #elif defined(__clang__)
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
