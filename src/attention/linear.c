@@ -11,8 +11,9 @@ void tr_linear_kind_lay_out(tr_linear_kind *kind, const tr_call *call, int threa
 {
     const uint64_t key_size = (uint64_t)call->key_size;
     kind->call = call;
-    kind->width = tr_pad16(call->value_size + 1);
-    kind->state = (size_t)call->key_size * (size_t)kind->width;
+    kind->width = tr_pad16(call->value_size);
+    kind->weights = (size_t)call->key_size * (size_t)kind->width;
+    kind->state = kind->weights + (size_t)tr_pad16(call->key_size);
     kind->tile = call->asked.tile && call->asked.tile < TILE ? (int)call->asked.tile : TILE;
     kind->tiles = (call->queries - 1) / kind->tile + 1;
     kind->parts = (call->keys - 1) / PART + 1;
@@ -26,8 +27,10 @@ void tr_linear_kind_lay_out(tr_linear_kind *kind, const tr_call *call, int threa
     kind->across = tr_rooms_take(room, threads, TR_BLOCK * (uint64_t)tr_pad16(call->key_size), sizeof(float));
     kind->queries = tr_rooms_take(room, threads, TR_CHUNK * key_size, sizeof(float));
     kind->results = tr_rooms_take(room, threads, TR_CHUNK * (uint64_t)kind->width, sizeof(float));
+    kind->totals = tr_rooms_take(room, threads, TR_CHUNK, sizeof(float));
     kind->scores = tr_rooms_take(room, threads, TR_CHUNK * TR_CHUNK, sizeof(float));
-    kind->scratch = tr_rooms_take(room, threads, tr_matmul_scratch(call->key_size), sizeof(float));
+    kind->scratch = tr_rooms_take(room, threads, tr_matmul_scratch(call->key_size > TR_CHUNK ? call->key_size : TR_CHUNK),
+                                  sizeof(float));
 }
 
 /* Unit: a part of a pair's keys. */
@@ -61,19 +64,11 @@ static void apply(const void *work, int thread, int64_t unit)
     const int64_t pair = unit / l->tiles;
     const int begin = (int)(unit % l->tiles) * l->tile,
               end = call->queries - begin < l->tile ? call->queries : begin + l->tile;
-    float *results = tr_rooms_at(&l->results, thread);
+    const float *all = l->sums + (size_t)pair * (size_t)l->parts * l->state;
     for (int first = begin, n; first < end; first += n) {
         n = end - first < TR_CHUNK ? end - first : TR_CHUNK;
-        call->kernels->mix(&(tr_mix){.rows = n,
-                                     .n = call->key_size,
-                                     .width = l->width,
-                                     .a = tr_chunk_queries(l, thread, pair, first, n),
-                                     .a_stride = (size_t)call->key_size,
-                                     .b = l->sums + (size_t)pair * (size_t)l->parts * l->state,
-                                     .b_stride = (size_t)l->width,
-                                     .y = results,
-                                     .y_stride = (size_t)l->width});
-        tr_linear_write(l, results, pair, first, n);
+        tr_linear_apply(l, thread, all, tr_chunk_queries(l, thread, pair, first, n), n);
+        tr_linear_write(l, thread, pair, first, n);
     }
 }
 

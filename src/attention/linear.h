@@ -12,23 +12,25 @@ enum { TR_CHUNK = 64 }; /* keys, or queries, at a time */
 /* Keys of a chunk that queries may attend to. */
 typedef struct tr_chunk {
     int count;
-    int *at;       /* [count]: which ones, in their order */
-    float *keys;   /* [count, key_size]: f(k) */
-    float *values; /* [count, width]: v, then 1, so that what sums up values sums up weights as well, then 0 */
+    int *at;             /* [count]: which ones, in their order */
+    float *keys;         /* [count, key_size]: f(k) */
+    const float *values; /* [count, value_stride] */
+    size_t value_stride;
 } tr_chunk;
 
 typedef struct tr_linear_kind {
     const tr_call *call;
     int tile, tiles;
     int parts;
-    int width;       /* value_size + 1, padded to a multiple of 16 */
-    size_t state;    /* floats of a sum of f(k) v^T: [key_size, width] */
+    int width;       /* value_size, padded */
+    size_t weights;  /* where in a state the sum of f(k) begins: behind the sum of f(k) v^T, [key_size, width] */
+    size_t state;    /* floats of both */
     float *sums;     /* [pairs, parts, state]: of each part; then in the first, of all */
     tr_rooms states; /* causal: float [state], the sum so far */
     tr_rooms at, keys, values;
     tr_rooms across;          /* float [pad16(key_size), 32]: f(k) across, as the product wants it */
     tr_rooms queries;         /* float [TR_CHUNK, key_size]: f(q) */
-    tr_rooms results;         /* float [TR_CHUNK, width] */
+    tr_rooms results, totals; /* float [TR_CHUNK, width], [TR_CHUNK]: sums of weights */
     tr_rooms scores, scratch; /* float [TR_CHUNK, TR_CHUNK]: f(q)·f(k); for that product */
 } tr_linear_kind;
 
@@ -39,15 +41,17 @@ void tr_linear_kind_phases(const tr_linear_kind *kind, tr_phases *phases);
 tr_chunk tr_chunk_read(const tr_linear_kind *kind, int thread, int64_t pair, int first);
 /* f(q) of queries [first, first + count), one after the other. */
 const float *tr_chunk_queries(const tr_linear_kind *kind, int thread, int64_t pair, int first, int count);
-/* state += f(k) v^T over a chunk. */
+/* state += f(k) v^T and f(k) over a chunk. */
 void tr_chunk_add(const tr_linear_kind *kind, int thread, const tr_chunk *chunk, float *state);
+/* The room's results [count, width] and totals [count] become what queries get of a state. */
+void tr_linear_apply(const tr_linear_kind *kind, int thread, const float *state, const float *queries, int count);
 /* scores[count, TR_CHUNK] = f(q)·f(k) of queries from first on with a chunk; 0 where a query does not attend. */
 const float *tr_chunk_scores(const tr_linear_kind *kind, int thread, const tr_chunk *chunk, const float *queries, int first,
                              int count);
 /* How many of a chunk's keys a query attends to: the first ones. */
 int tr_chunk_seen(const tr_call *call, const tr_chunk *chunk, int query);
-/* Writes results [count, width], divided by the sum of their weights; zero where a query attends to nothing. */
-void tr_linear_write(const tr_linear_kind *kind, const float *results, int64_t pair, int first, int count);
+/* Writes results over totals as the results of queries from first on; zero where a query attends to nothing. */
+void tr_linear_write(const tr_linear_kind *kind, int thread, int64_t pair, int first, int count);
 
 /* linear_causal.c: a phase's unit: a pair. */
 void tr_linear_causal(const void *work, int thread, int64_t unit);

@@ -16,46 +16,66 @@ static bool is_finite(const float *x, size_t n)
     return !found;
 }
 
-/* results += scores values. Where values are not all finite each row by itself: what comes later must not touch it. */
-static void add_chunk(const tr_linear_kind *l, const tr_chunk *chunk, const float *scores, int first, int count,
-                      float *results)
+static bool are_finite(const tr_linear_kind *l, const tr_chunk *chunk)
 {
-    const tr_call *call = l->call;
-    const bool together = is_finite(chunk->values, (size_t)chunk->count * (size_t)l->width);
+    for (int i = 0; i < chunk->count; i++)
+        if (!is_finite(chunk->values + (size_t)i * chunk->value_stride, (size_t)l->call->value_size))
+            return false;
+    return true;
+}
+
+/* Adds scores values to the results. Where values are not all finite each row by itself: what comes later must not touch it.
+ */
+static void add_values(const tr_linear_kind *l, int thread, const tr_chunk *chunk, const float *scores, int first, int count)
+{
+    const bool together = are_finite(l, chunk);
+    float *results = tr_rooms_at(&l->results, thread);
     for (int i = 0; i < count; i += together ? count : 1)
-        call->kernels->mix(&(tr_mix){.rows = together ? count : 1,
-                                     .n = together ? chunk->count : tr_chunk_seen(call, chunk, first + i),
-                                     .width = l->width,
-                                     .a = scores + (size_t)i * TR_CHUNK,
-                                     .a_stride = TR_CHUNK,
-                                     .b = chunk->values,
-                                     .b_stride = (size_t)l->width,
-                                     .add = true,
-                                     .y = results + (size_t)i * (size_t)l->width,
-                                     .y_stride = (size_t)l->width});
+        l->call->kernels->mix(&(tr_mix){.rows = together ? count : 1,
+                                        .n = together ? chunk->count : tr_chunk_seen(l->call, chunk, first + i),
+                                        .width = l->width,
+                                        .a = scores + (size_t)i * TR_CHUNK,
+                                        .a_stride = TR_CHUNK,
+                                        .b = chunk->values,
+                                        .b_stride = chunk->value_stride,
+                                        .add = true,
+                                        .y = results + (size_t)i * (size_t)l->width,
+                                        .y_stride = (size_t)l->width});
+}
+
+/* Adds scores to the totals. */
+static void add_scores(const tr_linear_kind *l, int thread, const tr_chunk *chunk, const float *scores, int count)
+{
+    float ones[TR_CHUNK], *totals = tr_rooms_at(&l->totals, thread);
+    for (int i = 0; i < TR_CHUNK; i++)
+        ones[i] = 1;
+    const tr_matrix one = {.type = TR_TYPE_F32, .outputs = 1, .inputs = chunk->count, .data = ones};
+    l->call->kernels->matmul(&(tr_matmul){.weight = &one,
+                                          .rows = count,
+                                          .x = scores,
+                                          .x_stride = TR_CHUNK,
+                                          .activation = TR_ACTIVATION_NONE,
+                                          .residual = totals,
+                                          .residual_stride = 1,
+                                          .y = totals,
+                                          .y_stride = 1},
+                             0, 1, tr_rooms_at(&l->scratch, thread));
 }
 
 /* Queries [first, last), whose last key is in the chunk; state: what is before it. */
 static void attend(const tr_linear_kind *l, int thread, int64_t pair, const tr_chunk *chunk, const float *state, int first,
                    int last)
 {
-    const tr_call *call = l->call;
-    float *results = tr_rooms_at(&l->results, thread);
     for (int n; first < last; first += n) {
         n = last - first < TR_CHUNK ? last - first : TR_CHUNK;
         const float *queries = tr_chunk_queries(l, thread, pair, first, n);
-        call->kernels->mix(&(tr_mix){.rows = n,
-                                     .n = call->key_size,
-                                     .width = l->width,
-                                     .a = queries,
-                                     .a_stride = (size_t)call->key_size,
-                                     .b = state,
-                                     .b_stride = (size_t)l->width,
-                                     .y = results,
-                                     .y_stride = (size_t)l->width});
-        if (chunk->count)
-            add_chunk(l, chunk, tr_chunk_scores(l, thread, chunk, queries, first, n), first, n, results);
-        tr_linear_write(l, results, pair, first, n);
+        tr_linear_apply(l, thread, state, queries, n);
+        if (chunk->count) {
+            const float *scores = tr_chunk_scores(l, thread, chunk, queries, first, n);
+            add_values(l, thread, chunk, scores, first, n);
+            add_scores(l, thread, chunk, scores, n);
+        }
+        tr_linear_write(l, thread, pair, first, n);
     }
 }
 

@@ -18,23 +18,62 @@ void tr_phases_add(tr_phases *phases, int64_t units, void (*run)(const void *wor
     phases->list[phases->count++] = (tr_phase){units, run, work};
 }
 
+void tr_phases_repeat(tr_phases *phases, int first, int64_t rounds)
+{
+    phases->first = first;
+    phases->last = phases->count - 1;
+    phases->rounds = rounds;
+}
+
+/* Where a thread is on its way over the phases. */
+typedef struct place {
+    int phase;
+    int64_t round;
+} place;
+
+/* False: that was the end. */
+static bool go_on(const tr_phases *phases, place *at)
+{
+    if (phases->rounds && at->phase == phases->last && at->round + 1 < phases->rounds) {
+        at->phase = phases->first;
+        at->round++;
+        return true;
+    }
+    if (at->phase == phases->last)
+        at->round = 0;
+    return ++at->phase < phases->count;
+}
+
+static void run_units(const tr_phase *phase, int thread, int64_t round, int64_t first, int64_t end)
+{
+    for (int64_t unit = first; unit < end && unit < phase->units; unit++)
+        phase->run(phase->work, thread, round * phase->units + unit);
+}
+
 static void run_alone(const tr_phases *phases)
 {
-    for (int i = 0; i < phases->count; i++)
-        for (int64_t unit = 0; unit < phases->list[i].units; unit++)
-            phases->list[i].run(phases->list[i].work, 0, unit);
+    place at = {0, 0};
+    do
+        run_units(&phases->list[at.phase], 0, at.round, 0, INT64_MAX);
+    while (go_on(phases, &at));
 }
 
 static void run_member(void *argument, int thread)
 {
     shared *r = argument;
-    for (int i = 0; i < r->phases->count; i++) {
-        const tr_phase *phase = &r->phases->list[i];
+    place at = {0, 0}, before = at;
+    for (bool more = true; more;) {
+        const tr_phase *phase = &r->phases->list[at.phase];
         const int64_t grain = phase->units / ((int64_t)r->barrier.count * GRAINS_EACH) + 1;
-        for (int64_t unit; (unit = atomic_fetch_add_explicit(&r->next[i], grain, memory_order_relaxed)) < phase->units;)
-            for (int64_t end = unit + grain; unit < end && unit < phase->units; unit++)
-                phase->run(phase->work, thread, unit);
-        if (i + 1 < r->phases->count)
+        if (thread == 0 && before.phase != at.phase)
+            atomic_store_explicit(&r->next[before.phase], 0,
+                                  memory_order_relaxed); /* all have left it: for its next round */
+        for (int64_t unit;
+             (unit = atomic_fetch_add_explicit(&r->next[at.phase], grain, memory_order_relaxed)) < phase->units;)
+            run_units(phase, thread, at.round, unit, unit + grain);
+        before = at;
+        more = go_on(r->phases, &at);
+        if (more)
             tr_barrier_wait(&r->barrier);
     }
 }

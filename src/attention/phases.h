@@ -15,11 +15,16 @@ typedef struct tr_phase {
 
 typedef struct tr_phases {
     int count;
+    int first, last; /* phases that are repeated one after the other, at least two; rounds 0: none are */
+    int64_t rounds;
     tr_phase list[TR_PHASES];
 } tr_phases;
 
 void tr_phases_add(tr_phases *phases, int64_t units, void (*run)(const void *work, int thread, int64_t unit),
                    const void *work);
+
+/* The phases from first on are done so many times, one after the other. Units are numbered on from round to round. */
+void tr_phases_repeat(tr_phases *phases, int first, int64_t rounds);
 
 /* Runs them on threads of OpenMP (see util/team.h). */
 tr_status tr_phases_run(const tr_phases *phases, int threads, tr_error *error);

@@ -2,7 +2,12 @@
 
 #include <string.h>
 
-enum { TILE = TR_STRIP, TILE_LEAST = 24, UNITS_EACH = 8 /* for each thread, so that all are done at about the same time */ };
+enum {
+    TILE = TR_STRIP,
+    TILE_LEAST = 24,
+    UNITS_EACH = 8, /* for each thread, so that all are done at about the same time */
+    ROUND_EACH = 32 /* the same of a round, behind which all wait for each other */
+};
 
 static bool has_summaries(const tr_call *call)
 {
@@ -17,6 +22,16 @@ static int choose_tile(const tr_call *call, int threads)
     return each < TILE_LEAST ? TILE_LEAST : each < TILE ? (int)each : TILE;
 }
 
+/* As many pairs as fit memory that stays in a large cache and need not be asked of the system anew each time, or as keep all
+ * threads busy. */
+static int64_t choose_together(const tr_softmax_kind *kind, int threads)
+{
+    const uint64_t enough = (uint64_t)12 << 20, each = (uint64_t)kind->blocks * kind->block_floats * sizeof(float);
+    const int64_t fit = (int64_t)(enough / each), busy = ((int64_t)threads * ROUND_EACH - 1) / kind->tiles + 1;
+    const int64_t most = fit > busy ? fit : busy, rounds = (kind->call->pairs - 1) / most + 1;
+    return (kind->call->pairs - 1) / rounds + 1; /* all rounds alike */
+}
+
 void tr_softmax_kind_lay_out(tr_softmax_kind *kind, const tr_call *call, int threads, tr_room *room)
 {
     const size_t keys = (size_t)tr_pad16(call->key_size) * TR_BLOCK, values = (size_t)tr_pad16(call->value_size) * TR_BLOCK;
@@ -26,7 +41,8 @@ void tr_softmax_kind_lay_out(tr_softmax_kind *kind, const tr_call *call, int thr
     kind->blocks = (call->columns - 1) / TR_BLOCK + 1;
     kind->value_offset = keys;
     kind->block_floats = keys + values;
-    const uint64_t pairs = (uint64_t)call->pairs, blocks = pairs * (uint64_t)kind->blocks;
+    kind->together = choose_together(kind, threads);
+    const uint64_t pairs = (uint64_t)kind->together, blocks = pairs * (uint64_t)kind->blocks;
     kind->memory = tr_room_take(room, blocks, kind->block_floats * sizeof *kind->memory);
     kind->pointers = tr_room_take(room, blocks, sizeof *kind->pointers);
     kind->wild = tr_room_take(room, blocks, sizeof *kind->wild);
@@ -48,6 +64,11 @@ static tr_type type_of(tr_element element)
     return element == TR_ELEMENT_BF16 ? TR_TYPE_BF16 : TR_TYPE_F32;
 }
 
+static size_t first_block(const tr_softmax_kind *k, int64_t pair)
+{
+    return (size_t)(pair % k->together) * (size_t)k->blocks;
+}
+
 /* A block of a pair's keys and values, unless no query may see any of it. */
 static void pack_keys(const tr_softmax_kind *k, int64_t pair, int block, float *to, bool *wild)
 {
@@ -67,11 +88,16 @@ static void pack_keys(const tr_softmax_kind *k, int64_t pair, int block, float *
                                                          .packed_values = to + k->value_offset});
 }
 
+static float *summaries_bias(const tr_softmax_kind *k, int64_t pair)
+{
+    return k->bias + (size_t)(pair % k->together) * (size_t)k->call->columns;
+}
+
 static void pack_summaries(const tr_softmax_kind *k, int thread, int64_t pair, int block, float *to, bool *wild)
 {
     const tr_call *call = k->call;
     const int first = block * TR_BLOCK, left = call->columns - first, n = left < TR_BLOCK ? left : TR_BLOCK;
-    tr_summaries_make(call, &k->summaries, thread, pair, first, n, k->bias + (size_t)pair * (size_t)call->columns + first);
+    tr_summaries_make(call, &k->summaries, thread, pair, first, n, summaries_bias(k, pair) + first);
     *wild = call->kernels->attend_pack(&(tr_attend_pack){.n = n,
                                                          .head_size = call->key_size,
                                                          .value_size = call->value_size,
@@ -89,12 +115,15 @@ static void pack_block(const void *work, int thread, int64_t unit)
     const tr_softmax_kind *k = work;
     const int64_t pair = unit / k->blocks;
     const int block = (int)(unit % k->blocks);
-    float *to = k->memory + (size_t)unit * k->block_floats;
-    k->pointers[unit] = to;
+    if (pair >= k->call->pairs)
+        return;
+    const size_t at = first_block(k, pair) + (size_t)block;
+    float *to = k->memory + at * k->block_floats;
+    k->pointers[at] = to;
     if (has_summaries(k->call))
-        pack_summaries(k, thread, pair, block, to, &k->wild[unit]);
+        pack_summaries(k, thread, pair, block, to, &k->wild[at]);
     else
-        pack_keys(k, pair, block, to, &k->wild[unit]);
+        pack_keys(k, pair, block, to, &k->wild[at]);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- attention */
@@ -120,7 +149,7 @@ static void set_keys(const tr_softmax_kind *k, int thread, int64_t pair, int fir
     if (has_summaries(call)) {
         op->keys = call->columns;
         op->back = op->on = TR_ATTEND_ALL;
-        op->bias = k->bias + (size_t)pair * (size_t)call->columns;
+        op->bias = summaries_bias(k, pair);
         return;
     }
     tr_mask_set(call, &k->mask, thread, pair, first, op);
@@ -133,7 +162,7 @@ static void set_keys(const tr_softmax_kind *k, int thread, int64_t pair, int fir
 static void attend_strip(const tr_softmax_kind *k, int thread, int64_t pair, int first, int count, bool all)
 {
     const tr_call *call = k->call;
-    const size_t at = (size_t)pair * (size_t)k->blocks;
+    const size_t at = first_block(k, pair);
     tr_attend_rows op = {.queries = count,
                          .head_size = call->key_size,
                          .value_size = call->value_size,
@@ -161,7 +190,7 @@ static void attend_tile(const void *work, int thread, int64_t unit)
     const int64_t pair = unit / k->tiles;
     const int begin = (k->tiles - 1 - (int)(unit % k->tiles)) * k->tile, most = tr_mask_strip(call);
     const int end = call->queries - begin < k->tile ? call->queries : begin + k->tile;
-    for (int first = begin, last; first < end; first = last) {
+    for (int first = begin, last; pair < call->pairs && first < end; first = last) {
         bool all = true;
         last = end - first < most ? end : first + most;
         if (call->asked.kind == TR_ATTENTION_BLOCK_SPARSE)
@@ -172,6 +201,8 @@ static void attend_tile(const void *work, int thread, int64_t unit)
 
 void tr_softmax_kind_phases(const tr_softmax_kind *kind, tr_phases *phases)
 {
-    tr_phases_add(phases, kind->call->pairs * kind->blocks, pack_block, kind);
-    tr_phases_add(phases, kind->call->pairs * kind->tiles, attend_tile, kind);
+    const int first = phases->count;
+    tr_phases_add(phases, kind->together * kind->blocks, pack_block, kind);
+    tr_phases_add(phases, kind->together * kind->tiles, attend_tile, kind);
+    tr_phases_repeat(phases, first, (kind->call->pairs - 1) / kind->together + 1);
 }

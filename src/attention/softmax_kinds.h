@@ -10,13 +10,14 @@
 
 typedef struct tr_softmax_kind {
     const tr_call *call;
-    int tile, tiles; /* queries of a unit of work, and how many units a pair has */
-    int blocks;      /* of a pair */
+    int tile, tiles;  /* queries of a unit of work, and how many units a pair has */
+    int blocks;       /* of a pair */
+    int64_t together; /* pairs that are in memory at a time */
     size_t block_floats, value_offset;
-    float *memory;          /* [pairs, blocks, block_floats] */
-    const float **pointers; /* [pairs, blocks] */
-    bool *wild;             /* [pairs, blocks] */
-    float *bias;            /* of summaries: [pairs, columns] */
+    float *memory;          /* [together, blocks, block_floats] */
+    const float **pointers; /* [together, blocks] */
+    bool *wild;             /* [together, blocks] */
+    float *bias;            /* of summaries: [together, columns] */
     tr_mask_rooms mask;
     tr_sparse_rooms sparse;
     tr_summary_rooms summaries;
