@@ -10,75 +10,101 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* What the operating system saves of the registers: bits 1, 2: SSE and AVX; 5, 6, 7: AVX-512. */
-static unsigned saved_registers(void)
-{
-    unsigned low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return low;
-}
+/* What the CPU tells of itself, asked once: in a virtual machine each question takes microseconds. */
+typedef struct tr_cpu {
+    unsigned c1;                /* of leaf 1 */
+    unsigned b7, c7, d7, a71; /* of leaves 7.0 and 7.1 */
+    unsigned saved; /* registers that the operating system saves: bits 1, 2: SSE and AVX; 5, 6, 7: AVX-512 */
+} tr_cpu;
 
-static bool has_avx2(void)
+static tr_cpu ask_cpu(void)
 {
     unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (~c & (bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C)))
-        return false;
-    return (saved_registers() & 0x6) == 0x6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && !(~b & (bit_AVX2 | bit_BMI2));
+    tr_cpu cpu = {0};
+    const unsigned leaves = __get_cpuid_max(0, NULL);
+    if (leaves < 7)
+        return cpu;
+    __cpuid(1, a, b, cpu.c1, d);
+    if (cpu.c1 & bit_OSXSAVE)
+        __asm__ volatile("xgetbv" : "=a"(cpu.saved), "=d"(d) : "c"(0));
+    __cpuid_count(7, 0, a, cpu.b7, cpu.c7, cpu.d7);
+    if (a >= 1)
+        __cpuid_count(7, 1, cpu.a71, b, c, d);
+    return cpu;
 }
 
-static bool has_avxvnni(void)
+static bool has_avx2(const tr_cpu *cpu)
+{
+    return !(~cpu->c1 & (bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C)) && (cpu->saved & 0x6) == 0x6 &&
+           !(~cpu->b7 & (bit_AVX2 | bit_BMI2));
+}
+
+static bool has_avxvnni(const tr_cpu *cpu)
 {
     enum { AVX_VNNI = 1 << 4 }; /* of leaf 7.1, eax */
-    unsigned a, b, c, d;
-    return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX_VNNI);
+    return has_avx2(cpu) && (cpu->a71 & AVX_VNNI);
 }
 
-static bool has_avx512(void)
+static bool has_avx512(const tr_cpu *cpu)
 {
-    unsigned a, b, c, d;
     const unsigned needed = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
-    return has_avx2() && (saved_registers() & 0xe6) == 0xe6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && !(~b & needed);
+    return has_avx2(cpu) && (cpu->saved & 0xe6) == 0xe6 && !(~cpu->b7 & needed);
 }
 
-static bool has_avx512vnni(void)
+static bool has_avx512vnni(const tr_cpu *cpu)
 {
-    unsigned a, b, c, d;
-    return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_AVX512VNNI);
+    return has_avx512(cpu) && (cpu->c7 & bit_AVX512VNNI);
 }
 
-static bool has_avx512bf16(void)
+static bool has_avx512bf16(const tr_cpu *cpu)
 {
     enum { AVX512_BF16 = 1 << 5 }; /* of leaf 7.1, eax */
-    unsigned a, b, c, d;
-    return has_avx512vnni() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX512_BF16);
+    return has_avx512vnni(cpu) && (cpu->a71 & AVX512_BF16);
 }
 
-static bool has_amx(void)
+static bool has_amx(const tr_cpu *cpu)
 {
     enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, SAVED = 3 << 17 };
-    unsigned a, b, c, d;
-    return has_avx512vnni() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && !(~d & (AMX_TILE | AMX_INT8)) &&
-           (saved_registers() & SAVED) == SAVED && tr_request_amx();
+    return has_avx512vnni(cpu) && !(~cpu->d7 & (AMX_TILE | AMX_INT8)) && (cpu->saved & SAVED) == SAVED && tr_request_amx();
 }
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 
 /* Bits of Linux's AT_HWCAP and AT_HWCAP2 (Documentation/arm64/elf_hwcaps.rst). */
-static bool has_dotprod(void)
+typedef struct tr_cpu {
+    unsigned long first, second;
+} tr_cpu;
+
+static tr_cpu ask_cpu(void)
 {
-    const unsigned long asimddp = 1ul << 20;
-    return getauxval(AT_HWCAP) & asimddp;
+    return (tr_cpu){getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
 }
 
-static bool has_i8mm(void)
+static bool has_dotprod(const tr_cpu *cpu)
+{
+    const unsigned long asimddp = 1ul << 20;
+    return cpu->first & asimddp;
+}
+
+static bool has_i8mm(const tr_cpu *cpu)
 {
     const unsigned long i8mm = 1ul << 13;
-    return has_dotprod() && (getauxval(AT_HWCAP2) & i8mm);
+    return has_dotprod(cpu) && (cpu->second & i8mm);
+}
+#else
+typedef struct tr_cpu {
+    char nothing;
+} tr_cpu;
+
+static tr_cpu ask_cpu(void)
+{
+    return (tr_cpu){0};
 }
 #endif
 
-static bool always(void)
+static bool always(const tr_cpu *cpu)
 {
+    (void)cpu;
     return true;
 }
 
@@ -86,7 +112,7 @@ int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
 {
     static const struct {
         const tr_kernels *level;
-        bool (*available)(void);
+        bool (*available)(const tr_cpu *cpu);
     } all[] = {
         {&tr_kernels_portable, always},
 #if defined(__x86_64__)
@@ -102,9 +128,10 @@ int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
         {&tr_kernels_i8mm, has_i8mm},
 #endif
     };
+    const tr_cpu cpu = ask_cpu();
     int count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].available())
+        if (all[i].available(&cpu))
             levels[count++] = all[i].level;
     return count;
 }
