@@ -7,6 +7,7 @@ engine_list=$root/tests/engines/requirements.txt
 engine_dir=$root/build/engines
 # Each makes fixtures, and with --check compares the committed ones with its engine and with this project's program.
 engine_scripts=(
+    tests/attention/make_fixtures.py
     tests/reference/make_fixtures.py
     tests/scores/make_expected.py
     tests/search/make_search.py

@@ -18,6 +18,7 @@ import glob
 import hashlib
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -82,7 +83,20 @@ def codes_and_texts():
         yield codes[i % len(codes)] + b"\0" + text.encode()
 
 
+def calls_of_attention():
+    """Each kind with each sort of mask: fuzz_attention.c."""
+    chance = random.Random(1)
+    for kind in range(5):
+        for mask in (0, 1, 6, 8, 24, 33, 96, 127):
+            options = [chance.randrange(2), kind, chance.randrange(248), chance.randrange(4), 136,
+                       *(chance.randrange(248) for _ in range(6)), 1 + chance.randrange(2)]
+            sizes = [chance.randrange(1, 3), chance.randrange(1, 4), *(chance.randrange(1, 20) for _ in range(4))]
+            mask = mask & 41 if kind > 2 else mask  # what linear and low-rank attention take
+            yield bytes([*options, *sizes, mask]) + chance.randbytes(300)
+
+
 SEEDS = {
+    "attention": calls_of_attention,
     "bpe": codes_and_texts,
     "ctranslate2": lambda: files("ctranslate2/fixtures/*/model.bin", "ctranslate2/fixtures/*/*vocabulary*"),
     "gguf": lambda: files("llama/fixtures/*.gguf"),
