@@ -133,32 +133,36 @@ static void steps(void **state)
     expect_overlap(tr_masked_softmax(&lengths, &mask, x + 40, x + 40, &error), &error, "weights", "additive");
 }
 
+/* Each tensor of a layer in the middle of a block of zeros, with a result over it. */
 static void layers(void **state)
 {
     (void)state;
-    layer_trial l = make_layer(2, 4, 4, (layer_sizes){8, 8, 8, 8, 2}, true, TR_ELEMENT_F32, TR_ELEMENT_F32, 1);
-    const void *const read[] = {l.inner.q,          l.inner.k,
-                                l.inner.v,          l.layer.query_weight,
-                                l.layer.query_bias, l.layer.key_weight,
-                                l.layer.key_bias,   l.layer.value_weight,
-                                l.layer.value_bias, l.layer.output_weight,
-                                l.layer.output_bias};
-    static const char *const of_read[] = {"q",          "k",
-                                          "v",          "query_weight",
-                                          "query_bias", "key_weight",
-                                          "key_bias",   "value_weight",
-                                          "value_bias", "output_weight",
-                                          "output_bias"};
+    layer_trial good = make_layer(2, 4, 4, (layer_sizes){8, 8, 8, 8, 2}, true, TR_ELEMENT_F32, TR_ELEMENT_F32, 1), l = good;
+    const struct {
+        const void **at;
+        const char *name;
+    } read[] = {
+        {(const void **)&l.inner.q, "q"},      {(const void **)&l.inner.k, "k"},
+        {(const void **)&l.inner.v, "v"},      {&l.layer.query_weight, "query_weight"},
+        {&l.layer.query_bias, "query_bias"},   {&l.layer.key_weight, "key_weight"},
+        {&l.layer.key_bias, "key_bias"},       {&l.layer.value_weight, "value_weight"},
+        {&l.layer.value_bias, "value_bias"},   {&l.layer.output_weight, "output_weight"},
+        {&l.layer.output_bias, "output_bias"},
+    };
+    static float zeros[256];
     float out[64], weights[64];
     tr_error error;
     for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
-        float *const over = (float *)read[i] + 7; /* nothing is written: it is refused */
-        expect_overlap(run_layer(&l, over, NULL, &error), &error, "out", of_read[i]);
-        expect_overlap(run_layer(&l, out, over, &error), &error, "weights", of_read[i]);
+        l = good;
+        *read[i].at = zeros + 96;
+        for (int shift = -63; shift < 8; shift += 10) {
+            expect_overlap(run_layer(&l, zeros + 96 + shift, weights, &error), &error, "out", read[i].name);
+            expect_overlap(run_layer(&l, out, zeros + 96 + shift, &error), &error, "weights", read[i].name);
+        }
     }
-    expect_overlap(run_layer(&l, out, out + 63, &error), &error, "weights", "out");
-    assert_int_equal(run_layer(&l, out, weights, &error), TR_OK);
-    free_layer(&l);
+    expect_overlap(run_layer(&good, out, out + 63, &error), &error, "weights", "out");
+    assert_int_equal(run_layer(&good, out, weights, &error), TR_OK);
+    free_layer(&good);
 }
 
 int main(void)

@@ -90,7 +90,7 @@ def calls_of_attention():
         for mask in (0, 1, 6, 8, 24, 33, 96, 127):
             options = [chance.randrange(2), kind, chance.randrange(248), chance.randrange(4), 136,
                        *(chance.randrange(248) for _ in range(6)), 1 + chance.randrange(2)]
-            sizes = [chance.randrange(1, 3), chance.randrange(1, 4), *(chance.randrange(1, 20) for _ in range(4))]
+            sizes = [chance.randrange(1, 3), chance.randrange(1, 3), *(chance.randrange(1, 14) for _ in range(4))]
             mask = mask & 41 if kind > 2 else mask  # what linear and low-rank attention take
             yield bytes([*options, *sizes, mask]) + chance.randbytes(300)
 

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SMALL = 1 << 14 }; /* numbers of a tensor whose call is tried */
+enum { SMALL = 1 << 12 }; /* numbers of a tensor whose call is tried */
 
 typedef struct input {
     const uint8_t *at, *end;
@@ -213,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     t.options = next_options(&in);
     int64_t *const sizes[] = {&t.shape.batch, &t.shape.heads,    &t.shape.queries,
                               &t.shape.keys,  &t.shape.key_size, &t.shape.value_size};
-    static const int64_t most[] = {2, 3, 40, 70, 20, 40};
+    static const int64_t most[] = {2, 2, 20, 50, 16, 20};
     for (int i = 0; i < 6; i++)
         *sizes[i] = next_number(&in, most[i]);
     const tr_attention_shape *s = &t.shape;
