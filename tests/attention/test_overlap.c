@@ -66,11 +66,11 @@ static void each_pair_is_refused(void **state)
     (void)state;
     for (int written = 0; written < WRITTEN; written++)
         for (int other = 0; other < TENSORS; other++) {
+            if (other == written)
+                continue;
             block b = make_block();
             tr_error error;
             char *const end = b.memory + 3072 + sizes[written]; /* free memory, away from all others */
-            if (other == written)
-                continue;
             const size_t length = sizes[other] < sizes[written] ? sizes[other] : sizes[written];
             b.at[other] = end - sizes[other];
             const ptrdiff_t shifts[] = {-(ptrdiff_t)(sizes[written] - 8), 0, 8, (ptrdiff_t)(length - 8),
