@@ -84,7 +84,8 @@ static tr_status check_low_rank(tr_call *call, const tr_attention_options *o, tr
     tr_status status;
     if (o->pool) {
         status = tr_check_range("pool", o->pool, 1, INT64_MAX, error);
-        call->columns = o->pool >= call->keys ? 1 : (int)((call->keys + o->pool - 1) / (o->pool > 0 ? o->pool : 1));
+        if (status == TR_OK)
+            call->columns = o->pool >= call->keys ? 1 : (int)((call->keys + o->pool - 1) / o->pool);
         return status;
     }
     status = tr_check_range("rank", o->rank, 1, TR_LENGTH_MOST, error);
