@@ -130,6 +130,32 @@ static void neighbours(void **state)
     }
 }
 
+/* Heads whose keys and values do not fit the memory that a call takes at a time go in rounds, fewer the more threads there
+ * are. */
+static void rounds_of_heads(void **state)
+{
+    (void)state;
+    const tr_attention_shape many = {5, 8, 40, 3000, 32, 32};
+    trial t = make_trial(many, (tr_attention_options){.threads = 1}, TR_ELEMENT_F32, 300, 1);
+    const size_t n = out_size(&t), each = n / 40;
+    float *wanted = attended(&t);
+    for (int threads = 2; threads <= 3; threads++) {
+        t.options.threads = threads;
+        float *got = attended(&t);
+        expect_bits(told(&t), got, wanted, n);
+        free(got);
+    }
+    trial last = t;
+    last.shape.batch = last.shape.heads = 1;
+    last.q = (float *)t.q + (ptrdiff_t)39 * 40 * 32;
+    last.k = (float *)t.k + (ptrdiff_t)39 * 3000 * 32;
+    last.v = (float *)t.v + (ptrdiff_t)39 * 3000 * 32;
+    float *alone = attended(&last);
+    expect_bits("the last head", alone, wanted + 39 * each, each);
+    free(alone), free(wanted);
+    free_trial(&t);
+}
+
 /* ----------------------------------------------------------------------------------------------------------------- levels
  */
 
@@ -242,7 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_tiles),    cmocka_unit_test(neighbours),
         cmocka_unit_test(levels_agree),         cmocka_unit_test(layers),
-        cmocka_unit_test(callers_side_by_side),
+        cmocka_unit_test(callers_side_by_side), cmocka_unit_test(rounds_of_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
