@@ -92,7 +92,7 @@ def speed(b, peer, length, threads, element, kinds, causal=False):
     from common import median
 
     rounds = min(4 * b.o.rounds, b.o.rounds * 4096 // length)
-    theirs, exact = beside(b, peer, length, threads, element, causal, max(2, rounds))
+    theirs, exact = beside(b, peer, length, threads, element, causal, max(1, rounds))
     others = report(b, length, [kind for kind in kinds if kind != "exact"], "--threads", threads, "--element", element, "--no-error",
                     "--rounds", max(b.o.rounds, rounds), *(["--causal"] if causal else []))
     row = {"length": length, "threads": threads, "element": element, "causal": causal, "rounds": len(theirs),

@@ -93,7 +93,7 @@ def curve(rows, x, height):
     return out
 
 
-def logarithmic(lines, x, height, title, unit, first_name):
+def logarithmic(lines, x, height, title, units, first_name):
     """Lines of (length, value) over each other, both axes logarithmic, one kind of line each; the first one's name beside it."""
     out = [text(x, 20, title, kind="title")]
     left, right, top, bottom = x + 52, x + PANEL - 12, TOP, height - 58
@@ -108,7 +108,8 @@ def logarithmic(lines, x, height, title, unit, first_name):
 
     for power in range(low, high + 1):
         y = at(2**first, 10**power)[1]
-        out.append(path([(left, y), (right, y)], "grid") + text(left - 6, y + 4, f"{10**power:g}{unit}", "end"))
+        name = f"{10**(power - 3):g} {units[1]}" if power >= 3 else f"{10**power:g} {units[0]}"
+        out.append(path([(left, y), (right, y)], "grid") + text(left - 6, y + 4, name, "end"))
     for length in dict.fromkeys(length for length, _ in points):
         out.append(text(at(length, 10**low)[0], bottom + 16, short(length) if length < 1000 else f"{length // 1024}k", "middle"))
     out.append(path([(left, top), (left, bottom), (right, bottom)], "axis"))
@@ -132,8 +133,8 @@ def draw_attention(sections):
     bytes_of = [[(row["length"], 4e-6 * heads * row["length"]**2) for row in memory]]
     bytes_of += [[(row["length"], 1e-6 * row["working_bytes"][kind]) for row in memory] for kind in kinds]
     size = found["settings"]["size"]
-    body = logarithmic(times, 10, height, f"A call by length, f32, {heads} heads of {size}, {threads} threads", " ms", "PyTorch")
-    body += logarithmic(bytes_of, WIDTH - PANEL, height, "Working memory by length", " MB", "all scores")
+    body = logarithmic(times, 10, height, f"A call by length, f32, {heads} heads of {size}, {threads} threads", ("ms", "s"), "PyTorch")
+    body += logarithmic(bytes_of, WIDTH - PANEL, height, "Working memory by length", ("MB", "GB"), "all scores")
     place = 10
     for i, name in enumerate(kinds, 1):
         body.append(path([(place, height - 13), (place + 20, height - 13)], f"kind k{i}") + text(place + 25, height - 9, name))
