@@ -87,8 +87,12 @@ TR_INLINE bool part_any_above(part a, part b) /* or NaN */
     return (m[0] | m[1] | m[2] | m[3]) != 0;
 }
 
-/* 2^n where t = n + 1.5 * 2^23: n stands in the low bits of t */
-TR_INLINE part part_exp2_magic(part t) { return (part)(((part_bits)t << 23) + (part_bits)part_set1(1.0f)); }
+/* 2^n where t = n + 1.5 * 2^23: n stands in the low bits of t; with other t anything, so that the sum may be more than an int holds */
+TR_INLINE part part_exp2_magic(part t)
+{
+    typedef uint32_t words __attribute__((vector_size(16)));
+    return (part)(((words)t << 23) + (words)part_set1(1.0f));
+}
 TR_INLINE part part_abs(part a) { return (part)((part_bits)a & 0x7fffffff); }
 TR_INLINE part part_copysign(part a, part sign)
 {
