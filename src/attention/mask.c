@@ -3,19 +3,31 @@
 #include <math.h>
 #include <string.h>
 
-size_t tr_mask_offset(const tr_call *call, const int64_t stride[3], int64_t pair, int query)
+/* Where a mask's tensor has the row of a pair and a query. */
+static size_t offset(const tr_call *call, const int64_t stride[3], int64_t pair, int query)
 {
     return (size_t)(pair / call->heads * stride[0] + pair % call->heads * stride[1] + query * stride[2]);
 }
 
-void tr_mask_add(float *y, const float *added, int n)
+/* y[n] += added, and -inf where either is. */
+static void add(float *y, const float *added, int n)
 {
     for (int j = 0; j < n; j++)
         y[j] = y[j] == -INFINITY || added[j] == -INFINITY ? -INFINITY : y[j] + added[j];
 }
 
-void tr_mask_forbid(float *y, const bool *allowed, int n)
+void tr_mask_apply(const tr_call *call, int64_t pair, int query, tr_key_span keys, float *row)
 {
+    const tr_attention_mask *m = &call->mask;
+    const int n = keys.last - keys.first;
+    float *y = row + keys.first;
+    if (m->additive)
+        add(y, m->additive + offset(call, m->additive_stride, pair, query) + keys.first, n);
+    if (m->prior)
+        add(y, m->prior + offset(call, m->prior_stride, pair, query) + keys.first, n);
+    if (!m->allowed)
+        return;
+    const bool *allowed = m->allowed + offset(call, m->allowed_stride, pair, query) + keys.first;
     for (int j = 0; j < n; j++)
         y[j] = allowed[j] ? y[j] : -INFINITY;
 }
@@ -75,29 +87,13 @@ void tr_mask_lay_out(tr_mask_rooms *rooms, const tr_call *call, int threads, tr_
         rooms->bias = tr_rooms_take(room, threads, rows * (uint64_t)call->keys, sizeof(float));
 }
 
-/* A query's row of everything that is given, of the keys of a span. */
-static void combine(const tr_call *call, int64_t pair, int query, tr_key_span keys, float *row)
-{
-    const tr_attention_mask *m = &call->mask;
-    const int n = keys.last - keys.first;
-    float *y = row + keys.first;
-    if (m->additive)
-        memcpy(y, m->additive + tr_mask_offset(call, m->additive_stride, pair, query) + keys.first, (size_t)n * sizeof *y);
-    else
-        memset(y, 0, (size_t)n * sizeof *y);
-    if (m->prior)
-        tr_mask_add(y, m->prior + tr_mask_offset(call, m->prior_stride, pair, query) + keys.first, n);
-    if (m->allowed)
-        tr_mask_forbid(y, m->allowed + tr_mask_offset(call, m->allowed_stride, pair, query) + keys.first, n);
-}
-
 static void set_bias(const tr_call *call, float *memory, int64_t pair, int first, tr_attend_rows *op)
 {
     const tr_attention_mask *m = &call->mask;
     const float *only = m->additive ? m->additive : m->prior;
     const int64_t *stride = m->additive ? m->additive_stride : m->prior_stride;
     if (!is_combined(m)) {
-        op->bias = only ? only + tr_mask_offset(call, stride, pair, first) : NULL;
+        op->bias = only ? only + offset(call, stride, pair, first) : NULL;
         op->bias_step = only ? (ptrdiff_t)stride[2] : 0;
         return;
     }
@@ -105,8 +101,11 @@ static void set_bias(const tr_call *call, float *memory, int64_t pair, int first
     span.first &= ~(TR_BLOCK - 1); /* the kernel looks at whole blocks */
     span.last = within((span.last + TR_BLOCK - 1) & ~(TR_BLOCK - 1), 0, op->keys);
     const int rows = is_one_row(m) ? 1 : op->queries;
-    for (int i = 0; i < rows; i++)
-        combine(call, pair, first + i, span, memory + (size_t)i * (size_t)call->keys);
+    for (int i = 0; i < rows; i++) {
+        float *row = memory + (size_t)i * (size_t)call->keys;
+        memset(row + span.first, 0, (size_t)(span.last - span.first) * sizeof *row);
+        tr_mask_apply(call, pair, first + i, span, row);
+    }
     op->bias = memory;
     op->bias_step = rows > 1 ? call->keys : 0;
 }
@@ -139,7 +138,7 @@ bool tr_mask_run(const tr_call *call, int64_t pair, int last, tr_key_span *run)
         run->last = last;
         return run->first < last;
     }
-    const bool *allowed = m->allowed + tr_mask_offset(call, m->allowed_stride, pair, 0);
+    const bool *allowed = m->allowed + offset(call, m->allowed_stride, pair, 0);
     while (run->first < last && !allowed[run->first])
         run->first++;
     run->last = run->first;

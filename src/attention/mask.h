@@ -40,11 +40,7 @@ void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, in
  * the other. False: there are none. */
 bool tr_mask_run(const tr_call *call, int64_t pair, int last, tr_key_span *run);
 
-/* y[n] += added, and -inf where either is. */
-void tr_mask_add(float *y, const float *added, int n);
-/* y[n] = -inf where not allowed. */
-void tr_mask_forbid(float *y, const bool *allowed, int n);
-/* Where a mask's tensor has the row of a pair and a query. */
-size_t tr_mask_offset(const tr_call *call, const int64_t stride[3], int64_t pair, int query);
+/* row[key] of a query for the keys of a span: what is given is added, -inf where something forbids. */
+void tr_mask_apply(const tr_call *call, int64_t pair, int query, tr_key_span keys, float *row);
 
 #endif

@@ -24,12 +24,7 @@ static void softmax_row(const void *work, int thread, int64_t unit)
     }
     if (row != scores)
         memcpy(row, scores, (size_t)n * sizeof *row);
-    if (m->additive)
-        tr_mask_add(row, m->additive + tr_mask_offset(call, m->additive_stride, pair, query), n);
-    if (m->prior)
-        tr_mask_add(row, m->prior + tr_mask_offset(call, m->prior_stride, pair, query), n);
-    if (m->allowed)
-        tr_mask_forbid(row, m->allowed + tr_mask_offset(call, m->allowed_stride, pair, query), n);
+    tr_mask_apply(call, pair, query, (tr_key_span){0, n}, row);
     call->kernels->softmax(row, row, n);
     memset(row + n, 0, (size_t)(call->keys - n) * sizeof *row);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "../opening.h"
 #include "model/windows.h"
 
 enum { HEADS = 4, LENGTH = 45, WINDOW = 3 };
@@ -64,12 +65,8 @@ static tr_score *watch(const tr_model *model, int threads)
     static int32_t source[LENGTH], target[2] = {5, 6};
     for (int i = 0; i < LENGTH; i++)
         source[i] = 4 + i * 7 % 40;
-    tr_context_options options = tr_context_default_options();
-    options.threads = threads;
-    tr_context *context;
+    tr_context *context = open_context(model, threads, 1);
     tr_error error;
-    if (tr_context_create(model, &options, &context, &error))
-        fail_msg("%s", error.message);
     tr_score_options wanted = tr_score_default_options();
     wanted.encoder_attention = true;
     const tr_tokens sources = {source, LENGTH}, targets = {target, 2};
