@@ -11,6 +11,14 @@ tr_status tr_check_range(const char *name, int64_t value, int64_t least, int64_t
                    most);
 }
 
+tr_status tr_check_sizes(const tr_size *sizes, int count, tr_error *error)
+{
+    tr_status status = TR_OK;
+    for (int i = 0; status == TR_OK && i < count; i++)
+        status = tr_check_range(sizes[i].name, sizes[i].value, 1, sizes[i].most, error);
+    return status;
+}
+
 tr_status tr_check_pointer(const char *name, const void *pointer, tr_error *error)
 {
     return pointer ? TR_OK : tr_fail(error, TR_ERROR_ARGUMENT, "%s: is NULL", name);
@@ -38,17 +46,12 @@ tr_status tr_check_product(const char *name, const int64_t *sizes, int count, si
 
 static tr_status check_shape(tr_call *call, const tr_attention_shape *s, tr_error *error)
 {
-    const struct {
-        const char *name;
-        int64_t value, most;
-    } fields[] = {
+    const tr_size sizes[] = {
         {"batch", s->batch, TR_LENGTH_MOST},     {"heads", s->heads, TR_LENGTH_MOST},
         {"queries", s->queries, TR_LENGTH_MOST}, {"keys", s->keys, TR_LENGTH_MOST},
         {"key_size", s->key_size, TR_HEAD_MOST}, {"value_size", s->value_size, TR_HEAD_MOST},
     };
-    tr_status status = TR_OK;
-    for (size_t i = 0; status == TR_OK && i < sizeof fields / sizeof *fields; i++)
-        status = tr_check_range(fields[i].name, fields[i].value, 1, fields[i].most, error);
+    tr_status status = tr_check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
     if (status != TR_OK)
         return status;
     const int64_t length = s->queries > s->keys ? s->queries : s->keys,

@@ -6,6 +6,14 @@
 
 enum { TR_LENGTH_MOST = 1 << 30, TR_HEAD_MOST = 1024 };
 
+/* A size that is asked for: 1 .. most. */
+typedef struct tr_size {
+    const char *name;
+    int64_t value, most;
+} tr_size;
+
+tr_status tr_check_sizes(const tr_size *sizes, int count, tr_error *error);
+
 /* value is between least and most, or NAME: why. */
 tr_status tr_check_range(const char *name, int64_t value, int64_t least, int64_t most, tr_error *error);
 tr_status tr_check_pointer(const char *name, const void *pointer, tr_error *error);

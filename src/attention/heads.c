@@ -30,15 +30,13 @@ static void move_position(const void *work, int thread, int64_t unit)
 static tr_status check(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads, const void *x,
                        const void *out, tr_error *error)
 {
+    const tr_size sizes[] = {{"batch", batch, TR_LENGTH_MOST},
+                             {"length", length, TR_LENGTH_MOST},
+                             {"d_model", d_model, TR_LENGTH_MOST},
+                             {"heads", heads, TR_LENGTH_MOST}};
     tr_status status = tr_check_element(element, error);
     if (status == TR_OK)
-        status = tr_check_range("batch", batch, 1, TR_LENGTH_MOST, error);
-    if (status == TR_OK)
-        status = tr_check_range("length", length, 1, TR_LENGTH_MOST, error);
-    if (status == TR_OK)
-        status = tr_check_range("d_model", d_model, 1, TR_LENGTH_MOST, error);
-    if (status == TR_OK)
-        status = tr_check_range("heads", heads, 1, TR_LENGTH_MOST, error);
+        status = tr_check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
     if (status == TR_OK && d_model % heads)
         status =
             tr_fail(error, TR_ERROR_ARGUMENT, "d_model: %" PRId64 " is not divisible by %" PRId64 " heads", d_model, heads);

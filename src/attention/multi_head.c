@@ -20,15 +20,12 @@ typedef struct plan {
 
 static tr_status check_sizes(const tr_multi_head *layer, tr_error *error)
 {
-    tr_status status = tr_check_range("query_size", layer->query_size, 1, TR_LENGTH_MOST, error);
-    if (status == TR_OK)
-        status = tr_check_range("key_size", layer->key_size, 1, TR_LENGTH_MOST, error);
-    if (status == TR_OK)
-        status = tr_check_range("value_size", layer->value_size, 1, TR_LENGTH_MOST, error);
-    if (status == TR_OK)
-        status = tr_check_range("num_hiddens", layer->num_hiddens, 1, TR_LENGTH_MOST, error);
-    if (status == TR_OK)
-        status = tr_check_range("num_heads", layer->num_heads, 1, TR_LENGTH_MOST, error);
+    const tr_size sizes[] = {{"query_size", layer->query_size, TR_LENGTH_MOST},
+                             {"key_size", layer->key_size, TR_LENGTH_MOST},
+                             {"value_size", layer->value_size, TR_LENGTH_MOST},
+                             {"num_hiddens", layer->num_hiddens, TR_LENGTH_MOST},
+                             {"num_heads", layer->num_heads, TR_LENGTH_MOST}};
+    tr_status status = tr_check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
     if (status == TR_OK && layer->num_hiddens % layer->num_heads)
         status = tr_fail(error, TR_ERROR_ARGUMENT, "num_hiddens: %" PRId64 " is not divisible by %" PRId64 " num_heads",
                          layer->num_hiddens, layer->num_heads);
