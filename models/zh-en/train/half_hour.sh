@@ -17,7 +17,7 @@ budget=${BUDGET:-1500}
 # Minutes of the reverse model, back-translating, the teacher, translating; what is left is the student's.
 minutes=(${MINUTES:-3.5 1.5 7.5 1.5})
 teacher=(${TEACHER:---d-model 512 --ffn 2048 --encoder-layers 6 --decoder-layers 6 --dropout 0.3 --rate 7e-4 --rdrop 5})
-student=(${STUDENT:---d-model 256 --ffn 1024 --encoder-layers 6 --decoder-layers 2 --dropout 0.1 --rate 1.5e-3 --rdrop 1})
+student=(${STUDENT:---d-model 256 --ffn 1024 --encoder-layers 6 --decoder-layers 2 --dropout 0.05 --rate 1.5e-3})
 common=(${COMMON:---tokens 16384 --lengths 128 --warmup 600 --ema 0.999 --processes 12 --save-minutes 1})
 }
 

@@ -3,12 +3,45 @@
 The logits of a batch, [tokens, vocabulary], are by far the largest thing in a step. Here they exist in f32 for some
 rows at a time; what stays are their gradients, made in the same pass. All shapes are fixed: padding counts nothing, but
 is not cut out, since asking a GPU how much there is would make it wait.
+
+On a CPU the logits are a third of a step's work, so a step may look at a part of the vocabulary only (Candidates).
 """
+import dataclasses
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 CPU_ROWS, GPU_ROWS = 256, 4096  # small enough for the processor's cache; large enough to fill a GPU
+
+
+@dataclasses.dataclass
+class Candidates:
+    """The words that a step looks at (Jean et al. 2015): the labels, the most frequent words, and some of the others, each
+    of which stands for as many as were not drawn. So the sum over the vocabulary that softmax divides by is estimated
+    without bias."""
+
+    words: Tensor  # [C] ids
+    log_weight: Tensor  # [C] of how many words each stands for
+    labels: Tensor  # [N] places in `words`
+
+    @staticmethod
+    def draw(labels: Tensor, vocabulary: int, frequent: int, others: int, seed: int) -> "Candidates":
+        """labels [N] with -1 for padding. The tokenizer numbers words by frequency, so the first are the frequent ones."""
+        always = torch.zeros(vocabulary, dtype=torch.bool, device=labels.device)
+        always[:frequent] = True
+        always[labels.clamp(min=0)] = True
+        rest = (~always).nonzero()[:, 0]
+        generator = torch.Generator(labels.device).manual_seed(seed)
+        drawn = rest[torch.randperm(len(rest), generator=generator, device=labels.device)[:others]]
+        words = torch.cat([always.nonzero()[:, 0], drawn])
+        log_weight = torch.zeros(len(words), device=labels.device)
+        if len(drawn):
+            log_weight[-len(drawn) :] = math.log(len(rest) / len(drawn))
+        place = torch.full((vocabulary,), -1, device=labels.device)
+        place[words] = torch.arange(len(words), device=labels.device)
+        return Candidates(words, log_weight, torch.where(labels >= 0, place[labels.clamp(min=0)], -1))
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):
@@ -19,20 +52,25 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(context, x: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float, agreement: float):
-        """x [P, N, D], weight [V, D], bias [V], labels [N], where -1 is padding."""
-        passes, tokens, vocabulary = x.shape[0], x.shape[1], weight.shape[0]
-        total, z_grad = x.new_zeros((), dtype=torch.float32), x.new_empty(passes, tokens, vocabulary)
+    def forward(
+        context, x: Tensor, weight: Tensor, bias: Tensor, log_weight: Tensor, labels: Tensor, smoothing: float, agreement: float
+    ):
+        """x [P, N, D], weight [V, D], bias and log_weight [V], labels [N], where -1 is padding. A word counts as
+        exp(log_weight) words."""
+        passes, tokens, words = x.shape[0], x.shape[1], weight.shape[0]
+        total, z_grad = x.new_zeros((), dtype=torch.float32), x.new_empty(passes, tokens, words)
+        smooth = log_weight.softmax(dim=0) * smoothing  # what each word gets of it
+        weighted_bias = (bias + log_weight).to(bias.dtype)
         rows = GPU_ROWS if x.is_cuda else CPU_ROWS
         for first in range(0, tokens, rows):
             label = labels[first : first + rows, None].expand(passes, -1, 1)
             real, label = label >= 0, label.clamp(min=0)
-            log_p = F.linear(x[:, first : first + rows], weight, bias).float()
+            log_p = F.linear(x[:, first : first + rows], weight, weighted_bias).float()
             log_p.sub_(log_p.logsumexp(dim=2, keepdim=True))
-            loss = -(1 - smoothing) * log_p.gather(2, label) - smoothing * log_p.mean(dim=2, keepdim=True)
+            loss = -(1 - smoothing) * log_p.gather(2, label) - (log_p @ smooth - smooth @ log_weight)[:, :, None]
             more = disagreement(log_p) if passes == 2 else None
             # d loss / d logits = softmax - the smoothed label
-            grad = log_p.exp_().sub_(smoothing / vocabulary)
+            grad = log_p.exp_().sub_(smooth)
             grad.scatter_add_(2, label, torch.full_like(loss, smoothing - 1))
             if more:
                 loss = loss + agreement / 4 * more[0]
@@ -48,7 +86,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         grad = grad / len(x)
         x, flat = x.flatten(0, 1), z_grad.flatten(0, 1)
         x_grad = (flat @ weight).view(z_grad.shape[:2] + weight.shape[1:])
-        return x_grad * grad, flat.t() @ (x * grad), flat.sum(dim=0) * grad, None, None, None
+        return x_grad * grad, flat.t() @ (x * grad), flat.sum(dim=0) * grad, None, None, None, None
 
 
 def disagreement(log_p: Tensor) -> tuple[Tensor, Tensor]:
@@ -59,8 +97,20 @@ def disagreement(log_p: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def cross_entropy(
-    x: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float, passes: int = 1, agreement: float = 0.0
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    labels: Tensor,
+    smoothing: float,
+    passes: int = 1,
+    agreement: float = 0.0,
+    candidates: Candidates | None = None,
 ) -> Tensor:
-    """x [P * B, T, D]: the passes one after the other, labels [B, T]."""
-    x = x.reshape(passes, -1, x.shape[-1])
-    return SmoothedCrossEntropy.apply(x, weight, bias, labels.flatten(), smoothing, agreement)
+    """x [P * B, T, D]: the passes one after the other, labels [B, T]. With candidates, which were drawn for these labels,
+    an estimate of what it is without."""
+    x, labels = x.reshape(passes, -1, x.shape[-1]), labels.flatten()
+    log_weight = torch.zeros_like(bias, dtype=torch.float32)
+    if candidates:
+        weight, bias = (every.index_select(0, candidates.words) for every in (weight, bias))
+        log_weight, labels = candidates.log_weight, candidates.labels
+    return SmoothedCrossEntropy.apply(x, weight, bias, log_weight, labels, smoothing, agreement)

@@ -14,7 +14,7 @@ import corpus
 import simplify
 from batches import CHUNK, Batches, Chunks, make_batch, pack
 from decode import beam_ids
-from loss import cross_entropy
+from loss import Candidates, cross_entropy
 from model import Dropout, Marian, Shape
 from train import loss_sum
 
@@ -150,6 +150,34 @@ class Loss(unittest.TestCase):
                 for ours, theirs in zip(*results):
                     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=2e-3)
 
+    def test_candidates(self):
+        torch.manual_seed(0)
+        x, weight, bias = torch.randn(2, 10, 8), torch.randn(50, 8), torch.randn(50)
+        labels = torch.randint(-1, 50, (2, 10))
+
+        def result(candidates):
+            leaves = [t.clone().requires_grad_() for t in (x, weight, bias)]
+            loss = cross_entropy(*leaves, labels, 0.1, candidates=candidates)
+            return [loss, *torch.autograd.grad(loss, leaves)]
+
+        exact = result(None)
+        for frequent, others in ((0, 50), (50, 0), (20, 30)):
+            whole = result(Candidates.draw(labels.flatten(), 50, frequent, others, seed=1))
+            for ours, theirs in zip(whole, exact):
+                torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=2e-3, msg="all words are candidates")
+
+        some = Candidates.draw(labels.flatten(), 50, 5, 10, seed=1)
+        self.assertLess(len(some.words), 40)
+        self.assertEqual(len(some.words), len(set(some.words.tolist())))
+        self.assertAlmostEqual(some.log_weight.exp().sum().item(), 50, places=3)
+        real = labels.flatten() >= 0
+        self.assertEqual(some.words[some.labels[real]].tolist(), labels.flatten()[real].tolist())
+
+        sums = (F.linear(x, weight, bias)).flatten(0, 1).exp()
+        draws = [Candidates.draw(labels.flatten(), 50, 5, 10, seed) for seed in range(2000)]
+        estimates = torch.stack([(sums[:, c.words] * c.log_weight.exp()).sum(dim=1) for c in draws])
+        torch.testing.assert_close(estimates.mean(dim=0), sums.sum(dim=1), rtol=0.1, atol=0)
+
     @staticmethod
     def plain(x, weight, bias, labels, smoothing, passes, agreement):
         """As the papers have it."""
@@ -248,7 +276,7 @@ class Recipe(unittest.TestCase):
         self.assertEqual(pieces.encode("五　２"), pieces.encode("五 2"))
 
         back = ("--reverse", "--steps", "20", "--cooldown", "5", "--processes", "2")
-        self.assertIn("step 20 done", self.train("back", *back))
+        self.assertIn("step 20 done", self.train("back", "--candidates", "50", *back))
         made = run("distill.py", data, f"{self.folder}/back/last.pt", f"{self.folder}/back.tsv", "--back", "--beam", "2")
         self.assertRegex(made, r"\d+ texts, \d+ translated, \d+ pairs kept")
 
@@ -266,7 +294,9 @@ class Recipe(unittest.TestCase):
         self.assertRegex(scores, r"(?m)^plain +40 ")
         self.assertNotIn("xquad", scores)
         run("export.py", data, f"{self.folder}/small.pt", f"{self.folder}/hf", "--source", "zh", "--target", "en")
-        self.assertTrue((self.folder / "hf" / "model.safetensors").exists())
+        run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/next")
+        self.assertEqual(run("evaluate.py", data, f"{self.folder}/next/last.pt", "--beam", "2"), scores)
+        self.assertIn("step 5 done", self.train("next", "--steps", "5", "--cooldown", "5"))
 
 
 if __name__ == "__main__":

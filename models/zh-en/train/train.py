@@ -13,6 +13,7 @@ that waiting for other threads inside each of them would take longer than the wo
 workers read a bf16 copy.
 """
 import argparse
+import collections
 import ctypes
 import dataclasses
 import os
@@ -26,7 +27,7 @@ from torch import Tensor, nn
 
 from batches import Batch, Batches, Chunks, Segmenter, make_batch, pack
 from corpus import Pair, load, swapped
-from loss import cross_entropy
+from loss import Candidates, cross_entropy
 from model import Dropout, Marian, Shape, as_bias, same_pair
 from weights import UNSCORED
 
@@ -44,7 +45,13 @@ def keep_freed_memory() -> None:
 
 
 def loss_sum(
-    model: Marian, batch: Batch, drop: Dropout, smoothing: float, passes: int = 1, agreement: float = 0.0
+    model: Marian,
+    batch: Batch,
+    drop: Dropout,
+    smoothing: float,
+    passes: int = 1,
+    agreement: float = 0.0,
+    candidates: Candidates | None = None,
 ) -> Tensor:
     """Of a batch whose rows pass once or twice."""
     batch = batch.times(passes)
@@ -55,7 +62,12 @@ def loss_sum(
     memory = model.encode(batch.source, batch.source_position, among_source, drop)
     x = model.decode(batch.target, batch.target_position, among_target, memory, to_source, drop)
     labels = batch.label[: len(batch) // passes]
-    return cross_entropy(x, model.embedding.weight, model.logit_bias, labels, smoothing, passes, agreement)
+    return cross_entropy(x, model.embedding.weight, model.logit_bias, labels, smoothing, passes, agreement, candidates)
+
+
+def join_gradients(weight: nn.Parameter, parts: tuple[Tensor, ...]) -> None:
+    """Of a batch's parts, in f32."""
+    weight.grad = sum((part.float() for part in parts[1:]), parts[0].float())
 
 
 class MaskPool:
@@ -120,10 +132,18 @@ class Trainer:
             return Dropout(rate=self.options.dropout)
         return self.masks.draw(rng)
 
+    def candidates(self, part: Batch, rng: random.Random) -> Candidates | None:
+        """A step that looks at a part of the vocabulary looks half of it up among the frequent words."""
+        half = self.options.candidates // 2
+        if half == 0:
+            return None
+        return Candidates.draw(part.label.flatten(), self.shape.vocabulary, half, half, rng.getrandbits(32))
+
     def gradients(self, part: Batch, tokens: int, rng: random.Random) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The loss of a part of a batch of `tokens` tokens, and its gradients."""
         o, part = self.options, part.to(self.options.device)
-        loss = loss_sum(self.worker_model, part, self.dropout(rng), o.smoothing, self.passes, o.rdrop) / tokens
+        candidates = self.candidates(part, rng)
+        loss = loss_sum(self.worker_model, part, self.dropout(rng), o.smoothing, self.passes, o.rdrop, candidates) / tokens
         return loss.detach(), torch.autograd.grad(loss, tuple(self.worker_model.parameters()))
 
     def learn(self, batch: Batch) -> Tensor:
@@ -134,8 +154,7 @@ class Trainer:
         size = len(batch) // self.options.parts
         parts = [(batch.part(i, i + size), tokens, random.Random(rng.random())) for i in range(0, len(batch), size)]
         losses, gradients = zip(*self.map(self.gradients, *zip(*parts)))
-        for weight, parts in zip(self.master.parameters(), zip(*gradients)):
-            weight.grad = sum(part.float() for part in parts)
+        list(self.map(join_gradients, self.master.parameters(), zip(*gradients)))
         self.master.embedding.weight.grad[self.shape.pad] = 0  # the start token stays a zero embedding
         nn.utils.clip_grad_norm_(self.master.parameters(), 1.0)
         self.optimizer.param_groups[0]["lr"] = self.rate()
@@ -151,7 +170,7 @@ class Trainer:
         torch._foreach_lerp_(self.ema, list(self.master.parameters()), 1 - decay)
 
     @torch.no_grad()
-    def dev_loss(self, batch: Batch) -> float:
+    def mean_loss(self, batch: Batch) -> float:
         """Per token, of the averaged weights, without smoothing."""
         torch._foreach_copy_(list(self.average_model.parameters()), self.ema)
         parts = [batch.part(first, first + 8) for first in range(0, len(batch), 8)]
@@ -186,7 +205,8 @@ class Trainer:
             raise SystemExit(f"{path}: a model of another shape: {state['shape']}")
         self.master.load_state_dict(state["weights"])
         self.ema = [state["ema"][name] for name, _ in self.master.named_parameters()]
-        self.optimizer.load_state_dict(state["optimizer"])
+        if state["optimizer"]:  # begin.py has none
+            self.optimizer.load_state_dict(state["optimizer"])
         # The rest of the chunk in which the run stopped is passed over, not learnt twice.
         self.step, stream.epoch, stream.chunk = state["step"], state["epoch"], state["chunk"] + 1
         self.seconds_before = state["seconds"]
@@ -197,13 +217,29 @@ def pairs_of(options: argparse.Namespace, name: str) -> list[Pair]:
     return swapped(pairs) if options.reverse else pairs
 
 
-def dev_batch(options: argparse.Namespace, pad: int) -> Batch:
-    pairs = [pair for pair in pairs_of(options, "dev.tsv") if pair[2] not in UNSCORED][::4]
-    encoded = Segmenter(str(options.data / "spm.model")).pairs(pairs, random.Random(0))
-    return make_batch(pack(encoded, max(options.lengths)), max(options.lengths), pad)
+def alike(pairs: list[Pair], others: list[Pair]) -> list[Pair]:
+    """As many of `pairs` from each origin as `others` have of it, drawn by chance."""
+    by_origin = collections.defaultdict(list)
+    for pair in random.Random(0).sample(pairs, len(pairs)):
+        by_origin[pair[2]].append(pair)
+    return [by_origin[origin].pop() for _, _, origin in others if by_origin[origin]]
 
 
-def run(trainer: Trainer, stream: Batches, dev: Batch) -> None:
+def watched(options: argparse.Namespace, train: list[Pair], pad: int) -> dict[str, Batch]:
+    """What the run's progress is seen by. Where the two part, the model learns its text by heart: more dropout helps."""
+    dev = [pair for pair in pairs_of(options, "dev.tsv") if pair[2] not in UNSCORED][::4]
+    segmenter, length = Segmenter(str(options.data / "spm.model")), max(options.lengths)
+
+    def batch(pairs: list[Pair]) -> Batch:
+        return make_batch(pack(segmenter.pairs(pairs, random.Random(0)), length), length, pad)
+
+    return {"dev loss": batch(dev), "of training text": batch(alike(train, dev))}
+
+
+def run(trainer: Trainer, stream: Batches, watch: dict[str, Batch]) -> None:
+    def losses_of(batches: dict[str, Batch]) -> str:
+        return ", ".join(f"{name} {trainer.mean_loss(batch):.3f}" for name, batch in batches.items())
+
     options = trainer.options
     checkpoint = options.out / "last.pt"
     if checkpoint.exists():
@@ -230,11 +266,12 @@ def run(trainer: Trainer, stream: Batches, dev: Batch) -> None:
             last_log, tokens, losses = now, 0, []
         if now - last_save > 60 * options.save_minutes:
             trainer.save(checkpoint, stream)
-            print(f"step {trainer.step} saved, dev loss {trainer.dev_loss(dev):.3f}", flush=True)
-            last_save = last_log = time.monotonic()
+            print(f"step {trainer.step} saved, {losses_of(watch)}", flush=True)
+            last_save = time.monotonic()
+            last_log += last_save - now
     stream.close()
     trainer.save(checkpoint, stream)
-    print(f"step {trainer.step} done, dev loss {trainer.dev_loss(dev):.3f}", flush=True)
+    print(f"step {trainer.step} done, {losses_of(watch)}", flush=True)
 
 
 def parse() -> argparse.Namespace:
@@ -254,6 +291,7 @@ def parse() -> argparse.Namespace:
     add("--dropout", type=float, default=0.1)
     add("--rdrop", type=float, default=0.0, help="weight of the disagreement of two passes, such as 5; 0: one pass")
     add("--smoothing", type=float, default=0.1)
+    add("--candidates", type=int, default=0, help="words that a step looks at besides the labels; 0: all")
     add("--ema", type=float, default=0.9995)
     add("--source-sampling", type=float, default=0.4)
     add("--target-sampling", type=float, default=0.1)
@@ -279,7 +317,7 @@ def main() -> None:
     options = parse()
     if options.device == "cpu":
         keep_freed_memory()
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.workers)  # for what this thread does between steps; the workers' own are alone
     options.out.mkdir(parents=True, exist_ok=True)
     segmenter = Segmenter(str(options.data / "spm.model"), options.source_sampling, options.target_sampling)
     shape = Shape(len(segmenter.pieces) + 1, *(getattr(options, field.name) for field in dataclasses.fields(Shape)[1:]))
@@ -288,7 +326,7 @@ def main() -> None:
     trainer = Trainer(shape, options)
     parameters = sum(p.numel() for p in trainer.master.parameters())
     print(f"{parameters / 1e6:.2f} M parameters, {len(chunks.all_pairs)} pairs", flush=True)
-    run(trainer, stream, dev_batch(options, shape.pad))
+    run(trainer, stream, watched(options, chunks.all_pairs, shape.pad))
 
 
 if __name__ == "__main__":
