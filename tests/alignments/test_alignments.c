@@ -23,7 +23,7 @@ static const char *const texts[] = {
     "\x01",
     "今天\xff天气很好。他在学校\xe5\xad工作。",
     "Hello, world! This is not Chinese.",
-    "嘀嗒嘀嗒嘀嗒嘀嗒嘀嗒，时钟在响。", /* runs in a circle */
+    "谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢", /* runs in a circle */
     "虽然他很累，但是他还是坚持把工作做完了；大家都觉得他非常了不起，可是他自己却什么也没有说。",
     "你好。你好。你好。",
     "😀\u200b", /* a character in four tokens */

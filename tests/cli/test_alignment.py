@@ -57,7 +57,7 @@ class Alignment(CommandTest):
     def test_means_what_it_says(self):
         o = self.objects([SENTENCE])[0]
         words = {(o["source_tokens"][s].lstrip("▁"), o["target_tokens"][t].lstrip("▁")) for s, t in o["alignment"]}
-        self.assertLessEqual({("今天", "today"), ("天气", "weather"), ("很好", "good"), ("。", ".")}, words)
+        self.assertLessEqual({("今天", "today"), ("天气", "weather"), ("很好", "nice"), ("。", ".")}, words)
 
     def test_as_score_says(self):
         """The same network looks at the same pair."""
@@ -138,7 +138,7 @@ class Alignment(CommandTest):
         o = json.loads(self.good("--json", "--alignment", "--prefix", "Outside, the", SENTENCE))
         self.assertEqual(sorted(t for _, t in o["alignment"]), list(range(o["tokens"])))
         self.check_bytes(o["text"], o["target_tokens"], o["spans"])
-        o = self.objects(["嘀嗒嘀嗒嘀嗒嘀嗒嘀嗒，时钟在响。"])[0]
+        o = self.objects(["谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢"])[0]
         self.assertEqual(o["flags"], ["loop"])
         self.assertEqual(sorted(t for _, t in o["alignment"]), list(range(o["tokens"])))
 

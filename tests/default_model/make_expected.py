@@ -4,7 +4,7 @@
     python3 tests/default_model/make_expected.py DIR
     python3 tests/default_model/make_expected.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
-DIR is the published directory that models/zh-en.gguf was made from (models/zh-en.md names it): it gives the network and the
+DIR is the Marian directory that models/zh-en.gguf was made from (models/zh-en/train/export.py): it gives the network and the
 tokenizer, the weights come from the file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf. MarianTokenizer and
 generate, num_beams=1, one sentence at a time, twice: in f32 on the file's int8 weights widened, and with every linear layer
 in the arithmetic of int8 (docs/architecture.md): exact sums, and the decoder's keys and values in half precision. Sentences
@@ -44,8 +44,8 @@ SENTENCES = [
     "那只小猫正躺在窗台上晒太阳。",
     "如果你有时间，请给我打电话。",
     "别担心，一切都会好起来的！",
-    "他说：“明天上午九点，我们在学校门口见。”",
-    "爷爷的房间里放着一台旧收音机、两把椅子和许多照片。",
+    "他说：“明天早上九点，学校门口见！”",
+    "爷爷的房间里有一台旧收音机和两把椅子。",
     "温度升到了38.5℃，比昨天高了10%左右。",
     "我从来没有去过上海，所以这次旅行让我非常兴奋。",
     "使用Python可以很容易地读取一个JSON文件。",
