@@ -18,6 +18,7 @@ from transformers import MarianConfig, MarianMTModel
 
 from export import layer_tensors, marian_config
 from model import Layer, Marian, Shape
+from train import write_checkpoint
 
 
 def shape_of(config: MarianConfig) -> Shape:
@@ -83,7 +84,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     nothing_done = {"step": 0, "seconds": 0.0, "epoch": 0, "chunk": -1, "optimizer": None}
     state = {"shape": dataclasses.asdict(model.shape), "weights": weights, "ema": weights, **nothing_done}
-    torch.save(state, options.out / "last.pt")
+    write_checkpoint(options.out / "last.pt", state)
     tokenizer = options.data / "spm.model"
     tokenizer.write_bytes(with_pieces_of(tokenizer, options.marian / "source.spm"))
 

@@ -16,6 +16,16 @@ from torch import Tensor
 CPU_ROWS, GPU_ROWS = 256, 4096  # small enough for the processor's cache; large enough to fill a GPU
 
 
+@dataclasses.dataclass(frozen=True)
+class Objective:
+    """What a step learns by: how much of a label goes to all words alike; how often each row passes under other dropout,
+    once or twice; how much two passes may disagree."""
+
+    smoothing: float
+    passes: int = 1
+    agreement: float = 0.0
+
+
 @dataclasses.dataclass
 class Candidates:
     """The words that a step looks at (Jean et al. 2015): the labels, the most frequent words, and some of the others, each
@@ -52,14 +62,14 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        context, x: Tensor, weight: Tensor, bias: Tensor, log_weight: Tensor, labels: Tensor, smoothing: float, agreement: float
-    ):
+    def forward(context, x: Tensor, weight: Tensor, bias: Tensor, log_weight: Tensor, labels: Tensor, objective: Objective):
         """x [P, N, D], weight [V, D], bias and log_weight [V], labels [N], where -1 is padding. A word counts as
         exp(log_weight) words."""
         passes, tokens, words = x.shape[0], x.shape[1], weight.shape[0]
         total, z_grad = x.new_zeros((), dtype=torch.float32), x.new_empty(passes, tokens, words)
+        smoothing, agreement = objective.smoothing, objective.agreement
         smooth = log_weight.softmax(dim=0) * smoothing  # what each word gets of it
+        smooth_weight = smooth @ log_weight
         weighted_bias = (bias + log_weight).to(bias.dtype)
         rows = GPU_ROWS if x.is_cuda else CPU_ROWS
         for first in range(0, tokens, rows):
@@ -67,7 +77,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
             real, label = label >= 0, label.clamp(min=0)
             log_p = F.linear(x[:, first : first + rows], weight, weighted_bias).float()
             log_p.sub_(log_p.logsumexp(dim=2, keepdim=True))
-            loss = -(1 - smoothing) * log_p.gather(2, label) - (log_p @ smooth - smooth @ log_weight)[:, :, None]
+            loss = -(1 - smoothing) * log_p.gather(2, label) - (log_p @ smooth - smooth_weight)[:, :, None]
             more = disagreement(log_p) if passes == 2 else None
             # d loss / d logits = softmax - the smoothed label
             grad = log_p.exp_().sub_(smooth)
@@ -86,7 +96,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         grad = grad / len(x)
         x, flat = x.flatten(0, 1), z_grad.flatten(0, 1)
         x_grad = (flat @ weight).view(z_grad.shape[:2] + weight.shape[1:])
-        return x_grad * grad, flat.t() @ (x * grad), flat.sum(dim=0) * grad, None, None, None, None
+        return x_grad * grad, flat.t() @ (x * grad), flat.sum(dim=0) * grad, None, None, None
 
 
 def disagreement(log_p: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,20 +107,13 @@ def disagreement(log_p: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def cross_entropy(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    labels: Tensor,
-    smoothing: float,
-    passes: int = 1,
-    agreement: float = 0.0,
-    candidates: Candidates | None = None,
+    x: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, objective: Objective, candidates: Candidates | None = None
 ) -> Tensor:
     """x [P * B, T, D]: the passes one after the other, labels [B, T]. With candidates, which were drawn for these labels,
     an estimate of what it is without."""
-    x, labels = x.reshape(passes, -1, x.shape[-1]), labels.flatten()
+    x, labels = x.reshape(objective.passes, -1, x.shape[-1]), labels.flatten()
     log_weight = torch.zeros_like(bias, dtype=torch.float32)
     if candidates:
         weight, bias = (every.index_select(0, candidates.words) for every in (weight, bias))
         log_weight, labels = candidates.log_weight, candidates.labels
-    return SmoothedCrossEntropy.apply(x, weight, bias, log_weight, labels, smoothing, agreement)
+    return SmoothedCrossEntropy.apply(x, weight, bias, log_weight, labels, objective)

@@ -14,7 +14,7 @@ import corpus
 import simplify
 from batches import CHUNK, Batches, Chunks, make_batch, pack
 from decode import beam_ids
-from loss import Candidates, cross_entropy
+from loss import Candidates, Objective, cross_entropy
 from model import Dropout, Marian, Shape
 from train import loss_sum
 
@@ -86,8 +86,8 @@ class Packing(unittest.TestCase):
     def test_packed_loss_is_the_sum_of_each_alone(self):
         torch.manual_seed(0)
         model, pairs = Marian(SMALL), random_pairs(12, random.Random(2))
-        packed = loss_sum(model, make_batch(pack(pairs, 64), 64, SMALL.pad), Dropout(), 0.1)
-        alone = sum(loss_sum(model, make_batch([[pair]], 32, SMALL.pad), Dropout(), 0.1) for pair in pairs)
+        packed = loss_sum(model, make_batch(pack(pairs, 64), 64, SMALL.pad), Dropout(), Objective(0.1))
+        alone = sum(loss_sum(model, make_batch([[pair]], 32, SMALL.pad), Dropout(), Objective(0.1)) for pair in pairs)
         self.assertAlmostEqual(packed.item(), alone.item(), delta=1e-2)
 
 
@@ -145,7 +145,7 @@ class Loss(unittest.TestCase):
                 for ours in (True, False):
                     leaves = [t.clone().requires_grad_() for t in (x[: 3 * passes], weight, bias)]
                     form = cross_entropy if ours else self.plain
-                    loss = form(*leaves, labels, 0.1, passes, agreement)
+                    loss = form(*leaves, labels, Objective(0.1, passes, agreement))
                     results.append([loss, *torch.autograd.grad(2 * loss, leaves)])
                 for ours, theirs in zip(*results):
                     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=2e-3)
@@ -157,7 +157,7 @@ class Loss(unittest.TestCase):
 
         def result(candidates):
             leaves = [t.clone().requires_grad_() for t in (x, weight, bias)]
-            loss = cross_entropy(*leaves, labels, 0.1, candidates=candidates)
+            loss = cross_entropy(*leaves, labels, Objective(0.1), candidates)
             return [loss, *torch.autograd.grad(loss, leaves)]
 
         exact = result(None)
@@ -179,11 +179,12 @@ class Loss(unittest.TestCase):
         torch.testing.assert_close(estimates.mean(dim=0), sums.sum(dim=1), rtol=0.1, atol=0)
 
     @staticmethod
-    def plain(x, weight, bias, labels, smoothing, passes, agreement):
+    def plain(x, weight, bias, labels, objective):
         """As the papers have it."""
+        passes, agreement = objective.passes, objective.agreement
         log_p = F.linear(x, weight, bias).log_softmax(dim=-1)
         both, labels = log_p.flatten(0, 1), labels.repeat(passes, 1).flatten()
-        options = {"ignore_index": -1, "label_smoothing": smoothing, "reduction": "sum"}
+        options = {"ignore_index": -1, "label_smoothing": objective.smoothing, "reduction": "sum"}
         loss = F.cross_entropy(both, labels, **options) / passes
         if passes == 2:
             p, q = both[labels >= 0].chunk(2)

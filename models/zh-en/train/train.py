@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from batches import Batch, Batches, Chunks, Segmenter, make_batch, pack
 from corpus import Pair, load, swapped
-from loss import Candidates, cross_entropy
+from loss import Candidates, Objective, cross_entropy
 from model import Dropout, Marian, Shape, as_bias, same_pair
 from weights import UNSCORED
 
@@ -45,29 +45,32 @@ def keep_freed_memory() -> None:
 
 
 def loss_sum(
-    model: Marian,
-    batch: Batch,
-    drop: Dropout,
-    smoothing: float,
-    passes: int = 1,
-    agreement: float = 0.0,
-    candidates: Candidates | None = None,
+    model: Marian, batch: Batch, drop: Dropout, objective: Objective, candidates: Candidates | None = None
 ) -> Tensor:
-    """Of a batch whose rows pass once or twice."""
-    batch = batch.times(passes)
+    batch = batch.times(objective.passes)
     among_source = as_bias(same_pair(batch.source_pair, batch.source_pair))
     to_source = as_bias(same_pair(batch.target_pair, batch.source_pair))
     earlier = batch.target_position[:, None, :, None] >= batch.target_position[:, None, None, :]
     among_target = as_bias(same_pair(batch.target_pair, batch.target_pair) & earlier)
     memory = model.encode(batch.source, batch.source_position, among_source, drop)
     x = model.decode(batch.target, batch.target_position, among_target, memory, to_source, drop)
-    labels = batch.label[: len(batch) // passes]
-    return cross_entropy(x, model.embedding.weight, model.logit_bias, labels, smoothing, passes, agreement, candidates)
+    labels = batch.label[: len(batch) // objective.passes]
+    return cross_entropy(x, model.embedding.weight, model.logit_bias, labels, objective, candidates)
 
 
 def join_gradients(weight: nn.Parameter, parts: tuple[Tensor, ...]) -> None:
     """Of a batch's parts, in f32."""
     weight.grad = sum((part.float() for part in parts[1:]), parts[0].float())
+
+
+def write_checkpoint(path: pathlib.Path, state: dict) -> None:
+    """It appears complete or not at all."""
+    partial = path.with_suffix(".partial")
+    with open(partial, "wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
 
 
 class MaskPool:
@@ -87,7 +90,7 @@ class MaskPool:
 class Trainer:
     def __init__(self, shape: Shape, options: argparse.Namespace):
         self.options, self.shape, self.on_gpu = options, shape, options.device != "cpu"
-        self.passes = 2 if options.rdrop > 0 else 1
+        self.objective = Objective(options.smoothing, 2 if options.rdrop > 0 else 1, options.rdrop)
         torch.manual_seed(options.seed)
         self.master = Marian(shape).to(options.device)
         # Two copies in bf16: of the weights, to learn with, and of their average, to see how good they are.
@@ -100,7 +103,7 @@ class Trainer:
         self.threads = ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,))
         self.map = self.threads.map if options.workers > 1 else map
         if not self.on_gpu:
-            tokens = self.passes * options.tokens // options.parts
+            tokens = self.objective.passes * options.tokens // options.parts
             self.masks = MaskPool(shape, tokens, options.dropout, self.worker_model.logit_bias)
         if options.compile:
             torch._dynamo.config.cache_size_limit = 64  # layers share their code: two kinds times the shapes of batches
@@ -141,9 +144,9 @@ class Trainer:
 
     def gradients(self, part: Batch, tokens: int, rng: random.Random) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The loss of a part of a batch of `tokens` tokens, and its gradients."""
-        o, part = self.options, part.to(self.options.device)
+        part = part.to(self.options.device)
         candidates = self.candidates(part, rng)
-        loss = loss_sum(self.worker_model, part, self.dropout(rng), o.smoothing, self.passes, o.rdrop, candidates) / tokens
+        loss = loss_sum(self.worker_model, part, self.dropout(rng), self.objective, candidates) / tokens
         return loss.detach(), torch.autograd.grad(loss, tuple(self.worker_model.parameters()))
 
     def learn(self, batch: Batch) -> Tensor:
@@ -170,15 +173,18 @@ class Trainer:
         torch._foreach_lerp_(self.ema, list(self.master.parameters()), 1 - decay)
 
     @torch.no_grad()
-    def mean_loss(self, batch: Batch) -> float:
-        """Per token, of the averaged weights, without smoothing."""
+    def mean_losses(self, batches: dict[str, Batch]) -> str:
+        """Of each batch its name and its loss per token, by the averaged weights and without smoothing."""
         torch._foreach_copy_(list(self.average_model.parameters()), self.ema)
+        return ", ".join(f"{name} {self.mean_loss(batch):.3f}" for name, batch in batches.items())
+
+    def mean_loss(self, batch: Batch) -> float:
         parts = [batch.part(first, first + 8) for first in range(0, len(batch), 8)]
         return sum(self.map(self.evaluate, parts)) / batch.tokens()
 
     @torch.no_grad()
     def evaluate(self, part: Batch) -> float:
-        return float(loss_sum(self.average_model, part.to(self.options.device), Dropout(), 0.0))
+        return float(loss_sum(self.average_model, part.to(self.options.device), Dropout(), Objective(smoothing=0.0)))
 
     def save(self, path: pathlib.Path, stream: Batches) -> None:
         names = [name for name, _ in self.master.named_parameters()]
@@ -192,12 +198,7 @@ class Trainer:
             "ema": dict(zip(names, self.ema)),
             "optimizer": self.optimizer.state_dict(),
         }
-        partial = path.with_suffix(".partial")
-        with open(partial, "wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        write_checkpoint(path, state)
 
     def resume(self, path: pathlib.Path, stream: Batches) -> None:
         state = torch.load(path, map_location=self.options.device, weights_only=True)
@@ -237,9 +238,6 @@ def watched(options: argparse.Namespace, train: list[Pair], pad: int) -> dict[st
 
 
 def run(trainer: Trainer, stream: Batches, watch: dict[str, Batch]) -> None:
-    def losses_of(batches: dict[str, Batch]) -> str:
-        return ", ".join(f"{name} {trainer.mean_loss(batch):.3f}" for name, batch in batches.items())
-
     options = trainer.options
     checkpoint = options.out / "last.pt"
     if checkpoint.exists():
@@ -266,12 +264,12 @@ def run(trainer: Trainer, stream: Batches, watch: dict[str, Batch]) -> None:
             last_log, tokens, losses = now, 0, []
         if now - last_save > 60 * options.save_minutes:
             trainer.save(checkpoint, stream)
-            print(f"step {trainer.step} saved, {losses_of(watch)}", flush=True)
+            print(f"step {trainer.step} saved, {trainer.mean_losses(watch)}", flush=True)
             last_save = time.monotonic()
             last_log += last_save - now
     stream.close()
     trainer.save(checkpoint, stream)
-    print(f"step {trainer.step} done, {losses_of(watch)}", flush=True)
+    print(f"step {trainer.step} done, {trainer.mean_losses(watch)}", flush=True)
 
 
 def parse() -> argparse.Namespace:
