@@ -5,7 +5,7 @@
 CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is
 the development set; where there is none, DEV_LINES pairs per origin are split off. FOLDERs hold more such files to train
 on; their origin is the folder's name. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with
-a test set or the development set are dropped. Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin, and
+a test set or the development set are dropped, and pairs with a side that is nearly one of a test set. Writes OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin, and
 OUT/avoid.txt, what to keep away from, so that distill.py does, too.
 """
 import argparse
@@ -20,6 +20,8 @@ DEV_LINES = 60
 MAX_CHARACTERS = 600
 # Longer sides than these are too particular to stand in a test set by chance (as in the corpus's own rule).
 COMMON_CHARACTERS, COMMON_WORDS = 4, 3
+# Two texts that share this much of their bigrams (Dice 1945) differ in a word only.
+NEAR = 0.75
 
 Pair = tuple[str, str, str]  # source text, target text, origin
 
@@ -107,11 +109,36 @@ def split_off_dev(pairs: list[Pair], lines: int) -> tuple[list[Pair], list[Pair]
     return train, dev
 
 
+def bigrams(text: str) -> set[str]:
+    """Of a key."""
+    return {text[i : i + 2] for i in range(len(text) - 1)}
+
+
+class Near:
+    """Which of some texts, given by their keys, a text is nearly the same as."""
+
+    def __init__(self, texts: set[str]):
+        self.sizes: list[int] = []
+        self.with_bigram: dict[str, list[int]] = collections.defaultdict(list)
+        for i, text in enumerate(texts):
+            self.sizes.append(len(bigrams(text)))
+            for bigram in bigrams(text):
+                self.with_bigram[bigram].append(i)
+
+    def __contains__(self, text: str) -> bool:
+        here = bigrams(text)
+        shared = collections.Counter(i for bigram in here for i in self.with_bigram.get(bigram, ()))
+        return any(2 * count >= NEAR * (len(here) + self.sizes[i]) for i, count in shared.items())
+
+
 def without(pairs: list[Pair], dev: set[str], avoid: set[str]) -> list[Pair]:
-    """Drops pairs one of whose sides stands in `dev`, or in `avoid` and is not a common one (sets of keys)."""
+    """Drops pairs one of whose sides stands in `dev`, or is not a common one and stands, or nearly so, in `avoid` (sets of
+    keys)."""
+    near = Near(avoid)
 
     def is_held_out(side: str) -> bool:
-        return key(side) in dev or key(side) in avoid and not is_common(side)
+        text = key(side)
+        return text in dev or not is_common(side) and (text in avoid or text in near)
 
     return [pair for pair in pairs if not any(map(is_held_out, pair[:2]))]
 

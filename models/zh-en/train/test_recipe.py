@@ -59,6 +59,13 @@ class Corpus(unittest.TestCase):
         self.assertEqual(corpus.without(pairs, set(), texts), pairs[:1])
         self.assertEqual(corpus.without(pairs, texts, set()), [], "of the development set nothing, however short")
 
+    def test_without_drops_what_is_nearly_a_test_sentence(self):
+        avoid = {corpus.key("请给我一杯热牛奶。"), corpus.key("The bridge was closed for most of the winter.")}
+        near = [("请给我一杯牛奶。", "A milk, please.", "a"), ("桥", "The bridge was closed for most of last winter.", "a")]
+        far = [("请给我一杯茶和一个面包。", "Tea and bread, please.", "a"), ("桥", "The bridge was built in the winter.", "a")]
+        self.assertEqual(corpus.without(near + far, set(), avoid), far)
+        self.assertEqual(corpus.without(near, avoid, set()), near, "the development set was split off, not chosen")
+
 
 class Simplify(unittest.TestCase):
     def test_is_nmt_nfkc_but_for_traditional_characters(self):
