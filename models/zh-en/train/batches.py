@@ -17,6 +17,8 @@ from corpus import Pair
 from weights import draw, expected
 
 CHUNK = 4096  # pairs that are segmented and packed at a time: a run continues at a chunk's start
+JOINED_SHARE = 0.1  # of short pairs that are put behind another
+JOINED_CHARACTERS = 160  # of the target side, at most
 OPEN_ROWS = 48  # rows that still take short pairs while they are packed
 AHEAD = 3  # chunks for each process that are made before they are asked for
 Encoded = tuple[list[int], list[int]]  # the ids of a pair's sides, each ended by END
@@ -134,6 +136,21 @@ def without_final_mark(text: str, rng: random.Random) -> str:
     return text[:-1] if len(text) > 1 and text[-1] in "。." and rng.random() < 0.4 else text
 
 
+def joined(pairs: list[Pair], rng: random.Random) -> list[Pair]:
+    """Some whole sentences one behind the other: people write several in a line, corpora mostly hold them apart."""
+    out: list[Pair] = []
+    for pair in pairs:
+        before = out[-1] if out else ("", "", "")
+        whole = all(side and side[-1] in "。.!?" for one in (before, pair) for side in one[:2])
+        if whole and len(before[1]) + len(pair[1]) < JOINED_CHARACTERS and rng.random() < JOINED_SHARE:
+            source, target, origin = before
+            space = "" if "\u4e00" <= pair[0][0] <= "\u9fff" else " "
+            out[-1] = source + space + pair[0], target + " " + pair[1], origin
+        else:
+            out.append(pair)
+    return out
+
+
 class Chunks:
     """Packed rows by epoch and chunk, whoever makes them: nothing but these numbers and the seed decides what they hold.
 
@@ -153,6 +170,7 @@ class Chunks:
         rng = random.Random(f"{self.seed} {epoch} {chunk}")
         last = (chunk + 1) * CHUNK if chunk + 1 < self.count else None
         pairs = self.drawn(epoch)[chunk * CHUNK : last]
+        pairs = joined(pairs, rng)
         pairs = [(without_final_mark(source, rng), target, origin) for source, target, origin in pairs]
         encoded = self.segmenter.pairs(pairs, rng)
         by_length, shorter = {}, [0, *self.lengths]

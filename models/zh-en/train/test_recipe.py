@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 import corpus
 import simplify
-from batches import CHUNK, Batches, Chunks, make_batch, pack
+from batches import CHUNK, JOINED_CHARACTERS, Batches, Chunks, joined, make_batch, pack
 from decode import beam_ids
 from loss import Candidates, Objective, cross_entropy
 from model import Dropout, Marian, Shape
@@ -96,6 +96,26 @@ class Packing(unittest.TestCase):
         packed = loss_sum(model, make_batch(pack(pairs, 64), 64, SMALL.pad), Dropout(), Objective(0.1))
         alone = sum(loss_sum(model, make_batch([[pair]], 32, SMALL.pad), Dropout(), Objective(0.1)) for pair in pairs)
         self.assertAlmostEqual(packed.item(), alone.item(), delta=1e-2)
+
+
+class Joining(unittest.TestCase):
+    def test_some_whole_sentences_are_joined_and_nothing_is_lost(self):
+        one = [(f"第{i}句。", f"Sentence {i}.", "a") for i in range(1000)]
+        lines = joined(one, random.Random(0))
+        self.assertTrue(850 < len(lines) < 950)
+        self.assertEqual("".join(source for source, _, _ in lines), "".join(source for source, _, _ in one))
+        self.assertEqual(" ".join(target for _, target, _ in lines), " ".join(target for _, target, _ in one))
+        self.assertEqual(lines, joined(one, random.Random(0)), "a run can be repeated")
+
+    def test_phrases_and_long_sentences_stay_alone(self):
+        phrases = [("早", "Good morning", "a"), ("好。", "Good.", "a")] * 100
+        self.assertEqual(joined(phrases, random.Random(0)), phrases)
+        long = [("长。", "x" * JOINED_CHARACTERS + ".", "a"), ("短。", "Short.", "a")] * 100
+        self.assertEqual(joined(long, random.Random(0)), long)
+
+    def test_other_scripts_get_a_space(self):
+        lines = joined([("Oui.", "Yes.", "a"), ("Non.", "No.", "a")] * 50, random.Random(0))
+        self.assertIn(("Oui. Non.", "Yes. No.", "a"), lines)
 
 
 class CharacterSegmenter:
