@@ -96,6 +96,12 @@ def digits(figures: str) -> str:
     return "".join(DIGITS[int(c)] if c.isdigit() else c for c in figures)
 
 
+def doubled(figures: str, rng: random.Random) -> str:
+    """With two like figures in a row, which a model that copies figure by figure loses count of."""
+    i = rng.randrange(1, len(figures))
+    return figures[:i] + figures[i - 1] + figures[i + 1 :]
+
+
 def magnitude(low: int, high: int, rng: random.Random) -> int:
     """A number whose length is as likely as any other, mostly a round one."""
     n = round(low * (high / low) ** rng.random())
@@ -104,6 +110,8 @@ def magnitude(low: int, high: int, rng: random.Random) -> int:
     n = n // unit * unit
     if n > 2000 and rng.random() < 0.08:  # 10,050: a zero inside
         n += rng.randrange(1, 10) * unit // 100 if unit >= 100 else 0
+    if n > 10 and rng.random() < 0.12:
+        n = int(doubled(str(n), rng))
     return min(max(n, low), high)
 
 

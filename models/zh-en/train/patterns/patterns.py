@@ -1,6 +1,6 @@
 """Writes sentence pairs made from patterns, for what a small model must do exactly: figures, dates, prices and names.
 
-    patterns.py OUT.tsv [--pairs 24000] [--seed 0]
+    patterns.py OUT.tsv [--pairs 36000] [--seed 0]
 
 Chinese TAB English a line, as many from each of the files PATTERNS, which say how a pattern is written; what slots are
 drawn from is in tables. Numbers are as language.py has them; of clock times in Chinese numerals the full hours, half
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from random import Random
 
 from language import (
-    DIGITS, WAYS, Value, capitalise, choose_articles, conjugate, count, digits, magnitude, numerals, plural, quantity,
-    words, write_decimal, write_year,
+    DIGITS, WAYS, Value, capitalise, choose_articles, conjugate, count, digits, doubled, magnitude, numerals, plural,
+    quantity, words, write_decimal, write_year,
 )  # fmt: skip
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -72,11 +72,16 @@ def draw_range(kind: str, rng: Random) -> Value:
     return WAYS[way](low, high, rng)
 
 
+def run_of_figures(length: int, rng: Random) -> str:
+    text = "".join(str(rng.randint(1, 9) if rng.random() < 0.8 else 0) for _ in range(length))
+    return doubled(text, rng) if length > 1 and rng.random() < 0.4 else text
+
+
 def draw_code(kind: str, rng: Random) -> Value:
     """What is copied; a room's number may be in Chinese numerals."""
     text = re.sub("<(.+?)>", lambda m: rng.choice(CODES[m[1]])[0], rng.choice(CODES[kind])[0])
     text = re.sub("(?<![0-9#])#", lambda m: str(rng.randint(1, 9)), text)  # no figure before it: not zero
-    text = re.sub("#", lambda m: str(rng.randint(1, 9) if rng.random() < 0.8 else 0), text)
+    text = re.sub("#+", lambda m: run_of_figures(len(m[0]), rng), text)
     text = re.sub("[%$]", lambda m: rng.choice("ABCDEFGHKLMNPRSTXYZ" if m[0] == "%" else "ABCDEF"), text)
     return Value(digits(text) if kind == "room" and rng.random() < 0.35 else text, text)
 
@@ -389,7 +394,7 @@ def generate(pairs: int, seed: int) -> list[Pair]:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--pairs", type=int, default=24000)
+    arguments.add_argument("--pairs", type=int, default=36000)
     arguments.add_argument("--seed", type=int, default=0)
     options = arguments.parse_args()
     made = generate(options.pairs, options.seed)
