@@ -150,6 +150,17 @@ static int all_levels(const tr_kernels *levels[TR_LEVELS + 2])
     return count;
 }
 
+int integer_of(const tr_matrix *m, int o, int i)
+{
+    const int8_t *data = m->data;
+    return data[(size_t)(o / 16) * tr_panel_bytes(m->inputs) + (size_t)(i / 4 * 64 + o % 16 * 4 + i % 4)];
+}
+
+double weight_of(const tr_matrix *m, int o, int i)
+{
+    return (double)m->scale[o] * integer_of(m, o, i);
+}
+
 void each_level(void (*check)(const tr_kernels *level))
 {
     const tr_kernels *levels[TR_LEVELS + 2];

@@ -42,6 +42,10 @@ void multiply(const tr_kernels *level, const tr_matmul *op, int first, int last,
 void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n,
                  float tolerance);
 
+/* What a packed int8 matrix holds (see dot_portable.h), and the weight that it stands for. */
+int integer_of(const tr_matrix *m, int o, int i);
+double weight_of(const tr_matrix *m, int o, int i);
+
 /* Calls check for the levels that this CPU has, and those that only these tests have. */
 void each_level(void (*check)(const tr_kernels *level));
 

@@ -17,18 +17,12 @@ static float greatest_of(const float *x, int n)
     return most;
 }
 
-static int weight_of(const tr_matrix *m, int o, int i)
-{
-    const int8_t *data = m->data;
-    return data[(size_t)(o / 16) * tr_panel_bytes(m->inputs) + (size_t)(i / 4 * 64 + o % 16 * 4 + i % 4)];
-}
-
 /* An output by the definition: whole numbers, and two roundings. */
 static float output_of(const product *p, const float *x, int o, float factor, float scale)
 {
     int32_t sum = 0;
     for (int i = 0; i < p->matrix.inputs; i++)
-        sum += (int)rintf(fminf(fmaxf(x[i] * factor, -127), 127)) * weight_of(&p->matrix, o, i);
+        sum += (int)rintf(fminf(fmaxf(x[i] * factor, -127), 127)) * integer_of(&p->matrix, o, i);
     return fmaf((float)sum, scale * p->matrix.scale[o], p->bias[o]);
 }
 
