@@ -76,6 +76,9 @@ def main() -> None:
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--encoder-layers", type=int, default=0, help="at least as many as the model has")
     options = arguments.parse_args()
+    begun = options.out / "last.pt"
+    if begun.exists():
+        raise SystemExit(f"{begun} is there already: train.py goes on with it; begin in another folder, or remove it")
 
     model = from_marian(MarianMTModel.from_pretrained(options.marian, dtype=torch.float32))
     if options.encoder_layers > model.shape.encoder_layers:
@@ -84,7 +87,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     nothing_done = {"step": 0, "seconds": 0.0, "epoch": 0, "chunk": -1, "optimizer": None}
     state = {"shape": dataclasses.asdict(model.shape), "weights": weights, "ema": weights, **nothing_done}
-    write_checkpoint(options.out / "last.pt", state)
+    write_checkpoint(begun, state)
     tokenizer = options.data / "spm.model"
     tokenizer.write_bytes(with_pieces_of(tokenizer, options.marian / "source.spm"))
 

@@ -325,6 +325,8 @@ class Recipe(unittest.TestCase):
         run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/next")
         self.assertEqual(run("evaluate.py", data, f"{self.folder}/next/last.pt", "--beam", "2"), scores)
         self.assertIn("step 5 done", self.train("next", "--steps", "5", "--cooldown", "5"))
+        with self.assertRaisesRegex(AssertionError, "is there already"):  # what has been learnt since stays
+            run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/next")
 
 
 if __name__ == "__main__":
