@@ -1,7 +1,8 @@
 """Begins a run from a published Marian model instead of from nothing:
 
-    begin.py MARIAN_DIRECTORY DATA OUT [--encoder-layers N]
+    begin.py MODEL DATA OUT [--encoder-layers N]
 
+MODEL is a Hugging Face directory, or a file that `translate convert` wrote, such as the default model, zh-en.gguf.
 Writes OUT/last.pt, where train.py goes on: the model's weights, no steps. The model keeps its pieces: they replace those
 of DATA/spm.model, of which the rules of normalisation stay (a model that has seen simplified characters only learns to
 read traditional ones so). The model must have the form that export.py writes: one embedding, post-norm, swish. It may
@@ -9,8 +10,11 @@ become deeper: further encoder layers begin as copies of its last ones.
 """
 import argparse
 import dataclasses
+import functools
 import pathlib
+from collections.abc import Mapping
 
+import gguf
 import torch
 from sentencepiece import sentencepiece_model_pb2
 from torch import Tensor
@@ -20,17 +24,94 @@ from export import layer_tensors, marian_config
 from model import Layer, Marian, Shape
 from train import write_checkpoint
 
+PANELS, SCALE = ".k4n16", ".scale"  # how a model file names packed int8 weights
+
 
 def shape_of(config: MarianConfig) -> Shape:
     shape = Shape(config.vocab_size, config.d_model, config.encoder_ffn_dim, config.encoder_layers, config.decoder_layers)
     ours = marian_config(shape)
-    for name in ("pad_token_id", "decoder_ffn_dim", "encoder_attention_heads", "decoder_attention_heads", "activation_function"):
+    for name in (
+        "pad_token_id", "decoder_ffn_dim", "encoder_attention_heads", "decoder_attention_heads", "activation_function",
+        "normalize_before", "normalize_embedding",
+    ):  # fmt: skip
         if getattr(config, name) != getattr(ours, name):
             raise SystemExit(f"{name} is {getattr(config, name)}, where this recipe has {getattr(ours, name)}")
     return shape
 
 
-def load_layer(ours: Layer, layer: str, theirs: dict[str, Tensor]) -> None:
+@dataclasses.dataclass
+class Published:
+    """A model as others have it: its tensors by Hugging Face's names, and its SentencePiece file."""
+
+    shape: Shape
+    tensors: Mapping[str, Tensor]
+    pieces: bytes
+
+
+def read_directory(path: pathlib.Path) -> Published:
+    """Hugging Face's form."""
+    model = MarianMTModel.from_pretrained(path, dtype=torch.float32)
+    return Published(shape_of(model.config), model.state_dict(), (path / "source.spm").read_bytes())
+
+
+class FileTensors(dict[str, Tensor]):
+    """The tensors of a model file, by the file's names and, when asked, by Hugging Face's."""
+
+    RENAMED = {
+        "model.encoder.layers": "enc.blk", "model.decoder.layers": "dec.blk", "model.shared": "token_embd",
+        "encoder_attn_layer_norm": "cross_attn_norm", "self_attn_layer_norm": "attn_norm", "final_layer_norm": "ffn_norm",
+        "encoder_attn.": "cross_attn_", "self_attn.": "attn_", "out_proj": "o", "q_proj": "q", "k_proj": "k", "v_proj": "v",
+        "fc1": "ffn_up", "fc2": "ffn_down",
+    }  # fmt: skip
+
+    def __missing__(self, name: str) -> Tensor:
+        file_name = functools.reduce(lambda text, pair: text.replace(*pair), self.RENAMED.items(), name)
+        if file_name in self:
+            return self[file_name]
+        if file_name + PANELS not in self:
+            raise SystemExit(f"the model has no {file_name}")
+        # int8: panels of 16 outputs hold four inputs of each side by side (docs/formats.md); a scale for each output
+        panels, scale = self[file_name + PANELS], self[file_name + SCALE]
+        whole = panels.unflatten(2, (16, 4)).transpose(1, 2).flatten(2).flatten(0, 1)
+        return whole[: len(scale)] * scale[:, None]
+
+
+def as_f32(tensor: gguf.ReaderTensor) -> Tensor:
+    whole = tensor.tensor_type in (gguf.GGMLQuantizationType.I8, gguf.GGMLQuantizationType.I32)
+    return torch.tensor(tensor.data if whole else gguf.dequantize(tensor.data, tensor.tensor_type)).float()
+
+
+def read_file(path: pathlib.Path) -> Published:
+    """What `translate convert` writes. int8 weights are as exact as their steps."""
+    reader = gguf.GGUFReader(path)
+    field = {name.removeprefix("translate."): value.contents() for name, value in reader.fields.items()}
+    if field["general.architecture"] != "marian" or field["source_vocabulary"] != field["target_vocabulary"]:
+        raise SystemExit(f"{path}: not a Marian model with one vocabulary")
+    sides = {
+        f"{side}_{theirs}": field[f"{side}_{ours}"]
+        for side in ("encoder", "decoder")
+        for theirs, ours in (("layers", "layers"), ("ffn_dim", "ffn"), ("attention_heads", "heads"))
+    }
+    config = MarianConfig(
+        vocab_size=field["source_vocabulary"],
+        d_model=field["d_model"],
+        activation_function=field["activation"],
+        pad_token_id=field["pad_id"],
+        eos_token_id=field["end_id"],
+        forced_eos_token_id=field["forced_last_id"],
+        decoder_start_token_id=field["start_id"],
+        normalize_before=field["pre_norm"],
+        normalize_embedding=field["embedding_norm"],
+        **sides,
+    )
+    stored = {tensor.name: tensor for tensor in reader.tensors}
+    pieces = bytes(stored.pop("translate.source.spm").data)
+    tensors = FileTensors({name: as_f32(tensor) for name, tensor in stored.items()})
+    tensors["final_logits_bias"] = tensors["output.bias"][None]
+    return Published(shape_of(config), tensors, pieces)
+
+
+def load_layer(ours: Layer, layer: str, theirs: Mapping[str, Tensor]) -> None:
     """Fills a layer of ours with what `layer_tensors` would make of it."""
     state = ours.state_dict()
     for name in state:
@@ -38,8 +119,8 @@ def load_layer(ours: Layer, layer: str, theirs: dict[str, Tensor]) -> None:
 
 
 @torch.no_grad()
-def from_marian(theirs: MarianMTModel) -> Marian:
-    model, state = Marian(shape_of(theirs.config)), theirs.state_dict()
+def from_published(published: Published) -> Marian:
+    model, state = Marian(published.shape), published.tensors
     model.embedding.weight.copy_(state["model.shared.weight"])
     model.logit_bias.copy_(state["final_logits_bias"][0])
     for side in ("encoder", "decoder"):
@@ -59,19 +140,19 @@ def deeper(model: Marian, encoder_layers: int) -> Marian:
     return grown
 
 
-def with_pieces_of(rules: pathlib.Path, pieces: pathlib.Path) -> bytes:
+def with_rules_of(rules: bytes, pieces: bytes) -> bytes:
     """The tokenizer `pieces` with the normalisation of the tokenizer `rules`."""
     models = []
-    for path in (rules, pieces):
+    for file in (rules, pieces):
         models.append(sentencepiece_model_pb2.ModelProto())
-        models[-1].ParseFromString(path.read_bytes())
+        models[-1].ParseFromString(file)
     models[1].normalizer_spec.CopyFrom(models[0].normalizer_spec)
     return models[1].SerializeToString()
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("marian", type=pathlib.Path)
+    arguments.add_argument("model", type=pathlib.Path)
     arguments.add_argument("data", type=pathlib.Path)
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--encoder-layers", type=int, default=0, help="at least as many as the model has")
@@ -80,7 +161,8 @@ def main() -> None:
     if begun.exists():
         raise SystemExit(f"{begun} is there already: train.py goes on with it; begin in another folder, or remove it")
 
-    model = from_marian(MarianMTModel.from_pretrained(options.marian, dtype=torch.float32))
+    published = read_directory(options.model) if options.model.is_dir() else read_file(options.model)
+    model = from_published(published)
     if options.encoder_layers > model.shape.encoder_layers:
         model = deeper(model, options.encoder_layers)
     weights = {name: weight.detach() for name, weight in model.named_parameters()}
@@ -89,7 +171,7 @@ def main() -> None:
     state = {"shape": dataclasses.asdict(model.shape), "weights": weights, "ema": weights, **nothing_done}
     write_checkpoint(begun, state)
     tokenizer = options.data / "spm.model"
-    tokenizer.write_bytes(with_pieces_of(tokenizer, options.marian / "source.spm"))
+    tokenizer.write_bytes(with_rules_of(tokenizer.read_bytes(), published.pieces))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import unittest
 import sentencepiece
 import torch
 import torch.nn.functional as F
+from transformers import MarianConfig
 
+import begin
 import corpus
 import simplify
 from batches import CHUNK, JOINED_CHARACTERS, Batches, Chunks, joined, make_batch, pack
@@ -270,6 +272,19 @@ def run(*words: str) -> str:
     if result.returncode:
         raise AssertionError(f"{words}: {result.stderr}")
     return result.stdout
+
+
+class Begin(unittest.TestCase):
+    def test_the_default_model_file_is_a_beginning(self):
+        published = begin.read_file(pathlib.Path(__file__).resolve().parents[2] / "zh-en.gguf")
+        pieces = sentencepiece.SentencePieceProcessor(model_proto=published.pieces)
+        model = begin.from_published(published).eval()
+        target = beam_ids(model, [pieces.encode("今天天气很好。") + [0]])[0]
+        self.assertIn("weather", pieces.decode(target))
+
+    def test_another_shape_is_refused(self):
+        with self.assertRaisesRegex(SystemExit, "activation_function is relu"):
+            begin.shape_of(MarianConfig(vocab_size=50, pad_token_id=49, activation_function="relu", encoder_ffn_dim=4096))
 
 
 class Recipe(unittest.TestCase):
