@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 LINES = 200
-# What the default model reaches, less a few: models/zh-en.md has its figures and the aim.
-AT_LEAST = 170
+# Nine in ten; the card, models/zh-en.md, has what the default model reaches.
+AT_LEAST = 180
 HAN = re.compile("[\u3400-\u9fff]")
 AGAIN = re.compile(r"\b(\w+(?:\W+\w+){0,5})(?:\W+\1\b){2}", re.IGNORECASE)  # up to six words, three times running
 
