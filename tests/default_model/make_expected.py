@@ -16,19 +16,19 @@ import os
 import sys
 import tempfile
 
-import gguf
-import numpy
 import torch
 import transformers
-from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+from transformers import MarianMTModel, MarianTokenizer
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "engines"))
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+MODELS = os.path.join(FOLDER, "..", "..", "models")
+sys.path[:0] = [os.path.join(FOLDER, "..", "engines"), os.path.join(MODELS, "zh-en", "train")]
 import engines  # noqa: E402  (found by the path above)
+from model_file import ModelFile  # noqa: E402
 
 MAX_LENGTH = 200  # the project's: tokens without the start and the end mark
 MARGINS = {"f32": 1e-3, "int8": 1e-2}
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-MODEL = os.path.join(FOLDER, "..", "..", "models", "zh-en.gguf")
+MODEL = os.path.join(MODELS, "zh-en.gguf")
 SENTENCES = [
     "今天天气很好",
     "你好！",
@@ -59,7 +59,7 @@ class Int8Linear(torch.nn.Module):
 
     def __init__(self, whole, scale, bias, cached=False):
         super().__init__()
-        self.whole, self.scale, self.bias = torch.from_numpy(whole).double(), torch.from_numpy(scale), bias
+        self.whole, self.scale, self.bias = whole.double(), scale, bias
         self.cached = cached
 
     def forward(self, x):
@@ -71,91 +71,45 @@ class Int8Linear(torch.nn.Module):
         return y.half().float() if self.cached else y
 
 
-class Weights:
-    """The file's tensors by name; int8 matrices as whole numbers and scales."""
-
-    def __init__(self, path):
-        self.tensors = {t.name: numpy.array(t.data) for t in gguf.GGUFReader(path).tensors}
-
-    def int8(self, name, inputs):
-        scale = self.tensors[name + ".scale"]
-        panels = self.tensors[name + ".k4n16"].reshape(-1, (inputs + 3) // 4, 16, 4)
-        whole = panels.transpose(0, 2, 1, 3).reshape(-1, 4 * panels.shape[1])[:len(scale), :inputs]
-        return whole.astype(numpy.float32), scale
-
-    def vector(self, name):
-        return torch.from_numpy(self.tensors[name])
-
-
 def linear_layers(model):
-    """(module that holds it, attribute, name in the file) of every linear layer."""
-    for side, stack in (("enc", model.model.encoder), ("dec", model.model.decoder)):
-        for n, layer in enumerate(stack.layers):
-            attentions = [("attn", layer.self_attn)] + ([("cross_attn", layer.encoder_attn)] if side == "dec" else [])
-            for kind, attention in attentions:
-                for part in "qkv":
-                    yield attention, part + "_proj", f"{side}.blk.{n}.{kind}_{part}"
-                yield attention, "out_proj", f"{side}.blk.{n}.{kind}_o"
-            yield layer, "fc1", f"{side}.blk.{n}.ffn_up"
-            yield layer, "fc2", f"{side}.blk.{n}.ffn_down"
+    """Their names; the output is not among them, which shares the embedding's matrix."""
+    return [name for name, module in model.model.named_modules(prefix="model") if isinstance(module, torch.nn.Linear)]
 
 
 def widen(model, weights):
     """Puts the file's weights, widened to f32, in the place of the directory's. Vectors are the same in both."""
-    whole, scale = weights.int8("token_embd.weight", model.config.d_model)
-    model.model.shared.weight.copy_(torch.from_numpy(whole * scale[:, None]))  # tied: both embeddings and the output
-    for holder, attribute, name in linear_layers(model):
-        linear = getattr(holder, attribute)
-        whole, scale = weights.int8(name + ".weight", linear.in_features)
-        linear.weight.copy_(torch.from_numpy(whole * scale[:, None]))
-        assert torch.equal(linear.bias, weights.vector(name + ".bias")), name
+    model.model.shared.weight.copy_(weights["model.shared.weight"])  # tied: both embeddings and the output
+    for name in linear_layers(model):
+        linear = model.get_submodule(name)
+        linear.weight.copy_(weights[name + ".weight"])
+        assert torch.equal(linear.bias, weights[name + ".bias"]), name
     assert model.lm_head.weight.data_ptr() == model.model.shared.weight.data_ptr()
-    assert torch.equal(model.final_logits_bias[0], weights.vector("output.bias"))
+    assert torch.equal(model.final_logits_bias[0], weights["final_logits_bias"])
 
 
 def make_int8(model, weights):
-    for holder, attribute, name in list(linear_layers(model)):
-        linear = getattr(holder, attribute)
-        cached = name.startswith("dec.") and name.endswith(("attn_k", "attn_v"))
-        setattr(holder, attribute, Int8Linear(*weights.int8(name + ".weight", linear.in_features), linear.bias, cached))
-    model.lm_head = Int8Linear(*weights.int8("token_embd.weight", model.config.d_model), None)
-
-
-def vectors(model):
-    """(parameter, name in the file) of all norms and biases of the layers."""
-    for holder, attribute, name in linear_layers(model):
-        yield getattr(holder, attribute).bias, name + ".bias"
-    for side, stack in (("enc", model.model.encoder), ("dec", model.model.decoder)):
-        for n, layer in enumerate(stack.layers):
-            norms = [("attn_norm", layer.self_attn_layer_norm), ("ffn_norm", layer.final_layer_norm)]
-            for kind, norm in norms + ([("cross_attn_norm", layer.encoder_attn_layer_norm)] if side == "dec" else []):
-                yield norm.weight, f"{side}.blk.{n}.{kind}.weight"
-                yield norm.bias, f"{side}.blk.{n}.{kind}.bias"
+    for name in linear_layers(model):
+        cached = name.startswith("model.decoder.") and name.endswith(("k_proj", "v_proj"))
+        linear = Int8Linear(*weights.int8(name + ".weight"), model.get_submodule(name).bias, cached)
+        model.set_submodule(name, linear)
+    model.lm_head = Int8Linear(*weights.int8("model.shared.weight"), None)
 
 
 def from_file(weights):
     """Network and tokenizer as the model file alone has them, its matrices still to be put in place."""
-    field = {key: value.contents() for key, value in gguf.GGUFReader(MODEL).fields.items() if not key.startswith("GGUF.")}
-    tokens = field["tokenizer.ggml.tokens"]
-    config = {"d_model": field["translate.d_model"], "vocab_size": len(tokens), "decoder_vocab_size": len(tokens),
-              "activation_function": field["translate.activation"], "max_position_embeddings": field["translate.max_positions"],
-              "pad_token_id": field["translate.pad_id"], "eos_token_id": field["translate.end_id"],
-              "decoder_start_token_id": field["translate.start_id"], "forced_eos_token_id": field["translate.forced_last_id"],
-              "scale_embedding": True, "tie_word_embeddings": True, "share_encoder_decoder_embeddings": True}
-    for side in ("encoder", "decoder"):
-        config.update({f"{side}_layers": field[f"translate.{side}_layers"], f"{side}_ffn_dim": field[f"translate.{side}_ffn"],
-                       f"{side}_attention_heads": field[f"translate.{side}_heads"]})
-    model = MarianMTModel(MarianConfig(**config)).eval()
-    model.generation_config.bad_words_ids = [[id] for id in field["translate.forbidden"]]
-    model.generation_config.forced_eos_token_id = field["translate.forced_last_id"]
-    model.final_logits_bias.copy_(weights.vector("output.bias")[None])
-    for parameter, name in vectors(model):
-        parameter.copy_(weights.vector(name))
+    model = MarianMTModel(weights.config()).eval()
+    model.generation_config.bad_words_ids = [[id] for id in weights.fields["forbidden"]]
+    model.generation_config.forced_eos_token_id = weights.fields["forced_last_id"]
+    model.final_logits_bias.copy_(weights["final_logits_bias"][None])
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 1:  # norms and biases
+            parameter.copy_(weights[name])
     with tempfile.TemporaryDirectory() as folder:
         pieces, vocabulary = os.path.join(folder, "source.spm"), os.path.join(folder, "vocab.json")
-        weights.tensors["translate.source.spm"].tofile(pieces)
+        with open(pieces, "wb") as file:
+            file.write(weights.pieces())
         with open(vocabulary, "w", encoding="utf-8") as file:
-            json.dump({token: i for i, token in enumerate(tokens)}, file)
+            json.dump({token: i for i, token in enumerate(weights.fields["tokenizer.ggml.tokens"])}, file)
         return model, MarianTokenizer(pieces, pieces, vocabulary)
 
 
@@ -163,7 +117,7 @@ def check(to):
     """Transformers, and this project's program, on the model file."""
     with open(os.path.join(FOLDER, "expected.json"), encoding="utf-8") as file:
         lines = json.load(file)["lines"]
-    weights = Weights(MODEL)
+    weights = ModelFile(MODEL)
     model, tokenizer = from_file(weights)
     sources = [line["source_ids"] for line in lines]
     to.each("source tokens", sources, [tokenizer(line["source"])["input_ids"][:-1] for line in lines])
@@ -207,7 +161,7 @@ def main():
     directory = sys.argv[1]
     tokenizer = MarianTokenizer.from_pretrained(directory)
     model = MarianMTModel.from_pretrained(directory, dtype=torch.float32).eval()
-    weights = Weights(MODEL)
+    weights = ModelFile(MODEL)
     lines = [{"source": s, "source_ids": tokenizer(s)["input_ids"][:-1]} for s in SENTENCES]
     for compute, prepare in (("f32", widen), ("int8", make_int8)):
         prepare(model, weights)

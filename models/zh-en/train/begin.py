@@ -10,11 +10,9 @@ become deeper: further encoder layers begin as copies of its last ones.
 """
 import argparse
 import dataclasses
-import functools
 import pathlib
 from collections.abc import Mapping
 
-import gguf
 import torch
 from sentencepiece import sentencepiece_model_pb2
 from torch import Tensor
@@ -22,9 +20,8 @@ from transformers import MarianConfig, MarianMTModel
 
 from export import layer_tensors, marian_config
 from model import Layer, Marian, Shape
+from model_file import ModelFile
 from train import write_checkpoint
-
-PANELS, SCALE = ".k4n16", ".scale"  # how a model file names packed int8 weights
 
 
 def shape_of(config: MarianConfig) -> Shape:
@@ -44,7 +41,7 @@ class Published:
     """A model as others have it: its tensors by Hugging Face's names, and its SentencePiece file."""
 
     shape: Shape
-    tensors: Mapping[str, Tensor]
+    tensors: Mapping[str, Tensor] | ModelFile
     pieces: bytes
 
 
@@ -54,64 +51,13 @@ def read_directory(path: pathlib.Path) -> Published:
     return Published(shape_of(model.config), model.state_dict(), (path / "source.spm").read_bytes())
 
 
-class FileTensors(dict[str, Tensor]):
-    """The tensors of a model file, by the file's names and, when asked, by Hugging Face's."""
-
-    RENAMED = {
-        "model.encoder.layers": "enc.blk", "model.decoder.layers": "dec.blk", "model.shared": "token_embd",
-        "encoder_attn_layer_norm": "cross_attn_norm", "self_attn_layer_norm": "attn_norm", "final_layer_norm": "ffn_norm",
-        "encoder_attn.": "cross_attn_", "self_attn.": "attn_", "out_proj": "o", "q_proj": "q", "k_proj": "k", "v_proj": "v",
-        "fc1": "ffn_up", "fc2": "ffn_down",
-    }  # fmt: skip
-
-    def __missing__(self, name: str) -> Tensor:
-        file_name = functools.reduce(lambda text, pair: text.replace(*pair), self.RENAMED.items(), name)
-        if file_name in self:
-            return self[file_name]
-        if file_name + PANELS not in self:
-            raise SystemExit(f"the model has no {file_name}")
-        # int8: panels of 16 outputs hold four inputs of each side by side (docs/formats.md); a scale for each output
-        panels, scale = self[file_name + PANELS], self[file_name + SCALE]
-        whole = panels.unflatten(2, (16, 4)).transpose(1, 2).flatten(2).flatten(0, 1)
-        return whole[: len(scale)] * scale[:, None]
-
-
-def as_f32(tensor: gguf.ReaderTensor) -> Tensor:
-    whole = tensor.tensor_type in (gguf.GGMLQuantizationType.I8, gguf.GGMLQuantizationType.I32)
-    return torch.tensor(tensor.data if whole else gguf.dequantize(tensor.data, tensor.tensor_type)).float()
-
-
 def read_file(path: pathlib.Path) -> Published:
-    """What `translate convert` writes. int8 weights are as exact as their steps."""
-    reader = gguf.GGUFReader(path)
-    field = {name.removeprefix("translate."): value.contents() for name, value in reader.fields.items()}
-    if field["general.architecture"] != "marian" or field["source_vocabulary"] != field["target_vocabulary"]:
-        raise SystemExit(f"{path}: not a Marian model with one vocabulary")
-    sides = {
-        f"{side}_{theirs}": field[f"{side}_{ours}"]
-        for side in ("encoder", "decoder")
-        for theirs, ours in (("layers", "layers"), ("ffn_dim", "ffn"), ("attention_heads", "heads"))
-    }
-    config = MarianConfig(
-        vocab_size=field["source_vocabulary"],
-        d_model=field["d_model"],
-        activation_function=field["activation"],
-        pad_token_id=field["pad_id"],
-        eos_token_id=field["end_id"],
-        forced_eos_token_id=field["forced_last_id"],
-        decoder_start_token_id=field["start_id"],
-        normalize_before=field["pre_norm"],
-        normalize_embedding=field["embedding_norm"],
-        **sides,
-    )
-    stored = {tensor.name: tensor for tensor in reader.tensors}
-    pieces = bytes(stored.pop("translate.source.spm").data)
-    tensors = FileTensors({name: as_f32(tensor) for name, tensor in stored.items()})
-    tensors["final_logits_bias"] = tensors["output.bias"][None]
-    return Published(shape_of(config), tensors, pieces)
+    """What `translate convert` writes."""
+    file = ModelFile(path)
+    return Published(shape_of(file.config()), file, file.pieces())
 
 
-def load_layer(ours: Layer, layer: str, theirs: Mapping[str, Tensor]) -> None:
+def load_layer(ours: Layer, layer: str, theirs: Mapping[str, Tensor] | ModelFile) -> None:
     """Fills a layer of ours with what `layer_tensors` would make of it."""
     state = ours.state_dict()
     for name in state:
@@ -122,7 +68,7 @@ def load_layer(ours: Layer, layer: str, theirs: Mapping[str, Tensor]) -> None:
 def from_published(published: Published) -> Marian:
     model, state = Marian(published.shape), published.tensors
     model.embedding.weight.copy_(state["model.shared.weight"])
-    model.logit_bias.copy_(state["final_logits_bias"][0])
+    model.logit_bias.copy_(state["final_logits_bias"].flatten())
     for side in ("encoder", "decoder"):
         for i, layer in enumerate(getattr(model, side)):
             load_layer(layer, f"model.{side}.layers.{i}", state)
