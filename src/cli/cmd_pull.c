@@ -34,14 +34,19 @@ static int list(const cli_settings *s)
 static int remove_model(const cli_settings *s, const tr_hub_name *name)
 {
     tr_error error;
-    uint64_t bytes;
+    tr_hub_removal r;
     const bool all = !strchr(s->arguments[0], '@');
-    if (tr_hub_cache_remove(name, all, &bytes, &error))
+    if (tr_hub_cache_remove(name, all, &r, &error))
         return cli_fail_error(&error);
-    if (!bytes)
+    if (!r.found)
         return cli_fail("%s: is not in the cache (translate pull --list shows what is)", s->arguments[0]);
+    if (r.left && !r.removed.count)
+        return cli_fail("%s: nothing was removed: translate did not download what is in %s", s->arguments[0], r.folder);
+    if (r.left)
+        cli_warn(s, "%s: %zu file%s that translate did not download %s left in %s", s->arguments[0], r.left,
+                 r.left == 1 ? "" : "s", r.left == 1 ? "was" : "were", r.folder);
     if (s->verbose)
-        cli_note("%s: removed, %.1f MB", s->arguments[0], (double)bytes / 1e6);
+        cli_note("%s: removed, %.1f MB", s->arguments[0], (double)r.removed.bytes / 1e6);
     return CLI_DONE;
 }
 

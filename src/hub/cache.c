@@ -10,67 +10,105 @@
 
 /* ----------------------------------------------------------------------------------------------------------- manifest */
 
+/* False: that is no entry of a list. */
 static bool read_file(const json_t *item, tr_hub_file *file)
 {
     const char *name = json_string_value(json_object_get(item, "name"));
     const char *digest = json_string_value(json_object_get(item, "digest"));
     const json_t *size = json_object_get(item, "size");
-    if (!name || !tr_hub_safe(name) || !json_is_integer(size) || json_integer_value(size) < 0)
+    if (!name || !tr_hub_safe(name) || (size && (!json_is_integer(size) || json_integer_value(size) < 0)))
         return false;
-    *file = (tr_hub_file){.name = (char *)name, .size = (uint64_t)json_integer_value(size)};
+    *file = (tr_hub_file){.name = (char *)name, .size = size ? (uint64_t)json_integer_value(size) : TR_HUB_UNKNOWN};
     return !digest || tr_hub_set_digest(file, digest);
 }
 
-static bool read_files(const json_t *list, tr_hub_files *files)
+static tr_status read_files(const json_t *list, tr_hub_files *files, bool *good, tr_error *error)
 {
     size_t i;
     const json_t *item;
-    tr_hub_file file;
-    json_array_foreach(list, i, item) if (!read_file(item, &file) || !tr_hub_files_add(files, &file)) return false;
-    return files->count > 0;
+    *good = json_array_size(list) > 0;
+    json_array_foreach(list, i, item)
+    {
+        tr_hub_file file;
+        *good = *good && read_file(item, &file);
+        if (*good && !tr_hub_files_add(files, &file))
+            return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    }
+    return TR_OK;
 }
 
-bool tr_hub_manifest_read(const char *folder, tr_hub_manifest *manifest)
+tr_status tr_hub_manifest_read(const char *folder, const char *list, tr_hub_manifest *manifest, bool *found,
+                               tr_error *error)
 {
     char path[TR_PATH];
     tr_file text;
-    json_t *root;
+    tr_error local;
+    json_t *root = NULL;
     *manifest = (tr_hub_manifest){0};
-    if (tr_path_join(path, folder, TR_HUB_MANIFEST, NULL) || tr_file_open(path, TR_LOAD_COPY, &text, NULL))
-        return false;
-    bool good = tr_json_parse(text.data, text.size, path, &root, NULL) == TR_OK;
+    *found = false;
+    tr_status status = tr_path_join(path, folder, list, error);
+    if (status == TR_OK)
+        status = tr_file_find(path, TR_LOAD_COPY, &text, found, error);
+    if (status != TR_OK || !*found)
+        return status;
+    status = tr_json_parse(text.data, text.size, path, &root, &local);
     tr_file_close(&text);
-    if (!good)
-        return false;
+    *found = status == TR_OK;
+    if (status != TR_OK)
+        return status == TR_ERROR_MEMORY ? tr_fail(error, status, "%s", local.message) : TR_OK;
     const char *commit = json_string_value(json_object_get(root, "commit"));
     snprintf(manifest->commit, sizeof manifest->commit, "%s", commit ? commit : "");
-    good = read_files(json_object_get(root, "files"), &manifest->files);
+    status = read_files(json_object_get(root, "files"), &manifest->files, found, error);
     json_decref(root);
-    return good;
+    if (!*found || status != TR_OK)
+        tr_hub_manifest_free(manifest);
+    return tr_fail_in(error, status, path);
+}
+
+/* Puts value, which may be NULL, into the object, and owns it in any case. False: out of memory. */
+static bool put(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+/* NULL: out of memory. */
+static json_t *file_json(const tr_hub_file *file)
+{
+    json_t *item = json_object();
+    bool good = item && put(item, "name", json_string(file->name));
+    if (good && file->size != TR_HUB_UNKNOWN)
+        good = put(item, "size", json_integer((json_int_t)file->size));
+    if (good && file->digest != TR_HUB_NO_DIGEST)
+        good = put(item, "digest", json_string(file->hex));
+    if (good)
+        return item;
+    json_decref(item);
+    return NULL;
 }
 
 static json_t *manifest_json(const tr_hub_name *name, const tr_hub_manifest *manifest)
 {
     char repository[2 * TR_HUB_NAME];
-    json_t *files = json_array();
-    for (size_t i = 0; i < manifest->files.count; i++) {
-        const tr_hub_file *f = &manifest->files.items[i];
-        json_t *item = json_pack("{s:s, s:I}", "name", f->name, "size", (json_int_t)f->size);
-        if (f->digest != TR_HUB_NO_DIGEST)
-            json_object_set_new(item, "digest", json_string(f->hex));
-        json_array_append_new(files, item);
-    }
+    json_t *root = json_object(), *files = json_array();
+    bool good = root && files;
+    for (size_t i = 0; good && i < manifest->files.count; i++)
+        good = json_array_append_new(files, file_json(&manifest->files.items[i])) == 0;
     snprintf(repository, sizeof repository, "%s/%s", name->owner, name->name);
-    return json_pack("{s:s, s:s, s:s, s:o}", "repository", repository, "revision", name->revision, "commit",
-                     manifest->commit, "files", files);
+    good = good && put(root, "repository", json_string(repository)) && put(root, "revision", json_string(name->revision)) &&
+           put(root, "commit", json_string(manifest->commit)) && json_object_set(root, "files", files) == 0;
+    json_decref(files);
+    if (good)
+        return root;
+    json_decref(root);
+    return NULL;
 }
 
-tr_status tr_hub_manifest_write(const char *folder, const tr_hub_name *name, const tr_hub_manifest *manifest,
-                                tr_error *error)
+tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_hub_name *name,
+                                const tr_hub_manifest *manifest, tr_error *error)
 {
     char path[TR_PATH];
     tr_output output;
-    tr_status status = tr_path_join(path, folder, TR_HUB_MANIFEST, error);
+    tr_status status = tr_path_join(path, folder, list, error);
     if (status != TR_OK)
         return status;
     json_t *root = manifest_json(name, manifest);
@@ -78,7 +116,7 @@ tr_status tr_hub_manifest_write(const char *folder, const tr_hub_name *name, con
     json_decref(root);
     if (!text)
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    status = tr_output_open(&output, path, error);
+    status = tr_output_open_own(&output, path, error);
     if (status == TR_OK) {
         status = tr_output_write(&output, text, strlen(text), error);
         if (status == TR_OK)
@@ -141,6 +179,24 @@ tr_status tr_hub_cache_folder(char path[TR_PATH], const tr_hub_name *name, tr_er
     return status;
 }
 
+tr_status tr_hub_cache_open(tr_folder *folder, const tr_hub_name *name, bool make, tr_error *error)
+{
+    tr_folder cache = {.descriptor = -1};
+    char path[TR_PATH], inner[TR_PATH];
+    folder->descriptor = -1;
+    tr_status status = tr_hub_cache(path, error);
+    if (status == TR_OK && make)
+        status = tr_folder_make(path, error);
+    if (status == TR_OK)
+        status = tr_folder_open(&cache, path, error);
+    if (status == TR_OK && cache.descriptor >= 0)
+        status = tr_hub_cache_folder(inner, name, error);
+    if (status == TR_OK && cache.descriptor >= 0)
+        status = tr_folder_enter(folder, &cache, inner + strlen(path) + 1, make, error);
+    tr_folder_close(&cache);
+    return status;
+}
+
 static bool is_gguf(const char *name)
 {
     const size_t size = strlen(name);
@@ -172,11 +228,13 @@ tr_status tr_hub_cache_find(char path[TR_PATH], const tr_hub_name *name, bool *f
 {
     char folder[TR_PATH];
     tr_hub_manifest manifest;
+    bool listed;
     *found = false;
     tr_status status = tr_hub_cache_folder(folder, name, error);
     if (status != TR_OK)
         return status;
-    if (tr_hub_manifest_read(folder, &manifest) && tr_hub_manifest_holds(folder, &manifest))
+    status = tr_hub_manifest_read(folder, TR_HUB_MANIFEST, &manifest, &listed, error);
+    if (listed && tr_hub_manifest_holds(folder, &manifest))
         status = choose_path(path, name, folder, &manifest.files, found, error);
     tr_hub_manifest_free(&manifest);
     return status;
@@ -189,90 +247,199 @@ typedef struct listing {
     void *context;
 } listing;
 
-static tr_status visit_revision(const listing *l, const char *path, const char *label)
+static tr_status visit_revision(const listing *l, const tr_folder *folder, const char *label, tr_error *error)
 {
     tr_hub_entry entry = {.bytes = 0};
     tr_hub_manifest manifest;
+    bool listed;
     if (tr_hub_parse(label, &entry.name, NULL) != TR_OK)
         return TR_OK; /* nothing of ours */
-    entry.whole = tr_hub_manifest_read(path, &manifest) && tr_hub_manifest_holds(path, &manifest);
-    entry.bytes = tr_folder_bytes(path);
+    const tr_status status = tr_hub_manifest_read(folder->path, TR_HUB_MANIFEST, &manifest, &listed, error);
+    entry.whole = listed && tr_hub_manifest_holds(folder->path, &manifest);
+    entry.bytes = tr_folder_measure(folder).bytes;
     tr_hub_manifest_free(&manifest);
-    l->visit(l->context, &entry);
-    return TR_OK;
+    if (status == TR_OK)
+        l->visit(l->context, &entry);
+    return status;
 }
 
-/* depth 0: path is the cache, 1: an owner's folder, 2: a repository's, 3: a revision's. label: its name so far. */
-static tr_status visit_folder(const listing *l, const char *path, const char *label, int depth, tr_error *error)
+static tr_status visit_folder(const listing *l, const tr_folder *folder, const char *label, int depth, tr_error *error);
+
+/* What is in a folder, if that is a folder itself. */
+static tr_status visit_inner(const listing *l, const tr_folder *folder, const char *name, const char *label, int depth,
+                             tr_error *error)
 {
     static const char *const before[] = {"", "/", "@"};
-    if (depth == 3)
-        return visit_revision(l, path, label);
-    tr_folder_names names;
-    char inner[TR_PATH];
-    tr_status status = tr_folder_list(path, &names, error);
-    for (size_t i = 0; status == TR_OK && i < names.count; i++) {
-        tr_buffer more = {0};
-        status = tr_path_join(inner, path, names.names[i], error);
-        if (status == TR_OK && !(tr_buffer_string(&more, label) && tr_buffer_string(&more, before[depth]) &&
-                                 tr_hub_decode(&more, names.names[i])))
-            status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", inner);
-        if (status == TR_OK && tr_is_directory(inner))
-            status = visit_folder(l, inner, more.data, depth + 1, error);
-        tr_buffer_free(&more);
+    tr_folder inner;
+    tr_buffer more = {0};
+    tr_status status = tr_folder_enter(&inner, folder, name, false, error);
+    if (status == TR_OK && inner.descriptor >= 0) {
+        if (tr_buffer_string(&more, label) && tr_buffer_string(&more, before[depth]) && tr_hub_decode(&more, name))
+            status = visit_folder(l, &inner, more.data, depth + 1, error);
+        else
+            status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", inner.path);
     }
+    tr_buffer_free(&more);
+    tr_folder_close(&inner);
+    return status == TR_ERROR_UNSUPPORTED ? TR_OK : status; /* a link */
+}
+
+/* depth 0: folder is the cache, 1: an owner's, 2: a repository's, 3: a revision's. label: its name so far. */
+static tr_status visit_folder(const listing *l, const tr_folder *folder, const char *label, int depth, tr_error *error)
+{
+    if (depth == 3)
+        return visit_revision(l, folder, label, error);
+    tr_folder_names names;
+    tr_status status = tr_folder_entries(folder, &names, error);
+    for (size_t i = 0; status == TR_OK && i < names.count; i++)
+        status = visit_inner(l, folder, names.names[i], label, depth, error);
     tr_folder_names_free(&names);
     return status;
 }
 
 tr_status tr_hub_cache_list(void (*visit)(void *context, const tr_hub_entry *entry), void *context, tr_error *error)
 {
-    char cache[TR_PATH];
+    char path[TR_PATH];
+    tr_folder cache = {.descriptor = -1};
     const listing l = {visit, context};
-    const tr_status status = tr_hub_cache(cache, error);
-    return status == TR_OK ? visit_folder(&l, cache, "", 0, error) : status;
+    tr_status status = tr_hub_cache(path, error);
+    if (status == TR_OK)
+        status = tr_folder_open(&cache, path, error);
+    if (status == TR_OK && cache.descriptor >= 0)
+        status = visit_folder(&l, &cache, "", 0, error);
+    tr_folder_close(&cache);
+    return status;
 }
 
-static tr_status remove_locked(const char *folder, const tr_hub_name *name, tr_error *error)
+tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error)
 {
-    char path[TR_PATH];
+    static const char *const endings[] = {"", TR_HUB_PART, TR_HUB_TAG};
+    char companion[TR_PATH];
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < sizeof endings / sizeof *endings; i++)
+        if (snprintf(companion, sizeof companion, "%s%s", name, endings[i]) < TR_PATH)
+            status = tr_folder_unlink(folder, companion, removed, error);
+    const char *slash = strrchr(name, '/');
+    snprintf(companion, sizeof companion, "%.*s", slash ? (int)(slash - name) : 0, name);
+    tr_folder_prune(folder, companion);
+    return status;
+}
+
+static tr_status remove_listed(const tr_folder *folder, const char *list, tr_folder_sum *removed, tr_error *error)
+{
+    tr_hub_manifest manifest;
+    bool found;
+    tr_status status = tr_hub_manifest_read(folder->path, list, &manifest, &found, error);
+    for (size_t i = 0; status == TR_OK && found && i < manifest.files.count; i++)
+        status = tr_hub_file_remove(folder, manifest.files.items[i].name, removed, error);
+    tr_hub_manifest_free(&manifest);
+    return status;
+}
+
+/* The lists themselves; they go last, so that what is interrupted can be done again. */
+static tr_status remove_own(const tr_folder *folder, tr_folder_sum *removed, tr_error *error)
+{
+    tr_folder_names names;
+    tr_status status = tr_folder_entries(folder, &names, error);
+    for (size_t i = 0; status == TR_OK && i < names.count; i++)
+        if (strncmp(names.names[i], TR_HUB_OWN, strlen(TR_HUB_OWN)) == 0 && strcmp(names.names[i], TR_HUB_LOCK) != 0)
+            status = tr_folder_unlink(folder, names.names[i], removed, error);
+    tr_folder_names_free(&names);
+    return status;
+}
+
+static tr_status remove_locked(const tr_folder *folder, const tr_hub_name *name, tr_hub_removal *removal, tr_error *error)
+{
     tr_lock lock;
     bool taken;
-    tr_status status = tr_path_join(path, folder, TR_HUB_LOCK, error);
-    if (status == TR_OK)
-        status = tr_lock_try(&lock, path, &taken, error);
+    tr_status status = tr_lock_try(&lock, folder, TR_HUB_LOCK, &taken, error);
     if (status != TR_OK)
         return status;
     if (!taken)
         return tr_fail(error, TR_ERROR_IO, "%s: another process is downloading it", name->label);
-    status = tr_folder_remove(folder, error);
+    status = remove_listed(folder, TR_HUB_BEGUN, &removal->removed, error);
+    if (status == TR_OK)
+        status = remove_listed(folder, TR_HUB_MANIFEST, &removal->removed, error);
+    if (status == TR_OK)
+        status = remove_own(folder, &removal->removed, error);
     tr_lock_release(&lock);
     return status;
 }
 
-tr_status tr_hub_cache_remove(const tr_hub_name *name, bool all_revisions, uint64_t *bytes, tr_error *error)
+static tr_status remove_revision(const tr_folder *repository, const char *revision, const tr_hub_name *name,
+                                 tr_hub_removal *removal, tr_error *error)
 {
-    char repository[TR_PATH], folder[TR_PATH], owner[TR_PATH];
-    tr_folder_names names = {0};
-    *bytes = 0;
-    tr_status status = repository_folder(repository, name, error);
+    tr_folder folder;
+    tr_status status = tr_folder_enter(&folder, repository, revision, false, error);
+    if (status != TR_OK || folder.descriptor < 0)
+        return status;
+    removal->found = true;
+    status = remove_locked(&folder, name, removal, error);
+    const size_t left = tr_folder_measure(&folder).count;
+    if (status == TR_OK && left) {
+        snprintf(removal->folder, sizeof removal->folder, "%s", folder.path);
+        removal->left += left;
+    }
+    tr_folder_close(&folder);
+    return status;
+}
+
+/* Links are refused before anything is removed. */
+static tr_status refuse_links(const tr_folder *repository, const tr_folder_names *revisions, tr_error *error)
+{
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < revisions->count; i++) {
+        tr_folder folder;
+        status = tr_folder_enter(&folder, repository, revisions->names[i], false, error);
+        tr_folder_close(&folder);
+    }
+    return status;
+}
+
+static tr_status remove_all(const tr_folder *repository, const tr_hub_name *name, tr_hub_removal *removal, tr_error *error)
+{
+    tr_folder_names names;
+    tr_status status = tr_folder_entries(repository, &names, error);
     if (status == TR_OK)
-        status = tr_hub_cache_folder(folder, name, error);
-    if (status == TR_OK && all_revisions)
-        status = tr_folder_list(repository, &names, error);
-    for (size_t i = 0; status == TR_OK && i < (all_revisions ? names.count : 1); i++) {
-        if (all_revisions)
-            status = tr_path_join(folder, repository, names.names[i], error);
-        if (status != TR_OK || !tr_is_directory(folder))
-            continue;
-        *bytes += tr_folder_bytes(folder);
-        status = remove_locked(folder, name, error);
+        status = refuse_links(repository, &names, error);
+    for (size_t i = 0; status == TR_OK && i < names.count; i++) {
+        status = remove_revision(repository, names.names[i], name, removal, error);
+        tr_folder_prune(repository, names.names[i]);
     }
     tr_folder_names_free(&names);
-    if (status == TR_OK) {
-        tr_folder_drop_empty(repository);
-        snprintf(owner, sizeof owner, "%.*s", (int)(strlen(repository) - strlen(name->name) - 1), repository);
-        tr_folder_drop_empty(owner);
-    }
+    return status;
+}
+
+static tr_status remove_one(const tr_folder *repository, const tr_hub_name *name, tr_hub_removal *removal, tr_error *error)
+{
+    tr_buffer revision = {0};
+    tr_status status = TR_OK;
+    if (!tr_hub_encode(&revision, name->revision, false))
+        status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name->label);
+    if (status == TR_OK)
+        status = remove_revision(repository, revision.data, name, removal, error);
+    if (status == TR_OK)
+        tr_folder_prune(repository, revision.data);
+    tr_buffer_free(&revision);
+    return status;
+}
+
+tr_status tr_hub_cache_remove(const tr_hub_name *name, bool all_revisions, tr_hub_removal *removal, tr_error *error)
+{
+    char path[TR_PATH], inner[2 * TR_HUB_NAME];
+    tr_folder cache = {.descriptor = -1}, repository = {.descriptor = -1};
+    *removal = (tr_hub_removal){.found = false};
+    snprintf(inner, sizeof inner, "%s/%s", name->owner, name->name);
+    tr_status status = tr_hub_cache(path, error);
+    if (status == TR_OK)
+        status = tr_folder_open(&cache, path, error);
+    if (status == TR_OK && cache.descriptor >= 0)
+        status = tr_folder_enter(&repository, &cache, inner, false, error);
+    if (status == TR_OK && repository.descriptor >= 0)
+        status = (all_revisions ? remove_all : remove_one)(&repository, name, removal, error);
+    tr_folder_close(&repository);
+    if (status == TR_OK && cache.descriptor >= 0)
+        tr_folder_prune(&cache, inner);
+    tr_folder_close(&cache);
     return status;
 }

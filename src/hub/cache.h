@@ -5,8 +5,12 @@
 #include "hub/names.h"
 #include "util/folder.h"
 
-#define TR_HUB_MANIFEST ".translate-pull.json"
-#define TR_HUB_LOCK     ".translate-pull.lock"
+#define TR_HUB_OWN      ".translate-pull." /* how the names of the program's own files begin: */
+#define TR_HUB_MANIFEST TR_HUB_OWN "json"
+#define TR_HUB_BEGUN    TR_HUB_OWN "begun.json"
+#define TR_HUB_LOCK     TR_HUB_OWN "lock"
+#define TR_HUB_PART     ".part"
+#define TR_HUB_TAG      ".part.tag" /* beside it: which state of the file it is a part of */
 #define TR_HUB_UNKNOWN  UINT64_MAX
 
 enum { TR_HUB_HEX = 65 };
@@ -36,16 +40,18 @@ const tr_hub_file *tr_hub_files_find(const tr_hub_files *files, const char *name
 /* Stores hex as the file's digest: 64 digits are SHA-256, 40 git's SHA-1; anything else is no digest, and false. */
 bool tr_hub_set_digest(tr_hub_file *file, const char *hex);
 
-/* What a folder of the cache holds: written when everything is there, removed before anything changes. */
+/* A list of a folder's files. TR_HUB_MANIFEST is written when everything is there, and removed before anything changes;
+ * TR_HUB_BEGUN is written before anything comes, and removed at the end. */
 typedef struct tr_hub_manifest {
     char commit[TR_HUB_HEX]; /* "" if the server did not tell */
     tr_hub_files files;
 } tr_hub_manifest;
 
-/* False if there is none that can be read. Free it in either case. */
-bool tr_hub_manifest_read(const char *folder, tr_hub_manifest *manifest);
-tr_status tr_hub_manifest_write(const char *folder, const tr_hub_name *name, const tr_hub_manifest *manifest,
-                                tr_error *error);
+/* Reads FOLDER/LIST. *found is false if there is none, or none that makes sense. Free it in any case. */
+tr_status tr_hub_manifest_read(const char *folder, const char *list, tr_hub_manifest *manifest, bool *found,
+                               tr_error *error);
+tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_hub_name *name,
+                                const tr_hub_manifest *manifest, tr_error *error);
 void tr_hub_manifest_free(tr_hub_manifest *manifest);
 /* Every file of the manifest lies in the folder and has its size. */
 bool tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest);
@@ -54,6 +60,10 @@ bool tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest);
 tr_status tr_hub_cache(char path[TR_PATH], tr_error *error);
 /* The folder of one revision, whether it exists or not. */
 tr_status tr_hub_cache_folder(char path[TR_PATH], const tr_hub_name *name, tr_error *error);
+/* Opens that folder; descriptor -1: there is none, unless it is made (make). Below the cache itself no links are followed. */
+tr_status tr_hub_cache_open(tr_folder *folder, const tr_hub_name *name, bool make, tr_error *error);
+/* Removes a file of a list, its companions, and the folders that it alone needed. Adds to what was removed. */
+tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error);
 /* What -m takes: the folder if it holds a whole model, or the one GGUF file in it. *found is false if it is not whole. */
 tr_status tr_hub_cache_find(char path[TR_PATH], const tr_hub_name *name, bool *found, tr_error *error);
 
@@ -65,7 +75,14 @@ typedef struct tr_hub_entry {
 
 /* Calls visit for every model in the cache, in the order of their names. */
 tr_status tr_hub_cache_list(void (*visit)(void *context, const tr_hub_entry *entry), void *context, tr_error *error);
-/* Removes one revision, or all of them. *bytes: what that frees; 0 if there was nothing. */
-tr_status tr_hub_cache_remove(const tr_hub_name *name, bool all_revisions, uint64_t *bytes, tr_error *error);
+typedef struct tr_hub_removal {
+    bool found;            /* there was a folder */
+    tr_folder_sum removed; /* of its files */
+    size_t left;           /* what is there that no list names, */
+    char folder[TR_PATH];  /* in this folder, or others of the repository */
+} tr_hub_removal;
+
+/* Removes one revision, or all of them: the files that the cache's own lists name, then the folders, if they are empty. */
+tr_status tr_hub_cache_remove(const tr_hub_name *name, bool all_revisions, tr_hub_removal *removal, tr_error *error);
 
 #endif

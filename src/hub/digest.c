@@ -1,12 +1,17 @@
+#define _GNU_SOURCE
 #include "hub/digest.h"
+
+#include "util/file.h"
 
 #include <openssl/evp.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BLOCK = 1 << 20 };
 
@@ -48,12 +53,17 @@ static bool end(EVP_MD_CTX *context, char hex[TR_HUB_HEX])
 tr_status tr_hub_digest_file(const char *path, tr_hub_digest kind, uint64_t size, const tr_hub_options *options,
                              char hex[TR_HUB_HEX], tr_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return tr_fail(error, TR_ERROR_IO, "%s: cannot read: %s", path, strerror(errno));
+    int descriptor;
+    tr_status status = tr_open_regular(&descriptor, AT_FDCWD, path, O_RDONLY, 0, error);
+    if (status != TR_OK)
+        return status;
+    FILE *file = fdopen(descriptor, "rb");
+    if (!file) {
+        close(descriptor);
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: cannot read: %s", path, strerror(errno));
+    }
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     unsigned char *block = malloc(BLOCK);
-    tr_status status = TR_OK;
     if (!context || !block || !begin(context, kind, size))
         status = tr_fail(error, TR_ERROR_MEMORY, "%s: libcrypto cannot compute its digest", path);
     else

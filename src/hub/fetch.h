@@ -5,9 +5,6 @@
 #include "hub/cache.h"
 #include "hub/http.h"
 
-#define TR_HUB_PART ".part"
-#define TR_HUB_TAG  ".part.tag" /* beside it: which state of the file it is a part of */
-
 /* How far the whole download is. */
 typedef struct tr_hub_meter {
     uint64_t before; /* bytes of the files that are done */

@@ -17,9 +17,11 @@ typedef struct pull {
     const tr_hub_options *options;
     tr_http http;
     char folder[TR_PATH];
+    tr_folder place; /* the same, open */
     bool in_cache;
     tr_hub_manifest wanted; /* what is to be there in the end */
     tr_hub_manifest old;    /* what was there before, as far as the cache knows */
+    tr_hub_manifest begun;  /* what downloads that did not come to their end may have left */
     bool *missing;          /* of each wanted file */
 } pull;
 
@@ -73,13 +75,22 @@ static tr_status check_space(const pull *p, uint64_t needed, tr_error *error)
                    (double)space / 1e6, (double)needed / 1e6);
 }
 
+static tr_status read_lists(pull *p, tr_error *error)
+{
+    bool found;
+    tr_status status = TR_OK;
+    if (p->in_cache)
+        status = tr_hub_manifest_read(p->folder, TR_HUB_MANIFEST, &p->old, &found, error);
+    if (p->in_cache && status == TR_OK)
+        status = tr_hub_manifest_read(p->folder, TR_HUB_BEGUN, &p->begun, &found, error);
+    return status;
+}
+
 /* Finds out what is missing, and whether there is room for it. *total: bytes of the missing files. */
 static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
 {
     uint64_t needed = 0;
     *total = *count = 0;
-    if (p->in_cache)
-        tr_hub_manifest_read(p->folder, &p->old);
     for (size_t i = 0; i < p->wanted.files.count; i++) {
         tr_hub_file *file = &p->wanted.files.items[i];
         const tr_status status = look_for(p, file, &p->missing[i], error);
@@ -99,15 +110,47 @@ static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
 
 /* ------------------------------------------------------------------------------------------------------------ fetching */
 
+/* Makes the folders that the file needs; a link in their place is refused. */
+static tr_status make_folders(const pull *p, const char *name, tr_error *error)
+{
+    char above[TR_PATH];
+    tr_folder inner;
+    const char *slash = strrchr(name, '/');
+    if (!slash)
+        return TR_OK;
+    snprintf(above, sizeof above, "%.*s", (int)(slash - name), name);
+    const tr_status status = tr_folder_enter(&inner, &p->place, above, true, error);
+    tr_folder_close(&inner);
+    return status;
+}
+
 static tr_status fetch_file(pull *p, tr_hub_file *file, tr_hub_meter *meter, tr_error *error)
 {
     char path[TR_PATH];
     tr_status status = tr_path_join(path, p->folder, file->name, error);
     if (status == TR_OK)
-        status = tr_folder_make_above(path, error);
+        status = make_folders(p, file->name, error);
     if (status == TR_OK)
         status = tr_hub_fetch(&p->http, p->request->name, path, file, meter, error);
     return status == TR_ERROR_CANCELLED ? status : tr_fail_in(error, status, file->name);
+}
+
+/* Appends those that are not there yet. */
+static bool add_names(tr_hub_files *files, const tr_hub_files *more)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < more->count; i++)
+        good = tr_hub_files_find(files, more->items[i].name) || tr_hub_files_add(files, &more->items[i]);
+    return good;
+}
+
+/* Whatever becomes of this run, what it leaves can be removed: by a list of all that is there or may come. */
+static tr_status note_begun(pull *p, tr_error *error)
+{
+    memcpy(p->begun.commit, p->wanted.commit, sizeof p->begun.commit);
+    if (!add_names(&p->begun.files, &p->wanted.files) || !add_names(&p->begun.files, &p->old.files))
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    return tr_hub_manifest_write(p->folder, TR_HUB_BEGUN, p->request->name, &p->begun, error);
 }
 
 static tr_status fetch_missing(pull *p, uint64_t total, tr_error *error)
@@ -144,34 +187,57 @@ static tr_status name_file(const pull *p, const tr_hub_file *file, tr_error *err
 /* Files that another pull of the same commit has brought stay known; those of an older commit go. */
 static tr_status keep_or_drop_old(pull *p, tr_error *error)
 {
-    char path[TR_PATH];
+    tr_folder_sum removed = {0};
+    tr_status status = TR_OK;
     const bool same = *p->old.commit && strcmp(p->old.commit, p->wanted.commit) == 0;
-    for (size_t i = 0; i < p->old.files.count; i++) {
-        const tr_hub_file *old = &p->old.files.items[i];
-        if (tr_hub_files_find(&p->wanted.files, old->name) || tr_path_join(path, p->folder, old->name, NULL))
+    if (same && !add_names(&p->wanted.files, &p->old.files))
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; status == TR_OK && i < p->old.files.count; i++)
+        if (!tr_hub_files_find(&p->wanted.files, p->old.files.items[i].name))
+            status = tr_hub_file_remove(&p->place, p->old.files.items[i].name, &removed, error);
+    return status;
+}
+
+/* What another pull has begun and this one did not finish stays known while there is a part of it; else it goes. */
+static tr_status settle_begun(pull *p, tr_error *error)
+{
+    tr_hub_manifest left = {0};
+    tr_folder_sum removed = {0};
+    tr_status status = TR_OK;
+    memcpy(left.commit, p->begun.commit, sizeof left.commit);
+    for (size_t i = 0; status == TR_OK && i < p->begun.files.count; i++) {
+        const tr_hub_file *file = &p->begun.files.items[i];
+        if (tr_hub_files_find(&p->wanted.files, file->name))
             continue;
-        if (!same)
-            tr_file_remove(path);
-        else if (!tr_hub_files_add(&p->wanted.files, old))
-            return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+        if (!part_size(p, file))
+            status = tr_hub_file_remove(&p->place, file->name, &removed, error);
+        else if (!tr_hub_files_add(&left.files, file))
+            status = tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     }
-    return TR_OK;
+    if (status == TR_OK && left.files.count)
+        status = tr_hub_manifest_write(p->folder, TR_HUB_BEGUN, p->request->name, &left, error);
+    else if (status == TR_OK)
+        status = tr_folder_unlink(&p->place, TR_HUB_BEGUN, &removed, error);
+    tr_hub_manifest_free(&left);
+    return status;
 }
 
 /* From the first change until the manifest is written again the model counts as incomplete. */
-static tr_status finish(pull *p, tr_error *error)
+static tr_status finish(pull *p, size_t missing, tr_error *error)
 {
-    char manifest[TR_PATH];
-    tr_status status = tr_path_join(manifest, p->folder, TR_HUB_MANIFEST, error);
-    if (status == TR_OK && p->in_cache)
-        tr_file_remove(manifest);
+    tr_folder_sum removed = {0};
+    tr_status status = TR_OK;
+    if (missing && p->in_cache)
+        status = tr_folder_unlink(&p->place, TR_HUB_MANIFEST, &removed, error);
     for (size_t i = 0; status == TR_OK && i < p->wanted.files.count; i++)
         if (p->missing[i])
             status = name_file(p, &p->wanted.files.items[i], error);
     if (status != TR_OK || !p->in_cache)
         return status;
     status = keep_or_drop_old(p, error);
-    return status == TR_OK ? tr_hub_manifest_write(p->folder, p->request->name, &p->wanted, error) : status;
+    if (status == TR_OK)
+        status = tr_hub_manifest_write(p->folder, TR_HUB_MANIFEST, p->request->name, &p->wanted, error);
+    return status == TR_OK ? settle_begun(p, error) : status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ in order */
@@ -194,21 +260,26 @@ static tr_status pull_locked(pull *p, tr_error *error)
     p->missing = calloc(p->wanted.files.count, sizeof *p->missing);
     if (!p->missing)
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
-    tr_status status = look(p, &total, &count, error);
+    tr_status status = read_lists(p, error);
+    if (status == TR_OK)
+        status = look(p, &total, &count, error);
     if (status != TR_OK)
         return status;
     note_work(p, total, count);
-    status = fetch_missing(p, total, error);
-    return status == TR_OK ? finish(p, error) : status;
+    if (count && p->in_cache)
+        status = note_begun(p, error);
+    if (status == TR_OK)
+        status = fetch_missing(p, total, error);
+    return status == TR_OK ? finish(p, count, error) : status;
 }
 
 static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
 {
-    char path[TR_PATH], line[TR_HUB_LABEL + 64];
+    char line[TR_HUB_LABEL + 64];
     bool taken = false;
-    tr_status status = tr_path_join(path, p->folder, TR_HUB_LOCK, error);
+    tr_status status = TR_OK;
     for (int tries = 0; status == TR_OK && !taken; tries++) {
-        status = tr_lock_try(lock, path, &taken, error);
+        status = tr_lock_try(lock, &p->place, TR_HUB_LOCK, &taken, error);
         if (status != TR_OK || taken)
             break;
         if (tries == 1) {
@@ -219,6 +290,15 @@ static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
             status = tr_fail(error, TR_ERROR_CANCELLED, "interrupted");
     }
     return status;
+}
+
+/* A list of what did not come. */
+static void drop_list(const pull *p)
+{
+    enum { LOCK_AND_LIST = 2 };
+    tr_folder_sum removed = {0};
+    if (p->in_cache && tr_folder_measure(&p->place).count == LOCK_AND_LIST)
+        tr_folder_unlink(&p->place, TR_HUB_BEGUN, &removed, NULL);
 }
 
 /* A folder that was made in vain goes again, with those of the repository and its owner in the cache. */
@@ -235,18 +315,28 @@ static void drop_folder(const pull *p)
     }
 }
 
+static tr_status open_folder(pull *p, tr_error *error)
+{
+    if (p->in_cache)
+        return tr_hub_cache_open(&p->place, p->request->name, true, error);
+    const tr_status status = tr_folder_make(p->folder, error);
+    return status == TR_OK ? tr_folder_open(&p->place, p->folder, error) : status;
+}
+
 static tr_status pull_to_folder(pull *p, tr_error *error)
 {
     tr_lock lock;
     const bool was_there = tr_is_directory(p->folder);
-    tr_status status = tr_folder_make(p->folder, error);
-    if (status != TR_OK)
-        return status;
-    status = take_lock(p, &lock, error);
+    tr_status status = open_folder(p, error);
+    if (status == TR_OK)
+        status = take_lock(p, &lock, error);
     if (status == TR_OK) {
         status = pull_locked(p, error);
+        if (status != TR_OK)
+            drop_list(p);
         tr_lock_release(&lock);
     }
+    tr_folder_close(&p->place);
     if (status != TR_OK && !was_there)
         drop_folder(p);
     return status;
@@ -279,7 +369,7 @@ static tr_status pull_all(pull *p, tr_error *error)
 
 tr_status tr_hub_pull(const tr_hub_request *request, const tr_hub_options *options, tr_error *error)
 {
-    pull p = {.request = request, .options = options};
+    pull p = {.request = request, .options = options, .place.descriptor = -1};
     tr_status status = tr_http_open(&p.http, options, error);
     if (status != TR_OK)
         return status;
@@ -287,6 +377,7 @@ tr_status tr_hub_pull(const tr_hub_request *request, const tr_hub_options *optio
     free(p.missing);
     tr_hub_manifest_free(&p.wanted);
     tr_hub_manifest_free(&p.old);
+    tr_hub_manifest_free(&p.begun);
     tr_http_close(&p.http);
     return status == TR_ERROR_CANCELLED ? status : tr_fail_in(error, status, request->name->label);
 }

@@ -5,14 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 18, TEMPORARY = 40 };
+enum { BUFFER = 1 << 18, TEMPORARY = 40, LINKS = 40 };
 
 static tr_status fail_errno(tr_error *error, const char *path, const char *what)
 {
@@ -54,37 +56,80 @@ tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error)
     return TR_OK;
 }
 
-tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error)
+/* The descriptor of a regular file, or -1 and errno: EISDIR, ENXIO for what is no file, ELOOP for a link with O_NOFOLLOW. */
+static int open_regular(int folder, const char *path, int flags, unsigned mode)
+{
+    struct stat st;
+    const int descriptor = openat(folder, path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
+    if (descriptor < 0)
+        return -1;
+    int problem = fstat(descriptor, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : S_ISREG(st.st_mode) ? 0 : ENXIO;
+    if (!problem && (flags & O_ACCMODE) != O_RDONLY && st.st_nlink > 1)
+        problem = EMLINK;
+    if (!problem)
+        return descriptor;
+    close(descriptor);
+    errno = problem;
+    return -1;
+}
+
+static tr_status fail_open(tr_error *error, const char *path, int flags)
+{
+    const char *what = (flags & O_ACCMODE) == O_RDONLY ? "" : "cannot write";
+    switch (errno) {
+    case EISDIR: return tr_fail(error, TR_ERROR_IO, "%s: is a directory", path);
+    case ENXIO: return tr_fail(error, TR_ERROR_IO, "%s: is not a regular file", path);
+    case EMLINK: return tr_fail(error, TR_ERROR_IO, "%s: is a hard link, the file has another name too", path);
+    case ELOOP:
+        if (flags & O_NOFOLLOW)
+            return tr_fail(error, TR_ERROR_IO, "%s: is a symbolic link, which is not followed here", path);
+    }
+    return fail_errno(error, path, what);
+}
+
+tr_status tr_open_regular(int *descriptor, int folder, const char *path, int flags, unsigned mode, tr_error *error)
+{
+    *descriptor = open_regular(folder, path, flags, mode);
+    return *descriptor >= 0 ? TR_OK : fail_open(error, path, flags);
+}
+
+/* Of an open file. */
+static tr_status load_file(int descriptor, const char *path, tr_load load, tr_file *file, tr_error *error)
+{
+    struct stat st;
+    if (fstat(descriptor, &st) < 0)
+        return fail_errno(error, path, "");
+    if ((uint64_t)st.st_size > SIZE_MAX / 2)
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: too large for this machine", path);
+    if (st.st_size == 0)
+        return TR_OK;
+    const size_t size = (size_t)st.st_size;
+    void *data = load == TR_LOAD_MAP ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0) : map_memory(size);
+    if (data == MAP_FAILED)
+        return fail_errno(error, path, load == TR_LOAD_MAP ? "cannot map" : "cannot load");
+    *file = (tr_file){data, size, load == TR_LOAD_MAP};
+    return load == TR_LOAD_COPY ? read_whole(descriptor, size, data, path, error) : TR_OK;
+}
+
+tr_status tr_file_find(const char *path, tr_load load, tr_file *file, bool *found, tr_error *error)
 {
     *file = (tr_file){0};
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return fail_errno(error, path, "");
-    struct stat st;
-    tr_status status = TR_OK;
-    if (fstat(descriptor, &st) < 0)
-        status = fail_errno(error, path, "");
-    else if (S_ISDIR(st.st_mode))
-        status = tr_fail(error, TR_ERROR_IO, "%s: is a directory", path);
-    else if (!S_ISREG(st.st_mode))
-        status = tr_fail(error, TR_ERROR_IO, "%s: is not a regular file", path);
-    else if ((uint64_t)st.st_size > SIZE_MAX / 2)
-        status = tr_fail(error, TR_ERROR_MEMORY, "%s: too large for this machine", path);
-    if (status == TR_OK && st.st_size > 0) {
-        const size_t size = (size_t)st.st_size;
-        void *data = load == TR_LOAD_MAP ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0) : map_memory(size);
-        if (data == MAP_FAILED) {
-            status = fail_errno(error, path, load == TR_LOAD_MAP ? "cannot map" : "cannot load");
-        } else {
-            *file = (tr_file){data, size, load == TR_LOAD_MAP};
-            if (load == TR_LOAD_COPY)
-                status = read_whole(descriptor, size, data, path, error);
-        }
-    }
+    const int descriptor = open_regular(AT_FDCWD, path, O_RDONLY, 0);
+    *found = descriptor >= 0;
+    if (!*found)
+        return errno == ENOENT || errno == ENOTDIR ? TR_OK : fail_open(error, path, O_RDONLY);
+    const tr_status status = load_file(descriptor, path, load, file, error);
     close(descriptor);
     if (status != TR_OK)
         tr_file_close(file);
     return status;
+}
+
+tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error)
+{
+    bool found;
+    const tr_status status = tr_file_find(path, load, file, &found, error);
+    return status == TR_OK && !found ? fail_errno(error, path, "") : status;
 }
 
 /* The whole pages of the file that hold the bytes. */
@@ -144,44 +189,198 @@ bool tr_file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+/* ------------------------------------------------------------------------------------------------------------- target */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What the link at path, in the folder that its last slash ends, leads to. NULL and errno; EINVAL: path is no link. */
+static char *read_link(const char *path)
+{
+    char link[PATH_MAX];
+    const ssize_t size = readlink(path, link, sizeof link);
+    const char *slash = strrchr(path, '/');
+    const size_t folder = size > 0 && *link != '/' && slash ? (size_t)(slash + 1 - path) : 0;
+    if (size < 0 || size == sizeof link) {
+        errno = size < 0 ? errno : ENAMETOOLONG;
+        return NULL;
+    }
+    char *target = malloc(folder + (size_t)size + 1);
+    if (target) {
+        memcpy(target, path, folder);
+        memcpy(target + folder, link, (size_t)size);
+        target[folder + (size_t)size] = 0;
+    }
+    return target;
+}
+
+/* A copy of path, or where it leads to by links, each followed in turn. NULL and errno. */
+static char *follow_links(const char *path)
+{
+    char *at = strdup(path);
+    for (int links = 0; at && links <= LINKS; links++) {
+        char *next = read_link(at);
+        if (!next && (errno == EINVAL || errno == ENOENT))
+            return at;
+        const int problem = errno;
+        free(at);
+        at = next;
+        errno = next ? ELOOP : problem;
+    }
+    const int problem = errno;
+    free(at);
+    errno = problem;
+    return NULL;
+}
+
+tr_status tr_target_find(tr_target *target, const char *path, tr_error *error)
+{
+    struct stat named, there;
+    *target = (tr_target){.path = follow_links(path)};
+    if (!target->path)
+        return fail_errno(error, path, "cannot write");
+    const bool leads = stat(path, &named) == 0;
+    const int problem = errno;
+    tr_status status = TR_OK;
+    target->exists = lstat(target->path, &there) == 0;
+    if (leads && S_ISDIR(named.st_mode))
+        status = tr_fail(error, TR_ERROR_IO, "%s: is a directory", path);
+    else if (leads && !S_ISREG(named.st_mode))
+        status = tr_fail(error, TR_ERROR_IO, "%s: is not a regular file", path);
+    else if (!leads && problem != ENOENT) {
+        errno = problem;
+        status = fail_errno(error, path, "cannot write");
+    } else if (leads != target->exists || (leads && !same_file(&named, &there))) /* as /proc has links to deleted files */
+        status = tr_fail(error, TR_ERROR_IO, "%s: leads to a file that has no name", path);
+    if (status != TR_OK)
+        tr_target_free(target);
+    else if (target->exists)
+        target->mode = there.st_mode & 0777, target->user = there.st_uid, target->group = there.st_gid;
+    return status;
+}
+
+unsigned tr_target_mode(const tr_target *target)
+{
+    return target->exists ? 0600 : 0666;
+}
+
+/* Gives the file the access control list of another, or none. False: it has one that cannot be given. */
+static bool copy_list(int descriptor, const char *from)
+{
+    static const char name[] = "system.posix_acl_access";
+    char list[4096];
+    const ssize_t size = getxattr(from, name, list, sizeof list);
+    if (size > 0)
+        return fsetxattr(descriptor, name, list, (size_t)size, 0) == 0;
+    const bool none = errno != ERANGE;
+    fremovexattr(descriptor, name); /* one that the folder gave it */
+    return none;
+}
+
+/* Gives a file of ours the owner and the permissions of the one that it replaces. Where that is not allowed, fewer may read
+ * it, never more: bits of a group that it cannot have go, with those that only others would have had. */
+static void take_over(int descriptor, const struct stat *ours, const tr_target *t)
+{
+    unsigned mode = t->mode;
+    if (ours->st_uid != t->user || ours->st_gid != t->group)
+        if (fchown(descriptor, t->user, t->group) < 0 && fchown(descriptor, (uid_t)-1, t->group) < 0)
+            mode &= 0700 | (mode >> 3 & mode & 7) * 011;
+    if (!copy_list(descriptor, t->path))
+        mode &= ~070u;
+    fchmod(descriptor, mode); /* on failure it stays as private as it was made */
+}
+
+tr_status tr_target_replace(const tr_target *target, int descriptor, const char *from, tr_error *error)
+{
+    struct stat ours, named, there;
+    tr_target now = *target;
+    if (fstat(descriptor, &ours) < 0 || lstat(from, &named) < 0)
+        return fail_errno(error, from, "cannot write");
+    if (!same_file(&ours, &named))
+        return tr_fail(error, TR_ERROR_IO, "%s: another file has taken its place", from);
+    if (!target->own && lstat(target->path, &there) == 0 && S_ISREG(there.st_mode)) {
+        now.exists = true; /* its mode may have been changed meanwhile */
+        now.mode = there.st_mode & 0777, now.user = there.st_uid, now.group = there.st_gid;
+    }
+    if (now.exists)
+        take_over(descriptor, &ours, &now);
+    if (fsync(descriptor) < 0 && errno != EINVAL)
+        return fail_errno(error, from, "cannot write");
+    return rename(from, target->path) < 0 ? fail_errno(error, target->path, "cannot write") : TR_OK;
+}
+
+void tr_target_free(tr_target *target)
+{
+    free(target->path);
+    *target = (tr_target){0};
+}
+
 /* ------------------------------------------------------------------------------------------------------------- output */
 
 static void output_free(tr_output *output)
 {
     if (output->descriptor >= 0)
         close(output->descriptor);
+    tr_target_free(&output->target);
     free(output->path);
     free(output->temporary);
     free(output->buffer);
     *output = (tr_output){.descriptor = -1};
 }
 
-tr_status tr_output_open(tr_output *output, const char *path, tr_error *error)
+/* Beside the target. */
+static tr_status open_temporary(tr_output *output, tr_error *error)
 {
-    *output = (tr_output){.descriptor = -1};
-    const size_t length = strlen(path);
-    output->path = strdup(path);
-    output->temporary = malloc(length + TEMPORARY);
+    const char *beside = output->target.path;
+    const size_t size = strlen(beside) + TEMPORARY;
+    char *name = malloc(size);
     output->buffer = malloc(BUFFER);
-    if (!output->path || !output->temporary || !output->buffer) {
-        output_free(output);
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    if (!name || !output->buffer) {
+        free(name);
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", output->path);
     }
     /* A name of our own instead of mkstemp, whose files are private whatever the umask says. */
     for (unsigned attempt = 0; output->descriptor < 0 && attempt < 100; attempt++) {
-        snprintf(output->temporary, length + TEMPORARY, "%s.%ld-%u.tmp", path, (long)getpid(), attempt);
-        output->descriptor = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        snprintf(name, size, "%s.%ld-%u.tmp", beside, (long)getpid(), attempt);
+        output->descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, tr_target_mode(&output->target));
         if (output->descriptor < 0 && errno != EEXIST)
             break;
     }
-    if (output->descriptor < 0) {
-        const tr_status status = fail_errno(error, path, "cannot write");
-        free(output->temporary); /* not ours: nothing to remove */
-        output->temporary = NULL;
-        output_free(output);
-        return status;
+    if (output->descriptor >= 0) {
+        output->temporary = name;
+        return TR_OK;
     }
-    return TR_OK;
+    const tr_status status = fail_errno(error, output->path, "cannot write");
+    free(name); /* not ours: nothing to remove */
+    return status;
+}
+
+static tr_status open_output(tr_output *output, const char *path, bool own, tr_error *error)
+{
+    *output = (tr_output){.descriptor = -1, .path = strdup(path)};
+    tr_status status = TR_OK;
+    if (own)
+        output->target = (tr_target){.path = strdup(path), .own = true};
+    else if (output->path)
+        status = tr_target_find(&output->target, path, error);
+    if (status == TR_OK)
+        status = output->path && output->target.path ? open_temporary(output, error)
+                                                     : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    if (status != TR_OK)
+        output_free(output);
+    return status;
+}
+
+tr_status tr_output_open(tr_output *output, const char *path, tr_error *error)
+{
+    return open_output(output, path, false, error);
+}
+
+tr_status tr_output_open_own(tr_output *output, const char *path, tr_error *error)
+{
+    return open_output(output, path, true, error);
 }
 
 static tr_status write_all(tr_output *output, const void *data, size_t size, tr_error *error)
@@ -244,17 +443,11 @@ tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, 
     return status;
 }
 
-static tr_status flush_to_disk(tr_output *output, tr_error *error)
-{
-    const tr_status status = flush(output, error);
-    if (status == TR_OK && fsync(output->descriptor) < 0 && errno != EINVAL)
-        return fail_errno(error, output->path, "cannot write");
-    return status;
-}
-
 tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argument, tr_error *error)
 {
-    tr_status status = flush_to_disk(output, error);
+    tr_status status = flush(output, error);
+    if (status == TR_OK && fsync(output->descriptor) < 0 && errno != EINVAL)
+        status = fail_errno(error, output->path, "cannot write");
     if (status == TR_OK)
         posix_fadvise(output->descriptor, 0, 0, POSIX_FADV_DONTNEED); /* not what the system remembers of it */
     for (uint64_t at = 0; status == TR_OK && at < output->written;) {
@@ -274,9 +467,9 @@ tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argume
 
 tr_status tr_output_commit(tr_output *output, tr_error *error)
 {
-    tr_status status = flush_to_disk(output, error);
-    if (status == TR_OK && rename(output->temporary, output->path) < 0)
-        status = fail_errno(error, output->path, "cannot write");
+    tr_status status = flush(output, error);
+    if (status == TR_OK)
+        status = tr_target_replace(&output->target, output->descriptor, output->temporary, error);
     if (status != TR_OK)
         unlink(output->temporary);
     output_free(output);

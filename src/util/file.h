@@ -10,8 +10,15 @@ typedef struct tr_file {
     bool mapped;
 } tr_file;
 
-/* Opens a regular file whole. An empty file is no error here. Messages begin with the path. */
+/* Opens a regular file and nothing else, and never waits: a named pipe, a device or a folder is refused. flags and mode are
+ * those of open(), relative paths begin at folder (AT_FDCWD: the working directory). With O_NOFOLLOW a symbolic link is
+ * refused; for writing, also a file that has a second name. Messages begin with the path, here and below. */
+tr_status tr_open_regular(int *descriptor, int folder, const char *path, int flags, unsigned mode, tr_error *error);
+
+/* Opens a regular file whole. An empty file is no error here. */
 tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error);
+/* The same for a file that may be missing: then *found is false, and there is nothing to close. */
+tr_status tr_file_find(const char *path, tr_load load, tr_file *file, bool *found, tr_error *error);
 /* size bytes of zeros (at least one), to be written and then used and closed like a file's. */
 tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error);
 void tr_file_close(tr_file *file);
@@ -28,16 +35,36 @@ bool tr_pages_equal(const void *a, const void *b, size_t size, bool mapped);
 bool tr_is_directory(const char *path);
 bool tr_file_exists(const char *path);
 
+/* Where an output goes: the file that a path names, or the one that it leads to as a symbolic link, there or not. */
+typedef struct tr_target {
+    char *path;                 /* without links; allocated */
+    bool exists;                /* mode, user and group are those of the file that is there */
+    bool own;                   /* a file of the program's own: it has no mode to keep */
+    unsigned mode, user, group; /* mode: permissions alone */
+} tr_target;
+
+/* Fails for what is there and is no regular file. */
+tr_status tr_target_find(tr_target *target, const char *path, tr_error *error);
+/* The mode to create the file with that is to replace the target: nobody may read it who may not read that. */
+unsigned tr_target_mode(const tr_target *target);
+/* Puts the finished file, open as descriptor and named from, in the target's place, with its owner and permissions. */
+tr_status tr_target_replace(const tr_target *target, int descriptor, const char *from, tr_error *error);
+void tr_target_free(tr_target *target);
+
 /* A file under construction: bytes go to a temporary file beside the target, which takes its place on commit. */
 typedef struct tr_output {
     int descriptor;
-    char *path, *temporary;
+    tr_target target;
+    char *path; /* as it was given, for messages */
+    char *temporary;
     unsigned char *buffer; /* collects small writes */
     size_t filled;
     uint64_t written; /* bytes so far */
 } tr_output;
 
 tr_status tr_output_open(tr_output *output, const char *path, tr_error *error);
+/* For a file that belongs to the program: a link at path is replaced, not followed. */
+tr_status tr_output_open_own(tr_output *output, const char *path, tr_error *error);
 tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_error *error);
 tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error); /* zeros up to a multiple */
 /* Overwrites bytes already written (a header with sizes known only at the end). */

@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "util/folder.h"
 
+#include "util/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +44,8 @@ static tr_status make_one(const char *path, tr_error *error)
     return fail_errno(error, path, "cannot be made");
 }
 
-tr_status tr_folder_make_above(const char *path, tr_error *error)
+/* The same for all folders above the file at path. */
+static tr_status make_above(const char *path, tr_error *error)
 {
     char part[TR_PATH];
     for (size_t i = 1; path[i]; i++) {
@@ -60,7 +64,7 @@ tr_status tr_folder_make_above(const char *path, tr_error *error)
 
 tr_status tr_folder_make(const char *path, tr_error *error)
 {
-    const tr_status status = tr_folder_make_above(path, error);
+    const tr_status status = make_above(path, error);
     return status == TR_OK ? make_one(path, error) : status;
 }
 
@@ -88,23 +92,49 @@ static bool add_name(tr_folder_names *names, const char *name)
     return names->names[names->count] && ++names->count;
 }
 
+/* Closes folder. */
+static tr_status list(DIR *folder, const char *path, tr_folder_names *names, tr_error *error)
+{
+    const struct dirent *entry;
+    bool memory = true;
+    errno = 0;
+    while (memory && (entry = readdir(folder))) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            memory = add_name(names, entry->d_name);
+        errno = 0;
+    }
+    const int problem = errno;
+    closedir(folder);
+    if (!memory)
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    errno = problem;
+    if (problem)
+        return fail_errno(error, path, "cannot be read");
+    if (names->count)
+        qsort(names->names, names->count, sizeof *names->names, by_bytes);
+    return TR_OK;
+}
+
 tr_status tr_folder_list(const char *path, tr_folder_names *names, tr_error *error)
 {
     *names = (tr_folder_names){0};
     DIR *folder = opendir(path);
     if (!folder)
         return errno == ENOENT ? TR_OK : fail_errno(error, path, "cannot be read");
-    const struct dirent *entry;
-    bool memory = true;
-    while (memory && (entry = readdir(folder)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            memory = add_name(names, entry->d_name);
-    closedir(folder);
-    if (!memory)
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    if (names->count)
-        qsort(names->names, names->count, sizeof *names->names, by_bytes);
-    return TR_OK;
+    return list(folder, path, names, error);
+}
+
+tr_status tr_folder_entries(const tr_folder *folder, tr_folder_names *names, tr_error *error)
+{
+    *names = (tr_folder_names){0};
+    const int again = openat(folder->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* which readdir() moves */
+    DIR *opened = again < 0 ? NULL : fdopendir(again);
+    if (opened)
+        return list(opened, folder->path, names, error);
+    const tr_status status = fail_errno(error, folder->path, "cannot be read");
+    if (again >= 0)
+        close(again);
+    return status;
 }
 
 void tr_folder_names_free(tr_folder_names *names)
@@ -115,62 +145,160 @@ void tr_folder_names_free(tr_folder_names *names)
     *names = (tr_folder_names){0};
 }
 
-/* ------------------------------------------------------------------------------------------------------------ walking */
+/* ----------------------------------------------------------------------------------------------------- by descriptors */
 
-typedef struct walk {
-    uint64_t bytes;
-    bool remove;
-    tr_error *error;
-} walk;
+enum { FOLDER = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 
-static tr_status walk_folder(walk *w, const char *path, int depth);
-
-static tr_status walk_entry(walk *w, const char *path, int depth)
+tr_status tr_folder_open(tr_folder *folder, const char *path, tr_error *error)
 {
-    struct stat st;
-    if (lstat(path, &st) < 0)
-        return errno == ENOENT ? TR_OK : fail_errno(w->error, path, "cannot be read");
-    if (S_ISDIR(st.st_mode))
-        return walk_folder(w, path, depth + 1);
-    if (S_ISREG(st.st_mode))
-        w->bytes += (uint64_t)st.st_size;
-    if (w->remove && unlink(path) < 0 && errno != ENOENT)
-        return fail_errno(w->error, path, "cannot be removed");
-    return TR_OK;
+    const int size = snprintf(folder->path, sizeof folder->path, "%s", path);
+    folder->descriptor = size < TR_PATH ? open(path, FOLDER) : -1;
+    if (size >= TR_PATH)
+        return tr_fail(error, TR_ERROR_IO, "%.400s: %s", path, strerror(ENAMETOOLONG));
+    return folder->descriptor >= 0 || errno == ENOENT ? TR_OK : fail_errno(error, path, "cannot be read");
 }
 
-static tr_status walk_folder(walk *w, const char *path, int depth)
+void tr_folder_close(tr_folder *folder)
 {
-    if (depth >= MAX_DEPTH)
-        return tr_fail(w->error, TR_ERROR_IO, "%s: is nested too deep", path);
-    tr_folder_names names;
-    tr_status status = tr_folder_list(path, &names, w->error);
-    char *inner = malloc(TR_PATH); /* not on the stack, once a level */
-    if (status == TR_OK && !inner)
-        status = tr_fail(w->error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    for (size_t i = 0; status == TR_OK && i < names.count; i++) {
-        status = tr_path_join(inner, path, names.names[i], w->error);
-        if (status == TR_OK)
-            status = walk_entry(w, inner, depth);
+    if (folder->descriptor >= 0)
+        close(folder->descriptor);
+    folder->descriptor = -1;
+}
+
+/* One folder further: *descriptor is closed, and becomes that of the folder in it, or -1 if there is none. path: its name for
+ * messages. */
+static tr_status enter_one(int *descriptor, const char *name, const char *path, bool make, tr_error *error)
+{
+    struct stat st;
+    const int above = *descriptor;
+    const bool failed = make && mkdirat(above, name, 0777) < 0 && errno != EEXIST;
+    int problem = failed ? errno : 0;
+    *descriptor = failed ? -1 : openat(above, name, FOLDER | O_NOFOLLOW);
+    if (*descriptor < 0 && !failed)
+        problem = errno;
+    const bool there = problem && fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    close(above);
+    if (there && S_ISLNK(st.st_mode))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: is a symbolic link, which is not followed here", path);
+    if (!problem || (!make && (problem == ENOENT || problem == ENOTDIR)))
+        return TR_OK;
+    errno = problem;
+    return fail_errno(error, path, make ? "cannot be made" : "cannot be read");
+}
+
+tr_status tr_folder_enter(tr_folder *inner, const tr_folder *folder, const char *name, bool make, tr_error *error)
+{
+    char part[NAME_MAX + 1];
+    tr_status status = tr_path_join(inner->path, folder->path, name, error);
+    const size_t before = strlen(folder->path) + 1;
+    inner->descriptor = -1;
+    if (status != TR_OK)
+        return status;
+    inner->descriptor = openat(folder->descriptor, ".", FOLDER);
+    if (inner->descriptor < 0)
+        return fail_errno(error, folder->path, "cannot be read");
+    for (const char *at = name; status == TR_OK && *at && inner->descriptor >= 0; at += *at == '/') {
+        const size_t size = strcspn(at, "/");
+        const size_t end = before + (size_t)(at + size - name);
+        const char ending = inner->path[end];
+        inner->path[end] = 0;
+        if (size < sizeof part) {
+            snprintf(part, sizeof part, "%.*s", (int)size, at);
+            status = enter_one(&inner->descriptor, part, inner->path, make, error);
+        } else {
+            tr_folder_close(inner);
+            status = tr_fail(error, TR_ERROR_IO, "%s: %s", inner->path, strerror(ENAMETOOLONG));
+        }
+        inner->path[end] = ending;
+        at += size;
     }
-    tr_folder_names_free(&names);
-    free(inner);
-    if (status == TR_OK && w->remove && rmdir(path) < 0 && errno != ENOENT)
-        return fail_errno(w->error, path, "cannot be removed");
     return status;
 }
 
-uint64_t tr_folder_bytes(const char *path)
+static void measure(int folder, int depth, tr_folder_sum *sum);
+
+static void measure_entry(int folder, const char *name, int depth, tr_folder_sum *sum)
 {
-    walk w = {0};
-    walk_folder(&w, path, 0);
-    return w.bytes;
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    const int inner = S_ISDIR(st.st_mode) && depth < MAX_DEPTH ? openat(folder, name, FOLDER | O_NOFOLLOW) : -1;
+    const size_t before = sum->count;
+    if (inner >= 0)
+        measure(inner, depth + 1, sum);
+    sum->count += sum->count == before; /* a folder counts by what is in it */
+    if (S_ISREG(st.st_mode))
+        sum->bytes += (uint64_t)st.st_size;
 }
 
-tr_status tr_folder_remove(const char *path, tr_error *error)
+/* Closes folder. */
+static void measure(int folder, int depth, tr_folder_sum *sum)
 {
-    walk w = {.remove = true, .error = error};
-    return walk_folder(&w, path, 0);
+    const struct dirent *entry;
+    DIR *opened = fdopendir(folder);
+    while (opened && (entry = readdir(opened)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            measure_entry(folder, entry->d_name, depth, sum);
+    if (opened)
+        closedir(opened);
+    else
+        close(folder);
+}
+
+tr_folder_sum tr_folder_measure(const tr_folder *folder)
+{
+    tr_folder_sum sum = {0};
+    const int again = openat(folder->descriptor, ".", FOLDER);
+    if (again >= 0)
+        measure(again, 0, &sum);
+    return sum;
+}
+
+/* The folder of the last part of name. *last: that part. */
+static tr_status enter_above(tr_folder *inner, const tr_folder *folder, const char *name, const char **last, tr_error *error)
+{
+    char above[TR_PATH];
+    const char *slash = strrchr(name, '/');
+    *last = slash ? slash + 1 : name;
+    inner->descriptor = -1;
+    if (slash && slash - name >= TR_PATH)
+        return tr_fail(error, TR_ERROR_IO, "%.200s: %s", name, strerror(ENAMETOOLONG));
+    snprintf(above, sizeof above, "%.*s", slash ? (int)(slash - name) : 0, name);
+    return tr_folder_enter(inner, folder, above, false, error);
+}
+
+tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error)
+{
+    struct stat st;
+    tr_folder inner;
+    const char *last;
+    tr_status status = enter_above(&inner, folder, name, &last, error);
+    if (status == TR_ERROR_UNSUPPORTED)
+        return TR_OK; /* what a link leads to is not in this folder */
+    if (inner.descriptor >= 0 && fstatat(inner.descriptor, last, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode)) {
+        if (unlinkat(inner.descriptor, last, 0) == 0) {
+            removed->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+            removed->count++;
+        } else if (errno != ENOENT) {
+            status = tr_fail(error, TR_ERROR_IO, "%.2000s/%.1000s: cannot be removed: %s", folder->path, name, strerror(errno));
+        }
+    }
+    tr_folder_close(&inner);
+    return status;
+}
+
+void tr_folder_prune(const tr_folder *folder, const char *name)
+{
+    char left[TR_PATH];
+    bool removed = snprintf(left, sizeof left, "%s", name) < TR_PATH;
+    while (removed && *left) {
+        tr_folder inner;
+        const char *last;
+        removed = enter_above(&inner, folder, left, &last, NULL) == TR_OK && inner.descriptor >= 0 &&
+                  unlinkat(inner.descriptor, last, AT_REMOVEDIR) == 0;
+        tr_folder_close(&inner);
+        left[last > left + 1 ? last - left - 1 : 0] = 0;
+    }
 }
 
 bool tr_folder_space(const char *path, uint64_t *bytes)
@@ -196,25 +324,25 @@ bool tr_folder_space(const char *path, uint64_t *bytes)
 /* -------------------------------------------------------------------------------------------------------------- locks */
 
 /* A holder removes the file while it still has the lock: whoever opened it before then must look again. */
-static bool still_named(int descriptor, const char *path)
+static bool still_named(int descriptor, int folder, const char *name)
 {
     struct stat a, b;
-    return fstat(descriptor, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return fstat(descriptor, &a) == 0 && fstatat(folder, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
-tr_status tr_lock_try(tr_lock *lock, const char *path, bool *taken, tr_error *error)
+tr_status tr_lock_try(tr_lock *lock, const tr_folder *folder, const char *name, bool *taken, tr_error *error)
 {
+    int descriptor;
     *taken = false;
-    *lock = (tr_lock){.descriptor = -1};
-    const int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (descriptor < 0)
-        return fail_errno(error, path, "cannot write");
+    *lock = (tr_lock){-1, folder, name};
+    tr_status status = tr_open_regular(&descriptor, folder->descriptor, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
+    if (status != TR_OK)
+        return tr_fail_in(error, status, folder->path);
     const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    tr_status status = TR_OK;
     if (!locked && errno != EWOULDBLOCK && errno != EINTR)
-        status = fail_errno(error, path, "cannot be locked");
-    if (locked && still_named(descriptor, path)) {
-        snprintf(lock->path, sizeof lock->path, "%s", path);
+        status = fail_errno(error, folder->path, "cannot be locked");
+    if (locked && still_named(descriptor, folder->descriptor, name)) {
         lock->descriptor = descriptor;
         *taken = true;
     } else {
@@ -227,7 +355,7 @@ void tr_lock_release(tr_lock *lock)
 {
     if (lock->descriptor < 0)
         return;
-    unlink(lock->path);
+    unlinkat(lock->folder->descriptor, lock->name, 0);
     close(lock->descriptor);
     lock->descriptor = -1;
 }

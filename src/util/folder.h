@@ -10,8 +10,6 @@ enum { TR_PATH = 4096 }; /* bytes of a path, as Linux limits them */
 tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name, tr_error *error);
 
 tr_status tr_folder_make(const char *path, tr_error *error); /* with those above it; one that is there is no error */
-/* The same for all folders above the file at path. */
-tr_status tr_folder_make_above(const char *path, tr_error *error);
 void tr_folder_drop_empty(const char *path); /* removes a folder in which there is nothing; else does nothing */
 
 typedef struct tr_folder_names {
@@ -23,21 +21,45 @@ typedef struct tr_folder_names {
 tr_status tr_folder_list(const char *path, tr_folder_names *names, tr_error *error);
 void tr_folder_names_free(tr_folder_names *names);
 
-/* Bytes of all files in the folder and below. Links are not followed. */
-uint64_t tr_folder_bytes(const char *path);
-/* Removes the folder with everything in it. Links are removed, not followed. */
-tr_status tr_folder_remove(const char *path, tr_error *error);
 /* Bytes that this user may still write there; path need not exist, then it is where it would be made. */
 bool tr_folder_space(const char *path, uint64_t *bytes);
 
-/* A lock between processes: a file that exists while one holds it. If the process ends, so does the lock. */
+/* A folder by its descriptor: what is done in it follows no links, whatever becomes of the folders above. */
+typedef struct tr_folder {
+    int descriptor;     /* -1: there is none */
+    char path[TR_PATH]; /* for messages */
+} tr_folder;
+
+/* The folder at path, or where it leads to as a link; with descriptor -1 if there is none. */
+tr_status tr_folder_open(tr_folder *folder, const char *path, tr_error *error);
+/* A folder in it; name may have several parts. What is missing is made (make), else descriptor is -1. TR_ERROR_UNSUPPORTED:
+ * a part is a symbolic link. */
+tr_status tr_folder_enter(tr_folder *inner, const tr_folder *folder, const char *name, bool make, tr_error *error);
+void tr_folder_close(tr_folder *folder); /* again: nothing happens */
+tr_status tr_folder_entries(const tr_folder *folder, tr_folder_names *names, tr_error *error);
+
+typedef struct tr_folder_sum {
+    uint64_t bytes; /* of all files in the folder and below */
+    size_t count;   /* of files, links and empty folders there */
+} tr_folder_sum;
+
+tr_folder_sum tr_folder_measure(const tr_folder *folder); /* as far as it can be read */
+
+/* Removes a file or link; name may have several parts. What else has that name stays, and none is no error. Adds to what
+ * was removed. */
+tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error);
+/* Removes the folder of that name, and those above it up to this one, as far as nothing is in them. */
+void tr_folder_prune(const tr_folder *folder, const char *name);
+
+/* A lock between processes: a file in a folder, which exists while one holds it. If the process ends, so does the lock. */
 typedef struct tr_lock {
     int descriptor;
-    char path[TR_PATH];
+    const tr_folder *folder; /* these two are the caller's, and outlive the lock */
+    const char *name;
 } tr_lock;
 
 /* Takes the lock if nobody has it, else sets *taken to false. */
-tr_status tr_lock_try(tr_lock *lock, const char *path, bool *taken, tr_error *error);
+tr_status tr_lock_try(tr_lock *lock, const tr_folder *folder, const char *name, bool *taken, tr_error *error);
 void tr_lock_release(tr_lock *lock);
 
 #endif

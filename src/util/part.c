@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "util/part.h"
 
+#include "util/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,15 +18,15 @@ static tr_status fail_errno(tr_error *error, const char *path)
 tr_status tr_part_open(tr_part *part, const char *path, tr_error *error)
 {
     struct stat st;
-    *part = (tr_part){.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666), .path = path};
-    if (part->descriptor < 0)
-        return fail_errno(error, path);
-    if (fstat(part->descriptor, &st) == 0 && S_ISREG(st.st_mode)) {
+    *part = (tr_part){.path = path};
+    tr_status status = tr_open_regular(&part->descriptor, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0666, error);
+    if (status == TR_OK && fstat(part->descriptor, &st) < 0)
+        status = fail_errno(error, path);
+    if (status == TR_OK)
         part->size = (uint64_t)st.st_size;
-        return TR_OK;
-    }
-    tr_part_close(part);
-    return tr_fail(error, TR_ERROR_IO, "%s: is not a regular file", path);
+    else
+        tr_part_close(part);
+    return status;
 }
 
 tr_status tr_part_append(tr_part *part, const void *data, size_t size, tr_error *error)

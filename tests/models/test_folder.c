@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../engine_fixture.h"
+#include "../scratch.h"
 #include "formats/peek.h"
 #include "util/folder.h"
 #include "util/utf8.h"
@@ -77,7 +78,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    return tr_folder_remove(folder, NULL);
+    return remove_tree(folder);
 }
 
 static tr_models *open_models(size_t count, size_t warnings)

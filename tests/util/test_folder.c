@@ -5,6 +5,9 @@
 #include "util/part.h"
 #include "util/process.h"
 
+#include "../scratch.h"
+
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -44,7 +48,6 @@ static void test_folders(void **state)
     char longest[TR_PATH], joined[TR_PATH];
     assert_int_equal(tr_folder_make(in_base("a//b/c"), &error), TR_OK);
     assert_int_equal(tr_folder_make(in_base("a/b/c/"), &error), TR_OK);
-    assert_int_equal(tr_folder_make_above(in_base("a/d/file"), &error), TR_OK);
     put(in_base("a/b/one"), "12345");
     put(in_base("a/b/c/two"), "123");
     assert_int_equal(tr_folder_make(in_base("a/b/one"), &error), TR_ERROR_IO);
@@ -58,7 +61,12 @@ static void test_folders(void **state)
     assert_int_equal(names.count, 0);
     assert_int_equal(tr_folder_list(in_base("a/b/one"), &names, &error), TR_ERROR_IO);
     tr_folder_names_free(&names);
-    assert_int_equal(tr_folder_bytes(in_base("a")), 8);
+    tr_folder folder;
+    assert_int_equal(tr_folder_open(&folder, in_base("a"), &error), TR_OK);
+    assert_int_equal(tr_folder_make(in_base("a/empty"), &error), TR_OK);
+    assert_int_equal(tr_folder_measure(&folder).bytes, 8);
+    assert_int_equal(tr_folder_measure(&folder).count, 3);
+    tr_folder_close(&folder);
     assert_true(tr_folder_space(in_base("none/at/all"), &space) && space > 0);
     assert_true(tr_folder_space("none-relative", &space));
     memset(longest, 'x', sizeof longest);
@@ -67,25 +75,192 @@ static void test_folders(void **state)
     assert_int_equal(tr_folder_make(longest, &error), TR_ERROR_IO);
 }
 
-/* What a link leads to stays. */
-static void test_remove(void **state)
+static tr_folder open_base(void)
+{
+    tr_folder folder;
+    assert_int_equal(tr_folder_open(&folder, base, NULL), TR_OK);
+    assert_true(folder.descriptor >= 0);
+    return folder;
+}
+
+/* Folders are entered part by part, and no link is followed. */
+static void test_enter(void **state)
 {
     (void)state;
     tr_error error;
+    tr_folder top = open_base(), inner;
+    char longest[300];
+    assert_int_equal(tr_folder_enter(&inner, &top, "e/f/g", false, &error), TR_OK);
+    assert_int_equal(inner.descriptor, -1);
+    assert_int_equal(tr_folder_enter(&inner, &top, "e/f/g", true, &error), TR_OK);
+    assert_true(inner.descriptor >= 0);
+    assert_string_equal(inner.path, in_base("e/f/g"));
+    tr_folder_close(&inner);
+    tr_folder_close(&inner);
+    put(in_base("e/file"), "x");
+    assert_int_equal(tr_folder_enter(&inner, &top, "e/file", false, &error), TR_OK);
+    assert_int_equal(inner.descriptor, -1);
+    assert_int_equal(tr_folder_enter(&inner, &top, "e/file", true, &error), TR_ERROR_IO);
+    assert_int_equal(symlink("f", in_base("e/link")), 0);
+    assert_int_equal(symlink("nowhere", in_base("e/dangling")), 0);
+    for (int make = 0; make < 2; make++) {
+        assert_int_equal(tr_folder_enter(&inner, &top, "e/link", make, &error), TR_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(error.message, "e/link: is a symbolic link"));
+        assert_int_equal(tr_folder_enter(&inner, &top, "e/link/g", make, &error), TR_ERROR_UNSUPPORTED);
+        assert_int_equal(tr_folder_enter(&inner, &top, "e/dangling", make, &error), TR_ERROR_UNSUPPORTED);
+        assert_int_equal(inner.descriptor, -1);
+    }
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = 0;
+    assert_int_equal(tr_folder_enter(&inner, &top, longest, false, &error), TR_ERROR_IO);
+    assert_int_equal(tr_folder_open(&inner, in_base("none"), &error), TR_OK);
+    assert_int_equal(inner.descriptor, -1);
+    assert_int_equal(tr_folder_open(&inner, in_base("e/link"), &error), TR_OK); /* the top may be a link */
+    tr_folder_close(&inner);
+    tr_folder_close(&top);
+}
+
+/* What a link leads to stays. */
+static void test_unlink(void **state)
+{
+    (void)state;
+    tr_error error;
+    tr_folder top = open_base();
+    tr_folder_sum removed = {0};
     assert_int_equal(tr_folder_make(in_base("other"), &error), TR_OK);
     put(in_base("other/precious"), "x");
     assert_int_equal(tr_folder_make(in_base("r/s/t"), &error), TR_OK);
-    put(in_base("r/s/file"), "x");
+    put(in_base("r/s/file"), "12345");
     assert_int_equal(symlink(in_base("other"), in_base("r/s/link")), 0);
+    assert_int_equal(symlink(in_base("other/precious"), in_base("r/s/second")), 0);
     tr_folder_drop_empty(in_base("r"));
     assert_true(tr_is_directory(in_base("r")));
-    assert_int_equal(tr_folder_remove(in_base("r"), &error), TR_OK);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(tr_folder_unlink(&top, "r/s/link/precious", &removed, &error), TR_OK);
+        assert_int_equal(tr_folder_unlink(&top, "r/s/t", &removed, &error), TR_OK); /* a folder */
+        assert_int_equal(tr_folder_unlink(&top, "r/none/file", &removed, &error), TR_OK);
+        assert_int_equal(tr_folder_unlink(&top, "r/s/file", &removed, &error), TR_OK);
+        assert_int_equal(tr_folder_unlink(&top, "r/s/second", &removed, &error), TR_OK);
+        assert_int_equal(removed.count, 2);
+        assert_int_equal(removed.bytes, 5);
+    }
+    assert_true(tr_file_exists(in_base("other/precious")));
+    assert_true(tr_is_directory(in_base("r/s/t")));
+    tr_folder_prune(&top, "r/s/t");
+    assert_false(tr_file_exists(in_base("r/s/t")));
+    assert_true(tr_file_exists(in_base("r/s/link")));
+    assert_int_equal(tr_folder_unlink(&top, "r/s/link", &removed, &error), TR_OK);
+    tr_folder_prune(&top, "r/s");
     assert_false(tr_file_exists(in_base("r")));
     assert_true(tr_file_exists(in_base("other/precious")));
-    assert_int_equal(tr_folder_remove(in_base("none"), &error), TR_OK);
+    tr_folder_prune(&top, "");
+    tr_folder_close(&top);
+    assert_true(tr_is_directory(base));
     assert_int_equal(tr_folder_make(in_base("empty"), &error), TR_OK);
     tr_folder_drop_empty(in_base("empty"));
     assert_false(tr_file_exists(in_base("empty")));
+}
+
+/* Nothing but regular files is opened, and nothing waits. */
+static void test_regular(void **state)
+{
+    (void)state;
+    int descriptor;
+    tr_file file;
+    tr_error error;
+    bool found = true;
+    uint64_t size;
+    put(in_base("f"), "abc");
+    assert_int_equal(mkfifo(in_base("fifo"), 0600), 0);
+    assert_int_equal(symlink("f", in_base("f.link")), 0);
+    for (int load = TR_LOAD_MAP; load <= TR_LOAD_COPY; load++) {
+        assert_int_equal(tr_file_open(in_base("fifo"), (tr_load)load, &file, &error), TR_ERROR_IO);
+        assert_non_null(strstr(error.message, "fifo: is not a regular file"));
+        assert_int_equal(tr_file_open("/dev/null", (tr_load)load, &file, &error), TR_ERROR_IO);
+        assert_int_equal(tr_file_open(base, (tr_load)load, &file, &error), TR_ERROR_IO);
+        assert_non_null(strstr(error.message, ": is a directory"));
+        assert_int_equal(tr_file_open(in_base("f.link"), (tr_load)load, &file, &error), TR_OK);
+        tr_file_close(&file);
+    }
+    assert_int_equal(tr_file_find(in_base("none"), TR_LOAD_COPY, &file, &found, &error), TR_OK);
+    assert_false(found);
+    assert_int_equal(tr_file_find(in_base("f/none"), TR_LOAD_COPY, &file, &found, &error), TR_OK);
+    assert_false(found);
+    assert_int_equal(tr_file_find(in_base("fifo"), TR_LOAD_COPY, &file, &found, &error), TR_ERROR_IO);
+    assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("f.link"), O_RDONLY | O_NOFOLLOW, 0, &error), TR_ERROR_IO);
+    assert_non_null(strstr(error.message, "is a symbolic link"));
+    assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("fifo"), O_WRONLY, 0, &error), TR_ERROR_IO);
+    assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("fifo"), O_RDWR, 0, &error), TR_ERROR_IO);
+    assert_int_equal(link(in_base("f"), in_base("f.hard")), 0);
+    assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("f.hard"), O_WRONLY, 0, &error), TR_ERROR_IO);
+    assert_non_null(strstr(error.message, "hard link"));
+    assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("f.hard"), O_RDONLY, 0, &error), TR_OK);
+    close(descriptor);
+    assert_true(tr_file_size(in_base("f"), &size) && size == 3);
+}
+
+static void write_output(const char *path, const char *text)
+{
+    tr_output output;
+    tr_error error;
+    if (tr_output_open(&output, path, &error) || tr_output_write(&output, text, strlen(text), &error) ||
+        tr_output_commit(&output, &error))
+        fail_msg("%s", error.message);
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(lstat(path, &st), 0);
+    return (unsigned)st.st_mode;
+}
+
+/* A file keeps its permissions, and nobody may read it before it has them; links stay, and lead to what is written. */
+static void test_output(void **state)
+{
+    (void)state;
+    static const unsigned modes[] = {0600, 0640, 0400, 0604, 0755, 04711};
+    tr_output output;
+    tr_error error;
+    uint64_t size;
+    char path[TR_PATH];
+    const mode_t before = umask(027);
+    snprintf(path, sizeof path, "%s", in_base("o"));
+    write_output(path, "new");
+    assert_int_equal(mode_of(path) & 07777, 0640);
+    umask(0);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, (mode_t)modes[i]), 0);
+        assert_int_equal(tr_output_open(&output, path, &error), TR_OK);
+        assert_int_equal(mode_of(output.temporary) & 07777, 0600);
+        assert_int_equal(tr_output_commit(&output, &error), TR_OK);
+        assert_int_equal(mode_of(path) & 07777, modes[i] & 0777); /* nothing is run with others' rights */
+    }
+    umask(before);
+    assert_int_equal(mkdir(in_base("l"), 0700), 0);
+    assert_int_equal(symlink("l/second", in_base("first")), 0);
+    assert_int_equal(symlink("../third", in_base("l/second")), 0);
+    for (int there = 0; there < 2; there++) { /* dangling, then not */
+        write_output(in_base("first"), there ? "longer" : "text");
+        assert_true(S_ISLNK(mode_of(in_base("first"))) && S_ISLNK(mode_of(in_base("l/second"))));
+        assert_true(tr_file_size(in_base("third"), &size) && size == (there ? 6 : 4));
+    }
+    assert_int_equal(symlink("circle", in_base("circle")), 0);
+    assert_int_equal(symlink("l", in_base("folder")), 0);
+    assert_int_equal(tr_output_open(&output, in_base("circle"), &error), TR_ERROR_IO);
+    assert_int_equal(tr_output_open(&output, in_base("folder"), &error), TR_ERROR_IO);
+    assert_int_equal(tr_output_open(&output, "/dev/null", &error), TR_ERROR_IO);
+    assert_int_equal(tr_output_open(&output, in_base("none/o"), &error), TR_ERROR_IO);
+    assert_int_equal(tr_output_open_own(&output, in_base("first"), &error), TR_OK);
+    assert_int_equal(tr_output_commit(&output, &error), TR_OK);
+    assert_true(S_ISREG(mode_of(in_base("first"))));
+    assert_true(tr_file_size(in_base("third"), &size) && size == 6);
+    /* Another file in the temporary one's place does not get its name. */
+    assert_int_equal(tr_output_open(&output, path, &error), TR_OK);
+    assert_int_equal(unlink(output.temporary), 0);
+    put(output.temporary, "other");
+    assert_int_equal(tr_output_commit(&output, &error), TR_ERROR_IO);
+    assert_true(tr_file_size(path, &size) && size == 0);
 }
 
 static void test_part(void **state)
@@ -115,6 +290,11 @@ static void test_part(void **state)
     assert_int_equal(tr_part_open(&part, base, &error), TR_ERROR_IO);
     assert_false(tr_file_size(base, &size));
     assert_int_equal(tr_part_open(&part, "/dev/null", &error), TR_ERROR_IO);
+    assert_int_equal(mkfifo(in_base("p.part"), 0600), 0);
+    assert_int_equal(tr_part_open(&part, in_base("p.part"), &error), TR_ERROR_IO);
+    put(in_base("precious"), "x");
+    assert_int_equal(link(in_base("precious"), in_base("h.part")), 0);
+    assert_int_equal(tr_part_open(&part, in_base("h.part"), &error), TR_ERROR_IO);
 }
 
 static void test_lock(void **state)
@@ -123,23 +303,28 @@ static void test_lock(void **state)
     tr_lock first, second;
     tr_error error;
     bool taken;
-    char path[TR_PATH];
-    snprintf(path, sizeof path, "%s", in_base("lock"));
-    assert_int_equal(tr_lock_try(&first, path, &taken, &error), TR_OK);
+    tr_folder top = open_base();
+    assert_int_equal(tr_lock_try(&first, &top, "lock", &taken, &error), TR_OK);
     assert_true(taken);
-    assert_int_equal(tr_lock_try(&second, path, &taken, &error), TR_OK);
+    assert_int_equal(tr_lock_try(&second, &top, "lock", &taken, &error), TR_OK);
     assert_false(taken);
     tr_lock_release(&first);
-    assert_false(tr_file_exists(path));
-    assert_int_equal(tr_lock_try(&second, path, &taken, &error), TR_OK);
+    assert_false(tr_file_exists(in_base("lock")));
+    assert_int_equal(tr_lock_try(&second, &top, "lock", &taken, &error), TR_OK);
     assert_true(taken);
     tr_lock_release(&second);
     tr_lock_release(&second);
-    put(path, ""); /* left by a process that was killed */
-    assert_int_equal(tr_lock_try(&first, path, &taken, &error), TR_OK);
+    put(in_base("lock"), ""); /* left by a process that was killed */
+    assert_int_equal(tr_lock_try(&first, &top, "lock", &taken, &error), TR_OK);
     assert_true(taken);
     tr_lock_release(&first);
-    assert_int_equal(tr_lock_try(&first, in_base("none/lock"), &taken, &error), TR_ERROR_IO);
+    assert_int_equal(tr_lock_try(&first, &top, "none/lock", &taken, &error), TR_ERROR_IO);
+    assert_int_equal(symlink("elsewhere", in_base("lock")), 0);
+    assert_int_equal(tr_lock_try(&first, &top, "lock", &taken, &error), TR_ERROR_IO);
+    assert_false(tr_file_exists(in_base("elsewhere")));
+    assert_int_equal(mkfifo(in_base("lock2"), 0600), 0);
+    assert_int_equal(tr_lock_try(&first, &top, "lock2", &taken, &error), TR_ERROR_IO);
+    tr_folder_close(&top);
 }
 
 static int run_shell(const char *script)
@@ -184,23 +369,37 @@ static void test_process(void **state)
     assert_false(tr_program_folder(folder, 2));
 }
 
-static int make_base(void **state)
+/* Nothing is removed or linked with rights that the test does not need. */
+static int drop_rights(void **state)
 {
     (void)state;
-    return mkdtemp(base) ? 0 : -1;
+    return geteuid() == 0 ? setegid(65534) || seteuid(65534) : 0;
+}
+
+static int regain_rights(void **state)
+{
+    (void)state;
+    return getuid() == 0 ? seteuid(0) || setegid(0) : 0;
+}
+
+static int make_base(void **state)
+{
+    return drop_rights(state) || !mkdtemp(base) || regain_rights(state) ? -1 : 0;
 }
 
 static int remove_base(void **state)
 {
-    (void)state;
-    return tr_folder_remove(base, NULL) == TR_OK ? 0 : -1;
+    return drop_rights(state) || remove_tree(base) || regain_rights(state) ? -1 : 0;
 }
+
+#define UNPRIVILEGED(test) cmocka_unit_test_setup_teardown(test, drop_rights, regain_rights)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folders), cmocka_unit_test(test_remove),  cmocka_unit_test(test_part),
-        cmocka_unit_test(test_lock),    cmocka_unit_test(test_process),
+        UNPRIVILEGED(test_folders), UNPRIVILEGED(test_enter),  UNPRIVILEGED(test_unlink),
+        UNPRIVILEGED(test_regular), UNPRIVILEGED(test_output), UNPRIVILEGED(test_part),
+        UNPRIVILEGED(test_lock),    cmocka_unit_test(test_process),
     };
     return cmocka_run_group_tests(tests, make_base, remove_base);
 }
