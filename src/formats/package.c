@@ -20,6 +20,7 @@ void tr_package_close(tr_package *package)
     for (int i = 0; i < package->file_count; i++)
         tr_file_close(&package->files[i]);
     free(package->files);
+    tr_buffer_free(&package->read);
     *package = (tr_package){0};
 }
 
@@ -129,6 +130,10 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
     tr_status status = files && join(&joined, path, name) ? TR_OK : out_of_memory(path, error);
     if (status == TR_OK)
         status = open_joined(package, joined.data, load, &files[package->file_count], bytes, error);
+    if (status == TR_OK && !package->archive && !tr_buffer_append(&package->read, joined.data, joined.size + 1)) {
+        tr_file_close(&files[package->file_count]);
+        status = out_of_memory(path, error);
+    }
     tr_buffer_free(&joined);
     if (status != TR_OK)
         return status;
