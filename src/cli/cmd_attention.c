@@ -283,10 +283,8 @@ static int write_file(const cli_settings *settings, const tr_buffer *file)
         status = CLI_FAILED;
     if (!status)
         status = cli_output_finish(&output);
-    if (status) {
-        output.written = false; /* a part of such a file is of no use */
+    if (status)
         cli_output_abandon(&output);
-    }
     return status && cli_interrupted() ? 128 + cli_interrupted() : status;
 }
 

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +19,33 @@
 
 /* The file is written in a folder of its own beside OUT, then moved to its place. */
 static char scratch[TR_PATH];
+static int scratch_folder = -1;
 
 /* Removes the folder and whatever is in it. Also called when the input is cut short while it is mapped. */
 static void remove_scratch(void)
 {
-    DIR *folder = *scratch ? opendir(scratch) : NULL;
+    DIR *folder = scratch_folder >= 0 ? fdopendir(scratch_folder) : NULL;
     const struct dirent *entry;
     while (folder && (entry = readdir(folder)))
-        unlinkat(dirfd(folder), entry->d_name, 0); /* "." and ".." are refused */
+        unlinkat(scratch_folder, entry->d_name, 0); /* "." and ".." are refused */
     if (folder)
         closedir(folder);
+    scratch_folder = -1;
     if (*scratch)
         rmdir(scratch);
     *scratch = 0;
+}
+
+static int make_scratch(const char *out)
+{
+    const int size = snprintf(scratch, sizeof scratch, "%s.XXXXXX", out);
+    const bool made = size < (int)sizeof scratch && mkdtemp(scratch);
+    if (!made) {
+        *scratch = 0;
+        return cli_fail("%s: cannot write: %s", out, strerror(size < (int)sizeof scratch ? errno : ENAMETOOLONG));
+    }
+    scratch_folder = open(scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return scratch_folder >= 0 ? CLI_DONE : cli_fail("%s: cannot write: %s", scratch, strerror(errno));
 }
 
 static int check_places(const cli_settings *s, const char *in, const char *out)
@@ -96,30 +111,53 @@ static int write_and_verify(const cli_settings *s, const tr_package *package, co
     return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
 }
 
-static int convert_to(const cli_settings *s, const tr_package *package, const char *out)
+/* Gives the finished file the place of target. */
+static int move_to(const tr_target *target, const char *file)
+{
+    int descriptor;
+    tr_error error;
+    if (tr_open_regular(&descriptor, AT_FDCWD, file, O_RDONLY | O_NOFOLLOW, 0, &error))
+        return cli_fail_error(&error);
+    const tr_status status = tr_target_replace(target, descriptor, file, &error);
+    close(descriptor);
+    return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
+}
+
+static int convert_to(const cli_settings *s, const tr_package *package, const tr_target *target)
 {
     char file[TR_PATH + 16];
-    if (snprintf(scratch, sizeof scratch, "%s.XXXXXX", out) >= (int)sizeof scratch) {
-        *scratch = 0;
-        return cli_fail("%s: %s", out, strerror(ENAMETOOLONG));
-    }
-    if (!mkdtemp(scratch)) {
-        *scratch = 0;
-        return cli_fail("%s: cannot write: %s", out, strerror(errno));
-    }
+    int status = make_scratch(target->path);
     snprintf(file, sizeof file, "%s/model.gguf", scratch);
-    int status = write_and_verify(s, package, file);
-    if (!status && rename(file, out) < 0)
-        status = cli_fail("%s: cannot write: %s", out, strerror(errno));
+    if (!status)
+        status = write_and_verify(s, package, file);
+    if (!status)
+        status = move_to(target, file);
     remove_scratch();
+    return status;
+}
+
+static int convert(const cli_settings *settings, const char *in, const tr_target *target)
+{
+    tr_package package;
+    tr_error error;
+    cli_guard_model_file(in, remove_scratch);
+    if (!cli_catch_interrupts())
+        return cli_fail("signals: cannot be caught, too many open files");
+    if (tr_package_open(in, TR_LOAD_MAP, &package, &error))
+        return cli_fail_error(&error);
+    int32_t *allowed;
+    int status = cli_allow_tokens(settings, &package, &allowed);
+    if (!status)
+        status = convert_to(settings, &package, target);
+    tr_package_close(&package);
+    free(allowed);
     return status;
 }
 
 int cli_convert(const cli_settings *settings)
 {
     char in[TR_PATH];
-    char *out = NULL;
-    tr_package package;
+    tr_target target;
     tr_error error;
     cli_settings named = *settings;
     named.model = settings->arguments[0];
@@ -128,20 +166,9 @@ int cli_convert(const cli_settings *settings)
         status = check_places(settings, in, settings->arguments[1]);
     if (status)
         return status;
-    out = realpath(settings->arguments[1], NULL); /* a symbolic link stays one */
-    cli_guard_model_file(in, remove_scratch);
-    if (!cli_catch_interrupts())
-        status = cli_fail("signals: cannot be caught, too many open files");
-    else if (tr_package_open(in, TR_LOAD_MAP, &package, &error))
-        status = cli_fail_error(&error);
-    else {
-        int32_t *allowed;
-        status = cli_allow_tokens(settings, &package, &allowed);
-        if (!status)
-            status = convert_to(settings, &package, out ? out : settings->arguments[1]);
-        tr_package_close(&package);
-        free(allowed);
-    }
-    free(out);
+    if (tr_target_find(&target, settings->arguments[1], &error))
+        return cli_fail_error(&error);
+    status = convert(settings, in, &target);
+    tr_target_free(&target);
     return cli_interrupted() ? 128 + cli_interrupted() : status;
 }

@@ -4,6 +4,7 @@
 #include "cli/answers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/resume.h"
 #include "cli/search.h"
 #include "cli/signals.h"
 #include "cli/stream.h"
@@ -128,7 +129,7 @@ static int keep_output(void *buffer, const char *data, size_t size)
     return tr_buffer_append(buffer, data, size) ? CLI_DONE : cli_fail_memory();
 }
 
-/* Translates the last finished line again: it tells whether input, model and options are those of the earlier run. */
+/* Translates the last finished line again: it tells whether a stream brings what it brought to the earlier run. */
 static int check_last_line(job *j, const cli_line *line)
 {
     const cli_totals before = j->translator.totals;
@@ -139,8 +140,19 @@ static int check_last_line(job *j, const cli_line *line)
     j->translator.totals = before;
     j->translator.totals.lines = j->output.lines;
     if (!status && (again.size != last->size || memcmp(again.data, last->data, last->size) != 0))
-        status = wrong_part(j, "its last line is not what this input, model and options give");
+        status = wrong_part(j, "its last line is not what this input gives");
     tr_buffer_free(&again);
+    return status;
+}
+
+/* Before the first byte: what the lines of FILE.part depend on, or the same as of those that are there. */
+static int begin_part(job *j)
+{
+    tr_buffer run = {0};
+    int status = cli_resume_describe(j->settings, &j->reader, &j->chain, &run);
+    if (!status)
+        status = cli_output_resume(&j->output, j->settings, &run);
+    tr_buffer_free(&run);
     return status;
 }
 
@@ -269,6 +281,8 @@ static int run(job *j)
     status = open_chain(j);
     if (!status)
         status = settle_options(j);
+    if (!status && j->output.part && !text)
+        status = begin_part(j);
     if (!status)
         status = text ? run_text(j) : run_lines(j);
     if (!status && cli_interrupted())

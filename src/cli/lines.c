@@ -31,6 +31,8 @@ int cli_reader_open(cli_reader *reader, const char *path)
         return cli_fail("%s: is a directory", reader->name);
     }
     const off_t at = S_ISREG(st.st_mode) ? lseek(reader->descriptor, 0, SEEK_CUR) : -1;
+    if (at >= 0)
+        reader->file_start = at;
     if (at >= 0 && st.st_size > at)
         reader->file_size = (uint64_t)(st.st_size - at);
     return CLI_DONE;

@@ -5,6 +5,8 @@
 #include "cli/options.h"
 #include "util/buffer.h"
 
+#include <sys/types.h>
+
 typedef struct cli_line {
     const char *text; /* without the line end */
     size_t size;
@@ -16,6 +18,7 @@ typedef struct cli_reader {
     const char *name; /* for messages: the path or "standard input" */
     bool at_end;
     uint64_t file_size; /* of a regular file, from where reading began; 0 if it is none */
+    off_t file_start;   /* where that is */
     uint64_t consumed;  /* bytes of the lines given out so far */
     char *data;         /* [capacity]; unread bytes are data[begin..end), the first scanned of them hold no "\n" */
     size_t begin, end, scanned, capacity;

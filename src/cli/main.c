@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
+#include "cli/signals.h"
 #include "util/heap.h"
 
 #include <translate/translate.h>
@@ -152,6 +153,7 @@ static int close_stdout(int status)
 int main(int argc, char **argv)
 {
     occupy_streams();
+    cli_outlive_limits();
     tr_heap_prepare(8 << 20); /* what a tokenizer of some ten thousand pieces takes */
     const char *first = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

@@ -8,19 +8,20 @@ const char *const cli_option_group_titles[] = {
 #define FIELD(name) offsetof(cli_settings, name)
 #define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION)
 #define SEARCH      (CMD_TRANSLATE | CMD_BENCH)
+#define NEUTRAL     CLI_NEUTRAL
 #define EVERY                                                                                                               \
     (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE | CMD_ATTENTION |             \
      CMD_SHORTLIST)
 
 /* clang-format off */
 const cli_option cli_options[] = {
-    {WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
+    {NEUTRAL | WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
      "zh-en model that comes with the program"},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]", FIELD(ensemble), 0, 0,
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]", FIELD(ensemble), 0, 0,
      "a model that decodes together with that of -m: their log-probabilities are added up at each step, times WEIGHT (default "
      "1; that of -m: 1); can be repeated"},
-    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
+    {NEUTRAL | CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "folder of models: the one for -s and -t is chosen, or two, mostly over English; default: $TRANSLATE_MODELS, if a "
      "language is named and -m is not"},
     {CMD_SHORTLIST, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
@@ -43,7 +44,7 @@ const cli_option cli_options[] = {
      "store which target tokens can come at all, so that decoding reads no others: script: what the target language is "
      "written in; script:NAMES, such as script:Latn; text:FILE, what a text of that language becomes; off: no list; "
      "default: as in IN"},
-    {WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", "auto|map|copy", FIELD(load), 0, 0,
+    {NEUTRAL | WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", "auto|map|copy", FIELD(load), 0, 0,
      "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "
      "(default): copy for bench and for whole files of text, else map"},
 
@@ -58,17 +59,17 @@ const cli_option cli_options[] = {
      "which target tokens can come at all: auto (default): as the model says, if it has a list (translate convert makes "
      "one); off: all"},
 
-    {CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+    {NEUTRAL | CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read lines from FILE; default standard input"},
     {CMD_SCORE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read pairs from FILE: a source, a TAB and a target a line; default standard input, if SOURCE and TARGET are not given"},
     {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "lines to translate, blank ones are left out; default: lines that are built in"},
-    {CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write to FILE, which appears complete or not at all: until the end it is FILE.part"},
     {CMD_ATTENTION, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write FILE, a page (.html), a picture (.svg) or arrays (.npz); it appears complete or not at all"},
-    {CMD_TRANSLATE, GROUP_FILES, KIND_FLAG, 0, "resume", NULL, FIELD(resume), 0, 0,
+    {NEUTRAL | CMD_TRANSLATE, GROUP_FILES, KIND_FLAG, 0, "resume", NULL, FIELD(resume), 0, 0,
      "continue an interrupted run from FILE.part"},
     {CMD_CONVERT, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0,
      "replace OUT.gguf if it exists"},
@@ -137,7 +138,7 @@ const cli_option cli_options[] = {
      "the other way: from target pieces (with --ids: numbers) to text"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stream", NULL, FIELD(stream), 0, 0,
      "print each translation as it is made, line by line; without the loop guard, since what is printed cannot be taken back"},
-    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stats", NULL, FIELD(stats), 0, 0,
+    {NEUTRAL | CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stats", NULL, FIELD(stats), 0, 0,
      "at the end, one line on stderr: sentences, tokens, time, speed, memory"},
 
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "split", "auto|never", FIELD(split), 0, 0,
@@ -210,15 +211,15 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
      "default 0: as many as there are usable cores"},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
      "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},
 
-    {EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar"},
-    {EVERY, GROUP_GENERAL, KIND_FLAG, 'v', "verbose", NULL, FIELD(verbose), 0, 0, "tell on stderr what is used"},
-    {EVERY, GROUP_GENERAL, KIND_FLAG, 'h', "help", NULL, FIELD(help), 0, 0, "this help"},
-    {EVERY, GROUP_GENERAL, KIND_FLAG, 'V', "version", NULL, FIELD(version), 0, 0, "the version"},
+    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar"},
+    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'v', "verbose", NULL, FIELD(verbose), 0, 0, "tell on stderr what is used"},
+    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'h', "help", NULL, FIELD(help), 0, 0, "this help"},
+    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'V', "version", NULL, FIELD(version), 0, 0, "the version"},
 };
 /* clang-format on */
 

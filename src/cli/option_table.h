@@ -29,8 +29,12 @@ typedef enum cli_option_group {
     GROUP_GENERAL
 } cli_option_group;
 
+/* Beside the commands: what translate writes does not depend on the option, or on the models alone that it names. --resume
+ * compares all others. */
+enum { CLI_NEUTRAL = 1 << 30 };
+
 typedef struct cli_option {
-    unsigned commands; /* CMD_... that know it */
+    unsigned commands; /* CMD_... that know it; CLI_NEUTRAL */
     cli_option_group group;
     cli_option_kind kind;
     char letter; /* 0 if there is none */

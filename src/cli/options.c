@@ -264,19 +264,24 @@ void cli_settings_free(cli_settings *settings)
     free(settings->forbidden.values);
 }
 
+cli_settings cli_default_settings(const cli_command *command)
+{
+    return (cli_settings){.command = command,
+                          .batch_size = 32,
+                          .max_length = 512,
+                          .loop_guard = -1,
+                          .search = tr_search_default(),
+                          .rounds = 3,
+                          .timeout = 30,
+                          .retries = 5,
+                          .alignment_threshold = 1,
+                          .first = 100,
+                          .best = 100};
+}
+
 int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings)
 {
-    *settings = (cli_settings){.command = command,
-                               .batch_size = 32,
-                               .max_length = 512,
-                               .loop_guard = -1,
-                               .search = tr_search_default(),
-                               .rounds = 3,
-                               .timeout = 30,
-                               .retries = 5,
-                               .alignment_threshold = 1,
-                               .first = 100,
-                               .best = 100};
+    *settings = cli_default_settings(command);
     settings->arguments = malloc(((size_t)count + 1) * sizeof *settings->arguments);
     if (!settings->arguments)
         return cli_fail_memory();

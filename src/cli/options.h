@@ -84,6 +84,9 @@ struct cli_command {
  * status. cli_settings_free in either case. */
 int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings);
 
+/* What it starts from. */
+cli_settings cli_default_settings(const cli_command *command);
+
 void cli_settings_free(cli_settings *settings);
 
 /* Prints a command's help to stdout. */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cli/output.h"
 
+#include "cli/resume.h"
 #include "cli/signals.h"
 
 #include <errno.h>
@@ -13,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SCAN_SIZE = 1 << 16 };
+enum { SCAN_SIZE = 1 << 16, LARGEST_RUN = 1 << 20 };
 
-/* ------------------------------------------------------------------------------------------------------------ opening */
+/* ------------------------------------------------------------------------------------------------------------ scanning */
 
 /* What FILE.part holds: the output of so many lines of input, and what it has of the last one. */
 typedef struct scan {
@@ -84,7 +85,6 @@ static int scan_part(cli_output *output, bool lists)
 {
     char *block = malloc(SCAN_SIZE);
     scan s = {.output = output, .lists = lists};
-    output->written = true; /* on failure it stays as it was */
     int status = block ? scan_blocks(&s, block) : cli_fail_memory();
     if (!status && lists && output->lines) {
         swap(&output->last, &s.before);
@@ -93,60 +93,87 @@ static int scan_part(cli_output *output, bool lists)
     }
     if (!status && (ftruncate(output->descriptor, s.keep) < 0 || lseek(output->descriptor, s.keep, SEEK_SET) < 0))
         status = cli_fail("%s: %s", output->part, strerror(errno));
-    if (!status)
-        output->written = s.keep > 0;
     tr_buffer_free(&s.before);
     tr_buffer_free(&s.line);
     free(block);
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------------------------ opening */
+
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* Whether FILE.part still is the file that this run has open. */
+static bool is_ours(const cli_output *output)
+{
+    struct stat open, named;
+    return fstat(output->descriptor, &open) == 0 && lstat(output->part, &named) == 0 && same_file(&open, &named);
+}
+
+/* Another run may have FILE.part, or have just given it its name. */
+static int lock_part(cli_output *output)
+{
+    if ((flock(output->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && is_ours(output))
+        return CLI_DONE;
+    close(output->descriptor);
+    output->descriptor = -1; /* not ours to remove */
+    return cli_fail("%s: another run is writing it", output->part);
+}
+
 static int open_part(cli_output *output, const cli_settings *settings, const struct stat *input)
 {
     struct stat st;
-    const bool exists = stat(output->part, &st) == 0;
+    tr_error error;
+    const bool exists = lstat(output->part, &st) == 0;
     if (exists && same_file(&st, input))
         return cli_usage(settings, "%s: is the input; the output needs that name while it is incomplete", output->part);
-    output->descriptor = open(output->part, O_RDWR | O_CLOEXEC | O_CREAT | (settings->resume ? 0 : O_EXCL), 0666);
-    if (output->descriptor < 0 && errno == EEXIST)
+    if (exists && !settings->resume)
         return cli_fail("%s: left by an interrupted run; %sdelete it", output->part,
                         settings->command->bit == CMD_TRANSLATE ? "continue it with --resume, or " : "");
+    const int flags = O_RDWR | O_NOFOLLOW | O_CREAT | (exists ? 0 : O_EXCL);
+    if (tr_open_regular(&output->descriptor, AT_FDCWD, output->part, flags, tr_target_mode(&output->target), &error))
+        return cli_fail_error(&error);
+    const int status = lock_part(output);
+    if (!status && exists && fstat(output->descriptor, &st) == 0)
+        output->continues = output->resumable = st.st_size > 0;
+    return status;
+}
+
+/* A device or a pipe; not a file that has taken its place. */
+static int open_other(cli_output *output, const cli_settings *settings)
+{
+    struct stat st;
+    output->descriptor = open(settings->output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (output->descriptor < 0)
-        return cli_fail("%s: cannot write: %s", output->part, strerror(errno));
-    if (flock(output->descriptor, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-        close(output->descriptor);
-        output->descriptor = -1; /* not ours to remove */
-        return cli_fail("%s: another run is writing it", output->part);
-    }
-    const bool lists = settings->search.n_best > 1 && !settings->json;
-    return settings->resume ? scan_part(output, lists) : CLI_DONE;
+        return cli_fail("%s: cannot write: %s", settings->output, strerror(errno));
+    if (fstat(output->descriptor, &st) < 0 || S_ISREG(st.st_mode))
+        return cli_fail("%s: another file has taken its place", settings->output);
+    return settings->resume ? cli_fail("%s: is no regular file, nothing to resume", settings->output) : CLI_DONE;
 }
 
 static int open_file(cli_output *output, const cli_settings *settings, int input_descriptor)
 {
     struct stat st, input = {0};
+    tr_error error;
     const bool exists = stat(settings->output, &st) == 0;
     output->name = settings->output;
-    if (exists && S_ISDIR(st.st_mode))
-        return cli_fail("%s: is a directory", settings->output);
-    if (exists && !S_ISREG(st.st_mode)) {
-        output->descriptor = open(settings->output, O_WRONLY | O_CLOEXEC);
-        if (output->descriptor < 0)
-            return cli_fail("%s: cannot write: %s", settings->output, strerror(errno));
-        return settings->resume ? cli_fail("%s: is no regular file, nothing to resume", settings->output) : CLI_DONE;
-    }
+    if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return open_other(output, settings);
     const bool has_input = input_descriptor >= 0 && fstat(input_descriptor, &input) == 0;
     if (exists && has_input && same_file(&st, &input))
         return cli_usage(settings, "%s: is the input and the output", settings->output);
-    output->path = exists ? realpath(settings->output, NULL) : strdup(settings->output); /* a symbolic link stays one */
-    if (!output->path || asprintf(&output->part, "%s.part", output->path) < 0) {
+    if (tr_target_find(&output->target, settings->output, &error))
+        return cli_fail_error(&error);
+    if (asprintf(&output->part, "%s.part", output->target.path) < 0) {
         output->part = NULL;
-        return cli_fail("%s: %s", settings->output, strerror(errno));
+        return cli_fail_memory();
+    }
+    if (asprintf(&output->run, "%s.run", output->part) < 0) {
+        output->run = NULL;
+        return cli_fail_memory();
     }
     return open_part(output, settings, &input);
 }
@@ -158,6 +185,68 @@ int cli_output_open(cli_output *output, const cli_settings *settings, int input)
         return CLI_DONE;
     output->descriptor = -1;
     return open_file(output, settings, input);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ resuming */
+
+/* What an earlier run wrote down; that the file is there was seen. */
+static int read_run(const cli_output *output, int descriptor, tr_buffer *run)
+{
+    ssize_t n = 1;
+    while (n && run->size < LARGEST_RUN) {
+        if (!tr_buffer_reserve(run, SCAN_SIZE))
+            return cli_fail_memory();
+        n = read(descriptor, run->data + run->size, SCAN_SIZE);
+        if (n < 0 && errno != EINTR)
+            return cli_fail("%s: cannot read: %s", output->run, strerror(errno));
+        run->size += n > 0 ? (size_t)n : 0;
+    }
+    return CLI_DONE;
+}
+
+static int check_run(const cli_output *output, const tr_buffer *now)
+{
+    int descriptor;
+    struct stat st;
+    tr_error error;
+    tr_buffer before = {0};
+    if (lstat(output->run, &st) < 0 && errno == ENOENT)
+        return cli_fail("%s: there is no %s, which tells what it was made from; delete it to start from the beginning",
+                        output->part, output->run);
+    if (tr_open_regular(&descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error))
+        return cli_fail_error(&error);
+    int status = read_run(output, descriptor, &before);
+    close(descriptor);
+    if (!status)
+        status = cli_resume_compare(&before, now, output->part);
+    tr_buffer_free(&before);
+    return status;
+}
+
+static int write_run(const cli_output *output, const tr_buffer *run)
+{
+    tr_output file;
+    tr_error error;
+    tr_status status = tr_output_open_own(&file, output->run, &error);
+    if (status != TR_OK)
+        return cli_fail_error(&error);
+    status = tr_output_write(&file, run->data, run->size, &error);
+    if (status == TR_OK)
+        status = tr_output_commit(&file, &error);
+    else
+        tr_output_abort(&file);
+    return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
+}
+
+int cli_output_resume(cli_output *output, const cli_settings *settings, const tr_buffer *run)
+{
+    if (!output->part)
+        return CLI_DONE;
+    int status = output->continues ? check_run(output, run) : write_run(output, run);
+    if (status)
+        return status;
+    output->resumable = true;
+    return output->continues ? scan_part(output, settings->search.n_best > 1 && !settings->json) : CLI_DONE;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ writing */
@@ -186,7 +275,6 @@ int cli_write(int descriptor, const char *name, const void *data, size_t size)
 
 int cli_output_write(cli_output *output, const void *data, size_t size)
 {
-    output->written |= size > 0;
     return cli_write(output->descriptor, output->name, data, size);
 }
 
@@ -194,32 +282,33 @@ static void output_free(cli_output *output)
 {
     if (output->descriptor > STDERR_FILENO)
         close(output->descriptor);
-    free(output->path);
+    tr_target_free(&output->target);
     free(output->part);
+    free(output->run);
     tr_buffer_free(&output->last);
     *output = (cli_output){.descriptor = -1};
 }
 
 int cli_output_finish(cli_output *output)
 {
-    int status = CLI_DONE;
-    if (output->part) {
-        if (fsync(output->descriptor) < 0 && errno != EINVAL)
-            status = cli_fail("%s: cannot write: %s", output->part, strerror(errno));
-        else if (rename(output->part, output->path) < 0)
-            status = cli_fail("%s: cannot rename %s: %s", output->path, output->part, strerror(errno));
-    }
-    if (!status)
-        output_free(output);
-    return status;
+    tr_error error;
+    if (output->part && tr_target_replace(&output->target, output->descriptor, output->part, &error))
+        return cli_fail_error(&error);
+    if (output->part)
+        unlink(output->run);
+    output_free(output);
+    return CLI_DONE;
 }
 
 bool cli_output_abandon(cli_output *output)
 {
-    const bool ours = output->part && output->descriptor >= 0;
-    const bool kept = ours && output->written;
-    if (ours && !kept)
+    struct stat st;
+    const bool ours = output->part && output->descriptor >= 0 && fstat(output->descriptor, &st) == 0;
+    const bool kept = ours && output->resumable && st.st_size > 0;
+    if (ours && !kept && is_ours(output)) {
+        unlink(output->run);
         unlink(output->part);
+    }
     output_free(output);
     return kept;
 }

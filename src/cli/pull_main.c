@@ -78,6 +78,7 @@ static const cli_command command = {
 int main(int argc, char **argv)
 {
     cli_settings settings;
+    cli_outlive_limits();
     int status = cli_parse(&command, argv + 1, argc - 1, &settings);
     if (!status && settings.help)
         cli_help(&command);

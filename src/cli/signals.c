@@ -23,6 +23,11 @@ static void on_interrupt(int number)
     errno = saved;
 }
 
+void cli_outlive_limits(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 bool cli_catch_interrupts(void)
 {
     if (wake[0] >= 0)

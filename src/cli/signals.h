@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* From now on a file that grows too large for the system's limit is an error of write(), not the end of the program. */
+void cli_outlive_limits(void);
+
 /* From now on SIGINT, SIGTERM and SIGHUP are remembered; a second one ends the program as usual. */
 bool cli_catch_interrupts(void);
 int cli_interrupted(void);          /* the signal that came, 0 if none */
