@@ -193,48 +193,51 @@ static int describe_options(const cli_settings *settings, tr_buffer *lines)
     return status;
 }
 
-/* The content of all files that the model was read from: of a GGUF file the checksum that it holds, which is of its content. */
-static int hash_model(const tr_package *package, const char *path, uint64_t *result)
+/* A GGUF file holds the checksum of its content; else all files that the model was read from are read again, but for the
+ * shortlist of an option, which has a line of its own. */
+static int hash_model(const tr_package *package, const char *shortlist, uint64_t *result)
 {
     tr_xxh64 all;
     int status = CLI_DONE;
-    uint64_t size = 0;
     *result = package->checksum;
+    if (package->has_checksum)
+        return CLI_DONE;
     tr_xxh64_init(&all);
     const char *file = package->read.data, *end = file + package->read.size;
     for (; !status && file < end; file += strlen(file) + 1) {
-        uint64_t hash = package->checksum;
-        if (!package->has_checksum || strcmp(file, path) != 0)
-            status = hash_path(file, &size, &hash);
-        else if (package->read.size == strlen(path) + 1)
-            return CLI_DONE;
-        const uint64_t pair[] = {size, hash};
-        tr_xxh64_add(&all, pair, sizeof pair);
+        uint64_t content[2]; /* size, hash */
+        if (shortlist && strcmp(file, shortlist) == 0)
+            continue;
+        status = hash_path(file, &content[0], &content[1]);
+        if (!status)
+            tr_xxh64_add(&all, content, sizeof content);
     }
     *result = tr_xxh64_result(&all);
     return status;
 }
 
-static int describe_model(const tr_model *model, const char *key, tr_buffer *lines)
+static int describe_model(const cli_settings *settings, const tr_model *model, const char *key, tr_buffer *lines)
 {
     tr_model_info info;
     uint64_t hash;
-    const int status = hash_model(&model->package, model->path, &hash);
+    const int status = hash_model(&model->package, settings->shortlist, &hash);
     if (status)
         return status;
     tr_model_get_info(model, &info);
+    /* A directory is named after its place, which does not matter. */
+    const char *name = model->package.has_checksum ? info.name : "";
     /* With bf16 the sums differ where the CPU multiplies it itself; else all CPUs give the same bits. */
     const char *cpu = strcmp(info.compute, "bf16") == 0 ? info.cpu : "";
-    return tr_buffer_string(lines, key) && tr_buffer_string(lines, ": ") && add_text(lines, info.name) &&
-                   add_format(lines, "%s%s%s%s, ", *info.name ? ", " : "", info.compute, *cpu ? " on " : "", cpu) &&
-                   add_content(lines, info.file_size, hash)
+    return tr_buffer_string(lines, key) && tr_buffer_string(lines, ": ") && add_text(lines, name) &&
+                   add_format(lines, "%s%" PRIu64 " bytes, checksum %016" PRIx64, *name ? ", " : "", info.file_size, hash) &&
+                   tr_buffer_string(lines, *cpu ? ", on " : "") && tr_buffer_string(lines, cpu)
                ? CLI_DONE
                : cli_fail_memory();
 }
 
-static int describe_link(const cli_link *link, const char *key, tr_buffer *lines)
+static int describe_link(const cli_settings *settings, const cli_link *link, const char *key, tr_buffer *lines)
 {
-    int status = describe_model(link->model.model, key, lines);
+    int status = describe_model(settings, link->model.model, key, lines);
     if (!status && link->source && !(tr_buffer_string(lines, ", from ") && add_text(lines, link->source)))
         status = cli_fail_memory();
     if (!status && link->target && !(tr_buffer_string(lines, ", to ") && add_text(lines, link->target)))
@@ -244,7 +247,7 @@ static int describe_link(const cli_link *link, const char *key, tr_buffer *lines
     for (int i = 0; !status && i < link->model.other_count; i++) {
         char member[32];
         snprintf(member, sizeof member, "model %d of the ensemble", i + 2);
-        status = describe_model(link->model.others[i], member, lines);
+        status = describe_model(settings, link->model.others[i], member, lines);
         if (!status && !add_format(lines, ", weight %.9g\n", (double)link->model.weights[i + 1]))
             status = cli_fail_memory();
     }
@@ -259,7 +262,7 @@ int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, 
     if (!status)
         status = describe_options(settings, lines);
     for (int i = 0; !status && i < chain->count; i++)
-        status = describe_link(&chain->links[i], i ? "second model" : "model", lines);
+        status = describe_link(settings, &chain->links[i], i ? "second model" : "model", lines);
     return status;
 }
 
@@ -306,9 +309,11 @@ static int fail_line(const char *part, const line *before, const line *now)
     char shown[2][LONGEST + 1];
     for (int i = 0; i < 2; i++)
         snprintf(shown[i], sizeof shown[i], "%.*s", both[i]->value_size < 0 ? LONGEST : both[i]->value_size,
-                 both[i]->value_size >= 0 ? both[i]->value : *now->key == '-' ? "the default" : "none");
-    return cli_fail("%s: was made with another %.*s (%s, now %s); delete it to start from the beginning", part, now->key_size,
-                    now->key, shown[0], shown[1]);
+                 both[i]->value_size >= 0 ? both[i]->value
+                 : *now->key == '-'       ? "the default"
+                                          : "none");
+    return cli_fail("%s: was made with another %.*s (%s, now %s); delete it to start from the beginning", part,
+                    now->key_size, now->key, shown[0], shown[1]);
 }
 
 /* Reports the first line of a that b has otherwise, or not. */

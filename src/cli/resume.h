@@ -6,8 +6,8 @@
 #include "cli/lines.h"
 #include "util/buffer.h"
 
-/* Appends all that the output of translate depends on, a line "KEY: VALUE" each: the input, the options, the models, files by
- * their content. The models are open, the input may be anywhere. */
+/* Appends all that the output of translate depends on, a line "KEY: VALUE" each: the input, the options, the models, files
+ * by their content. The models are open, the input may be anywhere. */
 int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const cli_chain *chain, tr_buffer *lines);
 
 /* Fails, naming part and the first difference, if the two descriptions are not of the same. */

@@ -60,7 +60,7 @@ bool tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest);
 tr_status tr_hub_cache(char path[TR_PATH], tr_error *error);
 /* The folder of one revision, whether it exists or not. */
 tr_status tr_hub_cache_folder(char path[TR_PATH], const tr_hub_name *name, tr_error *error);
-/* Opens that folder; descriptor -1: there is none, unless it is made (make). Below the cache itself no links are followed. */
+/* Opens that folder; descriptor -1: there is none, unless it is made (make). Below the cache itself no link is followed. */
 tr_status tr_hub_cache_open(tr_folder *folder, const tr_hub_name *name, bool make, tr_error *error);
 /* Removes a file of a list, its companions, and the folders that it alone needed. Adds to what was removed. */
 tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error);

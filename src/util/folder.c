@@ -165,8 +165,8 @@ void tr_folder_close(tr_folder *folder)
     folder->descriptor = -1;
 }
 
-/* One folder further: *descriptor is closed, and becomes that of the folder in it, or -1 if there is none. path: its name for
- * messages. */
+/* One folder further: *descriptor is closed, and becomes that of the folder in it, or -1 if there is none. path: its name
+ * for messages. */
 static tr_status enter_one(int *descriptor, const char *name, const char *path, bool make, tr_error *error)
 {
     struct stat st;
@@ -280,7 +280,8 @@ tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_
             removed->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
             removed->count++;
         } else if (errno != ENOENT) {
-            status = tr_fail(error, TR_ERROR_IO, "%.2000s/%.1000s: cannot be removed: %s", folder->path, name, strerror(errno));
+            status = tr_fail(error, TR_ERROR_IO, "%.2000s/%.1000s: cannot be removed: %s", folder->path, name,
+                             strerror(errno));
         }
     }
     tr_folder_close(&inner);

@@ -19,7 +19,8 @@ tr_status tr_part_open(tr_part *part, const char *path, tr_error *error)
 {
     struct stat st;
     *part = (tr_part){.path = path};
-    tr_status status = tr_open_regular(&part->descriptor, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0666, error);
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW;
+    tr_status status = tr_open_regular(&part->descriptor, AT_FDCWD, path, flags, 0666, error);
     if (status == TR_OK && fstat(part->descriptor, &st) < 0)
         status = fail_errno(error, path);
     if (status == TR_OK)

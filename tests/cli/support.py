@@ -3,6 +3,7 @@ import contextlib
 import os
 import pathlib
 import pty
+import resource
 import select
 import shutil
 import signal
@@ -54,6 +55,16 @@ def text_of(lines):
 
 def model_bytes():
     return pathlib.Path(MODEL).read_bytes()
+
+
+def unprivileged():
+    """For subprocess: without rights that a test of links, limits or removing does not need."""
+    return {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def at_most(size):
+    """For subprocess: files that grow beyond so many bytes cannot be written."""
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
 
 
 def wait_for(condition, seconds=90):
@@ -154,6 +165,27 @@ class CommandTest(unittest.TestCase):
         stream = open(path, mode)
         self.addCleanup(stream.close)
         return stream
+
+    def run_of(self, *args, **more):
+        """What a run with -o FILE writes to FILE.part.run. It is cut short, and what it leaves is taken away."""
+        part = pathlib.Path(f"{args[args.index('-o') + 1]}.part")
+        run = part.with_name(part.name + ".run")
+        for size in range(200, 1000, 50):
+            r = self.run_tool(*args, **more, **at_most(size))
+            self.assertEqual(r.returncode, 1, (args, r.stderr))
+            if run.exists():
+                content = run.read_bytes()
+                run.unlink()
+                part.unlink()
+                return content
+            self.assertFalse(part.exists())
+        raise AssertionError(f"{args}: leaves nothing to resume")
+
+    def leave(self, part, content, run):
+        """As an interrupted run does."""
+        part.write_bytes(content)
+        part.with_name(part.name + ".run").write_bytes(run)
+        return part
 
     def file(self, name, content=b""):
         path = self.folder / name

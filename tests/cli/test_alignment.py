@@ -154,7 +154,8 @@ class Alignment(CommandTest):
         self.good("--alignment", "-i", lines, "-o", out)
         whole = out.read_bytes()
         out.unlink()
-        self.file("out.txt.part", whole[:whole.index(b"\n") + 5])
+        run = self.run_of("--alignment", "-i", lines, "-o", out)
+        self.leave(self.folder / "out.txt.part", whole[:whole.index(b"\n") + 5], run)
         self.good("--alignment", "-i", lines, "-o", out, "--resume")
         self.assertEqual(out.read_bytes(), whole)
 

@@ -171,12 +171,15 @@ class Pivot(ModelsTest):
         lines = text_of(LINES)
         expected = self.by_hand(lines)[1]
         source, out = self.file("in", lines), self.folder / "out"
-        part = self.file("out.part", b"".join(expected.splitlines(keepends=True)[:7]) + b"half a li")
+        args = ("-q", "--models", self.models, *self.TO_FRENCH, "-i", source, "-o", out)
+        run = self.run_of(*args)
+        self.assertIn(b"\nsecond model: ", run)
+        part = self.leave(self.folder / "out.part", b"".join(expected.splitlines(keepends=True)[:7]) + b"half a li", run)
         self.pivot("-i", source, "-o", out, "--resume")
         self.assertEqual(out.read_bytes(), expected)
         self.assertFalse(part.exists())
-        part.write_bytes(b"something else\n")
-        self.bad(1, "-q", "--models", self.models, *self.TO_FRENCH, "-i", source, "-o", out, "--resume", says="last line")
+        self.leave(part, b"something else\n", run)
+        self.bad(1, *args, "--resume", says="last line")
 
     def test_progress(self):
         terminal = Terminal()
@@ -397,9 +400,9 @@ class Auto(ModelsTest):
     def test_resume(self):
         lines = text_of(LINES)
         expected = self.good(stdin=lines)
-        self.file("out.part", b"".join(expected.splitlines(keepends=True)[:7]))
-        self.good("--models", self.models, "-s", "auto", "-t", "en", "-i", self.file("in", lines), "-o", self.folder / "out",
-                  "--resume")
+        args = ("--models", self.models, "-s", "auto", "-t", "en", "-i", self.file("in", lines), "-o", self.folder / "out")
+        self.leave(self.folder / "out.part", b"".join(expected.splitlines(keepends=True)[:7]), self.run_of(*args))
+        self.good(*args, "--resume")
         self.assertEqual((self.folder / "out").read_bytes(), expected)
 
 

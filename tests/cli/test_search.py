@@ -205,15 +205,15 @@ class NBest(CommandTest):
         lines, out = self.file("in.txt", text_of(LINES[:8])), self.folder / "out.txt"
         options = ["-b3", "-n3", "-i", lines, "-o", out]
         self.good(*options)
-        whole = out.read_bytes()
+        whole, run, part = out.read_bytes(), self.run_of(*options), self.folder / "out.txt.part"
         starts = [i + 1 for i, c in enumerate(whole) if c == 10]
         for size in [0, 5, starts[0], starts[1] + 3, starts[2], starts[7], starts[8] + 1, len(whole)]:
             out.unlink()
-            self.file("out.txt.part", whole[:size])
+            self.leave(part, whole[:size], run)
             self.good(*options, "--resume")
             self.assertEqual(out.read_bytes(), whole, size)
         out.unlink()
-        self.file("out.txt.part", whole.replace(b"\t1\t", b"\t1\t-"))
+        self.leave(part, whole.replace(b"\t1\t", b"\t1\t-"), run)
         self.bad(1, *options, "--resume", says="its last line is not what")
 
 
