@@ -45,7 +45,7 @@ json_t *cli_json_links(const tr_alignment *alignment)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < alignment->count; i++)
-        json_array_append_new(array, json_pack("[i,i]", (int)alignment->links[i].source, (int)alignment->links[i].target));
+        array = tr_json_append(array, json_pack("[i,i]", (int)alignment->links[i].source, (int)alignment->links[i].target));
     return array;
 }
 
@@ -53,7 +53,7 @@ json_t *cli_json_spans(const tr_span *spans, size_t count)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_pack("[I,I]", (json_int_t)spans[i].first, (json_int_t)spans[i].last));
+        array = tr_json_append(array, json_pack("[I,I]", (json_int_t)spans[i].first, (json_int_t)spans[i].last));
     return array;
 }
 
@@ -64,8 +64,7 @@ json_t *cli_json_pieces(const tr_model *model, bool target, const tr_tokens *tok
         size_t size = 0;
         const char *piece =
             target ? tr_target_piece(model, tokens->ids[i], &size) : tr_source_piece(model, tokens->ids[i], &size);
-        json_t *text = piece ? json_stringn(piece, size) : NULL;
-        json_array_append_new(array, text ? text : json_string("<unk>")); /* no name, or one that is no text */
+        array = tr_json_append(array, tr_json_text(piece ? piece : "<unk>", piece ? size : 5, "<unk>"));
     }
     return array;
 }

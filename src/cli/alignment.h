@@ -3,9 +3,8 @@
 #define TR_CLI_ALIGNMENT_H
 
 #include "cli/model.h"
+#include "formats/json.h"
 #include "util/buffer.h"
-
-#include <jansson.h>
 
 /* CLI_USAGE with a message where --alignment is missing. */
 int cli_alignment_check(const cli_settings *settings);
@@ -13,11 +12,11 @@ int cli_alignment_check(const cli_settings *settings);
 int cli_alignment_options(const cli_settings *settings, const cli_model *model, tr_align_options *options);
 
 /* Pairs S-T, in the form of Pharaoh. False: memory is short. */
-bool cli_append_links(const tr_alignment *alignment, tr_buffer *out);
+bool cli_append_links(const tr_alignment *alignment, tr_buffer *out) TR_CHECKED;
 
 /* The same as [[S, T], ...], spans as [[first, last], ...], and tokens by their pieces; NULL: memory is short. */
-json_t *cli_json_links(const tr_alignment *alignment);
-json_t *cli_json_spans(const tr_span *spans, size_t count);
-json_t *cli_json_pieces(const tr_model *model, bool target, const tr_tokens *tokens);
+json_t *cli_json_links(const tr_alignment *alignment) TR_CHECKED;
+json_t *cli_json_spans(const tr_span *spans, size_t count) TR_CHECKED;
+json_t *cli_json_pieces(const tr_model *model, bool target, const tr_tokens *tokens) TR_CHECKED;
 
 #endif

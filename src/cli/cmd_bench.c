@@ -1,12 +1,13 @@
 /* translate bench: how fast a model runs, from token numbers to token numbers; where the time goes, and how near to what the
  * machine can do that is. */
 #include "cli/bench.h"
+#include "cli/render.h"
 #include "cli/search.h"
 
 #include "pipeline/model.h"
+#include "util/utf8.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,18 +164,12 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static int print_json(const json_t *report)
-{
-    json_dumpf(report, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    putchar('\n');
-    return CLI_DONE;
-}
-
-static int print_table(const json_t *report)
+/* Takes the report. */
+static int print_table(json_t *report)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)report, key, value)
+    json_object_foreach(report, key, value)
     {
         printf("%-30s", key);
         if (json_is_string(value))
@@ -184,16 +179,17 @@ static int print_table(const json_t *report)
         else
             printf("%.*f\n", json_real_value(value) < 10 ? 4 : 1, json_real_value(value));
     }
-    return CLI_DONE;
+    json_decref(report);
+    return report ? CLI_DONE : cli_fail_memory();
 }
 
-static void add_real(json_t *object, const char *key, double value)
+static json_t *add_real(json_t *object, const char *key, double value)
 {
-    json_object_set_new(object, key, json_real(value));
+    return tr_json_set(object, key, tr_json_number(value));
 }
 
 /* Seconds of the profiled pass, which are not quite the median of the timed ones: shares are what they tell. */
-static void report_parts(const bench *b, json_t *object)
+static json_t *report_parts(const bench *b, json_t *object)
 {
     static const char *const keys[TR_PARTS] = {
         [TR_PART_REST] = "seconds_rest",
@@ -203,11 +199,12 @@ static void report_parts(const bench *b, json_t *object)
         [TR_PART_FEED_FORWARD] = "seconds_feed_forward",
         [TR_PART_OUTPUT] = "seconds_output",
     };
-    add_real(object, "seconds_parts", b->pass.seconds);
+    object = add_real(object, "seconds_parts", b->pass.seconds);
     for (int part = TR_PART_REST + 1; part < TR_PARTS; part++)
-        add_real(object, keys[part], b->pass.seconds_of[part]);
-    add_real(object, keys[TR_PART_REST], b->pass.seconds_of[TR_PART_REST]);
-    add_real(object, "cache_mb", 1e-6 * (double)b->pass.counts.cache_bytes);
+        object = add_real(object, keys[part], b->pass.seconds_of[part]);
+    object = add_real(object, keys[TR_PART_REST], b->pass.seconds_of[TR_PART_REST]);
+    object = add_real(object, "cache_mb", 1e-6 * (double)b->pass.counts.cache_bytes);
+    return object;
 }
 
 static double most(const double peak[BENCH_TYPES])
@@ -228,19 +225,20 @@ static double arithmetic_seconds(const bench_work *w, const bench_limits *l)
     return seconds;
 }
 
-static void report_score(const bench *b, json_t *object, double seconds)
+static json_t *report_score(const bench *b, json_t *object, double seconds)
 {
     const double score = median(b->seconds_score, b->settings->rounds);
-    add_real(object, "score_seconds", score);
-    add_real(object, "score_tokens_per_second", score > 0 ? (double)b->target_tokens / score : 0);
-    add_real(object, "score_speedup", score > 0 ? seconds / score : 0);
+    object = add_real(object, "score_seconds", score);
+    object = add_real(object, "score_tokens_per_second", score > 0 ? (double)b->target_tokens / score : 0);
+    object = add_real(object, "score_speedup", score > 0 ? seconds / score : 0);
     if (b->settings->limits)
-        add_real(object, "score_arithmetic_percent", 100 * arithmetic_seconds(&b->score_work, &b->limits) / score);
+        object = add_real(object, "score_arithmetic_percent", 100 * arithmetic_seconds(&b->score_work, &b->limits) / score);
+    return object;
 }
 
 /* What the machine would do if it did nothing but read, or nothing but multiply and add, all the time; and how much of that
  * is reached. (The two can overlap: each is a bound of its own.) */
-static void report_limits(const bench *b, json_t *object, double tokens_per_second)
+static json_t *report_limits(const bench *b, json_t *object, double tokens_per_second)
 {
     const bench_work *w = &b->work;
     const bench_limits *l = &b->limits;
@@ -248,18 +246,19 @@ static void report_limits(const bench *b, json_t *object, double tokens_per_seco
     const double arithmetic = arithmetic_seconds(w, l);
     const double by_memory = (double)b->pass.target_tokens / (w->bytes / l->step_read);
     const double by_arithmetic = (double)b->pass.target_tokens / arithmetic;
-    add_real(object, "peak_gmacs", 1e-9 * (l->peak[type] > 0 ? l->peak[type] : most(l->peak)));
-    add_real(object, "peak_f32_gmacs", 1e-9 * l->peak[TR_TYPE_F32]);
-    add_real(object, "read_gbs", 1e-9 * l->step_read);
-    add_real(object, "memory_gbs", 1e-9 * l->memory_read);
-    add_real(object, "step_mb", 1e-6 * w->step_bytes);
-    add_real(object, "step_rows", w->step_rows);
-    add_real(object, "target_token_mmacs", 1e-6 * w->target_macs);
-    add_real(object, "source_token_mmacs", 1e-6 * w->source_macs);
-    add_real(object, "memory_tokens_per_second", by_memory);
-    add_real(object, "memory_percent", 100 * tokens_per_second / by_memory);
-    add_real(object, "arithmetic_tokens_per_second", by_arithmetic);
-    add_real(object, "arithmetic_percent", 100 * tokens_per_second / by_arithmetic);
+    object = add_real(object, "peak_gmacs", 1e-9 * (l->peak[type] > 0 ? l->peak[type] : most(l->peak)));
+    object = add_real(object, "peak_f32_gmacs", 1e-9 * l->peak[TR_TYPE_F32]);
+    object = add_real(object, "read_gbs", 1e-9 * l->step_read);
+    object = add_real(object, "memory_gbs", 1e-9 * l->memory_read);
+    object = add_real(object, "step_mb", 1e-6 * w->step_bytes);
+    object = add_real(object, "step_rows", w->step_rows);
+    object = add_real(object, "target_token_mmacs", 1e-6 * w->target_macs);
+    object = add_real(object, "source_token_mmacs", 1e-6 * w->source_macs);
+    object = add_real(object, "memory_tokens_per_second", by_memory);
+    object = add_real(object, "memory_percent", 100 * tokens_per_second / by_memory);
+    object = add_real(object, "arithmetic_tokens_per_second", by_arithmetic);
+    object = add_real(object, "arithmetic_percent", 100 * tokens_per_second / by_arithmetic);
+    return object;
 }
 
 static int report(bench *b)
@@ -267,6 +266,8 @@ static int report(bench *b)
     const cli_settings *s = b->settings;
     const double seconds = median(b->seconds, s->rounds), seconds_text = median(b->seconds_text, s->rounds);
     const double per_second = seconds > 0 ? 1 / seconds : 0, speed = (double)b->target_tokens * per_second;
+    if (!tr_utf8_valid(b->model.path, strlen(b->model.path)))
+        return cli_fail("%s: its name is not UTF-8", b->model.path);
     json_t *object = json_pack("{s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:s, s:s, s:i, s:i, s:i, s:s, s:s}",
                                "tokens_per_second", speed, "sentences_per_second", (double)b->lines.count * per_second,
                                "sentences", (json_int_t)b->lines.count, "source_tokens", (json_int_t)b->lines.source_tokens,
@@ -275,17 +276,13 @@ static int report(bench *b)
                                "threads", b->model.context->threads, "batch_size", s->batch_size, "compute",
                                b->model.info.compute, "cpu", b->model.info.cpu, "beam", s->search.beam, "fixed_length",
                                s->fixed_length, "rounds", s->rounds, "model", b->model.path, "version", tr_version());
-    if (!object)
-        return cli_fail("%s: its name is not UTF-8", b->model.path);
     if (s->parts || s->limits)
-        report_parts(b, object);
+        object = report_parts(b, object);
     if (s->limits)
-        report_limits(b, object, speed);
+        object = report_limits(b, object, speed);
     if (s->score)
-        report_score(b, object, seconds);
-    const int status = s->json ? print_json(object) : print_table(object);
-    json_decref(object);
-    return status;
+        object = report_score(b, object, seconds);
+    return s->json ? cli_print_json(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : print_table(object);
 }
 
 static int check(const bench *b)

@@ -2,12 +2,13 @@
 #include "cli/cli.h"
 #include "cli/info_models.h"
 #include "cli/model.h"
+#include "cli/render.h"
 #include "cli/signals.h"
 #include "formats/gguf/gguf.h"
 #include "formats/packed.h"
+#include "util/utf8.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ static json_t *json_weights(const summary *s)
     json_t *object = json_object();
     for (int type = 0; type < TYPES; type++)
         if (s->tensors[type])
-            json_object_set_new(
+            object = tr_json_set(
                 object, cli_type_name((tr_type)type),
                 json_pack("{s:I, s:I}", "tensors", (json_int_t)s->tensors[type], "bytes", (json_int_t)s->bytes[type]));
     return object;
@@ -73,7 +74,7 @@ static json_t *json_tokens(const tr_config *c)
 {
     json_t *forbidden = json_array();
     for (int i = 0; i < c->forbidden_count; i++)
-        json_array_append_new(forbidden, json_integer(c->forbidden[i]));
+        forbidden = tr_json_append(forbidden, json_integer(c->forbidden[i]));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "start", json_id(c->start_id), "end", json_id(c->end_id), "pad",
                      json_id(c->pad_id), "unk", json_id(c->unk_id), "forced_first", json_id(c->forced_first_id),
                      "forced_last", json_id(c->forced_last_id), "forbidden", forbidden);
@@ -96,14 +97,28 @@ static json_t *json_languages(const tr_languages *l)
 {
     json_t *codes = json_array();
     for (size_t i = 0; i < l->count; i++)
-        json_array_append_new(codes, json_string(l->items[i].code));
+        codes = tr_json_append(codes, json_string(l->items[i].code));
     return codes;
+}
+
+/* Whether JSON can hold the texts that a model's author or owner chose. */
+static bool are_texts(const char *path, const tr_package *p)
+{
+    bool good = tr_utf8_valid(path, strlen(path)) && tr_utf8_valid(p->architecture, strlen(p->architecture)) &&
+                tr_utf8_valid(p->name, strlen(p->name)) &&
+                tr_utf8_valid(p->source_language, strlen(p->source_language)) &&
+                tr_utf8_valid(p->target_language, strlen(p->target_language));
+    for (size_t i = 0; i < p->languages.count; i++)
+        good = good && tr_utf8_valid(p->languages.items[i].code, strlen(p->languages.items[i].code));
+    return good;
 }
 
 static int print_json(const char *path, const summary *s)
 {
     const tr_package *p = s->package;
     char checksum[17];
+    if (!are_texts(path, p))
+        return cli_fail("%s: its name or one of its texts is not UTF-8", path);
     snprintf(checksum, sizeof checksum, "%016" PRIx64, p->checksum);
     const bool bpe = p->source_bpe.data != NULL;
     json_t *tokenizer = p->source_spm.data || bpe
@@ -119,12 +134,7 @@ static int print_json(const char *path, const summary *s)
         tokenizer, "tokens", json_tokens(&p->config), "weights", json_weights(s), "compute", cli_type_name(s->type), "size",
         (json_int_t)p->file_size, "checksum", p->has_checksum ? checksum : NULL, "verified", s->verified, "shortlist",
         p->shortlist.offsets != NULL, "allowed_tokens", p->config.allowed_count);
-    if (!object)
-        return cli_fail("%s: its name or one of its texts is not UTF-8", path);
-    json_dumpf(object, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(object);
-    return CLI_DONE;
+    return cli_print_json(object, JSON_COMPACT);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- text */

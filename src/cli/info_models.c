@@ -1,10 +1,10 @@
 #include "cli/info_models.h"
 
 #include "cli/chain.h"
+#include "cli/render.h"
 #include "cli/signals.h"
 #include "formats/peek.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,15 +42,14 @@ static json_t *json_codes(const tr_models *models, size_t item, code_at *code)
 {
     json_t *codes = json_array();
     for (size_t i = 0; code(models, item, i); i++)
-        json_array_append_new(codes, json_string(code(models, item, i)));
+        codes = tr_json_append(codes, json_string(code(models, item, i)));
     return codes;
 }
 
 /* A file's name may be no UTF-8, which JSON cannot hold: null. */
 static json_t *json_text(const char *text)
 {
-    json_t *string = json_string(text);
-    return string ? string : json_null();
+    return tr_json_text(text, strlen(text), NULL);
 }
 
 static int print_json(const tr_models *models, const char *folder)
@@ -59,17 +58,14 @@ static int print_json(const tr_models *models, const char *folder)
     const char *warning;
     json_t *list = json_array(), *warnings = json_array();
     for (size_t i = 0; tr_models_get(models, i, &e); i++)
-        json_array_append_new(list, json_pack("{s:o, s:o, s:s, s:I, s:o, s:o}", "file", json_text(e.path), "name",
+        list = tr_json_append(list, json_pack("{s:o, s:o, s:s, s:I, s:o, s:o}", "file", json_text(e.path), "name",
                                               json_text(e.name), "format", e.format, "file_size", (json_int_t)e.file_size,
                                               "sources", json_codes(models, i, tr_models_source), "targets",
                                               json_codes(models, i, tr_models_target)));
     for (size_t i = 0; (warning = tr_models_warning(models, i)); i++)
-        json_array_append_new(warnings, json_text(warning));
-    json_t *object = json_pack("{s:o, s:o, s:o}", "folder", json_text(folder), "models", list, "warnings", warnings);
-    const bool good = object && json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
-    json_decref(object);
-    putchar('\n');
-    return good ? CLI_DONE : cli_fail_memory();
+        warnings = tr_json_append(warnings, json_text(warning));
+    return cli_print_json(
+        json_pack("{s:o, s:o, s:o}", "folder", json_text(folder), "models", list, "warnings", warnings), JSON_INDENT(2));
 }
 
 /* --------------------------------------------------------------------------------------------------------------- text */

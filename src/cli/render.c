@@ -1,21 +1,14 @@
 #include "cli/render.h"
 
 #include "cli/alignment.h"
-#include "util/utf8.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { PRECISION = 9, NUMBER_SIZE = 320 }; /* digits that tell any float from any other; of any double */
 
 /* ---------------------------------------------------------------------------------------------------------------- JSON */
-
-static int append_to_buffer(const char *data, size_t size, void *buffer)
-{
-    return tr_buffer_append(buffer, data, size) ? 0 : -1;
-}
 
 static json_t *json_flags(unsigned flags)
 {
@@ -29,23 +22,8 @@ static json_t *json_flags(unsigned flags)
     json_t *array = json_array();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (flags & names[i].flag)
-            json_array_append_new(array, json_string(names[i].name));
+            array = tr_json_append(array, json_string(names[i].name));
     return array;
-}
-
-/* Any bytes: what is no UTF-8 becomes U+FFFD. */
-static json_t *json_bytes(const char *text, size_t size)
-{
-    tr_buffer clean = {0};
-    json_t *string = tr_utf8_clean(text, size, &clean) ? json_stringn(clean.data ? clean.data : "", clean.size) : NULL;
-    tr_buffer_free(&clean);
-    return string;
-}
-
-/* JSON has no infinities: null is what the network holds for impossible. */
-static json_t *json_float(float value)
-{
-    return isfinite(value) ? json_real((double)value) : json_null();
 }
 
 static json_t *json_token_scores(const cli_answer *a)
@@ -53,32 +31,31 @@ static json_t *json_token_scores(const cli_answer *a)
     json_t *array = json_array();
     for (size_t i = 0; i < a->result->scored_count; i++) {
         const tr_scored_token *token = &a->result->scored[i];
-        size_t size;
+        size_t size = 0;
         const char *piece = tr_target_piece(a->model, token->id, &size);
-        json_t *pair = json_array();
-        json_array_append_new(pair, json_bytes(piece ? piece : "", size));
-        json_array_append_new(pair, json_float(token->log_probability));
-        json_array_append_new(array, pair);
+        json_t *pair = tr_json_append(json_array(), tr_json_clean(piece, size));
+        pair = tr_json_append(pair, tr_json_number(token->log_probability));
+        array = tr_json_append(array, pair);
     }
     return array;
 }
 
 /* Names as in translate score; "tokens" is how many there are. Spans NULL: tokens are all there is. */
-static bool set_links(json_t *object, const tr_model *model, const tr_tokens *target, const tr_span *spans,
-                      const tr_alignment *alignment)
+static json_t *set_links(json_t *object, const tr_model *model, const tr_tokens *target, const tr_span *spans,
+                         const tr_alignment *alignment)
 {
-    return json_object_set_new(object, "target_tokens", cli_json_pieces(model, true, target)) == 0 &&
-           json_object_set_new(object, "alignment", cli_json_links(alignment)) == 0 &&
-           (!spans || json_object_set_new(object, "spans", cli_json_spans(spans, target->count)) == 0);
+    object = tr_json_set(object, "target_tokens", cli_json_pieces(model, true, target));
+    object = tr_json_set(object, "alignment", cli_json_links(alignment));
+    return spans ? tr_json_set(object, "spans", cli_json_spans(spans, target->count)) : object;
 }
 
-static bool set_alignment(json_t *object, const cli_answer *a)
+static json_t *set_alignment(json_t *object, const cli_answer *a)
 {
     const tr_result *r = a->result;
-    return json_object_set_new(object, "source_tokens", cli_json_pieces(a->first, false, &r->source)) == 0 &&
-           (!r->source_spans ||
-            json_object_set_new(object, "source_spans", cli_json_spans(r->source_spans, r->source.count)) == 0) &&
-           set_links(object, a->model, &r->target, r->target_spans, &r->alignment);
+    object = tr_json_set(object, "source_tokens", cli_json_pieces(a->first, false, &r->source));
+    if (r->source_spans)
+        object = tr_json_set(object, "source_spans", cli_json_spans(r->source_spans, r->source.count));
+    return set_links(object, a->model, &r->target, r->target_spans, &r->alignment);
 }
 
 static json_t *json_hypotheses(const cli_form *form, const cli_answer *a)
@@ -86,43 +63,58 @@ static json_t *json_hypotheses(const cli_form *form, const cli_answer *a)
     json_t *array = json_array();
     for (size_t i = 0; i < a->result->hypothesis_count; i++) {
         const tr_translation *h = &a->result->hypotheses[i];
-        json_t *object = json_object();
-        json_object_set_new(object, "text", json_bytes(h->text, h->size));
-        json_object_set_new(object, "score", json_float(h->score));
-        json_object_set_new(object, "log_probability", json_float(h->log_probability));
-        json_object_set_new(object, "tokens", json_integer(h->tokens));
+        json_t *object = tr_json_set(json_object(), "text", tr_json_clean(h->text, h->size));
+        object = tr_json_set(object, "score", tr_json_number(h->score));
+        object = tr_json_set(object, "log_probability", tr_json_number(h->log_probability));
+        object = tr_json_set(object, "tokens", json_integer(h->tokens));
         if (form->alignment)
-            set_links(object, a->model, &h->target, h->target_spans, &h->alignment);
-        json_array_append_new(array, object);
+            object = set_links(object, a->model, &h->target, h->target_spans, &h->alignment);
+        array = tr_json_append(array, object);
     }
     return array;
 }
 
-static bool set_scores(json_t *object, const cli_answer *a)
+static json_t *set_scores(json_t *object, const cli_answer *a)
 {
-    return json_object_set_new(object, "mean", json_float(a->result->mean)) == 0 &&
-           json_object_set_new(object, "minimum", json_float(a->result->minimum)) == 0 &&
-           json_object_set_new(object, "token_scores", json_token_scores(a)) == 0;
+    object = tr_json_set(object, "mean", tr_json_number(a->result->mean));
+    object = tr_json_set(object, "minimum", tr_json_number(a->result->minimum));
+    return tr_json_set(object, "token_scores", json_token_scores(a));
+}
+
+static json_t *json_answer(const cli_form *form, const cli_line *line, uint64_t number, const cli_answer *a)
+{
+    const tr_result *r = a->result;
+    json_t *object = tr_json_set(json_object(), "line", json_integer((json_int_t)number));
+    object = tr_json_set(object, "source", tr_json_clean(line->text, line->size));
+    if (a->pivot)
+        object = tr_json_set(object, "pivot", tr_json_clean(a->pivot->text, a->pivot->size));
+    object = tr_json_set(object, "text", tr_json_clean(r->text, r->size));
+    if (form->scores)
+        object = tr_json_set(object, "score", tr_json_number(a->score));
+    object = tr_json_set(object, "tokens", json_integer(r->target_tokens));
+    if (form->scores)
+        object = set_scores(object, a);
+    if (form->alignment)
+        object = set_alignment(object, a);
+    if (form->n_best)
+        object = tr_json_set(object, "hypotheses", json_hypotheses(form, a));
+    return tr_json_set(object, "flags", json_flags(a->flags));
 }
 
 static bool render_json(const cli_form *form, const cli_line *line, uint64_t number, const cli_answer *a, tr_buffer *out)
 {
-    json_t *object = json_object();
-    const tr_result *r = a->result;
-    const bool good =
-        object && json_object_set_new(object, "line", json_integer((json_int_t)number)) == 0 &&
-        json_object_set_new(object, "source", json_bytes(line->text, line->size)) == 0 &&
-        (!a->pivot || json_object_set_new(object, "pivot", json_stringn(a->pivot->text, a->pivot->size)) == 0) &&
-        json_object_set_new(object, "text", json_bytes(r->text, r->size)) == 0 &&
-        (!form->scores || json_object_set_new(object, "score", json_float(a->score)) == 0) &&
-        json_object_set_new(object, "tokens", json_integer(r->target_tokens)) == 0 &&
-        (!form->scores || set_scores(object, a)) && (!form->alignment || set_alignment(object, a)) &&
-        (!form->n_best || json_object_set_new(object, "hypotheses", json_hypotheses(form, a)) == 0) &&
-        json_object_set_new(object, "flags", json_flags(a->flags)) == 0 &&
-        json_dump_callback(object, append_to_buffer, out, JSON_COMPACT | JSON_REAL_PRECISION(PRECISION)) == 0 &&
-        tr_buffer_append(out, "\n", 1);
-    json_decref(object);
-    return good;
+    return tr_json_print(json_answer(form, line, number, a), JSON_COMPACT | JSON_REAL_PRECISION(PRECISION), out) &&
+           tr_buffer_append(out, "\n", 1);
+}
+
+int cli_print_json(json_t *value, size_t flags)
+{
+    tr_buffer text = {0};
+    const bool good = tr_json_print(value, flags, &text);
+    if (good)
+        puts(text.data);
+    tr_buffer_free(&text);
+    return good ? CLI_DONE : cli_fail_memory();
 }
 
 /* --------------------------------------------------------------------------------------------------------------- plain */

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/lines.h"
-#include "util/buffer.h"
+#include "formats/json.h"
 
 /* One line's translation, whichever way it was made. */
 typedef struct cli_answer {
@@ -23,7 +23,11 @@ typedef struct cli_form {
 } cli_form;
 
 /* Appends what is to be printed for a line. False: memory is short. */
-bool cli_render(const cli_form *form, const cli_line *line, uint64_t number, const cli_answer *answer, tr_buffer *out);
+bool cli_render(const cli_form *form, const cli_line *line, uint64_t number, const cli_answer *answer,
+                tr_buffer *out) TR_CHECKED;
+
+/* Prints a value, which it takes, and a line's end on standard output. NULL: memory is short, which is said. */
+int cli_print_json(json_t *value, size_t flags);
 
 /* A model may emit any byte; one line must stay one line. */
 void cli_keep_one_line(char *text, size_t size);

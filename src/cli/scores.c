@@ -1,7 +1,6 @@
 #include "cli/scores.h"
 
 #include "cli/alignment.h"
-#include "util/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,65 +16,40 @@ bool cli_render_score(const cli_pair *pair, const tr_text_score *score, bool ali
     return tr_buffer_append(out, pair->carriage_return ? "\r\n" : "\n", 1 + (size_t)pair->carriage_return);
 }
 
-/* JSON has no infinity: null. Four digits behind the point, as in the plain form. */
+/* Four digits behind the point, as in the plain form. */
 static json_t *json_log(float value)
 {
-    return isfinite(value) ? json_real(round((double)value * 1e4) / 1e4) : json_null();
+    return tr_json_number(round((double)value * 1e4) / 1e4);
 }
 
 static json_t *json_logs(const tr_score *score)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < score->count; i++)
-        json_array_append_new(array, json_log(score->log_probabilities[i]));
+        array = tr_json_append(array, json_log(score->log_probabilities[i]));
     return array;
 }
 
-static json_t *json_text(const char *text, size_t size)
+static json_t *json_score(const cli_model *model, const cli_pair *pair, uint64_t number, const tr_text_score *score)
 {
-    tr_buffer clean = {0};
-    json_t *string = NULL;
-    if (tr_utf8_clean(text, size, &clean))
-        string = json_stringn(clean.data ? clean.data : "", clean.size);
-    tr_buffer_free(&clean);
-    return string;
-}
-
-static int append_to_buffer(const char *data, size_t size, void *buffer)
-{
-    return tr_buffer_append(buffer, data, size) ? 0 : -1;
+    json_t *o = tr_json_set(json_object(), "line", json_integer((json_int_t)number));
+    o = tr_json_set(o, "source", tr_json_clean(pair->source, pair->source_size));
+    o = tr_json_set(o, "target", tr_json_clean(pair->target, pair->target_size));
+    o = tr_json_set(o, "score", json_log(score->score.log_probability));
+    o = tr_json_set(o, "mean", json_log(score->score.mean));
+    o = tr_json_set(o, "minimum", json_log(score->score.least));
+    o = tr_json_set(o, "source_tokens", cli_json_pieces(model->model, false, &score->source));
+    o = tr_json_set(o, "tokens", cli_json_pieces(model->model, true, &score->target));
+    o = tr_json_set(o, "log_probabilities", json_logs(&score->score));
+    o = tr_json_set(o, "alignment", cli_json_links(&score->score.alignment));
+    if (score->source_spans)
+        o = tr_json_set(o, "source_spans", cli_json_spans(score->source_spans, score->source.count));
+    return score->target_spans ? tr_json_set(o, "spans", cli_json_spans(score->target_spans, score->target.count)) : o;
 }
 
 bool cli_render_score_json(const cli_model *model, const cli_pair *pair, uint64_t number, const tr_text_score *score,
                            tr_buffer *out)
 {
-    json_t *o = json_object();
-    const struct {
-        const char *name;
-        json_t *value; /* NULL: memory is short, or left out */
-        bool wanted;
-    } members[] = {
-        {"line", json_integer((json_int_t)number), true},
-        {"source", json_text(pair->source, pair->source_size), true},
-        {"target", json_text(pair->target, pair->target_size), true},
-        {"score", json_log(score->score.log_probability), true},
-        {"mean", json_log(score->score.mean), true},
-        {"minimum", json_log(score->score.least), true},
-        {"source_tokens", cli_json_pieces(model->model, false, &score->source), true},
-        {"tokens", cli_json_pieces(model->model, true, &score->target), true},
-        {"log_probabilities", json_logs(&score->score), true},
-        {"alignment", cli_json_links(&score->score.alignment), true},
-        {"source_spans", score->source_spans ? cli_json_spans(score->source_spans, score->source.count) : NULL,
-         score->source_spans},
-        {"spans", score->target_spans ? cli_json_spans(score->target_spans, score->target.count) : NULL,
-         score->target_spans},
-    };
-    bool good = o;
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) /* each value is the object's, or gone */
-        if (members[i].wanted)
-            good = json_object_set_new(o, members[i].name, members[i].value) == 0 && good;
-    good = good && json_dump_callback(o, append_to_buffer, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
+    return tr_json_print(json_score(model, pair, number, score), JSON_COMPACT | JSON_REAL_PRECISION(9), out) &&
            tr_buffer_append(out, "\n", 1);
-    json_decref(o);
-    return good;
 }

@@ -20,18 +20,19 @@ static size_t root_of(const char *name)
     return slash && strcmp(slash + 1, metadata) == 0 ? (size_t)(slash - name) : 0;
 }
 
-bool tr_is_argos_archive(const void *data, size_t size)
+tr_status tr_is_argos_archive(const void *data, size_t size, bool *is, tr_error *error)
 {
     tr_zip *zip;
     size_t count = 0;
-    bool found = false;
-    if (tr_zip_open(data, size, &zip, NULL) != TR_OK)
-        return false;
+    *is = false;
+    const tr_status status = tr_zip_open(data, size, &zip, error);
+    if (status != TR_OK)
+        return status == TR_ERROR_MEMORY ? status : TR_OK;
     const tr_zip_entry *entries = tr_zip_entries(zip, &count);
-    for (size_t i = 0; !found && i < count; i++)
-        found = root_of(entries[i].name) > 0;
+    for (size_t i = 0; !*is && i < count; i++)
+        *is = root_of(entries[i].name) > 0;
     tr_zip_close(zip);
-    return found;
+    return TR_OK;
 }
 
 /* Names that unpacking would not leave in the folder; here they would merely never be found. */
@@ -89,18 +90,20 @@ static tr_status read_facts(const tr_directory *d, facts *f)
     return tr_directory_in(d, fields.status);
 }
 
-static tr_status check_tokenizer(const tr_directory *d)
+/* Where both are there, Argos takes SentencePiece's. */
+static tr_status find_tokenizer(const tr_directory *d, const char **name)
 {
-    if (tr_directory_has(d, spm) || tr_directory_has(d, bpe))
-        return TR_OK;
+    static const char *const names[] = {spm, bpe};
+    const tr_status status = tr_directory_find(d, names, 2, name);
+    if (status != TR_OK || *name)
+        return status;
     return tr_directory_fail(d, TR_ERROR_FORMAT, "sentencepiece.model is missing, and so is bpe.model");
 }
 
-/* Where both are there, Argos takes SentencePiece's. */
-static tr_status read_tokenizer(const tr_directory *d)
+static tr_status read_tokenizer(const tr_directory *d, const char *name)
 {
     tr_bytes *const codes = &d->package->source_bpe;
-    if (tr_directory_has(d, spm))
+    if (name == spm)
         return tr_directory_pieces(d, spm, NULL);
     tr_status status = tr_package_file(d->package, d->path, bpe, d->load, codes, d->error);
     if (status != TR_OK)
@@ -144,11 +147,12 @@ static const char format[] = "Argos Translate package", weights[] = "model/model
 static tr_status read_package(const tr_directory *d)
 {
     facts f = {.prefix = ""};
+    const char *tokenizer;
     tr_status status = read_facts(d, &f);
     if (status == TR_OK)
-        status = check_tokenizer(d);
+        status = find_tokenizer(d, &tokenizer);
     if (status == TR_OK)
-        status = read_tokenizer(d);
+        status = read_tokenizer(d, tokenizer);
     if (status == TR_OK)
         status = read_model(d);
     if (status == TR_OK)
@@ -161,10 +165,14 @@ static tr_status read_package(const tr_directory *d)
 static tr_status peek_package(const tr_directory *d)
 {
     facts f = {.prefix = ""};
+    const char *tokenizer;
+    bool whole;
     tr_status status = read_facts(d, &f);
     if (status == TR_OK)
-        status = check_tokenizer(d);
-    if (status == TR_OK && !tr_directory_has(d, weights))
+        status = find_tokenizer(d, &tokenizer);
+    if (status == TR_OK)
+        status = tr_directory_has(d, weights, &whole);
+    if (status == TR_OK && !whole)
         status = tr_directory_fail(d, TR_ERROR_FORMAT, "model/model.bin is missing");
     json_decref(f.json);
     d->package->format = format;
@@ -201,10 +209,11 @@ static tr_status read_archive(const tr_directory *d, tr_status (*read)(const tr_
     return status;
 }
 
-bool tr_is_argos(const char *path)
+tr_status tr_is_argos(const char *path, bool *is, tr_error *error)
 {
     const tr_package files = {.archive = NULL};
-    return tr_package_has(&files, path, metadata) && tr_package_has(&files, path, model);
+    const tr_status status = tr_package_has(&files, path, metadata, is, error);
+    return *is ? tr_package_has(&files, path, model, is, error) : status;
 }
 
 tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_error *error)
@@ -212,11 +221,12 @@ tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_
     tr_error local;
     *package = (tr_package){.architecture = "marian"};
     const tr_directory d = {path, load, package, error ? error : &local};
-    tr_status status;
-    if (tr_is_directory(path)) {
+    tr_place place;
+    tr_status status = tr_place_look(path, &place, d.error);
+    if (status == TR_OK && place == TR_PLACE_DIRECTORY) {
         tr_directory_name(path, package->name, sizeof package->name);
         status = read_package(&d);
-    } else {
+    } else if (status == TR_OK) {
         status = read_archive(&d, read_package);
     }
     if (status != TR_OK)
@@ -228,8 +238,11 @@ tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_
 tr_status tr_peek_argos(const tr_directory *d, bool *has_tokenizer)
 {
     tr_bytes file;
-    const bool archive = !tr_is_directory(d->path);
-    tr_status status = archive ? read_archive(d, peek_package) : peek_package(d);
+    tr_place place;
+    tr_status status = tr_place_look(d->path, &place, d->error);
+    const bool archive = place != TR_PLACE_DIRECTORY;
+    if (status == TR_OK)
+        status = archive ? read_archive(d, peek_package) : peek_package(d);
     if (status == TR_OK)
         status = tr_package_file(d->package, d->path, archive ? NULL : weights, TR_LOAD_MAP, &file, d->error);
     if (status == TR_OK)

@@ -1,12 +1,10 @@
 /* Why a directory cannot be opened: what is in it, and what is missing. */
-#include "formats/json.h"
+#include "formats/directory.h"
 #include "formats/recognise.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "util/buffer.h"
-#include "util/file.h"
 #include "util/folder.h"
 #include "util/utf8.h"
 
@@ -38,51 +36,59 @@ static tr_status say_kind(const findings *f, tr_kind kind)
 
 /* -------------------------------------------------------------------------------------------------------------- finding */
 
-static bool is_there(const char *folder, const char *name)
-{
-    char path[TR_PATH];
-    return tr_path_join(path, folder, name, NULL) == TR_OK && tr_file_exists(path);
-}
-
-/* A folder with the settings or the weights of a model, or with a model file. */
-static bool looks_like_model(const char *folder)
+/* A folder with the settings or the weights of a model, or with a model file. One that may not be looked into is none: what
+ * is said of the directory is true all the same. */
+static tr_status look_at_folder(findings *f, const char *name, const char *path)
 {
     tr_folder_names names;
-    bool found = is_there(folder, "config.json") || is_there(folder, "model.bin");
-    if (!found && tr_folder_list(folder, &names, NULL) == TR_OK) {
-        for (size_t i = 0; i < names.count && i < MOST_FILES; i++)
-            found = found || tr_ends_with(names.names[i], ".gguf") || tr_ends_with(names.names[i], ".npz");
-        tr_folder_names_free(&names);
-    }
-    return found;
+    bool found = false;
+    const tr_status status = tr_folder_list(path, &names, f->error);
+    for (size_t i = 0; !found && i < names.count && i < MOST_FILES; i++)
+        found = strcmp(names.names[i], "config.json") == 0 || strcmp(names.names[i], "model.bin") == 0 ||
+                tr_ends_with(names.names[i], ".gguf") || tr_ends_with(names.names[i], ".npz");
+    tr_folder_names_free(&names);
+    if (found && f->folder_count++ < MOST_NAMED)
+        f->folders[f->folder_count - 1] = name;
+    return status == TR_ERROR_MEMORY ? status : TR_OK;
 }
 
-static void look_at_file(findings *f, const char *name, const char *path)
+static tr_status look_at_file(findings *f, const char *name, const char *path)
 {
     tr_file file;
-    if (tr_file_open(path, TR_LOAD_MAP, &file, NULL) != TR_OK)
-        return;
-    const tr_kind kind = tr_recognise(file.data, file.size);
+    tr_kind kind;
+    tr_status status = tr_file_open(path, TR_LOAD_MAP, &file, f->error);
+    if (status != TR_OK)
+        return status;
+    status = tr_fail_in(f->error, tr_recognise(file.data, file.size, &kind, f->error), path);
     tr_file_close(&file);
+    if (status != TR_OK)
+        return status;
     f->files++;
     f->config = f->config || strcmp(name, "config.json") == 0;
     f->tokenizer = f->tokenizer || strcmp(name, "tokenizer.json") == 0;
     if (!f->counts[kind]++)
         f->first[kind] = name;
+    return TR_OK;
 }
 
-static void look_around(findings *f)
+static tr_status look_around(findings *f)
 {
     char path[TR_PATH];
-    for (size_t i = 0; i < f->names.count && i < MOST_FILES; i++) {
+    tr_place place;
+    tr_status status = TR_OK;
+    for (size_t i = 0; status == TR_OK && i < f->names.count && i < MOST_FILES; i++) {
         const char *name = f->names.names[i];
-        if (*name == '.' || tr_path_join(path, f->path, name, NULL) != TR_OK)
+        if (*name == '.')
             continue;
-        if (!tr_is_directory(path))
-            look_at_file(f, name, path);
-        else if (looks_like_model(path) && f->folder_count++ < MOST_NAMED)
-            f->folders[f->folder_count - 1] = name;
+        status = tr_path_join(path, f->path, name, f->error);
+        if (status == TR_OK)
+            status = tr_place_look(path, &place, f->error);
+        if (status == TR_OK && place == TR_PLACE_FILE)
+            status = look_at_file(f, name, path);
+        else if (status == TR_OK && place == TR_PLACE_DIRECTORY)
+            status = look_at_folder(f, name, path);
     }
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------------------------------- saying */
@@ -110,20 +116,23 @@ static tr_status say_misnamed(const findings *f, tr_kind kind)
 }
 
 /* Whether config.json is that of CTranslate2, which does not say model_type. */
-static bool is_ct2_config(const findings *f)
+static tr_status is_ct2_config(const findings *f, bool *is)
 {
     char path[TR_PATH];
-    tr_file file;
-    tr_error error;
+    tr_file file = {0};
     json_t *root = NULL;
-    if (tr_path_join(path, f->path, "config.json", NULL) != TR_OK || tr_file_open(path, TR_LOAD_MAP, &file, NULL) != TR_OK)
-        return false;
-    tr_json_parse(file.data, file.size, "config.json", &root, &error);
+    tr_status status = tr_path_join(path, f->path, "config.json", f->error);
+    *is = false;
+    if (status == TR_OK)
+        status = tr_file_open(path, TR_LOAD_MAP, &file, f->error);
+    if (status != TR_OK)
+        return status;
+    status = tr_fail_in(f->error, tr_json_parse(file.data, file.size, "config.json", &root, f->error), f->path);
     tr_file_close(&file);
-    const bool found = !json_object_get(root, "model_type") &&
-                       (json_object_get(root, "decoder_start_token") || json_object_get(root, "add_source_bos"));
+    *is = !json_object_get(root, "model_type") &&
+          (json_object_get(root, "decoder_start_token") || json_object_get(root, "add_source_bos"));
     json_decref(root);
-    return found;
+    return status == TR_ERROR_MEMORY ? status : TR_OK;
 }
 
 /* Kinds that could be what was meant to be the model: the first that is there is said. */
@@ -152,16 +161,19 @@ static tr_status say_gguf(const findings *f)
 
 static tr_status without_weights(const findings *f)
 {
-    bool said;
+    bool said, ct2;
     if (f->counts[TR_KIND_SAFETENSORS])
         return say_misnamed(f, TR_KIND_SAFETENSORS);
     if (f->counts[TR_KIND_TORCH] || f->counts[TR_KIND_PICKLE])
         return say_misnamed(f, f->counts[TR_KIND_TORCH] ? TR_KIND_TORCH : TR_KIND_PICKLE);
     if (f->counts[TR_KIND_GGUF])
         return say_gguf(f);
-    if (is_ct2_config(f))
+    tr_status status = is_ct2_config(f, &ct2);
+    if (status != TR_OK)
+        return status;
+    if (ct2)
         return say(f, "config.json is that of a CTranslate2 model, whose weights, model.bin, are missing");
-    const tr_status status = say_foreign(f, &said);
+    status = say_foreign(f, &said);
     return said ? status
                 : say(f, "config.json is there, but no weights: model.safetensors is missing, and so is pytorch_model.bin");
 }
@@ -204,8 +216,9 @@ tr_status tr_diagnose_directory(const char *path, tr_error *error)
     findings f = {.path = path, .error = error};
     tr_status status = tr_folder_list(path, &f.names, error);
     if (status == TR_OK) {
-        look_around(&f);
-        status = conclude(&f);
+        status = look_around(&f);
+        if (status == TR_OK)
+            status = conclude(&f);
     }
     tr_folder_names_free(&f.names);
     return status;

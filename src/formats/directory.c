@@ -1,10 +1,48 @@
 #include "formats/directory.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
-bool tr_directory_has(const tr_directory *d, const char *name)
+#include "util/folder.h"
+
+tr_status tr_place_look(const char *path, tr_place *place, tr_error *error)
 {
-    return tr_package_has(d->package, d->path, name);
+    struct stat st;
+    *place = TR_PLACE_NOTHING;
+    if (stat(path, &st) == 0)
+        *place = S_ISREG(st.st_mode) ? TR_PLACE_FILE : S_ISDIR(st.st_mode) ? TR_PLACE_DIRECTORY : TR_PLACE_OTHER;
+    else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) /* no file can have a name that is too long */
+        return tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: %s", path, strerror(errno));
+    return TR_OK;
+}
+
+tr_status tr_directory_has(const tr_directory *d, const char *name, bool *has)
+{
+    return tr_package_has(d->package, d->path, name, has, d->error);
+}
+
+tr_status tr_directory_find(const tr_directory *d, const char *const *names, size_t count, const char **found)
+{
+    tr_status status = TR_OK;
+    bool has;
+    *found = NULL;
+    for (size_t i = 0; status == TR_OK && !*found && i < count; i++) {
+        status = tr_directory_has(d, names[i], &has);
+        *found = has ? names[i] : NULL;
+    }
+    return status;
+}
+
+tr_status tr_directory_open(const tr_directory *d, const char *name, tr_file *file)
+{
+    char path[TR_PATH];
+    tr_place place = TR_PLACE_NOTHING;
+    *file = (tr_file){0};
+    tr_status status = tr_path_join(path, d->path, name, d->error);
+    if (status == TR_OK)
+        status = tr_place_look(path, &place, d->error);
+    return place == TR_PLACE_FILE ? tr_file_open(path, TR_LOAD_MAP, file, d->error) : status;
 }
 
 tr_status tr_directory_fail(const tr_directory *d, tr_status status, const char *what)
@@ -32,8 +70,10 @@ tr_status tr_directory_json(const tr_directory *d, const char *name, json_t **ro
 
 tr_status tr_directory_optional_json(const tr_directory *d, const char *name, json_t **root)
 {
+    bool has;
     *root = NULL;
-    return tr_directory_has(d, name) ? tr_directory_json(d, name, root) : TR_OK;
+    const tr_status status = tr_directory_has(d, name, &has);
+    return has ? tr_directory_json(d, name, root) : status;
 }
 
 static tr_status open_piece_file(const tr_directory *d, const char *name, tr_bytes *bytes)
@@ -48,10 +88,13 @@ tr_status tr_directory_pieces(const tr_directory *d, const char *source_name, co
 {
     tr_package *package = d->package;
     tr_bytes *source = &package->source_spm, *target = &package->target_spm;
+    bool own = false;
     tr_status status = open_piece_file(d, source_name, source);
+    if (status == TR_OK && target_name)
+        status = tr_directory_has(d, target_name, &own);
     if (status != TR_OK)
         return status;
-    if (!target_name || !tr_directory_has(d, target_name)) {
+    if (!own) {
         *target = *source;
         return TR_OK;
     }

@@ -5,6 +5,11 @@
 #include "formats/json.h"
 #include "formats/package.h"
 
+/* What is at a path, where links lead. */
+typedef enum tr_place { TR_PLACE_NOTHING, TR_PLACE_FILE, TR_PLACE_DIRECTORY, TR_PLACE_OTHER } tr_place;
+/* Fails where that cannot be told: a folder above it may not be searched, links go in a circle, the disk fails. */
+tr_status tr_place_look(const char *path, tr_place *place, tr_error *error) TR_CHECKED;
+
 /* A directory being opened into a package. */
 typedef struct tr_directory {
     const char *path;
@@ -13,15 +18,19 @@ typedef struct tr_directory {
     tr_error *error; /* not NULL */
 } tr_directory;
 
-bool tr_directory_has(const tr_directory *d, const char *name);
+tr_status tr_directory_has(const tr_directory *d, const char *name, bool *has) TR_CHECKED;
+/* The first of count names that is there; NULL: none. */
+tr_status tr_directory_find(const tr_directory *d, const char *const *names, size_t count, const char **found) TR_CHECKED;
+/* Opens a file to look at what it is: empty where it is not there, or no regular file. */
+tr_status tr_directory_open(const tr_directory *d, const char *name, tr_file *file) TR_CHECKED;
 tr_status tr_directory_fail(const tr_directory *d, tr_status status, const char *what);
 /* Puts the path before a failure's message; TR_OK: nothing happens. */
 tr_status tr_directory_in(const tr_directory *d, tr_status status);
 
 /* Parses a file; *root is a new reference, NULL on failure and for an optional file that is not there. The file is closed
  * again: what jansson makes of it is a copy. */
-tr_status tr_directory_json(const tr_directory *d, const char *name, json_t **root);
-tr_status tr_directory_optional_json(const tr_directory *d, const char *name, json_t **root);
+tr_status tr_directory_json(const tr_directory *d, const char *name, json_t **root) TR_CHECKED;
+tr_status tr_directory_optional_json(const tr_directory *d, const char *name, json_t **root) TR_CHECKED;
 
 /* Opens both SentencePiece models. Without a target one (target may be NULL), or where it is the same, the source's serves
  * both: decoding needs none. */

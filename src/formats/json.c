@@ -1,7 +1,11 @@
+#define TR_JSON_OWN
 #include "formats/json.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
+
+#include "util/utf8.h"
 
 static tr_status parse(const void *data, size_t size, const char *name, json_type type, json_t **root, tr_error *error)
 {
@@ -13,12 +17,16 @@ static tr_status parse(const void *data, size_t size, const char *name, json_typ
                        (int)TR_JSON_MAX_SIZE);
     json_error_t problem; /* jansson bounds the nesting itself (JSON_PARSER_MAX_DEPTH, 2048) */
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    errno = 0;
     json_t *json = json_loadb(data, size, flags, &problem);
     /* transformers' model_max_length of 10^30 says that there is none: then all numbers are taken as reals */
     if (!json && json_error_code(&problem) == json_error_numeric_overflow)
         json = json_loadb(data, size, flags | JSON_DECODE_INT_AS_REAL, &problem);
-    if (!json && json_error_code(&problem) == json_error_out_of_memory)
+    /* Where an allocation fails, jansson blames the text, says nothing, or even gives a value that lacks something. */
+    if (errno == ENOMEM || (!json && !*problem.text)) {
+        json_decref(json);
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
+    }
     if (!json)
         return tr_fail(error, TR_ERROR_FORMAT, "%s: is not valid JSON: line %d: %s", name, problem.line, problem.text);
     if (json_typeof(json) != type) {
@@ -94,4 +102,62 @@ const char *tr_json_string(tr_json_fields *fields, const char *key, const char *
         return json_string_value(value);
     tr_json_fail(fields, TR_ERROR_FORMAT, key, "is not a string");
     return fallback;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ building */
+
+/* failed: value, if there is one, was freed. */
+static json_t *whole(json_t *container, int failed)
+{
+    if (!failed)
+        return container;
+    json_decref(container);
+    return NULL;
+}
+
+json_t *tr_json_append(json_t *array, json_t *value)
+{
+    return whole(array, json_array_append_new(array, value));
+}
+
+json_t *tr_json_set(json_t *object, const char *key, json_t *value)
+{
+    return whole(object, json_object_set_new(object, key, value));
+}
+
+json_t *tr_json_text(const char *text, size_t size, const char *other)
+{
+    if (tr_utf8_valid(text, size))
+        return json_stringn(text, size);
+    return other ? json_string(other) : json_null();
+}
+
+json_t *tr_json_clean(const char *text, size_t size)
+{
+    tr_buffer clean = {0};
+    json_t *string = tr_utf8_clean(text, size, &clean) ? json_stringn(clean.data, clean.size) : NULL;
+    tr_buffer_free(&clean);
+    return string;
+}
+
+json_t *tr_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static int append(const char *data, size_t size, void *out)
+{
+    return tr_buffer_append(out, data, size) ? 0 : -1;
+}
+
+bool tr_json_print(json_t *value, size_t flags, tr_buffer *out)
+{
+    const size_t before = out->size;
+    const bool good = value && json_dump_callback(value, append, out, flags) == 0;
+    if (!good && out->data) {
+        out->size = before;
+        out->data[before] = 0;
+    }
+    json_decref(value);
+    return good;
 }

@@ -1,10 +1,10 @@
-/* Reading settings from JSON: jansson, with messages that name the file and the key. */
+/* JSON, by jansson: settings are read with messages that name the file and the key, and what is built is whole or NULL. */
 #ifndef TR_FORMATS_JSON_H
 #define TR_FORMATS_JSON_H
 
 #include <jansson.h>
 
-#include "util/error.h"
+#include "util/buffer.h"
 
 enum { TR_JSON_MAX_SIZE = 64 << 20 }; /* bytes; the largest vocabulary published has 6 MB */
 
@@ -31,5 +31,23 @@ const char *tr_json_string(tr_json_fields *fields, const char *key, const char *
 
 /* Stores a failure "NAME: KEY WHY" unless there is one already. */
 void tr_json_fail(tr_json_fields *fields, tr_status status, const char *key, const char *why);
+
+/* Building. NULL means that memory ran out, and goes from the part to the whole, as in json_pack()'s "o": whoever holds a value
+ * holds all of it. Values that are passed are taken, on failure as well. */
+json_t *tr_json_append(json_t *array, json_t *value) TR_CHECKED;               /* returns array */
+json_t *tr_json_set(json_t *object, const char *key, json_t *value) TR_CHECKED; /* returns object; key is UTF-8 */
+/* A string. What is no UTF-8, which JSON cannot hold, or has a NUL becomes other; other NULL: JSON's null. */
+json_t *tr_json_text(const char *text, size_t size, const char *other) TR_CHECKED;
+json_t *tr_json_clean(const char *text, size_t size) TR_CHECKED; /* the same, by tr_utf8_clean() */
+json_t *tr_json_number(double value) TR_CHECKED;                 /* null if it is not finite */
+/* Appends value as text, by flags of json_dumps(). False: out of memory, nothing was appended. */
+bool tr_json_print(json_t *value, size_t flags, tr_buffer *out) TR_CHECKED;
+
+/* jansson's own, whose callers may forget to look, leave a value out without a word. */
+#ifndef TR_JSON_OWN
+#pragma GCC poison json_array_append json_array_append_new json_array_insert json_array_insert_new json_array_extend
+#pragma GCC poison json_array_set json_array_set_new json_object_set json_object_set_new json_object_set_nocheck
+#pragma GCC poison json_object_set_new_nocheck json_object_update json_dumpf json_dumpfd json_dump_file json_dump_callback
+#endif
 
 #endif

@@ -1,13 +1,16 @@
 #include "formats/package.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/directory.h"
 #include "formats/packed.h"
 #include "formats/recognise.h"
 #include "formats/zip.h"
 #include "tokenizer/spm_check.h"
-#include "util/buffer.h"
+#include "util/folder.h"
 
 void tr_package_close(tr_package *package)
 {
@@ -25,26 +28,25 @@ void tr_package_close(tr_package *package)
 }
 
 /* PATH/NAME, or PATH. */
-static bool join(tr_buffer *joined, const char *path, const char *name)
+static tr_status join(char joined[TR_PATH], const char *path, const char *name, tr_error *error)
 {
-    return tr_buffer_string(joined, path) && (!name || (tr_buffer_string(joined, "/") && tr_buffer_string(joined, name)));
+    if (name)
+        return tr_path_join(joined, path, name, error);
+    if (strlen(path) >= TR_PATH)
+        return tr_fail(error, TR_ERROR_IO, "%.400s: %s", path, strerror(ENAMETOOLONG));
+    strcpy(joined, path);
+    return TR_OK;
 }
 
-static tr_status out_of_memory(const char *path, tr_error *error)
-{
-    return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-}
-
-/* NULL: it is not there, or there is no memory. */
+/* NULL: it is not there. */
 static const tr_zip_entry *find_entry(const tr_archive *a, const char *joined)
 {
-    tr_buffer name = {0};
+    char name[TR_ZIP_NAME];
     const size_t size = strlen(a->path);
-    const tr_zip_entry *entry = NULL;
-    if (strncmp(joined, a->path, size) == 0 && tr_buffer_string(&name, a->root) && tr_buffer_string(&name, joined + size))
-        entry = tr_zip_find(a->zip, name.data);
-    tr_buffer_free(&name);
-    return entry;
+    if (strncmp(joined, a->path, size) != 0)
+        return NULL;
+    const int length = snprintf(name, sizeof name, "%s%s", a->root, joined + size); /* no entry's name is longer */
+    return length > 0 && length < TR_ZIP_NAME ? tr_zip_find(a->zip, name) : NULL;
 }
 
 /* An entry that is used where it lies leaves file empty: there is nothing to close. */
@@ -111,11 +113,12 @@ void tr_package_mark_mapped(tr_package *package)
 static tr_status check_itself(tr_package *package, const char *path, const char *name, tr_bytes file, tr_error *error)
 {
     const bool suspicious = file.size && memchr("v<E", *(const char *)file.data, 3); /* how those below begin */
-    const tr_kind kind = suspicious ? tr_recognise(file.data, file.size) : TR_KIND_UNKNOWN;
-    if (kind != TR_KIND_POINTER && kind != TR_KIND_WEB)
+    tr_kind kind = TR_KIND_UNKNOWN;
+    const tr_status status = suspicious ? tr_recognise(file.data, file.size, &kind, error) : TR_OK;
+    if (status == TR_OK && kind != TR_KIND_POINTER && kind != TR_KIND_WEB)
         return TR_OK;
     tr_package_close_last(package);
-    return tr_fail(error, TR_ERROR_FORMAT, "%s: %s: %s: %s", path, name, tr_kind_is(kind), tr_kind_advice(kind));
+    return status != TR_OK ? tr_fail_in(error, status, path) : tr_fail(error, TR_ERROR_FORMAT, "%s: %s: %s: %s", path, name, tr_kind_is(kind), tr_kind_advice(kind));
 }
 
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
@@ -123,31 +126,37 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
 {
     if (package->file_count == TR_PACKAGE_FILES)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: more than %d files", path, TR_PACKAGE_FILES);
-    tr_buffer joined = {0};
+    char joined[TR_PATH];
     tr_file *files = realloc(package->files, ((size_t)package->file_count + 1) * sizeof *files);
-    if (files)
-        package->files = files;
-    tr_status status = files && join(&joined, path, name) ? TR_OK : out_of_memory(path, error);
+    if (!files)
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    package->files = files;
+    tr_status status = join(joined, path, name, error);
     if (status == TR_OK)
-        status = open_joined(package, joined.data, load, &files[package->file_count], bytes, error);
-    if (status == TR_OK && !package->archive && !tr_buffer_append(&package->read, joined.data, joined.size + 1)) {
+        status = open_joined(package, joined, load, &files[package->file_count], bytes, error);
+    if (status == TR_OK && !package->archive && !tr_buffer_append(&package->read, joined, strlen(joined) + 1)) {
         tr_file_close(&files[package->file_count]);
-        status = out_of_memory(path, error);
+        status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     }
-    tr_buffer_free(&joined);
     if (status != TR_OK)
         return status;
     package->file_count++;
     return name ? check_itself(package, path, name, *bytes, error) : TR_OK;
 }
 
-bool tr_package_has(const tr_package *package, const char *path, const char *name)
+tr_status tr_package_has(const tr_package *package, const char *path, const char *name, bool *has, tr_error *error)
 {
-    tr_buffer joined = {0};
-    const bool found = join(&joined, path, name) &&
-                       (package->archive ? find_entry(package->archive, joined.data) != NULL : tr_file_exists(joined.data));
-    tr_buffer_free(&joined);
-    return found;
+    char joined[TR_PATH];
+    tr_place place;
+    *has = false;
+    tr_status status = join(joined, path, name, error);
+    if (status == TR_OK && package->archive) {
+        *has = find_entry(package->archive, joined) != NULL;
+    } else if (status == TR_OK) {
+        status = tr_place_look(joined, &place, error);
+        *has = status == TR_OK && place != TR_PLACE_NOTHING;
+    }
+    return status;
 }
 
 void tr_package_close_last(tr_package *package)

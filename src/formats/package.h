@@ -64,7 +64,9 @@ void tr_package_mark_mapped(tr_package *package);
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
                           tr_error *error);
 
-bool tr_package_has(const tr_package *package, const char *path, const char *name);
+/* Whether PATH/NAME is there: a third answer is failure. */
+tr_status tr_package_has(const tr_package *package, const char *path, const char *name, bool *has,
+                         tr_error *error) TR_CHECKED;
 
 /* Checks a SentencePiece model that was made in memory, and makes it both sides', and its memory the package's. spm is then
  * empty, on failure as well. */
@@ -81,15 +83,30 @@ void tr_package_close_unused(tr_package *package, int first);
  * counts. Formats call it once config and weights are there, before they allocate anything by the number of tokens. */
 tr_status tr_package_check(const tr_package *package, tr_error *error);
 
+typedef enum tr_format {
+    TR_FORMAT_NONE,
+    TR_FORMAT_GGUF,
+    TR_FORMAT_ARGOS,
+    TR_FORMAT_CTRANSLATE2,
+    TR_FORMAT_MARIAN,
+    TR_FORMAT_HF,
+} tr_format;
+
+/* The format of what is at a path, by content; none: whatever is there is no model. */
+tr_status tr_package_recognise(const char *path, tr_format *format, tr_error *error) TR_CHECKED;
+
 /* Whether a directory holds a CTranslate2 model, by content. */
-bool tr_is_ctranslate2(const char *path);
+tr_status tr_is_ctranslate2(const char *path, bool *is, tr_error *error) TR_CHECKED;
 /* Whether a file is a model of Marian's; whether a directory holds one, and no config.json. */
-bool tr_marian_recognise(const void *data, size_t size);
-bool tr_is_marian(const char *path);
+tr_status tr_marian_recognise(const void *data, size_t size, bool *is, tr_error *error) TR_CHECKED;
+tr_status tr_is_marian(const char *path, bool *is, tr_error *error) TR_CHECKED;
+
+/* Whether a directory has a config.json, which Hugging Face's do. */
+tr_status tr_is_hf(const char *path, bool *is, tr_error *error) TR_CHECKED;
 
 /* Whether a directory, or a zip archive in memory, holds an Argos Translate package. */
-bool tr_is_argos(const char *path);
-bool tr_is_argos_archive(const void *data, size_t size);
+tr_status tr_is_argos(const char *path, bool *is, tr_error *error) TR_CHECKED;
+tr_status tr_is_argos_archive(const void *data, size_t size, bool *is, tr_error *error) TR_CHECKED;
 
 /* One function per format; tr_package_open calls the right one. */
 tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error);

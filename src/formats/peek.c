@@ -1,59 +1,31 @@
 #include "formats/peek.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "util/utf8.h"
 
 typedef tr_status peek_format(const tr_directory *d, bool *has_tokenizer);
 
-/* The function for a file; NULL: it is no model. Nothing but a regular file is opened. */
-static tr_status choose_for_file(const tr_directory *d, const struct stat *st, peek_format **chosen)
-{
-    tr_file head;
-    if (!S_ISREG(st->st_mode))
-        return TR_OK;
-    const tr_status status = tr_file_open(d->path, TR_LOAD_MAP, &head, d->error);
-    if (status != TR_OK)
-        return status;
-    if (head.size >= 4 && memcmp(head.data, "GGUF", 4) == 0)
-        *chosen = tr_peek_gguf;
-    else if (head.size >= 4 && memcmp(head.data, "PK\3\4", 4) == 0 && tr_is_argos_archive(head.data, head.size))
-        *chosen = tr_peek_argos;
-    else if (tr_marian_recognise(head.data, head.size))
-        *chosen = tr_peek_marian;
-    tr_file_close(&head);
-    if (!*chosen && tr_ends_with(d->path, ".gguf"))
-        return tr_directory_fail(d, TR_ERROR_FORMAT, "is named as a GGUF file, but is none");
-    return TR_OK;
-}
-
-static void choose_for_directory(const tr_directory *d, peek_format **chosen)
-{
-    if (tr_is_argos(d->path))
-        *chosen = tr_peek_argos;
-    else if (tr_is_ctranslate2(d->path))
-        *chosen = tr_peek_ctranslate2;
-    else if (tr_is_marian(d->path))
-        *chosen = tr_peek_marian;
-    else if (tr_directory_has(d, "config.json"))
-        *chosen = tr_peek_hf;
-}
-
 static tr_status choose(const tr_directory *d, peek_format **chosen, bool *foreign)
 {
-    struct stat st;
-    *chosen = NULL;
-    if (stat(d->path, &st) < 0)
-        return tr_directory_fail(d, TR_ERROR_IO, strerror(errno));
-    tr_status status = TR_OK;
-    if (S_ISDIR(st.st_mode))
-        choose_for_directory(d, chosen);
-    else
-        status = choose_for_file(d, &st, chosen);
-    *foreign = status == TR_OK && !*chosen;
-    return *foreign ? tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is no model") : status;
+    static peek_format *const formats[] = {[TR_FORMAT_GGUF] = tr_peek_gguf,
+                                           [TR_FORMAT_ARGOS] = tr_peek_argos,
+                                           [TR_FORMAT_CTRANSLATE2] = tr_peek_ctranslate2,
+                                           [TR_FORMAT_MARIAN] = tr_peek_marian,
+                                           [TR_FORMAT_HF] = tr_peek_hf};
+    tr_format format;
+    tr_place place;
+    tr_status status = tr_package_recognise(d->path, &format, d->error);
+    *chosen = status == TR_OK ? formats[format] : NULL;
+    if (status != TR_OK || *chosen)
+        return status;
+    status = tr_place_look(d->path, &place, d->error);
+    if (status == TR_OK && place == TR_PLACE_FILE && tr_ends_with(d->path, ".gguf"))
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "is named as a GGUF file, but is none");
+    if (status != TR_OK)
+        return status;
+    *foreign = true;
+    return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is no model");
 }
 
 tr_status tr_package_peek(const char *path, tr_peek *peek, tr_error *error)

@@ -122,7 +122,7 @@ static bool is_flax(const unsigned char *d, size_t size)
 /* ---------------------------------------------------------------------------------------------------------- zip archives */
 
 /* By the names in it. */
-static tr_kind zip_kind(const void *data, size_t size)
+static tr_status zip_kind(const void *data, size_t size, tr_kind *kind, tr_error *error)
 {
     static const struct {
         const char *name; /* behind the first folder, if there is one */
@@ -133,10 +133,11 @@ static tr_kind zip_kind(const void *data, size_t size)
                  {"data.pkl", TR_KIND_TORCH}};
     enum { NAMES = sizeof names / sizeof *names };
     tr_zip *zip;
-    tr_error error;
     size_t count, arrays = 0, first = NAMES;
-    if (tr_zip_open(data, size, &zip, &error) != TR_OK)
-        return TR_KIND_TORCH; /* damaged, or large: what it is most often */
+    const tr_status status = tr_zip_open(data, size, &zip, error);
+    *kind = TR_KIND_TORCH; /* damaged, or large: what it is most often */
+    if (status != TR_OK)
+        return status == TR_ERROR_MEMORY ? status : TR_OK;
     const tr_zip_entry *entries = tr_zip_entries(zip, &count);
     for (size_t i = 0; i < count; i++) {
         const char *slash = strchr(entries[i].name, '/'), *name = slash ? slash + 1 : entries[i].name;
@@ -146,12 +147,13 @@ static tr_kind zip_kind(const void *data, size_t size)
                 first = n;
     }
     tr_zip_close(zip);
-    return first < NAMES ? names[first].kind : arrays && arrays == count ? TR_KIND_NUMPY : TR_KIND_ZIP;
+    *kind = first < NAMES ? names[first].kind : arrays && arrays == count ? TR_KIND_NUMPY : TR_KIND_ZIP;
+    return TR_OK;
 }
 
-tr_kind tr_recognise(const void *data, size_t size)
+/* Without a look into archives. */
+static tr_kind plain_kind(const unsigned char *d, size_t size)
 {
-    const unsigned char *d = data;
     if (size == 0)
         return TR_KIND_EMPTY;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
@@ -160,10 +162,10 @@ tr_kind tr_recognise(const void *data, size_t size)
     if (is_safetensors(d, size))
         return TR_KIND_SAFETENSORS;
     if (holds(d, size, 0, "PK\3\4", 4))
-        return zip_kind(data, size);
+        return TR_KIND_ZIP;
     if (is_pickle(d, size))
         return TR_KIND_PICKLE;
-    if (tr_ct2_recognise(data, size))
+    if (tr_ct2_recognise(d, size))
         return TR_KIND_CT2;
     if (is_onnx(d, size))
         return TR_KIND_ONNX;
@@ -172,4 +174,10 @@ tr_kind tr_recognise(const void *data, size_t size)
     if (is_flax(d, size))
         return TR_KIND_FLAX;
     return d[0] == '{' || d[0] == '[' ? TR_KIND_JSON : TR_KIND_UNKNOWN;
+}
+
+tr_status tr_recognise(const void *data, size_t size, tr_kind *kind, tr_error *error)
+{
+    *kind = plain_kind(data, size);
+    return *kind == TR_KIND_ZIP ? zip_kind(data, size, kind, error) : TR_OK;
 }

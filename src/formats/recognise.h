@@ -32,7 +32,8 @@ typedef enum tr_kind {
     TR_KINDS,
 } tr_kind;
 
-tr_kind tr_recognise(const void *data, size_t size);
+/* Fails where memory is too short to tell. */
+tr_status tr_recognise(const void *data, size_t size, tr_kind *kind, tr_error *error) TR_CHECKED;
 
 /* "is a safetensors file" */
 const char *tr_kind_is(tr_kind kind);

@@ -2,8 +2,7 @@
 #ifndef TR_FORMATS_VOCABULARIES_H
 #define TR_FORMATS_VOCABULARIES_H
 
-#include <jansson.h>
-
+#include "formats/json.h"
 #include "formats/package.h"
 
 /* Tokens that are no pieces: their ids, and their texts, each with its NUL, from starts[i] on. A zeroed struct: none. */

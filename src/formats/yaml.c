@@ -77,15 +77,22 @@ static json_t *scalar(parser *p, const yaml_event_t *event, bool key)
     return value;
 }
 
+/* Whether a value came into its container, whose reference is given back. */
+static bool came(json_t *container)
+{
+    json_decref(container);
+    return container != NULL;
+}
+
 /* Puts value, whose reference is taken, where it belongs. */
 static void put(parser *p, const yaml_event_t *event, json_t *value)
 {
     level *top = p->depth ? &p->levels[p->depth - 1] : NULL;
-    int failed = 0;
+    bool good = true;
     if (!top) {
         json_decref(value); /* a scalar as root, which is refused at the end */
     } else if (json_is_array(top->value)) {
-        failed = json_array_append_new(top->value, value);
+        good = came(tr_json_append(json_incref(top->value), value));
     } else if (!top->key) {
         top->key = value;
         if (!json_is_string(value))
@@ -93,11 +100,11 @@ static void put(parser *p, const yaml_event_t *event, json_t *value)
         else if (json_object_get(top->value, json_string_value(value)))
             fail_at(p, event, TR_ERROR_FORMAT, "a key is there twice");
     } else {
-        failed = json_object_set_new_nocheck(top->value, json_string_value(top->key), value);
+        good = came(tr_json_set(json_incref(top->value), json_string_value(top->key), value));
         json_decref(top->key);
         top->key = NULL;
     }
-    if (failed)
+    if (!good)
         fail_at(p, event, TR_ERROR_MEMORY, "out of memory");
 }
 
@@ -118,7 +125,8 @@ static void begin(parser *p, const yaml_event_t *event, json_t *value)
             put(p, event, value); /* keeps it alive: */
         else
             p->root = value;
-        p->levels[p->depth++] = (level){value, NULL};
+        if (p->status == TR_OK)
+            p->levels[p->depth++] = (level){value, NULL};
     }
 }
 
@@ -189,6 +197,8 @@ tr_status tr_yaml_parse(const void *data, size_t size, const char *name, json_t 
     if (size > TR_JSON_MAX_SIZE)
         return tr_fail(error, TR_ERROR_FORMAT, "%s: %zu bytes of YAML, more than the %d that are read", name, size,
                        (int)TR_JSON_MAX_SIZE);
+    if (size == 0) /* data may be NULL, which libyaml does not take */
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: is empty", name);
     if (!yaml_parser_initialize(&p.yaml))
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
     yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
@@ -196,7 +206,7 @@ tr_status tr_yaml_parse(const void *data, size_t size, const char *name, json_t 
     parse(&p);
     yaml_parser_delete(&p.yaml);
     if (!json_is_object(p.root))
-        fail(&p, TR_ERROR_FORMAT, size ? "is not a YAML mapping" : "is empty");
+        fail(&p, TR_ERROR_FORMAT, "is not a YAML mapping");
     if (p.status == TR_OK)
         *root = p.root;
     else

@@ -2,9 +2,7 @@
 #ifndef TR_FORMATS_YAML_H
 #define TR_FORMATS_YAML_H
 
-#include <jansson.h>
-
-#include "util/error.h"
+#include "formats/json.h"
 
 /* Parses a document whose root is a mapping. Plain scalars are what they look like (null, true, 12, 0.5), all others are
  * strings; keys are strings. name (a file's) begins the messages. *root is a new reference. Refused are duplicate keys,

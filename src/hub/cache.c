@@ -65,42 +65,25 @@ tr_status tr_hub_manifest_read(const char *folder, const char *list, tr_hub_mani
     return tr_fail_in(error, status, path);
 }
 
-/* Puts value, which may be NULL, into the object, and owns it in any case. False: out of memory. */
-static bool put(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new(object, key, value) == 0;
-}
-
-/* NULL: out of memory. */
 static json_t *file_json(const tr_hub_file *file)
 {
-    json_t *item = json_object();
-    bool good = item && put(item, "name", json_string(file->name));
-    if (good && file->size != TR_HUB_UNKNOWN)
-        good = put(item, "size", json_integer((json_int_t)file->size));
-    if (good && file->digest != TR_HUB_NO_DIGEST)
-        good = put(item, "digest", json_string(file->hex));
-    if (good)
-        return item;
-    json_decref(item);
-    return NULL;
+    json_t *item = tr_json_set(json_object(), "name", json_string(file->name));
+    if (file->size != TR_HUB_UNKNOWN)
+        item = tr_json_set(item, "size", json_integer((json_int_t)file->size));
+    return file->digest == TR_HUB_NO_DIGEST ? item : tr_json_set(item, "digest", json_string(file->hex));
 }
 
 static json_t *manifest_json(const tr_hub_name *name, const tr_hub_manifest *manifest)
 {
     char repository[2 * TR_HUB_NAME];
-    json_t *root = json_object(), *files = json_array();
-    bool good = root && files;
-    for (size_t i = 0; good && i < manifest->files.count; i++)
-        good = json_array_append_new(files, file_json(&manifest->files.items[i])) == 0;
+    json_t *files = json_array();
+    for (size_t i = 0; i < manifest->files.count; i++)
+        files = tr_json_append(files, file_json(&manifest->files.items[i]));
     snprintf(repository, sizeof repository, "%s/%s", name->owner, name->name);
-    good = good && put(root, "repository", json_string(repository)) && put(root, "revision", json_string(name->revision)) &&
-           put(root, "commit", json_string(manifest->commit)) && json_object_set(root, "files", files) == 0;
-    json_decref(files);
-    if (good)
-        return root;
-    json_decref(root);
-    return NULL;
+    json_t *root = tr_json_set(json_object(), "repository", json_string(repository));
+    root = tr_json_set(root, "revision", json_string(name->revision));
+    root = tr_json_set(root, "commit", json_string(manifest->commit));
+    return tr_json_set(root, "files", files);
 }
 
 tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_hub_name *name,

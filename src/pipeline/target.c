@@ -44,7 +44,7 @@ tr_status tr_tokenize_target(const tr_model *model, const char *text, size_t siz
     if (status == TR_OK && !tr_utf8_clean(text, size, &clean))
         status = tr_fail(error, TR_ERROR_MEMORY, "tokens: out of memory");
     if (status == TR_OK)
-        status = tr_tokenizer_encode(tokenizer, clean.data ? clean.data : "", clean.size, &ids, error);
+        status = tr_tokenizer_encode(tokenizer, clean.data, clean.size, &ids, error);
     tr_buffer_free(&clean);
     if (status != TR_OK) {
         tr_ids_free(&ids);

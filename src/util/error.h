@@ -4,6 +4,9 @@
 
 #include <translate/translate.h>
 
+/* Follows the declaration of a function whose caller must look at what it returns: -Werror refuses one that does not. */
+#define TR_CHECKED __attribute__((warn_unused_result))
+
 /* Stores status and the formatted line "WHAT: WHY" in *error (which may be NULL) and returns status.
  * Control characters are replaced by '?', so that text from a hostile file stays on one line. */
 tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

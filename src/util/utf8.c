@@ -74,6 +74,8 @@ bool tr_utf8_valid(const char *text, size_t size)
 
 bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out)
 {
+    if (!tr_buffer_append(out, "", 0)) /* a string, even if nothing follows */
+        return false;
     while (size) {
         size_t good = valid_prefix(text, size);
         if (!tr_buffer_append(out, text, good))

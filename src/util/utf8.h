@@ -14,7 +14,8 @@ bool tr_is_small_letter(char c);                      /* a to z */
 
 /* True if text is valid UTF-8 without NUL. */
 bool tr_utf8_valid(const char *text, size_t size);
-/* Appends text with every invalid part and every NUL replaced by U+FFFD. */
-bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out);
+/* Appends text with every invalid part and every NUL replaced by U+FFFD. False: out of memory; else out->data is a string,
+ * of no text as well. */
+bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out) TR_CHECKED;
 
 #endif

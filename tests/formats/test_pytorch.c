@@ -319,7 +319,7 @@ static void test_many_files(void **state)
     for (int i = 0; i < TR_PACKAGE_FILES + 1; i++) {
         char name[32];
         snprintf(name, sizeof name, "shard-%d", i);
-        json_object_set_new(map, name, json_string(name));
+        map = tr_json_set(map, name, json_string(name));
         write_text(name, "x");
     }
     json_t *index = json_pack("{s:o}", "weight_map", map);

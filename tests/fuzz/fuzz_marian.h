@@ -67,8 +67,10 @@ static inline int fuzz_model(const uint8_t *data, size_t size,
         return 0;
     if (size)
         memcpy(copy, data, size);
-    tr_marian_recognise(copy, size);
-    tr_status status = container((tr_bytes){copy, size}, &items, &error);
+    bool is;
+    tr_status status = tr_marian_recognise(copy, size, &is, &error);
+    if (status == TR_OK)
+        status = container((tr_bytes){copy, size}, &items, &error);
     if (status == TR_OK)
         status = read_settings(&items, &package, &error);
     if (status == TR_OK)

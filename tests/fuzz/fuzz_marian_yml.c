@@ -42,12 +42,13 @@ static void read_vocabulary(const void *data, size_t size, const char *name)
     tr_vocabulary_free(&vocabulary);
 }
 
+/* An empty file is NULL, as tr_file_open() has it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    unsigned char *copy = malloc(size ? size : 1);
+    unsigned char *copy = size ? malloc(size) : NULL;
     json_t *root;
     tr_error error = {0};
-    if (!copy)
+    if (size && !copy)
         return 0;
     if (size)
         memcpy(copy, data, size);

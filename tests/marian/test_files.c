@@ -316,11 +316,9 @@ static void refuse_options(const char *text, tr_status wanted, const char *needl
     assert_int_equal(tr_yaml_parse(text, strlen(text), "options", &yml, &error), TR_OK);
     const json_t *type = json_object_get(yml, "type");
     if (!type)
-        json_object_set_new(yml, "type", json_string("transformer"));
-    json_t *sizes = json_pack("[i, i]", 10, 10);
+        yml = tr_json_set(yml, "type", json_string("transformer"));
     if (!json_object_get(yml, "dim-vocabs"))
-        json_object_set(yml, "dim-vocabs", sizes);
-    json_decref(sizes);
+        yml = tr_json_set(yml, "dim-vocabs", json_pack("[i, i]", 10, 10));
     tr_status status = tr_marian_config(yml, &items, &config, layout, &error);
     config.end_id = 0;
     if (status == TR_OK)

@@ -20,41 +20,57 @@ typedef struct opening {
 /* ---------------------------------------------------------------------------------------------------------- which it is */
 
 /* A directory with weights for Transformers, too, is that of whom config.json belongs to. */
-static bool is_transformers(const tr_directory *d)
+static tr_status is_transformers(const tr_directory *d, bool *is)
 {
     json_t *settings = NULL;
-    if (!tr_hf_find_weights(d))
-        return false;
-    tr_directory_optional_json(d, "config.json", &settings);
-    const bool theirs = json_object_get(settings, "model_type") != NULL;
+    const char *weights;
+    tr_status status = tr_hf_find_weights(d, &weights);
+    if (status == TR_OK && weights)
+        status = tr_directory_optional_json(d, "config.json", &settings);
+    *is = json_object_get(settings, "model_type") != NULL;
     json_decref(settings);
-    return theirs;
+    return status;
 }
 
-bool tr_is_ctranslate2(const char *path)
+tr_status tr_is_ctranslate2(const char *path, bool *is, tr_error *error)
 {
     tr_package package = {0};
-    tr_error error;
-    tr_bytes head;
-    const tr_directory d = {path, TR_LOAD_MAP, &package, &error};
-    if (!tr_directory_has(&d, "model.bin") ||
-        tr_package_file(&package, path, "model.bin", TR_LOAD_MAP, &head, &error) != TR_OK)
-        return false;
-    const bool found = tr_ct2_recognise(head.data, head.size) && !is_transformers(&d);
+    tr_error local;
+    tr_file file;
+    bool theirs = false;
+    const tr_directory d = {path, TR_LOAD_MAP, &package, error ? error : &local};
+    tr_status status = tr_directory_open(&d, "model.bin", &file);
+    *is = status == TR_OK && tr_ct2_recognise(file.data, file.size);
+    tr_file_close(&file);
+    if (*is)
+        status = is_transformers(&d, &theirs);
+    *is = *is && !theirs;
     tr_package_close(&package);
-    return found;
+    return status;
 }
 
 /* -------------------------------------------------------------------------------------------------------- vocabularies */
 
-/* The first of NAME.json and NAME.txt that is there. */
-static bool find_vocabulary(const tr_directory *d, const char *name, char file[64])
+typedef struct vocabulary_files {
+    const char *shared, *source, *target; /* NULL: not there */
+    const char *feature;                  /* of models with several source features */
+} vocabulary_files;
+
+/* In JSON, else a token a line. */
+static tr_status find_vocabularies(const tr_directory *d, vocabulary_files *f)
 {
-    snprintf(file, 64, "%s.json", name);
-    if (tr_directory_has(d, file))
-        return true;
-    snprintf(file, 64, "%s.txt", name);
-    return tr_directory_has(d, file);
+    static const char *const names[][2] = {{"shared_vocabulary.json", "shared_vocabulary.txt"},
+                                           {"source_1_vocabulary.json", "source_1_vocabulary.txt"},
+                                           {"source_vocabulary.json", "source_vocabulary.txt"},
+                                           {"target_vocabulary.json", "target_vocabulary.txt"}};
+    *f = (vocabulary_files){0};
+    tr_status status = tr_directory_find(d, names[0], 2, &f->shared);
+    if (status != TR_OK || f->shared)
+        return status;
+    status = tr_directory_find(d, names[1], 2, &f->feature);
+    if (status == TR_OK)
+        status = tr_directory_find(d, names[2], 2, &f->source);
+    return status == TR_OK ? tr_directory_find(d, names[3], 2, &f->target) : status;
 }
 
 /* What is read is a copy: the file is closed again. */
@@ -75,21 +91,24 @@ static tr_status read_vocabularies(opening *o)
     const tr_directory *d = &o->d;
     tr_package *package = d->package;
     const tr_config *c = &package->config;
-    char shared[64], source[64], target[64];
+    vocabulary_files files;
+    tr_status status = find_vocabularies(d, &files);
     package->target = &package->source;
-    if (find_vocabulary(d, "shared_vocabulary", shared)) {
+    if (status != TR_OK)
+        return status;
+    if (files.shared) {
         const int rows = c->source_vocabulary < c->target_vocabulary ? c->source_vocabulary : c->target_vocabulary;
-        return read_vocabulary(d, shared, rows, &package->source);
+        return read_vocabulary(d, files.shared, rows, &package->source);
     }
-    if (tr_directory_has(d, "source_1_vocabulary.json") || tr_directory_has(d, "source_1_vocabulary.txt"))
+    if (files.feature)
         return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "several source features are not supported");
-    if (!find_vocabulary(d, "source_vocabulary", source) || !find_vocabulary(d, "target_vocabulary", target))
+    if (!files.source || !files.target)
         return tr_directory_fail(d, TR_ERROR_FORMAT,
                                  "a vocabulary is missing: shared_vocabulary or source_vocabulary and target_vocabulary, "
                                  ".json or .txt");
-    tr_status status = read_vocabulary(d, source, c->source_vocabulary, &package->source);
+    status = read_vocabulary(d, files.source, c->source_vocabulary, &package->source);
     if (status == TR_OK)
-        status = read_vocabulary(d, target, c->target_vocabulary, &package->target_own);
+        status = read_vocabulary(d, files.target, c->target_vocabulary, &package->target_own);
     package->target = &package->target_own;
     return status;
 }
@@ -189,21 +208,19 @@ static tr_status read_languages(const tr_directory *d)
 
 /* The SentencePiece model of the source that OPUS-MT's, OpenNMT's and Transformers' conversions keep, under its usual names;
  * NULL: there is none. */
-static const char *find_pieces(const tr_directory *d)
+static tr_status find_pieces(const tr_directory *d, const char **name)
 {
     static const char *const names[] = {"source.spm",   "sentencepiece.model", "sentencepiece.bpe.model",
                                         "spiece.model", "spm.model",           "source.model"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (tr_directory_has(d, names[i]))
-            return names[i];
-    return NULL;
+    return tr_directory_find(d, names, sizeof names / sizeof *names, name);
 }
 
 static tr_status read_tokenizer(const tr_directory *d)
 {
-    const char *source = find_pieces(d);
-    if (!source)
-        return TR_OK;
+    const char *source;
+    const tr_status status = find_pieces(d, &source);
+    if (status != TR_OK || !source)
+        return status;
     return tr_directory_pieces(d, source, strcmp(source, "source.spm") == 0 ? "target.spm" : "target.model");
 }
 
@@ -235,10 +252,13 @@ tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *packag
 tr_status tr_peek_ctranslate2(const tr_directory *d, bool *has_tokenizer)
 {
     opening o = {.d = *d};
+    const char *pieces = NULL;
     tr_status status = read_file(&o);
     if (status == TR_OK)
         status = read_languages(d);
-    *has_tokenizer = find_pieces(d) != NULL;
+    if (status == TR_OK)
+        status = find_pieces(d, &pieces);
+    *has_tokenizer = pieces != NULL;
     tr_ct2_free(&o.model);
     return status;
 }

@@ -3,9 +3,8 @@
 #ifndef TR_FORMATS_CTRANSLATE2_H
 #define TR_FORMATS_CTRANSLATE2_H
 
-#include <jansson.h>
-
 #include "formats/directory.h"
+#include "formats/json.h"
 #include "formats/package.h"
 
 /* --------------------------------------------------------------------------------------------- model.bin: the variables */

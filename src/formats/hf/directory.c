@@ -12,14 +12,31 @@
 
 /* ------------------------------------------------------------------------------------------------------------- weights */
 
-const char *tr_hf_find_weights(const tr_directory *d)
+tr_status tr_hf_find_weights(const tr_directory *d, const char **name)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors" INDEX, "pytorch_model.bin",
                                         "pytorch_model.bin" INDEX};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (tr_directory_has(d, names[i]))
-            return names[i];
-    return NULL;
+    return tr_directory_find(d, names, sizeof names / sizeof *names, name);
+}
+
+tr_status tr_hf_look(const tr_directory *d, tr_hf_files *f)
+{
+    const struct {
+        const char *name;
+        bool *has;
+    } files[] = {{"config.json", &f->config},         {"vocab.json", &f->words},
+                 {"source.spm", &f->source},          {"spiece.model", &f->pieces},
+                 {TR_HF_FAIRSEQ_MODEL, &f->fairseq},  {TR_HF_TOKENIZER_JSON, &f->library}};
+    tr_status status = tr_hf_find_weights(d, &f->weights);
+    for (size_t i = 0; status == TR_OK && i < sizeof files / sizeof *files; i++)
+        status = tr_directory_has(d, files[i].name, files[i].has);
+    return status;
+}
+
+tr_status tr_is_hf(const char *path, bool *is, tr_error *error)
+{
+    const tr_package files = {.archive = NULL};
+    return tr_package_has(&files, path, "config.json", is, error);
 }
 
 typedef struct shards {
@@ -68,9 +85,8 @@ static tr_status add_indexed(const tr_directory *d, shards *s, const char *index
     return status;
 }
 
-static tr_status read_weights(const tr_directory *d, const tr_hf_family *family, tr_hf_ties ties)
+static tr_status read_weights(const tr_directory *d, const char *name, const tr_hf_family *family, tr_hf_ties ties)
 {
-    const char *name = tr_hf_find_weights(d);
     const int first = d->package->file_count;
     json_t *index = NULL;
     shards s = {0};
@@ -94,21 +110,13 @@ static tr_status read_weights(const tr_directory *d, const tr_hf_family *family,
 
 /* ------------------------------------------------------------------------------------------------------------- network */
 
-/* Says what is missing before anything is read. */
-static tr_status check_files(const tr_directory *d)
-{
-    const bool there = tr_directory_has(d, "config.json") && tr_hf_find_weights(d);
-    return there ? TR_OK : tr_diagnose_directory(d->path, d->error);
-}
-
-tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, tr_hf_ties *ties)
+tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_files *files, const tr_hf_family **family, tr_hf_ties *ties)
 {
     tr_package *package = d->package;
     json_t *settings, *generation = NULL;
-    tr_status status = check_files(d);
-    if (status != TR_OK)
-        return status;
-    status = tr_directory_json(d, "config.json", &settings);
+    if (!files->config || !files->weights) /* says what is missing before anything is read */
+        return tr_diagnose_directory(d->path, d->error);
+    tr_status status = tr_directory_json(d, "config.json", &settings);
     if (status == TR_OK)
         status = tr_directory_optional_json(d, "generation_config.json", &generation);
     if (status == TR_OK)
@@ -123,15 +131,15 @@ tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, 
     return tr_directory_in(d, status);
 }
 
-static tr_status read_network(const tr_directory *d, const tr_hf_family **family)
+static tr_status read_network(const tr_directory *d, const tr_hf_files *files, const tr_hf_family **family)
 {
     tr_package *package = d->package;
     tr_hf_ties ties;
-    tr_status status = tr_hf_read_config(d, family, &ties);
+    tr_status status = tr_hf_read_config(d, files, family, &ties);
     if (status == TR_OK)
-        status = tr_hf_check_tokens(d, *family);
+        status = tr_hf_check_tokens(d, files, *family);
     if (status == TR_OK)
-        status = read_weights(d, *family, ties);
+        status = read_weights(d, files->weights, *family, ties);
     return status == TR_OK ? tr_directory_in(d, tr_package_check(package, d->error)) : status;
 }
 
@@ -142,9 +150,12 @@ tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_err
     tr_directory_name(path, package->name, sizeof package->name);
     const tr_directory d = {path, load, package, error ? error : &local};
     const tr_hf_family *family = NULL;
-    tr_status status = read_network(&d, &family);
+    tr_hf_files files;
+    tr_status status = tr_hf_look(&d, &files);
     if (status == TR_OK)
-        status = tr_hf_read_tokens(&d, family);
+        status = read_network(&d, &files, &family);
+    if (status == TR_OK)
+        status = tr_hf_read_tokens(&d, &files, family);
     if (status != TR_OK)
         tr_package_close(package);
     return status;

@@ -3,8 +3,6 @@
 #ifndef TR_FORMATS_HF_H
 #define TR_FORMATS_HF_H
 
-#include <jansson.h>
-
 #include "formats/directory.h"
 #include "formats/hf/languages.h"
 #include "formats/json.h"
@@ -42,8 +40,23 @@ tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_conf
 #define TR_HF_FAIRSEQ_MODEL  "sentencepiece.bpe.model"
 #define TR_HF_TOKENIZER_JSON "tokenizer.json"
 
+/* Which of a directory's files are there: looked up once, where that may fail. */
+typedef struct tr_hf_files {
+    bool config;         /* config.json */
+    const char *weights; /* what they are taken from, in transformers' order (modeling_utils.py); NULL: there are none. An
+                            index names the files that the weights are divided among */
+    bool words;          /* vocab.json */
+    bool source;         /* source.spm */
+    bool pieces;         /* spiece.model */
+    bool fairseq;        /* TR_HF_FAIRSEQ_MODEL */
+    bool library;        /* TR_HF_TOKENIZER_JSON */
+} tr_hf_files;
+
+tr_status tr_hf_look(const tr_directory *d, tr_hf_files *files) TR_CHECKED;
+tr_status tr_hf_find_weights(const tr_directory *d, const char **name) TR_CHECKED;
+
 /* Format, architecture and config of a directory's package, once config.json and weights are known to be there. */
-tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_family **family, tr_hf_ties *ties);
+tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_files *files, const tr_hf_family **family, tr_hf_ties *ties);
 
 /* Their names for tensors: see tr_tensor_rename. */
 void tr_hf_rename_marian(const char *name, char out[TR_TENSOR_NAME]);
@@ -51,10 +64,10 @@ void tr_hf_rename_bart(const char *name, char out[TR_TENSOR_NAME]);
 void tr_hf_rename_t5(const char *name, char out[TR_TENSOR_NAME]);
 
 /* Says what is missing of the family's tokenizer, before anything is read. */
-tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family);
+tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family);
 
 /* Reads it: vocabularies, SentencePiece models, languages. */
-tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family);
+tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family);
 
 /* The tokens besides the pieces: as tokenizer_config.json lists them, else those of the class, from id first on. */
 tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
@@ -65,10 +78,6 @@ tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const 
  * added tokens that are special. */
 tr_status tr_hf_tokenizer_json(const json_t *root, const char *name, tr_package *package, tr_added *special,
                                tr_error *error);
-
-/* What a directory's weights are taken from, in transformers' order (modeling_utils.py); NULL: it has none. An index names
- * the files that the weights are divided among. */
-const char *tr_hf_find_weights(const tr_directory *d);
 
 /* A file of weights: safetensors, or what torch.save wrote. */
 typedef struct tr_weight_file {

@@ -5,12 +5,11 @@
 #include "formats/peek.h"
 #include "formats/peek_tokens.h"
 
-static tr_status peek_fairseq(const tr_directory *d, tr_json_fields *settings)
+static tr_status peek_fairseq(const tr_directory *d, bool words, tr_json_fields *settings)
 {
     const int rows = d->package->config.source_vocabulary;
     tr_hf_tokenizer tokenizer;
     tr_added added = {0};
-    const bool words = tr_directory_has(d, "vocab.json");
     if (!tr_hf_tokenizer_choose(settings, d->package->architecture, words, rows, &tokenizer))
         return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "its tokenizer is not supported");
     tr_status status = tr_hf_list_added(d, settings->object, &tokenizer, 0, &added);
@@ -20,7 +19,8 @@ static tr_status peek_fairseq(const tr_directory *d, tr_json_fields *settings)
     return status;
 }
 
-static tr_status peek_tokens(const tr_directory *d, const tr_hf_family *family, bool *has_tokenizer)
+static tr_status peek_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family,
+                             bool *has_tokenizer)
 {
     json_t *json;
     tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
@@ -34,14 +34,12 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_family *family, 
         switch (family->tokens) {
         case TR_HF_MARIAN: status = tr_peek_tokens(d, "vocab.json", ">>", "<<"); break;
         case TR_HF_PIECES:
-            status =
-                tr_peek_tokens(d, tr_directory_has(d, "spiece.model") ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
+            status = tr_peek_tokens(d, files->pieces ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
             break;
         case TR_HF_FAIRSEQ:
-            *has_tokenizer = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ||
-                             (!tr_directory_has(d, "vocab.json") && tr_directory_has(d, TR_HF_TOKENIZER_JSON));
+            *has_tokenizer = files->fairseq || (!files->words && files->library);
             if (*has_tokenizer)
-                status = peek_fairseq(d, &fields);
+                status = peek_fairseq(d, files->words, &fields);
             break;
         case TR_HF_WORDS: break;
         }
@@ -50,9 +48,8 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_family *family, 
 }
 
 /* Their size: of the one file, or what the index of several says. */
-static tr_status measure_weights(const tr_directory *d)
+static tr_status measure_weights(const tr_directory *d, const char *name)
 {
-    const char *name = tr_hf_find_weights(d);
     tr_bytes bytes;
     json_t *index = NULL;
     if (strstr(name, ".json")) {
@@ -74,10 +71,13 @@ tr_status tr_peek_hf(const tr_directory *d, bool *has_tokenizer)
 {
     const tr_hf_family *family;
     tr_hf_ties ties;
-    tr_status status = tr_hf_read_config(d, &family, &ties);
+    tr_hf_files files;
+    tr_status status = tr_hf_look(d, &files);
     if (status == TR_OK)
-        status = tr_hf_check_tokens(d, family);
+        status = tr_hf_read_config(d, &files, &family, &ties);
     if (status == TR_OK)
-        status = measure_weights(d);
-    return status == TR_OK ? peek_tokens(d, family, has_tokenizer) : status;
+        status = tr_hf_check_tokens(d, &files, family);
+    if (status == TR_OK)
+        status = measure_weights(d, files.weights);
+    return status == TR_OK ? peek_tokens(d, &files, family, has_tokenizer) : status;
 }

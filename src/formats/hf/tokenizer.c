@@ -3,23 +3,19 @@
 
 #include "formats/hf/hf.h"
 
-tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_family *family)
+tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_files *f, const tr_hf_family *family)
 {
-    static const char *const needed[][2] = {[TR_HF_MARIAN] = {"vocab.json", "source.spm"},
-                                            [TR_HF_PIECES] = {"spiece.model"},
-                                            [TR_HF_WORDS] = {"vocab.json"},
-                                            [TR_HF_FAIRSEQ] = {TR_HF_FAIRSEQ_MODEL}};
-    if (family->tokens == TR_HF_FAIRSEQ && tr_directory_has(d, "vocab.json"))
-        return TR_OK; /* M2M100; without its model it takes tokens only */
-    if ((family->tokens == TR_HF_FAIRSEQ || family->tokens == TR_HF_PIECES) && tr_directory_has(d, TR_HF_TOKENIZER_JSON))
-        return TR_OK;
-    for (int i = 0; i < 2; i++) {
-        const char *name = needed[family->tokens][i];
-        if (name && !tr_directory_has(d, name))
-            return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is missing: a model directory needs its tokenizer", d->path,
-                           name);
+    const char *missing = NULL;
+    switch (family->tokens) {
+    case TR_HF_MARIAN: missing = !f->words ? "vocab.json" : !f->source ? "source.spm" : NULL; break;
+    case TR_HF_PIECES: missing = f->library || f->pieces ? NULL : "spiece.model"; break;
+    case TR_HF_WORDS: missing = f->words ? NULL : "vocab.json"; break;
+    case TR_HF_FAIRSEQ: /* M2M100 with a vocab.json: without its model it takes tokens only */
+        missing = f->words || f->library || f->fairseq ? NULL : TR_HF_FAIRSEQ_MODEL;
     }
-    return TR_OK;
+    if (!missing)
+        return TR_OK;
+    return tr_fail(d->error, TR_ERROR_FORMAT, "%s: %s is missing: a model directory needs its tokenizer", d->path, missing);
 }
 
 static tr_status read_vocabulary(const tr_directory *d, const char *name, int rows, tr_vocabulary *vocabulary)
@@ -90,11 +86,11 @@ static tr_status read_library(const tr_directory *d, tr_added *special)
     return status;
 }
 
-static tr_status read_t5(const tr_directory *d)
+static tr_status read_t5(const tr_directory *d, const tr_hf_files *files)
 {
     tr_added special = {0};
     tr_status status;
-    if (!tr_directory_has(d, "spiece.model")) {
+    if (!files->pieces) {
         status = read_library(d, &special);
         if (status == TR_OK)
             status = tr_directory_in(d, tr_hf_added_special(&special, d->package, d->error));
@@ -188,47 +184,47 @@ static tr_status read_model_and_added(const tr_directory *d, const json_t *setti
                  : read_pieces_and_added(d, settings, tokenizer, added);
 }
 
-static tr_status read_with_languages(const tr_directory *d, const json_t *settings, bool words,
+static tr_status read_with_languages(const tr_directory *d, const tr_hf_files *files, const json_t *settings,
                                      const tr_hf_tokenizer *tokenizer)
 {
     tr_added added = {0};
-    tr_status status = tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) ? read_model_and_added(d, settings, words, tokenizer, &added)
-                                                                : read_library(d, &added);
+    tr_status status = files->fairseq ? read_model_and_added(d, settings, files->words, tokenizer, &added)
+                                      : read_library(d, &added);
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_added_languages(&added, tokenizer, d->package, d->error));
     tr_added_free(&added);
     return status;
 }
 
-static tr_status read_fairseq(const tr_directory *d)
+static tr_status read_fairseq(const tr_directory *d, const tr_hf_files *files)
 {
-    const bool words = tr_directory_has(d, "vocab.json");
     tr_package *p = d->package;
     tr_hf_tokenizer tokenizer;
     json_t *json;
-    if (!tr_directory_has(d, TR_HF_FAIRSEQ_MODEL) && (words || !tr_directory_has(d, TR_HF_TOKENIZER_JSON)))
+    if (!files->fairseq && (files->words || !files->library))
         return read_shared(d); /* tokens only */
     tr_status status = tr_directory_optional_json(d, "tokenizer_config.json", &json);
     tr_json_fields fields = {json, "tokenizer_config.json", status, d->error};
     if (status == TR_OK) {
-        const bool known = tr_hf_tokenizer_choose(&fields, p->architecture, words, p->config.source_vocabulary, &tokenizer);
+        const bool known =
+            tr_hf_tokenizer_choose(&fields, p->architecture, files->words, p->config.source_vocabulary, &tokenizer);
         tr_directory_languages(&fields, p);
         status = tr_directory_in(d, fields.status);
         if (status == TR_OK && !known)
             status = tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "its tokenizer is not supported");
         if (status == TR_OK)
-            status = read_with_languages(d, json, words, &tokenizer);
+            status = read_with_languages(d, files, json, &tokenizer);
     }
     json_decref(json);
     return status;
 }
 
-tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_family *family)
+tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family)
 {
     switch (family->tokens) {
     case TR_HF_MARIAN: return read_marian(d);
-    case TR_HF_PIECES: return read_t5(d);
-    case TR_HF_FAIRSEQ: return read_fairseq(d);
+    case TR_HF_PIECES: return read_t5(d, files);
+    case TR_HF_FAIRSEQ: return read_fairseq(d, files);
     case TR_HF_WORDS: break;
     }
     return read_shared(d);

@@ -90,9 +90,10 @@ static tr_status read_vocabularies(opening *o)
     if (status != TR_OK)
         return status;
     /* pieces out of SentencePiece models that are no vocabularies: OPUS-MT's */
-    return !package->source_spm.data && tr_directory_has(d, "source.spm")
-               ? tr_directory_pieces(d, "source.spm", "target.spm")
-               : TR_OK;
+    bool pieces = false;
+    if (!package->source_spm.data)
+        status = tr_directory_has(d, "source.spm", &pieces);
+    return pieces ? tr_directory_pieces(d, "source.spm", "target.spm") : status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- network */
@@ -206,12 +207,14 @@ static tr_status split_path(const char *path, char folder[TR_PATH], char model[T
 {
     const char *slash = strrchr(path, '/');
     const size_t size = slash == path ? 1 : slash ? (size_t)(slash - path) : 1;
+    tr_place place;
     if (strlen(path) >= TR_PATH)
         return tr_fail(error, TR_ERROR_ARGUMENT, "%.100s…: the path is too long", path);
     *model = 0;
     strcpy(folder, path);
-    if (tr_is_directory(path))
-        return TR_OK;
+    const tr_status status = tr_place_look(path, &place, error);
+    if (status != TR_OK || place == TR_PLACE_DIRECTORY)
+        return status;
     memcpy(folder, slash ? path : ".", size);
     folder[size] = 0;
     strcpy(model, slash ? slash + 1 : path);
@@ -239,7 +242,9 @@ static tr_status peek(opening *o, bool *has_tokenizer)
         status = measure_model(o);
     if (status == TR_OK)
         status = tr_marian_find_vocabularies(&o->files);
-    *has_tokenizer = tr_ends_with(o->files.vocabularies[0], ".spm") || tr_directory_has(&o->files.d, "source.spm");
+    *has_tokenizer = tr_ends_with(o->files.vocabularies[0], ".spm");
+    if (status == TR_OK && !*has_tokenizer)
+        status = tr_directory_has(&o->files.d, "source.spm", has_tokenizer);
     return status == TR_OK ? tr_peek_tokens(&o->files.d, o->files.vocabularies[0], ">>", "<<") : status;
 }
 

@@ -14,33 +14,31 @@ enum { LARGEST_OPTIONS = 1 << 20 /* bytes */ };
 
 /* -------------------------------------------------------------------------------------------------------- which it is */
 
-static bool is_npz(const void *data, size_t size)
+tr_status tr_marian_recognise(const void *data, size_t size, bool *is, tr_error *error)
 {
     tr_zip *zip;
-    tr_error error;
-    if (size < 4 || memcmp(data, "PK\3\4", 4) != 0 || tr_zip_open(data, size, &zip, &error) != TR_OK)
-        return false;
-    const bool found = tr_zip_find(zip, TR_MARIAN_SETTINGS ".npy") != NULL;
+    *is = tr_marian_bin_recognise(data, size);
+    if (*is || size < 4 || memcmp(data, "PK\3\4", 4) != 0)
+        return TR_OK;
+    const tr_status status = tr_zip_open(data, size, &zip, error);
+    if (status != TR_OK) /* no archive, or a damaged one */
+        return status == TR_ERROR_MEMORY ? status : TR_OK;
+    *is = tr_zip_find(zip, TR_MARIAN_SETTINGS ".npy") != NULL;
     tr_zip_close(zip);
-    return found;
-}
-
-bool tr_marian_recognise(const void *data, size_t size)
-{
-    return tr_marian_bin_recognise(data, size) || is_npz(data, size);
+    return TR_OK;
 }
 
 /* Whether a file of the directory is a model. */
-static bool is_model(const char *folder, const char *name)
+static tr_status is_model(const tr_directory *d, const char *name, bool *is)
 {
-    char path[TR_PATH];
     tr_file file;
-    tr_error error;
-    if (tr_path_join(path, folder, name, &error) != TR_OK || tr_file_open(path, TR_LOAD_MAP, &file, &error) != TR_OK)
-        return false;
-    const bool is = tr_marian_recognise(file.data, file.size);
+    *is = false;
+    tr_status status = tr_directory_open(d, name, &file);
+    if (status != TR_OK)
+        return status;
+    status = tr_marian_recognise(file.data, file.size, is, d->error);
     tr_file_close(&file);
-    return is;
+    return tr_directory_in(d, tr_fail_in(d->error, status, name));
 }
 
 static bool may_be_model(const char *name)
@@ -54,38 +52,50 @@ static bool is_compressed(const char *name, const char *begin)
     return strncmp(name, begin, strlen(begin)) == 0 && (tr_ends_with(name, ".gz") || tr_ends_with(name, ".zst"));
 }
 
-bool tr_is_marian(const char *path)
+/* Where one file is a model, it does not matter that another cannot be read. */
+static tr_status has_model(const tr_directory *d, bool *has)
 {
-    tr_folder_names names = {0};
-    tr_error error;
-    bool found = false, other = false;
-    if (tr_folder_list(path, &names, &error) == TR_OK)
-        for (size_t i = 0; i < names.count; i++) {
-            const char *name = names.names[i];
-            other = other || strcmp(name, "config.json") == 0;
-            found = found || (may_be_model(name) && is_model(path, name)) || is_compressed(name, "model.");
-        }
+    tr_folder_names names;
+    tr_status status = tr_folder_list(d->path, &names, d->error);
+    for (size_t i = 0; !*has && i < names.count; i++) {
+        const char *name = names.names[i];
+        const tr_status looked = may_be_model(name) ? is_model(d, name, has) : TR_OK;
+        status = looked == TR_OK ? status : looked;
+        *has = *has || is_compressed(name, "model.");
+    }
     tr_folder_names_free(&names);
-    return found && !other;
+    return *has ? TR_OK : status;
+}
+
+tr_status tr_is_marian(const char *path, bool *is, tr_error *error)
+{
+    tr_package package = {0};
+    tr_error local;
+    const tr_directory d = {path, TR_LOAD_MAP, &package, error ? error : &local};
+    bool other;
+    const tr_status status = tr_directory_has(&d, "config.json", &other);
+    *is = false;
+    return status == TR_OK && !other ? has_model(&d, is) : status;
 }
 
 /* -------------------------------------------------------------------------------------------------------- which files */
 
-static bool has(const tr_marian_files *files, const char *name)
-{
-    return *name && tr_directory_has(&files->d, name);
-}
-
 /* A path in a file of options, as it was where the model was made: here it is beside it. "" if it is not there. */
-static void localise(const tr_marian_files *files, const char *path, char name[TR_PATH])
+static tr_status localise(const tr_marian_files *files, const char *path, char name[TR_PATH])
 {
     const char *slash = strrchr(path, '/');
     const bool inside = path[0] != '/' && !strstr(path, "..");
     const char *const candidates[] = {inside ? path : "", slash ? slash + 1 : path};
+    tr_status status = TR_OK;
+    bool has = false;
     *name = 0;
-    for (size_t i = 0; i < 2 && !*name; i++)
-        if (strlen(candidates[i]) < TR_PATH && has(files, candidates[i]))
+    for (size_t i = 0; status == TR_OK && !has && i < 2; i++) {
+        if (*candidates[i] && strlen(candidates[i]) < TR_PATH - strlen(files->d.path) - 1)
+            status = tr_directory_has(&files->d, candidates[i], &has);
+        if (has)
             strcpy(name, candidates[i]);
+    }
+    return status;
 }
 
 /* What a list of the options names, if it has so many. */
@@ -104,22 +114,22 @@ static tr_status take_options(tr_marian_files *files, const json_t *options)
         return tr_directory_fail(&files->d, TR_ERROR_UNSUPPORTED, "its options name several models, which is not supported");
     if (!model)
         return TR_OK;
-    localise(files, model, name);
-    if (!*name || (*files->model && strcmp(name, files->model) != 0))
-        return TR_OK;
+    tr_status status = localise(files, model, name);
+    if (status != TR_OK || !*name || (*files->model && strcmp(name, files->model) != 0))
+        return status;
     strcpy(files->model, name);
     if (json_is_number(json_object_get(options, "max-length-factor")))
         files->length_factor = json_number_value(json_object_get(options, "max-length-factor"));
     const json_t *shortlist = json_array_get(json_object_get(options, "shortlist"), 0);
     if (json_is_string(shortlist)) {
-        localise(files, json_string_value(shortlist), files->shortlist);
-        if (!*files->shortlist)
+        status = localise(files, json_string_value(shortlist), files->shortlist);
+        if (status == TR_OK && !*files->shortlist)
             return tr_directory_fail(&files->d, TR_ERROR_FORMAT, "the shortlist that its options name is missing");
     }
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; status == TR_OK && i < 2; i++)
         if (!*files->vocabularies[i] && listed(options, "vocabs", 2, i))
-            localise(files, listed(options, "vocabs", 2, i), files->vocabularies[i]);
-    return TR_OK;
+            status = localise(files, listed(options, "vocabs", 2, i), files->vocabularies[i]);
+    return status;
 }
 
 static tr_status read_options(tr_marian_files *files, const char *name)
@@ -168,21 +178,27 @@ static tr_status refuse_compressed(const tr_marian_files *files, const char *beg
 static tr_status find_model(tr_marian_files *files)
 {
     static const char *const usual[] = {"model.npz", "model.bin"};
-    for (size_t i = 0; i < 2 && !*files->model; i++)
-        if (has(files, usual[i]))
-            strcpy(files->model, usual[i]);
-    if (*files->model)
-        return TR_OK;
+    const char *found = NULL;
+    tr_status status = *files->model ? TR_OK : tr_directory_find(&files->d, usual, 2, &found);
+    if (found)
+        strcpy(files->model, found);
+    if (status != TR_OK || *files->model)
+        return status;
     for (size_t i = 0; i < files->names.count; i++) {
         const char *name = files->names.names[i];
-        if (!may_be_model(name) || !is_model(files->d.path, name))
+        bool is = false;
+        if (may_be_model(name))
+            status = is_model(&files->d, name, &is);
+        if (status != TR_OK)
+            return status;
+        if (!is)
             continue;
         if (*files->model)
             return tr_fail(files->d.error, TR_ERROR_ARGUMENT, "%s: holds several models (%.100s, %.100s): give one of them",
                            files->d.path, files->model, name);
         snprintf(files->model, sizeof files->model, "%s", name);
     }
-    const tr_status status = *files->model ? TR_OK : refuse_compressed(files, "model.");
+    status = *files->model ? TR_OK : refuse_compressed(files, "model.");
     if (*files->model || status != TR_OK)
         return status;
     return tr_directory_fail(&files->d, TR_ERROR_FORMAT, "the model that its options name is missing");

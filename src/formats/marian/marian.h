@@ -4,8 +4,7 @@
 #ifndef TR_FORMATS_MARIAN_H
 #define TR_FORMATS_MARIAN_H
 
-#include <jansson.h>
-
+#include "formats/json.h"
 #include "formats/package.h"
 
 /* ----------------------------------------------------------------------------------------------- containers: the items */
