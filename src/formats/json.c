@@ -145,15 +145,24 @@ json_t *tr_json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static int append(const char *data, size_t size, void *out)
+/* jansson does not look at all that its callback returns: the first failure sticks. */
+typedef struct printing {
+    tr_buffer *out;
+    bool good;
+} printing;
+
+static int append(const char *data, size_t size, void *argument)
 {
-    return tr_buffer_append(out, data, size) ? 0 : -1;
+    printing *p = argument;
+    p->good = p->good && tr_buffer_append(p->out, data, size);
+    return p->good ? 0 : -1;
 }
 
 bool tr_json_print(json_t *value, size_t flags, tr_buffer *out)
 {
     const size_t before = out->size;
-    const bool good = value && json_dump_callback(value, append, out, flags) == 0;
+    printing p = {out, value != NULL};
+    const bool good = p.good && json_dump_callback(value, append, &p, flags) == 0 && p.good;
     if (!good && out->data) {
         out->size = before;
         out->data[before] = 0;

@@ -47,7 +47,8 @@ bool tr_json_print(json_t *value, size_t flags, tr_buffer *out) TR_CHECKED;
 #ifndef TR_JSON_OWN
 #pragma GCC poison json_array_append json_array_append_new json_array_insert json_array_insert_new json_array_extend
 #pragma GCC poison json_array_set json_array_set_new json_object_set json_object_set_new json_object_set_nocheck
-#pragma GCC poison json_object_set_new_nocheck json_object_update json_dumpf json_dumpfd json_dump_file json_dump_callback
+#pragma GCC poison json_object_set_new_nocheck json_object_update json_dumps json_dumpb json_dumpf
+#pragma GCC poison json_dumpfd json_dump_file json_dump_callback
 #endif
 
 #endif

@@ -94,20 +94,18 @@ tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_h
     tr_status status = tr_path_join(path, folder, list, error);
     if (status != TR_OK)
         return status;
-    json_t *root = manifest_json(name, manifest);
-    char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-    json_decref(root);
-    if (!text)
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    status = tr_output_open_own(&output, path, error);
+    tr_buffer text = {0};
+    status = tr_json_print(manifest_json(name, manifest), JSON_INDENT(1), &text)
+                 ? tr_output_open_own(&output, path, error)
+                 : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     if (status == TR_OK) {
-        status = tr_output_write(&output, text, strlen(text), error);
+        status = tr_output_write(&output, text.data, text.size, error);
         if (status == TR_OK)
             status = tr_output_commit(&output, error);
         else
             tr_output_abort(&output);
     }
-    free(text);
+    tr_buffer_free(&text);
     return status;
 }
 
