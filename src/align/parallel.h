@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/error.h"
+
 enum {
     TR_PARALLEL_TOKENS = 1 << 26, /* of both sides; 256 MB */
     TR_PARALLEL_LENGTH = 256,     /* tokens of a sentence: pairs with longer ones tell little, and take the square of it */
@@ -28,7 +30,7 @@ typedef struct tr_parallel {
 
 /* Adds a pair, or leaves it out where a sentence is empty or too long. A zeroed struct holds none. False: out of memory. */
 bool tr_parallel_add(tr_parallel *text, const int32_t *source, size_t source_count, const int32_t *target,
-                     size_t target_count);
+                     size_t target_count) TR_CHECKED;
 void tr_parallel_free(tr_parallel *text);
 
 /* Sentence p of a side, and its length. */

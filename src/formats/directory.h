@@ -34,7 +34,7 @@ tr_status tr_directory_optional_json(const tr_directory *d, const char *name, js
 
 /* Opens both SentencePiece models. Without a target one (target may be NULL), or where it is the same, the source's serves
  * both: decoding needs none. */
-tr_status tr_directory_pieces(const tr_directory *d, const char *source, const char *target);
+tr_status tr_directory_pieces(const tr_directory *d, const char *source, const char *target) TR_CHECKED;
 
 /* Notes a language code; of unusual length it is none: left unknown. */
 void tr_directory_language(const char *language, char out[TR_LANGUAGE]);

@@ -9,10 +9,10 @@
 enum { TR_JSON_MAX_SIZE = 64 << 20 }; /* bytes; the largest vocabulary published has 6 MB */
 
 /* Parses an object; duplicate keys are refused. name (a file's) begins the messages. *root is a new reference. */
-tr_status tr_json_parse(const void *data, size_t size, const char *name, json_t **root, tr_error *error);
+tr_status tr_json_parse(const void *data, size_t size, const char *name, json_t **root, tr_error *error) TR_CHECKED;
 
 /* The same for a list. */
-tr_status tr_json_parse_list(const void *data, size_t size, const char *name, json_t **root, tr_error *error);
+tr_status tr_json_parse_list(const void *data, size_t size, const char *name, json_t **root, tr_error *error) TR_CHECKED;
 
 /* One object of settings. The first failure sticks: later calls then return their fallback, and the caller looks at status
  * once, at the end. A key that is absent or null gives the fallback. */

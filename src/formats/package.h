@@ -51,7 +51,7 @@ typedef struct tr_package {
 } tr_package;
 
 /* Recognises the format by content, and fills package. Nothing needs closing on failure. Messages begin with the path. */
-tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error);
+tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error) TR_CHECKED;
 void tr_package_close(tr_package *package);
 
 /* Marks the tensors from number first on whose bytes lie in the mapping of a file. */
@@ -62,7 +62,7 @@ void tr_package_mark_mapped(tr_package *package);
 /* Opens PATH/NAME (name may be NULL: PATH itself) into package->files. In an archive, what is stored there is used where it
  * lies, what is deflated becomes a file in memory. */
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
-                          tr_error *error);
+                          tr_error *error) TR_CHECKED;
 
 /* Whether PATH/NAME is there: a third answer is failure. */
 tr_status tr_package_has(const tr_package *package, const char *path, const char *name, bool *has,
@@ -70,7 +70,7 @@ tr_status tr_package_has(const tr_package *package, const char *path, const char
 
 /* Checks a SentencePiece model that was made in memory, and makes it both sides', and its memory the package's. spm is then
  * empty, on failure as well. */
-tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error);
+tr_status tr_package_keep_spm(tr_package *package, tr_buffer *spm, tr_error *error) TR_CHECKED;
 
 /* Closes the file opened last, of which nothing is needed any more. */
 void tr_package_close_last(tr_package *package);

@@ -17,7 +17,7 @@ typedef struct tr_peek {
 
 /* Recognises the format as tr_package_open does. TR_OK does not promise that weights and vocabularies are whole. On failure
  * nothing needs freeing; messages begin with the path. */
-tr_status tr_package_peek(const char *path, tr_peek *peek, tr_error *error);
+tr_status tr_package_peek(const char *path, tr_peek *peek, tr_error *error) TR_CHECKED;
 void tr_peek_free(tr_peek *peek);
 
 /* One function per format, as in package.h. They fill format, name, languages and file_size of d->package and may leave

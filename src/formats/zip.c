@@ -1,5 +1,6 @@
 #include "formats/zip.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unzip.h>
@@ -93,9 +94,12 @@ static tr_status no_memory(tr_error *error)
     return tr_fail(error, TR_ERROR_MEMORY, "zip archive: out of memory");
 }
 
+/* minizip does not say why it failed, but the C library does: errno was 0 before. */
 static tr_status damaged(tr_error *error, const char *name)
 {
-    return tr_fail(error, TR_ERROR_FORMAT, "entry %.100s: the zip archive is truncated or damaged there", name);
+    return errno == ENOMEM ? no_memory(error)
+                           : tr_fail(error, TR_ERROR_FORMAT,
+                                     "entry %.100s: the zip archive is truncated or damaged there", name);
 }
 
 /* The entry that minizip is at: finds its bytes. */
@@ -106,6 +110,7 @@ static tr_status locate(tr_zip *zip, const unz_file_info64 *info, const char *na
         (info->compression_method == STORED || info->compression_method == Z_DEFLATED) && !(info->flag & ENCRYPTED);
     if (!p->readable)
         return TR_OK;
+    errno = 0;
     if (unzGetFilePos64(zip->file, &p->directory) != UNZ_OK || unzOpenCurrentFile2(zip->file, &method, &level, 1) != UNZ_OK)
         return damaged(error, name);
     p->begin = unzGetCurrentFileZStreamPos64(zip->file);
@@ -157,6 +162,7 @@ static tr_status add_entry(tr_zip *zip, const unz_file_info64 *info, const char 
 
 static tr_status list_entries(tr_zip *zip, tr_error *error)
 {
+    errno = 0;
     int result = unzGoToFirstFile(zip->file);
     for (; result == UNZ_OK; result = unzGoToNextFile(zip->file)) {
         unz_file_info64 info;
@@ -172,9 +178,10 @@ static tr_status list_entries(tr_zip *zip, tr_error *error)
         if (status != TR_OK)
             return status;
     }
-    return result == UNZ_END_OF_LIST_OF_FILE
-               ? TR_OK
-               : tr_fail(error, TR_ERROR_FORMAT, "the directory of the zip archive is truncated or damaged");
+    if (result == UNZ_END_OF_LIST_OF_FILE)
+        return TR_OK;
+    return errno == ENOMEM ? no_memory(error)
+                           : tr_fail(error, TR_ERROR_FORMAT, "the directory of the zip archive is truncated or damaged");
 }
 
 static int compare_begins(const void *a, const void *b)
@@ -238,10 +245,15 @@ tr_status tr_zip_open(const void *data, size_t size, tr_zip **zip, tr_error *err
                                      .zclose_file = close_memory,
                                      .zerror_file = error_memory,
                                      .opaque = &z->memory};
+    errno = 0;
     z->file = has_end(data, size) ? unzOpen2_64("", &functions) : NULL;
-    tr_status status = z->file
-                           ? list_entries(z, error)
-                           : tr_fail(error, TR_ERROR_FORMAT, "is no zip archive, or truncated: its directory is missing");
+    tr_status status;
+    if (z->file)
+        status = list_entries(z, error);
+    else if (errno == ENOMEM)
+        status = no_memory(error);
+    else
+        status = tr_fail(error, TR_ERROR_FORMAT, "is no zip archive, or truncated: its directory is missing");
     if (status == TR_OK)
         status = check_overlaps(z, error);
     if (status == TR_OK)
@@ -310,6 +322,7 @@ static bool inflate_all(unzFile file, unsigned char *to, uint64_t size)
 tr_status tr_zip_inflate_to(tr_zip *zip, const tr_zip_entry *entry, void *to, tr_error *error)
 {
     place *p = &zip->places[entry - zip->entries];
+    errno = 0;
     bool whole = unzGoToFilePos64(zip->file, &p->directory) == UNZ_OK && unzOpenCurrentFile(zip->file) == UNZ_OK;
     if (whole) {
         whole = inflate_all(zip->file, to, entry->size);

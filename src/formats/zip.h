@@ -23,7 +23,7 @@ typedef struct tr_zip_entry {
 typedef struct tr_zip tr_zip;
 
 /* Lists an archive, which must stay. TR_ERROR_FORMAT: it is damaged, two entries have one name or lie over each other. */
-tr_status tr_zip_open(const void *data, size_t size, tr_zip **zip, tr_error *error);
+tr_status tr_zip_open(const void *data, size_t size, tr_zip **zip, tr_error *error) TR_CHECKED;
 void tr_zip_close(tr_zip *zip); /* NULL is allowed */
 
 /* The entries, in the archive's order. */
@@ -32,12 +32,12 @@ const tr_zip_entry *tr_zip_find(const tr_zip *zip, const char *name); /* NULL if
 
 /* Whether an entry without data may be inflated: what it claims is possible, and within what an archive may become.
  * TR_ERROR_UNSUPPORTED: encrypted, or compressed in another way. */
-tr_status tr_zip_check(const tr_zip *zip, const tr_zip_entry *entry, tr_error *error);
+tr_status tr_zip_check(const tr_zip *zip, const tr_zip_entry *entry, tr_error *error) TR_CHECKED;
 
 /* Inflates an entry that tr_zip_check accepted to entry->size bytes, and compares their checksum. */
-tr_status tr_zip_inflate_to(tr_zip *zip, const tr_zip_entry *entry, void *to, tr_error *error);
+tr_status tr_zip_inflate_to(tr_zip *zip, const tr_zip_entry *entry, void *to, tr_error *error) TR_CHECKED;
 
 /* Both, into *contents, which the caller frees. */
-tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents, tr_error *error);
+tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents, tr_error *error) TR_CHECKED;
 
 #endif

@@ -69,13 +69,13 @@ void tr_weights_free(tr_weights *weights);
 
 /* Adds a copy of the description. TR_ERROR_FORMAT: duplicate or overlong name, bad rank, or bytes that do not equal the
  * product of the shape and the element size (computed without overflow). */
-tr_status tr_weights_add(tr_weights *weights, const tr_tensor *tensor, tr_error *error);
+tr_status tr_weights_add(tr_weights *weights, const tr_tensor *tensor, tr_error *error) TR_CHECKED;
 const tr_tensor *tr_weights_find(const tr_weights *weights, const char *name); /* NULL if absent */
 
 /* Makes a block from malloc, which several tensors may point into, the table's own. On failure it is freed. */
-tr_status tr_weights_keep(tr_weights *weights, void *block, tr_error *error);
+tr_status tr_weights_keep(tr_weights *weights, void *block, tr_error *error) TR_CHECKED;
 /* Moves the blocks of one table to another. */
-tr_status tr_weights_move_blocks(tr_weights *to, tr_weights *from, tr_error *error);
+tr_status tr_weights_move_blocks(tr_weights *to, tr_weights *from, tr_error *error) TR_CHECKED;
 
 /* What a format's reader is given: translates a tensor's name in the file to ours; leaves out empty for a tensor that is not
  * wanted. */

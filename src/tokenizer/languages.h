@@ -31,7 +31,7 @@ typedef struct tr_languages {
 
 /* Adds a language. One whose code has another size than 1 .. TR_LANGUAGE - 1 is left out, and so is one that is there.
  * TR_ERROR_FORMAT: there are too many. */
-tr_status tr_languages_add(tr_languages *languages, const char *code, size_t size, int32_t id, tr_error *error);
+tr_status tr_languages_add(tr_languages *languages, const char *code, size_t size, int32_t id, tr_error *error) TR_CHECKED;
 void tr_languages_free(tr_languages *languages);
 
 /* The language in a token: "fra" of ">>fra<<", "fr" of "__fr__" and "<2fr>", "fra_Latn" and "fr_XX" themselves; its size, 0
@@ -40,9 +40,10 @@ size_t tr_language_of_token(const char *token, size_t size, const char **code);
 
 /* Adds the target's language that a token in front of a source stands for, if the token begins with open and is one. */
 tr_status tr_languages_add_target(tr_languages *languages, const char *open, const char *token, size_t size, int32_t id,
-                                  tr_error *error);
+                                  tr_error *error) TR_CHECKED;
 /* The same of all pieces. */
-tr_status tr_languages_collect(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages, tr_error *error);
+tr_status tr_languages_collect(const tr_vocabulary *vocabulary, const char *open, tr_languages *languages,
+                               tr_error *error) TR_CHECKED;
 
 /* The index of the language that serves wanted best (tokenizer/language_codes.h), -1: none does. */
 int tr_languages_find(const tr_languages *languages, const char *wanted);

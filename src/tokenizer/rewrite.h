@@ -15,9 +15,9 @@ typedef struct tr_rewriting {
 
 void tr_rewriting_free(tr_rewriting *r);
 
-bool tr_characters_read(tr_characters *out, const char *text, size_t size); /* appends valid UTF-8 */
-bool tr_characters_write(const int32_t *characters, size_t count, tr_buffer *out);
-bool tr_characters_add(tr_characters *out, int32_t c);
+bool tr_characters_read(tr_characters *out, const char *text, size_t size) TR_CHECKED; /* appends valid UTF-8 */
+bool tr_characters_write(const int32_t *characters, size_t count, tr_buffer *out) TR_CHECKED;
+bool tr_characters_add(tr_characters *out, int32_t c) TR_CHECKED;
 
 typedef bool tr_class(int32_t c);
 
@@ -33,7 +33,7 @@ typedef struct tr_rule {
 enum { TR_RULE_LONGEST = 8 };
 
 /* From left to right, each rule on what the one before has left. */
-bool tr_rewrite(tr_rewriting *r, const tr_rule *rules, size_t count);
+bool tr_rewrite(tr_rewriting *r, const tr_rule *rules, size_t count) TR_CHECKED;
 
 #define TR_COUNT(array) (sizeof(array) / sizeof *(array)) /* of a table's elements */
 

@@ -14,7 +14,7 @@ typedef struct tr_spm_settings {
 } tr_spm_settings;
 
 /* Appends the next piece; type is one of TR_SPM_TYPE_*. False: out of memory. */
-bool tr_spm_write_piece(tr_buffer *file, const char *text, size_t size, float score, int type);
-bool tr_spm_write_settings(tr_buffer *file, const tr_spm_settings *settings);
+bool tr_spm_write_piece(tr_buffer *file, const char *text, size_t size, float score, int type) TR_CHECKED;
+bool tr_spm_write_settings(tr_buffer *file, const tr_spm_settings *settings) TR_CHECKED;
 
 #endif

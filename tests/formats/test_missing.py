@@ -8,6 +8,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import pathlib
 import pickle
 import shutil
@@ -175,6 +176,38 @@ class MissingTest(unittest.TestCase):
                 for file, data in files.items():
                     self.put(folder / file, data)
                 self.says(folder, text)
+
+    def replace(self, place):
+        """By a link to itself; not as root, who could do harm."""
+        root = os.geteuid() == 0
+        if root:
+            for path in (self.folder, place.parent, *place.parent.rglob("*")):
+                os.chown(path, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+            place.symlink_to(place.name)
+        finally:
+            if root:
+                os.seteuid(0)
+
+    def test_failed_look(self):
+        """A link that goes in a circle is neither there nor not there, wherever a file of that name would count."""
+        tests = pathlib.Path(FIXTURE).parents[3]
+        hf = ("config.json", "generation_config.json", "tokenizer_config.json", "model.safetensors", "vocab.json", "source.spm",
+              "target.spm", "spiece.model", "tokenizer.json", "model.bin", "metadata.json")
+        names = {FIXTURE: hf,
+                 CT2: ("config.json", "shared_vocabulary.json", "source.spm", "tokenizer_config.json", "model.bin",
+                       "model.safetensors", "metadata.json"),
+                 tests / "marian/fixtures/plain-npz": ("model.npz", "config.json", "source.spm", "model.bin", "metadata.json"),
+                 tests / "argos/fixtures/folder": ("metadata.json", "model", "sentencepiece.model")}
+        for number, (source, files) in enumerate(names.items()):
+            for name in files:
+                with self.subTest(source=str(source), name=name):
+                    folder = self.folder / f"{number}-{name}"
+                    shutil.copytree(source, folder)
+                    self.replace(folder / name)
+                    self.says(folder, f"{name}: Too many levels of symbolic links")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ static void read_library(const json_t *library)
     const tr_status status = tr_hf_tokenizer_json(library, "tokenizer.json", &package, &special, &error);
     if (status == TR_OK ? package.source.size != ROWS || !package.source_spm.data : strchr(error.message, '\n') != NULL)
         abort();
-    tr_hf_added_read(json_object_get(library, "added_tokens_decoder"), ROWS, &listed, NULL);
+    if (tr_hf_added_read(json_object_get(library, "added_tokens_decoder"), ROWS, &listed, &error) != TR_OK &&
+        strchr(error.message, '\n'))
+        abort();
     tr_added_free(&special);
     tr_added_free(&listed);
     tr_package_close(&package);

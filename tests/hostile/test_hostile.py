@@ -103,6 +103,41 @@ class HostileTest(unittest.TestCase):
         path.write_bytes(data)
         return path
 
+    # ---- YAML
+
+    def test_empty_yaml(self):
+        """Files of no bytes, which are mapped nowhere: a vocabulary, options, and the settings inside a model."""
+        folder = self.folder / "models"
+        plain, bergamot, inside = folder / "plain", folder / "bergamot", folder / "inside"
+        shutil.copytree(FIXTURES / "marian/fixtures/plain-npz", plain)
+        shutil.copytree(FIXTURES / "marian/fixtures/plain-npz", inside)
+        shutil.copytree(FIXTURES / "bergamot/fixtures/package", bergamot)
+        (plain / "vocab.yml").write_bytes(b"")
+        (bergamot / "config.intgemm8bitalpha.yml").write_bytes(b"")
+        with zipfile.ZipFile(FIXTURES / "marian/fixtures/plain-npz/model.npz") as old, \
+                zipfile.ZipFile(inside / "model.npz", "w") as new:
+            for name in old.namelist():
+                settings = name == "special:model.yml.npy"
+                new.writestr(name, old.read(name) if not settings else self.npy(b"\0"))
+        pairs = self.folder / "pairs"
+        pairs.write_text("a\tb\n")
+        for path, name in (plain, "vocab.yml"), (bergamot, "config.intgemm8bitalpha.yml"), (inside, "special:model.yml"):
+            self.refused(name, path)
+            for way in (("score", "-m", path, "-i", pairs), ("tokenize", "-m", path, "a"),
+                        ("attention", "-m", path, "-o", self.folder / "a.html", "a")):
+                with self.subTest(name, way=way[0]):
+                    status, stdout, stderr, *_ = self.run_tool(*way)
+                    self.assertEqual((status, stdout), (1, b""), stderr)
+                    self.assertIn(f"{name}: is empty", stderr.decode())
+        for way in (("info", "--models", folder), ("--models", folder, "-s", "en", "-t", "de", "a")):
+            status, _, stderr, *_ = self.run_tool(*way)
+            self.assertEqual(status, 1, stderr)
+            self.assertIn("config.intgemm8bitalpha.yml: is empty", stderr.decode())
+
+    def npy(self, data):
+        header = f"{{'descr': '|i1', 'fortran_order': False, 'shape': ({len(data)},), }}".ljust(117).encode() + b"\n"
+        return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + data
+
     # ---- pickles
 
     def torch_file(self, pickled):

@@ -53,9 +53,16 @@ static void test_base64(void **unused)
     for (int i = 0; i < 256; i++)
         bytes[i] = (unsigned char)(i * 73 + 1);
     tr_buffer text = {0}, back = {0};
-    assert_true(tr_base64_encode(bytes, sizeof bytes, &text) && tr_base64_decode(text.data, text.size, &back));
+    bool valid = false;
+    assert_true(tr_base64_encode(bytes, sizeof bytes, &text) && tr_base64_decode(text.data, text.size, &back, &valid));
+    assert_true(valid);
     assert_int_equal(back.size, sizeof bytes);
     assert_memory_equal(back.data, bytes, sizeof bytes);
+    static const char *const wrong[] = {"Zg=", "Zg", "Z===", "Zm9v!A==", "Zg==Zg=="};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_true(tr_base64_decode(wrong[i], strlen(wrong[i]), &back, &valid));
+        assert_false(valid);
+    }
     tr_buffer_free(&text);
     tr_buffer_free(&back);
 }

@@ -80,7 +80,8 @@ static void compare_map(json_t *maps, const char *name, const tr_attention_map *
     assert_int_equal(json_integer_value(json_object_get(got, "heads")), map->heads);
     assert_int_equal(json_integer_value(json_object_get(got, "rows")), map->rows);
     assert_int_equal(json_integer_value(json_object_get(got, "columns")), map->columns);
-    assert_true(tr_base64_decode(json_string_value(text), json_string_length(text), &bytes));
+    bool valid = false;
+    assert_true(tr_base64_decode(json_string_value(text), json_string_length(text), &bytes, &valid) && valid);
     assert_int_equal(bytes.size, (size_t)map->layers * (size_t)map->heads * (size_t)map->rows * (size_t)map->columns);
     for (size_t i = 0; i < bytes.size; i++) {
         const float root = (float)(unsigned char)bytes.data[i] / 255;

@@ -35,7 +35,7 @@ typedef struct tr_hf_family {
 /* Fills config from config.json and generation_config.json (NULL if there is none), and finds the family. Not checked
  * against bounds yet. */
 tr_status tr_hf_config(const json_t *settings, const json_t *generation, tr_config *config, tr_hf_ties *ties,
-                       const tr_hf_family **family, tr_error *error);
+                       const tr_hf_family **family, tr_error *error) TR_CHECKED;
 
 #define TR_HF_FAIRSEQ_MODEL  "sentencepiece.bpe.model"
 #define TR_HF_TOKENIZER_JSON "tokenizer.json"
@@ -56,7 +56,8 @@ tr_status tr_hf_look(const tr_directory *d, tr_hf_files *files) TR_CHECKED;
 tr_status tr_hf_find_weights(const tr_directory *d, const char **name) TR_CHECKED;
 
 /* Format, architecture and config of a directory's package, once config.json and weights are known to be there. */
-tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_files *files, const tr_hf_family **family, tr_hf_ties *ties);
+tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_files *files, const tr_hf_family **family,
+                            tr_hf_ties *ties) TR_CHECKED;
 
 /* Their names for tensors: see tr_tensor_rename. */
 void tr_hf_rename_marian(const char *name, char out[TR_TENSOR_NAME]);
@@ -64,14 +65,14 @@ void tr_hf_rename_bart(const char *name, char out[TR_TENSOR_NAME]);
 void tr_hf_rename_t5(const char *name, char out[TR_TENSOR_NAME]);
 
 /* Says what is missing of the family's tokenizer, before anything is read. */
-tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family);
+tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family) TR_CHECKED;
 
 /* Reads it: vocabularies, SentencePiece models, languages. */
-tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family);
+tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_files *files, const tr_hf_family *family) TR_CHECKED;
 
 /* The tokens besides the pieces: as tokenizer_config.json lists them, else those of the class, from id first on. */
 tr_status tr_hf_list_added(const tr_directory *d, const json_t *settings, const tr_hf_tokenizer *tokenizer, int32_t first,
-                           tr_added *added);
+                           tr_added *added) TR_CHECKED;
 
 /* A tokenizer.json of the tokenizers library whose parts are those that SentencePiece has (Unigram or BPE over words that
  * begin with "▁"): fills the package's vocabulary and its SentencePiece model, which is made anew of them, and lists the

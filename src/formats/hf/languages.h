@@ -21,16 +21,17 @@ bool tr_hf_tokenizer_choose(tr_json_fields *settings, const char *model_type, bo
                             tr_hf_tokenizer *tokenizer);
 
 /* Those of tokenizer_config.json's added_tokens_decoder (NULL: none): {"id": {"content": token}}. */
-tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_added *added, tr_error *error);
+tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_added *added, tr_error *error) TR_CHECKED;
 
 /* Those of a class, numbered from first on. */
-tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_added *added, tr_error *error);
+tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int rows, tr_added *added,
+                            tr_error *error) TR_CHECKED;
 
 /* Notes that none of the added tokens is text. */
-tr_status tr_hf_added_special(const tr_added *added, tr_package *package, tr_error *error);
+tr_status tr_hf_added_special(const tr_added *added, tr_package *package, tr_error *error) TR_CHECKED;
 
 /* The same, and which of them are languages. */
 tr_status tr_hf_added_languages(const tr_added *added, const tr_hf_tokenizer *tokenizer, tr_package *package,
-                                tr_error *error);
+                                tr_error *error) TR_CHECKED;
 
 #endif

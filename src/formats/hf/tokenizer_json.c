@@ -181,8 +181,10 @@ static tr_status read_charsmap(reading *r, const json_t *normalizer)
     const json_t *text = json_object_get(normalizer, "precompiled_charsmap");
     if (json_is_null(text) || (json_is_string(text) && json_string_length(text) == 0))
         return TR_OK;
-    if (!json_is_string(text) || r->charsmap.size ||
-        !tr_base64_decode(json_string_value(text), json_string_length(text), &r->charsmap))
+    bool valid = json_is_string(text) && !r->charsmap.size;
+    if (valid && !tr_base64_decode(json_string_value(text), json_string_length(text), &r->charsmap, &valid))
+        return fail(r, TR_ERROR_MEMORY, "out of memory");
+    if (!valid)
         return fail(r, TR_ERROR_FORMAT, "normalizer.precompiled_charsmap is not Base64, or there are two");
     r->settings.charsmap = r->charsmap.data;
     r->settings.charsmap_size = r->charsmap.size;

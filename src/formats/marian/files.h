@@ -14,10 +14,10 @@ typedef struct tr_marian_files {
 } tr_marian_files;
 
 /* Lists what is there, reads the options, and finds the model. */
-tr_status tr_marian_find_model(tr_marian_files *files);
+tr_status tr_marian_find_model(tr_marian_files *files) TR_CHECKED;
 /* Behind it. Without a shortlist its name stays "". */
-tr_status tr_marian_find_vocabularies(tr_marian_files *files);
-tr_status tr_marian_find_shortlist(tr_marian_files *files);
+tr_status tr_marian_find_vocabularies(tr_marian_files *files) TR_CHECKED;
+tr_status tr_marian_find_shortlist(tr_marian_files *files) TR_CHECKED;
 
 /* The PAIR of model.PAIR.intgemm.alphas.bin; "" if the name has none. */
 void tr_marian_pair(const char *model, char pair[32]);

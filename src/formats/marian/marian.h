@@ -46,8 +46,8 @@ tr_status tr_npz_read(tr_bytes file, tr_marian_items *items, tr_error *error);
 
 /* For the containers. add checks rank, shape and bytes, and that the name is new; what it points to must stay. keep takes a
  * block, also on failure. */
-tr_status tr_marian_items_add(tr_marian_items *items, const tr_marian_item *item, tr_error *error);
-tr_status tr_marian_items_keep(tr_marian_items *items, void *block, tr_error *error);
+tr_status tr_marian_items_add(tr_marian_items *items, const tr_marian_item *item, tr_error *error) TR_CHECKED;
+tr_status tr_marian_items_keep(tr_marian_items *items, void *block, tr_error *error) TR_CHECKED;
 const tr_marian_item *tr_marian_find(const tr_marian_items *items, const char *name); /* NULL if absent */
 void tr_marian_items_free(tr_marian_items *items);
 
