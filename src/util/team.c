@@ -110,15 +110,45 @@ static bool pool_run(tr_team *team, tr_team_function *function, void *argument)
     return true;
 }
 
-/* False, with nothing run, where OpenMP grants fewer threads (inside a parallel region of the host, or OMP_THREAD_LIMIT),
- * and under ThreadSanitizer, which does not see libgomp's own synchronisation. */
-static bool openmp_run(int size, tr_team_function *function, void *argument)
+/* Ends the helper threads; pool_start() may start them again. */
+static void pool_stop(pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->stop, true);
+    pthread_cond_broadcast(&p->start);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->started; i++)
+        pthread_join(p->threads[i], NULL);
+    p->started = 0;
+    atomic_store(&p->stop, false);
+    atomic_store(&p->generation, 0);
+}
+
+/* libgomp ends the process where the system gives it no thread: that there are enough is tried beforehand, with the team's own.
+ * The threads of a region stay for the next one of the same caller (kept), so this costs a few tens of microseconds a thread,
+ * once. A team that had to start its own stays with them. */
+static bool openmp_can(tr_team *team, int kept)
+{
+    if (team->size <= kept || team->pool.started)
+        return !team->pool.started;
+    const bool can = pool_start(team);
+    pool_stop(&team->pool);
+    return can;
+}
+
+/* False, with nothing run, where OpenMP grants fewer threads (inside a parallel region of the host, or OMP_THREAD_LIMIT), or
+ * the system does, and under ThreadSanitizer, which does not see libgomp's own synchronisation. */
+static bool openmp_run(tr_team *team, tr_team_function *function, void *argument)
 {
 #if defined(TR_THREAD_SANITIZER)
-    (void)size, (void)function, (void)argument;
+    (void)team, (void)function, (void)argument;
     return false;
-#endif
+#else
+    static _Thread_local int kept; /* libgomp's threads belong to the thread that began the region */
     bool complete = false;
+    const int size = team->size;
+    if (!openmp_can(team, kept))
+        return false;
 #pragma omp parallel num_threads(size)
     {
         if (omp_get_num_threads() == size) {
@@ -127,7 +157,10 @@ static bool openmp_run(int size, tr_team_function *function, void *argument)
             function(argument, omp_get_thread_num());
         }
     }
+    if (complete)
+        kept = size;
     return complete;
+#endif
 }
 
 tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_error *error)
@@ -152,12 +185,7 @@ void tr_team_destroy(tr_team *team)
     if (!team)
         return;
     pool *p = &team->pool;
-    pthread_mutex_lock(&p->lock);
-    atomic_store(&p->stop, true);
-    pthread_cond_broadcast(&p->start);
-    pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < p->started; i++)
-        pthread_join(p->threads[i], NULL);
+    pool_stop(p);
     free(p->threads);
     pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->start);
@@ -176,9 +204,9 @@ tr_status tr_team_run(tr_team *team, tr_team_function *function, void *argument,
         function(argument, 0);
         return TR_OK;
     }
-    if (team->backend == TR_THREADS_OPENMP && openmp_run(team->size, function, argument))
+    if (team->backend == TR_THREADS_OPENMP && openmp_run(team, function, argument))
         return TR_OK;
     if (pool_run(team, function, argument))
         return TR_OK;
-    return tr_fail(error, TR_ERROR_MEMORY, "threads: the system does not give %d", team->size);
+    return tr_fail(error, TR_ERROR_MEMORY, "threads: the system does not give %d: ask for fewer (-T)", team->size);
 }

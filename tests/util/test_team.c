@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -64,6 +66,44 @@ static void test_teams(void **unused)
     for (int threads = 1; threads <= 5; threads += 2) {
         check_team(threads, TR_THREADS_POSIX);
         check_team(threads, TR_THREADS_OPENMP);
+    }
+}
+
+/* A process that may have no more threads, as some container: 0, or what went wrong. libgomp would end it. */
+static int run_without_threads(tr_threads backend)
+{
+    enum { NOBODY = 65534 };
+    tr_error error;
+    tr_team *team;
+    struct rlimit none, before;
+    shared s = {.threads = 4};
+    if (getuid() == 0 && (setgid(NOBODY) || setuid(NOBODY))) /* the limit is not for root */
+        return 2;
+    getrlimit(RLIMIT_NPROC, &before);
+    none = (struct rlimit){1, before.rlim_max};
+    if (setrlimit(RLIMIT_NPROC, &none) || tr_team_create(4, backend, &team, &error) != TR_OK)
+        return 3;
+    tr_barrier_init(&s.barrier, 4);
+    for (int repeat = 0; repeat < 2; repeat++)
+        if (tr_team_run(team, add_neighbours, &s, &error) != TR_ERROR_MEMORY || !strstr(error.message, "does not give 4") ||
+            s.runs[0])
+            return 4;
+    if (setrlimit(RLIMIT_NPROC, &before) || tr_team_run(team, add_neighbours, &s, &error) != TR_OK || s.wrong || s.runs[3] != 1)
+        return 5;
+    tr_team_destroy(team);
+    return 0;
+}
+
+static void test_no_threads(void **unused)
+{
+    (void)unused;
+    for (tr_threads backend = TR_THREADS_OPENMP; backend <= TR_THREADS_POSIX; backend++) {
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(run_without_threads(backend));
+        int told;
+        assert_int_equal(waitpid(child, &told, 0), child);
+        assert_int_equal(told, 0);
     }
 }
 
@@ -138,8 +178,12 @@ static void test_task(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_teams),  cmocka_unit_test(test_limits), cmocka_unit_test(test_inside_a_team),
-        cmocka_unit_test(test_shares), cmocka_unit_test(test_task),
+        cmocka_unit_test(test_no_threads), /* first: libgomp's threads do not survive fork */
+        cmocka_unit_test(test_teams),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_inside_a_team),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
