@@ -14,11 +14,18 @@
 #endif
 #endif
 
+/* A thread of the POSIX backend. */
+typedef struct helper {
+    tr_team *team;
+    int thread; /* its number in the team */
+    pthread_t handle;
+} helper;
+
 /* Helper threads of the POSIX backend: between runs they wait for a moment, then sleep. */
 typedef struct pool {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    pthread_t *threads; /* [size - 1] */
+    helper *helpers; /* [size - 1] */
     int started;
     atomic_int running;
     _Atomic uint64_t generation; /* of runs */
@@ -32,11 +39,6 @@ struct tr_team {
     tr_threads backend;
     pool pool;
 };
-
-typedef struct helper {
-    tr_team *team;
-    int thread;
-} helper;
 
 /* Waits for the run behind the one that was seen; false: the end. */
 static bool next_run(pool *p, uint64_t seen)
@@ -54,11 +56,10 @@ static bool next_run(pool *p, uint64_t seen)
 
 static void *helper_main(void *argument)
 {
-    const helper me = *(helper *)argument;
-    free(argument);
-    pool *p = &me.team->pool;
+    const helper *me = argument;
+    pool *p = &me->team->pool;
     for (uint64_t seen = 0; next_run(p, seen); seen++) {
-        p->function(p->argument, me.thread);
+        p->function(p->argument, me->thread);
         if (atomic_fetch_sub(&p->running, 1) == 1) {
             pthread_mutex_lock(&p->lock); /* not between the caller's look at it and its sleep */
             pthread_cond_signal(&p->done);
@@ -72,18 +73,12 @@ static void *helper_main(void *argument)
 static bool pool_start(tr_team *team)
 {
     pool *p = &team->pool;
-    if (!p->threads && !(p->threads = calloc((size_t)team->size, sizeof *p->threads)))
-        return false;
-    while (p->started < team->size - 1) {
-        helper *h = malloc(sizeof *h);
-        if (!h)
+    for (; p->started < team->size - 1; p->started++) {
+        helper *h = &p->helpers[p->started];
+        h->team = team;
+        h->thread = p->started + 1;
+        if (pthread_create(&h->handle, NULL, helper_main, h) != 0)
             return false;
-        *h = (helper){team, p->started + 1};
-        if (pthread_create(&p->threads[p->started], NULL, helper_main, h) != 0) {
-            free(h);
-            return false;
-        }
-        p->started++;
     }
     return true;
 }
@@ -118,7 +113,7 @@ static void pool_stop(pool *p)
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->started; i++)
-        pthread_join(p->threads[i], NULL);
+        pthread_join(p->helpers[i].handle, NULL);
     p->started = 0;
     atomic_store(&p->stop, false);
     atomic_store(&p->generation, 0);
@@ -169,8 +164,10 @@ tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_err
     if (threads < 1 || threads > 4096)
         return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 1 and 4096", threads);
     tr_team *t = calloc(1, sizeof *t);
-    if (!t)
+    if (!t || !(t->pool.helpers = calloc((size_t)threads, sizeof *t->pool.helpers))) {
+        free(t);
         return tr_fail(error, TR_ERROR_MEMORY, "threads: out of memory");
+    }
     t->size = threads;
     t->backend = backend;
     pthread_mutex_init(&t->pool.lock, NULL);
@@ -186,7 +183,7 @@ void tr_team_destroy(tr_team *team)
         return;
     pool *p = &team->pool;
     pool_stop(p);
-    free(p->threads);
+    free(p->helpers);
     pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->start);
     pthread_mutex_destroy(&p->lock);
