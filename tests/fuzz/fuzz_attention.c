@@ -224,7 +224,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t of_q = small_product((const int64_t[]){s->batch, s->heads, s->queries, s->key_size}, 4);
     const size_t of_k = small_product((const int64_t[]){s->batch, s->heads, s->keys, s->key_size}, 4);
     const size_t of_v = small_product((const int64_t[]){s->batch, s->heads, s->keys, s->value_size}, 4);
-    if (!of_q || !of_k || !of_v || !small_product(all, 4) || t.options.rank > SMALL / (s->batch * s->heads * s->queries)) {
+    const int64_t of_projection[] = {t.options.rank, s->keys};
+    if (!of_q || !of_k || !of_v || !small_product(all, 4) || t.options.rank > SMALL / (s->batch * s->heads * s->queries) ||
+        (t.options.rank > 0 && !small_product(of_projection, 2))) {
         int64_t bytes;
         tr_error error;
         if (tr_attention_memory(s, &t.options, NULL, &bytes, &error) == TR_OK)
