@@ -136,6 +136,15 @@ static int convert_to(const cli_settings *s, const tr_package *package, const tr
     return status;
 }
 
+/* Damage must not get a good checksum. Files of others, and directories, have none. */
+static tr_status open_verified(const char *in, tr_package *package, tr_error *error)
+{
+    tr_status status = tr_package_open(in, TR_LOAD_MAP, package, error);
+    if (status == TR_OK && package->has_checksum && (status = tr_gguf_verify(in, NULL, error)) != TR_OK)
+        tr_package_close(package);
+    return status;
+}
+
 static int convert(const cli_settings *settings, const char *in, const tr_target *target)
 {
     tr_package package;
@@ -143,7 +152,7 @@ static int convert(const cli_settings *settings, const char *in, const tr_target
     cli_guard_model_file(in, remove_scratch);
     if (!cli_catch_interrupts())
         return cli_fail("signals: cannot be caught, too many open files");
-    if (tr_package_open(in, TR_LOAD_MAP, &package, &error))
+    if (open_verified(in, &package, &error))
         return cli_fail_error(&error);
     int32_t *allowed;
     int status = cli_allow_tokens(settings, &package, &allowed);

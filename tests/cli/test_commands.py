@@ -217,9 +217,16 @@ class Convert(CommandTest):
         self.assertRegex(shown, r"weights +\d+ tensors in f32 \([\d.]+ MB\), \d+ tensors in int8 \([\d.]+ MB\)")
         self.assertRegex(shown, r"compute +int8\n")
 
+    def test_damage_gets_no_good_checksum(self):
+        content = bytearray(model_bytes())
+        content[-5000] ^= 1
+        flipped = self.file("flipped.gguf", content)
+        self.bad(1, "convert", flipped, self.folder / "out.gguf", says=["flipped.gguf", "checksum"])
+        self.assertEqual(self.names(), ["flipped.gguf"])
+
     def test_a_weight_that_is_no_number(self):
         wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
-        content = bytearray(wide.read_bytes())
+        content = bytearray(wide.read_bytes().replace(b"translate.checksum", b"translate.nochecks"))
         struct.pack_into("<f", content, len(content) // 2 & ~3, float("nan"))  # nearly all of the file are matrices
         wide.write_bytes(content)
         self.bad(1, "convert", wide, self.folder / "packed.gguf", "--compute", "int8", says=["tensor ", "weight", "finite"])
