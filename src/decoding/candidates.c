@@ -249,10 +249,10 @@ int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidat
     const int outputs = q->choice ? q->choice->count : c->network->logits.weight.outputs;
     const double all = log_sum(c, row, outputs);
     int count = 0;
-    bool nan = isnan(all);
+    bool bad = isnan(all);
     for (int m = 0; m < members; m++) { /* in the order of their ids: the lowest wins a tie */
         const tr_top *top = &c->tops[(size_t)m * (size_t)c->rows_most + (size_t)row];
-        nan = nan || top->nan;
+        bad = bad || top->nan;
         for (int i = 0; i < top->count; i++) {
             const int32_t id =
                 q->choice ? tr_choice_token(q->choice, c->network, top->ids[i]) : tr_network_token(c->network, top->ids[i]);
@@ -261,6 +261,7 @@ int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidat
     }
     for (int i = 0; i < count; i++) {
         found[i].log_probability = (float)(found[i].value - all);
+        bad = bad || !(found[i].log_probability >= TR_LEAST_LOG_PROBABILITY);
         if (!c->of_logits)
             found[i].value = found[i].log_probability;
     }
@@ -270,5 +271,5 @@ int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidat
             count = insert(found, count, c->most,
                            (tr_candidate){q->seen[i], penalised(c->of_logits ? logit : likely, q->penalty), likely});
     }
-    return nan ? -1 : count;
+    return bad ? -1 : count;
 }
