@@ -77,6 +77,7 @@ static void on_free(const volatile void *memory)
 
 /* A model that is open, and what it says: text that is compared between a model and the file that it was converted to. */
 typedef struct subject {
+    const char *path;
     tr_model *model;
     tr_context *context;
     tr_model_info info;
@@ -195,8 +196,9 @@ static void score_texts(const subject *s, const char *const *targets)
     options.target_language = s->target;
     options.cross_attention = true;
     const tr_status status = tr_score_texts(s->context, texts, NULL, targets, NULL, TEXTS, &options, &scores, &error);
-    if (status == TR_ERROR_ARGUMENT || status == TR_ERROR_UNSUPPORTED) { /* too long, or no tokenizer of the target's */
-        check_refusal("score", NULL, status, &error);
+    /* Too long, no tokenizer for the target, or one that is damaged and not needed for translating. */
+    if (status == TR_ERROR_ARGUMENT || status == TR_ERROR_UNSUPPORTED || status == TR_ERROR_FORMAT) {
+        check_refusal("score", status == TR_ERROR_FORMAT ? s->path : NULL, status, &error);
         return;
     }
     if (!computed("score", status, &error))
@@ -284,6 +286,7 @@ static bool open_subject(subject *s, const char *path, tr_compute compute, tr_er
 {
     tr_model_options options = tr_model_default_options();
     tr_context_options working = tr_context_default_options();
+    s->path = path;
     options.compute = compute;
     working.threads = 1;
     working.batch_size = 4;
@@ -327,11 +330,11 @@ static char *ask(subject *s)
 }
 
 /* Whether indexing a folder of models would find what opening finds. */
-static void compare_peek(const subject *s, const char *path)
+static void compare_peek(const subject *s)
 {
     tr_peek peek;
     tr_error error;
-    const tr_status status = tr_package_peek(path, &peek, &error);
+    const tr_status status = tr_package_peek(s->path, &peek, &error);
     check(status == TR_OK, "peek: refuses what is accepted: %s", error.message);
     if (status != TR_OK)
         return;
@@ -398,7 +401,7 @@ static void use(const char *path, const char *scratch, char answer[TR_MESSAGE_SI
     else {
         char *said = ask(&s);
         snprintf(answer, TR_MESSAGE_SIZE + 32, said ? "accepted" : "refused it takes no languages");
-        compare_peek(&s, path);
+        compare_peek(&s);
         if (said)
             compare_converted(said, s.info.compute, path, scratch);
         free(said);
