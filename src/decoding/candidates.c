@@ -249,27 +249,28 @@ int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidat
     const int outputs = q->choice ? q->choice->count : c->network->logits.weight.outputs;
     const double all = log_sum(c, row, outputs);
     int count = 0;
-    bool bad = isnan(all);
+    bool nan = isnan(all);
     for (int m = 0; m < members; m++) { /* in the order of their ids: the lowest wins a tie */
         const tr_top *top = &c->tops[(size_t)m * (size_t)c->rows_most + (size_t)row];
-        bad = bad || top->nan;
+        nan = nan || top->nan;
         for (int i = 0; i < top->count; i++) {
             const int32_t id =
                 q->choice ? tr_choice_token(q->choice, c->network, top->ids[i]) : tr_network_token(c->network, top->ids[i]);
             count = insert(found, count, c->most, (tr_candidate){id, top->values[i], 0});
         }
     }
+    while (count && found[count - 1].value - all < TR_LEAST_LOG_PROBABILITY)
+        count--;
     for (int i = 0; i < count; i++) {
         found[i].log_probability = (float)(found[i].value - all);
-        bad = bad || !(found[i].log_probability >= TR_LEAST_LOG_PROBABILITY);
         if (!c->of_logits)
             found[i].value = found[i].log_probability;
     }
     for (int i = 0; i < q->seen_count; i++) {
         const float logit = q->seen_logits[i], likely = (float)(logit - all);
-        if (logit > -INFINITY)
+        if (likely >= TR_LEAST_LOG_PROBABILITY)
             count = insert(found, count, c->most,
                            (tr_candidate){q->seen[i], penalised(c->of_logits ? logit : likely, q->penalty), likely});
     }
-    return bad ? -1 : count;
+    return nan ? -1 : count;
 }

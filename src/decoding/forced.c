@@ -309,7 +309,7 @@ static void decode(tr_worker *w, int member)
 static bool take_result(tr_worker *w, const tr_forced *f, const float *from)
 {
     for (int r = 0; r < rows_of(f); r++)
-        if (!(from[r] >= TR_LEAST_LOG_PROBABILITY)) /* NaN as well */
+        if (isnan(from[r]))
             return tr_worker_fail_numeric(w);
     memcpy(f->log_probabilities, from, (size_t)rows_of(f) * sizeof *from);
     if (w->start.first_id >= 0)

@@ -281,6 +281,25 @@ class HostileTest(unittest.TestCase):
         for what, data in cases.items():
             self.refused(what, self.marian(source__spm=data), ("-m",))  # looked at when it is used
 
+        folder = self.marian(target__spm=good[:100])  # which translating does not need
+        status, _, stderr, _, _ = self.run_tool("score", "-m", folder, "a", "b")
+        self.assertEqual(status, 1)
+        self.assertIn(f"{folder}: SentencePiece model".encode(), stderr)
+
+    def test_huge_weights(self):
+        """Tokens of no probability are no hypotheses: the sum of their log-probabilities would not be finite."""
+        data = bytearray((FIXTURES / "reference/fixtures/relu-1x1-f32/model/model.safetensors").read_bytes())
+        size = struct.unpack_from("<Q", data)[0]
+        header = json.loads(data[8:8 + size])
+        first, end = header["final_logits_bias"]["data_offsets"]
+        for at in range(8 + size + first + 8, 8 + size + end, 4):  # all but two tokens
+            struct.pack_into("<f", data, at, -3e38)
+        status, stdout, stderr, _, _ = self.run_tool("-m", self.marian(model__safetensors=bytes(data)), "-b9", "-n9", "--max-length", "4",
+                                                     "--json", "a")
+        self.assertEqual((status, stderr), (0, b""))
+        for hypothesis in json.loads(stdout)["hypotheses"]:
+            self.assertGreater(hypothesis["score"] or -1e30, -1e6)
+
     # ---- CTranslate2
 
     def test_ctranslate2(self):

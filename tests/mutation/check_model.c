@@ -98,13 +98,13 @@ static void check_refusal(const char *what, const char *path, tr_status status, 
     check(status != TR_ERROR_MEMORY, "%s: a size that the file only claims was allocated: %s", what, error->message);
 }
 
-/* Computing may end with TR_ERROR_NUMERIC and nothing else. */
+/* Computing may end with TR_ERROR_NUMERIC, or because a vocabulary without an unknown token does not have the text. */
 static bool computed(const char *what, tr_status status, const tr_error *error)
 {
     if (status == TR_OK)
         return true;
     check_refusal(what, NULL, status, error);
-    check(status == TR_ERROR_NUMERIC, "%s: %s", what, error->message);
+    check(status == TR_ERROR_NUMERIC || strstr(error->message, "an unknown token"), "%s: %s", what, error->message);
     return false;
 }
 
@@ -346,9 +346,12 @@ static void compare_peek(const subject *s)
               strcmp(peek.target_language, s->info.target_language) == 0,
           "peek: from %s to %s, not from %s to %s", peek.source_language, peek.target_language, s->info.source_language,
           s->info.target_language);
-    check(peek.languages.count == (size_t)s->info.languages, "peek: %zu languages, not %d", peek.languages.count,
+    char tokenizer[4096]; /* it has tokens for the languages that another file names */
+    snprintf(tokenizer, sizeof tokenizer, "%s/tokenizer.json", s->path);
+    const bool same = access(tokenizer, F_OK) < 0;
+    check(!same || peek.languages.count == (size_t)s->info.languages, "peek: %zu languages, not %d", peek.languages.count,
           s->info.languages);
-    for (size_t i = 0; i < peek.languages.count && i < (size_t)s->info.languages; i++) {
+    for (size_t i = 0; same && i < peek.languages.count && i < (size_t)s->info.languages; i++) {
         const char *code = tr_model_language(s->model, (int)i);
         check(strcmp(peek.languages.items[i].code, code) == 0, "peek: language %s, not %s", peek.languages.items[i].code, code);
     }
