@@ -268,6 +268,12 @@ class HostileTest(unittest.TestCase):
         for what, vocabulary in {"huge id": {"a": 2**31}, "negative id": {"a": -1}, "the same id": {"a": 0, "b": 0},
                                  "id beyond": {f"p{i}": i for i in range(400)}, "no id": {"a": "b"}}.items():
             self.refused(what, self.marian(vocab__json=json.dumps(vocabulary).encode()))
+        folder = self.folder / "nllb"
+        shutil.copytree(FIXTURES / "languages/fixtures/nllb-json/model", folder)
+        tokens = json.loads((folder / "tokenizer.json").read_text())
+        tokens["added_tokens"] += tokens["added_tokens"][-1:] * 1000
+        (folder / "tokenizer.json").write_text(json.dumps(tokens))
+        self.refused("a token again and again", folder)  # no file that was made of it would be accepted
         index = {"weight_map": {"a": "../../../etc/passwd"}}
         folder = self.marian(**{"model__safetensors__index__json": json.dumps(index).encode()})
         (folder / "model.safetensors").unlink()

@@ -8,11 +8,14 @@
  * must give the same. Time, memory and leaks are measured for each model. */
 #define _GNU_SOURCE
 #include <math.h>
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,8 +27,7 @@
 #include "formats/peek.h"
 #include "util/utf8.h"
 
-/* The sanitizers' own, as in their headers, which not every compiler brings. */
-int __lsan_do_recoverable_leak_check(void);
+/* As in sanitizer/allocator_interface.h, which GCC does not bring. */
 size_t __sanitizer_get_allocated_size(const volatile void *memory);
 int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t),
                                               void (*free_hook)(const volatile void *));
@@ -71,6 +73,33 @@ static void on_free(const volatile void *memory)
 {
     if (memory)
         atomic_fetch_sub(&allocated, (long long)__sanitizer_get_allocated_size(memory));
+}
+
+/* The linker puts these in place of the library's mmap and munmap: what lies beyond a file's end in its last page must not be
+ * read either, which only AddressSanitizer can see. */
+void *__real_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset);
+int __real_munmap(void *at, size_t size);
+int __wrap_munmap(void *at, size_t size);
+
+static size_t beyond(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (page - size % page) % page;
+}
+
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset)
+{
+    void *memory = __real_mmap64(at, size, protection, flags, file, offset);
+    if (memory != MAP_FAILED && file >= 0)
+        __asan_poison_memory_region((char *)memory + size, beyond(size));
+    return memory;
+}
+
+int __wrap_munmap(void *at, size_t size)
+{
+    __asan_unpoison_memory_region((char *)at + size, beyond(size));
+    return __real_munmap(at, size);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ answers */

@@ -126,6 +126,8 @@ tr_status tr_hf_added_codes(const tr_hf_tokenizer *tokenizer, int32_t first, int
 
 tr_status tr_hf_added_special(const tr_added *added, tr_package *package, tr_error *error)
 {
+    if (added->ids.size > (size_t)package->config.target_vocabulary)
+        return tr_fail(error, TR_ERROR_FORMAT, "added tokens: there are more than the embedding has rows");
     return tr_ids_append(&package->special, added->ids.data, added->ids.size)
                ? TR_OK
                : tr_fail(error, TR_ERROR_MEMORY, "added tokens: out of memory");
