@@ -50,12 +50,11 @@ tr_status tr_hub_token(char **token, tr_error *error)
     *token = NULL;
     if (given) {
         *token = trimmed(given, strlen(given));
-    } else if (token_file(path)) {
-        bool found;
-        const tr_status status = tr_file_find(path, TR_LOAD_COPY, &file, &found, error);
+    } else if (token_file(path) && tr_file_exists(path)) {
+        const tr_status status = tr_file_open(path, TR_LOAD_COPY, &file, error);
         if (status != TR_OK)
             return status;
-        *token = found && file.size < 4096 ? trimmed((const char *)file.data, file.size) : NULL;
+        *token = file.size < 4096 ? trimmed((const char *)file.data, file.size) : NULL;
         tr_file_close(&file);
     }
     for (const char *c = *token ? *token : ""; *c; c++)

@@ -301,7 +301,12 @@ class Comparing(FileTest):
         flags = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)(?: {2,}|$)", text, re.M))
         for name in sorted(every - neutral):
             value = [] if name in flags else [values.get(name, "0.5" if name in ("top-p", "alternatives-min", "alignment-threshold") else "2")]
-            self.input.write_bytes(text_of(["5 6 7"] * 200 if name == "ids" else self.lines))
+            if name == "tokens":
+                self.input.write_bytes(self.good("tokenize", stdin=text_of(self.lines)))
+            elif name == "ids":
+                self.input.write_bytes(self.good("tokenize", "--ids", stdin=text_of(self.lines)))
+            else:
+                self.input.write_bytes(text_of(self.lines))
             content = self.describe(f"--{name}", *value, *needs.get(name, []))
             self.assertIn(f"\n--{name}: ".encode(), content, name)
         self.assertTrue(run)
