@@ -19,11 +19,13 @@
 
 /* The file is written in a folder of its own beside OUT, then moved to its place. */
 static char scratch[TR_PATH];
+static const char scratch_name[] = "model.gguf";
 static int scratch_folder = -1;
 
 /* Removes the folder and whatever is in it. Also called when the input is cut short while it is mapped. */
 static void remove_scratch(void)
 {
+    unlinkat(scratch_folder, scratch_name, 0); /* what fdopendir() needs may be what is missing */
     DIR *folder = scratch_folder >= 0 ? fdopendir(scratch_folder) : NULL;
     const struct dirent *entry;
     while (folder && (entry = readdir(folder)))
@@ -127,7 +129,7 @@ static int convert_to(const cli_settings *s, const tr_package *package, const tr
 {
     char file[TR_PATH + 16];
     int status = make_scratch(target->path);
-    snprintf(file, sizeof file, "%s/model.gguf", scratch);
+    snprintf(file, sizeof file, "%s/%s", scratch, scratch_name);
     if (!status)
         status = write_and_verify(s, package, file);
     if (!status)

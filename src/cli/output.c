@@ -227,7 +227,7 @@ static int write_run(const cli_output *output, const tr_buffer *run)
 {
     tr_output file;
     tr_error error;
-    tr_status status = tr_output_open_own(&file, output->run, &error);
+    tr_status status = tr_output_open_own(&file, output->run, tr_target_mode(&output->target), &error);
     if (status != TR_OK)
         return cli_fail_error(&error);
     status = tr_output_write(&file, run->data, run->size, &error);

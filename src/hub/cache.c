@@ -96,7 +96,7 @@ tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_h
         return status;
     tr_buffer text = {0};
     status = tr_json_print(manifest_json(name, manifest), JSON_INDENT(1), &text)
-                 ? tr_output_open_own(&output, path, error)
+                 ? tr_output_open_own(&output, path, 0666, error)
                  : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     if (status == TR_OK) {
         status = tr_output_write(&output, text.data, text.size, error);
@@ -292,6 +292,14 @@ tr_status tr_hub_cache_list(void (*visit)(void *context, const tr_hub_entry *ent
     return status;
 }
 
+void tr_hub_folders_prune(const tr_folder *folder, const char *name)
+{
+    char above[TR_PATH];
+    const char *slash = strrchr(name, '/');
+    snprintf(above, sizeof above, "%.*s", slash ? (int)(slash - name) : 0, name);
+    tr_folder_prune(folder, above);
+}
+
 tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error)
 {
     static const char *const endings[] = {"", TR_HUB_PART, TR_HUB_TAG};
@@ -300,9 +308,7 @@ tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folde
     for (size_t i = 0; status == TR_OK && i < sizeof endings / sizeof *endings; i++)
         if (snprintf(companion, sizeof companion, "%s%s", name, endings[i]) < TR_PATH)
             status = tr_folder_unlink(folder, companion, removed, error);
-    const char *slash = strrchr(name, '/');
-    snprintf(companion, sizeof companion, "%.*s", slash ? (int)(slash - name) : 0, name);
-    tr_folder_prune(folder, companion);
+    tr_hub_folders_prune(folder, name);
     return status;
 }
 

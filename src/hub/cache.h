@@ -64,6 +64,7 @@ tr_status tr_hub_cache_folder(char path[TR_PATH], const tr_hub_name *name, tr_er
 tr_status tr_hub_cache_open(tr_folder *folder, const tr_hub_name *name, bool make, tr_error *error);
 /* Removes a file of a list, its companions, and the folders that it alone needed. Adds to what was removed. */
 tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error);
+void tr_hub_folders_prune(const tr_folder *folder, const char *name); /* these folders alone */
 /* What -m takes: the folder if it holds a whole model, or the one GGUF file in it. *found is false if it is not whole. */
 tr_status tr_hub_cache_find(char path[TR_PATH], const tr_hub_name *name, bool *found, tr_error *error);
 

@@ -68,7 +68,7 @@ static tr_status write_tags(const fetch *f, tr_error *error)
     tr_output output;
     char text[2 * TR_HTTP_TAG + 2];
     const int size = snprintf(text, sizeof text, "%s\n%s\n", f->identity, f->tag);
-    tr_status status = tr_output_open_own(&output, f->tag_path, error);
+    tr_status status = tr_output_open_own(&output, f->tag_path, 0666, error);
     if (status != TR_OK)
         return status;
     status = tr_output_write(&output, text, (size_t)size, error);

@@ -18,7 +18,7 @@ typedef struct pull {
     tr_http http;
     char folder[TR_PATH];
     tr_folder place; /* the same, open */
-    bool in_cache;
+    bool in_cache, changed; /* changed: files are getting their names */
     tr_hub_manifest wanted; /* what is to be there in the end */
     tr_hub_manifest old;    /* what was there before, as far as the cache knows */
     tr_hub_manifest begun;  /* what downloads that did not come to their end may have left */
@@ -227,6 +227,7 @@ static tr_status finish(pull *p, size_t missing, tr_error *error)
 {
     tr_folder_sum removed = {0};
     tr_status status = TR_OK;
+    p->changed = true;
     if (missing && p->in_cache)
         status = tr_folder_unlink(&p->place, TR_HUB_MANIFEST, &removed, error);
     for (size_t i = 0; status == TR_OK && i < p->wanted.files.count; i++)
@@ -292,12 +293,16 @@ static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
     return status;
 }
 
-/* A list of what did not come. */
+/* After a failure: a list of files none of which has begun to come, and the folders that were made for them. */
 static void drop_list(const pull *p)
 {
-    enum { LOCK_AND_LIST = 2 };
     tr_folder_sum removed = {0};
-    if (p->in_cache && tr_folder_measure(&p->place).count == LOCK_AND_LIST)
+    uint64_t left = p->changed;
+    for (size_t i = 0; !left && i < p->begun.files.count; i++)
+        left = part_size(p, &p->begun.files.items[i]);
+    for (size_t i = 0; !left && i < p->begun.files.count; i++)
+        tr_hub_folders_prune(&p->place, p->begun.files.items[i].name);
+    if (!left && p->in_cache)
         tr_folder_unlink(&p->place, TR_HUB_BEGUN, &removed, NULL);
 }
 

@@ -263,7 +263,7 @@ tr_status tr_target_find(tr_target *target, const char *path, tr_error *error)
 
 unsigned tr_target_mode(const tr_target *target)
 {
-    return target->exists ? 0600 : 0666;
+    return target->own ? target->mode : target->exists ? 0600 : 0666;
 }
 
 /* Gives the file the access control list of another, or none. False: it has one that cannot be given. */
@@ -357,17 +357,12 @@ static tr_status open_temporary(tr_output *output, tr_error *error)
     return status;
 }
 
-static tr_status open_output(tr_output *output, const char *path, bool own, tr_error *error)
+/* Takes the target over. */
+static tr_status open_output(tr_output *output, const char *path, tr_target target, tr_error *error)
 {
-    *output = (tr_output){.descriptor = -1, .path = strdup(path)};
-    tr_status status = TR_OK;
-    if (own)
-        output->target = (tr_target){.path = strdup(path), .own = true};
-    else if (output->path)
-        status = tr_target_find(&output->target, path, error);
-    if (status == TR_OK)
-        status = output->path && output->target.path ? open_temporary(output, error)
-                                                     : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    *output = (tr_output){.descriptor = -1, .target = target, .path = strdup(path)};
+    const tr_status status = output->path && target.path ? open_temporary(output, error)
+                                                         : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     if (status != TR_OK)
         output_free(output);
     return status;
@@ -375,12 +370,15 @@ static tr_status open_output(tr_output *output, const char *path, bool own, tr_e
 
 tr_status tr_output_open(tr_output *output, const char *path, tr_error *error)
 {
-    return open_output(output, path, false, error);
+    tr_target target;
+    *output = (tr_output){.descriptor = -1};
+    const tr_status status = tr_target_find(&target, path, error);
+    return status == TR_OK ? open_output(output, path, target, error) : status;
 }
 
-tr_status tr_output_open_own(tr_output *output, const char *path, tr_error *error)
+tr_status tr_output_open_own(tr_output *output, const char *path, unsigned mode, tr_error *error)
 {
-    return open_output(output, path, true, error);
+    return open_output(output, path, (tr_target){.path = strdup(path), .own = true, .mode = mode}, error);
 }
 
 static tr_status write_all(tr_output *output, const void *data, size_t size, tr_error *error)

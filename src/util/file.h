@@ -39,7 +39,7 @@ bool tr_file_exists(const char *path);
 typedef struct tr_target {
     char *path;                 /* without links; allocated */
     bool exists;                /* mode, user and group are those of the file that is there */
-    bool own;                   /* a file of the program's own: it has no mode to keep */
+    bool own;                   /* a file of the program's own: what is there has no mode to keep */
     unsigned mode, user, group; /* mode: permissions alone */
 } tr_target;
 
@@ -63,8 +63,8 @@ typedef struct tr_output {
 } tr_output;
 
 tr_status tr_output_open(tr_output *output, const char *path, tr_error *error);
-/* For a file that belongs to the program: a link at path is replaced, not followed. */
-tr_status tr_output_open_own(tr_output *output, const char *path, tr_error *error);
+/* For a file that belongs to the program: a link at path is replaced, not followed, and it has the mode that open() gives. */
+tr_status tr_output_open_own(tr_output *output, const char *path, unsigned mode, tr_error *error);
 tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_error *error);
 tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error); /* zeros up to a multiple */
 /* Overwrites bytes already written (a header with sizes known only at the end). */

@@ -128,7 +128,7 @@ class Replacing(FileTest):
                 self.old("out.txt", mode)
             with self.started("-o", self.output, umask=umask, **unprivileged()) as p:
                 wait_for(lambda: self.part.with_name("out.txt.part.run").exists())
-                self.assertEqual(self.mode(self.part), meanwhile)
+                self.assertEqual((self.mode(self.part), self.mode(self.part.with_name("out.txt.part.run"))), (meanwhile, meanwhile))
                 out, err = p.communicate("好\n".encode(), timeout=90)
                 self.assertEqual((p.returncode, out, err), (0, b"", b""))
             self.assertEqual((self.output.read_bytes(), self.mode(self.output)), (self.new, end))

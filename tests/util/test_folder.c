@@ -251,7 +251,7 @@ static void test_output(void **state)
     assert_int_equal(tr_output_open(&output, in_base("folder"), &error), TR_ERROR_IO);
     assert_int_equal(tr_output_open(&output, "/dev/null", &error), TR_ERROR_IO);
     assert_int_equal(tr_output_open(&output, in_base("none/o"), &error), TR_ERROR_IO);
-    assert_int_equal(tr_output_open_own(&output, in_base("first"), &error), TR_OK);
+    assert_int_equal(tr_output_open_own(&output, in_base("first"), 0640, &error), TR_OK);
     assert_int_equal(tr_output_commit(&output, &error), TR_OK);
     assert_true(S_ISREG(mode_of(in_base("first"))));
     assert_true(tr_file_size(in_base("third"), &size) && size == 6);
