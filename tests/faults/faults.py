@@ -34,6 +34,7 @@ sys.path.insert(0, str(TESTS / "hub"))
 from server import Site  # noqa: E402  (found by the path above)
 
 NOBODY = 65534
+SKIPPED = 77  # what Meson takes for a test that could not run
 SECONDS = 30  # that a run may take
 TEXT = "今天天气很好。 我喜欢读书"
 LINES = "".join(f"{line}\n" for line in ("今天天气很好。", "我喜欢读书。他在学校工作。", "", "na dunusielu", "▁5 ▁6 ▁7", TEXT * 3))
@@ -338,6 +339,7 @@ class Sweep:
             self.environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:exitcode=99:allocator_may_return_null=1"
             self.environment["UBSAN_OPTIONS"] = "halt_on_error=1:exitcode=99:print_stacktrace=1"
         self.expected, self.findings, self.tried = {}, [], collections.Counter()
+        self.filters = True
         self.lock = threading.Lock()
         self.end = time.monotonic() + options.seconds if options.seconds else None
 
@@ -386,7 +388,7 @@ class Sweep:
         if result.status:
             problem = f"status {result.status}: {result.stderr.decode(errors='replace')}"
         elif "no seccomp" in result.log:
-            problem = "the system allows no seccomp filter"
+            self.filters = False
         elif not counts["alloc"]:
             problem = "nothing was counted"
         elif what.output and set(result.files) != {what.output}:
@@ -416,7 +418,7 @@ class Sweep:
                 seen[point.kind] += 1
             points = taken
         random.Random(start).shuffle(points)
-        return points
+        return sorted(points, key=lambda point: self.options.all and point.kind == "foreign")  # last: there may be no time left
 
     def judge(self, place, point, result):
         """What is wrong with the result; None: nothing."""
@@ -515,12 +517,15 @@ class Sweep:
     def run(self):
         start = time.monotonic()
         self.spread(self.pairs(), self.count)
+        if not self.filters:
+            print("faults.py: the system allows no seccomp filter, by which calls are made to fail")
+            return SKIPPED
         points = list(self.points())
         total = collections.Counter(point.kind for point in points)
         if not points:
             sys.exit("faults.py: nothing to try")
         self.spread(self.chosen(points), self.try_point)
-        return self.report(total, time.monotonic() - start)
+        return int(self.report(total, time.monotonic() - start) != 0)
 
 
 def drop_privileges(folder):
@@ -536,7 +541,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool", type=pathlib.Path)
     parser.add_argument("shim", type=pathlib.Path)
-    parser.add_argument("--every", type=int, default=12)
+    parser.add_argument("--every", type=int, default=14)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--jobs", type=int, default=2)
@@ -550,13 +555,11 @@ def main():
     if child:
         _, status = os.waitpid(child, 0)
         shutil.rmtree(folder)
-        sys.exit(os.waitstatus_to_exitcode(status) != 0)
+        sys.exit(os.waitstatus_to_exitcode(status))
     (folder / "inputs").mkdir()
     sweep = Sweep(options, folder)
     drop_privileges(folder)
-    bad = sweep.run()
-    sys.stdout.flush()
-    os._exit(bad != 0)
+    sys.exit(sweep.run())
 
 
 if __name__ == "__main__":
