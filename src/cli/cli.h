@@ -24,6 +24,8 @@ int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for wrong usage, with the way to the command's help behind it; returns CLI_USAGE. */
 int cli_usage(const cli_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail_memory(void);
+/* Text of a model's or a file's name to stdout: what a terminal would obey becomes '?'. */
+void cli_print_shown(const char *text, size_t size);
 /* What the library said. */
 int cli_fail_error(const tr_error *error);
 /* Prints "translate: warning: ..." unless --quiet. */

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "cli/progress.h"
+#include "util/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,11 +11,18 @@ static void say(const char *before, const char *format, va_list arguments, const
 {
     char line[4096 + 1024];
     vsnprintf(line, sizeof line, format, arguments);
-    for (char *p = line; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) /* a file's name may hold anything; it stays one line */
-            *p = '?';
+    tr_utf8_show(line); /* a file's name may hold anything; it stays one line */
     cli_progress_clear();
     fprintf(stderr, "translate: %s%s%s\n", before, line, after);
+}
+
+void cli_print_shown(const char *text, size_t size)
+{
+    for (size_t length; size; text += length, size -= length)
+        if (tr_utf8_is_shown(text, size, &length))
+            fwrite(text, 1, length, stdout);
+        else
+            putchar('?');
 }
 
 int cli_fail(const char *format, ...)

@@ -6,25 +6,6 @@
 
 #include "util/utf8.h"
 
-/* Whether a terminal shows a character where it stands: not so control characters, line separators, and marks that turn the
- * direction of what follows. */
-static bool is_plain(int32_t c)
-{
-    return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && !(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
-}
-
-/* What is not UTF-8, as a character that was cut off, goes as well. */
-static void one_line(char *s)
-{
-    const char *from = s;
-    for (size_t left = strlen(s), length; left; from += length, left -= length) {
-        const bool plain = is_plain(tr_utf8_decode(from, left, &length));
-        for (size_t i = 0; i < (plain ? length : 1); i++)
-            *s++ = plain ? from[i] : '?';
-    }
-    *s = 0;
-}
-
 tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
 {
     if (error) {
@@ -33,7 +14,7 @@ tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
         if (vsnprintf(error->message, sizeof error->message, format, arguments) < 0)
             *error->message = 0;
         va_end(arguments);
-        one_line(error->message);
+        tr_utf8_show(error->message);
         error->status = status;
     }
     return status;

@@ -93,6 +93,23 @@ bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out)
     return true;
 }
 
+bool tr_utf8_is_shown(const char *text, size_t size, size_t *length)
+{
+    const int32_t c = tr_utf8_decode(text, size, length);
+    return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && !(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
+}
+
+void tr_utf8_show(char *text)
+{
+    const char *from = text;
+    for (size_t left = strlen(text), length; left; from += length, left -= length) {
+        const bool shown = tr_utf8_is_shown(from, left, &length);
+        for (size_t i = 0; i < (shown ? length : 1); i++)
+            *text++ = shown ? from[i] : '?';
+    }
+    *text = 0;
+}
+
 bool tr_ends_with(const char *text, const char *end)
 {
     const size_t size = strlen(text), n = strlen(end);

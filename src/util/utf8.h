@@ -9,6 +9,11 @@
 int32_t tr_utf8_decode(const char *text, size_t size, size_t *length);
 size_t tr_utf8_encode(uint32_t code, char out[4]); /* bytes written */
 
+/* Whether a terminal shows the character at text[0..size) where it stands, and obeys nothing in it: false for control
+ * characters, line separators, marks that turn the direction of what follows, and what is invalid. */
+bool tr_utf8_is_shown(const char *text, size_t size, size_t *length);
+void tr_utf8_show(char *text); /* puts '?' in place of each that is not */
+
 bool tr_ends_with(const char *text, const char *end); /* the same text is one, too */
 bool tr_is_small_letter(char c);                      /* a to z */
 

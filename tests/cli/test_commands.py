@@ -161,6 +161,17 @@ class Info(CommandTest):
             self.assertIn(shown, text)
         self.assertNotIn("verified", text)
 
+    def test_what_a_terminal_would_obey(self):
+        content = bytearray(model_bytes())
+        at = content.index(b"general.name") + len("general.name") + 4
+        size = struct.unpack_from("<Q", content, at)[0]
+        content[at + 8:at + 8 + size] = "\x1b\x9bx".encode()[:size].ljust(size, b"-")
+        piece = content.index(b"</s>")
+        content[piece:piece + 4] = b"\x1b[2J"
+        text = self.good("info", self.file("a\u202eb.gguf", content)).decode()
+        self.assertFalse(set(text) & set("\x1b\x9b\u202e"), text)
+        self.assertIn("?[2J", text)
+
     def test_verify(self):
         self.assertIn("verified", self.good("info", "--verify", support.MODEL).decode())
         self.assertIs(json.loads(self.good("info", "--verify", "--json", support.MODEL))["verified"], True)
