@@ -127,13 +127,15 @@ static void check_refusal(const char *what, const char *path, tr_status status, 
     check(status != TR_ERROR_MEMORY, "%s: a size that the file only claims was allocated: %s", what, error->message);
 }
 
-/* Computing may end with TR_ERROR_NUMERIC, or because a vocabulary without an unknown token does not have the text. */
-static bool computed(const char *what, tr_status status, const tr_error *error)
+/* Computing may end with TR_ERROR_NUMERIC; or because a vocabulary without an unknown token does not have the text, or a
+ * model no room for it beside the marks of languages and ends. s may be NULL. */
+static bool computed(const subject *s, const char *what, tr_status status, const tr_error *error)
 {
     if (status == TR_OK)
         return true;
     check_refusal(what, NULL, status, error);
-    check(status == TR_ERROR_NUMERIC || strstr(error->message, "an unknown token"), "%s: %s", what, error->message);
+    const bool narrow = s && s->info.max_source_length < 2 * SOURCE_TOKENS && status == TR_ERROR_ARGUMENT;
+    check(status == TR_ERROR_NUMERIC || narrow || strstr(error->message, "an unknown token"), "%s: %s", what, error->message);
     return false;
 }
 
@@ -230,7 +232,7 @@ static void score_texts(const subject *s, const char *const *targets)
         check_refusal("score", status == TR_ERROR_FORMAT ? s->path : NULL, status, &error);
         return;
     }
-    if (!computed("score", status, &error))
+    if (!computed(s, "score", status, &error))
         return;
     for (int i = 0; i < TEXTS; i++) {
         const tr_score *score = &scores[i].score;
@@ -252,7 +254,7 @@ static void translate(const subject *s, int beam)
     const tr_translate_options options = translate_options(s, beam);
     tr_result *results;
     tr_error error;
-    if (!computed(what, tr_translate(s->context, texts, NULL, TEXTS, &options, &results, &error), &error))
+    if (!computed(s, what, tr_translate(s->context, texts, NULL, TEXTS, &options, &results, &error), &error))
         return;
     for (int i = 0; i < TEXTS; i++) {
         take_result(s, what, &results[i], texts[i], &options.search);
@@ -281,11 +283,11 @@ static void search_tokens(const subject *s)
     int32_t ids[SOURCE_TOKENS];
     for (int i = 0; i < SOURCE_TOKENS; i++)
         ids[i] = (i + 1) * s->info.source_vocabulary / (SOURCE_TOKENS + 2);
-    const tr_tokens source = {ids, s->info.max_source_length > SOURCE_TOKENS ? SOURCE_TOKENS : 0};
+    const tr_tokens source = {ids, SOURCE_TOKENS};
     const tr_translate_options options = translate_options(s, BEAM);
     tr_hypotheses *found;
     tr_error error;
-    if (!computed("tokens", tr_search_tokens(s->context, &source, NULL, 1, &options, &found, &error), &error))
+    if (!computed(s, "tokens", tr_search_tokens(s->context, &source, NULL, 1, &options, &found, &error), &error))
         return;
     check(found->count >= 1 && found->count <= BEAM, "tokens: %zu hypotheses", found->count);
     for (size_t i = 0; i < found->count; i++)
@@ -398,7 +400,7 @@ static bool convert(const char *path, const char *scratch)
         return false;
     status = tr_gguf_write(&package, scratch, tr_stored_type(&package), NULL, NULL, &error);
     tr_package_close(&package);
-    if (!computed("convert", status, &error))
+    if (!computed(NULL, "convert", status, &error))
         return false;
     status = tr_gguf_verify(scratch, NULL, &error);
     check(status == TR_OK, "convert: %s", error.message);

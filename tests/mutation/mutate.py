@@ -28,7 +28,7 @@ import kinds
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
-COUNT = 4000  # mutants of a run
+COUNT = 5000  # mutants of a run
 SAMPLE = 50
 HANGS = 60  # seconds, by the clock: of a machine that is busy
 NO_MODEL = ("expected.json", "expected.txt", "unlisted.txt", "logits.bin", "README.md")
@@ -275,7 +275,7 @@ class Run:
             print("check_model at its end: " + said)
         for name in self.names:
             print(f"{name:15} {self.accepted[name]:5} accepted {self.refused[name]:5} refused")
-        print(f"seed {self.arguments.seed}: {self.number} mutants, {self.accepted.total()} accepted, "
+        print(f"seed {self.arguments.seed}: {self.number} mutants, {sum(self.accepted.values())} accepted, "
               f"{sum(self.kinds.values())} findings of {len(self.kinds)} kinds")
         return 1 if self.kinds else 0
 
