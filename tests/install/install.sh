@@ -1,9 +1,10 @@
 #!/bin/sh
-# install.sh SOURCE-FOLDER BUILD-FOLDER PREFIX TOOL MODEL: installs into an empty folder; the installed tool runs from there
-# with the installed model, and the example program compiles against the installed library through pkg-config, shared and
-# static, and runs. TOOL and MODEL are where they are to be installed, "" if not at all. CC is the compiler's command.
+# install.sh SOURCE-FOLDER BUILD-FOLDER PREFIX TOOL MODEL OPTIMISED: installs into an empty folder; the installed tool runs
+# from there with the installed model, and the example program compiles against the installed library through pkg-config,
+# shared and static, and runs. The installed files are hardened. TOOL and MODEL are where they are to be installed, "" if not
+# at all; OPTIMISED: whether the compiler was to. CC is its command.
 set -eu
-source=$1 build=$2 prefix=$3 tool=$4 model=$5
+source=$1 build=$2 prefix=$3 tool=$4 model=$5 optimised=$6
 sentence=今天天气很好
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$work.moved"' EXIT
@@ -23,6 +24,42 @@ PKG_CONFIG_PATH=$(dirname "$pc")
 export PKG_CONFIG_PATH
 # The files lie under another prefix than the one they are made for.
 flags() { pkg-config --define-variable=prefix="$installed" --cflags --libs "$@" libtranslate; }
+
+# hardened FILE: the flags of the build have had their effect on it (see hardening in meson.build).
+hardened() {
+    readelf -hldWs "$1" >"$work/elf"
+    for wanted in 'Type: *DYN' GNU_RELRO 'BIND_NOW\|Flags:.*NOW' 'GNU_STACK .* RW ' ' __stack_chk_fail' $fortified; do
+        grep -q "$wanted" "$work/elf" || fail "$1: no \"$wanted\" in what readelf tells"
+    done
+    for unwanted in RPATH RUNPATH TEXTREL; do
+        ! grep -q "($unwanted)" "$work/elf" || fail "$1: has $unwanted"
+    done
+    # The linker keeps the mark of branch protection only where the compiler's own objects have it as well.
+    [ -z "$protected" ] || readelf -nW "$1" | grep -q "$protected" || fail "$1: is not marked with \"$protected\""
+}
+
+fortified=_chk@
+[ "$optimised" = true ] || fortified=
+case $(uname -m) in
+x86_64) protection=-fcf-protection=full mark='x86 feature: IBT, SHSTK' ;;
+aarch64) protection=-mbranch-protection=standard mark='AArch64 feature: BTI, PAC' ;;
+*) protection= mark= ;;
+esac
+protected=
+if [ -n "$mark" ]; then
+    members=$(ar t "$library/libtranslate.a" | wc -l)
+    marked=$(readelf -nW "$library/libtranslate.a" | grep -c "$mark") || true
+    [ "$marked" -eq "$members" ] || fail "libtranslate.a: $marked of $members objects are marked with \"$mark\""
+    # shellcheck disable=SC2086 # a command of several words
+    echo 'int main(void) { return 0; }' | $CC $protection -x c -o "$work/empty" -
+    ! readelf -nW "$work/empty" | grep -q "$mark" || protected=$mark
+fi
+hardened "$library/libtranslate.so"
+for program in "$work$tool" "$installed"/*/translate/translate-*; do
+    [ -f "$program" ] || continue
+    hardened "$program"
+    grep -q INTERP "$work/elf" || fail "$program: is no program"
+done
 
 [ -z "$model" ] || [ -f "$work$model" ] || fail "$model is not installed"
 
