@@ -4,6 +4,7 @@
 #include "detect/detect.h"
 
 #include "util/buffer.h"
+#include "util/sandbox.h"
 
 #include <stdio.h>
 
@@ -15,6 +16,7 @@ int main(int argc, char **argv)
     tr_error error = {.status = TR_OK};
     size_t n;
     bool good = true;
+    tr_sandbox_compute();
     while (good && (n = fread(part, 1, sizeof part, stdin)) > 0)
         good = tr_buffer_append(&text, part, n);
     if (!good)

@@ -1,7 +1,9 @@
-/* The whole way: list, choose, look what is there, fetch what is not, and give all files their names. */
+/* The whole way: make the folder and lock it, give up all other rights, list, choose, look what is there, fetch what is not,
+ * and give all files their names. */
 #include "hub/hub.h"
 
 #include "hub/choose.h"
+#include "hub/confine.h"
 #include "hub/digest.h"
 #include "hub/fetch.h"
 #include "hub/listing.h"
@@ -17,7 +19,9 @@ typedef struct pull {
     const tr_hub_options *options;
     tr_http http;
     char folder[TR_PATH];
-    tr_folder place; /* the same, open */
+    tr_folder place;     /* the same, open */
+    char above[TR_PATH]; /* the nearest folder above it that was there before */
+    int made;            /* folders below that one */
     bool in_cache, changed; /* changed: files are getting their names */
     tr_hub_manifest wanted; /* what is to be there in the end */
     tr_hub_manifest old;    /* what was there before, as far as the cache knows */
@@ -254,14 +258,30 @@ static void note_work(const pull *p, uint64_t total, size_t count)
     p->options->note(p->options->context, line);
 }
 
+/* Which files of the repository are wanted. */
+static tr_status choose_files(pull *p, tr_error *error)
+{
+    tr_hub_manifest listing = {0};
+    tr_status status = tr_hub_list(&p->http, p->request->name, &listing, error);
+    if (status == TR_OK)
+        status = tr_hub_choose(&listing.files, p->request->pattern, &p->wanted.files, error);
+    memcpy(p->wanted.commit, listing.commit, sizeof listing.commit);
+    tr_hub_manifest_free(&listing);
+    return status;
+}
+
 static tr_status pull_locked(pull *p, tr_error *error)
 {
     uint64_t total;
     size_t count;
+    tr_hub_confine(p->folder, p->made ? p->above : NULL); /* before anything comes from outside */
+    tr_status status = choose_files(p, error);
+    if (status != TR_OK)
+        return status;
     p->missing = calloc(p->wanted.files.count, sizeof *p->missing);
     if (!p->missing)
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
-    tr_status status = read_lists(p, error);
+    status = read_lists(p, error);
     if (status == TR_OK)
         status = look(p, &total, &count, error);
     if (status != TR_OK)
@@ -306,12 +326,27 @@ static void drop_list(const pull *p)
         tr_folder_unlink(&p->place, TR_HUB_BEGUN, &removed, NULL);
 }
 
-/* A folder that was made in vain goes again, with those of the repository and its owner in the cache. */
-static void drop_folder(const pull *p)
+/* Finds p->above and p->made. */
+static void look_above(pull *p)
+{
+    snprintf(p->above, sizeof p->above, "%s", p->folder);
+    for (p->made = 0; !tr_is_directory(p->above); p->made++) {
+        char *slash = strrchr(p->above, '/');
+        if (!slash || slash == p->above) {
+            p->made++;
+            snprintf(p->above, sizeof p->above, "%s", slash ? "/" : ".");
+            break;
+        }
+        *slash = 0;
+    }
+}
+
+/* Folders that were made in vain go again. */
+static void drop_folders(const pull *p)
 {
     char path[TR_PATH];
     snprintf(path, sizeof path, "%s", p->folder);
-    for (int level = 0; level < (p->in_cache ? 3 : 1); level++) {
+    for (int level = 0; level < p->made; level++) {
         tr_folder_drop_empty(path);
         char *slash = strrchr(path, '/');
         if (!slash)
@@ -331,7 +366,7 @@ static tr_status open_folder(pull *p, tr_error *error)
 static tr_status pull_to_folder(pull *p, tr_error *error)
 {
     tr_lock lock;
-    const bool was_there = tr_is_directory(p->folder);
+    look_above(p);
     tr_status status = open_folder(p, error);
     if (status == TR_OK)
         status = take_lock(p, &lock, error);
@@ -342,8 +377,8 @@ static tr_status pull_to_folder(pull *p, tr_error *error)
         tr_lock_release(&lock);
     }
     tr_folder_close(&p->place);
-    if (status != TR_OK && !was_there)
-        drop_folder(p);
+    if (status != TR_OK)
+        drop_folders(p);
     return status;
 }
 
@@ -359,26 +394,15 @@ static tr_status choose_folder(pull *p, tr_error *error)
     return TR_OK;
 }
 
-static tr_status pull_all(pull *p, tr_error *error)
-{
-    tr_hub_manifest listing = {0};
-    tr_status status = choose_folder(p, error);
-    if (status == TR_OK)
-        status = tr_hub_list(&p->http, p->request->name, &listing, error);
-    if (status == TR_OK)
-        status = tr_hub_choose(&listing.files, p->request->pattern, &p->wanted.files, error);
-    memcpy(p->wanted.commit, listing.commit, sizeof listing.commit);
-    tr_hub_manifest_free(&listing);
-    return status == TR_OK ? pull_to_folder(p, error) : status;
-}
-
 tr_status tr_hub_pull(const tr_hub_request *request, const tr_hub_options *options, tr_error *error)
 {
     pull p = {.request = request, .options = options, .place.descriptor = -1};
     tr_status status = tr_http_open(&p.http, options, error);
     if (status != TR_OK)
         return status;
-    status = pull_all(&p, error);
+    status = choose_folder(&p, error);
+    if (status == TR_OK)
+        status = pull_to_folder(&p, error);
     free(p.missing);
     tr_hub_manifest_free(&p.wanted);
     tr_hub_manifest_free(&p.old);

@@ -1,8 +1,10 @@
 """What the tests of the command share: running it, with and without a terminal."""
 import contextlib
+import ctypes
 import os
 import pathlib
 import pty
+import re
 import resource
 import select
 import shutil
@@ -65,6 +67,18 @@ def unprivileged():
 def at_most(size):
     """For subprocess: files that grow beyond so many bytes cannot be written."""
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+
+
+def can_confine(program):
+    """Whether this kernel has Landlock and seccomp, and the program asks for them: with a sanitizer it does not."""
+    version = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1)  # landlock_create_ruleset
+    return version > 0 and "Seccomp" in process_status("self") and not re.search(b"__[atm]san_init", program.read_bytes())
+
+
+def process_status(process):
+    """What the kernel tells about it: Seccomp, NoNewPrivs and more."""
+    lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def wait_for(condition, seconds=90):

@@ -4,10 +4,13 @@ import os
 import pathlib
 import re
 import select
+import subprocess
 import time
+import unittest
 
 import support
-from support import LINES, CommandTest, Terminal, environment, many_lines, text_of
+from support import (LINES, CommandTest, Terminal, can_confine, environment, many_lines, process_status, text_of,
+                     wait_for)
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 SMALL = TESTS / "reference/fixtures/relu-1x1-f32/model"
@@ -404,6 +407,18 @@ class Auto(ModelsTest):
         self.leave(self.folder / "out.part", b"".join(expected.splitlines(keepends=True)[:7]), self.run_of(*args))
         self.good(*args, "--resume")
         self.assertEqual((self.folder / "out").read_bytes(), expected)
+
+
+class Confined(unittest.TestCase):
+    def test_detection(self):
+        program = pathlib.Path(support.TOOL).parent / "translate-detect"
+        if not (detects() and can_confine(program)):
+            self.skipTest("there is no sandbox here")
+        with subprocess.Popen([program, "zh", "en"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+            wait_for(lambda: process_status(p.pid)["Seccomp"] == "2", 20)
+            self.assertEqual(process_status(p.pid)["NoNewPrivs"], "1")
+            self.assertEqual(p.communicate(text_of(LINES)), (b"zh\tsure\n", None))
+            self.assertEqual(p.returncode, 0)
 
 
 class WithoutDetection(ModelsTest):
