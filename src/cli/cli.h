@@ -24,14 +24,16 @@ int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for wrong usage, with the way to the command's help behind it; returns CLI_USAGE. */
 int cli_usage(const cli_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail_memory(void);
-/* Text of a model's or a file's name to stdout: what a terminal would obey becomes '?'. */
-void cli_print_shown(const char *text, size_t size);
 /* What the library said. */
 int cli_fail_error(const tr_error *error);
 /* Prints "translate: warning: ..." unless --quiet. */
 void cli_warn(const cli_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "translate: ..." on stderr: information that was asked for. */
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* printf() for names and other text from outside that is no translation: at most a line, and nothing in it that a terminal
+ * would obey. A newline is printed only for one that ends the format. */
+int cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 double cli_seconds(void);        /* of a steady clock */
 double cli_peak_megabytes(void); /* most memory that this process had resident so far, in units of 10^6 bytes */

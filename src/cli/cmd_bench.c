@@ -173,7 +173,7 @@ static int print_table(json_t *report)
     {
         printf("%-30s", key);
         if (json_is_string(value))
-            puts(json_string_value(value));
+            cli_print("%s\n", json_string_value(value));
         else if (json_is_integer(value))
             printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
         else

@@ -143,9 +143,7 @@ static void print_token(const tr_package *p, const char *label, int id)
 {
     const tr_piece *piece = target_piece(p, id);
     if (id >= 0)
-        printf("  %s%d%s", label, id, piece ? " " : "");
-    if (piece)
-        cli_print_shown(piece->data, piece->size);
+        cli_print("  %s%d%s%.*s", label, id, piece ? " " : "", piece ? (int)piece->size : 0, piece ? piece->data : "");
 }
 
 static void print_tokens(const tr_package *p)
@@ -218,23 +216,18 @@ static void print_weights(const summary *s)
     printf("parameters    %" PRIu64 " (%.1f million)\n", s->parameters, (double)s->parameters / 1e6);
 }
 
-/* Texts of the model's own, with what is said before each. */
-static void print_line(const char *before, const char *text, const char *between, const char *other)
-{
-    fputs(before, stdout);
-    cli_print_shown(text, strlen(text));
-    fputs(between, stdout);
-    cli_print_shown(other, strlen(other));
-    putchar('\n');
-}
-
 /* Either side of a model that has tokens for languages may be all of them. */
 static void print_languages(const tr_package *p)
 {
     const tr_languages *l = &p->languages;
     const bool many = l->count != 0, from = many && l->source != TR_LANGUAGE_NOWHERE;
-    const char *const source = from ? "-s LANG" : *p->source_language ? p->source_language : "unknown";
-    print_line("languages     ", source, " to ", many ? "-t LANG" : *p->target_language ? p->target_language : "unknown");
+    cli_print("languages     %s to %s\n",
+              from                  ? "-s LANG"
+              : *p->source_language ? p->source_language
+                                    : "unknown",
+              many                  ? "-t LANG"
+              : *p->target_language ? p->target_language
+                                    : "unknown");
     if (!many)
         return;
     int column = printf("             ");
@@ -246,9 +239,9 @@ static void print_languages(const tr_package *p)
 static void print_text(const char *path, const summary *s)
 {
     const tr_package *p = s->package;
-    print_line("file          ", path, "", "");
-    print_line("format        ", p->format, ", architecture ", p->architecture);
-    print_line("name          ", *p->name ? p->name : "unknown", "", "");
+    cli_print("file          %s\n", path);
+    cli_print("format        %s, architecture %s\n", p->format, p->architecture);
+    cli_print("name          %s\n", *p->name ? p->name : "unknown");
     print_languages(p);
     print_shape(&p->config);
     print_vocabulary(p);

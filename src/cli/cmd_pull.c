@@ -14,7 +14,7 @@ static void print_entry(void *context, const tr_hub_entry *entry)
 {
     bool *any = context;
     *any = true;
-    printf("%10.1f MB  hf:%s%s\n", (double)entry->bytes / 1e6, entry->name.label, entry->whole ? "" : "  (incomplete)");
+    cli_print("%10.1f MB  hf:%s%s\n", (double)entry->bytes / 1e6, entry->name.label, entry->whole ? "" : "  (incomplete)");
 }
 
 static int list(const cli_settings *s)

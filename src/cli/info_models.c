@@ -102,9 +102,7 @@ void cli_print_code(int *column, const char *code)
     enum { WIDTH = 100 };
     if (*column + 1 + (int)strlen(code) > WIDTH)
         *column = printf("\n             ") - 1;
-    putchar(' ');
-    cli_print_shown(code, strlen(code));
-    *column += 1 + (int)strlen(code);
+    *column += cli_print(" %s", code);
 }
 
 static void print_codes(const tr_models *models, size_t item, const char *title, code_at *code)
@@ -132,10 +130,7 @@ static void print_entry(const tr_models *models, size_t item)
     format_side(models, item, e.sources, tr_models_source, source, sizeof source);
     format_side(models, item, e.targets, tr_models_target, target, sizeof target);
     snprintf(pair, sizeof pair, "%s to %s", source, target);
-    tr_utf8_show(pair);
-    printf("%-13s ", pair);
-    cli_print_shown(e.name, strlen(e.name));
-    printf(" (%s, %.1f MB)\n", e.format, (double)e.file_size / 1e6);
+    cli_print("%-13s %s (%s, %.1f MB)\n", pair, e.name, e.format, (double)e.file_size / 1e6);
     if (e.sources > 1 && same_codes(models, item, &e)) {
         print_codes(models, item, "between:", tr_models_source);
         return;
@@ -156,9 +151,7 @@ static int print_text(const tr_models *models, const char *folder)
         order[i] = i;
     sorted_models = models;
     qsort(order, count, sizeof *order, by_languages);
-    fputs("folder        ", stdout);
-    cli_print_shown(folder, strlen(folder));
-    putchar('\n');
+    cli_print("folder        %s\n", folder);
     for (size_t i = 0; i < count; i++)
         print_entry(models, order[i]);
     free(order);

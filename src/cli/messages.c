@@ -1,4 +1,4 @@
-/* What all subcommands say: one line on stderr each. */
+/* What all subcommands say: one line on stderr each; and what they print of names from outside. */
 #include "cli/cli.h"
 
 #include "cli/progress.h"
@@ -6,23 +6,29 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static void say(const char *before, const char *format, va_list arguments, const char *after)
 {
     char line[4096 + 1024];
     vsnprintf(line, sizeof line, format, arguments);
-    tr_utf8_show(line); /* a file's name may hold anything; it stays one line */
+    tr_utf8_make_printable(line); /* a file's name may hold anything */
     cli_progress_clear();
     fprintf(stderr, "translate: %s%s%s\n", before, line, after);
 }
 
-void cli_print_shown(const char *text, size_t size)
+int cli_print(const char *format, ...)
 {
-    for (size_t length; size; text += length, size -= length)
-        if (tr_utf8_is_shown(text, size, &length))
-            fwrite(text, 1, length, stdout);
-        else
-            putchar('?');
+    char line[2 * TR_PATH];
+    const bool ends = tr_ends_with(format, "\n");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (ends)
+        line[strlen(line) - 1] = 0;
+    tr_utf8_make_printable(line);
+    return printf("%s%s", line, ends ? "\n" : "");
 }
 
 int cli_fail(const char *format, ...)

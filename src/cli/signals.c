@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "util/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,10 +71,12 @@ static void on_bus(int number)
 
 void cli_guard_model_file(const char *path, void (*cleanup)(void))
 {
+    char shown[TR_PATH];
+    snprintf(shown, sizeof shown, "%s", path);
+    tr_utf8_make_printable(shown);
     bus_cleanup = cleanup;
-    const int size = snprintf(bus_message, sizeof bus_message,
-                              "%stranslate: %.4096s: the model file was cut short or became unreadable while in use\n",
-                              cli_progress_possible() ? "\r\x1b[K" : "", path);
+    const int size = snprintf(bus_message, sizeof bus_message, "%stranslate: %s: the model file was cut short or became unreadable while in use\n",
+                              cli_progress_possible() ? "\r\x1b[K" : "", shown);
     bus_size = size < 0 ? 0 : (size_t)size < sizeof bus_message ? (size_t)size : sizeof bus_message - 1;
     struct sigaction action = {.sa_handler = on_bus};
     sigemptyset(&action.sa_mask);

@@ -1,10 +1,10 @@
 #include "util/error.h"
 
+#include "util/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "util/utf8.h"
 
 tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
 {
@@ -14,7 +14,7 @@ tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
         if (vsnprintf(error->message, sizeof error->message, format, arguments) < 0)
             *error->message = 0;
         va_end(arguments);
-        tr_utf8_show(error->message);
+        tr_utf8_make_printable(error->message);
         error->status = status;
     }
     return status;

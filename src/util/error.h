@@ -8,7 +8,7 @@
 #define TR_CHECKED __attribute__((warn_unused_result))
 
 /* Stores status and the formatted line "WHAT: WHY" in *error (which may be NULL) and returns status.
- * Control characters and what is not UTF-8 are replaced by '?', so that text from a hostile file stays on one line. */
+ * Text from a hostile file stays on one line, and does nothing to a terminal (tr_utf8_make_printable()). */
 tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "PREFIX: " before the message that *error holds since the failure with this status; returns status.

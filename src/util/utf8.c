@@ -93,21 +93,24 @@ bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out)
     return true;
 }
 
-bool tr_utf8_is_shown(const char *text, size_t size, size_t *length)
+static bool is_printable(int32_t code)
 {
-    const int32_t c = tr_utf8_decode(text, size, length);
-    return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && !(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
+    return code >= 0x20 && (code < 0x7f || code >= 0xa0) && code != 0x61c && code != 0x200e && code != 0x200f &&
+           !(code >= 0x2028 && code <= 0x202e) && !(code >= 0x2066 && code <= 0x2069);
 }
 
-void tr_utf8_show(char *text)
+void tr_utf8_make_printable(char *text)
 {
-    const char *from = text;
-    for (size_t left = strlen(text), length; left; from += length, left -= length) {
-        const bool shown = tr_utf8_is_shown(from, left, &length);
-        for (size_t i = 0; i < (shown ? length : 1); i++)
-            *text++ = shown ? from[i] : '?';
-    }
-    *text = 0;
+    const size_t size = strlen(text);
+    char *to = text;
+    for (size_t at = 0, length; at < size; at += length)
+        if (is_printable(tr_utf8_decode(text + at, size - at, &length))) {
+            memmove(to, text + at, length);
+            to += length;
+        } else {
+            *to++ = '?';
+        }
+    *to = 0;
 }
 
 bool tr_ends_with(const char *text, const char *end)

@@ -9,11 +9,6 @@
 int32_t tr_utf8_decode(const char *text, size_t size, size_t *length);
 size_t tr_utf8_encode(uint32_t code, char out[4]); /* bytes written */
 
-/* Whether a terminal shows the character at text[0..size) where it stands, and obeys nothing in it: false for control
- * characters, line separators, marks that turn the direction of what follows, and what is invalid. */
-bool tr_utf8_is_shown(const char *text, size_t size, size_t *length);
-void tr_utf8_show(char *text); /* puts '?' in place of each that is not */
-
 bool tr_ends_with(const char *text, const char *end); /* the same text is one, too */
 bool tr_is_small_letter(char c);                      /* a to z */
 
@@ -22,5 +17,9 @@ bool tr_utf8_valid(const char *text, size_t size);
 /* Appends text with every invalid part and every NUL replaced by U+FFFD. False: out of memory; else out->data is a string,
  * of no text as well. */
 bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out) TR_CHECKED;
+
+/* Replaces by '?' what would act on a terminal or mislead its reader: control characters, the invisible ones that turn the
+ * direction of writing, other ends of lines, and invalid parts. text grows shorter. */
+void tr_utf8_make_printable(char *text);
 
 #endif

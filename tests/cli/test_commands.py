@@ -140,6 +140,21 @@ class Bench(CommandTest):
 
 
 class Info(CommandTest):
+    def test_names_that_a_terminal_would_obey(self):
+        """Control characters, other directions of writing, and what is no UTF-8."""
+        bad, shown = b"a\xc2\x9b31m\x1b[1m\xe2\x80\xaegguf.txt\xe2\x80\xa8\xff\n", b"a?31m?[1m?gguf.txt???"
+        folder = os.fsencode(self.folder) + b"/" + bad
+        os.mkdir(folder)
+        os.symlink(os.fsencode(os.path.abspath(support.MODEL)), folder + b"/" + bad + b".gguf")
+        out = self.good("info", os.fsdecode(folder + b"/" + bad + b".gguf"))
+        self.assertIn(b"/" + shown + b"/" + shown + b".gguf\n", out)
+        for out in (out, self.good("info", os.fsdecode(folder))):
+            self.assertIn(shown, out)
+            self.assertNotRegex(out.decode(), "[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
+        self.assertIn(shown.decode(), self.bad(1, "info", os.fsdecode(folder + b"/none" + bad)))
+        self.assertIn(shown.decode(), self.bad(1, "-m", os.fsdecode(bad), "x"))
+        self.assertIn(shown.decode(), self.bad(2, "--" + os.fsdecode(bad)))
+
     def test_json(self):
         o = json.loads(self.good("info", "--json", support.MODEL))
         self.assertEqual((o["file"], o["format"]), (support.MODEL, "GGUF"))

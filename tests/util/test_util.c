@@ -43,6 +43,31 @@ static void test_errors(void **unused)
         assert_string_not_equal(tr_status_name((tr_status)s), "unknown");
 }
 
+static void test_printable(void **unused)
+{
+    (void)unused;
+    static const char *const pairs[][2] = {
+        {"", ""},
+        {"今天 café\xc2\xa0\U0001f600", "今天 café\xc2\xa0\U0001f600"},
+        {"a\tb\nc\x1b[31m\x7f", "a?b?c?[31m?"},
+        {"\xc2\x80\xc2\x9b" "31m\xc2\x9f", "??31m?"}, /* C1: U+009B is ESC [ */
+        {"\u061c\u200e\u200f|\u200d", "???|\u200d"}, /* directions; what joins emoji stays */
+        {"\u202a\u202b\u202c\u202d\u202e|\u2066\u2067\u2068\u2069|\u2065", "?????|????|\u2065"},
+        {"\u2028\u2029|\u2027\u202f", "??|\u2027\u202f"},
+        {"\xff|\xe4\xbb|\xc0\x80|\xed\xa0\x80|\xe4", "?|?|??|???|?"}, /* no UTF-8 */
+        {"\x9b" "1m", "?1m"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", pairs[i][0]);
+        tr_utf8_make_printable(text);
+        assert_string_equal(text, pairs[i][1]);
+    }
+    tr_error error;
+    tr_fail(&error, TR_ERROR_IO, "%s: cannot be read", "a\u202etxt.exe\xc2\x9b");
+    assert_string_equal(error.message, "a?txt.exe?: cannot be read");
+}
+
 static void test_base64(void **unused)
 {
     (void)unused;
@@ -273,7 +298,8 @@ static int remove_folder(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_base64),     cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_printable), cmocka_unit_test(test_base64),     cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_map),    cmocka_unit_test(test_utf8_codes), cmocka_unit_test(test_utf8_clean),
         cmocka_unit_test(test_arena),  cmocka_unit_test(test_output),     cmocka_unit_test(test_bad_files),
     };
