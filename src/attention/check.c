@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "util/team.h"
+
 tr_status tr_check_range(const char *name, int64_t value, int64_t least, int64_t most, tr_error *error)
 {
     if (value >= least && value <= most)
@@ -134,7 +136,7 @@ static tr_status check_options(tr_call *call, const tr_attention_options *o, tr_
     if (status == TR_OK && !isfinite(o->scale))
         status = tr_fail(error, TR_ERROR_ARGUMENT, "scale: %g is not a finite number", (double)o->scale);
     if (status == TR_OK)
-        status = tr_check_range("threads", o->threads, 0, 1024, error);
+        status = tr_check_range("threads", o->threads, 0, TR_TEAM_MOST, error);
     if (status == TR_OK)
         status = tr_check_range("tile", o->tile, 0, INT64_MAX, error);
     if (status == TR_OK)

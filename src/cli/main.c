@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------------------- commands */
@@ -128,6 +130,17 @@ static void occupy_streams(void)
             open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* The deepest JSON that jansson takes needs 190 kB, threads 90 each (they get what the limit is): so much, and a margin. */
+static int check_stack(void)
+{
+    enum { NEEDED = 512 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= NEEDED * 1024)
+        return CLI_DONE;
+    return cli_fail("the stack limit is %" PRIu64 " kB, translate needs %d kB: ulimit -s %d", (uint64_t)limit.rlim_cur / 1024,
+                    NEEDED, NEEDED);
+}
+
 static int run(const cli_command *command, char **arguments, int count)
 {
     cli_settings settings;
@@ -154,6 +167,8 @@ int main(int argc, char **argv)
 {
     occupy_streams();
     cli_outlive_limits();
+    if (check_stack())
+        return CLI_FAILED;
     tr_heap_prepare(8 << 20); /* what a tokenizer of some ten thousand pieces takes */
     const char *first = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

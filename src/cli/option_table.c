@@ -1,5 +1,7 @@
 #include "cli/option_table.h"
 
+#include "util/team.h"
+
 const char *const cli_option_group_titles[] = {
     [GROUP_MODEL] = "Model",   [GROUP_FILES] = "Files", [GROUP_OUTPUT] = "Output",   [GROUP_TRANSLATION] = "Translation",
     [GROUP_SEARCH] = "Search", [GROUP_SPEED] = "Speed", [GROUP_NETWORK] = "Network", [GROUP_GENERAL] = "General",
@@ -81,7 +83,7 @@ const cli_option cli_options[] = {
      "the N most frequent target tokens, which every source allows; default 100"},
     {CMD_SHORTLIST, GROUP_TRANSLATION, KIND_NUMBER, 0, "best", "N", FIELD(best), 1, 10000,
      "target tokens that a source token allows at most; default 100"},
-    {CMD_SHORTLIST, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 1024,
+    {CMD_SHORTLIST, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, TR_TEAM_MOST,
      "default 0: as many as there are usable cores"},
     {CMD_INFO, GROUP_FILES, KIND_FLAG, 0, "verify", NULL, FIELD(verify), 0, 0,
      "compare the file with the size and the checksum that it holds"},
@@ -211,7 +213,7 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
-    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, 4096,
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, TR_TEAM_MOST,
      "default 0: as many as there are usable cores"},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
      "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},

@@ -244,16 +244,21 @@ static int parse_letters(const char *text, const char *next, bool *used, cli_set
     return CLI_DONE;
 }
 
-static int check_count(const cli_settings *settings)
+static int check_arguments(const cli_settings *settings)
 {
     const cli_command *command = settings->command;
+    const bool names = command->bit & (CMD_CONVERT | CMD_INFO | CMD_PULL | CMD_SHORTLIST); /* others take text */
     if (settings->help || settings->version)
         return CLI_DONE;
     if (settings->argument_count < command->min_arguments)
         return cli_usage(settings, "%s: too few arguments; usage: %s", command->name, command->usage);
-    if (command->max_arguments >= 0 && settings->argument_count > command->max_arguments)
-        return cli_usage(settings, "%s: unexpected argument; usage: %s", settings->arguments[command->max_arguments],
-                         command->usage);
+    if (command->max_arguments >= 0 && settings->argument_count > command->max_arguments) {
+        const char *unexpected = settings->arguments[command->max_arguments];
+        return cli_usage(settings, "%s: unexpected argument; usage: %s", *unexpected ? unexpected : "''", command->usage);
+    }
+    for (int i = 0; names && i < settings->argument_count; i++)
+        if (!*settings->arguments[i])
+            return cli_usage(settings, "%s: argument %d is empty; usage: %s", command->name, i + 1, command->usage);
     return CLI_DONE;
 }
 
@@ -303,7 +308,7 @@ int cli_parse(const cli_command *command, char **arguments, int count, cli_setti
             return status;
         i += used;
     }
-    return check_count(settings);
+    return check_arguments(settings);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- help */

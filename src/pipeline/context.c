@@ -6,8 +6,9 @@
 #include "pipeline/align.h"
 #include "pipeline/ensemble.h"
 #include "pipeline/search.h"
+#include "util/team.h"
 
-enum { MAX_THREADS = 1024, MAX_BATCH = 4096 };
+enum { MAX_BATCH = 4096 };
 
 tr_context_options tr_context_default_options(void)
 {
@@ -27,8 +28,8 @@ tr_translate_options tr_translate_default_options(void)
 
 static tr_status check_options(const tr_context_options *options, tr_error *error)
 {
-    if (options->threads < 0 || options->threads > MAX_THREADS)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, MAX_THREADS);
+    if (options->threads < 0 || options->threads > TR_TEAM_MOST)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, TR_TEAM_MOST);
     if (options->batch_size < 1 || options->batch_size > MAX_BATCH)
         return tr_fail(error, TR_ERROR_ARGUMENT, "batch_size: %d is not between 1 and %d", options->batch_size, MAX_BATCH);
     if ((int)options->backend < TR_THREADS_OPENMP || options->backend > TR_THREADS_POSIX)
@@ -59,7 +60,7 @@ tr_status tr_context_create(const tr_model *model, const tr_context_options *opt
         if (models.networks[m]->config.max_positions < c->config.max_positions)
             c->config.max_positions = models.networks[m]->config.max_positions;
     c->threads = chosen.threads ? chosen.threads : tr_usable_cores();
-    c->threads = c->threads < MAX_THREADS ? c->threads : MAX_THREADS;
+    c->threads = c->threads < TR_TEAM_MOST ? c->threads : TR_TEAM_MOST;
     c->plans = calloc((size_t)c->threads, sizeof *c->plans);
     if (!c->plans)
         status = tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");

@@ -91,8 +91,10 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: model is NULL");
     *model = NULL;
-    if (!path)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: path is NULL");
+    if (!path || !*path)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: path is %s", path ? "empty" : "NULL");
+    if (chosen.shortlist && !*chosen.shortlist)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: shortlist is empty");
     if ((int)chosen.load < TR_LOAD_MAP || chosen.load > TR_LOAD_COPY)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: load %d is unknown", (int)chosen.load);
     if ((int)chosen.compute < TR_COMPUTE_AUTO || chosen.compute > TR_COMPUTE_INT8)

@@ -166,8 +166,8 @@ tr_status tr_models_open(const char *folder, tr_models **models, tr_error *error
     if (!models)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_models_open: models is NULL");
     *models = NULL;
-    if (!folder)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_models_open: folder is NULL");
+    if (!folder || !*folder)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_models_open: folder is %s", folder ? "empty" : "NULL");
     if (!tr_is_directory(folder))
         return tr_fail(error, TR_ERROR_IO, "%s: is no folder", folder);
     tr_models *m = calloc(1, sizeof *m);

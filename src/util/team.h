@@ -6,6 +6,8 @@
 
 #include "util/error.h"
 
+enum { TR_TEAM_MOST = 1024 }; /* threads that anybody may ask for */
+
 typedef struct tr_team tr_team;
 typedef void tr_team_function(void *argument, int thread);
 

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import unicodedata
 
@@ -10,6 +11,7 @@ import support
 from support import LINES, CommandTest, environment, model_bytes, text_of
 
 SENTENCE = "今天天气很好"
+SMALL = pathlib.Path(__file__).resolve().parent.parent / "reference/fixtures/relu-1x1-f32/model"
 COMMANDS = ["", "bench", "convert", "info", "pull", "shortlist", "tokenize"]
 
 
@@ -140,6 +142,28 @@ class WrongUsage(CommandTest):
         self.bad(2, "convert", "a", says="too few")
         self.bad(2, "convert", "a", "b", "c", says="c: unexpected")
         self.bad(2, "bench", "text", says="text: unexpected")
+        self.bad(2, "bench", "", says="'': unexpected")
+        for command in (["info"], ["pull"], ["convert", "a"], ["convert", "-f", "a"], ["shortlist", "a", "-o", "b"]):
+            self.bad(2, *command, "", says=[f"translate {command[0]}: argument ", " is empty"])
+
+    def test_threads(self):
+        """More than the library takes are wrong usage, whichever command is asked."""
+        for command in ([], ["bench"], ["score"], ["attention"], ["shortlist"]):
+            self.good(*command, "-T", "1024", "--help")
+            self.bad(2, *command, "-T", "1025", "--help", says="'1025' is not a whole number from 0 to 1024")
+
+    def test_small_stacks(self):
+        def limit(kilobytes):
+            return lambda: resource.setrlimit(resource.RLIMIT_STACK, (kilobytes << 10, kilobytes << 10))
+        message = self.bad(1, SENTENCE, preexec_fn=limit(80))
+        self.assertEqual(message, "translate: the stack limit is 80 kB, translate needs 512 kB: ulimit -s 512\n")
+        for name in ("config.json", "vocab.json"):
+            model = self.folder / name
+            shutil.copytree(SMALL, model)
+            for deepest in ("[" * 2040 + "]" * 2040, '{"a":' * 2040 + "1" + "}" * 2040):
+                text = (SMALL / name).read_text().rstrip().removesuffix("}")
+                (model / name).write_text(f'{text},"deep":{deepest}}}')
+                self.assertIn(self.run_tool("-m", model, "-T", "2", "a", preexec_fn=limit(512)).returncode, (0, 1), name)
 
 
 class Options(CommandTest):

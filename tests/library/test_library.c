@@ -80,6 +80,7 @@ static void expect_failure(tr_status status, const tr_error *error, tr_status ex
     if (!strstr(error->message, part))
         fail_msg("\"%s\" does not say \"%s\"", error->message, part);
     assert_null(strchr(error->message, '\n'));
+    assert_int_not_equal(error->message[0], ':'); /* it names something */
 }
 
 static int set_up(void **state)
@@ -550,6 +551,7 @@ static void bad_models_are_refused(void **state)
     expect_failure(tr_model_open("no/such/file.gguf", NULL, &none, &error), &error, TR_ERROR_IO, "no/such/file.gguf");
     assert_null(none);
     expect_failure(tr_model_open(NULL, NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "path");
+    expect_failure(tr_model_open("", NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "tr_model_open: path is empty");
     assert_int_not_equal(tr_model_open("/dev/null", NULL, &none, NULL), TR_OK);
     assert_int_not_equal(tr_model_open("/", NULL, &none, &error), TR_OK);
     options.cpu = "z80";
@@ -560,6 +562,9 @@ static void bad_models_are_refused(void **state)
     options.load = TR_LOAD_MAP;
     options.compute = (tr_compute)99;
     expect_failure(tr_model_open(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "compute");
+    options = tr_model_default_options();
+    options.shortlist = "";
+    expect_failure(tr_model_open(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "shortlist is empty");
     tr_model_close(NULL);
 }
 

@@ -350,6 +350,8 @@ static void test_no_folder(void **state)
     assert_null(m);
     assert_int_equal(tr_models_open(MARIAN "/config.json", &m, &error), TR_ERROR_IO);
     assert_int_equal(tr_models_open(NULL, &m, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_models_open("", &m, &error), TR_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "tr_models_open: folder is empty");
     assert_int_equal(tr_models_open(folder, NULL, &error), TR_ERROR_ARGUMENT);
     tr_models_close(open_models(0, 0));
 }
