@@ -411,7 +411,7 @@ class Auto(ModelsTest):
 
 class Confined(unittest.TestCase):
     def test_detection(self):
-        program = pathlib.Path(support.TOOL).parent / "translate-detect"
+        program = pathlib.Path(support.TOOL).resolve().parent / "translate-detect"
         if not (detects() and can_confine(program)):
             self.skipTest("there is no sandbox here")
         with subprocess.Popen([program, "zh", "en"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
