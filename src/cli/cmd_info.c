@@ -259,12 +259,15 @@ int cli_info(const cli_settings *settings)
     char path[TR_PATH];
     cli_settings named = *settings;
     tr_models *models;
-    const char *folder = cli_info_folder(settings, &models);
+    const char *folder;
+    int status = cli_info_folder(settings, &folder, &models);
+    if (status)
+        return status;
     if (folder)
         return cli_info_models(settings, folder, models);
     if (settings->argument_count)
         named.model = settings->arguments[0];
-    int status = cli_model_find(path, &named);
+    status = cli_model_find(path, &named);
     if (status)
         return status;
     tr_package package;

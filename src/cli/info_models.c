@@ -12,29 +12,40 @@
 
 typedef const char *code_at(const tr_models *models, size_t item, size_t language);
 
-/* NULL: there are none in it. */
-static tr_models *models_in(const char *path)
+/* *models stays NULL if there are none in it. */
+static int open_models(const char *path, tr_models **models)
 {
-    tr_models *models;
+    tr_error error;
     cli_guard_model_file(path, NULL);
-    if (tr_models_open(path, &models, NULL) == TR_OK && tr_models_count(models) > 0)
-        return models;
-    tr_models_close(models);
-    return NULL;
+    if (tr_models_open(path, models, &error) != TR_OK)
+        return cli_fail_error(&error);
+    if (tr_models_count(*models) == 0) {
+        tr_models_close(*models);
+        *models = NULL;
+    }
+    return CLI_DONE;
 }
 
-const char *cli_info_folder(const cli_settings *settings, tr_models **models)
+int cli_info_folder(const cli_settings *settings, const char **folder, tr_models **models)
 {
     tr_peek peek;
+    tr_error error;
+    int status = CLI_DONE;
     const char *path = settings->argument_count ? settings->arguments[0] : NULL;
     *models = NULL;
+    *folder = settings->models;
     if (settings->models || settings->verify || !path || !tr_is_directory(path))
-        return settings->models;
-    if (tr_package_peek(path, &peek, NULL) == TR_OK)
+        return CLI_DONE;
+    const tr_status peeked = tr_package_peek(path, &peek, &error);
+    if (peeked == TR_OK)
         tr_peek_free(&peek);
     else if (peek.foreign)
-        *models = models_in(path);
-    return *models ? path : NULL;
+        status = open_models(path, models);
+    else if (peeked == TR_ERROR_MEMORY) /* other failures are told where the model is opened */
+        status = cli_fail_error(&error);
+    if (*models)
+        *folder = path;
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------------------------------- JSON */

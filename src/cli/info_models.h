@@ -4,9 +4,9 @@
 
 #include "cli/cli.h"
 
-/* The folder that the settings mean, by --models or as FILE where that is a directory that is no model but holds some;
- * NULL: a model is meant. *models is what it holds, NULL where that was not needed to tell. */
-const char *cli_info_folder(const cli_settings *settings, tr_models **models);
+/* *folder: the folder that the settings mean, by --models or as FILE where that is a directory that is no model but holds
+ * some; NULL: a model is meant. *models is what it holds, NULL where that was not needed to tell. */
+int cli_info_folder(const cli_settings *settings, const char **folder, tr_models **models);
 
 /* Lists it, and closes models. */
 int cli_info_models(const cli_settings *settings, const char *folder, tr_models *models);

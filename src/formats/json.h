@@ -32,8 +32,8 @@ const char *tr_json_string(tr_json_fields *fields, const char *key, const char *
 /* Stores a failure "NAME: KEY WHY" unless there is one already. */
 void tr_json_fail(tr_json_fields *fields, tr_status status, const char *key, const char *why);
 
-/* Building. NULL means that memory ran out, and goes from the part to the whole, as in json_pack()'s "o": whoever holds a value
- * holds all of it. Values that are passed are taken, on failure as well. */
+/* Building. NULL means that memory ran out, and goes from the part to the whole, as in json_pack()'s "o": whoever holds a
+ * value holds all of it. Values that are passed are taken, on failure as well. */
 json_t *tr_json_append(json_t *array, json_t *value) TR_CHECKED;               /* returns array */
 json_t *tr_json_set(json_t *object, const char *key, json_t *value) TR_CHECKED; /* returns object; key is UTF-8 */
 /* A string. What is no UTF-8, which JSON cannot hold, or has a NUL becomes other; other NULL: JSON's null. */

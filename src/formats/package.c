@@ -118,7 +118,9 @@ static tr_status check_itself(tr_package *package, const char *path, const char 
     if (status == TR_OK && kind != TR_KIND_POINTER && kind != TR_KIND_WEB)
         return TR_OK;
     tr_package_close_last(package);
-    return status != TR_OK ? tr_fail_in(error, status, path) : tr_fail(error, TR_ERROR_FORMAT, "%s: %s: %s: %s", path, name, tr_kind_is(kind), tr_kind_advice(kind));
+    if (status != TR_OK)
+        return tr_fail_in(error, status, path);
+    return tr_fail(error, TR_ERROR_FORMAT, "%s: %s: %s: %s", path, name, tr_kind_is(kind), tr_kind_advice(kind));
 }
 
 tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,

@@ -168,7 +168,11 @@ tr_status tr_models_open(const char *folder, tr_models **models, tr_error *error
     *models = NULL;
     if (!folder || !*folder)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_models_open: folder is %s", folder ? "empty" : "NULL");
-    if (!tr_is_directory(folder))
+    tr_place place;
+    tr_status status = tr_place_look(folder, &place, error);
+    if (status != TR_OK)
+        return status;
+    if (place != TR_PLACE_DIRECTORY)
         return tr_fail(error, TR_ERROR_IO, "%s: is no folder", folder);
     tr_models *m = calloc(1, sizeof *m);
     if (!m || !(m->folder = copy_folder(folder))) {
@@ -176,7 +180,7 @@ tr_status tr_models_open(const char *folder, tr_models **models, tr_error *error
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", folder);
     }
     tr_folder_names names;
-    tr_status status = tr_folder_list(m->folder, &names, error);
+    status = tr_folder_list(m->folder, &names, error);
     for (size_t i = 0; status == TR_OK && i < names.count; i++)
         if (names.names[i][0] != '.')
             status = add_entry(m, names.names[i], error);
