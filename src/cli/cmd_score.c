@@ -220,8 +220,9 @@ static int score_all(scoring *s, cli_reader *reader)
         return status;
     status = s->settings->argument_count ? both_arguments(s) : all_lines(s, reader);
     if (!status)
-        return cli_output_finish(&s->output);
-    cli_output_abandon(&s->output);
+        status = cli_output_finish(&s->output);
+    if (status)
+        cli_output_abandon(&s->output);
     return status;
 }
 

@@ -114,15 +114,19 @@ void tr_hub_manifest_free(tr_hub_manifest *manifest)
     tr_hub_files_free(&manifest->files);
 }
 
-bool tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest)
+tr_status tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest, bool *holds, tr_error *error)
 {
     char path[TR_PATH];
     uint64_t size;
-    for (size_t i = 0; i < manifest->files.count; i++)
-        if (tr_path_join(path, folder, manifest->files.items[i].name, NULL) || !tr_file_size(path, &size) ||
-            size != manifest->files.items[i].size)
-            return false;
-    return true;
+    tr_status status = TR_OK;
+    *holds = true;
+    for (size_t i = 0; status == TR_OK && *holds && i < manifest->files.count; i++) {
+        status = tr_path_join(path, folder, manifest->files.items[i].name, error);
+        if (status == TR_OK)
+            status = tr_file_size(path, &size, holds, error);
+        *holds = status == TR_OK && *holds && size == manifest->files.items[i].size;
+    }
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- places */
@@ -215,7 +219,9 @@ tr_status tr_hub_cache_find(char path[TR_PATH], const tr_hub_name *name, bool *f
     if (status != TR_OK)
         return status;
     status = tr_hub_manifest_read(folder, TR_HUB_MANIFEST, &manifest, &listed, error);
-    if (listed && tr_hub_manifest_holds(folder, &manifest))
+    if (status == TR_OK && listed)
+        status = tr_hub_manifest_holds(folder, &manifest, &listed, error);
+    if (status == TR_OK && listed)
         status = choose_path(path, name, folder, &manifest.files, found, error);
     tr_hub_manifest_free(&manifest);
     return status;
@@ -232,16 +238,20 @@ static tr_status visit_revision(const listing *l, const tr_folder *folder, const
 {
     tr_hub_entry entry = {.bytes = 0};
     tr_hub_manifest manifest;
-    bool listed;
+    tr_folder_sum sum;
     if (tr_hub_parse(label, &entry.name, NULL) != TR_OK)
         return TR_OK; /* nothing of ours */
-    const tr_status status = tr_hub_manifest_read(folder->path, TR_HUB_MANIFEST, &manifest, &listed, error);
-    entry.whole = listed && tr_hub_manifest_holds(folder->path, &manifest);
-    entry.bytes = tr_folder_measure(folder).bytes;
-    tr_hub_manifest_free(&manifest);
+    tr_status status = tr_hub_manifest_read(folder->path, TR_HUB_MANIFEST, &manifest, &entry.whole, error);
+    if (status == TR_OK && entry.whole)
+        status = tr_hub_manifest_holds(folder->path, &manifest, &entry.whole, error);
     if (status == TR_OK)
-        l->visit(l->context, &entry);
-    return status;
+        status = tr_folder_measure(folder, &sum, error);
+    tr_hub_manifest_free(&manifest);
+    if (status != TR_OK)
+        return status;
+    entry.bytes = sum.bytes;
+    l->visit(l->context, &entry);
+    return TR_OK;
 }
 
 static tr_status visit_folder(const listing *l, const tr_folder *folder, const char *label, int depth, tr_error *error);
@@ -357,15 +367,17 @@ static tr_status remove_revision(const tr_folder *repository, const char *revisi
                                  tr_hub_removal *removal, tr_error *error)
 {
     tr_folder folder;
+    tr_folder_sum left = {0};
     tr_status status = tr_folder_enter(&folder, repository, revision, false, error);
     if (status != TR_OK || folder.descriptor < 0)
         return status;
     removal->found = true;
     status = remove_locked(&folder, name, removal, error);
-    const size_t left = tr_folder_measure(&folder).count;
-    if (status == TR_OK && left) {
+    if (status == TR_OK)
+        status = tr_folder_measure(&folder, &left, error);
+    if (status == TR_OK && left.count) {
         snprintf(removal->folder, sizeof removal->folder, "%s", folder.path);
-        removal->left += left;
+        removal->left += left.count;
     }
     tr_folder_close(&folder);
     return status;

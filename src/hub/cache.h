@@ -54,7 +54,7 @@ tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_h
                                 const tr_hub_manifest *manifest, tr_error *error);
 void tr_hub_manifest_free(tr_hub_manifest *manifest);
 /* Every file of the manifest lies in the folder and has its size. */
-bool tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest);
+tr_status tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest, bool *holds, tr_error *error) TR_CHECKED;
 
 /* $TRANSLATE_CACHE/hub, else $XDG_CACHE_HOME/translate/hub, else ~/.cache/translate/hub. */
 tr_status tr_hub_cache(char path[TR_PATH], tr_error *error);

@@ -45,9 +45,12 @@ static tr_status look_for(pull *p, tr_hub_file *file, bool *missing, tr_error *e
 {
     char path[TR_PATH], hex[TR_HUB_HEX];
     uint64_t size;
+    bool found = false;
     *missing = true;
     tr_status status = tr_path_join(path, p->folder, file->name, error);
-    if (status != TR_OK || !tr_file_size(path, &size) || (file->size != TR_HUB_UNKNOWN && file->size != size))
+    if (status == TR_OK)
+        status = tr_file_size(path, &size, &found, error);
+    if (status != TR_OK || !found || (file->size != TR_HUB_UNKNOWN && file->size != size))
         return status;
     if (known_before(p, file, size)) {
         *missing = false;
@@ -60,14 +63,17 @@ static tr_status look_for(pull *p, tr_hub_file *file, bool *missing, tr_error *e
     return status;
 }
 
-/* Bytes of the file that an earlier run has left. */
-static uint64_t part_size(const pull *p, const tr_hub_file *file)
+/* *size: bytes of the file that an earlier run has left. */
+static tr_status part_size(const pull *p, const tr_hub_file *file, uint64_t *size, tr_error *error)
 {
     char path[TR_PATH];
-    uint64_t size = 0;
-    if (snprintf(path, sizeof path, "%s/%s" TR_HUB_PART, p->folder, file->name) < TR_PATH)
-        tr_file_size(path, &size);
-    return size < file->size ? size : file->size;
+    bool found;
+    *size = 0;
+    if (snprintf(path, sizeof path, "%s/%s" TR_HUB_PART, p->folder, file->name) >= TR_PATH)
+        return TR_OK;
+    const tr_status status = tr_file_size(path, size, &found, error);
+    *size = *size < file->size ? *size : file->size;
+    return status;
 }
 
 static tr_status check_space(const pull *p, uint64_t needed, tr_error *error)
@@ -97,7 +103,10 @@ static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
     *total = *count = 0;
     for (size_t i = 0; i < p->wanted.files.count; i++) {
         tr_hub_file *file = &p->wanted.files.items[i];
-        const tr_status status = look_for(p, file, &p->missing[i], error);
+        uint64_t part = 0;
+        tr_status status = look_for(p, file, &p->missing[i], error);
+        if (status == TR_OK && p->missing[i])
+            status = part_size(p, file, &part, error);
         if (status != TR_OK)
             return status;
         if (!p->missing[i])
@@ -107,7 +116,7 @@ static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
         if (size > UINT64_MAX - *total)
             return tr_fail(error, TR_ERROR_FORMAT, "the sizes of its files cannot be true");
         *total += size;
-        needed += size ? size - part_size(p, file) : 0;
+        needed += size ? size - part : 0;
     }
     return check_space(p, needed, error);
 }
@@ -213,9 +222,11 @@ static tr_status settle_begun(pull *p, tr_error *error)
         const tr_hub_file *file = &p->begun.files.items[i];
         if (tr_hub_files_find(&p->wanted.files, file->name))
             continue;
-        if (!part_size(p, file))
+        uint64_t part;
+        status = part_size(p, file, &part, error);
+        if (status == TR_OK && !part)
             status = tr_hub_file_remove(&p->place, file->name, &removed, error);
-        else if (!tr_hub_files_add(&left.files, file))
+        else if (status == TR_OK && !tr_hub_files_add(&left.files, file))
             status = tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     }
     if (status == TR_OK && left.files.count)
@@ -317,9 +328,11 @@ static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
 static void drop_list(const pull *p)
 {
     tr_folder_sum removed = {0};
-    uint64_t left = p->changed;
-    for (size_t i = 0; !left && i < p->begun.files.count; i++)
-        left = part_size(p, &p->begun.files.items[i]);
+    bool left = p->changed;
+    for (size_t i = 0; !left && i < p->begun.files.count; i++) {
+        uint64_t part;
+        left = part_size(p, &p->begun.files.items[i], &part, NULL) != TR_OK || part;
+    }
     for (size_t i = 0; !left && i < p->begun.files.count; i++)
         tr_hub_folders_prune(&p->place, p->begun.files.items[i].name);
     if (!left && p->in_cache)

@@ -435,9 +435,18 @@ tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error)
 
 tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, size_t size, tr_error *error)
 {
-    tr_status status = flush(output, error);
-    if (status == TR_OK && pwrite(output->descriptor, data, size, (off_t)offset) != (ssize_t)size)
-        status = fail_errno(error, output->path, "cannot write");
+    const unsigned char *from = data;
+    const tr_status status = flush(output, error);
+    while (status == TR_OK && size) {
+        const ssize_t n = pwrite(output->descriptor, from, size, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(error, output->path, "cannot write");
+        from += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
+    }
     return status;
 }
 

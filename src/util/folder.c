@@ -215,43 +215,51 @@ tr_status tr_folder_enter(tr_folder *inner, const tr_folder *folder, const char 
     return status;
 }
 
-static void measure(int folder, int depth, tr_folder_sum *sum);
+static bool measure(int folder, int depth, tr_folder_sum *sum);
 
-static void measure_entry(int folder, const char *name, int depth, tr_folder_sum *sum)
+/* False, here and below: errno says why. */
+static bool measure_entry(int folder, const char *name, int depth, tr_folder_sum *sum)
 {
     struct stat st;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return;
-    const int inner = S_ISDIR(st.st_mode) && depth < MAX_DEPTH ? openat(folder, name, FOLDER | O_NOFOLLOW) : -1;
+        return errno == ENOENT; /* removed meanwhile */
     const size_t before = sum->count;
-    if (inner >= 0)
-        measure(inner, depth + 1, sum);
+    if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH) {
+        const int inner = openat(folder, name, FOLDER | O_NOFOLLOW);
+        if (inner < 0 ? errno != ENOENT && errno != ENOTDIR : !measure(inner, depth + 1, sum))
+            return false;
+    }
     sum->count += sum->count == before; /* a folder counts by what is in it */
     if (S_ISREG(st.st_mode))
         sum->bytes += (uint64_t)st.st_size;
+    return true;
 }
 
 /* Closes folder. */
-static void measure(int folder, int depth, tr_folder_sum *sum)
+static bool measure(int folder, int depth, tr_folder_sum *sum)
 {
     const struct dirent *entry;
     DIR *opened = fdopendir(folder);
-    while (opened && (entry = readdir(opened)))
+    bool good = opened != NULL;
+    while (good && (errno = 0, entry = readdir(opened)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            measure_entry(folder, entry->d_name, depth, sum);
+            good = measure_entry(folder, entry->d_name, depth, sum);
+    const int problem = errno;
     if (opened)
         closedir(opened);
     else
         close(folder);
+    errno = problem;
+    return good && !problem;
 }
 
-tr_folder_sum tr_folder_measure(const tr_folder *folder)
+tr_status tr_folder_measure(const tr_folder *folder, tr_folder_sum *sum, tr_error *error)
 {
-    tr_folder_sum sum = {0};
+    *sum = (tr_folder_sum){0};
     const int again = openat(folder->descriptor, ".", FOLDER);
-    if (again >= 0)
-        measure(again, 0, &sum);
-    return sum;
+    if (again < 0 || !measure(again, 0, sum))
+        return fail_errno(error, folder->path, "cannot be read");
+    return TR_OK;
 }
 
 /* The folder of the last part of name. *last: that part. */
@@ -275,14 +283,14 @@ tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_
     tr_status status = enter_above(&inner, folder, name, &last, error);
     if (status == TR_ERROR_UNSUPPORTED)
         return TR_OK; /* what a link leads to is not in this folder */
-    if (inner.descriptor >= 0 && fstatat(inner.descriptor, last, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode)) {
-        if (unlinkat(inner.descriptor, last, 0) == 0) {
-            removed->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-            removed->count++;
-        } else if (errno != ENOENT) {
+    const bool looked = inner.descriptor >= 0 && fstatat(inner.descriptor, last, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (inner.descriptor >= 0 && (!looked || (!S_ISDIR(st.st_mode) && unlinkat(inner.descriptor, last, 0) < 0))) {
+        if (errno != ENOENT)
             status = tr_fail(error, TR_ERROR_IO, "%.2000s/%.1000s: cannot be removed: %s", folder->path, name,
                              strerror(errno));
-        }
+    } else if (looked && !S_ISDIR(st.st_mode)) {
+        removed->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+        removed->count++;
     }
     tr_folder_close(&inner);
     return status;

@@ -43,7 +43,7 @@ typedef struct tr_folder_sum {
     size_t count;   /* of files, links and empty folders there */
 } tr_folder_sum;
 
-tr_folder_sum tr_folder_measure(const tr_folder *folder); /* as far as it can be read */
+tr_status tr_folder_measure(const tr_folder *folder, tr_folder_sum *sum, tr_error *error) TR_CHECKED;
 
 /* Removes a file or link; name may have several parts. What else has that name stays, and none is no error. Adds to what
  * was removed. */

@@ -80,11 +80,13 @@ void tr_file_remove(const char *path)
     unlink(path);
 }
 
-bool tr_file_size(const char *path, uint64_t *size)
+tr_status tr_file_size(const char *path, uint64_t *size, bool *found, tr_error *error)
 {
     struct stat st;
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    *size = (uint64_t)st.st_size;
-    return true;
+    const bool there = stat(path, &st) == 0;
+    *found = there && S_ISREG(st.st_mode);
+    *size = *found ? (uint64_t)st.st_size : 0;
+    if (there || errno == ENOENT || errno == ENOTDIR)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_IO, "%s: %s", path, strerror(errno));
 }

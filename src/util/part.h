@@ -20,6 +20,7 @@ void tr_part_close(tr_part *part); /* again, or where tr_part_open() failed: not
 
 tr_status tr_file_rename(const char *from, const char *to, tr_error *error); /* replaces what is there */
 void tr_file_remove(const char *path);                                       /* none: nothing happens */
-bool tr_file_size(const char *path, uint64_t *size);                         /* false: not there, or no regular file */
+/* *found false: nothing is there, or no regular file. */
+tr_status tr_file_size(const char *path, uint64_t *size, bool *found, tr_error *error) TR_CHECKED;
 
 #endif
