@@ -283,12 +283,13 @@ class Place:
         return self.run(model, what, variables)
 
     def begin(self, model, what):
-        """Leaves FILE.part, whole but not yet in its place: the last fsync() of it fails."""
+        """Leaves the first half of FILE.part: its last fsync() fails, then it is cut."""
         for number in (self.last_sync,) if self.last_sync else (4, 3, 2, 1):
             self.clear()
             result = self.run(model, what, {"FAULT_CLASS": "fsync", "FAULT_N": str(number)})
             if what.output + ".part" in result.files:
                 self.last_sync = number
+                os.truncate(self.scratch / (what.output + ".part"), len(result.files[what.output + ".part"]) // 2)
                 return True
         return False
 
