@@ -15,7 +15,8 @@ static const char *const places[] = {
     "/etc/protocols", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/connman",
     /* certificates */
     "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
-    "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/crypto-policies", "/var/lib/ca-certificates",
+    "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/crypto-policies",
+    "/var/lib/ca-certificates",
     /* modules that the C library loads */
     "/etc/ld.so.cache", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
     "/dev/null", "/dev/random", "/dev/urandom", "/sys/devices/system/cpu"};

@@ -2,9 +2,9 @@
 #ifndef TR_HUB_CONFINE_H
 #define TR_HUB_CONFINE_H
 
-/* From now on this process writes in the folder alone, and reads there and what names of servers and certificates take; above:
- * a folder below which empty folders may be removed, or NULL (see util/sandbox.h). Before the first connection: libcurl's
- * threads are to inherit it. */
+/* From now on this process writes in the folder alone, and reads only there and what it takes to find servers and to check
+ * their certificates. above: a folder below which it may remove empty folders, or NULL. To be called before the first
+ * connection, as threads inherit it (see util/sandbox.h). */
 void tr_hub_confine(const char *folder, const char *above);
 
 #endif

@@ -27,7 +27,7 @@
 
 /* --------------------------------------------------------------------------------------------------- files: Landlock */
 
-/* As in linux/landlock.h, which older headers lack or have without the later parts. Numbers are the same on all processors. */
+/* As in linux/landlock.h, which older headers lack or have without the later parts. All processors have the same numbers. */
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, GET_VERSION = 1, PATH_BENEATH = 1 };
 
 enum {
@@ -118,8 +118,9 @@ enum { NO_MORE = 449 /* calls that came after Linux 5.15 */ };
 /* What is no download's business. Numbers from 424 on are the same on all processors, and older headers lack some. */
 static const unsigned not_for_downloads[] = {
     /* other programs and processes */
-    SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo,
-    SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */, 438 /* pidfd_getfd */, 440 /* process_madvise */,
+    SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kill, SYS_tkill,
+    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */, 438 /* pidfd_getfd */,
+    440 /* process_madvise */,
     /* being a server; Landlock forbids bind(), but a port is also given by listen() */
     SYS_listen, SYS_accept, SYS_accept4,
     /* what Landlock leaves open: modes, owners and attributes of files by their paths, and other views of the file system */

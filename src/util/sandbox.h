@@ -1,5 +1,5 @@
-/* Giving up what a process does not need from now on, as far as the kernel helps (Linux: Landlock, seccomp). What it does not
- * know is left as it was, and that is no error: a sandbox makes a fault harmless, it is not what keeps faults out. */
+/* Giving up what a process does not need from now on, as far as the kernel helps (Linux: Landlock, seccomp). What it does
+ * not know stays allowed, and that is no error: a sandbox limits what a fault can do, other checks keep faults out. */
 #ifndef TR_UTIL_SANDBOX_H
 #define TR_UTIL_SANDBOX_H
 
