@@ -75,8 +75,8 @@ static void on_free(const volatile void *memory)
         atomic_fetch_sub(&allocated, (long long)__sanitizer_get_allocated_size(memory));
 }
 
-/* The linker puts these in place of the library's mmap and munmap: what lies beyond a file's end in its last page must not be
- * read either, which only AddressSanitizer can see. */
+/* The linker puts these in place of the library's mmap and munmap: the rest of a file's last page must not be read either,
+ * which only AddressSanitizer can see. */
 void *__real_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset);
 void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset);
 int __real_munmap(void *at, size_t size);
@@ -135,7 +135,8 @@ static bool computed(const subject *s, const char *what, tr_status status, const
         return true;
     check_refusal(what, NULL, status, error);
     const bool narrow = s && s->info.max_source_length < 2 * SOURCE_TOKENS && status == TR_ERROR_ARGUMENT;
-    check(status == TR_ERROR_NUMERIC || narrow || strstr(error->message, "an unknown token"), "%s: %s", what, error->message);
+    check(status == TR_ERROR_NUMERIC || narrow || strstr(error->message, "an unknown token"), "%s: %s", what,
+          error->message);
     return false;
 }
 
@@ -165,8 +166,8 @@ static void check_alignment(const char *what, const tr_alignment *alignment, siz
 static void check_spans(const char *what, const tr_span *spans, size_t count, size_t size)
 {
     for (size_t i = 0; spans && i < count; i++)
-        check(spans[i].first <= spans[i].last && spans[i].last <= size, "%s: span %zu-%zu of %zu bytes", what, spans[i].first,
-              spans[i].last, size);
+        check(spans[i].first <= spans[i].last && spans[i].last <= size, "%s: span %zu-%zu of %zu bytes", what,
+              spans[i].first, spans[i].last, size);
 }
 
 /* A token gives its piece, or a character of 4 bytes for one that is unknown, and a space. */
@@ -174,10 +175,10 @@ static void check_text(const subject *s, const char *what, const char *text, siz
                        size_t source_size)
 {
     check(tr_utf8_valid(text, size) && !text[size], "%s: the text is not UTF-8", what);
-    check(tokens >= 0 && tokens <= (MAX_LENGTH + 2) * (of->source_tokens + of->sentences + 1), "%s: %d tokens from %d", what, tokens,
-          of->source_tokens);
-    check(size <= (size_t)(tokens + of->sentences) * (s->longest_piece + 4) + source_size, "%s: %zu bytes from %d tokens", what,
-          size, tokens);
+    check(tokens >= 0 && tokens <= (MAX_LENGTH + 2) * (of->source_tokens + of->sentences + 1), "%s: %d tokens from %d",
+          what, tokens, of->source_tokens);
+    check(size <= (size_t)(tokens + of->sentences) * (s->longest_piece + 4) + source_size, "%s: %zu bytes from %d tokens",
+          what, size, tokens);
 }
 
 static void take_result(const subject *s, const char *what, const tr_result *r, const char *text, const tr_search *search)
@@ -197,14 +198,15 @@ static void take_result(const subject *s, const char *what, const tr_result *r, 
         const tr_translation *h = &r->hypotheses[i];
         check_text(s, what, h->text, h->size, h->tokens, r, size);
         check_log_probability(what, h->log_probability);
-        check(isfinite(h->score) && (i == 0 || r->sentences > 1 || h->score <= h[-1].score), "%s: score %g of hypothesis %zu",
-              what, (double)h->score, i);
+        check(isfinite(h->score) && (i == 0 || r->sentences > 1 || h->score <= h[-1].score),
+              "%s: score %g of hypothesis %zu", what, (double)h->score, i);
         check_ids(what, h->target.ids, h->target.count, s->info.target_vocabulary);
         check_alignment(what, &h->alignment, r->source.count, h->target.count);
         check_spans(what, h->target_spans, h->target.count, h->size);
         fprintf(s->out, "%s: %zu %s (%a)\n", what, i, h->text, (double)h->score);
     }
-    check(!r->hypothesis_count || strcmp(r->text, r->hypotheses->text) == 0, "%s: the first hypothesis is not the text", what);
+    check(!r->hypothesis_count || strcmp(r->text, r->hypotheses->text) == 0, "%s: the first hypothesis is not the text",
+          what);
 }
 
 static tr_translate_options translate_options(const subject *s, int beam)
@@ -238,11 +240,10 @@ static void score_texts(const subject *s, const char *const *targets)
         const tr_score *score = &scores[i].score;
         for (size_t t = 0; t < score->count; t++)
             check(score->log_probabilities[t] <= rounding, "score: log-probability %g", (double)score->log_probabilities[t]);
-        const size_t weights =
-            (size_t)score->cross.layers * (size_t)score->cross.heads * (size_t)score->cross.rows * (size_t)score->cross.columns;
-        for (size_t w = 0; score->cross.weights && w < weights; w++)
-            check(score->cross.weights[w] >= 0 && score->cross.weights[w] <= 1 + rounding, "score: attention %g",
-                  (double)score->cross.weights[w]);
+        const tr_attention_map *map = &score->cross;
+        const size_t weights = (size_t)map->layers * (size_t)map->heads * (size_t)map->rows * (size_t)map->columns;
+        for (size_t w = 0; map->weights && w < weights; w++)
+            check(map->weights[w] >= 0 && map->weights[w] <= 1 + rounding, "score: attention %g", (double)map->weights[w]);
         fprintf(s->out, "score: %a\n", (double)score->log_probability);
     }
     tr_text_scores_free(scores, TEXTS);
@@ -384,7 +385,8 @@ static void compare_peek(const subject *s)
           s->info.languages);
     for (size_t i = 0; same && i < peek.languages.count && i < (size_t)s->info.languages; i++) {
         const char *code = tr_model_language(s->model, (int)i);
-        check(strcmp(peek.languages.items[i].code, code) == 0, "peek: language %s, not %s", peek.languages.items[i].code, code);
+        check(strcmp(peek.languages.items[i].code, code) == 0, "peek: language %s, not %s", peek.languages.items[i].code,
+              code);
     }
     tr_peek_free(&peek);
 }
@@ -477,7 +479,7 @@ static void run(const char *path, const char *scratch, long long bytes)
 static long long size_of(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (long long)st.st_size : 1 << 20; /* a directory of a seed is small */
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (long long)st.st_size : 1 << 20; /* a directory is small */
 }
 
 int main(int count, char **arguments)
