@@ -75,7 +75,8 @@ void cli_guard_model_file(const char *path, void (*cleanup)(void))
     snprintf(shown, sizeof shown, "%s", path);
     tr_utf8_make_printable(shown);
     bus_cleanup = cleanup;
-    const int size = snprintf(bus_message, sizeof bus_message, "%stranslate: %s: the model file was cut short or became unreadable while in use\n",
+    const int size = snprintf(bus_message, sizeof bus_message,
+                              "%stranslate: %s: the model file was cut short or became unreadable while in use\n",
                               cli_progress_possible() ? "\r\x1b[K" : "", shown);
     bus_size = size < 0 ? 0 : (size_t)size < sizeof bus_message ? (size_t)size : sizeof bus_message - 1;
     struct sigaction action = {.sa_handler = on_bus};
