@@ -119,9 +119,9 @@ static void pool_stop(pool *p)
     atomic_store(&p->generation, 0);
 }
 
-/* libgomp ends the process where the system gives it no thread: that there are enough is tried beforehand, with the team's own.
- * The threads of a region stay for the next one of the same caller (kept), so this costs a few tens of microseconds a thread,
- * once. A team that had to start its own stays with them. */
+/* libgomp ends the process where the system gives it no thread: that there are enough is tried beforehand, with the team's
+ * own. The threads of a region stay for the next one of the same caller (kept), so this costs some tens of microseconds a
+ * thread, once. A team that had to start its own stays with them. */
 static bool openmp_can(tr_team *team, int kept)
 {
     if (team->size <= kept || team->pool.started)

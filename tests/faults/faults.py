@@ -3,13 +3,13 @@
 
     faults.py TOOL SHIM [--every K | --all] [--seconds N] [--jobs N] [--only WORD]... [--sanitized]    (SHIM: shim.c, built)
 
-A run must end with status 0 and the whole output, or with status 1, one line on stderr, no more than a part of the output and no
-file left; FILE.part may be left where --resume brings the whole output from it. Allocations of other libraries are made to fail,
-too, but what comes of it is only reported: SentencePiece's protobuf crashes, and jansson loses characters of a long text.
+A run must end with status 0 and the whole output, or with status 1, one line on stderr, no more than a part of the output and
+no file left; FILE.part may be left where --resume brings the whole output from it. Allocations of other libraries are made to
+fail, too, but what comes of it is only reported: SentencePiece's protobuf crashes, and jansson loses characters of long texts.
 
-All calls that may fail are counted first. Of these every Kth is tried, from one on that depends on the commit, so that over time
-all are. --seconds ends it earlier, in an order that depends on the commit. --only takes what has all the words in its name, such
-as 'gguf-f32/convert alloc'. --sanitized is for a tool that was built with AddressSanitizer.
+All calls that may fail are counted first. Of these every Kth is tried, from one on that depends on the commit, so that over
+time all are. --seconds ends it earlier, in an order that depends on the commit. --only takes what has all the words in its
+name, such as 'gguf-f32/convert alloc'. --sanitized is for a tool that was built with AddressSanitizer.
 """
 import argparse
 import bisect
@@ -39,7 +39,7 @@ SECONDS = 30  # that a run may take
 TEXT = "今天天气很好。 我喜欢读书"
 LINES = "".join(f"{line}\n" for line in ("今天天气很好。", "我喜欢读书。他在学校工作。", "", "na dunusielu", "▁5 ▁6 ▁7", TEXT * 3))
 
-# How calls fail: class, mode, error, and of how many of its points one is as good as one of another kind; 0: there is one point.
+# How calls fail: class, mode, error, and of how many points one is tried where of others each is; 0: there is but one.
 KINDS = {
     "alloc": ("alloc", "once", "", 1),
     "alloc-on": ("alloc", "on", "", 2),
@@ -254,11 +254,12 @@ class Place:
         actions = [(os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0)]
         actions += [(os.POSIX_SPAWN_OPEN, fd, str(file), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
                     for fd, file in enumerate(files, 1)]
-        environment = {**self.sweep.environment, **variables, "HOME": str(self.scratch), "FAULT_LOG": str(self.folder / "log"),
-                       "TRANSLATE_CACHE": str(self.scratch / "cache")}
+        environment = {**self.sweep.environment, **variables, "HOME": str(self.scratch),
+                       "FAULT_LOG": str(self.folder / "log"), "TRANSLATE_CACHE": str(self.scratch / "cache")}
         pid = os.posix_spawn(self.sweep.inputs.tool, ["translate", *self.arguments(model, what), *more], environment,
                              file_actions=actions)
-        result = Result(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), *(self.neutral(file.read_bytes()) for file in files))
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        result = Result(status, *(self.neutral(file.read_bytes()) for file in files))
         log = self.folder / "log"
         if log.exists():
             result.log = log.read_text()
@@ -418,7 +419,7 @@ class Sweep:
                         yield Point(model, name, kind, number)
 
     def chosen(self, points):
-        commit = subprocess.run(["git", "-C", str(TESTS), "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+        commit = subprocess.run(["git", "-C", str(TESTS), "rev-parse", "HEAD"], capture_output=True, text=True).stdout
         start = int(hashlib.sha256(commit.encode()).hexdigest(), 16) if commit else 0
         if not self.options.all:
             strides = {kind: self.options.every * share if share else 3 for kind, (_, _, _, share) in KINDS.items()}
@@ -429,7 +430,7 @@ class Sweep:
                 seen[point.kind] += 1
             points = taken
         random.Random(start).shuffle(points)
-        return sorted(points, key=lambda point: self.options.all and point.kind == "foreign")  # last: there may be no time left
+        return sorted(points, key=lambda point: self.options.all and point.kind == "foreign")  # if there is time left
 
     def judge(self, place, point, result):
         """What is wrong with the result; None: nothing."""
@@ -517,7 +518,8 @@ class Sweep:
         bad = sum(point.kind != "foreign" for point, _, _ in self.findings)
         for (foreign, _, problem, _), cases in sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]))):
             point, where, result = cases[0]
-            print(f"{'reported' if foreign else 'FAULT'}: {problem}: {len(cases)} times, such as {point.name()}\n    {where}")
+            print(f"{'reported' if foreign else 'FAULT'}: {problem}: {len(cases)} times, such as {point.name()}")
+            print(f"    {where}")
             for line in result.stderr.decode(errors="replace").splitlines()[:20 if self.options.sanitized else 3]:
                 print(f"    | {line}")
         print(", ".join(f"{kind} {self.tried[kind]} of {total[kind]}" for kind in KINDS if total[kind]))

@@ -4,18 +4,19 @@
  *                alloc    allocations that our own code asks for, itself or through libc and libstdc++ (strdup, fopen, ...)
  *                foreign  allocations that other libraries ask for
  *                thread   pthread_create() by our own code
- *                read, write, mmap (of files), fsync, file (opening, looking at, renaming, removing ...): system calls of libc,
- *                whoever asks for them
+ *                read, write, mmap (of files), fsync, file (opening, looking at, renaming, removing ...): system calls
+ *                of libc, whoever asks for them
  *   FAULT_N      the call of that class that fails, from 1 on
- *   FAULT_MODE   once: that call alone; on: that one and all after it; short (read, write): every call is done for half of its
- *                size; interrupted (read, write): every second call by our own code ends with EINTR (stdio takes that for an
- *                error, but a program that has no handler after which it goes on never sees it)
+ *   FAULT_MODE   once: that call alone; on: that one and all after it; short (read, write): every call is done for half of
+ *                its size; interrupted (read, write): every second call by our own code ends with EINTR (stdio takes that
+ *                for an error, but a program that has no handler after which it goes on never sees it)
  *   FAULT_ERROR  the error number of a system call that fails; default EIO
  *   FAULT_LOG    a file; "failed NAME MODULE+OFFSET ..." is appended for the first call that fails, with its callers
  *   FAULT_TIME   seconds after which the process is ended by SIGALRM
  *
- * Our own code is that of the main program: libtranslate is linked into it. System calls are seen by a seccomp filter, so that
- * those inside of libc (stdio) count, too; it traps what comes from libc's text, so that this library can do the real call. */
+ * Our own code is that of the main program: libtranslate is linked into it. System calls are seen by a seccomp filter, so
+ * that those inside of libc (stdio) count, too; it traps what comes from libc's text, so that this library can do the real
+ * call. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,7 +43,8 @@
 #include <unwind.h>
 
 enum { NONE, COUNT, ALLOC, FOREIGN, THREAD, READ, WRITE, MAP, SYNC, NAMED, CLASSES };
-static const char *const classes[] = {"", "count", "alloc", "foreign", "thread", "read", "write", "mmap", "fsync", "file", NULL};
+static const char *const classes[] = {"",     "count", "alloc", "foreign", "thread", "read",
+                                      "write", "mmap",  "fsync", "file",    NULL};
 enum { ONCE, ON, SHORT, INTERRUPTED };
 
 static int wanted, mode, failure = EIO;
@@ -416,7 +418,7 @@ static _Unwind_Reason_Code find_depth(struct _Unwind_Context *context, void *arg
     return m && (m->kind == THIS || m->kind == LIBC) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-/* Called from a signal handler: its caller, the function of the system call, perhaps one that checks sizes, and the program. */
+/* Above a signal handler: its caller, the function of the system call, perhaps one that checks sizes, and the program. */
 static bool is_direct(void)
 {
     int depth = 0;
@@ -466,8 +468,8 @@ static void on_call(int signal, siginfo_t *info, void *context)
 #define LOW(field) ((unsigned)offsetof(struct seccomp_data, field))
 #define HIGH(field) (LOW(field) + 4)
 
-/* Traps the calls of the class that libc's text makes. Both ends of that text share the upper half of their addresses, but for
- * one start in some thousand: then only what lies above the border is trapped. */
+/* Traps the calls of the class that libc's text makes. Both ends of that text share the upper half of their addresses, but
+ * for one start in some thousand: then only what lies above the border is trapped. */
 static bool trap_calls(void)
 {
     const module *libc = NULL;

@@ -88,7 +88,7 @@ static int run_without_threads(tr_threads backend)
         if (tr_team_run(team, add_neighbours, &s, &error) != TR_ERROR_MEMORY || !strstr(error.message, "does not give 4") ||
             s.runs[0])
             return 4;
-    if (setrlimit(RLIMIT_NPROC, &before) || tr_team_run(team, add_neighbours, &s, &error) != TR_OK || s.wrong || s.runs[3] != 1)
+    if (setrlimit(RLIMIT_NPROC, &before) || tr_team_run(team, add_neighbours, &s, &error) != TR_OK || s.runs[3] != 1)
         return 5;
     tr_team_destroy(team);
     return 0;
