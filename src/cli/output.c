@@ -66,7 +66,7 @@ static int scan_blocks(scan *s, char *block)
     cli_output *output = s->output;
     off_t at = 0;
     ssize_t n;
-    while ((n = pread(output->descriptor, block, SCAN_SIZE, at)) > 0) {
+    while ((n = pread(output->descriptor, block, SCAN_SIZE, at)) > 0 || (n < 0 && errno == EINTR)) {
         for (ssize_t i = 0; i < n;) {
             const char *newline = memchr(block + i, '\n', (size_t)(n - i));
             const ssize_t size = newline ? newline + 1 - (block + i) : n - i;
@@ -74,7 +74,7 @@ static int scan_blocks(scan *s, char *block)
                 return cli_fail_memory();
             i += size;
         }
-        at += n;
+        at += n > 0 ? n : 0;
     }
     return n < 0 ? cli_fail("%s: %s", output->part, strerror(errno)) : CLI_DONE;
 }
@@ -106,20 +106,35 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether FILE.part still is the file that this run has open. */
+/* Whether FILE.part still is the file that this run has open; false with errno 0: it is not. */
 static bool is_ours(const cli_output *output)
 {
     struct stat open, named;
-    return fstat(output->descriptor, &open) == 0 && lstat(output->part, &named) == 0 && same_file(&open, &named);
+    if (fstat(output->descriptor, &open) < 0 || lstat(output->part, &named) < 0) {
+        errno = errno == ENOENT ? 0 : errno;
+        return false;
+    }
+    errno = 0;
+    return same_file(&open, &named);
+}
+
+/* FILE.part is not this run's to remove. */
+static void leave_part(cli_output *output)
+{
+    if (output->descriptor >= 0)
+        close(output->descriptor);
+    output->descriptor = -1;
 }
 
 /* Another run may have FILE.part, or have just given it its name. */
 static int lock_part(cli_output *output)
 {
-    if ((flock(output->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && is_ours(output))
+    const bool taken = flock(output->descriptor, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (!taken && is_ours(output))
         return CLI_DONE;
-    close(output->descriptor);
-    output->descriptor = -1; /* not ours to remove */
+    if (!taken && errno)
+        return cli_fail("%s: %s", output->part, strerror(errno));
+    leave_part(output);
     return cli_fail("%s: another run is writing it", output->part);
 }
 
@@ -136,9 +151,13 @@ static int open_part(cli_output *output, const cli_settings *settings, const str
     const int flags = O_RDWR | O_NOFOLLOW | O_CREAT | (exists ? 0 : O_EXCL);
     if (tr_open_regular(&output->descriptor, AT_FDCWD, output->part, flags, tr_target_mode(&output->target), &error))
         return cli_fail_error(&error);
-    const int status = lock_part(output);
-    if (!status && exists && fstat(output->descriptor, &st) == 0)
+    int status = lock_part(output);
+    if (!status && exists && fstat(output->descriptor, &st) < 0)
+        status = cli_fail("%s: %s", output->part, strerror(errno));
+    if (!status && exists)
         output->continues = output->resumable = st.st_size > 0;
+    if (status && exists)
+        leave_part(output);
     return status;
 }
 

@@ -69,6 +69,8 @@ static int open_regular(int folder, const char *path, int flags, unsigned mode)
     if (!problem)
         return descriptor;
     close(descriptor);
+    if (flags & O_EXCL) /* nobody's but ours, and of no use */
+        unlinkat(folder, path, 0);
     errno = problem;
     return -1;
 }
@@ -381,17 +383,20 @@ tr_status tr_output_open_own(tr_output *output, const char *path, unsigned mode,
     return open_output(output, path, (tr_target){.path = strdup(path), .own = true, .mode = mode}, error);
 }
 
-static tr_status write_all(tr_output *output, const void *data, size_t size, tr_error *error)
+/* offset: of the first byte in the file; -1: behind what is written. */
+static tr_status write_all(tr_output *output, off_t offset, const void *data, size_t size, tr_error *error)
 {
     const unsigned char *from = data;
     while (size) {
-        const ssize_t n = write(output->descriptor, from, size);
+        const ssize_t n =
+            offset < 0 ? write(output->descriptor, from, size) : pwrite(output->descriptor, from, size, offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return fail_errno(error, output->path, "cannot write");
         from += n;
         size -= (size_t)n;
+        offset += offset < 0 ? 0 : n;
     }
     return TR_OK;
 }
@@ -400,7 +405,7 @@ static tr_status flush(tr_output *output, tr_error *error)
 {
     const size_t filled = output->filled;
     output->filled = 0;
-    return write_all(output, output->buffer, filled, error);
+    return write_all(output, -1, output->buffer, filled, error);
 }
 
 tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_error *error)
@@ -411,7 +416,7 @@ tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_e
         if (status != TR_OK)
             return status;
         if (size >= BUFFER)
-            return write_all(output, data, size, error);
+            return write_all(output, -1, data, size, error);
     }
     if (size)
         memcpy(output->buffer + output->filled, data, size);
@@ -435,19 +440,8 @@ tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error)
 
 tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, size_t size, tr_error *error)
 {
-    const unsigned char *from = data;
     const tr_status status = flush(output, error);
-    while (status == TR_OK && size) {
-        const ssize_t n = pwrite(output->descriptor, from, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_errno(error, output->path, "cannot write");
-        from += n;
-        offset += (uint64_t)n;
-        size -= (size_t)n;
-    }
-    return status;
+    return status == TR_OK ? write_all(output, (off_t)offset, data, size, error) : status;
 }
 
 tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argument, tr_error *error)

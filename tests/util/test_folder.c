@@ -277,6 +277,8 @@ static void test_part(void **state)
     (void)state;
     tr_part part;
     tr_error error;
+    uint64_t size;
+    bool found = true;
     char path[TR_PATH];
     snprintf(path, sizeof path, "%s", in_base("x.part"));
     put(path, "first,");
@@ -298,6 +300,10 @@ static void test_part(void **state)
     assert_int_equal(tr_part_open(&part, base, &error), TR_ERROR_IO);
     assert_int_equal(size_of(base), -1);
     assert_int_equal(size_of(in_base("none")), -1);
+    char longest[300];
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = 0;
+    assert_int_equal(tr_file_size(longest, &size, &found, &error), TR_ERROR_IO); /* could not be looked at */
     assert_int_equal(tr_part_open(&part, "/dev/null", &error), TR_ERROR_IO);
     assert_int_equal(mkfifo(in_base("p.part"), 0600), 0);
     assert_int_equal(tr_part_open(&part, in_base("p.part"), &error), TR_ERROR_IO);
