@@ -62,16 +62,18 @@ static uint64_t known_rights(long version)
     return FIRST_VERSION | (version >= 2 ? REFER : 0) | (version >= 3 ? TRUNCATE : 0) | (version >= 5 ? DEVICE_IOCTL : 0);
 }
 
-static void allow(int rules, const char *path, uint64_t rights)
+static bool allow(int rules, const char *path, uint64_t rights)
 {
     struct path_rule rule = {.allowed = rights, .parent = path ? open(path, O_PATH | O_CLOEXEC) : -1};
     if (rule.parent < 0)
-        return;
-    if (syscall(ADD_RULE, rules, PATH_BENEATH, &rule, 0) < 0) { /* a file has fewer rights than a folder */
+        return false;
+    bool good = syscall(ADD_RULE, rules, PATH_BENEATH, &rule, 0) == 0;
+    if (!good && errno == EINVAL) { /* a file has fewer rights than a folder */
         rule.allowed &= READ_FILE;
-        syscall(ADD_RULE, rules, PATH_BENEATH, &rule, 0);
+        good = syscall(ADD_RULE, rules, PATH_BENEATH, &rule, 0) == 0;
     }
     close(rule.parent);
+    return good;
 }
 
 /* paths NULL: no files at all. */
@@ -87,11 +89,9 @@ static bool restrict_files(const tr_sandbox_paths *paths)
         return false;
     for (const char *const *p = paths ? paths->readable : NULL; p && *p; p++)
         allow(rules, *p, READ_FILE | READ_DIR);
-    if (paths) {
-        allow(rules, paths->writable, CHANGE & known);
+    if (paths)
         allow(rules, paths->prunable, REMOVE_DIR);
-    }
-    const bool good = syscall(RESTRICT_SELF, rules, 0) == 0;
+    const bool good = (!paths || allow(rules, paths->writable, CHANGE & known)) && syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
     return good;
 }
