@@ -25,13 +25,16 @@ static int scratch_folder = -1;
 /* Removes the folder and whatever is in it. Also called when the input is cut short while it is mapped. */
 static void remove_scratch(void)
 {
-    unlinkat(scratch_folder, scratch_name, 0); /* what fdopendir() needs may be what is missing */
+    if (scratch_folder >= 0)
+        unlinkat(scratch_folder, scratch_name, 0); /* first, as there may be no memory for fdopendir() */
     DIR *folder = scratch_folder >= 0 ? fdopendir(scratch_folder) : NULL;
     const struct dirent *entry;
     while (folder && (entry = readdir(folder)))
         unlinkat(scratch_folder, entry->d_name, 0); /* "." and ".." are refused */
     if (folder)
         closedir(folder);
+    else if (scratch_folder >= 0)
+        close(scratch_folder);
     scratch_folder = -1;
     if (*scratch)
         rmdir(scratch);

@@ -8,11 +8,13 @@
 #include "cli/search.h"
 #include "cli/signals.h"
 #include "cli/stream.h"
+#include "pipeline/model.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Lines that are translated together: enough that threads seldom wait for each other's last sentences. Text appears as it is
@@ -129,7 +131,7 @@ static int keep_output(void *buffer, const char *data, size_t size)
     return tr_buffer_append(buffer, data, size) ? CLI_DONE : cli_fail_memory();
 }
 
-/* Translates the last finished line again: it tells whether a stream brings what it brought to the earlier run. */
+/* Translates the last finished line again: it tells whether FILE.part belongs to this input, also where that is a stream. */
 static int check_last_line(job *j, const cli_line *line)
 {
     const cli_totals before = j->translator.totals;
@@ -143,6 +145,31 @@ static int check_last_line(job *j, const cli_line *line)
         status = wrong_part(j, "its last line is not what this input gives");
     tr_buffer_free(&again);
     return status;
+}
+
+static bool reads(const tr_model *model, const struct stat *output)
+{
+    struct stat st;
+    const tr_buffer *files = &model->package.read;
+    for (const char *file = files->data, *end = file + files->size; file < end; file += strlen(file) + 1)
+        if (stat(file, &st) == 0 && st.st_dev == output->st_dev && st.st_ino == output->st_ino)
+            return true;
+    return false;
+}
+
+static int refuse_model_as_output(const job *j)
+{
+    struct stat output;
+    bool read = false;
+    if (!j->output.part || lstat(j->output.target.path, &output) < 0)
+        return CLI_DONE;
+    for (int i = 0; i < j->chain.count; i++) {
+        const cli_model *model = &j->chain.links[i].model;
+        read |= reads(model->model, &output);
+        for (int other = 0; other < model->other_count; other++)
+            read |= reads(model->others[other], &output);
+    }
+    return read ? cli_usage(j->settings, "%s: is the model and the output", j->settings->output) : CLI_DONE;
 }
 
 /* Before the first byte: what the lines of FILE.part depend on, or the same as of those that are there. */
@@ -281,6 +308,8 @@ static int run(job *j)
     status = open_chain(j);
     if (!status)
         status = settle_options(j);
+    if (!status)
+        status = refuse_model_as_output(j);
     if (!status && j->output.part && !text)
         status = begin_part(j);
     if (!status)

@@ -130,15 +130,16 @@ static void occupy_streams(void)
             open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* The deepest JSON that jansson takes needs 190 kB, threads 90 each (they get what the limit is): so much, and a margin. */
+/* The deepest JSON that jansson accepts takes 190 kB of stack; decoding takes 90 kB in each thread, whose stack is as large
+ * as the limit. The rest is a margin. */
 static int check_stack(void)
 {
     enum { NEEDED = 512 };
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= NEEDED * 1024)
         return CLI_DONE;
-    return cli_fail("the stack limit is %" PRIu64 " kB, translate needs %d kB: ulimit -s %d", (uint64_t)limit.rlim_cur / 1024,
-                    NEEDED, NEEDED);
+    const uint64_t kilobytes = (uint64_t)limit.rlim_cur / 1024;
+    return cli_fail("the stack limit is %" PRIu64 " kB, translate needs %d kB: ulimit -s %d", kilobytes, NEEDED, NEEDED);
 }
 
 static int run(const cli_command *command, char **arguments, int count)

@@ -11,7 +11,8 @@
 static void say(const char *before, const char *format, va_list arguments, const char *after)
 {
     char line[4096 + 1024];
-    vsnprintf(line, sizeof line, format, arguments);
+    if (vsnprintf(line, sizeof line, format, arguments) < 0)
+        *line = 0;
     tr_utf8_make_printable(line); /* a file's name may hold anything */
     cli_progress_clear();
     fprintf(stderr, "translate: %s%s%s\n", before, line, after);
@@ -23,9 +24,10 @@ int cli_print(const char *format, ...)
     const bool ends = tr_ends_with(format, "\n");
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    if (vsnprintf(line, sizeof line, format, arguments) < 0)
+        *line = 0;
     va_end(arguments);
-    if (ends)
+    if (ends && *line)
         line[strlen(line) - 1] = 0;
     tr_utf8_make_printable(line);
     return printf("%s%s", line, ends ? "\n" : "");

@@ -106,18 +106,6 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether FILE.part still is the file that this run has open; false with errno 0: it is not. */
-static bool is_ours(const cli_output *output)
-{
-    struct stat open, named;
-    if (fstat(output->descriptor, &open) < 0 || lstat(output->part, &named) < 0) {
-        errno = errno == ENOENT ? 0 : errno;
-        return false;
-    }
-    errno = 0;
-    return same_file(&open, &named);
-}
-
 /* FILE.part is not this run's to remove. */
 static void leave_part(cli_output *output)
 {
@@ -129,13 +117,28 @@ static void leave_part(cli_output *output)
 /* Another run may have FILE.part, or have just given it its name. */
 static int lock_part(cli_output *output)
 {
+    bool ours = false;
+    tr_error error;
     const bool taken = flock(output->descriptor, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    if (!taken && is_ours(output))
+    if (!taken && tr_file_is_named(output->descriptor, output->part, &ours, &error))
+        return cli_fail_error(&error);
+    if (ours)
         return CLI_DONE;
-    if (!taken && errno)
-        return cli_fail("%s: %s", output->part, strerror(errno));
     leave_part(output);
-    return cli_fail("%s: another run is writing it", output->part);
+    return cli_fail("%s: another run is writing it: wait for its end, or give another --output", output->part);
+}
+
+/* What is in FILE.part is for --resume; an empty one is as good as none. */
+static int look_into_part(cli_output *output, const cli_settings *settings)
+{
+    struct stat st;
+    if (fstat(output->descriptor, &st) < 0)
+        return cli_fail("%s: %s", output->part, strerror(errno));
+    output->continues = output->resumable = st.st_size > 0;
+    if (output->continues && !settings->resume)
+        return cli_fail("%s: left by an interrupted run; %sdelete it", output->part,
+                        settings->command->bit == CMD_TRANSLATE ? "continue it with --resume, or " : "");
+    return CLI_DONE;
 }
 
 static int open_part(cli_output *output, const cli_settings *settings, const struct stat *input)
@@ -145,17 +148,13 @@ static int open_part(cli_output *output, const cli_settings *settings, const str
     const bool exists = lstat(output->part, &st) == 0;
     if (exists && same_file(&st, input))
         return cli_usage(settings, "%s: is the input; the output needs that name while it is incomplete", output->part);
-    if (exists && !settings->resume)
-        return cli_fail("%s: left by an interrupted run; %sdelete it", output->part,
-                        settings->command->bit == CMD_TRANSLATE ? "continue it with --resume, or " : "");
     const int flags = O_RDWR | O_NOFOLLOW | O_CREAT | (exists ? 0 : O_EXCL);
     if (tr_open_regular(&output->descriptor, AT_FDCWD, output->part, flags, tr_target_mode(&output->target), &error))
-        return cli_fail_error(&error);
+        return errno == ENOENT ? cli_fail("%s: cannot write: its folder does not exist", settings->output)
+                               : cli_fail_error(&error);
     int status = lock_part(output);
-    if (!status && exists && fstat(output->descriptor, &st) < 0)
-        status = cli_fail("%s: %s", output->part, strerror(errno));
     if (!status && exists)
-        output->continues = output->resumable = st.st_size > 0;
+        status = look_into_part(output, settings);
     if (status && exists)
         leave_part(output);
     return status;
@@ -165,12 +164,14 @@ static int open_part(cli_output *output, const cli_settings *settings, const str
 static int open_other(cli_output *output, const cli_settings *settings)
 {
     struct stat st;
+    if (settings->resume)
+        return cli_fail("%s: is no regular file, nothing to resume", settings->output);
     output->descriptor = open(settings->output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (output->descriptor < 0)
         return cli_fail("%s: cannot write: %s", settings->output, strerror(errno));
     if (fstat(output->descriptor, &st) < 0 || S_ISREG(st.st_mode))
         return cli_fail("%s: another file has taken its place", settings->output);
-    return settings->resume ? cli_fail("%s: is no regular file, nothing to resume", settings->output) : CLI_DONE;
+    return CLI_DONE;
 }
 
 static int open_file(cli_output *output, const cli_settings *settings, int input_descriptor)
@@ -199,7 +200,7 @@ static int open_file(cli_output *output, const cli_settings *settings, int input
 
 int cli_output_open(cli_output *output, const cli_settings *settings, int input)
 {
-    *output = (cli_output){.descriptor = STDOUT_FILENO, .name = "standard output"};
+    *output = (cli_output){.descriptor = STDOUT_FILENO, .run_descriptor = -1, .name = "standard output"};
     if (!settings->output || strcmp(settings->output, "-") == 0)
         return CLI_DONE;
     output->descriptor = -1;
@@ -208,14 +209,21 @@ int cli_output_open(cli_output *output, const cli_settings *settings, int input)
 
 /* ------------------------------------------------------------------------------------------------------------ resuming */
 
-/* What an earlier run wrote down; that the file is there was seen. */
-static int read_run(const cli_output *output, int descriptor, tr_buffer *run)
+/* What a run wrote down. *found false: there is no such file. The file stays open, so that this run knows it again. */
+static int read_run(cli_output *output, tr_buffer *run, bool *found)
 {
+    struct stat st;
+    tr_error error;
     ssize_t n = 1;
+    *found = lstat(output->run, &st) == 0 || errno != ENOENT;
+    if (!*found)
+        return CLI_DONE;
+    if (tr_open_regular(&output->run_descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error))
+        return cli_fail_error(&error);
     while (n && run->size < LARGEST_RUN) {
         if (!tr_buffer_reserve(run, SCAN_SIZE))
             return cli_fail_memory();
-        n = read(descriptor, run->data + run->size, SCAN_SIZE);
+        n = read(output->run_descriptor, run->data + run->size, SCAN_SIZE);
         if (n < 0 && errno != EINTR)
             return cli_fail("%s: cannot read: %s", output->run, strerror(errno));
         run->size += n > 0 ? (size_t)n : 0;
@@ -223,38 +231,71 @@ static int read_run(const cli_output *output, int descriptor, tr_buffer *run)
     return CLI_DONE;
 }
 
-static int check_run(const cli_output *output, const tr_buffer *now)
+static void close_run(cli_output *output)
 {
-    int descriptor;
-    struct stat st;
-    tr_error error;
+    if (output->run_descriptor > STDERR_FILENO)
+        close(output->run_descriptor);
+    output->run_descriptor = -1;
+}
+
+/* But not one that another run has put there. */
+static void remove_run(cli_output *output)
+{
+    bool ours;
+    const bool open = output->run_descriptor > STDERR_FILENO;
+    if (open && tr_file_is_named(output->run_descriptor, output->run, &ours, NULL) == TR_OK && ours)
+        unlink(output->run);
+    close_run(output);
+}
+
+static int check_run(cli_output *output, const tr_buffer *now)
+{
+    bool found;
     tr_buffer before = {0};
-    if (lstat(output->run, &st) < 0 && errno == ENOENT)
-        return cli_fail("%s: there is no %s, which tells what it was made from; delete it to start from the beginning",
-                        output->part, output->run);
-    if (tr_open_regular(&descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error))
-        return cli_fail_error(&error);
-    int status = read_run(output, descriptor, &before);
-    close(descriptor);
+    int status = read_run(output, &before, &found);
+    if (!status && !found)
+        status = cli_fail("%s: there is no %s, which tells what it was made from; delete it to start from the beginning",
+                          output->part, output->run);
+    if (!status && !cli_resume_is_description(&before))
+        status = cli_fail("%s: is damaged, or not of this program; delete it and %s to start from the beginning",
+                          output->run, output->part);
     if (!status)
         status = cli_resume_compare(&before, now, output->part);
     tr_buffer_free(&before);
     return status;
 }
 
-static int write_run(const cli_output *output, const tr_buffer *run)
+/* What is not of this program is not replaced. */
+static int make_way(cli_output *output)
+{
+    bool found;
+    tr_buffer before = {0};
+    int status = read_run(output, &before, &found);
+    if (!status && found && !cli_resume_is_description(&before))
+        status = cli_fail("%s: is a file of another kind, and the output needs that name: move it, or give another --output",
+                          output->run);
+    close_run(output);
+    tr_buffer_free(&before);
+    return status;
+}
+
+static int write_run(cli_output *output, const tr_buffer *run)
 {
     tr_output file;
     tr_error error;
-    tr_status status = tr_output_open_own(&file, output->run, tr_target_mode(&output->target), &error);
-    if (status != TR_OK)
+    const int status = make_way(output);
+    if (status)
+        return status;
+    if (tr_output_open_own(&file, output->run, tr_target_mode(&output->target), &error))
         return cli_fail_error(&error);
-    status = tr_output_write(&file, run->data, run->size, &error);
-    if (status == TR_OK)
-        status = tr_output_commit(&file, &error);
-    else
+    if (tr_output_write(&file, run->data, run->size, &error)) {
         tr_output_abort(&file);
-    return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
+        return cli_fail_error(&error);
+    }
+    if (tr_output_commit(&file, &error) ||
+        tr_open_regular(&output->run_descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error))
+        return cli_fail_error(&error);
+    return CLI_DONE;
 }
 
 int cli_output_resume(cli_output *output, const cli_settings *settings, const tr_buffer *run)
@@ -270,7 +311,8 @@ int cli_output_resume(cli_output *output, const cli_settings *settings, const tr
 
 /* ------------------------------------------------------------------------------------------------------------ writing */
 
-int cli_write(int descriptor, const char *name, const void *data, size_t size)
+/* hint: what follows the reason of a failure. */
+static int write_all(int descriptor, const char *name, const char *hint, const void *data, size_t size)
 {
     const char *from = data;
     while (size) {
@@ -284,7 +326,7 @@ int cli_write(int descriptor, const char *name, const void *data, size_t size)
         } else if (errno == EPIPE) {
             return CLI_FAILED; /* the reader has gone, as "head" does: no reason for a message */
         } else if (errno != EINTR) {
-            return cli_fail("%s: cannot write: %s", name, strerror(errno));
+            return cli_fail("%s: cannot write: %s%s", name, strerror(errno), hint);
         } else if (cli_interrupted()) {
             return CLI_FAILED;
         }
@@ -292,20 +334,27 @@ int cli_write(int descriptor, const char *name, const void *data, size_t size)
     return CLI_DONE;
 }
 
+int cli_write(int descriptor, const char *name, const void *data, size_t size)
+{
+    return write_all(descriptor, name, "", data, size);
+}
+
 int cli_output_write(cli_output *output, const void *data, size_t size)
 {
-    return cli_write(output->descriptor, output->name, data, size);
+    const char *hint = output->resumable ? "; what is done is kept, the same command with --resume continues it" : "";
+    return write_all(output->descriptor, output->name, hint, data, size);
 }
 
 static void output_free(cli_output *output)
 {
     if (output->descriptor > STDERR_FILENO)
         close(output->descriptor);
+    close_run(output);
     tr_target_free(&output->target);
     free(output->part);
     free(output->run);
     tr_buffer_free(&output->last);
-    *output = (cli_output){.descriptor = -1};
+    *output = (cli_output){.descriptor = -1, .run_descriptor = -1};
 }
 
 int cli_output_finish(cli_output *output)
@@ -313,8 +362,7 @@ int cli_output_finish(cli_output *output)
     tr_error error;
     if (output->part && tr_target_replace(&output->target, output->descriptor, output->part, &error))
         return cli_fail_error(&error);
-    if (output->part)
-        unlink(output->run);
+    remove_run(output);
     output_free(output);
     return CLI_DONE;
 }
@@ -322,12 +370,14 @@ int cli_output_finish(cli_output *output)
 bool cli_output_abandon(cli_output *output)
 {
     struct stat st;
-    const bool ours = output->part && output->descriptor >= 0 && fstat(output->descriptor, &st) == 0;
-    const bool kept = ours && output->resumable && st.st_size > 0;
-    if (ours && !kept && is_ours(output)) {
-        unlink(output->run);
+    bool ours = false;
+    if (output->part && output->descriptor >= 0 && tr_file_is_named(output->descriptor, output->part, &ours, NULL))
+        ours = false;
+    const bool kept = ours && output->resumable && (fstat(output->descriptor, &st) < 0 || st.st_size > 0);
+    if (!kept)
+        remove_run(output);
+    if (ours && !kept)
         unlink(output->part);
-    }
     output_free(output);
     return kept;
 }

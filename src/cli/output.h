@@ -8,14 +8,15 @@
 
 typedef struct cli_output {
     int descriptor;
-    const char *name; /* for messages */
-    tr_target target; /* the file */
-    char *part;       /* NULL: written directly, nothing to rename */
-    char *run;        /* FILE.part.run, see cli/resume.h */
-    bool continues;   /* part has something that an earlier run left */
-    bool resumable;   /* what is in part stays, with run, if this run does not come to its end */
-    uint64_t lines;   /* complete lines that an earlier run left in part */
-    tr_buffer last;   /* the last of them */
+    const char *name;   /* for messages */
+    tr_target target;   /* the file */
+    char *part;         /* NULL: written directly, nothing to rename */
+    char *run;          /* FILE.part.run, see cli/resume.h */
+    int run_descriptor; /* of the one that this run wrote or continues */
+    bool continues;     /* part has something that an earlier run left */
+    bool resumable;     /* what is in part stays, with run, if this run does not come to its end */
+    uint64_t lines;     /* complete lines that an earlier run left in part */
+    tr_buffer last;     /* the last of them */
 } cli_output;
 
 /* settings->output NULL or "-": standard output. A FILE that is no regular file (a device, a pipe) is written directly.

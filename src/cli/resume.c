@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define VERSION "version of translate: " /* begins each description */
+
 enum { BLOCK = 1 << 18 };
 
 /* ------------------------------------------------------------------------------------------------------------- content */
@@ -93,8 +95,9 @@ static int describe_input(const cli_reader *reader, tr_buffer *lines)
 {
     struct stat st;
     uint64_t size, hash;
-    const bool regular = fstat(reader->descriptor, &st) == 0 && S_ISREG(st.st_mode);
-    if (!regular)
+    if (fstat(reader->descriptor, &st) < 0)
+        return cli_fail("%s: %s", reader->name, strerror(errno));
+    if (!S_ISREG(st.st_mode))
         return tr_buffer_string(lines, "input: a stream\n") ? CLI_DONE : cli_fail_memory();
     const int status = hash_open(reader->descriptor, reader->file_start, reader->name, &size, &hash);
     if (status)
@@ -108,6 +111,8 @@ static int describe_input(const cli_reader *reader, tr_buffer *lines)
 static bool is_word(const cli_option *o, const char *value)
 {
     const size_t size = strlen(value);
+    if (strcmp(value, "FILE") == 0) /* stands for a name; this is one */
+        return false;
     for (const char *word = o->value; *word; word += strcspn(word, "|") + (word[strcspn(word, "|")] == '|'))
         if (strcspn(word, "|") == size && memcmp(word, value, size) == 0)
             return true;
@@ -256,7 +261,7 @@ static int describe_link(const cli_settings *settings, const cli_link *link, con
 
 int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const cli_chain *chain, tr_buffer *lines)
 {
-    int status = add_format(lines, "version of translate: %s\n", tr_version()) ? CLI_DONE : cli_fail_memory();
+    int status = add_format(lines, VERSION "%s\n", tr_version()) ? CLI_DONE : cli_fail_memory();
     if (!status)
         status = describe_input(reader, lines);
     if (!status)
@@ -306,14 +311,21 @@ static int fail_line(const char *part, const line *before, const line *now)
 {
     enum { LONGEST = 120 };
     const line *const both[] = {before, now};
-    char shown[2][LONGEST + 1];
+    const bool option = *now->key == '-';
+    char shown[2][LONGEST + 1], way[2 * LONGEST];
     for (int i = 0; i < 2; i++)
         snprintf(shown[i], sizeof shown[i], "%.*s", both[i]->value_size < 0 ? LONGEST : both[i]->value_size,
                  both[i]->value_size >= 0 ? both[i]->value
-                 : *now->key == '-'       ? "the default"
+                 : option                 ? "the default"
                                           : "none");
-    return cli_fail("%s: was made with another %.*s (%s, now %s); delete it to start from the beginning", part,
-                    now->key_size, now->key, shown[0], shown[1]);
+    if (!option)
+        snprintf(way, sizeof way, "continue with the same");
+    else if (before->value_size < 0)
+        snprintf(way, sizeof way, "leave %.*s out", now->key_size, now->key);
+    else
+        snprintf(way, sizeof way, "give %.*s as before", now->key_size, now->key);
+    return cli_fail("%s: was made with another %.*s (%s, now %s); %s, or delete it to start from the beginning", part,
+                    now->key_size, now->key, shown[0], shown[1], way);
 }
 
 /* Reports the first line of a that b has otherwise, or not. */
@@ -327,6 +339,12 @@ static int compare(const tr_buffer *a, const tr_buffer *b, bool a_is_now, const 
             return a_is_now ? fail_line(part, &other, &l) : fail_line(part, &l, &other);
     }
     return CLI_DONE;
+}
+
+bool cli_resume_is_description(const tr_buffer *lines)
+{
+    return lines->size > strlen(VERSION) && memcmp(lines->data, VERSION, strlen(VERSION)) == 0 &&
+           lines->data[lines->size - 1] == '\n';
 }
 
 int cli_resume_compare(const tr_buffer *before, const tr_buffer *now, const char *part)

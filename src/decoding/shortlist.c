@@ -60,11 +60,19 @@ static int mark(uint64_t *marks, int32_t id)
     return is_new;
 }
 
-static int mark_list(uint64_t *marks, const tr_shortlist *s, int32_t source)
+/* The list may lie in a mapped file that somebody changes after it was checked: each number is checked again where it is
+ * used. */
+static int mark_list(uint64_t *marks, const tr_shortlist *s, int32_t source, int vocabulary)
 {
+    if (source >= s->sources)
+        return 0;
+    const int64_t begin = s->offsets[source], stop = s->offsets[source + 1], end = stop < s->count ? stop : s->count;
     int count = 0;
-    for (int32_t i = source < s->sources ? s->offsets[source] : 0; source < s->sources && i < s->offsets[source + 1]; i++)
-        count += mark(marks, s->words[i]);
+    for (int64_t i = begin < 0 ? end : begin; i < end; i++) {
+        const int32_t id = s->words[i];
+        if (id >= 0 && id < vocabulary)
+            count += mark(marks, id);
+    }
     return count;
 }
 
@@ -96,7 +104,7 @@ void tr_choice_list(tr_choices *choices, tr_choice *choice, const tr_network *ne
     for (int i = 0; i < first; i++)
         count += mark(choices->marks, i);
     for (int i = 0; i < length; i++) {
-        count += mark_list(choices->marks, s, source[i]);
+        count += mark_list(choices->marks, s, source[i], vocabulary);
         if (s->shared && source[i] < vocabulary)
             count += mark(choices->marks, source[i]);
     }

@@ -134,6 +134,23 @@ tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *
     return status == TR_OK && !found ? fail_errno(error, path, "") : status;
 }
 
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+tr_status tr_file_is_named(int descriptor, const char *path, bool *named, tr_error *error)
+{
+    struct stat ours, there;
+    *named = false;
+    if (fstat(descriptor, &ours) < 0)
+        return fail_errno(error, path, "");
+    if (lstat(path, &there) < 0)
+        return errno == ENOENT ? TR_OK : fail_errno(error, path, "");
+    *named = same_file(&ours, &there);
+    return TR_OK;
+}
+
 /* The whole pages of the file that hold the bytes. */
 static void advise(const void *data, size_t size, int advice)
 {
@@ -192,11 +209,6 @@ bool tr_file_exists(const char *path)
 }
 
 /* ------------------------------------------------------------------------------------------------------------- target */
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
 
 /* What the link at path, in the folder that its last slash ends, leads to. NULL and errno; EINVAL: path is no link. */
 static char *read_link(const char *path)
@@ -276,7 +288,7 @@ static bool copy_list(int descriptor, const char *from)
     const ssize_t size = getxattr(from, name, list, sizeof list);
     if (size > 0)
         return fsetxattr(descriptor, name, list, (size_t)size, 0) == 0;
-    const bool none = errno != ERANGE;
+    const bool none = size == 0 || errno == ENODATA || errno == ENOTSUP;
     fremovexattr(descriptor, name); /* one that the folder gave it */
     return none;
 }
@@ -296,12 +308,16 @@ static void take_over(int descriptor, const struct stat *ours, const tr_target *
 
 tr_status tr_target_replace(const tr_target *target, int descriptor, const char *from, tr_error *error)
 {
-    struct stat ours, named, there;
+    struct stat ours, there;
     tr_target now = *target;
-    if (fstat(descriptor, &ours) < 0 || lstat(from, &named) < 0)
-        return fail_errno(error, from, "cannot write");
-    if (!same_file(&ours, &named))
+    bool named;
+    const tr_status status = tr_file_is_named(descriptor, from, &named, error);
+    if (status != TR_OK)
+        return status;
+    if (!named)
         return tr_fail(error, TR_ERROR_IO, "%s: another file has taken its place", from);
+    if (fstat(descriptor, &ours) < 0)
+        return fail_errno(error, from, "cannot write");
     if (!target->own && lstat(target->path, &there) == 0 && S_ISREG(there.st_mode)) {
         now.exists = true; /* its mode may have been changed meanwhile */
         now.mode = there.st_mode & 0777, now.user = there.st_uid, now.group = there.st_gid;
@@ -320,6 +336,14 @@ void tr_target_free(tr_target *target)
 }
 
 /* ------------------------------------------------------------------------------------------------------------- output */
+
+/* Removes the temporary file, but none that has taken its place. */
+static void remove_temporary(const tr_output *output)
+{
+    bool named;
+    if (output->temporary && tr_file_is_named(output->descriptor, output->temporary, &named, NULL) == TR_OK && named)
+        unlink(output->temporary);
+}
 
 static void output_free(tr_output *output)
 {
@@ -472,14 +496,13 @@ tr_status tr_output_commit(tr_output *output, tr_error *error)
     if (status == TR_OK)
         status = tr_target_replace(&output->target, output->descriptor, output->temporary, error);
     if (status != TR_OK)
-        unlink(output->temporary);
+        remove_temporary(output);
     output_free(output);
     return status;
 }
 
 void tr_output_abort(tr_output *output)
 {
-    if (output->temporary)
-        unlink(output->temporary);
+    remove_temporary(output);
     output_free(output);
 }

@@ -23,6 +23,9 @@ tr_status tr_file_find(const char *path, tr_load load, tr_file *file, bool *foun
 tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error);
 void tr_file_close(tr_file *file);
 
+/* Whether path, which is not followed if it is a link, still names the open file. */
+tr_status tr_file_is_named(int descriptor, const char *path, bool *named, tr_error *error) TR_CHECKED;
+
 /* The bytes must lie in the mapping of a file; what is said is of the pages that hold them. */
 
 /* Brings them into this process at once, which is cheaper than one by one; no error if that fails. */
@@ -63,7 +66,7 @@ typedef struct tr_output {
 } tr_output;
 
 tr_status tr_output_open(tr_output *output, const char *path, tr_error *error);
-/* For a file that belongs to the program: a link at path is replaced, not followed, and it has the mode that open() gives. */
+/* For a file that belongs to the program: a link at path is replaced, not followed, and the mode is what open() gives. */
 tr_status tr_output_open_own(tr_output *output, const char *path, unsigned mode, tr_error *error);
 tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_error *error);
 tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error); /* zeros up to a multiple */

@@ -119,6 +119,7 @@ static void pool_stop(pool *p)
     atomic_store(&p->generation, 0);
 }
 
+#if !defined(TR_THREAD_SANITIZER)
 /* libgomp ends the process where the system gives it no thread: that there are enough is tried beforehand, with the team's
  * own. The threads of a region stay for the next one of the same caller (kept), so this costs some tens of microseconds a
  * thread, once. A team that had to start its own stays with them. */
@@ -130,6 +131,7 @@ static bool openmp_can(tr_team *team, int kept)
     pool_stop(&team->pool);
     return can;
 }
+#endif
 
 /* False, with nothing run, where OpenMP grants fewer threads (inside a parallel region of the host, or OMP_THREAD_LIMIT), or
  * the system does, and under ThreadSanitizer, which does not see libgomp's own synchronisation. */
@@ -161,8 +163,8 @@ static bool openmp_run(tr_team *team, tr_team_function *function, void *argument
 tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_error *error)
 {
     *team = NULL;
-    if (threads < 1 || threads > 4096)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 1 and 4096", threads);
+    if (threads < 1 || threads > TR_TEAM_MOST)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 1 and %d", threads, TR_TEAM_MOST);
     tr_team *t = calloc(1, sizeof *t);
     if (!t || !(t->pool.helpers = calloc((size_t)threads, sizeof *t->pool.helpers))) {
         free(t);

@@ -210,7 +210,7 @@ class Resume(FileTest):
         for run in (False, True):
             self.part.write_bytes(b"")  # a run that was killed before its first line
             if run:
-                self.run_file.write_bytes(b"input: other\n")
+                self.run_file.write_bytes(b"version of translate: 0\ninput: other\n")
             self.good(*self.args, "--resume")
             self.assertEqual(self.names(), ["in.txt", "out.txt"])
 
@@ -388,7 +388,35 @@ class Comparing(FileTest):
         self.bad(1, *self.args, "--resume", says=["out.txt.part: there is no ", "out.txt.part.run", "delete it"])
         for content in (b"", b"nonsense\n", b"\0" * 100, b"a: b"):
             self.leave(self.part, self.kept, content)
-            self.refused(says="version of translate (none, now ")
+            self.bad(1, *self.args, "--resume", says=["out.txt.part.run: is damaged", "delete it and "])
+            self.assertEqual((self.part.read_bytes(), self.run_file.read_bytes()), (self.kept, content))
+
+    def test_description_of_others_is_not_lost(self):
+        self.run_file.write_bytes(b"precious\n")
+        for args in (self.args, ("-i", self.run_file, "-o", self.output), ("-i", self.input, "-o", self.output, "--resume")):
+            self.bad(1, *args, says="out.txt.part.run: is a file of another kind")
+        self.bad(1, *self.args, "-m", self.file("bad.gguf", b"x"))
+        self.good("-o", self.output, "好")
+        pairs = self.file("pairs.txt", text_of(["好\tGood"]))
+        self.good("score", "-i", pairs, "-o", self.output)
+        self.assertEqual(self.run_file.read_bytes(), b"precious\n")
+        self.assertFalse(self.part.exists())
+
+    def test_says_how_to_continue(self):
+        for before, now, way in ((["-b2"], [], "give --beam as before, or delete it"), ([], ["-b2"], "leave --beam out, or delete it"),
+                                 ([], ["-m", "changed"], "continue with the same, or delete it")):
+            run = self.run_of(*before, "-i", self.input, "-o", self.folder / "other.txt")
+            self.leave(self.part, self.kept, run)
+            if "changed" in now:
+                now = ["-m", self.folder / "changed.gguf"]
+                self.good("convert", "--compute", "f32", support.MODEL, now[1])
+            self.bad(1, *now, *self.args, "--resume", says=way)
+
+    def test_model_is_output(self):
+        model = self.file("model.gguf", support.model_bytes())
+        for args in (("-m", model, "-i", self.input), ("-m", model, "好"), ("--ensemble", model, "-i", self.input)):
+            self.bad(2, *args, "-o", model, says="is the model and the output")
+        self.assertEqual(model.read_bytes(), support.model_bytes())
 
 
 class HostileParts(FileTest):
@@ -444,13 +472,10 @@ class HostileParts(FileTest):
         self.run_file.symlink_to(self.file("other.run", self.description))
         self.refused("symbolic link")
         self.assertEqual(self.part.read_bytes(), self.line + b"torn")
-        self.part.unlink()  # what is left over alone is replaced, not followed
-        with self.started("-o", self.output, **unprivileged()) as p:
-            wait_for(lambda: self.run_file.exists() and not self.run_file.is_symlink())
-            p.communicate(b"", timeout=90)
-            self.assertEqual(p.returncode, 0)
+        self.part.unlink()  # what is left over alone is neither followed nor replaced
+        self.bad(1, "-o", self.output, says="symbolic link", stdin=b"", **unprivileged())
         self.assertEqual((self.folder / "other.run").read_bytes(), self.description)
-        self.assertFalse(self.run_file.exists())
+        self.assertTrue(self.run_file.is_symlink())
 
     def test_description_is_no_file(self):
         self.part.write_bytes(self.line + b"torn")
@@ -487,7 +512,7 @@ class Limits(FileTest):
     def test_output(self):
         r = self.run_tool("-i", self.input, "-o", self.output, **at_most(700))
         self.assertEqual((r.returncode, r.stdout), (1, b""))
-        self.assertRegex(r.stderr.decode(), r"\Atranslate: [^\n]*out\.txt: cannot write: File too large\n\Z")
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: [^\n]*out\.txt: cannot write: File too large; [^\n]*--resume[^\n]*\n\Z")
         self.assertEqual(self.names(), ["in.txt", "out.txt.part", "out.txt.part.run"])
         self.good("-i", self.input, "-o", self.output, "--resume")
         self.assertEqual(self.output.read_bytes(), self.expected())
@@ -598,7 +623,7 @@ class Interrupted(CommandTest):
         output = self.folder / "out.txt"
         with self.started("-o", output) as p:
             wait_for(lambda: (self.folder / "out.txt.part").exists())
-            self.bad(1, "-o", output, "好", says="out.txt.part")
+            self.bad(1, "-o", output, "好", says="another run is writing it")
             self.bad(1, "-o", output, "--resume", says="another run")
             out, err = p.communicate(text_of(LINES[:2]), timeout=90)
             self.assertEqual((p.returncode, out, err), (0, b"", b""))
