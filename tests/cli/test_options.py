@@ -144,7 +144,7 @@ class WrongUsage(CommandTest):
         self.bad(2, "bench", "text", says="text: unexpected")
         self.bad(2, "bench", "", says="'': unexpected")
         for command in (["info"], ["pull"], ["convert", "a"], ["convert", "-f", "a"], ["shortlist", "a", "-o", "b"]):
-            self.bad(2, *command, "", says=[f"translate {command[0]}: argument ", " is empty"])
+            self.bad(2, *command, "", says=["argument ", f" is empty; usage: translate {command[0]}"])
 
     def test_threads(self):
         """More than the library takes are wrong usage, whichever command is asked."""
