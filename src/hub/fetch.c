@@ -12,6 +12,11 @@
 
 enum { MUCH = 1 << 20 }; /* bytes after which a lost connection was a good one */
 
+/* Where nobody tells the size of a file: the bytes that all such files of a download may have together (a hub tells the sizes of
+ * large files; what may come without is a settings file or a vocabulary), after how many the disk is looked at again, and what
+ * stays free there: 5 % of what was free, or RESERVE. */
+static const uint64_t MAX_UNSIZED = (uint64_t)4 << 30, LOOK_AGAIN = 64 << 20, RESERVE = 1 << 30;
+
 typedef struct fetch {
     const tr_hub_options *options;
     const tr_hub_name *name;
@@ -23,6 +28,7 @@ typedef struct fetch {
     char identity[TR_HTTP_TAG]; /* of what the part belongs to: the digest or tag that the endpoint tells; "": none */
     char tag[TR_HTTP_TAG];      /* and the tag of the host that sends it */
     uint64_t received;          /* bytes of this connection */
+    uint64_t has_room;          /* of unknown size: the disk has room for so many bytes of it */
     bool restart;               /* what is there cannot be continued: ask for everything */
 } fetch;
 
@@ -205,13 +211,39 @@ static tr_status on_begin(void *context, const tr_http_answer *a, tr_error *erro
     return status == TR_OK ? note_tags(f, a, error) : status;
 }
 
+/* Before size bytes more of a file whose size nobody told: such a file could fill the disk. */
+static tr_status check_unsized(fetch *f, size_t size, tr_error *error)
+{
+    uint64_t space = UINT64_MAX;
+    const uint64_t before = f->meter->unsized + f->part.size, wanted = f->part.size + size;
+    if (before > MAX_UNSIZED || size > MAX_UNSIZED - before) { /* what is there will never be a file */
+        const tr_status status = start_over(f, error);
+        return status != TR_OK ? status
+                               : tr_fail(error, TR_ERROR_FORMAT, "the server sends more than %d GB and does not tell the size",
+                                         (int)(MAX_UNSIZED >> 30));
+    }
+    if (wanted <= f->has_room)
+        return TR_OK;
+    tr_folder_space(f->part_path, &space);
+    const uint64_t part = space / 20 + before / 20, reserve = part < RESERVE ? part : RESERVE;
+    if (space < reserve || space - reserve < size)
+        return tr_fail(error, TR_ERROR_IO, "the disk has room for %.1f MB, and the server does not tell how much is needed",
+                       (double)space / 1e6);
+    const uint64_t more = space - reserve - size;
+    f->has_room = wanted + (more < LOOK_AGAIN ? more : LOOK_AGAIN);
+    return TR_OK;
+}
+
 static tr_status on_data(void *context, const void *data, size_t size, tr_error *error)
 {
     fetch *f = context;
     if (size > f->file->size - f->part.size)
         return tr_fail(error, TR_ERROR_FORMAT, "the server sends more than the %" PRIu64 " bytes that are expected",
                        f->file->size);
-    const tr_status status = tr_part_append(&f->part, data, size, error);
+    tr_status status = f->file->size == TR_HUB_UNKNOWN ? check_unsized(f, size, error) : TR_OK;
+    if (status != TR_OK)
+        return status;
+    status = tr_part_append(&f->part, data, size, error);
     f->received += size;
     f->options->progress(f->options->context, f->meter->before + f->part.size, f->meter->total);
     return status;
@@ -249,6 +281,8 @@ static tr_status receive_once(fetch *f, tr_http *http, const char *url, int *los
         return start_over(f, error);
     if (outcome == TR_HTTP_REFUSED && answer.status == 416 && get.from)
         return judge_range(f, &answer, error);
+    if (outcome == TR_HTTP_DONE && f->file->size == TR_HUB_UNKNOWN)
+        f->meter->unsized += f->part.size;
     if (outcome == TR_HTTP_DONE && f->file->size != TR_HUB_UNKNOWN && !is_whole(f)) {
         tr_fail(error, TR_ERROR_IO, "the connection ended after %" PRIu64 " of %" PRIu64 " bytes", f->part.size,
                 f->file->size);

@@ -7,8 +7,9 @@
 
 /* How far the whole download is. */
 typedef struct tr_hub_meter {
-    uint64_t before; /* bytes of the files that are done */
-    uint64_t total;  /* of all, as far as is known */
+    uint64_t before;  /* bytes of the files that are done */
+    uint64_t total;   /* of all, as far as is known */
+    uint64_t unsized; /* bytes of the files that are done and whose size nobody told */
 } tr_hub_meter;
 
 /* Brings the file of the repository to PATH.part, which is whole and verified then; continues what lies there. What file did

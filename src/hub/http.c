@@ -12,6 +12,9 @@
 
 enum { MAX_REDIRECTS = 8, SLOWEST = 100 /* bytes a second */, FIRST_WAIT = 200, LONGEST_WAIT = 30000 /* ms */ };
 enum { LONGEST_ASKED_WAIT = 300 /* seconds */, MAX_USELESS = 1 << 16 };
+/* Bytes of one answer, trailers and 1xx answers included. libcurl keeps all of them in memory; its own limit, 300 kB in newer
+ * versions, leaves trailers out. A hub and its CDN send a few kB. */
+enum { MAX_HEADERS = 1 << 18 };
 
 tr_status tr_http_open(tr_http *http, const tr_hub_options *options, tr_error *error)
 {
@@ -49,6 +52,7 @@ typedef struct exchange {
     tr_error *error;
     tr_status status; /* of the functions */
     bool begun;
+    size_t headers; /* bytes of them, in this exchange */
     size_t useless; /* bytes that were passed over */
     uint64_t since; /* when the last bytes were counted, in nanoseconds */
     size_t recent;  /* bytes since then */
@@ -121,6 +125,11 @@ static size_t on_header(char *line, size_t one, size_t size, void *context)
     tr_http_answer *a = x->answer;
     (void)one;
     x->recent += size;
+    x->headers += size;
+    if (x->headers > MAX_HEADERS) {
+        x->status = tr_fail(x->error, TR_ERROR_FORMAT, "the server sends more than %d kB of headers", MAX_HEADERS >> 10);
+        return 0;
+    }
     if (size > 5 && strncasecmp(line, "HTTP/", 5) == 0)
         clear_answer(a); /* "100 Continue" may have come before it */
     else
@@ -329,6 +338,15 @@ static bool may_pass(CURLcode code)
     }
 }
 
+/* For libcurl a line beyond its own limit (100 kB, in trailers 4 kB) is a lack of memory: CURLE_OUT_OF_MEMORY, in newer versions
+ * CURLE_TOO_LARGE (100), in trailers CURLE_RECV_ERROR with this text. A true lack looks the same. */
+static bool is_long_line(const exchange *x, CURLcode code, const char *why)
+{
+    curl_off_t answered = 0;
+    curl_easy_getinfo(x->http->easy, CURLINFO_STARTTRANSFER_TIME_T, &answered);
+    return answered > 0 && (code == CURLE_OUT_OF_MEMORY || (int)code == 100 || strncmp(why, "Out of memory", 13) == 0);
+}
+
 static tr_http_outcome explain(const exchange *x, const char *url, CURLcode code, const char *why)
 {
     char *host = origin(url);
@@ -338,6 +356,9 @@ static tr_http_outcome explain(const exchange *x, const char *url, CURLcode code
         outcome = TR_HTTP_FAILED; /* and *error says why */
     else if (stopped(x->http))
         outcome = TR_HTTP_FAILED, tr_fail(x->error, TR_ERROR_CANCELLED, "interrupted");
+    else if (is_long_line(x, code, why))
+        outcome = TR_HTTP_FAILED, tr_fail(x->error, TR_ERROR_FORMAT,
+                                          "%s: the server sends a header line that is too long, or memory is out", name);
     else if (code == CURLE_OUT_OF_MEMORY)
         tr_fail(x->error, TR_ERROR_MEMORY, "out of memory");
     else if (code == CURLE_OPERATION_TIMEDOUT)
@@ -362,7 +383,7 @@ static tr_http_outcome exchange_once(exchange *x, const char *url)
     CURLcode code = CURLE_OUT_OF_MEMORY;
     clear_answer(x->answer);
     x->begun = false;
-    x->useless = 0;
+    x->headers = x->useless = 0;
     x->answer->status = 0;
     if (make_headers(x, &headers)) {
         set_options(x, url, headers, why);
