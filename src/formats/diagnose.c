@@ -14,7 +14,7 @@ typedef struct findings {
     const char *path;
     tr_folder_names names;
     const char *first[TR_KINDS]; /* of each kind */
-    size_t counts[TR_KINDS], files;
+    size_t counts[TR_KINDS];
     const char *folders[MOST_NAMED]; /* those that look like models */
     size_t folder_count;
     bool config, tokenizer; /* config.json, tokenizer.json are there */
@@ -36,8 +36,7 @@ static tr_status say_kind(const findings *f, tr_kind kind)
 
 /* -------------------------------------------------------------------------------------------------------------- finding */
 
-/* A folder with the settings or the weights of a model, or with a model file. One that may not be looked into is none: what
- * is said of the directory is true all the same. */
+/* A folder with the settings or the weights of a model, or with a model file. */
 static tr_status look_at_folder(findings *f, const char *name, const char *path)
 {
     tr_folder_names names;
@@ -49,13 +48,15 @@ static tr_status look_at_folder(findings *f, const char *name, const char *path)
     tr_folder_names_free(&names);
     if (found && f->folder_count++ < MOST_NAMED)
         f->folders[f->folder_count - 1] = name;
-    return status == TR_ERROR_MEMORY ? status : TR_OK;
+    return status;
 }
 
 static tr_status look_at_file(findings *f, const char *name, const char *path)
 {
     tr_file file;
     tr_kind kind;
+    f->config = f->config || strcmp(name, "config.json") == 0;
+    f->tokenizer = f->tokenizer || strcmp(name, "tokenizer.json") == 0;
     tr_status status = tr_file_open(path, TR_LOAD_MAP, &file, f->error);
     if (status != TR_OK)
         return status;
@@ -63,32 +64,33 @@ static tr_status look_at_file(findings *f, const char *name, const char *path)
     tr_file_close(&file);
     if (status != TR_OK)
         return status;
-    f->files++;
-    f->config = f->config || strcmp(name, "config.json") == 0;
-    f->tokenizer = f->tokenizer || strcmp(name, "tokenizer.json") == 0;
     if (!f->counts[kind]++)
         f->first[kind] = name;
     return TR_OK;
 }
 
-static tr_status look_around(findings *f)
+static tr_status look_at(findings *f, const char *name)
 {
     char path[TR_PATH];
     tr_place place;
-    tr_status status = TR_OK;
-    for (size_t i = 0; status == TR_OK && i < f->names.count && i < MOST_FILES; i++) {
-        const char *name = f->names.names[i];
-        if (*name == '.')
-            continue;
-        status = tr_path_join(path, f->path, name, f->error);
-        if (status == TR_OK)
-            status = tr_place_look(path, &place, f->error);
-        if (status == TR_OK && place == TR_PLACE_FILE)
-            status = look_at_file(f, name, path);
-        else if (status == TR_OK && place == TR_PLACE_DIRECTORY)
-            status = look_at_folder(f, name, path);
-    }
+    tr_status status = tr_path_join(path, f->path, name, f->error);
+    if (status == TR_OK)
+        status = tr_place_look(path, &place, f->error);
+    if (status == TR_OK && place == TR_PLACE_FILE)
+        status = look_at_file(f, name, path);
+    else if (status == TR_OK && place == TR_PLACE_DIRECTORY)
+        status = look_at_folder(f, name, path);
     return status;
+}
+
+/* What cannot be looked at is left out: what is said of the directory is true all the same. */
+static tr_status look_around(findings *f)
+{
+    tr_status status = TR_OK;
+    for (size_t i = 0; status != TR_ERROR_MEMORY && i < f->names.count && i < MOST_FILES; i++)
+        if (*f->names.names[i] != '.')
+            status = look_at(f, f->names.names[i]);
+    return status == TR_ERROR_MEMORY ? status : TR_OK;
 }
 
 /* --------------------------------------------------------------------------------------------------------------- saying */

@@ -182,7 +182,7 @@ class MissingTest(unittest.TestCase):
         root = os.geteuid() == 0
         if root:
             for path in (self.folder, place.parent, *place.parent.rglob("*")):
-                os.chown(path, 65534, 65534)
+                os.lchown(path, 65534, 65534)
             os.seteuid(65534)
         try:
             shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
@@ -191,15 +191,34 @@ class MissingTest(unittest.TestCase):
             if root:
                 os.seteuid(0)
 
+    def test_unreadable_beside(self):
+        """What cannot be looked at beside a model's files changes neither what is said nor which file is the model."""
+        for name, data in {"config.json": b"{}", "y.npz": ARRAYS}.items():
+            folder = self.folder / name.split(".")[0]
+            folder.mkdir()
+            (folder / name).write_bytes(data)
+            self.replace(folder / "about")
+            self.says(folder, "model.safetensors is missing" if name == "config.json" else "y.npz is arrays of NumPy")
+        model = self.folder / "model"
+        shutil.copytree(pathlib.Path(FIXTURE).parents[3] / "marian/fixtures/plain-npz", model)
+        (model / "model.npz").rename(model / "y.npz")
+        self.replace(model / "x.npz")
+        self.replace(model / "z.npz")
+        done = subprocess.run([TOOL, "info", model], capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        (model / "y.npz").unlink()
+        self.says(model, "z.npz: Too many levels of symbolic links")
+
     def test_failed_look(self):
         """A link that goes in a circle is neither there nor not there, wherever a file of that name would count."""
         tests = pathlib.Path(FIXTURE).parents[3]
-        hf = ("config.json", "generation_config.json", "tokenizer_config.json", "model.safetensors", "vocab.json", "source.spm",
-              "target.spm", "spiece.model", "tokenizer.json", "model.bin", "metadata.json")
+        hf = ("config.json", "generation_config.json", "tokenizer_config.json", "model.safetensors", "vocab.json",
+              "source.spm", "target.spm", "spiece.model", "tokenizer.json", "model.bin", "metadata.json")
         names = {FIXTURE: hf,
                  CT2: ("config.json", "shared_vocabulary.json", "source.spm", "tokenizer_config.json", "model.bin",
                        "model.safetensors", "metadata.json"),
-                 tests / "marian/fixtures/plain-npz": ("model.npz", "config.json", "source.spm", "model.bin", "metadata.json"),
+                 tests / "marian/fixtures/plain-npz": ("model.npz", "config.json", "source.spm", "model.bin",
+                                                       "metadata.json"),
                  tests / "argos/fixtures/folder": ("metadata.json", "model", "sentencepiece.model")}
         for number, (source, files) in enumerate(names.items()):
             for name in files:

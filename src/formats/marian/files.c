@@ -187,10 +187,10 @@ static tr_status find_model(tr_marian_files *files)
     for (size_t i = 0; i < files->names.count; i++) {
         const char *name = files->names.names[i];
         bool is = false;
-        if (may_be_model(name))
-            status = is_model(&files->d, name, &is);
-        if (status != TR_OK)
-            return status;
+        const tr_status looked = may_be_model(name) ? is_model(&files->d, name, &is) : TR_OK;
+        if (looked == TR_ERROR_MEMORY)
+            return looked;
+        status = looked == TR_OK ? status : looked;
         if (!is)
             continue;
         if (*files->model)
@@ -198,8 +198,11 @@ static tr_status find_model(tr_marian_files *files)
                            files->d.path, files->model, name);
         snprintf(files->model, sizeof files->model, "%s", name);
     }
-    status = *files->model ? TR_OK : refuse_compressed(files, "model.");
-    if (*files->model || status != TR_OK)
+    if (*files->model) /* that another file cannot be read does not matter then */
+        return TR_OK;
+    if (status == TR_OK)
+        status = refuse_compressed(files, "model.");
+    if (status != TR_OK)
         return status;
     return tr_directory_fail(&files->d, TR_ERROR_FORMAT, "the model that its options name is missing");
 }
