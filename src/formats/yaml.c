@@ -10,10 +10,10 @@
 
 enum { DEPTH = 8, SHOWN = 100, NUMBER = 32 };
 
-/* A mapping or a list being read. */
+/* A mapping or a list being read, which its parent holds once it is whole. */
 typedef struct level {
-    json_t *value; /* what its parent, or nobody, holds */
-    json_t *key;   /* of a mapping: a string, until its value has come */
+    json_t *value;
+    json_t *key; /* of a mapping: a string, until its value has come */
 } level;
 
 typedef struct parser {
@@ -21,7 +21,7 @@ typedef struct parser {
     const char *name;
     level levels[DEPTH];
     int depth;
-    json_t *root; /* once there is one */
+    json_t *root; /* once it is whole */
     tr_status status;
     tr_error *error;
 } parser;
@@ -77,22 +77,14 @@ static json_t *scalar(parser *p, const yaml_event_t *event, bool key)
     return value;
 }
 
-/* Whether a value came into its container, whose reference is given back. */
-static bool came(json_t *container)
-{
-    json_decref(container);
-    return container != NULL;
-}
-
 /* Puts value, whose reference is taken, where it belongs. */
 static void put(parser *p, const yaml_event_t *event, json_t *value)
 {
     level *top = p->depth ? &p->levels[p->depth - 1] : NULL;
-    bool good = true;
     if (!top) {
-        json_decref(value); /* a scalar as root, which is refused at the end */
+        p->root = value;
     } else if (json_is_array(top->value)) {
-        good = came(tr_json_append(json_incref(top->value), value));
+        top->value = tr_json_append(top->value, value);
     } else if (!top->key) {
         top->key = value;
         if (!json_is_string(value))
@@ -100,11 +92,11 @@ static void put(parser *p, const yaml_event_t *event, json_t *value)
         else if (json_object_get(top->value, json_string_value(value)))
             fail_at(p, event, TR_ERROR_FORMAT, "a key is there twice");
     } else {
-        good = came(tr_json_set(json_incref(top->value), json_string_value(top->key), value));
+        top->value = tr_json_set(top->value, json_string_value(top->key), value);
         json_decref(top->key);
         top->key = NULL;
     }
-    if (!good)
+    if (top && !top->value)
         fail_at(p, event, TR_ERROR_MEMORY, "out of memory");
 }
 
@@ -121,12 +113,7 @@ static void begin(parser *p, const yaml_event_t *event, json_t *value)
         fail_at(p, event, TR_ERROR_UNSUPPORTED, p->depth == DEPTH ? "is nested too deep" : "a key is no scalar");
         json_decref(value);
     } else {
-        if (p->depth)
-            put(p, event, value); /* keeps it alive: */
-        else
-            p->root = value;
-        if (p->status == TR_OK)
-            p->levels[p->depth++] = (level){value, NULL};
+        p->levels[p->depth++] = (level){value, NULL};
     }
 }
 
@@ -154,7 +141,7 @@ static void take(parser *p, const yaml_event_t *event)
             begin(p, event, json_array());
         break;
     case YAML_MAPPING_END_EVENT:
-    case YAML_SEQUENCE_END_EVENT: p->depth--; break;
+    case YAML_SEQUENCE_END_EVENT: put(p, event, p->levels[--p->depth].value); break;
     case YAML_DOCUMENT_START_EVENT:
         if (p->root)
             fail_at(p, event, TR_ERROR_UNSUPPORTED, "a second document, which is not supported");
@@ -186,8 +173,10 @@ static void parse(parser *p)
         more = event.type != YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }
-    for (int i = 0; i < DEPTH; i++) /* of a failure */
-        json_decref(p->levels[i].key);
+    while (p->depth) { /* after a failure */
+        json_decref(p->levels[--p->depth].key);
+        json_decref(p->levels[p->depth].value);
+    }
 }
 
 tr_status tr_yaml_parse(const void *data, size_t size, const char *name, json_t **root, tr_error *error)
