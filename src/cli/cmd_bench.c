@@ -169,6 +169,8 @@ static int print_table(json_t *report)
 {
     const char *key;
     json_t *value;
+    if (!report)
+        return cli_fail_memory();
     json_object_foreach(report, key, value)
     {
         printf("%-30s", key);
@@ -180,7 +182,7 @@ static int print_table(json_t *report)
             printf("%.*f\n", json_real_value(value) < 10 ? 4 : 1, json_real_value(value));
     }
     json_decref(report);
-    return report ? CLI_DONE : cli_fail_memory();
+    return CLI_DONE;
 }
 
 static json_t *add_real(json_t *object, const char *key, double value)

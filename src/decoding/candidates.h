@@ -8,6 +8,10 @@
 #include "decoding/shortlist.h"
 #include "model/state.h"
 
+/* Below this a token has probability 0: it is no candidate, so that a hypothesis's sum is finite. Only masks among a model's
+ * weights, and damage, give it. */
+#define TR_LEAST_LOG_PROBABILITY -1e30f
+
 typedef struct tr_candidate {
     int32_t id;
     float value;           /* what it is chosen by: its logit or its log-probability, after what constraints do to it */
@@ -50,9 +54,6 @@ void tr_candidates_free(tr_candidates *c); /* a zeroed struct is allowed */
 
 /* All members: what the rows yield, which are flows[m] of model m, by shares of the outputs. */
 void tr_candidates_find(tr_candidates *c, tr_flow *flows);
-/* Below this a token has probability 0: it is no candidate, so that a hypothesis's sum is finite. Only masks among a model's
- * weights, and damage, give it. */
-#define TR_LEAST_LOG_PROBABILITY -1e30f
 
 /* Behind a barrier: a row's candidates, the best first; returns how many, -1 if the network computed NaN. found [most] */
 int tr_candidates_take(const tr_candidates *c, int members, int row, tr_candidate *found);
