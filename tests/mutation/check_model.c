@@ -52,9 +52,7 @@ static void check(bool good, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(wrong, sizeof wrong, format, arguments);
     va_end(arguments);
-    for (char *c = wrong; *c; c++)
-        if ((unsigned char)*c < 0x20)
-            *c = '?';
+    tr_utf8_make_printable(wrong);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- memory */
@@ -119,9 +117,10 @@ static void check_refusal(const char *what, const char *path, tr_status status, 
 {
     const size_t size = strnlen(error->message, sizeof error->message);
     check(error->status == status && size && size < sizeof error->message, "%s: status %d without a message", what, status);
-    check(tr_utf8_valid(error->message, size), "%s: the message is not UTF-8", what);
-    for (size_t i = 0; i < size; i++)
-        check((unsigned char)error->message[i] >= 0x20, "%s: a control character in: %s", what, error->message);
+    char shown[sizeof error->message] = "";
+    memcpy(shown, error->message, size < sizeof shown ? size : 0);
+    tr_utf8_make_printable(shown);
+    check(strncmp(shown, error->message, sizeof shown) == 0, "%s: what is no printable UTF-8 in: %s", what, error->message);
     check(!path || strncmp(error->message, path, strlen(path)) == 0, "%s: the message does not name the file: %s", what,
           error->message);
     check(status != TR_ERROR_MEMORY, "%s: a size that the file only claims was allocated: %s", what, error->message);
@@ -192,6 +191,8 @@ static void take_result(const subject *s, const char *what, const tr_result *r, 
         check_ids(what, &r->scored[i].id, 1, s->info.target_vocabulary);
         check_log_probability(what, r->scored[i].log_probability);
     }
+    check_log_probability(what, r->score);
+    check_log_probability(what, r->mean);
     check_log_probability(what, r->minimum);
     fprintf(s->out, "%s: %s (%a)\n", what, r->text, (double)r->score);
     for (size_t i = 0; i < r->hypothesis_count; i++) {
@@ -239,7 +240,10 @@ static void score_texts(const subject *s, const char *const *targets)
     for (int i = 0; i < TEXTS; i++) {
         const tr_score *score = &scores[i].score;
         for (size_t t = 0; t < score->count; t++)
-            check(score->log_probabilities[t] <= rounding, "score: log-probability %g", (double)score->log_probabilities[t]);
+            check_log_probability("score", score->log_probabilities[t]);
+        check_log_probability("score", score->log_probability);
+        check_log_probability("score", score->mean);
+        check_log_probability("score", score->least);
         const tr_attention_map *map = &score->cross;
         const size_t weights = (size_t)map->layers * (size_t)map->heads * (size_t)map->rows * (size_t)map->columns;
         for (size_t w = 0; map->weights && w < weights; w++)
@@ -274,6 +278,7 @@ static void take_hypothesis(const subject *s, const tr_hypothesis *h, size_t sou
     for (size_t i = 0; i < h->count + h->finished; i++)
         check_log_probability("tokens", h->log_probabilities[i]);
     check_log_probability("tokens", h->log_probability);
+    check(isfinite(h->score), "tokens: score %g", (double)h->score);
     for (size_t i = 0; i < h->count; i++)
         fprintf(s->out, "%d ", h->ids[i]);
     fprintf(s->out, "(%a)\n", (double)h->score);
