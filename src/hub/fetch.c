@@ -12,9 +12,9 @@
 
 enum { MUCH = 1 << 20 }; /* bytes after which a lost connection was a good one */
 
-/* Where nobody tells the size of a file: the bytes that all such files of a download may have together (a hub tells the sizes of
- * large files; what may come without is a settings file or a vocabulary), after how many the disk is looked at again, and what
- * stays free there: 5 % of what was free, or RESERVE. */
+/* For files whose size nobody tells: how many bytes all those of one download may have together, after how many the free space
+ * is looked at again, and what stays free at least: 5 % of what was, or RESERVE if that is less. A hub tells the sizes of large
+ * files; only settings and vocabularies come without. */
 static const uint64_t MAX_UNSIZED = (uint64_t)4 << 30, LOOK_AGAIN = 64 << 20, RESERVE = 1 << 30;
 
 typedef struct fetch {
@@ -216,16 +216,16 @@ static tr_status check_unsized(fetch *f, size_t size, tr_error *error)
 {
     uint64_t space = UINT64_MAX;
     const uint64_t before = f->meter->unsized + f->part.size, wanted = f->part.size + size;
-    if (before > MAX_UNSIZED || size > MAX_UNSIZED - before) { /* what is there will never be a file */
-        const tr_status status = start_over(f, error);
-        return status != TR_OK ? status
-                               : tr_fail(error, TR_ERROR_FORMAT, "the server sends more than %d GB and does not tell the size",
-                                         (int)(MAX_UNSIZED >> 30));
+    if (before > MAX_UNSIZED || size > MAX_UNSIZED - before) {
+        if (start_over(f, error) != TR_OK) /* what is there will never be a file */
+            return error->status;
+        return tr_fail(error, TR_ERROR_FORMAT, "the server sends more than %d GB and does not tell the size",
+                       (int)(MAX_UNSIZED >> 30));
     }
     if (wanted <= f->has_room)
         return TR_OK;
     tr_folder_space(f->part_path, &space);
-    const uint64_t part = space / 20 + before / 20, reserve = part < RESERVE ? part : RESERVE;
+    const uint64_t share = space / 20 + before / 20, reserve = share < RESERVE ? share : RESERVE;
     if (space < reserve || space - reserve < size)
         return tr_fail(error, TR_ERROR_IO, "the disk has room for %.1f MB, and the server does not tell how much is needed",
                        (double)space / 1e6);

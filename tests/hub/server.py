@@ -174,5 +174,16 @@ class Site:
         return action
 
     @staticmethod
+    def flood(start, more, count, end):
+        """Sends start, count times more, and end, as they are; then closes the connection."""
+        def action(handler):
+            handler.close_connection = True
+            handler.wfile.write(start)
+            for _ in range(count):
+                handler.wfile.write(more)
+            handler.wfile.write(end)
+        return action
+
+    @staticmethod
     def status(code, body=b"", **headers):
         return lambda handler: handler.answer(code, body, **headers)

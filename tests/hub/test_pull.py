@@ -69,6 +69,11 @@ class PullTest(CommandTest):
         for name in wanted:
             self.assertEqual((folder / name).read_bytes(), self.site.files[name], name)
 
+    def give_away(self):
+        if os.geteuid() == 0:
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, 65534, 65534, follow_symlinks=False)
+
     def weights(self):
         return self.site.files[WEIGHTS]
 
@@ -342,6 +347,88 @@ class Lies(PullTest):
     def test_list_and_file_disagree(self):
         self.redirected(lambda h: self.site.redirect(h, WEIGHTS, X_Linked_Etag='"' + "ab" * 32 + '"'))
         self.check("changed")
+
+
+class Floods(PullTest):
+    """Servers that send without end (here: far more than is taken). Without rights, so that limits count."""
+    CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    MEGABYTE = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
+    LIMIT = 4 << 30  # bytes of files whose size nobody tells
+
+    def run_tool(self, *args, **more):
+        self.give_away()
+        return super().run_tool(*args, **unprivileged(), **more)
+
+    def refused_once(self, says, *flood):
+        """A list that is a flood; another try would bring the same."""
+        self.site.log.clear()
+        self.site.at(self.site.listing, Site.flood(*flood))
+        self.refused(says=["owner/model: ", says])
+        self.assertEqual(len(self.site.log), 1)
+
+    def test_headers(self):
+        empty, line, end = b"HTTP/1.1 200 OK\r\n", b"X-i: " + b"y" * 1000 + b"\r\n", b"Content-Length: 2\r\n\r\n{}"
+        trailers = self.CHUNKED + b"2\r\n{}\r\n0\r\n"
+        for flood in ((trailers, line, 1000, b"\r\n"), (empty, line, 1000, end),
+                      (b"", b"HTTP/1.1 100 Go on\r\n\r\n", 40000, empty + end),
+                      (b"HTTP/1.1 302 Found\r\nLocation: /\r\n", line, 1000, b"Content-Length: 0\r\n\r\n")):
+            self.refused_once("the server sends more than 256 kB of headers", *flood)
+        for start in (b"HTTP/1.1 ", empty + b"X: ", trailers + b"X: "):
+            self.refused_once("header line that is too long", start, b"y" * 1000, 1000, b"\r\n\r\n")
+
+    def test_many_headers(self):
+        """What is far more than usual is taken still."""
+        many = {f"X-{i}": "y" * 1000 for i in range(100)}
+        self.site.at("config.json", lambda h: h.answer(200, self.site.files["config.json"], ETag=self.site.tag("config.json"), **many))
+        self.pull()
+        self.same_as_site(self.out)
+
+    def endless(self, name, size, *flood):
+        """Of a file nobody tells the size or a digest of, size bytes are there (without taking room); then the flood comes."""
+        self.site.facts = False
+        self.site.files[name] = b""
+        self.out.mkdir(exist_ok=True)
+        with open(self.out / f"{name}.part", "wb") as f:
+            f.truncate(size)
+        (self.out / f"{name}.part.tag").write_text('\n"x"\n')
+        head = f'HTTP/1.1 206 Rest\r\nETag: "x"\r\nContent-Range: bytes {size}-*/*\r\nTransfer-Encoding: chunked\r\n\r\n'
+        self.site.at(name, Site.flood(head.encode(), *flood))
+
+    def test_file_of_untold_size(self):
+        self.endless("a.gguf", self.LIMIT - (1 << 20), self.MEGABYTE, 64, b"0\r\n\r\n")
+        self.refused("--file", "*.gguf", says=["owner/model: a.gguf: ", "more than 4 GB", "does not tell the size"])
+        self.endless("a.gguf", self.LIMIT - (1 << 20), self.MEGABYTE, 1, b"0\r\n\r\n")
+        self.pull("--file", "*.gguf")
+        self.assertEqual((self.out / "a.gguf").stat().st_size, self.LIMIT)
+
+    def test_files_of_untold_size(self):
+        """They count together."""
+        self.endless("a.gguf", self.LIMIT - (2 << 20), self.MEGABYTE, 1, b"0\r\n\r\n")
+        self.site.files["b.gguf"] = b""
+        self.site.at("b.gguf", Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
+        self.refused("--file", "*.gguf", says=["owner/model: b.gguf: ", "more than 4 GB"], kept=["a.gguf.part", "a.gguf.part.tag"])
+
+    def test_more_than_was_told(self):
+        self.site.at(WEIGHTS, Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
+        self.bad(1, "pull", "owner/model", "-o", self.out, says=[WEIGHTS, f"more than the {len(self.weights())} bytes"])
+
+    def test_full_disk(self):
+        """A small disk of its own, which ends with the process: some of it stays free."""
+        self.out.mkdir()
+        self.give_away()
+        script = ["unshare", "-Urm", "sh", "-c",
+                  'mount -t tmpfs -o size=32m none "$0" || exit 77; "$@"; echo $?; stat -f -c "%a %S" "$0"', self.out]
+        if subprocess.run([*script, "true"], capture_output=True, check=False, **unprivileged()).returncode:
+            self.skipTest("nobody may mount here")
+        self.site.facts = False
+        self.site.files["a.gguf"] = b""
+        self.site.at("a.gguf", Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
+        r = subprocess.run([*script, support.TOOL, "pull", "owner/model", "--file", "*.gguf", "-o", self.out], capture_output=True,
+                           env=self.environment(), timeout=30, check=True, **unprivileged())
+        self.assertIn(b"a.gguf: the disk has room for ", r.stderr)
+        status, blocks, size = map(int, r.stdout.split())
+        self.assertEqual(status, 1, r.stderr)
+        self.assertTrue(1 << 20 < blocks * size < 4 << 20, blocks * size)
 
 
 class Confined(PullTest):
@@ -715,11 +802,6 @@ class Remove(PullTest):
         self.good("pull", "owner/model")
         (self.folder / "list.json").write_bytes((self.cache / ".translate-pull.json").read_bytes())
         self.give_away()
-
-    def give_away(self):
-        if os.geteuid() == 0:
-            for path in (self.folder, *self.folder.rglob("*")):
-                os.chown(path, 65534, 65534, follow_symlinks=False)
 
     def run_tool(self, *args, **more):
         return super().run_tool(*args, **unprivileged(), **more)
