@@ -12,9 +12,9 @@
 
 enum { MUCH = 1 << 20 }; /* bytes after which a lost connection was a good one */
 
-/* For files whose size nobody tells: how many bytes all those of one download may have together, after how many the free space
- * is looked at again, and what stays free at least: 5 % of what was, or RESERVE if that is less. A hub tells the sizes of large
- * files; only settings and vocabularies come without. */
+/* For files whose size nobody tells: how many bytes all those of one download may have together, after how many the free
+ * space is looked at again, and what stays free at least: 5 % of what was, or RESERVE if that is less. A hub tells the sizes
+ * of large files; only settings and vocabularies come without. */
 static const uint64_t MAX_UNSIZED = (uint64_t)4 << 30, LOOK_AGAIN = 64 << 20, RESERVE = 1 << 30;
 
 typedef struct fetch {

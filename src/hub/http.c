@@ -12,8 +12,8 @@
 
 enum { MAX_REDIRECTS = 8, SLOWEST = 100 /* bytes a second */, FIRST_WAIT = 200, LONGEST_WAIT = 30000 /* ms */ };
 enum { LONGEST_ASKED_WAIT = 300 /* seconds */, MAX_USELESS = 1 << 16 };
-/* Bytes of headers in one exchange, trailers and 1xx answers included. libcurl keeps headers in memory; its own limit, 300 kB
- * in newer versions, leaves trailers out. A hub and its CDN send a few kB. */
+/* Bytes of headers in one exchange, trailers and 1xx answers included. libcurl keeps headers in memory; its own limit,
+ * 300 kB in newer versions, leaves trailers out. A hub and its CDN send a few kB. */
 enum { MAX_HEADERS = 1 << 18 };
 
 tr_status tr_http_open(tr_http *http, const tr_hub_options *options, tr_error *error)
