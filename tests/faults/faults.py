@@ -28,6 +28,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor  # now: later it might not be readable
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS / "hub"))
@@ -38,6 +39,7 @@ SKIPPED = 77  # what Meson takes for a test that could not run
 SECONDS = 30  # that a run may take
 TEXT = "今天天气很好。 我喜欢读书"
 LINES = "".join(f"{line}\n" for line in ("今天天气很好。", "我喜欢读书。他在学校工作。", "", "na dunusielu", "▁5 ▁6 ▁7", TEXT * 3))
+HANT = "今天天氣很好，我喜歡讀書，他在學校裡學習漢語。"  # whose model has zh_CN, which is found only among those asked for
 
 # How calls fail: class, mode, error, and of how many points one is tried where of others each is; 0: there is but one.
 KINDS = {
@@ -91,13 +93,15 @@ LANGUAGES["gguf-languages"] = LANGUAGES["nllb"]
 
 @dataclasses.dataclass
 class Operation:
-    """What the program is started with. In arguments {m} is the model, {s} an empty folder, {r} the folder of all inputs."""
+    """What the program is started with. In arguments {m} is the model, {s} an empty folder, {r} the folder of all
+    inputs."""
     arguments: list
     output: str = ""  # a file that it writes in {s}
     stdin: bool = False
     resume: bool = False
     begun: str = ""  # the operation whose FILE.part is there, left by a run that failed at its end
     cache: bool = False  # {s}/cache holds a downloaded model
+    removes: bool = False  # it, or after a failure when it is run again
     names: bool = False  # of the JSON's numbers only the names count
     warns: bool = False  # a model that cannot be looked at is left out, with a warning
     everywhere: bool = False  # or only with the models of ALL_OPERATIONS
@@ -120,6 +124,8 @@ OPERATIONS = {
     "info-verify": operation("info --verify {m}"),
     "info-models": operation("info --models {r}/models", warns=True),
     "models": operation("--models {r}/models -s en -t zh {t}", warns=True),
+    "auto": operation("--models {r}/auto -s auto -t fr_XX {d}", warns=True),
+    "auto-model": operation("-m {r}/auto/mbart50 -s auto -t fr_XX {d}"),
     "tokenize": operation("tokenize -m {m} {t}", everywhere=True),
     "decode": operation("tokenize -d -m {m} ▁a b"),
     "sample": operation("--sample --seed 3 --top-k 9 -n 2 -m {m} {t}"),
@@ -142,7 +148,7 @@ OPERATIONS = {
     "arrays": operation("attention -m {m} -o {s}/out.npz {t}", output="out.npz"),
     "bench": operation("bench --json --score --rounds 1 --fixed-length 2 -m {m} -i {r}/lines.txt", names=True),
     "pull-list": operation("pull --list", cache=True),
-    "pull-remove": operation("pull --remove owner/model", cache=True),
+    "pull-remove": operation("pull --remove owner/model", cache=True, removes=True),
     "pulled": operation("-m hf:owner/model {t}", cache=True),
 }
 
@@ -185,10 +191,8 @@ class Inputs:
             self.models[name] = path
         (folder / "lines.txt").write_text(LINES)
         (folder / "pairs.tsv").write_text("".join(f"{line}\tfogom ko\n" for line in LINES.split("\n") if line))
-        (folder / "models").mkdir()
-        for name in ("hf", "gguf-f32", "nllb"):
-            target = folder / "models" / self.models[name].name
-            (shutil.copytree if self.models[name].is_dir() else shutil.copyfile)(self.models[name], target)
+        self.gather("models", "hf", "gguf-f32", "nllb")
+        self.gather("auto", "hf", "mbart50")
         self.check("shortlist", "-q", "-m", self.models["gguf-f32"], folder / "lines.txt", folder / "lines.txt", "-o",
                    folder / "lex.bin")
         self.has_pull = (self.tool.parent / "translate-pull").exists()
@@ -196,6 +200,12 @@ class Inputs:
             self.fill_cache()
         for path in [folder, *folder.rglob("*")]:
             path.chmod(0o755 if path.is_dir() or path.parent == self.tool.parent else 0o644)
+
+    def gather(self, folder, *names):
+        (self.folder / folder).mkdir()
+        for name in names:
+            target = self.folder / folder / self.models[name].name
+            (shutil.copytree if self.models[name].is_dir() else shutil.copyfile)(self.models[name], target)
 
     def check(self, *arguments, **more):
         environment = {"PATH": os.environ["PATH"], **more}
@@ -223,9 +233,9 @@ class Result:
 class Place:
     """A folder in which one program runs at a time."""
 
-    def __init__(self, sweep, number):
+    def __init__(self, sweep, name):
         self.sweep = sweep
-        self.folder = sweep.folder / f"runs-{number}"
+        self.folder = sweep.folder / name
         self.scratch = self.folder / "scratch"
         self.scratch.mkdir(parents=True)
         self.last_sync = 0
@@ -239,12 +249,12 @@ class Place:
         source, target = LANGUAGES.get(model, ("", ""))
         return {"m": str(self.sweep.inputs.models[model]), "s": str(self.scratch), "r": str(self.sweep.inputs.folder),
                 "l": ["-s", source, "-t", target] if source else [], "p": ["--tokens"] if pieces else [],
-                "t": ["▁5", "▁6"] if pieces else [TEXT]}
+                "t": ["▁5", "▁6"] if pieces else [TEXT], "d": [HANT]}
 
     def arguments(self, model, what):
         names, words = self.names(model), []
         for word in what.arguments:
-            words += names[word[1]] if re.fullmatch(r"\{[lpt]\}", word) else [word.format(**names)]
+            words += names[word[1]] if re.fullmatch(r"\{[dlpt]\}", word) else [word.format(**names)]
         return words
 
     def run(self, model, what, variables, *more):
@@ -264,16 +274,15 @@ class Place:
         if log.exists():
             result.log = log.read_text()
             log.unlink()
-        if not what.cache:
-            result.files = {entry.name: self.content(entry) for entry in os.scandir(self.scratch)}
+        result.files = {str(path.relative_to(self.scratch)): self.content(path) for path in self.scratch.rglob("*")}
         return result
 
     def neutral(self, data):
         return data.replace(bytes(self.scratch), b"SCRATCH")
 
     @staticmethod
-    def content(entry):
-        return pathlib.Path(entry.path).read_bytes() if entry.is_file(follow_symlinks=False) else None
+    def content(path):
+        return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
     def start(self, model, what, variables):
         self.clear()
@@ -311,6 +320,10 @@ def is_same(what, one, other):
         return keys_of(one) == keys_of(other)
     except ValueError:
         return False
+
+
+def names_of(files):
+    return ", ".join(re.sub(r"\.\w{6}$", ".XXXXXX", name) for name in sorted(files)) or "nothing"
 
 
 def calls_system(kind):
@@ -370,23 +383,21 @@ class Sweep:
                 if any(self.wanted(f"{model}/{name}", kind) for kind in KINDS):
                     yield model, name
 
-    def spread(self, items, work):
-        """work(place, item) for each, in as many threads as --jobs says."""
+    def spread(self, phase, items, work):
+        """work(place, item) for each, in as many threads as --jobs says; what one raises is raised here."""
         items = iter(items)
 
         def run(number):
-            place = Place(self, f"{number}-{id(work)}")
+            place = Place(self, f"{phase}-{number}")
             while not (self.end and time.monotonic() > self.end):
                 with self.lock:
                     item = next(items, None)
                 if item is None:
                     break
                 work(place, item)
-        threads = [threading.Thread(target=run, args=(number,)) for number in range(self.options.jobs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(self.options.jobs) as pool:
+            for done in [pool.submit(run, number) for number in range(self.options.jobs)]:
+                done.result()
 
     def count(self, place, pair):
         """What the program does undisturbed, and how many calls of each class it makes."""
@@ -403,8 +414,10 @@ class Sweep:
             self.filters = False
         elif not counts["alloc"]:
             problem = "nothing was counted"
-        elif what.output and set(result.files) != {what.output}:
-            problem = f"left {sorted(result.files)}"
+        elif what.removes and any(content is not None for content in result.files.values()):
+            problem = f"left {names_of(result.files)}"
+        elif not what.cache and set(result.files) != ({what.output} if what.output else set()):
+            problem = f"left {names_of(result.files)}"
         with self.lock:
             if problem:
                 self.findings.append((Point(model, name, "undisturbed", 0), problem, result))
@@ -466,9 +479,23 @@ class Sweep:
         if what.resume and part in left:
             again = place.run(point.model, what, {}, "--resume")
             if again.status or again.files != whole.files:
-                return f"left {sorted(left)}, and --resume gives another output or status {again.status}"
-        elif left and not removing:
-            return "left " + ", ".join(re.sub(r"\.\w{6}$", ".XXXXXX", name) for name in sorted(left))
+                return f"left {names_of(left)}, and --resume gives another output or status {again.status}"
+        elif left and not removing and not what.cache:
+            return f"left {names_of(left)}"
+        return self.judge_cache(place, point, result, removing) if what.cache else None
+
+    def judge_cache(self, place, point, result, removing):
+        """What is wrong with the cache. Of what is removed, empty folders may stay, and a file that is told of."""
+        what, whole = OPERATIONS[point.operation], self.expected[point.model, point.operation][0]
+        if not what.removes:
+            return None if result.files == whole.files else "files of the cache are not as they were"
+        left = [name for name, content in result.files.items() if content is not None]
+        if left and result.status:
+            again = place.run(point.model, what, {})
+            if again.status or again.files != whole.files:
+                return f"left {names_of(left)}, and then {names_of(again.files)} with status {again.status}"
+        elif left and not (removing and result.stderr):
+            return f"status 0, but left {names_of(left)}"
         return None
 
     def try_point(self, place, point):
@@ -529,16 +556,17 @@ class Sweep:
 
     def run(self):
         start = time.monotonic()
-        self.spread(self.pairs(), self.count)
+        self.spread("count", self.pairs(), self.count)
         if not self.filters:
             print("faults.py: the system allows no seccomp filter, by which calls are made to fail")
             return SKIPPED
         points = list(self.points())
         total = collections.Counter(point.kind for point in points)
-        if not points:
-            sys.exit("faults.py: nothing to try")
-        self.spread(self.chosen(points), self.try_point)
-        return int(self.report(total, time.monotonic() - start) != 0)
+        self.spread("try", self.chosen(points), self.try_point)
+        bad = self.report(total, time.monotonic() - start)
+        if not self.tried:
+            sys.exit("faults.py: nothing was tried")
+        return int(bad != 0)
 
 
 def drop_privileges(folder):
