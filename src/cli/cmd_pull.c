@@ -55,9 +55,12 @@ static int remove_model(const cli_settings *s, const tr_hub_name *name)
 static int download(const cli_settings *s, const tr_hub_name *name)
 {
     enum { MOST = 16 };
-    char timeout[32], retries[32], label[TR_HUB_LABEL];
+    char timeout[32], retries[32], label[TR_HUB_LABEL], folder[TR_PATH];
+    tr_error error;
     const char *arguments[MOST] = {"translate-pull"};
     int n = 1;
+    if (!s->output && tr_hub_cache_folder(folder, name, &error))
+        return cli_fail_error(&error);
     snprintf(timeout, sizeof timeout, "--timeout=%d", s->timeout);
     snprintf(retries, sizeof retries, "--retries=%d", s->retries);
     snprintf(label, sizeof label, "%s", name->label);
@@ -77,7 +80,7 @@ static int download(const cli_settings *s, const tr_hub_name *name)
         arguments[n++] = "--verbose";
     arguments[n++] = "--";
     arguments[n++] = label;
-    const int status = cli_hub_run("pull", (char *const *)arguments);
+    const int status = cli_hub_run("pull", s->output ? s->output : folder, (char *const *)arguments);
     if (!status && !s->quiet && (s->verbose || cli_progress_possible()))
         cli_note("use it with: translate -m %s%s", s->output ? "" : "hf:", s->output ? s->output : name->label);
     return status;

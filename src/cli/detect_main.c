@@ -15,13 +15,12 @@ int main(int argc, char **argv)
     tr_detected detected = {0};
     tr_error error = {.status = TR_OK};
     size_t n;
-    bool good = true;
-    tr_sandbox_compute();
+    bool good = tr_sandbox_compute(&error) == TR_OK;
     while (good && (n = fread(part, 1, sizeof part, stdin)) > 0)
         good = tr_buffer_append(&text, part, n);
-    if (!good)
+    if (!good && error.status == TR_OK)
         tr_fail(&error, TR_ERROR_MEMORY, "translate-detect: out of memory");
-    else
+    else if (good)
         tr_detect(text.data ? text.data : "", text.size, (const char *const *)(argv + (argc > 0)),
                   (size_t)(argc > 0 ? argc - 1 : 0), &detected, &error);
     if (detected.code)

@@ -7,8 +7,8 @@
 /* wanted: "hf:OWNER/NAME[@REVISION]". If it is not in the cache, it is downloaded first. */
 int cli_hub_find(char path[TR_PATH], const char *wanted, const cli_settings *settings);
 
-/* Runs translate-pull with these arguments, of which the first is its name; returns its exit status. what begins the
- * message of a build without it. */
-int cli_hub_run(const char *what, char *const arguments[]);
+/* Runs translate-pull with these arguments, of which the first is its name; returns its exit status. folder: where it is to
+ * put the model; folders that were made for it in vain go again. what begins the message of a build without it. */
+int cli_hub_run(const char *what, const char *folder, char *const arguments[]);
 
 #endif

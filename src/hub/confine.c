@@ -44,6 +44,8 @@ void tr_hub_confine(const char *folder, const char *above)
         readable[count++] = curl->capath;
 #endif
     readable[count] = NULL;
-    const tr_sandbox_paths paths = {.readable = readable, .writable = folder, .prunable = above};
-    tr_sandbox_download(&paths);
+    const tr_sandbox_paths paths = {.readable = readable, .writable = folder};
+    (void)above;
+    if (tr_sandbox_download(&paths, NULL) != TR_OK)
+        return;
 }

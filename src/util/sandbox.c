@@ -15,10 +15,14 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -55,7 +59,7 @@ struct ruleset {
 struct path_rule {
     uint64_t allowed;
     int32_t parent;
-} __attribute__((packed));
+}; /* the kernel's ends here, without padding: it reads 12 bytes */
 
 static uint64_t known_rights(long version)
 {
@@ -72,27 +76,38 @@ static bool allow(int rules, const char *path, uint64_t rights)
         rule.allowed &= READ_FILE;
         good = syscall(ADD_RULE, rules, PATH_BENEATH, &rule, 0) == 0;
     }
+    const int problem = errno;
     close(rule.parent);
+    errno = problem;
     return good;
 }
 
-/* paths NULL: no files at all. */
+/* False: errno says why. What cannot be found or opened stays forbidden, and that is enough. */
+static bool allow_all(int rules, const tr_sandbox_paths *paths, uint64_t known)
+{
+    for (const char *const *p = paths->readable; *p; p++)
+        if (!allow(rules, *p, READ_FILE | READ_DIR) && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+            return false;
+    return allow(rules, paths->writable, CHANGE & known);
+}
+
+/* paths NULL: no files at all. A kernel without Landlock is no failure. False: errno says why. */
 static bool restrict_files(const tr_sandbox_paths *paths)
 {
     const long version = syscall(CREATE_RULESET, NULL, 0, GET_VERSION);
+    if (version < 1)
+        return true;
     const uint64_t known = known_rights(version);
     const struct ruleset forbidden = {.files = known,
                                       .network = version >= 4 ? BIND_TCP : 0,
                                       .scopes = version >= 6 ? SCOPE_SOCKETS_AND_SIGNALS : 0};
-    const int rules = version < 1 ? -1 : (int)syscall(CREATE_RULESET, &forbidden, sizeof forbidden, 0);
+    const int rules = (int)syscall(CREATE_RULESET, &forbidden, sizeof forbidden, 0);
     if (rules < 0)
         return false;
-    for (const char *const *p = paths ? paths->readable : NULL; p && *p; p++)
-        allow(rules, *p, READ_FILE | READ_DIR);
-    if (paths)
-        allow(rules, paths->prunable, REMOVE_DIR);
-    const bool good = (!paths || allow(rules, paths->writable, CHANGE & known)) && syscall(RESTRICT_SELF, rules, 0) == 0;
+    const bool good = (!paths || allow_all(rules, paths, known)) && syscall(RESTRICT_SELF, rules, 0) == 0;
+    const int problem = errno;
     close(rules);
+    errno = problem;
     return good;
 }
 
@@ -108,28 +123,42 @@ static bool restrict_files(const tr_sandbox_paths *paths)
 
 #if defined(ARCHITECTURE)
 
-typedef struct filter {
-    struct sock_filter code[192];
-    unsigned short count;
-} filter;
+enum {
+    NO_MORE = 449, /* calls that came after Linux 5.15 */
+    CLONE3 = 435,
+    INSTRUCTIONS = 256,
+    NAMESPACES = 0x7e020000 /* all CLONE_NEW... that clone() knows */
+};
 
-enum { NO_MORE = 449 /* calls that came after Linux 5.15 */ };
+typedef struct filter {
+    struct sock_filter code[INSTRUCTIONS];
+    unsigned short count; /* more than INSTRUCTIONS: they did not fit */
+} filter;
 
 /* What is no download's business. Numbers from 424 on are the same on all processors, and older headers lack some. */
 static const unsigned not_for_downloads[] = {
     /* other programs and processes */
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kill, SYS_tkill,
-    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */, 438 /* pidfd_getfd */,
-    440 /* process_madvise */,
+    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */, 434 /* pidfd_open */, 438 /* pidfd_getfd */,
+    440 /* process_madvise */, 448 /* process_mrelease */, SYS_setpriority, SYS_ioprio_set, SYS_sched_setaffinity,
+    SYS_sched_setattr, SYS_sched_setparam, SYS_sched_setscheduler, SYS_migrate_pages, SYS_move_pages, SYS_kcmp,
+    SYS_shmget, SYS_shmat, SYS_shmdt, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop,
+    SYS_semtimedop, SYS_semctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify,
+    SYS_mq_getsetattr,
+#if defined(SYS_fork)
+    SYS_fork, SYS_vfork,
+#endif
     /* being a server; Landlock forbids bind(), but a port is also given by listen() */
     SYS_listen, SYS_accept, SYS_accept4,
-    /* what Landlock leaves open: modes, owners and attributes of files by their paths, and other views of the file system */
+    /* what Landlock leaves open: modes, owners, times and attributes of files, watching them, other views of the file system */
 #if defined(SYS_chmod)
-    SYS_chmod, SYS_chown, SYS_lchown,
+    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_inotify_init,
 #endif
-    SYS_fchmodat, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_open_by_handle_at,
-    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns, 428 /* open_tree */, 429 /* move_mount */,
-    430 /* fsopen */, 431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */,
+    SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,
+    SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_inotify_init1, SYS_inotify_add_watch, SYS_fanotify_init,
+    SYS_fanotify_mark, SYS_open_by_handle_at, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns,
+    428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */, 431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */,
+    442 /* mount_setattr */,
     /* parts of the kernel in which faults were found again and again; io_uring also goes round this filter */
     425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */, SYS_bpf, SYS_perf_event_open,
     SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_init_module, SYS_finit_module};
@@ -141,12 +170,13 @@ static const unsigned for_computing[] = {
 #endif
     SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
     SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday, SYS_getrandom, SYS_restart_syscall,
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_getpid, SYS_gettid, SYS_tgkill, /* abort() */
-    SYS_exit, SYS_exit_group};
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_getpid, SYS_gettid, SYS_exit, SYS_exit_group};
 
 static void add(filter *f, struct sock_filter instruction)
 {
-    f->code[f->count++] = instruction;
+    if (f->count < INSTRUCTIONS)
+        f->code[f->count] = instruction;
+    f->count++;
 }
 
 static void load(filter *f, unsigned offset)
@@ -159,65 +189,174 @@ static void answer(filter *f, unsigned action)
     add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-/* If what was loaded is value, the next instructions follow; else they are skipped. */
-static void if_equal(filter *f, unsigned value, unsigned char instructions)
+static void refuse(filter *f, unsigned problem)
 {
-    add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, instructions));
+    answer(f, SECCOMP_RET_ERRNO | problem);
 }
 
-static void answer_all(filter *f, const unsigned *calls, size_t count, unsigned action)
+static void keep_bits(filter *f, unsigned bits)
 {
-    for (size_t i = 0; i < count; i++) {
-        if_equal(f, calls[i], 1);
-        answer(f, action);
-    }
+    add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits));
+}
+
+/* If what was loaded is value, what is added before end_if() follows; else it is skipped. */
+static unsigned short begin_if(filter *f, unsigned value)
+{
+    add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 0));
+    return (unsigned short)(f->count - 1);
+}
+
+static void end_if(filter *f, unsigned short begin)
+{
+    if (f->count <= INSTRUCTIONS)
+        f->code[begin].jf = (unsigned char)(f->count - begin - 1);
+}
+
+/* If what was loaded is one of the values. At most 255. */
+static void answer_any(filter *f, const unsigned *values, size_t count, unsigned action)
+{
+    for (size_t i = 0; i < count; i++)
+        add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, values[i], (unsigned char)(count - 1 - i),
+                                            i + 1 == count));
+    answer(f, action);
+}
+
+/* If it is none of them. */
+static void refuse_others(filter *f, const unsigned *values, size_t count, unsigned problem)
+{
+    for (size_t i = 0; i < count; i++)
+        add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, values[i], (unsigned char)(count - i), 0));
+    refuse(f, problem);
+}
+
+static void refuse_other(filter *f, unsigned value, unsigned problem)
+{
+    refuse_others(f, &value, 1, problem);
 }
 
 /* Other ways to call the same kernel, for programs of 32 bits, have other numbers. Newer calls, and so all of x32's, count
  * as missing: C libraries do without, as on older kernels. */
-static void begin(filter *f)
+static void begin_filter(filter *f)
 {
     load(f, offsetof(struct seccomp_data, arch));
     add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0));
-    answer(f, SECCOMP_RET_ERRNO | EPERM);
+    refuse(f, EPERM);
     load(f, offsetof(struct seccomp_data, nr));
     add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, NO_MORE, 0, 1));
-    answer(f, SECCOMP_RET_ERRNO | ENOSYS);
+    refuse(f, ENOSYS);
 }
 
-/* The next instructions are for this call, and see the lower half of an argument. */
-static void begin_argument(filter *f, unsigned call, unsigned argument, unsigned char instructions)
+/* The lower half: what it is asked for are ints, and flags that end there. */
+static void load_argument(filter *f, unsigned argument)
 {
-    if_equal(f, call, (unsigned char)(instructions + 1));
-    load(f, (unsigned)(offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t)));
+    const unsigned lower = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
+    load(f, (unsigned)(offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t)) + lower);
+}
+
+/* If it is this call, end_call() ends what is added for it: what was not refused is allowed. */
+static unsigned short begin_call(filter *f, unsigned call, unsigned argument)
+{
+    const unsigned short begin = begin_if(f, call);
+    load_argument(f, argument);
+    return begin;
+}
+
+static void end_call(filter *f, unsigned short begin)
+{
+    answer(f, SECCOMP_RET_ALLOW);
+    end_if(f, begin);
+}
+
+/* abort() and the C library's own signals between threads; other processes get none, whatever Landlock knows of scopes. */
+static void allow_own_signals(filter *f)
+{
+    const unsigned short begin = begin_call(f, SYS_tgkill, 0);
+    refuse_other(f, (unsigned)getpid(), EPERM);
+    end_call(f, begin);
+}
+
+/* Threads alone: a process would outlive this one, and could have namespaces in which it has all rights. The flags of
+ * clone3() lie in memory, where no filter sees them. */
+static void allow_threads(filter *f)
+{
+    unsigned short begin = begin_if(f, CLONE3);
+    refuse(f, ENOSYS); /* C libraries take clone() then */
+    end_if(f, begin);
+    begin = begin_call(f, SYS_clone, 0);
+    keep_bits(f, NAMESPACES | CLONE_THREAD);
+    refuse_other(f, CLONE_THREAD, EPERM);
+    end_call(f, begin);
+}
+
+/* TCP and UDP, and asking for this machine's addresses. Not AF_UNIX: services there start programs. */
+static void allow_internet(filter *f)
+{
+    const unsigned families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM};
+    const unsigned protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP};
+    unsigned short begin = begin_call(f, SYS_socket, 0);
+    const unsigned short netlink = begin_if(f, AF_NETLINK);
+    load_argument(f, 2);
+    refuse_other(f, NETLINK_ROUTE, EPROTONOSUPPORT);
+    end_call(f, netlink);
+    refuse_others(f, families, 2, EAFNOSUPPORT);
+    load_argument(f, 1);
+    keep_bits(f, ~(unsigned)(SOCK_NONBLOCK | SOCK_CLOEXEC));
+    refuse_others(f, types, 2, ESOCKTNOSUPPORT);
+    load_argument(f, 2);
+    refuse_others(f, protocols, 3, EPROTONOSUPPORT);
+    end_call(f, begin);
+    begin = begin_call(f, SYS_socketpair, 1); /* one of datagrams could be connected to a service */
+    keep_bits(f, ~(unsigned)(SOCK_NONBLOCK | SOCK_CLOEXEC));
+    refuse_other(f, SOCK_STREAM, ESOCKTNOSUPPORT);
+    end_call(f, begin);
+#if defined(__GLIBC__) /* other C libraries bind the sockets by which they ask for names */
+    begin = begin_call(f, SYS_bind, 2); /* by its size, which is too small for the address of a port */
+    refuse_other(f, sizeof(struct sockaddr_nl), EPERM);
+    end_call(f, begin);
+#endif
 }
 
 static void make_download_filter(filter *f)
 {
-    const unsigned typing[] = {TIOCSTI, TIOCLINUX}; /* into the terminal, as if the user had */
-    const unsigned families[] = {AF_INET, AF_INET6, AF_NETLINK}; /* not AF_UNIX: services there start programs */
-    begin(f);
-    answer_all(f, not_for_downloads, sizeof not_for_downloads / sizeof *not_for_downloads, SECCOMP_RET_ERRNO | EPERM);
-    begin_argument(f, SYS_ioctl, 1, 5);
-    answer_all(f, typing, 2, SECCOMP_RET_ERRNO | EPERM);
-    answer(f, SECCOMP_RET_ALLOW);
-    begin_argument(f, SYS_socket, 0, 7);
-    answer_all(f, families, 3, SECCOMP_RET_ALLOW);
-    answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+    const unsigned controls[] = {TIOCSTI, TIOCLINUX, /* typing into the terminal, as if the user had */
+                                 FIOSETOWN, SIOCSPGRP}; /* and whom a descriptor sends signals */
+    const unsigned owners[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
+    begin_filter(f);
+    answer_any(f, not_for_downloads, sizeof not_for_downloads / sizeof *not_for_downloads, SECCOMP_RET_ERRNO | EPERM);
+    allow_own_signals(f);
+    allow_threads(f);
+    allow_internet(f);
+    unsigned short begin = begin_call(f, SYS_ioctl, 1);
+    answer_any(f, controls, sizeof controls / sizeof *controls, SECCOMP_RET_ERRNO | EPERM);
+    end_call(f, begin);
+    begin = begin_call(f, SYS_fcntl, 1);
+    answer_any(f, owners, sizeof owners / sizeof *owners, SECCOMP_RET_ERRNO | EPERM);
+    end_call(f, begin);
+    begin = begin_call(f, SYS_prlimit64, 0);
+    refuse_other(f, 0, EPERM);
+    end_call(f, begin);
     answer(f, SECCOMP_RET_ALLOW);
 }
 
 static void make_compute_filter(filter *f)
 {
-    begin(f);
-    answer_all(f, for_computing, sizeof for_computing / sizeof *for_computing, SECCOMP_RET_ALLOW);
-    answer(f, SECCOMP_RET_ERRNO | EPERM);
+    begin_filter(f);
+    answer_any(f, for_computing, sizeof for_computing / sizeof *for_computing, SECCOMP_RET_ALLOW);
+    allow_own_signals(f);
+    refuse(f, EPERM);
 }
 
+/* A kernel without seccomp is no failure. False: errno says why. */
 static bool restrict_calls(void (*make)(filter *f))
 {
     filter f = {.count = 0};
     make(&f);
+    if (f.count > INSTRUCTIONS) {
+        errno = E2BIG;
+        return false;
+    }
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno != EFAULT) /* it looks at the filter if it knows how */
+        return true;
     const struct sock_fprog program = {.len = f.count, .filter = f.code};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
@@ -239,38 +378,39 @@ static void make_compute_filter(filter *f)
 static bool restrict_calls(void (*make)(filter *f))
 {
     (void)make;
-    return false;
+    return true;
 }
 #endif
 
-static unsigned enter(const tr_sandbox_paths *paths, void (*make)(filter *f))
+static tr_status enter(const tr_sandbox_paths *paths, void (*make)(filter *f), tr_error *error)
 {
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return 0;
-    const bool files = restrict_files(paths), calls = restrict_calls(make);
-    return (files ? TR_SANDBOX_FILES : 0u) | (calls ? TR_SANDBOX_CALLS : 0u);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* on failure what follows fails, too */
+    if (restrict_files(paths) && restrict_calls(make))
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_IO, "sandbox: cannot be set up: %s", strerror(errno));
 }
 
-unsigned tr_sandbox_download(const tr_sandbox_paths *paths)
+tr_status tr_sandbox_download(const tr_sandbox_paths *paths, tr_error *error)
 {
-    return enter(paths, make_download_filter);
+    return enter(paths, make_download_filter, error);
 }
 
-unsigned tr_sandbox_compute(void)
+tr_status tr_sandbox_compute(tr_error *error)
 {
-    return enter(NULL, make_compute_filter);
+    return enter(NULL, make_compute_filter, error);
 }
 
 #else
 
-unsigned tr_sandbox_download(const tr_sandbox_paths *paths)
+tr_status tr_sandbox_download(const tr_sandbox_paths *paths, tr_error *error)
 {
-    (void)paths;
-    return 0;
+    (void)paths, (void)error;
+    return TR_OK;
 }
 
-unsigned tr_sandbox_compute(void)
+tr_status tr_sandbox_compute(tr_error *error)
 {
-    return 0;
+    (void)error;
+    return TR_OK;
 }
 #endif

@@ -5,22 +5,33 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -34,6 +45,9 @@
 
 static char base[] = "/tmp/translate-test-XXXXXX";
 static int server, port; /* it listens */
+static pid_t victim;     /* a process of the same user, which no other may reach */
+
+enum { FILES = 1, CALLS = 2, NOBODY = 65534 };
 
 static const char *in_base(const char *name)
 {
@@ -79,14 +93,23 @@ static int differs(const char *what, int is, int wanted)
 
 #define EXPECT(wanted, call) faults += differs(#call, (call), (wanted))
 
+/* As root nothing here would be forbidden by anything else, and what is not could do harm. */
+static void give_up_root(void)
+{
+    if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
+        _exit(2);
+}
+
 /* Runs it in a process of its own: whether nothing was wrong there. */
 static void in_child(int (*function)(void))
 {
     int status;
     const pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0)
+    if (child == 0) {
+        give_up_root();
         _exit(function() != 0);
+    }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
 }
@@ -99,17 +122,17 @@ static unsigned possible(void)
 #else
     const bool files = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1 /* its version */) > 0;
     const bool calls = prctl(PR_GET_SECCOMP) >= 0 && access("/proc/sys/kernel/seccomp", F_OK) == 0;
-    return (files ? TR_SANDBOX_FILES : 0u) | (calls ? TR_SANDBOX_CALLS : 0u);
+    return (files ? FILES : 0u) | (calls ? CALLS : 0u);
 #endif
 }
 
 /* ------------------------------------------------------------------------------------------------------- a download */
 
-static unsigned confine(void)
+static tr_status confine(tr_error *error)
 {
     const char *const readable[] = {in_base("readable"), in_base("none"), "/usr", "/lib", "/lib64", NULL};
-    const tr_sandbox_paths paths = {readable, in_base("out"), in_base("above")};
-    return tr_sandbox_download(&paths);
+    const tr_sandbox_paths paths = {readable, in_base("out")};
+    return tr_sandbox_download(&paths, error);
 }
 
 static int connect_to_server(void)
@@ -122,10 +145,20 @@ static int connect_to_server(void)
     return result;
 }
 
-static int bind_somewhere(void)
+static int bind_somewhere(int type)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
-    const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int s = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+    const int result = s < 0 ? errno : failed(bind(s, (struct sockaddr *)&address, sizeof address));
+    close(s);
+    return result;
+}
+
+/* As the C library asks for this machine's addresses. */
+static int bind_netlink(void)
+{
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK};
+    const int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     const int result = s < 0 ? errno : failed(bind(s, (struct sockaddr *)&address, sizeof address));
     close(s);
     return result;
@@ -153,10 +186,11 @@ static int try_allowed(void)
     EXPECT(0, failed(rename(in_base("out/new"), in_base("out/other"))));
     EXPECT(0, failed(unlink(in_base("out/other"))));
     EXPECT(0, failed(rmdir(in_base("out/inner"))));
-    EXPECT(0, failed(rmdir(in_base("above/empty"))));
     EXPECT(0, get(in_base("readable")));
     EXPECT(0, connect_to_server());
+    EXPECT(0, bind_netlink());
     EXPECT(0, start_thread());
+    EXPECT(0, failed(syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), 0)));
     EXPECT(0, failed(socketpair(AF_UNIX, SOCK_STREAM, 0, pair)));
     return faults;
 }
@@ -167,7 +201,7 @@ static int try_files(void)
     EXPECT(EACCES, get(in_base("secret")));
     EXPECT(EACCES, put(in_base("secret")));
     EXPECT(EACCES, put(in_base("new")));
-    EXPECT(EACCES, put(in_base("above/new")));
+    EXPECT(EACCES, failed(rmdir(in_base("above/empty"))));
     EXPECT(EACCES, put(in_base("readable")));
     EXPECT(EACCES, put(in_base("out/link")));
     EXPECT(EACCES, get(in_base("out/link")));
@@ -197,19 +231,145 @@ static int try_calls(void)
     return faults;
 }
 
+/* A process made by the system call itself, which ends at once: its errno, or 0. */
+static int start_process(unsigned long flags)
+{
+    const long child = syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0)
+        _exit(0);
+    return child < 0 ? errno : waitpid((pid_t)child, NULL, 0) == child ? 0 : ECHILD;
+}
+
+/* The flags where no filter sees them. */
+static int start_process_3(uint64_t flags)
+{
+    uint64_t arguments[8] = {flags, 0, 0, 0, SIGCHLD};
+    const long child = syscall(435 /* clone3 */, arguments, sizeof arguments);
+    if (child == 0)
+        _exit(0);
+    return child < 0 ? errno : waitpid((pid_t)child, NULL, 0) == child ? 0 : ECHILD;
+}
+
+static int try_namespaces(void)
+{
+    int faults = 0, pair[2];
+    EXPECT(EPERM, start_process(0));
+    EXPECT(EPERM, start_process(CLONE_NEWUSER | CLONE_NEWNET));
+    EXPECT(ENOSYS, start_process_3(0));
+    EXPECT(ENOSYS, start_process_3(CLONE_NEWUSER));
+    EXPECT(EPROTONOSUPPORT, failed(socket(AF_NETLINK, SOCK_RAW, 12 /* NETLINK_NETFILTER */)));
+    EXPECT(ESOCKTNOSUPPORT, failed(socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP)));
+    EXPECT(EPROTONOSUPPORT, failed(socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, IPPROTO_ICMPV6)));
+    EXPECT(EAFNOSUPPORT, failed(socket(AF_PACKET, SOCK_DGRAM, 0)));
+    EXPECT(ESOCKTNOSUPPORT, failed(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair)));
+#if defined(__GLIBC__)
+    EXPECT(EPERM, bind_somewhere(SOCK_STREAM));
+    EXPECT(EPERM, bind_somewhere(SOCK_DGRAM));
+#endif
+    return faults;
+}
+
+static int try_processes(void)
+{
+    const struct sched_param parameters = {0};
+    struct rlimit limit;
+    cpu_set_t processors;
+    int faults = 0;
+    CPU_ZERO(&processors);
+    CPU_SET(0, &processors);
+    EXPECT(0, failed(prlimit(0, RLIMIT_CPU, NULL, &limit)));
+    EXPECT(EPERM, failed(prlimit(victim, RLIMIT_CPU, &limit, NULL)));
+    EXPECT(EPERM, failed(setpriority(PRIO_PROCESS, (id_t)victim, 1)));
+    EXPECT(EPERM, failed(sched_setaffinity(victim, sizeof processors, &processors)));
+    EXPECT(EPERM, failed(sched_setscheduler(victim, SCHED_BATCH, &parameters)));
+    EXPECT(EPERM, failed(syscall(SYS_ioprio_set, 1, victim, 3 << 13)));
+    EXPECT(EPERM, failed(syscall(448 /* process_mrelease */, -1, 0)));
+    EXPECT(EPERM, failed(syscall(434 /* pidfd_open */, victim, 0)));
+    EXPECT(EPERM, failed(syscall(SYS_tgkill, victim, victim, 0)));
+    EXPECT(EPERM, failed(fcntl(server, F_SETOWN, victim)));
+    EXPECT(EPERM, failed(shmget(IPC_PRIVATE, 0, 0)));
+    EXPECT(EPERM, failed(msgget(1, 0)));
+    EXPECT(EPERM, failed(semget(1, 0, 0)));
+    EXPECT(EPERM, failed(syscall(SYS_mq_open, "none", O_RDONLY, 0, NULL)));
+    return faults;
+}
+
+static int try_attributes(void)
+{
+    const int file = open(in_base("readable"), O_RDONLY | O_CLOEXEC);
+    int faults = 0;
+    EXPECT(1, file >= 0);
+    EXPECT(EPERM, failed(utimensat(AT_FDCWD, in_base("secret"), NULL, 0)));
+    EXPECT(EPERM, failed(utimes(in_base("secret"), NULL)));
+    EXPECT(EPERM, failed(futimens(file, NULL)));
+    EXPECT(EPERM, failed(fchmod(file, 0600)));
+    EXPECT(EPERM, failed(fchown(file, (uid_t)-1, (gid_t)-1)));
+    EXPECT(EPERM, failed(fsetxattr(file, "user.none", "x", 1, XATTR_REPLACE)));
+    EXPECT(EPERM, failed(fremovexattr(file, "user.none")));
+    EXPECT(EPERM, failed(inotify_init1(0)));
+    EXPECT(EPERM, failed(syscall(SYS_fanotify_init, 0, 0)));
+    close(file);
+    return faults;
+}
+
 static int try_download(void)
 {
-    const unsigned wanted = possible(), in_force = confine();
+    const unsigned wanted = possible();
+    tr_error error;
     int faults = 0;
-    EXPECT((int)wanted, (int)in_force);
+    EXPECT(TR_OK, (int)confine(&error));
     faults += try_allowed();
-    if (in_force & TR_SANDBOX_FILES)
+    if (wanted & FILES)
         faults += try_files();
-    if (in_force & TR_SANDBOX_CALLS)
-        faults += try_calls();
-    if (syscall(444, NULL, 0, 1) >= 4 && in_force & TR_SANDBOX_FILES)
-        EXPECT(EACCES, bind_somewhere());
+    if (wanted & CALLS)
+        faults += try_calls() + try_namespaces() + try_processes() + try_attributes();
     return faults;
+}
+
+/* Descriptors for standard input and output alone: the kernel knows how, but cannot. */
+static int try_without_descriptors(tr_status (*enter)(tr_error *error))
+{
+    const struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
+    tr_error error = {.status = TR_OK};
+    int faults = 0;
+    EXPECT(0, failed(setrlimit(RLIMIT_NOFILE, &none)));
+    if (possible() & FILES) {
+        EXPECT(TR_ERROR_IO, (int)enter(&error));
+        EXPECT(0, strcmp(error.message, "sandbox: cannot be set up: Too many open files"));
+    }
+    return faults;
+}
+
+/* Enough descriptors to begin with, too few for the files. */
+static int try_one_descriptor(void)
+{
+    const int last = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const struct rlimit one = {.rlim_cur = (rlim_t)last + 1, .rlim_max = (rlim_t)last + 1};
+    tr_error error = {.status = TR_OK};
+    int faults = 0;
+    close(last);
+    EXPECT(0, failed(setrlimit(RLIMIT_NOFILE, &one)));
+    if (possible() & FILES)
+        EXPECT(TR_ERROR_IO, (int)confine(&error));
+    return faults;
+}
+
+static int try_download_without_descriptors(void)
+{
+    return try_without_descriptors(confine);
+}
+
+static int try_compute_without_descriptors(void)
+{
+    return try_without_descriptors(tr_sandbox_compute);
+}
+
+static void test_failure_is_said(void **unused)
+{
+    (void)unused;
+    in_child(try_download_without_descriptors);
+    in_child(try_one_descriptor);
+    in_child(try_compute_without_descriptors);
 }
 
 static void test_download(void **unused)
@@ -222,21 +382,24 @@ static void test_download(void **unused)
 
 static int try_compute(void)
 {
-    const unsigned wanted = possible(), in_force = tr_sandbox_compute();
+    const unsigned wanted = possible();
+    tr_error error;
     int faults = 0;
-    EXPECT((int)wanted, (int)in_force);
+    EXPECT(TR_OK, (int)tr_sandbox_compute(&error));
     char *memory = malloc(64 << 20);
     EXPECT(1, memory != NULL);
     memset(memory, 1, 64 << 20);
     free(memory);
     EXPECT(0, failed(write(STDERR_FILENO, "", 0)));
-    if (in_force)
+    if (wanted)
         EXPECT(1, open(in_base("readable"), O_RDONLY) < 0);
-    if (in_force & TR_SANDBOX_CALLS) {
+    if (wanted & CALLS) {
         EXPECT(EPERM, failed(socket(AF_INET, SOCK_STREAM, 0)));
         EXPECT(EPERM, failed(fork()));
         EXPECT(EPERM, failed(execve("/bin/none", (char *const[]){NULL}, (char *const[]){NULL})));
         EXPECT(EPERM, failed(kill(getppid(), 0)));
+        EXPECT(EPERM, failed(syscall(SYS_tgkill, victim, victim, 0)));
+        EXPECT(0, failed(syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), 0)));
     }
     return faults;
 }
@@ -264,7 +427,19 @@ static int set_up(void **unused)
     const bool folders = tr_folder_make(in_base("out"), NULL) == TR_OK && tr_folder_make(in_base("empty"), NULL) == TR_OK &&
                          tr_folder_make(in_base("above/empty"), NULL) == TR_OK;
     const bool files = put(in_base("readable")) == 0 && put(in_base("secret")) == 0 && put(in_base("out/kept")) == 0;
-    return folders && files ? symlink(in_base("secret"), in_base("out/link")) : -1;
+    if (!folders || !files || symlink(in_base("secret"), in_base("out/link")) < 0)
+        return -1;
+    static const char *const all[] = {".", "out", "empty", "above", "above/empty", "readable", "secret", "out/kept"};
+    for (size_t i = 0; geteuid() == 0 && i < sizeof all / sizeof *all; i++)
+        if (chown(in_base(all[i]), NOBODY, NOBODY) < 0)
+            return -1;
+    victim = fork();
+    if (victim == 0) {
+        give_up_root();
+        pause();
+        _exit(0);
+    }
+    return victim < 0 ? -1 : 0;
 }
 
 /* The files that were made, and no others: this may be root. */
@@ -273,6 +448,8 @@ static int tear_down(void **unused)
     static const char *const files[] = {"out/link", "out/kept", "readable", "secret"};
     static const char *const folders[] = {"out", "above/empty", "above", "empty"};
     (void)unused;
+    kill(victim, SIGKILL);
+    waitpid(victim, NULL, 0);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(in_base(files[i]));
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -282,6 +459,7 @@ static int tear_down(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_download), cmocka_unit_test(test_compute)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_download), cmocka_unit_test(test_compute),
+                                       cmocka_unit_test(test_failure_is_said)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
