@@ -82,12 +82,11 @@ static bool allow(int rules, const char *path, uint64_t rights)
     return good;
 }
 
-/* False: errno says why. What cannot be found or opened stays forbidden, and that is enough. */
+/* False: errno says why. What cannot be read anyway stays forbidden, and that is enough. */
 static bool allow_all(int rules, const tr_sandbox_paths *paths, uint64_t known)
 {
     for (const char *const *p = paths->readable; *p; p++)
-        if (!allow(rules, *p, READ_FILE | READ_DIR) && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-            return false;
+        allow(rules, *p, READ_FILE | READ_DIR);
     return allow(rules, paths->writable, CHANGE & known);
 }
 
@@ -150,7 +149,8 @@ static const unsigned not_for_downloads[] = {
 #endif
     /* being a server; Landlock forbids bind(), but a port is also given by listen() */
     SYS_listen, SYS_accept, SYS_accept4,
-    /* what Landlock leaves open: modes, owners, times and attributes of files, watching them, other views of the file system */
+    /* what Landlock leaves open: modes, owners, times and attributes of files, watching them, and other views of the file
+     * system */
 #if defined(SYS_chmod)
     SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_inotify_init,
 #endif
@@ -355,7 +355,7 @@ static bool restrict_calls(void (*make)(filter *f))
         errno = E2BIG;
         return false;
     }
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno != EFAULT) /* it looks at the filter if it knows how */
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno != EFAULT) /* where it is known, NULL is what fails */
         return true;
     const struct sock_fprog program = {.len = f.count, .filter = f.code};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;

@@ -1,6 +1,6 @@
 /* Giving up what a process does not need from now on, as far as the kernel knows how (Linux: Landlock, seccomp). What it
- * does not know stays allowed, and that is no error: a sandbox limits what a fault can do, other checks keep faults out. What
- * it knows and refuses is an error, "sandbox: cannot be set up: WHY". */
+ * does not know stays allowed, and that is no error: a sandbox limits what a fault can do, other checks keep faults out.
+ * What it knows and refuses is an error, "sandbox: cannot be set up: WHY". */
 #ifndef TR_UTIL_SANDBOX_H
 #define TR_UTIL_SANDBOX_H
 
