@@ -72,7 +72,8 @@ def at_most(size):
 def can_confine(program):
     """Whether this kernel has Landlock and seccomp, and the program asks for them: with a sanitizer it does not."""
     version = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1)  # landlock_create_ruleset
-    return version > 0 and "Seccomp" in process_status("self") and not re.search(b"__[atm]san_init", program.read_bytes())
+    sanitized = re.search(b"__[atm]san_init", program.read_bytes())
+    return version > 0 and "Seccomp" in process_status("self") and not sanitized
 
 
 def process_status(process):

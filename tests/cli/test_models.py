@@ -177,7 +177,8 @@ class Pivot(ModelsTest):
         args = ("-q", "--models", self.models, *self.TO_FRENCH, "-i", source, "-o", out)
         run = self.run_of(*args)
         self.assertIn(b"\nsecond model: ", run)
-        part = self.leave(self.folder / "out.part", b"".join(expected.splitlines(keepends=True)[:7]) + b"half a li", run)
+        part = self.leave(self.folder / "out.part", b"".join(expected.splitlines(keepends=True)[:7]) + b"half a li",
+                          run)
         self.pivot("-i", source, "-o", out, "--resume")
         self.assertEqual(out.read_bytes(), expected)
         self.assertFalse(part.exists())
@@ -403,7 +404,8 @@ class Auto(ModelsTest):
     def test_resume(self):
         lines = text_of(LINES)
         expected = self.good(stdin=lines)
-        args = ("--models", self.models, "-s", "auto", "-t", "en", "-i", self.file("in", lines), "-o", self.folder / "out")
+        args = ("--models", self.models, "-s", "auto", "-t", "en", "-i", self.file("in", lines), "-o",
+                self.folder / "out")
         self.leave(self.folder / "out.part", b"".join(expected.splitlines(keepends=True)[:7]), self.run_of(*args))
         self.good(*args, "--resume")
         self.assertEqual((self.folder / "out").read_bytes(), expected)

@@ -163,7 +163,8 @@ class WrongUsage(CommandTest):
             for deepest in ("[" * 2040 + "]" * 2040, '{"a":' * 2040 + "1" + "}" * 2040):
                 text = (SMALL / name).read_text().rstrip().removesuffix("}")
                 (model / name).write_text(f'{text},"deep":{deepest}}}')
-                self.assertIn(self.run_tool("-m", model, "-T", "2", "a", preexec_fn=limit(512)).returncode, (0, 1), name)
+                self.assertIn(self.run_tool("-m", model, "-T", "2", "a", preexec_fn=limit(512)).returncode, (0, 1),
+                              name)
 
 
 class Options(CommandTest):

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""The program while one of its calls fails: each allocation, read, write, mapping, look-up ... of each command, one a run.
+"""The program while one of its calls fails: each allocation, read, write, mapping, look-up ... of each command, one a
+run.
 
-    faults.py TOOL SHIM [--every K | --all] [--seconds N] [--jobs N] [--only WORD]... [--sanitized]    (SHIM: shim.c, built)
+    faults.py TOOL SHIM [--every K | --all] [--seconds N] [--jobs N] [--only WORD]... [--sanitized]
 
-A run must end with status 0 and the whole output, or with status 1, one line on stderr, no more than a part of the output and
-no file left; FILE.part may be left where --resume brings the whole output from it. Allocations of other libraries are made to
-fail, too, but what comes of it is only reported: SentencePiece's protobuf crashes, and jansson loses characters of long texts.
+A run must end with status 0 and the whole output, or with status 1, one line on stderr, no more than a part of the
+output and no file left; FILE.part may be left where --resume brings the whole output from it. Allocations of other
+libraries are made to fail, too, but what comes of it is only reported: SentencePiece's protobuf crashes, and jansson
+loses characters of long texts.
 
-All calls that may fail are counted first. Of these every Kth is tried, from one on that depends on the commit, so that over
-time all are. --seconds ends it earlier, in an order that depends on the commit. --only takes what has all the words in its
-name, such as 'gguf-f32/convert alloc'. --sanitized is for a tool that was built with AddressSanitizer.
+All calls that may fail are counted first. Of these every Kth is tried, from one on that depends on the commit, so
+that over time all are. --seconds ends it earlier, in an order that depends on the commit. --only takes what has all
+the words in its name, such as 'gguf-f32/convert alloc'. --sanitized is for a tool that was built with
+AddressSanitizer.
 """
 import argparse
 import bisect
@@ -133,9 +136,10 @@ OPERATIONS = {
     "stream": operation("--stream -T 1 -m {m}", stdin=True),
     "pipe": operation("-m {m} -T 2", stdin=True),
     "file": operation("-i {r}/lines.txt -o {s}/out.txt -T 2 -m {m}", output="out.txt", resume=True),
-    "file-json": operation("--json -b 2 -n 2 -i {r}/lines.txt -o {s}/out.txt -T 2 --batch-size 2 -m {m}", output="out.txt",
-                           resume=True),
-    "resume": operation("--resume -i {r}/lines.txt -o {s}/out.txt -T 2 -m {m}", output="out.txt", resume=True, begun="file"),
+    "file-json": operation("--json -b 2 -n 2 -i {r}/lines.txt -o {s}/out.txt -T 2 --batch-size 2 -m {m}",
+                           output="out.txt", resume=True),
+    "resume": operation("--resume -i {r}/lines.txt -o {s}/out.txt -T 2 -m {m}", output="out.txt", resume=True,
+                        begun="file"),
     "ensemble": operation("--ensemble {m} --ensemble {m}:0.5 -m {m} {t}"),
     "lexical": operation("--shortlist {r}/lex.bin -m {m} {t}"),
     "tokens": operation("--tokens --json -m {m} ▁a ▁b"),
@@ -219,7 +223,7 @@ class Inputs:
             site.close()
 
 
-# ------------------------------------------------------------------------------------------------------------------ runs
+# ----------------------------------------------------------------------------------------------------------------- runs
 
 @dataclasses.dataclass
 class Result:
@@ -334,10 +338,11 @@ def is_part(what, kind, part, whole):
     """A part of the output: whole lines, except of what is printed as it is made or could not be written."""
     if what.names:
         return not part
-    return whole.startswith(part) and (part.endswith(b"\n") or not part or "--stream" in what.arguments or "write" in kind)
+    cut = "--stream" in what.arguments or "write" in kind
+    return whole.startswith(part) and (part.endswith(b"\n") or not part or cut)
 
 
-# ------------------------------------------------------------------------------------------------------------- the sweep
+# ------------------------------------------------------------------------------------------------------------ the sweep
 
 @dataclasses.dataclass(frozen=True)
 class Point:
@@ -359,7 +364,8 @@ class Sweep:
                             "HF_ENDPOINT": "http://127.0.0.1:9"}  # nobody is asked for what is in the cache
         shutil.copy(options.shim, folder / "shim.so")
         if options.sanitized:
-            asan = subprocess.run(["cc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout
+            asan = subprocess.run(["cc", "-print-file-name=libasan.so"], check=True, capture_output=True,
+                                  text=True).stdout
             self.environment["LD_PRELOAD"] += ":" + asan.strip()
             self.environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:exitcode=99:allocator_may_return_null=1"
             self.environment["UBSAN_OPTIONS"] = "halt_on_error=1:exitcode=99:print_stacktrace=1"
@@ -451,7 +457,8 @@ class Sweep:
         whole = self.expected[point.model, point.operation][0]
         failed = re.match(r"failed (\w+)", result.log)
         removing = failed and failed[1] in REMOVING
-        warned = what.warns and calls_system(point.kind) and re.match(rb"(translate: warning: [^\n]+\n)+", result.stderr)
+        warned = re.match(rb"(translate: warning: [^\n]+\n)+", result.stderr)
+        warned = warned if what.warns and calls_system(point.kind) else None
         if warned:
             result.stderr = result.stderr[warned.end():]
         left = set(result.files) - ({what.output} if result.status == 0 else set())
@@ -512,7 +519,7 @@ class Sweep:
             if problem:
                 self.findings.append((point, problem, result))
 
-    # -------------------------------------------------------------------------------------------------------- the report
+    # ------------------------------------------------------------------------------------------------------- the report
 
     def symbols(self):
         """(addresses, names) of the tool's functions."""
@@ -541,7 +548,8 @@ class Sweep:
         for point, problem, result in self.findings:
             where = self.explain(result.log)
             near = tuple(where.split(" < ")[:3])
-            groups[point.kind == "foreign", KINDS.get(point.kind, ("",))[0], problem, near].append((point, where, result))
+            group = point.kind == "foreign", KINDS.get(point.kind, ("",))[0], problem, near
+            groups[group].append((point, where, result))
         bad = sum(point.kind != "foreign" for point, _, _ in self.findings)
         for (foreign, _, problem, _), cases in sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]))):
             point, where, result = cases[0]

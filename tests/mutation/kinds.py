@@ -1,8 +1,8 @@
-"""What mutate.py does to a file: a function for each format, which changes one thing or a few of what the format is made of, and
-`mutate`, which chooses among them by the file's name and content.
+"""What mutate.py does to a file: a function for each format, which changes one thing or a few of what the format is
+made of, and `mutate`, which chooses among them by the file's name and content.
 
-Each takes the file's bytes and a random.Random, and returns other bytes. Checksums that a format carries are made good again,
-where a damaged one would hide the rest of the reader.
+Each takes the file's bytes and a random.Random, and returns other bytes. Checksums that a format carries are made
+good again, where a damaged one would hide the rest of the reader.
 """
 import io
 import json
@@ -14,8 +14,8 @@ import zipfile
 
 warnings.filterwarnings("ignore", "Duplicate name", module="zipfile")  # it is meant
 
-LIMITS = [-1, 0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 2**15 - 1, 2**15, 2**16 - 1, 2**16, 10**6, 2**31 - 1, 2**31, 2**32 - 1, 2**32,
-          2**53, 2**60, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
+LIMITS = [-1, 0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 2**15 - 1, 2**15, 2**16 - 1, 2**16, 10**6, 2**31 - 1, 2**31,
+          2**32 - 1, 2**32, 2**53, 2**60, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
 FLOATS = [float("nan"), float("inf"), float("-inf"), -1.0, 0.0, 1e38, -1e38, 1e-45, 1e10]
 FEW = [1, 1, 1, 2, 3]  # changes at a time
 
@@ -24,7 +24,7 @@ def little(number, size):
     return (number % 256**size).to_bytes(size, "little")
 
 
-# --------------------------------------------------------------------------------------------------------------- any file
+# ------------------------------------------------------------------------------------------------------------- any file
 
 
 def place(data, chance):
@@ -32,7 +32,8 @@ def place(data, chance):
     if not data:
         return 0
     near = chance.choice([64, 256, 4096, len(data), -600])
-    return chance.randrange(min(near, len(data))) if near > 0 else len(data) - 1 - chance.randrange(min(-near, len(data)))
+    offset = chance.randrange(min(abs(near), len(data)))
+    return offset if near > 0 else len(data) - 1 - offset
 
 
 def change_bytes(data, chance):
@@ -50,10 +51,11 @@ def change_bytes(data, chance):
             lambda: front + chance.randbytes(chance.choice([1, 8, 4096])) + data[at:],  # something more
             lambda: front + bytes([chance.choice([0, 127, 128, 255])]) * len(part) + behind,
             lambda: front + data[other:other + size] + behind,  # of another place
-            lambda: data[:min(at, other)] + data[max(at, other):] + data[min(at, other):max(at, other)],  # swapped parts
+            lambda: data[:min(at, other)] + data[max(at, other):] + data[min(at, other):max(at, other)],  # swapped
             lambda: front + little(chance.choice(LIMITS), 4) + data[at + 4:],
             lambda: front + little(chance.choice(LIMITS), 8) + data[at + 8:],
-            lambda: front + little(int.from_bytes(data[at:at + 4], "little") + chance.choice([-256, -1, 1, 256]), 4) + data[at + 4:],
+            lambda: front + little(int.from_bytes(data[at:at + 4], "little") + chance.choice([-256, -1, 1, 256]), 4) +
+            data[at + 4:],
             lambda: front + struct.pack("<f", chance.choice(FLOATS)) + data[at + 4:],
         ])()
     return data
@@ -74,13 +76,15 @@ def change_fields(data, chance, fields):
     return bytes(data)
 
 
-# ------------------------------------------------------------------------------------------------------------------- JSON
+# ----------------------------------------------------------------------------------------------------------------- JSON
 
-VALUES = [-1, 0, 1, 2, 3, 7, 1000, 10**6, 2**31 - 1, 2**31, 2**32, 2**53, 2**63 - 1, -2**31, -2**63, 1e308, -1e308, 5e-324, 0.5, -0.0,
-          "", "x", "x" * 70000, "\0", "é", "▁", "\x1b[31m", "\u202e", "-1", "NaN", "../../etc/passwd", "relu", "gelu", "swish", "<unk>",
+VALUES = [-1, 0, 1, 2, 3, 7, 1000, 10**6, 2**31 - 1, 2**31, 2**32, 2**53, 2**63 - 1, -2**31, -2**63, 1e308, -1e308,
+          5e-324, 0.5, -0.0,
+          "", "x", "x" * 70000, "\0", "é", "▁", "\x1b[31m", "\u202e", "-1", "NaN", "../../etc/passwd", "relu", "gelu",
+          "swish", "<unk>",
           [], {}, [[]], {"a": 1}, [1, 2, 3], None, True, False]
-RAW = ["NaN", "-Infinity", "1e999", "9" * 400, "-0", "1e-400", "0x10", "01", "nul", "[" * 3000 + "]" * 3000, "[" * 100000,
-       '{"a":' * 2000 + "1" + "}" * 2000, r'"\ud800"', r'"\u0000"', '"' + "a" * 300000 + '"']
+RAW = ["NaN", "-Infinity", "1e999", "9" * 400, "-0", "1e-400", "0x10", "01", "nul", "[" * 3000 + "]" * 3000,
+       "[" * 100000, '{"a":' * 2000 + "1" + "}" * 2000, r'"\ud800"', r'"\u0000"', '"' + "a" * 300000 + '"']
 
 
 def nodes(value, parents=()):
@@ -104,7 +108,8 @@ def change_json(data, chance):
         kind = chance.choice(["value", "value", "value", "near", "raw", "delete", "rename", "copy", "swap", "longer"])
         number = isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool)
         if kind == "near" and number:
-            holder[key] = chance.choice([holder[key] + 1, holder[key] - 1, holder[key] * 2, -holder[key], holder[key] / 2])
+            holder[key] = chance.choice([holder[key] + 1, holder[key] - 1, holder[key] * 2, -holder[key],
+                                         holder[key] / 2])
         elif kind == "raw":
             holder[key] = f"@raw{len(raw)}@"
             raw.append(chance.choice(RAW))
@@ -114,7 +119,7 @@ def change_json(data, chance):
             holder[chance.choice(["", "x", key + "x", key.upper(), "\0"])] = holder.pop(key)
         elif kind == "copy":
             holder[key] = json.loads(json.dumps(other[other_key]))
-        elif kind == "swap" and not isinstance(holder[key], (dict, list)) and not isinstance(other[other_key], (dict, list)):
+        elif kind == "swap" and not any(isinstance(value, (dict, list)) for value in (holder[key], other[other_key])):
             holder[key], other[other_key] = other[other_key], holder[key]
         elif kind == "longer" and isinstance(holder[key], list):
             holder[key] += holder[key][:1] * chance.choice([1, 10, 1000])
@@ -128,7 +133,7 @@ def change_json(data, chance):
     return text.encode("utf-8", "surrogatepass")
 
 
-# ------------------------------------------------------------------------------------------------- safetensors, npy, pickle
+# --------------------------------------------------------------------------------------------- safetensors, npy, pickle
 
 
 def change_safetensors(data, chance):
@@ -142,7 +147,8 @@ def change_npy(data, chance):
     header = data[10:10 + size]
     header = chance.choice([
         lambda: change_bytes(header, chance),
-        lambda: re.sub(rb"[<|][a-z]\d", chance.choice([b">f4", b"<f8", b"|i1", b"<i4", b"<f2", b"|O8", b"<c8", b"|u1"]), header),
+        lambda: re.sub(rb"[<|][a-z]\d", chance.choice([b">f4", b"<f8", b"|i1", b"<i4", b"<f2", b"|O8", b"<c8", b"|u1"]),
+                       header),
         lambda: header.replace(b"False", b"True"),
         lambda: re.sub(rb"\d+", str(chance.choice(LIMITS)).encode(), header, count=chance.choice([1, 2, 3])),
         lambda: header.replace(b",)", b")").replace(b", ", b",1, ", 1),
@@ -150,10 +156,12 @@ def change_npy(data, chance):
     return data[:8] + little(len(header), 2) + header + data[10 + size:]
 
 
-OPERATIONS = [b"(", b"t", b"R", b"b", b"s", b"u", b"0", b"1", b"2", b"}", b"]", b")", b"N", b"Q", b"e", b"a", b"l", b"d", b"\x81", b"\x85",
-              b"\x86", b"\x87", b"\x90", b".", b"K\xff", b"J\xff\xff\xff\xff", b"J\xff\xff\xff\x7f", b"\x8a\x08" + b"\xff" * 7 + b"\x7f",
-              b"\x8a\x00", b"\x8a\x09" + b"\xff" * 9, b"G\x7f\xf8" + bytes(6), b"I-5\n", b"L" + b"9" * 40 + b"L\n", b"F1e999\n",
-              b"h\0", b"h\xff", b"j\xff\xff\xff\xff", b"q\0", b"r\xff\xff\xff\xff"]
+OPERATIONS = [b"(", b"t", b"R", b"b", b"s", b"u", b"0", b"1", b"2", b"}", b"]", b")", b"N", b"Q", b"e", b"a", b"l",
+              b"d", b"\x81", b"\x85",
+              b"\x86", b"\x87", b"\x90", b".", b"K\xff", b"J\xff\xff\xff\xff", b"J\xff\xff\xff\x7f",
+              b"\x8a\x08" + b"\xff" * 7 + b"\x7f",
+              b"\x8a\x00", b"\x8a\x09" + b"\xff" * 9, b"G\x7f\xf8" + bytes(6), b"I-5\n", b"L" + b"9" * 40 + b"L\n",
+              b"F1e999\n", b"h\0", b"h\xff", b"j\xff\xff\xff\xff", b"q\0", b"r\xff\xff\xff\xff"]
 
 
 def change_pickle(data, chance):
@@ -173,7 +181,7 @@ def change_pickle(data, chance):
     return b"".join(parts) + data[end:]
 
 
-# --------------------------------------------------------------------------------------------------------------------- zip
+# ------------------------------------------------------------------------------------------------------------------ zip
 
 
 def change_zip(data, chance):
@@ -187,8 +195,8 @@ def change_zip(data, chance):
     if kind == "content":
         members[chosen] = name, mutate(name, content, chance)
     elif kind == "name":
-        members[chosen] = chance.choice(["../x", "/etc/x", "a/../../b", "..\\x", name.upper(), name + "/", name * 50, "\u202e" + name,
-                                         "./" + name, "//" + name, name + "x"]), content
+        members[chosen] = chance.choice(["../x", "/etc/x", "a/../../b", "..\\x", name.upper(), name + "/", name * 50,
+                                         "\u202e" + name, "./" + name, "//" + name, name + "x"]), content
     elif kind == "twice":
         members.insert(chance.randrange(len(members) + 1), (name, change_bytes(content, chance)))
     out = io.BytesIO()
@@ -202,11 +210,14 @@ def change_zip(data, chance):
     return out.getvalue()
 
 
-# -------------------------------------------------------------------------------------------------------------- text, YAML
+# ----------------------------------------------------------------------------------------------------------- text, YAML
 
-NUMBERS = [b"-1", b"0", b"99999999999999999999", b"2147483648", b"1e308", b"nan", b".inf", b"1e-400", b"0x7fffffff", b"~", b"''"]
-LINES = [b"", b"%YAML 9.9", b"---", b"...", b"- [[[[[[[[[[", b"[" * 20000, b"? a", b"<<: *b", b"&a [&b [*a,*b]]", b"a: &a [x,x]\nb: [*a,*a]"]
-ENDS = [b": &a [*a]", b"\t", b" #", b'"', b"[", b"{", b"x" * 70000, b": !!binary ====", b": *x", b"\xff\xfe", b"\0", b"\x1b[31m", b" 7"]
+NUMBERS = [b"-1", b"0", b"99999999999999999999", b"2147483648", b"1e308", b"nan", b".inf", b"1e-400", b"0x7fffffff",
+           b"~", b"''"]
+LINES = [b"", b"%YAML 9.9", b"---", b"...", b"- [[[[[[[[[[", b"[" * 20000, b"? a", b"<<: *b", b"&a [&b [*a,*b]]",
+         b"a: &a [x,x]\nb: [*a,*a]"]
+ENDS = [b": &a [*a]", b"\t", b" #", b'"', b"[", b"{", b"x" * 70000, b": !!binary ====", b": *x", b"\xff\xfe", b"\0",
+        b"\x1b[31m", b" 7"]
 
 
 def change_text(data, chance):
@@ -215,13 +226,15 @@ def change_text(data, chance):
         i, j = chance.randrange(len(lines)), chance.randrange(len(lines))
         lines[i:i + 1] = chance.choice([
             lambda: [change_bytes(lines[i], chance)], lambda: [lines[i], lines[j]], lambda: [lines[j]],
-            lambda: [re.sub(rb"-?\d+(\.\d+)?", lambda _: chance.choice(NUMBERS), lines[i])], lambda: [lines[i] + chance.choice(ENDS)],
-            lambda: [chance.choice(LINES)], lambda: [lines[i].replace(b" ", b"")], lambda: [lines[i][::-1]], lambda: [b"  " + lines[i]],
+            lambda: [re.sub(rb"-?\d+(\.\d+)?", lambda _: chance.choice(NUMBERS), lines[i])],
+            lambda: [lines[i] + chance.choice(ENDS)],
+            lambda: [chance.choice(LINES)], lambda: [lines[i].replace(b" ", b"")], lambda: [lines[i][::-1]],
+            lambda: [b"  " + lines[i]],
             lambda: lines[i:i + 1] * chance.choice([2, 1000]), lambda: [] if len(lines) > 1 else [b""]])()
     return b"\n".join(lines)
 
 
-# ------------------------------------------------------------------------------------------------------- tables of binaries
+# --------------------------------------------------------------------------------------------------- tables of binaries
 
 
 def gguf_fields(data):
@@ -241,7 +254,7 @@ def gguf_fields(data):
             take(take(8))
         elif kind == 9:
             kind, count = take(4), take(8)
-            kept = len(fields) + 2 * few  # of the texts of a vocabulary only the first: others would be all that changes
+            kept = len(fields) + 2 * few  # a vocabulary's first texts alone: others would be all that changes
             for _ in range(count):
                 value(kind, few)
             fields = fields[:kept]
@@ -282,7 +295,8 @@ def ctranslate2_fields(data):
 
 def marian_fields(data):
     items = struct.unpack_from("<Q", data, 8)[0]
-    headers = [struct.unpack_from("<4Q", data, 16 + 32 * i) for i in range(items)]  # bytes of name, type, rank, bytes of data
+    # bytes of name, type, rank, bytes of data
+    headers = [struct.unpack_from("<4Q", data, 16 + 32 * i) for i in range(items)]
     fields, at = [(8 * i, 8) for i in range(2 + 4 * items)], 16 + 32 * items
     for size, _, _, _ in headers:
         fields.append((at, size))
@@ -342,7 +356,7 @@ def protobuf_fields(data, start=0, end=None, depth=2):
     return [(at, size) for at, size in fields if size and at + size <= len(data)]
 
 
-# ------------------------------------------------------------------------------------------------------------------ choice
+# --------------------------------------------------------------------------------------------------------------- choice
 
 
 def change_of(name, data):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Models with damage of every kind, one seed of each format: what is refused must say so in a line, what is accepted must give
-sound answers (check_model.c says which). The damage is kinds.py's.
+"""Models with damage of every kind, one seed of each format: what is refused must say so in a line, what is accepted
+must give sound answers (check_model.c says which). The damage is kinds.py's.
 
     mutate.py CHECK TRANSLATE [--seed SEED] [--count N | --seconds N] [--only NAME]... [--keep FOLDER] [--jobs N]
 
-CHECK and TRANSLATE are check_model and the command, built with sanitizers; every SAMPLE-th mutant goes through the command, too.
-The seed is that of the commit, so that each has mutants of its own, and a run can be repeated: a mutant depends on SEED, its
-model's name and its number alone. What fails is kept in FOLDER with a file that tells why and what to run. A model that is moved
-from there to tests/mutation/found is looked at first in every run.
+CHECK and TRANSLATE are check_model and the command, built with sanitizers; every SAMPLE-th mutant goes through the
+command, too. The seed is that of the commit, so that each has mutants of its own, and a run can be repeated: a mutant
+depends on SEED, its model's name and its number alone. What fails is kept in FOLDER with a file that tells why and
+what to run. A model that is moved from there to tests/mutation/found is looked at first in every run.
 """
 import argparse
 import collections
@@ -33,11 +33,12 @@ SAMPLE = 50
 HANGS = 60  # seconds, by the clock: of a machine that is busy
 NO_MODEL = ("expected.json", "expected.txt", "unlisted.txt", "logits.bin", "README.md")
 NOBODY = 65534
-OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=512:hard_rss_limit_mb=2000:detect_leaks=1",
+OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=512:hard_rss_limit_mb=2000:"
+                           "detect_leaks=1",
            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 
 
-# ------------------------------------------------------------------------------------------------------------------- seeds
+# ---------------------------------------------------------------------------------------------------------------- seeds
 
 
 def folder(path):
@@ -60,7 +61,8 @@ def read_seeds(convert):
         "marian": folder(reference + "relu-1x1-f32/model"), "bart": folder(reference + "bart-2x1-bf16/model"),
         "m2m": folder(languages + "m2m100/model"), "t5": folder(reference + "t5-2x2-f32/model"),
         "nllb": folder(languages + "nllb-json/model"), "mbart": folder(languages + "mbart50/model"),
-        "torch-zip": torch("zip-f32.bin", "pytorch_model.bin"), "torch-legacy": torch("legacy-bf16.bin", "pytorch_model.bin"),
+        "torch-zip": torch("zip-f32.bin", "pytorch_model.bin"),
+        "torch-legacy": torch("legacy-bf16.bin", "pytorch_model.bin"),
         "shards": torch("shards/*.safetensors*"), "torch-shards": torch("shards/pytorch*"),
         "ct2-int8": folder("ctranslate2/fixtures/marian-int8"), "ct2-float": folder("ctranslate2/fixtures/t5-float32"),
         "npz": folder("marian/fixtures/plain-npz"), "npz-deflated": folder("marian/fixtures/deflated-npz"),
@@ -69,7 +71,8 @@ def read_seeds(convert):
         "argos-bpe": folder("argos/fixtures/bpe-en-de.argosmodel"), "argos-folder": folder("argos/fixtures/folder"),
         "llama": folder("llama/fixtures/t5-small-blocks.gguf"),
     }
-    for name, source, compute in (("gguf", "marian", "f32"), ("gguf-int8", "marian", "int8"), ("gguf-languages", "nllb", "f16"),
+    for name, source, compute in (("gguf", "marian", "f32"), ("gguf-int8", "marian", "int8"),
+                                  ("gguf-languages", "nllb", "f16"),
                                   ("gguf-lexicon", "bergamot", "int8"), ("gguf-bpe", "argos-bpe", "f32")):
         seeds[name] = {"model.gguf": convert(seeds[source], compute)}
     return seeds
@@ -93,7 +96,7 @@ def change(files, chance):
     return name, kinds.mutate(name, files[name], chance)
 
 
-# ----------------------------------------------------------------------------------------------------------------- running
+# -------------------------------------------------------------------------------------------------------------- running
 
 
 class Programs:
@@ -103,7 +106,8 @@ class Programs:
         self.room = pathlib.Path(room)
         self.user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         self.check, self.translate = shutil.copy(check, self.room), shutil.copy(translate, self.room)
-        self.environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(room), "TMPDIR": str(room), "LC_ALL": "C.UTF-8", **OPTIONS}
+        self.environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(room), "TMPDIR": str(room),
+                            "LC_ALL": "C.UTF-8", **OPTIONS}
         if self.user:
             os.chmod(room, 0o777)
 
@@ -112,7 +116,8 @@ class Programs:
 
     def run(self, *arguments):
         """(status, stdout, stderr) of the command; status None: it hangs."""
-        process = self.start(self.translate, *arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.start(self.translate, *arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
         try:
             return (lambda out: (process.returncode, *out))(process.communicate(timeout=HANGS))
         except subprocess.TimeoutExpired:
@@ -143,8 +148,8 @@ class Checker:
         """check_model's line; of one that ended, "wrong", why, and all that it said."""
         if not self.process:
             self.errors = tempfile.TemporaryFile()
-            self.process = self.programs.start(self.programs.check, self.scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                               stderr=self.errors)
+            self.process = self.programs.start(self.programs.check, self.scratch, stdin=subprocess.PIPE,
+                                               stdout=subprocess.PIPE, stderr=self.errors)
         self.process.stdin.write(os.fsencode(path) + b"\n")
         self.process.stdin.flush()
         answered = select.select([self.process.stdout], [], [], HANGS)[0]
@@ -155,7 +160,8 @@ class Checker:
             return line.decode(errors="backslashreplace").rstrip("\n")
         said = self.stop()
         what = re.search(r"(SUMMARY: .*|runtime error: .*|Assertion .*|hard rss limit.*)", said)
-        why = line.decode(errors="backslashreplace")[6:].strip() or ("it hangs" if not answered else what[1] if what else "it ended")
+        ended = "it hangs" if not answered else what[1] if what else "it ended"
+        why = line.decode(errors="backslashreplace")[6:].strip() or ended
         return f"wrong {why}\n{said}"
 
 
@@ -164,8 +170,9 @@ CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\
 
 def look_with_command(programs, path, scratch):
     """As CHECK, but for what the command makes of it: a status, a line for each message, and no control characters."""
-    runs = [("info", path), ("info", "--json", path), ("convert", "-q", "--force", path, scratch), ("tokenize", "-m", path, "pa luo"),
-            ("score", "-m", path, "-T", "1", "--json", "pa", "luo"), ("-m", path, "-T", "1", "-b3", "-n3", "--json", "--alignment", "pa luo."),
+    runs = [("info", path), ("info", "--json", path), ("convert", "-q", "--force", path, scratch),
+            ("tokenize", "-m", path, "pa luo"), ("score", "-m", path, "-T", "1", "--json", "pa", "luo"),
+            ("-m", path, "-T", "1", "-b3", "-n3", "--json", "--alignment", "pa luo."),
             ("-m", path, "-T", "1", "--tokens", "▁5")]
     for run in runs:
         status, out, errors = programs.run(*run)
@@ -174,14 +181,15 @@ def look_with_command(programs, path, scratch):
             return f"{what}: status {status}\n{errors.decode(errors='replace')}"
         if CONTROL.search(out) or CONTROL.search(errors):
             return f"{what}: control characters\n{out!r}\n{errors!r}"
-        if (status == 0) != (errors == b"") and not errors.startswith(b"translate: ") or errors.count(b"\n") > 1 and status:
+        odd, several = (status == 0) != (errors == b""), errors.count(b"\n") > 1
+        if odd and not errors.startswith(b"translate: ") or several and status:
             return f"{what}: status {status} with {errors[:500]!r}"
         if status and out and run[0] == "info":
             return f"{what}: status {status} with output"
     return ""
 
 
-# -------------------------------------------------------------------------------------------------------------------- a run
+# ---------------------------------------------------------------------------------------------------------------- a run
 
 
 class Run:
@@ -260,7 +268,8 @@ class Run:
             file, content = change(self.seeds[name], chance)
             target = places[name] / file
             target.unlink() if content is None else target.write_bytes(content)
-            answer = self.look(f"{name}-{self.arguments.seed[:12]}-{number}", paths[name], checker, number % SAMPLE == SAMPLE - 1)
+            answer = self.look(f"{name}-{self.arguments.seed[:12]}-{number}", paths[name], checker,
+                               number % SAMPLE == SAMPLE - 1)
             self.count(name, answer)
             target.write_bytes(self.seeds[name][file])
         return checker
@@ -282,7 +291,8 @@ class Run:
 
 def commit():
     try:
-        return subprocess.run(["git", "-C", HERE, "rev-parse", "HEAD"], capture_output=True, check=True, text=True).stdout.strip()
+        return subprocess.run(["git", "-C", HERE, "rev-parse", "HEAD"], capture_output=True, check=True,
+                              text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "0"
 
