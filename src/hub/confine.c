@@ -21,7 +21,7 @@ static const char *const places[] = {
     "/etc/ld.so.cache", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
     "/dev/null", "/dev/random", "/dev/urandom", "/sys/devices/system/cpu"};
 
-static const char *const variables[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "OPENSSL_CONF"};
+static const char *const variables[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE", "OPENSSL_CONF"};
 
 enum { PLACES = sizeof places / sizeof *places, VARIABLES = sizeof variables / sizeof *variables, BUILT_IN = 4 };
 
