@@ -1,12 +1,15 @@
 /* The user's endpoint and token, where the hub's own tools keep them. */
+#define _GNU_SOURCE
 #include "hub/token.h"
 
 #include "util/file.h"
 #include "util/folder.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *variable(const char *name)
 {
@@ -27,36 +30,51 @@ static bool token_file(char path[TR_PATH])
     return home && tr_path_join(path, home, ".cache/huggingface/token", NULL) == TR_OK;
 }
 
-/* A copy without white space around it; NULL if nothing is left or memory ran out. */
-static char *trimmed(const char *text, size_t size)
+/* *copy: without white space around it; NULL if nothing is left. */
+static tr_status trim(const char *text, size_t size, char **copy, tr_error *error)
 {
     while (size && strchr(" \t\r\n", text[size - 1]))
         size--;
     while (size && strchr(" \t\r\n", *text))
         text++, size--;
-    char *copy = size ? malloc(size + 1) : NULL;
-    if (copy) {
-        memcpy(copy, text, size);
-        copy[size] = 0;
-    }
-    return copy;
+    *copy = size ? malloc(size + 1) : NULL;
+    if (!size)
+        return TR_OK;
+    if (!*copy)
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    memcpy(*copy, text, size);
+    (*copy)[size] = 0;
+    return TR_OK;
+}
+
+/* The hub's own tools keep it in a file. Where the user's folder belongs to another one, as under sudo, there is none. */
+static tr_status read_token(const char *path, char **token, tr_error *error)
+{
+    tr_file file;
+    bool found;
+    if (!variable("HF_TOKEN_PATH") && !variable("HF_HOME") && access(path, F_OK) < 0 && errno == EACCES)
+        return TR_OK;
+    tr_status status = tr_file_find(path, TR_LOAD_COPY, &file, &found, error);
+    if (status != TR_OK || !found)
+        return status;
+    if (file.size < 4096)
+        status = trim((const char *)file.data, file.size, token, error);
+    else
+        status = tr_fail(error, TR_ERROR_ARGUMENT, "%s: is not a token: it is too long", path);
+    tr_file_close(&file);
+    return status;
 }
 
 tr_status tr_hub_token(char **token, tr_error *error)
 {
     char path[TR_PATH];
-    tr_file file;
+    tr_status status = TR_OK;
     const char *given = variable("HF_TOKEN");
     *token = NULL;
-    if (given) {
-        *token = trimmed(given, strlen(given));
-    } else if (token_file(path) && tr_file_exists(path)) {
-        const tr_status status = tr_file_open(path, TR_LOAD_COPY, &file, error);
-        if (status != TR_OK)
-            return status;
-        *token = file.size < 4096 ? trimmed((const char *)file.data, file.size) : NULL;
-        tr_file_close(&file);
-    }
+    if (given)
+        status = trim(given, strlen(given), token, error);
+    else if (token_file(path))
+        status = read_token(path, token, error);
     for (const char *c = *token ? *token : ""; *c; c++)
         if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f) {
             free(*token);
@@ -64,7 +82,7 @@ tr_status tr_hub_token(char **token, tr_error *error)
             return tr_fail(error, TR_ERROR_ARGUMENT, "%s: is not a token: there is a strange character in it",
                            given ? "HF_TOKEN" : path);
         }
-    return TR_OK;
+    return status;
 }
 
 tr_status tr_hub_endpoint(const char *wanted, char **endpoint, tr_error *error)
@@ -78,6 +96,5 @@ tr_status tr_hub_endpoint(const char *wanted, char **endpoint, tr_error *error)
     size_t size = strlen(from);
     while (size && from[size - 1] == '/')
         size--;
-    *endpoint = trimmed(from, size);
-    return *endpoint ? TR_OK : tr_fail(error, TR_ERROR_MEMORY, "HF_ENDPOINT: out of memory");
+    return trim(from, size, endpoint, error);
 }
