@@ -34,11 +34,13 @@ int cli_models_open(tr_models **models, const char *folder, const cli_settings *
     if (tr_models_count(*models))
         return CLI_DONE;
     tr_indexed item;
-    const bool is_model = tr_models_look(folder, &item, NULL) == TR_OK;
+    const tr_status looked = tr_models_look(folder, &item, &error);
     tr_models_forget(&item);
     tr_models_close(*models);
     *models = NULL;
-    return cli_fail(is_model ? "%s: is a model, not a folder of models: use -m"
+    if (looked == TR_ERROR_MEMORY)
+        return cli_fail_error(&error);
+    return cli_fail(looked == TR_OK ? "%s: is a model, not a folder of models: use -m"
                              : "%s: there is no model in it that can be used",
                     folder);
 }
@@ -60,8 +62,12 @@ static int list_sources(const cli_chain *chain, const cli_settings *settings, tr
         for (size_t k = 0; status == TR_OK && (code = tr_models_source(chain->models, i, k)); k++) {
             const size_t before = codes->count;
             status = tr_languages_add(codes, code, strlen(code), 0, NULL);
-            if (codes->count > before && tr_models_route(chain->models, code, settings->target, &route, NULL) != TR_OK)
+            const tr_status routed =
+                codes->count > before ? tr_models_route(chain->models, code, settings->target, &route, NULL) : TR_OK;
+            if (routed != TR_OK)
                 codes->items[before].id = -1; /* leads nowhere */
+            if (routed == TR_ERROR_MEMORY)
+                status = routed;
         }
     size_t kept = 0;
     for (size_t i = 0; i < codes->count; i++)
@@ -80,14 +86,18 @@ static int list_own_sources(const cli_settings *settings, tr_languages *codes)
 {
     char path[TR_PATH] = "";
     tr_indexed item;
+    tr_error error;
     const int status = cli_model_find(path, settings);
+    if (status)
+        return status;
     cli_guard_model_file(path, NULL);
-    if (!status && tr_models_look(path, &item, NULL) == TR_OK) {
+    const tr_status looked = tr_models_look(path, &item, &error);
+    if (looked == TR_OK) {
         *codes = item.sources;
         item.sources = (tr_languages){0};
         tr_models_forget(&item);
     }
-    return status;
+    return looked == TR_ERROR_MEMORY ? cli_fail_error(&error) : CLI_DONE;
 }
 
 static int detect(cli_chain *chain, const cli_settings *settings, const char *text, size_t size)
