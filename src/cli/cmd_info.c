@@ -6,6 +6,7 @@
 #include "cli/signals.h"
 #include "formats/gguf/gguf.h"
 #include "formats/packed.h"
+#include "util/folder.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>
@@ -271,9 +272,12 @@ int cli_info(const cli_settings *settings)
     if (status)
         return status;
     tr_package package;
+    tr_place place;
     tr_error error;
     uint64_t checksum;
-    if (settings->verify && tr_is_directory(path))
+    if (settings->verify && tr_place_look(path, &place, &error) != TR_OK)
+        return cli_fail_error(&error);
+    if (settings->verify && place == TR_PLACE_DIRECTORY)
         return cli_fail("%s: is a directory, which holds no checksum; only GGUF files can be verified", path);
     cli_guard_model_file(path, NULL);
     if (settings->verify && tr_gguf_verify(path, &checksum, &error))

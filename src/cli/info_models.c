@@ -4,6 +4,7 @@
 #include "cli/render.h"
 #include "cli/signals.h"
 #include "formats/peek.h"
+#include "util/folder.h"
 #include "util/utf8.h"
 
 #include <stdio.h>
@@ -29,12 +30,17 @@ static int open_models(const char *path, tr_models **models)
 int cli_info_folder(const cli_settings *settings, const char **folder, tr_models **models)
 {
     tr_peek peek;
+    tr_place place;
     tr_error error;
     int status = CLI_DONE;
     const char *path = settings->argument_count ? settings->arguments[0] : NULL;
     *models = NULL;
     *folder = settings->models;
-    if (settings->models || settings->verify || !path || !tr_is_directory(path))
+    if (settings->models || settings->verify || !path)
+        return CLI_DONE;
+    if (tr_place_look(path, &place, &error) != TR_OK)
+        return cli_fail_error(&error);
+    if (place != TR_PLACE_DIRECTORY)
         return CLI_DONE;
     const tr_status peeked = tr_package_peek(path, &peek, &error);
     if (peeked == TR_OK)

@@ -1,21 +1,6 @@
 #include "formats/directory.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#include "util/folder.h"
-
-tr_status tr_place_look(const char *path, tr_place *place, tr_error *error)
-{
-    struct stat st;
-    *place = TR_PLACE_NOTHING;
-    if (stat(path, &st) == 0)
-        *place = S_ISREG(st.st_mode) ? TR_PLACE_FILE : S_ISDIR(st.st_mode) ? TR_PLACE_DIRECTORY : TR_PLACE_OTHER;
-    else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) /* no file can have a name that is too long */
-        return tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: %s", path, strerror(errno));
-    return TR_OK;
-}
 
 tr_status tr_directory_has(const tr_directory *d, const char *name, bool *has)
 {

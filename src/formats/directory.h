@@ -4,11 +4,7 @@
 
 #include "formats/json.h"
 #include "formats/package.h"
-
-/* What is at a path, where links lead. */
-typedef enum tr_place { TR_PLACE_NOTHING, TR_PLACE_FILE, TR_PLACE_DIRECTORY, TR_PLACE_OTHER } tr_place;
-/* Fails where that cannot be told: a folder above it may not be searched, links go in a circle, the disk fails. */
-tr_status tr_place_look(const char *path, tr_place *place, tr_error *error) TR_CHECKED;
+#include "util/folder.h"
 
 /* A directory being opened into a package. */
 typedef struct tr_directory {

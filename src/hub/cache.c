@@ -2,7 +2,6 @@
 
 #include "formats/json.h"
 #include "util/file.h"
-#include "util/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,22 +36,21 @@ static tr_status read_files(const json_t *list, tr_hub_files *files, bool *good,
     return TR_OK;
 }
 
-tr_status tr_hub_manifest_read(const char *folder, const char *list, tr_hub_manifest *manifest, bool *found,
+tr_status tr_hub_manifest_read(const tr_folder *folder, const char *list, tr_hub_manifest *manifest, bool *found,
                                tr_error *error)
 {
-    char path[TR_PATH];
-    tr_file text;
+    tr_buffer text;
     tr_error local;
     json_t *root = NULL;
     *manifest = (tr_hub_manifest){0};
+    tr_status status = tr_folder_read(folder, list, &text, found, error);
+    const bool read = status == TR_OK && *found;
     *found = false;
-    tr_status status = tr_path_join(path, folder, list, error);
-    if (status == TR_OK)
-        status = tr_file_find(path, TR_LOAD_COPY, &text, found, error);
-    if (status != TR_OK || !*found)
+    if (read)
+        status = tr_json_parse((const unsigned char *)text.data, text.size, folder->path, &root, &local);
+    tr_buffer_free(&text);
+    if (!read)
         return status;
-    status = tr_json_parse(text.data, text.size, path, &root, &local);
-    tr_file_close(&text);
     *found = status == TR_OK;
     if (status != TR_OK)
         return status == TR_ERROR_MEMORY ? tr_fail(error, status, "%s", local.message) : TR_OK;
@@ -62,7 +60,7 @@ tr_status tr_hub_manifest_read(const char *folder, const char *list, tr_hub_mani
     json_decref(root);
     if (!*found || status != TR_OK)
         tr_hub_manifest_free(manifest);
-    return tr_fail_in(error, status, path);
+    return tr_fail_in(error, status, folder->path);
 }
 
 static json_t *file_json(const tr_hub_file *file)
@@ -114,16 +112,13 @@ void tr_hub_manifest_free(tr_hub_manifest *manifest)
     tr_hub_files_free(&manifest->files);
 }
 
-tr_status tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest, bool *holds, tr_error *error)
+tr_status tr_hub_manifest_holds(const tr_folder *folder, const tr_hub_manifest *manifest, bool *holds, tr_error *error)
 {
-    char path[TR_PATH];
     uint64_t size;
     tr_status status = TR_OK;
     *holds = true;
     for (size_t i = 0; status == TR_OK && *holds && i < manifest->files.count; i++) {
-        status = tr_path_join(path, folder, manifest->files.items[i].name, error);
-        if (status == TR_OK)
-            status = tr_file_size(path, &size, holds, error);
+        status = tr_folder_size(folder, manifest->files.items[i].name, &size, holds, error);
         *holds = status == TR_OK && *holds && size == manifest->files.items[i].size;
     }
     return status;
@@ -211,19 +206,20 @@ static tr_status choose_path(char path[TR_PATH], const tr_hub_name *name, const 
 
 tr_status tr_hub_cache_find(char path[TR_PATH], const tr_hub_name *name, bool *found, tr_error *error)
 {
-    char folder[TR_PATH];
+    tr_folder folder;
     tr_hub_manifest manifest;
     bool listed;
     *found = false;
-    tr_status status = tr_hub_cache_folder(folder, name, error);
-    if (status != TR_OK)
+    tr_status status = tr_hub_cache_open(&folder, name, false, error);
+    if (status != TR_OK || folder.descriptor < 0)
         return status;
-    status = tr_hub_manifest_read(folder, TR_HUB_MANIFEST, &manifest, &listed, error);
+    status = tr_hub_manifest_read(&folder, TR_HUB_MANIFEST, &manifest, &listed, error);
     if (status == TR_OK && listed)
-        status = tr_hub_manifest_holds(folder, &manifest, &listed, error);
+        status = tr_hub_manifest_holds(&folder, &manifest, &listed, error);
     if (status == TR_OK && listed)
-        status = choose_path(path, name, folder, &manifest.files, found, error);
+        status = choose_path(path, name, folder.path, &manifest.files, found, error);
     tr_hub_manifest_free(&manifest);
+    tr_folder_close(&folder);
     return status;
 }
 
@@ -241,9 +237,9 @@ static tr_status visit_revision(const listing *l, const tr_folder *folder, const
     tr_folder_sum sum;
     if (tr_hub_parse(label, &entry.name, NULL) != TR_OK)
         return TR_OK; /* nothing of ours */
-    tr_status status = tr_hub_manifest_read(folder->path, TR_HUB_MANIFEST, &manifest, &entry.whole, error);
+    tr_status status = tr_hub_manifest_read(folder, TR_HUB_MANIFEST, &manifest, &entry.whole, error);
     if (status == TR_OK && entry.whole)
-        status = tr_hub_manifest_holds(folder->path, &manifest, &entry.whole, error);
+        status = tr_hub_manifest_holds(folder, &manifest, &entry.whole, error);
     if (status == TR_OK)
         status = tr_folder_measure(folder, &sum, error);
     tr_hub_manifest_free(&manifest);
@@ -326,7 +322,7 @@ static tr_status remove_listed(const tr_folder *folder, const char *list, tr_fol
 {
     tr_hub_manifest manifest;
     bool found;
-    tr_status status = tr_hub_manifest_read(folder->path, list, &manifest, &found, error);
+    tr_status status = tr_hub_manifest_read(folder, list, &manifest, &found, error);
     for (size_t i = 0; status == TR_OK && found && i < manifest.files.count; i++)
         status = tr_hub_file_remove(folder, manifest.files.items[i].name, removed, error);
     tr_hub_manifest_free(&manifest);

@@ -48,13 +48,14 @@ typedef struct tr_hub_manifest {
 } tr_hub_manifest;
 
 /* Reads FOLDER/LIST. *found is false if there is none, or none that makes sense. Free it in any case. */
-tr_status tr_hub_manifest_read(const char *folder, const char *list, tr_hub_manifest *manifest, bool *found,
+tr_status tr_hub_manifest_read(const tr_folder *folder, const char *list, tr_hub_manifest *manifest, bool *found,
                                tr_error *error);
 tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_hub_name *name,
                                 const tr_hub_manifest *manifest, tr_error *error);
 void tr_hub_manifest_free(tr_hub_manifest *manifest);
-/* Every file of the manifest lies in the folder and has its size. */
-tr_status tr_hub_manifest_holds(const char *folder, const tr_hub_manifest *manifest, bool *holds, tr_error *error) TR_CHECKED;
+/* Every file of the manifest lies in the folder, not a link to it, and has its size. */
+tr_status tr_hub_manifest_holds(const tr_folder *folder, const tr_hub_manifest *manifest, bool *holds,
+                                tr_error *error) TR_CHECKED;
 
 /* $TRANSLATE_CACHE/hub, else $XDG_CACHE_HOME/translate/hub, else ~/.cache/translate/hub. */
 tr_status tr_hub_cache(char path[TR_PATH], tr_error *error);
@@ -79,8 +80,8 @@ tr_status tr_hub_cache_list(void (*visit)(void *context, const tr_hub_entry *ent
 typedef struct tr_hub_removal {
     bool found;            /* there was a folder */
     tr_folder_sum removed; /* of its files */
-    size_t left;           /* what is there that no list names, */
-    char folder[TR_PATH];  /* in this folder, or others of the repository */
+    size_t left;           /* files that no list names, which stayed */
+    char folder[TR_PATH];  /* where some of them are; with several revisions there may be others elsewhere */
 } tr_hub_removal;
 
 /* Removes one revision, or all of them: the files that the cache's own lists name, then the folders, if they are empty. */

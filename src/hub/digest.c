@@ -54,7 +54,7 @@ tr_status tr_hub_digest_file(const char *path, tr_hub_digest kind, uint64_t size
                              char hex[TR_HUB_HEX], tr_error *error)
 {
     int descriptor;
-    tr_status status = tr_open_regular(&descriptor, AT_FDCWD, path, O_RDONLY, 0, error);
+    tr_status status = tr_open_regular(&descriptor, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, 0, error);
     if (status != TR_OK)
         return status;
     FILE *file = fdopen(descriptor, "rb");

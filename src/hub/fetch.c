@@ -20,6 +20,7 @@ static const uint64_t MAX_UNSIZED = (uint64_t)4 << 30, LOOK_AGAIN = 64 << 20, RE
 typedef struct fetch {
     const tr_hub_options *options;
     const tr_hub_name *name;
+    const tr_folder *folder;
     tr_hub_file *file;
     tr_hub_file expected; /* file before the server said anything */
     tr_hub_meter *meter;
@@ -55,18 +56,21 @@ static void take_line(const char **text, const char *end, char out[TR_HTTP_TAG])
     *text = newline ? newline + 1 : end;
 }
 
-static void read_tags(fetch *f)
+/* Where there are none, or they make no sense, they stay empty. */
+static tr_status read_tags(fetch *f, tr_error *error)
 {
-    tr_file file;
-    if (tr_file_open(f->tag_path, TR_LOAD_COPY, &file, NULL) != TR_OK)
-        return;
-    const char *text = (const char *)file.data;
-    if (file.size && file.size < 2 * TR_HTTP_TAG) {
-        const char *end = text + file.size;
+    char name[TR_PATH];
+    tr_buffer content;
+    bool found;
+    snprintf(name, sizeof name, "%s" TR_HUB_TAG, f->file->name);
+    const tr_status status = tr_folder_read(f->folder, name, &content, &found, error);
+    if (status == TR_OK && content.size && content.size < 2 * TR_HTTP_TAG) {
+        const char *text = content.data, *end = text + content.size;
         take_line(&text, end, f->identity);
         take_line(&text, end, f->tag);
     }
-    tr_file_close(&file);
+    tr_buffer_free(&content);
+    return status;
 }
 
 static tr_status write_tags(const fetch *f, tr_error *error)
@@ -112,9 +116,10 @@ static void drop_part(const fetch *f)
 static tr_status open_part(fetch *f, tr_error *error)
 {
     tr_status status = tr_part_open(&f->part, f->part_path, error);
+    if (status == TR_OK && f->part.size)
+        status = read_tags(f, error);
     if (status != TR_OK || f->part.size == 0)
         return status;
-    read_tags(f);
     const bool known = f->file->digest != TR_HUB_NO_DIGEST;
     const bool other = known && strcmp(f->identity, f->file->hex) != 0;
     if (other || (!known && !strong(f->tag)) || f->part.size > f->file->size)
@@ -347,12 +352,13 @@ static tr_status receive_and_verify(fetch *f, tr_http *http, const char *url, tr
     return status;
 }
 
-tr_status tr_hub_fetch(tr_http *http, const tr_hub_name *name, const char *path, tr_hub_file *file, tr_hub_meter *meter,
-                       tr_error *error)
+tr_status tr_hub_fetch(tr_http *http, const tr_hub_name *name, const tr_folder *folder, tr_hub_file *file,
+                       tr_hub_meter *meter, tr_error *error)
 {
-    fetch f = {.options = http->options, .name = name, .file = file, .expected = *file, .meter = meter};
-    if (snprintf(f.part_path, sizeof f.part_path, "%s" TR_HUB_PART, path) >= TR_PATH ||
-        snprintf(f.tag_path, sizeof f.tag_path, "%s" TR_HUB_TAG, path) >= TR_PATH)
+    fetch f = {
+        .options = http->options, .name = name, .folder = folder, .file = file, .expected = *file, .meter = meter};
+    if (snprintf(f.part_path, sizeof f.part_path, "%s/%s" TR_HUB_PART, folder->path, file->name) >= TR_PATH ||
+        snprintf(f.tag_path, sizeof f.tag_path, "%s/%s" TR_HUB_TAG, folder->path, file->name) >= TR_PATH)
         return tr_fail(error, TR_ERROR_IO, "its name is too long");
     char *url = tr_hub_address(http, name, file->name);
     if (!url)
@@ -362,7 +368,7 @@ tr_status tr_hub_fetch(tr_http *http, const tr_hub_name *name, const char *path,
         status = receive_and_verify(&f, http, url, error);
     if (status == TR_OK)
         status = tr_part_finish(&f.part, error);
-    else if (f.part.size == 0)
+    else if (f.part.descriptor >= 0 && f.part.size == 0)
         drop_part(&f);
     tr_part_close(&f.part);
     free(url);

@@ -12,9 +12,9 @@ typedef struct tr_hub_meter {
     uint64_t unsized; /* bytes of the files that are done and whose size nobody told */
 } tr_hub_meter;
 
-/* Brings the file of the repository to PATH.part, which is whole and verified then; continues what lies there. What file did
- * not say (size, digest) is filled in. Messages lack the names of repository and file. */
-tr_status tr_hub_fetch(tr_http *http, const tr_hub_name *name, const char *path, tr_hub_file *file, tr_hub_meter *meter,
-                       tr_error *error);
+/* Brings the file of the repository to its name in the folder and ".part", which is whole and verified then; continues what
+ * lies there. What file did not say (size, digest) is filled in. Messages lack the names of repository and file. */
+tr_status tr_hub_fetch(tr_http *http, const tr_hub_name *name, const tr_folder *folder, tr_hub_file *file,
+                       tr_hub_meter *meter, tr_error *error);
 
 #endif

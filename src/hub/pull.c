@@ -7,8 +7,6 @@
 #include "hub/digest.h"
 #include "hub/fetch.h"
 #include "hub/listing.h"
-#include "util/file.h"
-#include "util/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +20,9 @@ typedef struct pull {
     tr_folder place;     /* the same, open */
     char above[TR_PATH]; /* the nearest folder above it that was there before */
     int made;            /* folders below that one */
-    bool in_cache, changed; /* changed: files are getting their names */
+    bool in_cache;
+    bool listed;  /* old and begun were read */
+    bool changed; /* files are getting their names */
     tr_hub_manifest wanted; /* what is to be there in the end */
     tr_hub_manifest old;    /* what was there before, as far as the cache knows */
     tr_hub_manifest begun;  /* what downloads that did not come to their end may have left */
@@ -41,15 +41,16 @@ static bool known_before(const pull *p, const tr_hub_file *file, uint64_t size)
                                             : *p->wanted.commit && strcmp(p->wanted.commit, p->old.commit) == 0;
 }
 
+/* A link is not followed: the file takes its place. */
 static tr_status look_for(pull *p, tr_hub_file *file, bool *missing, tr_error *error)
 {
     char path[TR_PATH], hex[TR_HUB_HEX];
     uint64_t size;
-    bool found = false;
+    bool found;
     *missing = true;
-    tr_status status = tr_path_join(path, p->folder, file->name, error);
+    tr_status status = tr_folder_size(&p->place, file->name, &size, &found, error);
     if (status == TR_OK)
-        status = tr_file_size(path, &size, &found, error);
+        status = tr_path_join(path, p->folder, file->name, error);
     if (status != TR_OK || !found || (file->size != TR_HUB_UNKNOWN && file->size != size))
         return status;
     if (known_before(p, file, size)) {
@@ -64,14 +65,12 @@ static tr_status look_for(pull *p, tr_hub_file *file, bool *missing, tr_error *e
 }
 
 /* *size: bytes of the file that an earlier run has left. */
-static tr_status part_size(const pull *p, const tr_hub_file *file, uint64_t *size, tr_error *error)
+static tr_status part_size(const pull *p, const tr_hub_file *file, uint64_t *size, bool *found, tr_error *error)
 {
-    char path[TR_PATH];
-    bool found;
-    *size = 0;
-    if (snprintf(path, sizeof path, "%s/%s" TR_HUB_PART, p->folder, file->name) >= TR_PATH)
-        return TR_OK;
-    const tr_status status = tr_file_size(path, size, &found, error);
+    char name[TR_PATH];
+    if (snprintf(name, sizeof name, "%s" TR_HUB_PART, file->name) >= TR_PATH)
+        return tr_fail(error, TR_ERROR_IO, "%.300s: the name is too long", file->name);
+    const tr_status status = tr_folder_size(&p->place, name, size, found, error);
     *size = *size < file->size ? *size : file->size;
     return status;
 }
@@ -90,9 +89,10 @@ static tr_status read_lists(pull *p, tr_error *error)
     bool found;
     tr_status status = TR_OK;
     if (p->in_cache)
-        status = tr_hub_manifest_read(p->folder, TR_HUB_MANIFEST, &p->old, &found, error);
+        status = tr_hub_manifest_read(&p->place, TR_HUB_MANIFEST, &p->old, &found, error);
     if (p->in_cache && status == TR_OK)
-        status = tr_hub_manifest_read(p->folder, TR_HUB_BEGUN, &p->begun, &found, error);
+        status = tr_hub_manifest_read(&p->place, TR_HUB_BEGUN, &p->begun, &found, error);
+    p->listed = status == TR_OK;
     return status;
 }
 
@@ -104,9 +104,10 @@ static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
     for (size_t i = 0; i < p->wanted.files.count; i++) {
         tr_hub_file *file = &p->wanted.files.items[i];
         uint64_t part = 0;
+        bool found;
         tr_status status = look_for(p, file, &p->missing[i], error);
         if (status == TR_OK && p->missing[i])
-            status = part_size(p, file, &part, error);
+            status = part_size(p, file, &part, &found, error);
         if (status != TR_OK)
             return status;
         if (!p->missing[i])
@@ -139,12 +140,9 @@ static tr_status make_folders(const pull *p, const char *name, tr_error *error)
 
 static tr_status fetch_file(pull *p, tr_hub_file *file, tr_hub_meter *meter, tr_error *error)
 {
-    char path[TR_PATH];
-    tr_status status = tr_path_join(path, p->folder, file->name, error);
+    tr_status status = make_folders(p, file->name, error);
     if (status == TR_OK)
-        status = make_folders(p, file->name, error);
-    if (status == TR_OK)
-        status = tr_hub_fetch(&p->http, p->request->name, path, file, meter, error);
+        status = tr_hub_fetch(&p->http, p->request->name, &p->place, file, meter, error);
     return status == TR_ERROR_CANCELLED ? status : tr_fail_in(error, status, file->name);
 }
 
@@ -185,15 +183,13 @@ static tr_status fetch_missing(pull *p, uint64_t total, tr_error *error)
 /* Gives a verified file its name. */
 static tr_status name_file(const pull *p, const tr_hub_file *file, tr_error *error)
 {
-    char path[TR_PATH], part[TR_PATH + 8], tag[TR_PATH + 16];
-    tr_status status = tr_path_join(path, p->folder, file->name, error);
-    if (status != TR_OK)
-        return status;
-    snprintf(part, sizeof part, "%s" TR_HUB_PART, path);
-    snprintf(tag, sizeof tag, "%s" TR_HUB_TAG, path);
-    status = tr_file_rename(part, path, error);
+    char part[TR_PATH], tag[TR_PATH];
+    tr_folder_sum removed = {0};
+    snprintf(part, sizeof part, "%s" TR_HUB_PART, file->name); /* tr_hub_fetch() has seen that there is room */
+    snprintf(tag, sizeof tag, "%s" TR_HUB_TAG, file->name);
+    const tr_status status = tr_folder_rename(&p->place, part, file->name, error);
     if (status == TR_OK)
-        tr_file_remove(tag);
+        tr_folder_unlink(&p->place, tag, &removed, NULL);
     return status;
 }
 
@@ -223,7 +219,8 @@ static tr_status settle_begun(pull *p, tr_error *error)
         if (tr_hub_files_find(&p->wanted.files, file->name))
             continue;
         uint64_t part;
-        status = part_size(p, file, &part, error);
+        bool found;
+        status = part_size(p, file, &part, &found, error);
         if (status == TR_OK && !part)
             status = tr_hub_file_remove(&p->place, file->name, &removed, error);
         else if (status == TR_OK && !tr_hub_files_add(&left.files, file))
@@ -237,7 +234,8 @@ static tr_status settle_begun(pull *p, tr_error *error)
     return status;
 }
 
-/* From the first change until the manifest is written again the model counts as incomplete. */
+/* From the first change until the manifest is written again the model counts as incomplete: before new files get their names
+ * there is none, and where old files only go it names what is not there. */
 static tr_status finish(pull *p, size_t missing, tr_error *error)
 {
     tr_folder_sum removed = {0};
@@ -286,15 +284,15 @@ static tr_status pull_locked(pull *p, tr_error *error)
     uint64_t total;
     size_t count;
     tr_hub_confine(p->folder, p->made ? p->above : NULL); /* before anything comes from outside */
-    tr_status status = choose_files(p, error);
+    tr_status status = read_lists(p, error);
+    if (status == TR_OK)
+        status = choose_files(p, error);
     if (status != TR_OK)
         return status;
     p->missing = calloc(p->wanted.files.count, sizeof *p->missing);
     if (!p->missing)
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
-    status = read_lists(p, error);
-    if (status == TR_OK)
-        status = look(p, &total, &count, error);
+    status = look(p, &total, &count, error);
     if (status != TR_OK)
         return status;
     note_work(p, total, count);
@@ -324,15 +322,24 @@ static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
     return status;
 }
 
+/* Whether there may be something of a file that only the list of what was begun names. */
+static bool is_left(const pull *p, const tr_hub_file *file)
+{
+    uint64_t size;
+    bool found;
+    if (part_size(p, file, &size, &found, NULL) != TR_OK || found)
+        return true;
+    return !tr_hub_files_find(&p->old.files, file->name) &&
+           (tr_folder_size(&p->place, file->name, &size, &found, NULL) != TR_OK || found);
+}
+
 /* After a failure: a list of files none of which has begun to come, and the folders that were made for them. */
 static void drop_list(const pull *p)
 {
     tr_folder_sum removed = {0};
-    bool left = p->changed;
-    for (size_t i = 0; !left && i < p->begun.files.count; i++) {
-        uint64_t part;
-        left = part_size(p, &p->begun.files.items[i], &part, NULL) != TR_OK || part;
-    }
+    bool left = p->changed || !p->listed;
+    for (size_t i = 0; !left && i < p->begun.files.count; i++)
+        left = is_left(p, &p->begun.files.items[i]);
     for (size_t i = 0; !left && i < p->begun.files.count; i++)
         tr_hub_folders_prune(&p->place, p->begun.files.items[i].name);
     if (!left && p->in_cache)
@@ -340,18 +347,22 @@ static void drop_list(const pull *p)
 }
 
 /* Finds p->above and p->made. */
-static void look_above(pull *p)
+static tr_status look_above(pull *p, tr_error *error)
 {
+    tr_place place;
     snprintf(p->above, sizeof p->above, "%s", p->folder);
-    for (p->made = 0; !tr_is_directory(p->above); p->made++) {
+    tr_status status = tr_place_look(p->above, &place, error);
+    while (status == TR_OK && place != TR_PLACE_DIRECTORY) {
         char *slash = strrchr(p->above, '/');
+        p->made++;
         if (!slash || slash == p->above) {
-            p->made++;
             snprintf(p->above, sizeof p->above, "%s", slash ? "/" : ".");
             break;
         }
         *slash = 0;
+        status = tr_place_look(p->above, &place, error);
     }
+    return status;
 }
 
 /* Folders that were made in vain go again. */
@@ -379,8 +390,10 @@ static tr_status open_folder(pull *p, tr_error *error)
 static tr_status pull_to_folder(pull *p, tr_error *error)
 {
     tr_lock lock;
-    look_above(p);
-    tr_status status = open_folder(p, error);
+    tr_status status = look_above(p, error);
+    if (status != TR_OK)
+        return status;
+    status = open_folder(p, error);
     if (status == TR_OK)
         status = take_lock(p, &lock, error);
     if (status == TR_OK) {

@@ -30,6 +30,17 @@ tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name,
     return tr_fail(error, TR_ERROR_IO, "%.200s/%.200s: %s", folder, name, strerror(ENAMETOOLONG));
 }
 
+tr_status tr_place_look(const char *path, tr_place *place, tr_error *error)
+{
+    struct stat st;
+    *place = TR_PLACE_NOTHING;
+    if (stat(path, &st) == 0)
+        *place = S_ISREG(st.st_mode) ? TR_PLACE_FILE : S_ISDIR(st.st_mode) ? TR_PLACE_DIRECTORY : TR_PLACE_OTHER;
+    else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) /* no file can have a name that is too long */
+        return tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: %s", path, strerror(errno));
+    return TR_OK;
+}
+
 /* ------------------------------------------------------------------------------------------------------------- making */
 
 static tr_status make_one(const char *path, tr_error *error)
@@ -275,6 +286,92 @@ static tr_status enter_above(tr_folder *inner, const tr_folder *folder, const ch
     return tr_folder_enter(inner, folder, above, false, error);
 }
 
+static tr_status fail_inside(tr_error *error, const tr_folder *folder, const char *name, const char *what)
+{
+    char path[TR_PATH];
+    snprintf(path, sizeof path, "%.2000s/%.1000s", folder->path, name);
+    return fail_errno(error, path, what);
+}
+
+/* Looks at what has the name, in the folder above it, which stays open. *found: it is a regular file. */
+static tr_status find_file(tr_folder *above, const tr_folder *folder, const char *name, const char **last, uint64_t *size,
+                           bool *found, tr_error *error)
+{
+    struct stat st;
+    *found = false;
+    *size = 0;
+    const tr_status status = enter_above(above, folder, name, last, error);
+    if (status != TR_OK || above->descriptor < 0)
+        return status == TR_ERROR_UNSUPPORTED ? TR_OK : status; /* what a link leads to is not in this folder */
+    if (fstatat(above->descriptor, *last, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT || errno == ENAMETOOLONG ? TR_OK : fail_inside(error, folder, name, "cannot be looked at");
+    *found = S_ISREG(st.st_mode);
+    *size = *found ? (uint64_t)st.st_size : 0;
+    return TR_OK;
+}
+
+tr_status tr_folder_size(const tr_folder *folder, const char *name, uint64_t *size, bool *found, tr_error *error)
+{
+    tr_folder above;
+    const char *last;
+    const tr_status status = find_file(&above, folder, name, &last, size, found, error);
+    tr_folder_close(&above);
+    return status;
+}
+
+static tr_status read_all(int file, const tr_folder *folder, const char *name, tr_buffer *content, tr_error *error)
+{
+    enum { BLOCK = 1 << 16 };
+    for (;;) {
+        if (!tr_buffer_reserve(content, BLOCK))
+            return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
+        const ssize_t n = read(file, content->data + content->size, BLOCK);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_inside(error, folder, name, "cannot be read");
+        content->size += (size_t)n;
+        content->data[content->size] = 0;
+        if (n == 0)
+            return TR_OK;
+    }
+}
+
+tr_status tr_folder_read(const tr_folder *folder, const char *name, tr_buffer *content, bool *found, tr_error *error)
+{
+    tr_folder above;
+    const char *last;
+    uint64_t size;
+    int file;
+    *content = (tr_buffer){0};
+    tr_status status = find_file(&above, folder, name, &last, &size, found, error);
+    if (status == TR_OK && *found) {
+        status = tr_open_regular(&file, above.descriptor, last, O_RDONLY | O_NOFOLLOW, 0, error);
+        if (status == TR_OK) {
+            status = read_all(file, folder, name, content, error);
+            close(file);
+        } else {
+            status = tr_fail_in(error, status, above.path);
+        }
+    }
+    tr_folder_close(&above);
+    return status;
+}
+
+tr_status tr_folder_rename(const tr_folder *folder, const char *from, const char *to, tr_error *error)
+{
+    tr_folder above;
+    const char *old;
+    const char *slash = strrchr(to, '/');
+    tr_status status = enter_above(&above, folder, from, &old, error);
+    errno = ENOENT;
+    if (status == TR_OK &&
+        (above.descriptor < 0 || renameat(above.descriptor, old, above.descriptor, slash ? slash + 1 : to) < 0))
+        status = fail_inside(error, folder, to, "cannot write");
+    tr_folder_close(&above);
+    return status;
+}
+
 tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error)
 {
     struct stat st;
@@ -286,8 +383,7 @@ tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_
     const bool looked = inner.descriptor >= 0 && fstatat(inner.descriptor, last, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (inner.descriptor >= 0 && (!looked || (!S_ISDIR(st.st_mode) && unlinkat(inner.descriptor, last, 0) < 0))) {
         if (errno != ENOENT)
-            status = tr_fail(error, TR_ERROR_IO, "%.2000s/%.1000s: cannot be removed: %s", folder->path, name,
-                             strerror(errno));
+            status = fail_inside(error, folder, name, "cannot be removed");
     } else if (looked && !S_ISDIR(st.st_mode)) {
         removed->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
         removed->count++;
@@ -332,12 +428,19 @@ bool tr_folder_space(const char *path, uint64_t *bytes)
 
 /* -------------------------------------------------------------------------------------------------------------- locks */
 
-/* A holder removes the file while it still has the lock: whoever opened it before then must look again. */
+/* A holder removes the file while it still has the lock: whoever opened it before then must look again. False with errno 0:
+ * nobody's, or another file has the name; else it cannot be told. */
 static bool still_named(int descriptor, int folder, const char *name)
 {
     struct stat a, b;
-    return fstat(descriptor, &a) == 0 && fstatat(folder, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    if (fstat(descriptor, &a) < 0)
+        return false;
+    if (fstatat(folder, name, &b, AT_SYMLINK_NOFOLLOW) < 0) {
+        errno = errno == ENOENT ? 0 : errno;
+        return false;
+    }
+    errno = 0;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 tr_status tr_lock_try(tr_lock *lock, const tr_folder *folder, const char *name, bool *taken, tr_error *error)
@@ -348,15 +451,14 @@ tr_status tr_lock_try(tr_lock *lock, const tr_folder *folder, const char *name, 
     tr_status status = tr_open_regular(&descriptor, folder->descriptor, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666, error);
     if (status != TR_OK)
         return tr_fail_in(error, status, folder->path);
-    const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    if (!locked && errno != EWOULDBLOCK && errno != EINTR)
-        status = fail_errno(error, folder->path, "cannot be locked");
-    if (locked && still_named(descriptor, folder->descriptor, name)) {
+    *taken = flock(descriptor, LOCK_EX | LOCK_NB) == 0 && still_named(descriptor, folder->descriptor, name);
+    if (*taken) {
         lock->descriptor = descriptor;
-        *taken = true;
-    } else {
-        close(descriptor);
+        return TR_OK;
     }
+    if (errno && errno != EWOULDBLOCK && errno != EINTR)
+        status = fail_errno(error, folder->path, "cannot be locked");
+    close(descriptor);
     return status;
 }
 

@@ -2,12 +2,18 @@
 #ifndef TR_UTIL_FOLDER_H
 #define TR_UTIL_FOLDER_H
 
+#include "util/buffer.h"
 #include "util/error.h"
 
 enum { TR_PATH = 4096 }; /* bytes of a path, as Linux limits them */
 
 /* FOLDER/NAME, or an error where that is too long. path and folder must not overlap. */
 tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name, tr_error *error);
+
+/* What is at a path, where links lead. */
+typedef enum tr_place { TR_PLACE_NOTHING, TR_PLACE_FILE, TR_PLACE_DIRECTORY, TR_PLACE_OTHER } tr_place;
+/* Fails where that cannot be told: a folder above it may not be searched, links go in a circle, the disk fails. */
+tr_status tr_place_look(const char *path, tr_place *place, tr_error *error) TR_CHECKED;
 
 tr_status tr_folder_make(const char *path, tr_error *error); /* with those above it; one that is there is no error */
 void tr_folder_drop_empty(const char *path); /* removes a folder in which there is nothing; else does nothing */
@@ -45,8 +51,16 @@ typedef struct tr_folder_sum {
 
 tr_status tr_folder_measure(const tr_folder *folder, tr_folder_sum *sum, tr_error *error) TR_CHECKED;
 
-/* Removes a file or link; name may have several parts. What else has that name stays, and none is no error. Adds to what
- * was removed. */
+/* In the next four, name may have several parts, and nothing after a symbolic link is in the folder. */
+
+/* *found is false if that is no regular file, as a link is none. Fails where it cannot be told. */
+tr_status tr_folder_size(const tr_folder *folder, const char *name, uint64_t *size, bool *found, tr_error *error) TR_CHECKED;
+/* Reads such a file whole; tr_buffer_free() in any case. */
+tr_status tr_folder_read(const tr_folder *folder, const char *name, tr_buffer *content, bool *found,
+                         tr_error *error) TR_CHECKED;
+/* Gives a file another name in the same folder; replaces what has that name. */
+tr_status tr_folder_rename(const tr_folder *folder, const char *from, const char *to, tr_error *error) TR_CHECKED;
+/* Removes a file or link; what else has that name stays, and none is no error. Adds to what was removed. */
 tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error);
 /* Removes the folder of that name, and those above it up to this one, as far as nothing is in them. */
 void tr_folder_prune(const tr_folder *folder, const char *name);

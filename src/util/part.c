@@ -70,23 +70,7 @@ void tr_part_close(tr_part *part)
     part->descriptor = -1;
 }
 
-tr_status tr_file_rename(const char *from, const char *to, tr_error *error)
-{
-    return rename(from, to) < 0 ? fail_errno(error, to) : TR_OK;
-}
-
 void tr_file_remove(const char *path)
 {
     unlink(path);
-}
-
-tr_status tr_file_size(const char *path, uint64_t *size, bool *found, tr_error *error)
-{
-    struct stat st;
-    const bool there = stat(path, &st) == 0;
-    *found = there && S_ISREG(st.st_mode);
-    *size = *found ? (uint64_t)st.st_size : 0;
-    if (there || errno == ENOENT || errno == ENOTDIR)
-        return TR_OK;
-    return tr_fail(error, TR_ERROR_IO, "%s: %s", path, strerror(errno));
 }

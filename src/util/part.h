@@ -18,9 +18,6 @@ tr_status tr_part_clear(tr_part *part, tr_error *error); /* size 0 */
 tr_status tr_part_finish(tr_part *part, tr_error *error);
 void tr_part_close(tr_part *part); /* again, or where tr_part_open() failed: nothing happens */
 
-tr_status tr_file_rename(const char *from, const char *to, tr_error *error); /* replaces what is there */
-void tr_file_remove(const char *path);                                       /* none: nothing happens */
-/* *found false: nothing is there, or no regular file. */
-tr_status tr_file_size(const char *path, uint64_t *size, bool *found, tr_error *error) TR_CHECKED;
+void tr_file_remove(const char *path); /* none: nothing happens */
 
 #endif

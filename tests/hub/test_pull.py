@@ -77,6 +77,12 @@ class PullTest(CommandTest):
     def weights(self):
         return self.site.files[WEIGHTS]
 
+    def give_away(self):
+        """To the user as whom a test runs that needs one without rights."""
+        if os.geteuid() == 0:
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, 65534, 65534, follow_symlinks=False)
+
 
 class Plain(PullTest):
     def test_needed_files_only(self):
@@ -214,6 +220,31 @@ class Token(PullTest):
             self.site.log.clear()
             self.pull(env=self.environment(**env))
             self.assertEqual(self.authorizations()["hub"], {f"Bearer {token}" if token else None}, env)
+
+
+    def test_files_that_cannot_be_read(self):
+        """Where the user's own folder is another's there is no token; a file that is meant and cannot be read is an error."""
+        home, token = self.folder / "home", self.folder / "home/token"
+        home.mkdir()
+        token.write_text("secret")
+        for path, mode, env, says in ((home, 0, {"HOME": home}, None),
+                                      (home, 0, {"HF_HOME": home}, "Permission denied"),
+                                      (home, 0, {"HF_TOKEN_PATH": token}, "Permission denied"),
+                                      (token, 0, {"HF_HOME": home}, "Permission denied")):
+            self.give_away()
+            path.chmod(mode)
+            self.site.log.clear()
+            env = self.environment(**{k: str(v) for k, v in env.items()})
+            if says:
+                self.refused(says=["token", says], env=env, **unprivileged())
+                self.assertEqual(self.site.log, [])
+            else:
+                self.pull(env=env, **unprivileged())
+                self.assertEqual(self.authorizations()["hub"], {None})
+                shutil.rmtree(self.out)
+            path.chmod(0o700)
+        token.write_text("x" * 5000)
+        self.refused(says=["token", "too long"], env=self.environment(HF_HOME=str(home)))
 
 
 class Refusals(PullTest):
@@ -453,6 +484,21 @@ class Confined(PullTest):
         self.same_as_site(self.out)
         self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
 
+    def test_links_to_files(self):
+        """Are replaced, and what they lead to is neither used nor changed."""
+        outside = self.folder / "outside"
+        outside.mkdir()
+        self.out.mkdir()
+        for name, data in model_files().items():
+            (outside / name).write_bytes(data)
+            (self.out / name).symlink_to(outside / name)
+        (outside / "config.json").write_bytes(b"mine")
+        self.pull()
+        self.same_as_site(self.out)
+        self.assertFalse([p for p in self.out.iterdir() if p.is_symlink()])
+        self.assertEqual((outside / "config.json").read_bytes(), b"mine")
+        self.assertEqual((outside / WEIGHTS).read_bytes(), self.weights())
+
     def test_links_out_of_the_folder(self):
         outside = self.folder / "outside"
         outside.mkdir()
@@ -567,6 +613,27 @@ class Lost(PullTest):
         self.pull()
         self.same_as_site(self.out)
         self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], [None])
+
+    def test_tag_that_cannot_be_read(self):
+        """What came is kept, and continued when it can be."""
+        self.leave_part()
+        tag = self.out / f"{WEIGHTS}.part.tag"
+        self.give_away()
+        tag.chmod(0)
+        self.bad(1, "pull", "owner/model", "-o", self.out, says=[f"{WEIGHTS}.part.tag", "Permission denied"], **unprivileged())
+        self.assertEqual((self.out / f"{WEIGHTS}.part").read_bytes(), self.weights()[:5000])
+        tag.chmod(0o600)
+        self.pull(**unprivileged())
+        self.same_as_site(self.out)
+        self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], ["bytes=5000-"])
+
+    def test_part_that_cannot_be_opened(self):
+        self.leave_part()
+        part = self.out / f"{WEIGHTS}.part"
+        self.give_away()
+        part.chmod(0)
+        self.bad(1, "pull", "owner/model", "-o", self.out, says=[f"{WEIGHTS}.part", "Permission denied"], **unprivileged())
+        self.assertEqual(part.stat().st_size, 5000)
 
     def test_wrong_range(self):
         self.leave_part()
@@ -843,6 +910,7 @@ class Remove(PullTest):
             for name in ("owner/model", "owner/model@main"):
                 self.refused("pull", "--remove", name, says=[str(level), "is a symbolic link"])
             self.refused("pull", "owner/model", says=[str(level), "is a symbolic link"])
+            self.refused("-m", "hf:owner/model", "a", says=[str(level), "is a symbolic link"])
             self.assertNotIn("owner/model\n", self.good("pull", "--list").decode())
             level.unlink()
             kept.rename(level)
@@ -879,6 +947,20 @@ class Remove(PullTest):
         self.removed("owner/model", says=["1 file that translate did not download was left in", str(self.cache)])
         self.assertEqual([p.name for p in self.cache.iterdir()], ["sub"])
         self.assertTrue((self.cache / "sub").is_symlink())
+
+    def test_links_to_files(self):
+        """A model is whole if its files are in the cache, not elsewhere."""
+        whole = " hf:owner/model\n"
+        for name in (WEIGHTS, ".translate-pull.json"):
+            self.assertIn(whole, self.good("pull", "--list").decode())
+            (self.cache / name).rename(self.precious / name)
+            (self.cache / name).symlink_to(self.precious / name)
+            self.assertIn("incomplete", self.good("pull", "--list").decode())
+            self.bad(1, "-m", "hf:owner/model", "a", env=self.environment(HF_ENDPOINT="http://127.0.0.1:1"),
+                     says="owner/model")
+            self.good("pull", "owner/model")
+            self.assertFalse((self.cache / name).is_symlink())
+            self.assertTrue((self.precious / name).exists())
 
     def test_names_that_lead_out(self):
         """A list that was tampered with is none."""
@@ -931,6 +1013,30 @@ class Remove(PullTest):
         self.assertIn(f"{WEIGHTS}.part", self.names(self.cache))
         self.removed("owner/model")
         self.assertEqual(list(self.hub.iterdir()), [])
+
+    def test_failures_after_what_was_begun(self):
+        """A later call that fails earlier does not forget what there is."""
+        self.removed("owner/model")
+        for ends in ("with a part", "while files get their names", "before the first byte"):
+            self.site.at("vocab.json", self.site.cut("vocab.json", 100))
+            self.bad(1, "pull", "owner/model", "--retries", "0", says="vocab.json")
+            part = self.cache / "vocab.json.part"
+            if ends == "while files get their names":  # as if it had been killed there
+                for path in list(self.cache.glob("*.part*")):
+                    path.rename(path.with_suffix("")) if path.suffix == ".part" and path != part else path.unlink()
+                self.assertTrue((self.cache / "config.json").exists())
+            elif ends == "before the first byte":
+                for path in self.cache.glob("*.part*"):
+                    path.write_bytes(b"") if path == part else path.unlink()
+            before = self.names(self.cache)
+            self.assertIn(".translate-pull.begun.json", before)
+            self.bad(1, "pull", "owner/model", "--retries", "0", says="127.0.0.1:1",
+                     env=self.environment(HF_ENDPOINT="http://127.0.0.1:1"))
+            self.site.at(self.site.listing, self.site.status(404))
+            self.bad(1, "pull", "owner/model", says="404")
+            self.assertEqual(self.names(self.cache), before, ends)
+            self.removed("owner/model")
+            self.assertEqual(list(self.hub.iterdir()), [], ends)
 
     def test_what_another_pull_began(self):
         """Stays known while this one is made, and after it."""

@@ -34,10 +34,15 @@ static const char *in_base(const char *name)
 /* -1: it is no file. */
 static int64_t size_of(const char *path)
 {
-    uint64_t size;
-    bool found;
-    assert_int_equal(tr_file_size(path, &size, &found, NULL), TR_OK);
-    return found ? (int64_t)size : -1;
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+}
+
+static tr_place place_of(const char *path)
+{
+    tr_place place;
+    assert_int_equal(tr_place_look(path, &place, NULL), TR_OK);
+    return place;
 }
 
 static void put(const char *path, const char *text)
@@ -145,7 +150,7 @@ static void test_unlink(void **state)
     assert_int_equal(symlink(in_base("other"), in_base("r/s/link")), 0);
     assert_int_equal(symlink(in_base("other/precious"), in_base("r/s/second")), 0);
     tr_folder_drop_empty(in_base("r"));
-    assert_true(tr_is_directory(in_base("r")));
+    assert_int_equal(place_of(in_base("r")), TR_PLACE_DIRECTORY);
     for (int again = 0; again < 2; again++) {
         assert_int_equal(tr_folder_unlink(&top, "r/s/link/precious", &removed, &error), TR_OK);
         assert_int_equal(tr_folder_unlink(&top, "r/s/t", &removed, &error), TR_OK); /* a folder */
@@ -155,21 +160,80 @@ static void test_unlink(void **state)
         assert_int_equal(removed.count, 2);
         assert_int_equal(removed.bytes, 5);
     }
-    assert_true(tr_file_exists(in_base("other/precious")));
-    assert_true(tr_is_directory(in_base("r/s/t")));
+    assert_int_not_equal(place_of(in_base("other/precious")), TR_PLACE_NOTHING);
+    assert_int_equal(place_of(in_base("r/s/t")), TR_PLACE_DIRECTORY);
     tr_folder_prune(&top, "r/s/t");
-    assert_false(tr_file_exists(in_base("r/s/t")));
-    assert_true(tr_file_exists(in_base("r/s/link")));
+    assert_int_equal(place_of(in_base("r/s/t")), TR_PLACE_NOTHING);
+    assert_int_not_equal(place_of(in_base("r/s/link")), TR_PLACE_NOTHING);
     assert_int_equal(tr_folder_unlink(&top, "r/s/link", &removed, &error), TR_OK);
     tr_folder_prune(&top, "r/s");
-    assert_false(tr_file_exists(in_base("r")));
-    assert_true(tr_file_exists(in_base("other/precious")));
+    assert_int_equal(place_of(in_base("r")), TR_PLACE_NOTHING);
+    assert_int_not_equal(place_of(in_base("other/precious")), TR_PLACE_NOTHING);
     tr_folder_prune(&top, "");
     tr_folder_close(&top);
-    assert_true(tr_is_directory(base));
+    assert_int_equal(place_of(base), TR_PLACE_DIRECTORY);
     assert_int_equal(tr_folder_make(in_base("empty"), &error), TR_OK);
     tr_folder_drop_empty(in_base("empty"));
-    assert_false(tr_file_exists(in_base("empty")));
+    assert_int_equal(place_of(in_base("empty")), TR_PLACE_NOTHING);
+}
+
+/* Links are no files of the folder, and what cannot be told is not taken for nothing. */
+static void test_files_inside(void **state)
+{
+    (void)state;
+    static const char *const none[] = {"i/none", "none/f", "i/f/x", "i/link", "i/out/precious", "i/fifo", "i/s", "i"};
+    char longest[300];
+    tr_error error;
+    tr_buffer content;
+    uint64_t size;
+    bool found;
+    tr_folder top = open_base();
+    assert_int_equal(tr_folder_make(in_base("i/s"), &error), TR_OK);
+    assert_int_equal(tr_folder_make(in_base("outside"), &error), TR_OK);
+    put(in_base("outside/precious"), "x");
+    put(in_base("i/f"), "12345");
+    put(in_base("i/s/f"), "");
+    assert_int_equal(mkfifo(in_base("i/fifo"), 0600), 0);
+    assert_int_equal(symlink("f", in_base("i/link")), 0);
+    assert_int_equal(symlink("../outside", in_base("i/out")), 0);
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = 0;
+    for (size_t i = 0; i <= sizeof none / sizeof *none; i++) {
+        const char *name = i < sizeof none / sizeof *none ? none[i] : longest;
+        found = true;
+        assert_int_equal(tr_folder_size(&top, name, &size, &found, &error), TR_OK);
+        assert_false(found || size);
+        found = true;
+        assert_int_equal(tr_folder_read(&top, name, &content, &found, &error), TR_OK);
+        assert_false(found || content.data);
+    }
+    assert_int_equal(tr_folder_size(&top, "i/f", &size, &found, &error), TR_OK);
+    assert_true(found && size == 5);
+    assert_int_equal(tr_folder_read(&top, "i/f", &content, &found, &error), TR_OK);
+    assert_true(found && content.size == 5);
+    assert_string_equal(content.data, "12345");
+    tr_buffer_free(&content);
+    assert_int_equal(tr_folder_read(&top, "i/s/f", &content, &found, &error), TR_OK);
+    assert_true(found && content.size == 0);
+    tr_buffer_free(&content);
+
+    assert_int_equal(tr_folder_rename(&top, "i/f", "i/link", &error), TR_OK); /* the link goes */
+    assert_int_equal(size_of(in_base("i/link")), 5);
+    assert_int_equal(tr_folder_rename(&top, "i/f", "i/link", &error), TR_ERROR_IO);
+    assert_non_null(strstr(error.message, "/i/link: cannot write: No such file"));
+    assert_int_equal(tr_folder_rename(&top, "none/f", "none/g", &error), TR_ERROR_IO);
+    assert_int_equal(tr_folder_rename(&top, "i/out/precious", "i/out/y", &error), TR_ERROR_UNSUPPORTED);
+    assert_int_equal(size_of(in_base("outside/precious")), 1);
+
+    assert_int_equal(chmod(in_base("i/link"), 0), 0);
+    assert_int_equal(tr_folder_read(&top, "i/link", &content, &found, &error), TR_ERROR_IO);
+    tr_buffer_free(&content);
+    assert_int_equal(chmod(in_base("i/s"), 0400), 0);
+    assert_int_equal(tr_folder_size(&top, "i/s/f", &size, &found, &error), TR_ERROR_IO);
+    assert_non_null(strstr(error.message, "/i/s/f: cannot be looked at: Permission denied"));
+    assert_int_equal(tr_folder_read(&top, "i/s/f", &content, &found, &error), TR_ERROR_IO);
+    assert_int_equal(chmod(in_base("i/s"), 0700), 0);
+    tr_folder_close(&top);
 }
 
 /* Nothing but regular files is opened, and nothing waits. */
@@ -277,8 +341,6 @@ static void test_part(void **state)
     (void)state;
     tr_part part;
     tr_error error;
-    uint64_t size;
-    bool found = true;
     char path[TR_PATH];
     snprintf(path, sizeof path, "%s", in_base("x.part"));
     put(path, "first,");
@@ -292,18 +354,12 @@ static void test_part(void **state)
     assert_int_equal(tr_part_clear(&part, &error), TR_OK);
     assert_int_equal(tr_part_append(&part, "new", 3, &error), TR_OK);
     assert_int_equal(tr_part_finish(&part, &error), TR_OK);
-    assert_int_equal(tr_file_rename(path, in_base("x"), &error), TR_OK);
-    assert_int_equal(size_of(in_base("x")), 3);
-    assert_int_equal(tr_file_rename(path, in_base("x"), &error), TR_ERROR_IO);
+    assert_int_equal(rename(path, in_base("x")), 0);
     assert_int_equal(symlink(in_base("x"), path), 0); /* whose file would that be? */
     assert_int_equal(tr_part_open(&part, path, &error), TR_ERROR_IO);
     assert_int_equal(tr_part_open(&part, base, &error), TR_ERROR_IO);
     assert_int_equal(size_of(base), -1);
     assert_int_equal(size_of(in_base("none")), -1);
-    char longest[300];
-    memset(longest, 'x', sizeof longest);
-    longest[sizeof longest - 1] = 0;
-    assert_int_equal(tr_file_size(longest, &size, &found, &error), TR_ERROR_IO); /* could not be looked at */
     assert_int_equal(tr_part_open(&part, "/dev/null", &error), TR_ERROR_IO);
     assert_int_equal(mkfifo(in_base("p.part"), 0600), 0);
     assert_int_equal(tr_part_open(&part, in_base("p.part"), &error), TR_ERROR_IO);
@@ -324,7 +380,7 @@ static void test_lock(void **state)
     assert_int_equal(tr_lock_try(&second, &top, "lock", &taken, &error), TR_OK);
     assert_false(taken);
     tr_lock_release(&first);
-    assert_false(tr_file_exists(in_base("lock")));
+    assert_int_equal(place_of(in_base("lock")), TR_PLACE_NOTHING);
     assert_int_equal(tr_lock_try(&second, &top, "lock", &taken, &error), TR_OK);
     assert_true(taken);
     tr_lock_release(&second);
@@ -336,7 +392,7 @@ static void test_lock(void **state)
     assert_int_equal(tr_lock_try(&first, &top, "none/lock", &taken, &error), TR_ERROR_IO);
     assert_int_equal(symlink("elsewhere", in_base("lock")), 0);
     assert_int_equal(tr_lock_try(&first, &top, "lock", &taken, &error), TR_ERROR_IO);
-    assert_false(tr_file_exists(in_base("elsewhere")));
+    assert_int_equal(place_of(in_base("elsewhere")), TR_PLACE_NOTHING);
     assert_int_equal(mkfifo(in_base("lock2"), 0600), 0);
     assert_int_equal(tr_lock_try(&first, &top, "lock2", &taken, &error), TR_ERROR_IO);
     tr_folder_close(&top);
@@ -380,7 +436,8 @@ static void test_process(void **state)
     assert_int_equal(tr_process_run(in_base("none"), arguments, &status, &error), TR_ERROR_IO);
     assert_true(tr_file_runs("/bin/sh"));
     assert_false(tr_file_runs(in_base("none")));
-    assert_true(tr_program_folder(folder, sizeof folder) && tr_is_directory(folder));
+    assert_true(tr_program_folder(folder, sizeof folder));
+    assert_int_equal(place_of(folder), TR_PLACE_DIRECTORY);
     assert_false(tr_program_folder(folder, 2));
 }
 
@@ -414,7 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNPRIVILEGED(test_folders), UNPRIVILEGED(test_enter),  UNPRIVILEGED(test_unlink),
         UNPRIVILEGED(test_regular), UNPRIVILEGED(test_output), UNPRIVILEGED(test_part),
-        UNPRIVILEGED(test_lock),    cmocka_unit_test(test_process),
+        UNPRIVILEGED(test_lock),    UNPRIVILEGED(test_files_inside), cmocka_unit_test(test_process),
     };
     return cmocka_run_group_tests(tests, make_base, remove_base);
 }

@@ -240,7 +240,7 @@ static void test_output(void **unused)
     assert_int_equal(tr_output_pad(&output, 64, &error), TR_OK);
     assert_int_equal(tr_output_write(&output, large, sizeof large, &error), TR_OK);
     assert_int_equal(tr_output_patch(&output, 0, "HE", 2, &error), TR_OK);
-    assert_false(tr_file_exists(path)); /* not before it is complete */
+    assert_int_not_equal(access(path, F_OK), 0); /* not before it is complete */
     assert_int_equal(tr_output_commit(&output, &error), TR_OK);
     for (tr_load load = TR_LOAD_MAP; load <= TR_LOAD_COPY; load++) {
         assert_int_equal(tr_file_open(path, load, &file, &error), TR_OK);
@@ -253,7 +253,7 @@ static void test_output(void **unused)
     }
     assert_int_equal(tr_output_open(&output, path, &error), TR_OK);
     tr_output_abort(&output); /* leaves the old file */
-    assert_true(tr_file_exists(path));
+    assert_int_equal(access(path, F_OK), 0);
     unlink(path);
     assert_int_equal(rmdir(folder), 0); /* nothing else is left */
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -272,8 +272,6 @@ static void test_bad_files(void **unused)
     assert_non_null(strstr(error.message, "directory"));
     assert_int_equal(tr_file_open("/dev/null", TR_LOAD_COPY, &file, &error), TR_ERROR_IO);
     assert_int_equal(tr_output_open(&output, in_folder(path, "none/out"), &error), TR_ERROR_IO);
-    assert_true(tr_is_directory(folder));
-    assert_false(tr_is_directory(path));
     FILE *f = fopen(in_folder(path, "empty"), "w");
     fclose(f);
     assert_int_equal(tr_file_open(path, TR_LOAD_MAP, &file, &error), TR_OK);
