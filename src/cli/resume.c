@@ -250,7 +250,7 @@ static int describe_link(const cli_settings *settings, const cli_link *link, con
     if (!status && !tr_buffer_string(lines, "\n"))
         status = cli_fail_memory();
     for (int i = 0; !status && i < link->model.other_count; i++) {
-        char member[32];
+        char member[48];
         snprintf(member, sizeof member, "model %d of the ensemble", i + 2);
         status = describe_model(settings, link->model.others[i], member, lines);
         if (!status && !add_format(lines, ", weight %.9g\n", (double)link->model.weights[i + 1]))

@@ -25,7 +25,7 @@ static const char *const variables[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE", "OPEN
 
 enum { PLACES = sizeof places / sizeof *places, VARIABLES = sizeof variables / sizeof *variables, BUILT_IN = 4 };
 
-void tr_hub_confine(const char *folder, const char *above)
+tr_status tr_hub_confine(const char *folder, tr_error *error)
 {
     const char *readable[PLACES + VARIABLES + BUILT_IN + 1];
     size_t count = 0;
@@ -45,7 +45,5 @@ void tr_hub_confine(const char *folder, const char *above)
 #endif
     readable[count] = NULL;
     const tr_sandbox_paths paths = {.readable = readable, .writable = folder};
-    (void)above;
-    if (tr_sandbox_download(&paths, NULL) != TR_OK)
-        return;
+    return tr_sandbox_download(&paths, error);
 }

@@ -17,9 +17,7 @@ typedef struct pull {
     const tr_hub_options *options;
     tr_http http;
     char folder[TR_PATH];
-    tr_folder place;     /* the same, open */
-    char above[TR_PATH]; /* the nearest folder above it that was there before */
-    int made;            /* folders below that one */
+    tr_folder place; /* the same, open */
     bool in_cache;
     bool listed;  /* old and begun were read */
     bool changed; /* files are getting their names */
@@ -283,8 +281,9 @@ static tr_status pull_locked(pull *p, tr_error *error)
 {
     uint64_t total;
     size_t count;
-    tr_hub_confine(p->folder, p->made ? p->above : NULL); /* before anything comes from outside */
-    tr_status status = read_lists(p, error);
+    tr_status status = tr_hub_confine(p->folder, error); /* before anything comes from outside */
+    if (status == TR_OK)
+        status = read_lists(p, error);
     if (status == TR_OK)
         status = choose_files(p, error);
     if (status != TR_OK)
@@ -346,39 +345,6 @@ static void drop_list(const pull *p)
         tr_folder_unlink(&p->place, TR_HUB_BEGUN, &removed, NULL);
 }
 
-/* Finds p->above and p->made. */
-static tr_status look_above(pull *p, tr_error *error)
-{
-    tr_place place;
-    snprintf(p->above, sizeof p->above, "%s", p->folder);
-    tr_status status = tr_place_look(p->above, &place, error);
-    while (status == TR_OK && place != TR_PLACE_DIRECTORY) {
-        char *slash = strrchr(p->above, '/');
-        p->made++;
-        if (!slash || slash == p->above) {
-            snprintf(p->above, sizeof p->above, "%s", slash ? "/" : ".");
-            break;
-        }
-        *slash = 0;
-        status = tr_place_look(p->above, &place, error);
-    }
-    return status;
-}
-
-/* Folders that were made in vain go again. */
-static void drop_folders(const pull *p)
-{
-    char path[TR_PATH];
-    snprintf(path, sizeof path, "%s", p->folder);
-    for (int level = 0; level < p->made; level++) {
-        tr_folder_drop_empty(path);
-        char *slash = strrchr(path, '/');
-        if (!slash)
-            break;
-        *slash = 0;
-    }
-}
-
 static tr_status open_folder(pull *p, tr_error *error)
 {
     if (p->in_cache)
@@ -390,10 +356,7 @@ static tr_status open_folder(pull *p, tr_error *error)
 static tr_status pull_to_folder(pull *p, tr_error *error)
 {
     tr_lock lock;
-    tr_status status = look_above(p, error);
-    if (status != TR_OK)
-        return status;
-    status = open_folder(p, error);
+    tr_status status = open_folder(p, error);
     if (status == TR_OK)
         status = take_lock(p, &lock, error);
     if (status == TR_OK) {
@@ -403,8 +366,6 @@ static tr_status pull_to_folder(pull *p, tr_error *error)
         tr_lock_release(&lock);
     }
     tr_folder_close(&p->place);
-    if (status != TR_OK)
-        drop_folders(p);
     return status;
 }
 

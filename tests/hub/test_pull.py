@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import ssl
@@ -498,6 +499,18 @@ class Confined(PullTest):
         self.assertFalse([p for p in self.out.iterdir() if p.is_symlink()])
         self.assertEqual((outside / "config.json").read_bytes(), b"mine")
         self.assertEqual((outside / WEIGHTS).read_bytes(), self.weights())
+
+    def test_nothing_is_asked_without_it(self):
+        """With some numbers of descriptors the kernel's own calls fail: then no connection follows."""
+        said, program = [], pathlib.Path(support.TOOL).resolve().parent / "translate-pull"
+        for most in range(4, 16):
+            r = subprocess.run([program, "--retries=0", "owner/model"], capture_output=True,
+                               env=self.environment(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+            said.append(b"sandbox: cannot be set up: Too many open files\n" in r.stderr)
+            self.assertIn(r.returncode, [1] if said[-1] else [0, 1, 127])
+            self.assertEqual(self.site.log if said[-1] else [], [])
+            self.site.log.clear()
+        self.assertIn(True, said)
 
     def test_links_out_of_the_folder(self):
         outside = self.folder / "outside"
