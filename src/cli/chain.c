@@ -62,12 +62,8 @@ static int list_sources(const cli_chain *chain, const cli_settings *settings, tr
         for (size_t k = 0; status == TR_OK && (code = tr_models_source(chain->models, i, k)); k++) {
             const size_t before = codes->count;
             status = tr_languages_add(codes, code, strlen(code), 0, NULL);
-            const tr_status routed =
-                codes->count > before ? tr_models_route(chain->models, code, settings->target, &route, NULL) : TR_OK;
-            if (routed != TR_OK)
+            if (codes->count > before && tr_models_route(chain->models, code, settings->target, &route, NULL) != TR_OK)
                 codes->items[before].id = -1; /* leads nowhere */
-            if (routed == TR_ERROR_MEMORY)
-                status = routed;
         }
     size_t kept = 0;
     for (size_t i = 0; i < codes->count; i++)

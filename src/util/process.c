@@ -147,7 +147,8 @@ tr_status tr_process_ask(const char *path, char *const arguments[], const char *
     if (result == TR_OK)
         result = run(path, arguments, &s, status, error);
     if (result == TR_OK && !read_all(s.output, answer))
-        result = tr_fail(error, TR_ERROR_IO, "%s: its answer cannot be read", path);
+        result = tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: its answer cannot be read: %s", path,
+                         strerror(errno));
     if (s.input >= 0)
         close(s.input);
     if (s.output >= 0)
