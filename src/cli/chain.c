@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is in the file is not known: neither that it is a model nor that it is none. */
+static bool could_not_look(tr_status status)
+{
+    return status == TR_ERROR_MEMORY || status == TR_ERROR_IO;
+}
+
 /* --------------------------------------------------------------------------------------------------------- the folder */
 
 const char *cli_models_folder(const cli_settings *settings)
@@ -38,7 +44,7 @@ int cli_models_open(tr_models **models, const char *folder, const cli_settings *
     tr_models_forget(&item);
     tr_models_close(*models);
     *models = NULL;
-    if (looked == TR_ERROR_MEMORY)
+    if (could_not_look(looked))
         return cli_fail_error(&error);
     return cli_fail(looked == TR_OK ? "%s: is a model, not a folder of models: use -m"
                              : "%s: there is no model in it that can be used",
@@ -93,7 +99,7 @@ static int list_own_sources(const cli_settings *settings, tr_languages *codes)
         item.sources = (tr_languages){0};
         tr_models_forget(&item);
     }
-    return looked == TR_ERROR_MEMORY ? cli_fail_error(&error) : CLI_DONE;
+    return could_not_look(looked) ? cli_fail_error(&error) : CLI_DONE;
 }
 
 static int detect(cli_chain *chain, const cli_settings *settings, const char *text, size_t size)

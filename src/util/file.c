@@ -202,12 +202,6 @@ bool tr_is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool tr_file_exists(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0;
-}
-
 /* ------------------------------------------------------------------------------------------------------------- target */
 
 /* What the link at path, in the folder that its last slash ends, leads to. NULL and errno; EINVAL: path is no link. */

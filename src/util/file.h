@@ -36,7 +36,6 @@ void tr_pages_drop(const void *data, size_t size);
 bool tr_pages_equal(const void *a, const void *b, size_t size, bool mapped);
 
 bool tr_is_directory(const char *path);
-bool tr_file_exists(const char *path);
 
 /* Where an output goes: the file that a path names, or the one that it leads to as a symbolic link, there or not. */
 typedef struct tr_target {
