@@ -578,7 +578,8 @@ typedef struct tr_score_options {
 
 TR_API tr_score_options tr_score_default_options(void);
 
-/* What a network has to say of a source and a target. Natural logarithms. */
+/* What a network has to say of a source and a target. Natural logarithms; -INFINITY of a token to which the network gives the
+ * probability 0, and of sums over it. */
 typedef struct tr_score {
     size_t count;             /* the target's tokens, and its end mark */
     float *log_probabilities; /* [count] of each token, given the source and the tokens before; the end mark's last. NULL: not

@@ -144,6 +144,12 @@ static void check_log_probability(const char *what, float value)
     check(isfinite(value) && value <= rounding, "%s: log-probability %g", what, (double)value);
 }
 
+/* Of a translation that is given, not found: a network may hold it for impossible. */
+static void check_given(const char *what, float value)
+{
+    check(value <= rounding, "%s: log-probability %g", what, (double)value);
+}
+
 static void check_ids(const char *what, const int32_t *ids, size_t count, int vocabulary)
 {
     for (size_t i = 0; i < count; i++)
@@ -240,10 +246,10 @@ static void score_texts(const subject *s, const char *const *targets)
     for (int i = 0; i < TEXTS; i++) {
         const tr_score *score = &scores[i].score;
         for (size_t t = 0; t < score->count; t++)
-            check_log_probability("score", score->log_probabilities[t]);
-        check_log_probability("score", score->log_probability);
-        check_log_probability("score", score->mean);
-        check_log_probability("score", score->least);
+            check_given("score", score->log_probabilities[t]);
+        check_given("score", score->log_probability);
+        check_given("score", score->mean);
+        check_given("score", score->least);
         const tr_attention_map *map = &score->cross;
         const size_t weights = (size_t)map->layers * (size_t)map->heads * (size_t)map->rows * (size_t)map->columns;
         for (size_t w = 0; map->weights && w < weights; w++)
