@@ -4,6 +4,7 @@ made of, and `mutate`, which chooses among them by the file's name and content.
 Each takes the file's bytes and a random.Random, and returns other bytes. Checksums that a format carries are made
 good again, where a damaged one would hide the rest of the reader.
 """
+import copy
 import io
 import json
 import pickletools
@@ -124,7 +125,7 @@ def change_json(data, chance):
         elif kind == "longer" and isinstance(holder[key], list):
             holder[key] += holder[key][:1] * chance.choice([1, 10, 1000])
         else:
-            holder[key] = chance.choice(VALUES)
+            holder[key] = copy.deepcopy(chance.choice(VALUES))  # a later change must not change VALUES
     text = json.dumps(root[0], ensure_ascii=chance.random() < .5)
     for i, value in enumerate(raw):
         text = text.replace(f'"@raw{i}@"', value)
