@@ -216,9 +216,8 @@ static int score_all(scoring *s, cli_reader *reader)
         status = cli_fail("%s: the model has no tokenizer; give it --tokens", s->model.path);
     if (!status)
         status = cli_output_open(&s->output, s->settings, reader->descriptor);
-    if (status)
-        return status;
-    status = s->settings->argument_count ? both_arguments(s) : all_lines(s, reader);
+    if (!status)
+        status = s->settings->argument_count ? both_arguments(s) : all_lines(s, reader);
     if (!status)
         status = cli_output_finish(&s->output);
     if (status)

@@ -238,12 +238,12 @@ static void close_run(cli_output *output)
     output->run_descriptor = -1;
 }
 
-/* But not one that another run has put there. */
+/* But not one that another run is seen to have put there. */
 static void remove_run(cli_output *output)
 {
     bool ours;
-    const bool open = output->run_descriptor > STDERR_FILENO;
-    if (open && tr_file_is_named(output->run_descriptor, output->run, &ours, NULL) == TR_OK && ours)
+    if (output->run_descriptor > STDERR_FILENO &&
+        (tr_file_is_named(output->run_descriptor, output->run, &ours, NULL) != TR_OK || ours))
         unlink(output->run);
     close_run(output);
 }
