@@ -292,9 +292,12 @@ static int write_run(cli_output *output, const tr_buffer *run)
         tr_output_abort(&file);
         return cli_fail_error(&error);
     }
-    if (tr_output_commit(&file, &error) ||
-        tr_open_regular(&output->run_descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error))
+    if (tr_output_commit(&file, &error))
         return cli_fail_error(&error);
+    if (tr_open_regular(&output->run_descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error)) {
+        unlink(output->run);
+        return cli_fail_error(&error);
+    }
     return CLI_DONE;
 }
 
