@@ -43,7 +43,7 @@ fortified=_chk@
 case $(uname -m) in
 x86_64) protection=-fcf-protection=full mark='x86 feature: IBT, SHSTK' ;;
 aarch64) protection=-mbranch-protection=standard mark='AArch64 feature: BTI, PAC' ;;
-*) protection= mark= ;;
+*) protection='' mark='' ;;
 esac
 protected=
 if [ -n "$mark" ]; then
