@@ -6,6 +6,7 @@
 #include <translate/attention.h>
 
 #include "kernels/kernels.h"
+#include "util/error.h"
 
 /* Rows of all batches and heads, as far apart as these say, in elements: rows of [batch, heads, length, size], or the heads'
  * parts of [batch, length, heads size]. */

@@ -1,4 +1,5 @@
 #include "attention/check.h"
+#include "kernels/dispatch.h"
 
 #include <inttypes.h>
 #include <math.h>

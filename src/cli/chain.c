@@ -47,7 +47,7 @@ int cli_models_open(tr_models **models, const char *folder, const cli_settings *
     if (could_not_look(looked))
         return cli_fail_error(&error);
     return cli_fail(looked == TR_OK ? "%s: is a model, not a folder of models: use -m"
-                             : "%s: there is no model in it that can be used",
+                                    : "%s: there is no model in it that can be used",
                     folder);
 }
 

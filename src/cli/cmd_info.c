@@ -106,8 +106,7 @@ static json_t *json_languages(const tr_languages *l)
 static bool are_texts(const char *path, const tr_package *p)
 {
     bool good = tr_utf8_valid(path, strlen(path)) && tr_utf8_valid(p->architecture, strlen(p->architecture)) &&
-                tr_utf8_valid(p->name, strlen(p->name)) &&
-                tr_utf8_valid(p->source_language, strlen(p->source_language)) &&
+                tr_utf8_valid(p->name, strlen(p->name)) && tr_utf8_valid(p->source_language, strlen(p->source_language)) &&
                 tr_utf8_valid(p->target_language, strlen(p->target_language));
     for (size_t i = 0; i < p->languages.count; i++)
         good = good && tr_utf8_valid(p->languages.items[i].code, strlen(p->languages.items[i].code));

@@ -82,8 +82,8 @@ static int print_json(const tr_models *models, const char *folder)
                                               json_codes(models, i, tr_models_target)));
     for (size_t i = 0; (warning = tr_models_warning(models, i)); i++)
         warnings = tr_json_append(warnings, json_text(warning));
-    return cli_print_json(
-        json_pack("{s:o, s:o, s:o}", "folder", json_text(folder), "models", list, "warnings", warnings), JSON_INDENT(2));
+    return cli_print_json(json_pack("{s:o, s:o, s:o}", "folder", json_text(folder), "models", list, "warnings", warnings),
+                          JSON_INDENT(2));
 }
 
 /* --------------------------------------------------------------------------------------------------------------- text */

@@ -251,8 +251,8 @@ static int check_arguments(const cli_settings *settings)
     if (settings->help || settings->version)
         return CLI_DONE;
     if (settings->argument_count < command->min_arguments)
-        return cli_usage(settings, "%s: too few arguments; usage: %.*s", command->name,
-                         (int)strcspn(command->usage, "\n"), command->usage);
+        return cli_usage(settings, "%s: too few arguments; usage: %.*s", command->name, (int)strcspn(command->usage, "\n"),
+                         command->usage);
     if (command->max_arguments >= 0 && settings->argument_count > command->max_arguments) {
         const char *unexpected = settings->arguments[command->max_arguments];
         return cli_usage(settings, "%s: unexpected argument; usage: %.*s", *unexpected ? unexpected : "''",
@@ -260,8 +260,8 @@ static int check_arguments(const cli_settings *settings)
     }
     for (int i = 0; names && i < settings->argument_count; i++)
         if (!*settings->arguments[i])
-            return cli_usage(settings, "argument %d is empty; usage: %.*s", i + 1,
-                             (int)strcspn(command->usage, "\n"), command->usage);
+            return cli_usage(settings, "argument %d is empty; usage: %.*s", i + 1, (int)strcspn(command->usage, "\n"),
+                             command->usage);
     return CLI_DONE;
 }
 

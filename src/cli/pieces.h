@@ -14,8 +14,7 @@ int cli_parse_pieces(const cli_model *model, cli_side side, const char *text, si
 int cli_parse_ids(const cli_model *model, cli_side side, const char *text, size_t size, uint64_t line, tr_ids *ids);
 
 /* Appends pieces, or numbers, with a space between two. False: out of memory. */
-bool cli_print_pieces(const cli_model *model, cli_side side, const int32_t *ids, size_t count,
-                      tr_buffer *out) TR_CHECKED;
+bool cli_print_pieces(const cli_model *model, cli_side side, const int32_t *ids, size_t count, tr_buffer *out) TR_CHECKED;
 bool cli_print_ids(const int32_t *ids, size_t count, tr_buffer *out) TR_CHECKED;
 
 #endif

@@ -13,8 +13,7 @@ typedef struct cli_pair {
 } cli_pair;
 
 /* False: memory is short. spans of text may be NULL. */
-bool cli_render_score(const cli_pair *pair, const tr_text_score *score, bool alignment,
-                      tr_buffer *out) TR_CHECKED;
+bool cli_render_score(const cli_pair *pair, const tr_text_score *score, bool alignment, tr_buffer *out) TR_CHECKED;
 bool cli_render_score_json(const cli_model *model, const cli_pair *pair, uint64_t number, const tr_text_score *score,
                            tr_buffer *out) TR_CHECKED;
 

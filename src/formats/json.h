@@ -34,7 +34,7 @@ void tr_json_fail(tr_json_fields *fields, tr_status status, const char *key, con
 
 /* Building. NULL means that memory ran out, and goes from the part to the whole, as in json_pack()'s "o": whoever holds a
  * value holds all of it. Values that are passed are taken, on failure as well. */
-json_t *tr_json_append(json_t *array, json_t *value) TR_CHECKED;               /* returns array */
+json_t *tr_json_append(json_t *array, json_t *value) TR_CHECKED;                /* returns array */
 json_t *tr_json_set(json_t *object, const char *key, json_t *value) TR_CHECKED; /* returns object; key is UTF-8 */
 /* A string. What is no UTF-8, which JSON cannot hold, or has a NUL becomes other; other NULL: JSON's null. */
 json_t *tr_json_text(const char *text, size_t size, const char *other) TR_CHECKED;

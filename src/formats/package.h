@@ -43,7 +43,7 @@ typedef struct tr_package {
     tr_shortlist shortlist;           /* offsets NULL: there is none; checked */
     tr_file *files;                   /* what the pointers above point into */
     int file_count;
-    tr_buffer read; /* paths of all files that were opened, closed ones too, each with its NUL */
+    tr_buffer read;            /* paths of all files that were opened, closed ones too, each with its NUL */
     const tr_archive *archive; /* what files are looked for in, in place of the file system; NULL once it is open */
     uint64_t file_size;        /* bytes of the weight files */
     bool has_checksum;         /* GGUF written by this project */

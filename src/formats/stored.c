@@ -37,8 +37,8 @@ static tr_status list_allowed(const tr_config *config, tr_stored_each *each, voi
 {
     if (!config->allowed)
         return TR_OK;
-    const tr_stored ids = vector_of(TR_TENSOR_ALLOWED, TR_TYPE_I32, config->allowed,
-                                    (size_t)config->allowed_count * sizeof *config->allowed);
+    const tr_stored ids =
+        vector_of(TR_TENSOR_ALLOWED, TR_TYPE_I32, config->allowed, (size_t)config->allowed_count * sizeof *config->allowed);
     return each(argument, &ids, error);
 }
 

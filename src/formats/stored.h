@@ -34,7 +34,7 @@ typedef tr_status tr_sink(void *argument, const void *data, size_t size, tr_erro
 typedef struct tr_store {
     const tr_package *package;
     const tr_kernels *kernels; /* any level: all give the same bits */
-    tr_type type; /* of matrices: F32, F16, BF16, I8 */
+    tr_type type;              /* of matrices: F32, F16, BF16, I8 */
     tr_sink *sink;
     void *argument;
     void *factors[TR_FACTORS]; /* of the matrix packed last, else NULL: floats and, the sums, int32_t */
@@ -42,7 +42,8 @@ typedef struct tr_store {
 
 typedef tr_status tr_stored_each(void *argument, const tr_stored *stored, tr_error *error);
 
-/* Visits all that becomes a tensor, always in the same order: the SentencePiece models, the shortlist, the allowed tokens, then the weights. */
+/* Visits all that becomes a tensor, always in the same order: the SentencePiece models, the shortlist, the allowed tokens,
+ * then the weights. */
 tr_status tr_store_list(const tr_store *store, tr_stored_each *each, void *argument, tr_error *error);
 
 /* Sends one tensor's bytes to the sink. TR_ERROR_NUMERIC: a weight is too large for f16, or not finite and to be packed. */

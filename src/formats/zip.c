@@ -97,9 +97,9 @@ static tr_status no_memory(tr_error *error)
 /* minizip does not say why it failed, but the C library does: errno was 0 before. */
 static tr_status damaged(tr_error *error, const char *name)
 {
-    return errno == ENOMEM ? no_memory(error)
-                           : tr_fail(error, TR_ERROR_FORMAT,
-                                     "entry %.100s: the zip archive is truncated or damaged there", name);
+    return errno == ENOMEM
+               ? no_memory(error)
+               : tr_fail(error, TR_ERROR_FORMAT, "entry %.100s: the zip archive is truncated or damaged there", name);
 }
 
 /* The entry that minizip is at: finds its bytes. */

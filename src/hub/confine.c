@@ -18,8 +18,8 @@ static const char *const places[] = {
     "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/crypto-policies",
     "/var/lib/ca-certificates",
     /* modules that the C library loads */
-    "/etc/ld.so.cache", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
-    "/dev/null", "/dev/random", "/dev/urandom", "/sys/devices/system/cpu"};
+    "/etc/ld.so.cache", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/dev/null", "/dev/random", "/dev/urandom",
+    "/sys/devices/system/cpu"};
 
 static const char *const variables[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE", "OPENSSL_CONF"};
 

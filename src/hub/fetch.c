@@ -355,8 +355,7 @@ static tr_status receive_and_verify(fetch *f, tr_http *http, const char *url, tr
 tr_status tr_hub_fetch(tr_http *http, const tr_hub_name *name, const tr_folder *folder, tr_hub_file *file,
                        tr_hub_meter *meter, tr_error *error)
 {
-    fetch f = {
-        .options = http->options, .name = name, .folder = folder, .file = file, .expected = *file, .meter = meter};
+    fetch f = {.options = http->options, .name = name, .folder = folder, .file = file, .expected = *file, .meter = meter};
     if (snprintf(f.part_path, sizeof f.part_path, "%s/%s" TR_HUB_PART, folder->path, file->name) >= TR_PATH ||
         snprintf(f.tag_path, sizeof f.tag_path, "%s/%s" TR_HUB_TAG, folder->path, file->name) >= TR_PATH)
         return tr_fail(error, TR_ERROR_IO, "its name is too long");

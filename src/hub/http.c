@@ -357,8 +357,8 @@ static tr_http_outcome explain(const exchange *x, const char *url, CURLcode code
     else if (stopped(x->http))
         outcome = TR_HTTP_FAILED, tr_fail(x->error, TR_ERROR_CANCELLED, "interrupted");
     else if (is_long_line(x, code, why))
-        outcome = TR_HTTP_FAILED, tr_fail(x->error, TR_ERROR_FORMAT,
-                                          "%s: the server sends a header line that is too long, or memory is out", name);
+        outcome = TR_HTTP_FAILED,
+        tr_fail(x->error, TR_ERROR_FORMAT, "%s: the server sends a header line that is too long, or memory is out", name);
     else if (code == CURLE_OUT_OF_MEMORY)
         tr_fail(x->error, TR_ERROR_MEMORY, "out of memory");
     else if (code == CURLE_OPERATION_TIMEDOUT)

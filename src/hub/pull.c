@@ -19,8 +19,8 @@ typedef struct pull {
     char folder[TR_PATH];
     tr_folder place; /* the same, open */
     bool in_cache;
-    bool listed;  /* old and begun were read */
-    bool changed; /* files are getting their names */
+    bool listed;            /* old and begun were read */
+    bool changed;           /* files are getting their names */
     tr_hub_manifest wanted; /* what is to be there in the end */
     tr_hub_manifest old;    /* what was there before, as far as the cache knows */
     tr_hub_manifest begun;  /* what downloads that did not come to their end may have left */

@@ -1,22 +1,24 @@
-/* Attention of many queries of one head. A group of queries goes over the blocks together, tile by tile: scores, softmax and values
- * of a tile's rows and a block stay in registers and in the first cache, and each block is read once for all of a group. */
+/* Attention of many queries of one head. A group of queries goes over the blocks together, tile by tile: scores, softmax and
+ * values of a tile's rows and a block stay in registers and in the first cache, and each block is read once for all of a
+ * group. */
 
 enum { GROUP_ROWS = 24, GROUP_FLOATS = 1 << 14 };
 
 typedef struct rows_group {
-    int first, count;                     /* of the queries */
+    int first, count;                       /* of the queries */
     int begin[GROUP_ROWS], end[GROUP_ROWS]; /* of the keys that a row may attend to */
     float greatest[GROUP_ROWS];
     int q_width, sum_width;
-    float *q, *sum;                       /* [count, q_width], times the scale, and [count, sum_width] */
-    float *total;                         /* [count, 16] */
-    float *s;                             /* [count, 32] */
+    float *q, *sum; /* [count, q_width], times the scale, and [count, sum_width] */
+    float *total;   /* [count, 16] */
+    float *s;       /* [count, 32] */
 } rows_group;
 
 /* 0 up to n, -inf behind it: at + n. And -inf up to n. */
-#define FOUR(x) x, x, x, x
+#define FOUR(x)       x, x, x, x
 #define THIRTY_TWO(x) FOUR(x), FOUR(x), FOUR(x), FOUR(x), FOUR(x), FOUR(x), FOUR(x), FOUR(x)
-static const float rows_shown[64] = {THIRTY_TWO(0), THIRTY_TWO(-INFINITY)}, rows_hidden[64] = {THIRTY_TWO(-INFINITY), THIRTY_TWO(0)};
+static const float rows_shown[64] = {THIRTY_TWO(0), THIRTY_TWO(-INFINITY)},
+                   rows_hidden[64] = {THIRTY_TWO(-INFINITY), THIRTY_TWO(0)};
 #undef FOUR
 #undef THIRTY_TWO
 
@@ -58,7 +60,8 @@ static inline rows_seen rows_see(const rows_group *g, int i, int rows, int p)
 {
     rows_seen seen = {TR_BLOCK, 0, true};
     for (int r = i; r < i + rows; r++) {
-        const int from = rows_within((int64_t)g->begin[r] - p, 0, TR_BLOCK), to = rows_within((int64_t)g->end[r] - p, 0, TR_BLOCK);
+        const int from = rows_within((int64_t)g->begin[r] - p, 0, TR_BLOCK),
+                  to = rows_within((int64_t)g->end[r] - p, 0, TR_BLOCK);
         seen.whole = seen.whole && from == 0 && to == TR_BLOCK;
         if (from < to) {
             seen.from = from < seen.from ? from : seen.from;
@@ -68,24 +71,26 @@ static inline rows_seen rows_see(const rows_group *g, int i, int rows, int p)
     return seen;
 }
 
-/* s[r, 0..16 halves) of rows from i on: their scores in a block, -inf where they do not attend. hidden: [32] 0 or -inf, or NULL. */
-TR_INLINE void rows_scores(const tr_attend_rows *op, const rows_group *g, int i, const int rows, int block,
-                           rows_seen seen, const float *hidden, const int halves)
+/* s[r, 0..16 halves) of rows from i on: their scores in a block, -inf where they do not attend. hidden: [32] 0 or -inf, or
+ * NULL. */
+TR_INLINE void rows_scores(const tr_attend_rows *op, const rows_group *g, int i, const int rows, int block, rows_seen seen,
+                           const float *hidden, const int halves)
 {
     const int p = block * TR_BLOCK;
     const float *keys = op->blocks[block] + op->key_offset;
     vec acc[MIX_ROWS][MIX_COLUMNS];
-    UNROLL(8) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int h = 0; h < halves; h++)
+    UNROLL(8, r, 0, rows)
+        UNROLL(4, h, 0, halves)
             acc[r][h] = vec_set1(0);
     mix_tile(acc, g->q + i * g->q_width, (size_t)g->q_width, rows, keys, 0, TR_BLOCK, 0, op->head_size, halves);
-    UNROLL(8) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int h = 0; h < halves; h++)
+    UNROLL(8, r, 0, rows)
+        UNROLL(4, h, 0, halves)
             vec_store(g->s + (i + r) * TR_BLOCK + 16 * h, acc[r][h]);
     if (seen.whole && !hidden && !op->bias)
         return;
     for (int r = i; r < i + rows; r++) {
-        const int from = rows_within((int64_t)g->begin[r] - p, 0, TR_BLOCK), to = rows_within((int64_t)g->end[r] - p, 0, TR_BLOCK);
+        const int from = rows_within((int64_t)g->begin[r] - p, 0, TR_BLOCK),
+                  to = rows_within((int64_t)g->end[r] - p, 0, TR_BLOCK);
         for (int h = 0; h < halves; h++) {
             vec s = vec_load(g->s + r * TR_BLOCK + 16 * h);
             if (op->bias)
@@ -118,14 +123,14 @@ static __attribute__((noinline)) void rows_rise(rows_group *g, int r, int value_
 TR_INLINE void rows_softmax(rows_group *g, int r, int value_size, const int halves)
 {
     vec s[2], most;
-    UNROLL(4) for (int h = 0; h < halves; h++)
+    UNROLL(4, h, 0, halves)
         s[h] = vec_load(g->s + r * TR_BLOCK + 16 * h);
     most = halves == 2 ? vec_max(s[0], s[1]) : s[0];
     if (vec_any_above(most, vec_set1(g->greatest[r])))
         rows_rise(g, r, value_size, vec_greatest(most));
     const vec top = vec_set1(g->greatest[r] > -INFINITY ? g->greatest[r] : 0);
     vec sum = vec_load(g->total + 16 * r);
-    UNROLL(4) for (int h = 0; h < halves; h++) {
+    UNROLL(4, h, 0, halves) {
         const vec weight = vec_exp_distance(vec_sub(s[h], top));
         vec_store(g->s + r * TR_BLOCK + 16 * h, weight);
         sum = vec_add(sum, weight);
@@ -138,16 +143,18 @@ TR_INLINE void rows_halves(const tr_attend_rows *op, rows_group *g, int i, const
                            const float *hidden, const int halves)
 {
     rows_scores(op, g, i, rows, block, seen, hidden, halves);
-    UNROLL(8) for (int r = i; r < i + rows; r++)
+    UNROLL(8, r, i, i + rows)
         rows_softmax(g, r, op->value_size, halves);
 }
 
-/* Positions of a block one by one, those that the row sees: what it does not see may be infinite or NaN, which zero times is NaN. */
+/* Positions of a block one by one, those that the row sees: what it does not see may be infinite or NaN, which zero times is
+ * NaN. */
 static void rows_wild(const tr_attend_rows *op, const rows_group *g, int r, int block, const float *hidden)
 {
     const int p = block * TR_BLOCK;
     const float *values = op->blocks[block] + op->value_offset;
-    for (int j = rows_within((int64_t)g->begin[r] - p, 0, TR_BLOCK); j < rows_within((int64_t)g->end[r] - p, 0, TR_BLOCK); j++) {
+    for (int j = rows_within((int64_t)g->begin[r] - p, 0, TR_BLOCK); j < rows_within((int64_t)g->end[r] - p, 0, TR_BLOCK);
+         j++) {
         if ((hidden && hidden[j] != 0) || (op->bias && op->bias[(g->first + r) * op->bias_step + p + j] == -INFINITY))
             continue;
         mix_rows(g->sum + r * g->sum_width, (size_t)g->sum_width, g->s + r * TR_BLOCK, TR_BLOCK, 1, values,
@@ -155,8 +162,7 @@ static void rows_wild(const tr_attend_rows *op, const rows_group *g, int r, int 
     }
 }
 
-TR_INLINE void rows_block(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block,
-                          const float *hidden)
+TR_INLINE void rows_block(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block, const float *hidden)
 {
     const rows_seen seen = rows_see(g, i, rows, block * TR_BLOCK);
     if (seen.from >= seen.to)
@@ -174,8 +180,7 @@ TR_INLINE void rows_block(const tr_attend_rows *op, rows_group *g, int i, const 
                  tr_pad16(op->value_size));
 }
 
-TR_INLINE void rows_weights(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block,
-                            const float *hidden)
+TR_INLINE void rows_weights(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block, const float *hidden)
 {
     const int p = block * TR_BLOCK;
     const rows_seen seen = rows_see(g, i, rows, p);
@@ -186,7 +191,8 @@ TR_INLINE void rows_weights(const tr_attend_rows *op, rows_group *g, int i, cons
         const vec top = vec_set1(g->greatest[r] > -INFINITY ? g->greatest[r] : 0), factor = vec_load(g->total + 16 * r);
         for (int h = 0; h < 2; h++)
             vec_store_n(op->weights + (size_t)(g->first + r) * op->weights_stride + p + 16 * h,
-                        vec_mul(vec_exp_distance(vec_sub(vec_load(g->s + r * TR_BLOCK + 16 * h), top)), factor), op->keys - p - 16 * h);
+                        vec_mul(vec_exp_distance(vec_sub(vec_load(g->s + r * TR_BLOCK + 16 * h), top)), factor),
+                        op->keys - p - 16 * h);
     }
 }
 
@@ -273,7 +279,8 @@ static bool attend_pack(const tr_attend_pack *op)
                 across[i * TR_BLOCK] = row[i];
         }
         for (int d = 0; d < width; d += 16) {
-            const vec value = vec_load_weight_n(op->from, op->values, (size_t)r * op->value_stride + (size_t)d, op->value_size - d);
+            const vec value =
+                vec_load_weight_n(op->from, op->values, (size_t)r * op->value_stride + (size_t)d, op->value_size - d);
             finite = vec_fma(value, vec_set1(0), finite);
             vec_store(op->packed_values + r * width + d, value);
         }

@@ -1,6 +1,6 @@
-/* Attention over blocks of 32 positions with running maxima: scores are never stored beyond one block. A few pairs of a head and a
- * query, lanes, go over a block together, in three turns (scores, softmax, values): a lane's own turns wait for each other, those of
- * several lanes do not. What the next turns read is fetched meanwhile. */
+/* Attention over blocks of 32 positions with running maxima: scores are never stored beyond one block. A few pairs of a head
+ * and a query, lanes, go over a block together, in three turns (scores, softmax, values): a lane's own turns wait for each
+ * other, those of several lanes do not. What the next turns read is fetched meanwhile. */
 
 enum { ATTEND_LANES = 8, ATTEND_MOST = 1024 /* tr_network_create admits no larger heads */ };
 
@@ -8,33 +8,33 @@ enum { ATTEND_LANES = 8, ATTEND_MOST = 1024 /* tr_network_create admits no large
 TR_INLINE void fetch_64(const char *from, const tr_type type)
 {
     const int lines = type == TR_TYPE_F16 ? 2 : 4;
-    UNROLL(4) for (int i = 0; i < lines; i++)
+    UNROLL(4, i, 0, lines)
         __builtin_prefetch(from + 64 * i, 0, 3);
 }
 
-/* The sums q·k[p] of positions [4 g, 4 g + 4) of n, folded to four lanes each; those behind n are anything finite. As many numbers
- * are fetched from ahead. */
+/* The sums q·k[p] of positions [4 g, 4 g + 4) of n, folded to four lanes each; those behind n are anything finite. As many
+ * numbers are fetched from ahead. */
 TR_INLINE vec four_scores(const float *q, const void *keys, const void *ahead, const tr_type type, int padded, int g, int n)
 {
     vec acc[4];
     size_t k[4]; /* behind the last position: it again */
-    UNROLL(4) for (int j = 0; j < 4; j++) {
+    UNROLL(4, j, 0, 4) {
         acc[j] = vec_set1(0);
         k[j] = (size_t)(4 * g + j < n ? 4 * g + j : n - 1) * (size_t)padded;
     }
     for (int d = 0; d < padded; d += 16) {
         const vec a = vec_load(q + d);
         fetch_64((const char *)ahead + 4 * ((size_t)g * (size_t)padded + (size_t)d) * tr_type_size(type), type);
-        UNROLL(4) for (int j = 0; j < 4; j++)
+        UNROLL(4, j, 0, 4)
             acc[j] = vec_fma(a, vec_load_weight(type, keys, k[j] + (size_t)d), acc[j]);
     }
     return vec_fold4(acc[0], acc[1], acc[2], acc[3]);
 }
 
-/* What goes into the softmax, s[32]: of n <= 32 positions scale q·k[p], in the order of the matrix product, and the bias (NULL: none);
- * -inf behind them. q and keys [n, padded] are padded with zeros. */
-TR_INLINE void block_scores(const float *q, float scale, const void *keys, const void *ahead, const float *bias, const tr_type type,
-                            int padded, int n, float *s)
+/* What goes into the softmax, s[32]: of n <= 32 positions scale q·k[p], in the order of the matrix product, and the bias
+ * (NULL: none); -inf behind them. q and keys [n, padded] are padded with zeros. */
+TR_INLINE void block_scores(const float *q, float scale, const void *keys, const void *ahead, const float *bias,
+                            const tr_type type, int padded, int n, float *s)
 {
     for (int h = 0; h < 2; h++) {
         vec quads[4], sums = vec_set1(-INFINITY);
@@ -50,23 +50,23 @@ TR_INLINE void block_scores(const float *q, float scale, const void *keys, const
     }
 }
 
-/* out[0..width) = out * shrink + sum over p < n of weight[p] values[p], width columns of 16 at a time; as many values are fetched
- * from ahead */
-TR_INLINE void add_values(float *out, float shrink, const float *weight, const void *values, const void *ahead, const tr_type type,
-                          size_t first, size_t stride, int n, const int columns)
+/* out[0..width) = out * shrink + sum over p < n of weight[p] values[p], width columns of 16 at a time; as many values are
+ * fetched from ahead */
+TR_INLINE void add_values(float *out, float shrink, const float *weight, const void *values, const void *ahead,
+                          const tr_type type, size_t first, size_t stride, int n, const int columns)
 {
     vec acc[4];
-    UNROLL(4) for (int c = 0; c < columns; c++)
+    UNROLL(4, c, 0, columns)
         acc[c] = vec_mul(vec_load(out + 16 * c), vec_set1(shrink));
     for (int p = 0; p < n; p++) {
         const vec w = vec_set1(weight[p]);
         const size_t at = first + (size_t)p * stride;
         if (columns == 4)
             fetch_64((const char *)ahead + at * tr_type_size(type), type);
-        UNROLL(4) for (int c = 0; c < columns; c++)
+        UNROLL(4, c, 0, columns)
             acc[c] = vec_fma(w, vec_load_weight(type, values, at + 16 * (size_t)c), acc[c]);
     }
-    UNROLL(4) for (int c = 0; c < columns; c++)
+    UNROLL(4, c, 0, columns)
         vec_store(out + 16 * c, acc[c]);
 }
 
@@ -151,7 +151,8 @@ TR_INLINE void attend_end(const tr_attend *op, const attend_lane *l)
 TR_INLINE void attend_weights(const tr_attend *op, const tr_type type, attend_lane *l)
 {
     const int length = op->length + l->query * op->growth;
-    float *out = op->weights + (size_t)l->query * op->weights_stride + (op->only_head < 0 ? (size_t)l->head * op->weights_head : 0);
+    float *out =
+        op->weights + (size_t)l->query * op->weights_stride + (op->only_head < 0 ? (size_t)l->head * op->weights_head : 0);
     const vec top = vec_set1(l->greatest), factor = vec_set1(1 / l->total);
     for (int p = 0; p < length; p += TR_BLOCK) {
         const int n = length - p < TR_BLOCK ? length - p : TR_BLOCK;
@@ -162,9 +163,10 @@ TR_INLINE void attend_weights(const tr_attend *op, const tr_type type, attend_la
     }
 }
 
-/* The lanes meet the positions from p on, which are in a block. ahead: the keys of the first lane's head in the block that comes
- * next. A head's first lane fetches for those behind it. */
-TR_INLINE void attend_block(const tr_attend *op, const tr_type type, attend_lane *lanes, int count, int p, const float *ahead)
+/* The lanes meet the positions from p on, which are in a block. ahead: the keys of the first lane's head in the block that
+ * comes next. A head's first lane fetches for those behind it. */
+TR_INLINE void attend_block(const tr_attend *op, const tr_type type, attend_lane *lanes, int count, int p,
+                            const float *ahead)
 {
     const int padded = tr_pad16(op->head_size);
     const float *block = op->blocks[p / TR_BLOCK];
@@ -173,8 +175,8 @@ TR_INLINE void attend_block(const tr_attend *op, const tr_type type, attend_lane
         const size_t head = (size_t)l->head * op->head_offset;
         const float *keys = block + op->key_offset + head, *values = block + op->value_offset + head;
         if (l->left > 0)
-            block_scores(l->q, op->scale, keys, i && l->head == l[-1].head ? keys : values, attend_bias(op, l, p), type, padded,
-                         attend_here(l), l->s);
+            block_scores(l->q, op->scale, keys, i && l->head == l[-1].head ? keys : values, attend_bias(op, l, p), type,
+                         padded, attend_here(l), l->s);
     }
     for (int i = 0; i < count; i++)
         if (lanes[i].left > 0)
@@ -184,7 +186,8 @@ TR_INLINE void attend_block(const tr_attend *op, const tr_type type, attend_lane
         const size_t head = (size_t)l->head * op->head_offset;
         const float *values = block + op->value_offset + head;
         if (l->left > 0)
-            attend_values(l, values, i && l->head == l[-1].head ? values : ahead + (size_t)(l->head - lanes->head) * op->head_offset,
+            attend_values(l, values,
+                          i && l->head == l[-1].head ? values : ahead + (size_t)(l->head - lanes->head) * op->head_offset,
                           type, padded);
         l->left -= TR_BLOCK;
     }
@@ -211,9 +214,9 @@ TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
         if (first + count < all)
             next = op->blocks[0] + op->key_offset + (size_t)((first + count) / op->queries) * op->head_offset;
         for (int p = 0; p < farthest; p += TR_BLOCK) {
-            const float *ahead = p + TR_BLOCK < farthest ? op->blocks[p / TR_BLOCK + 1] + op->key_offset +
-                                                               (size_t)lanes->head * op->head_offset
-                                                         : next;
+            const float *ahead = p + TR_BLOCK < farthest
+                                     ? op->blocks[p / TR_BLOCK + 1] + op->key_offset + (size_t)lanes->head * op->head_offset
+                                     : next;
             attend_block(op, type, lanes, count, p, ahead ? ahead : op->blocks[0] + op->key_offset);
         }
         for (int i = 0; i < count; i++) {

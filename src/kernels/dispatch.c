@@ -1,4 +1,4 @@
-#include "kernels/kernels.h"
+#include "kernels/dispatch.h"
 #include "kernels/levels.h"
 
 #include "util/amx.h"
@@ -12,9 +12,9 @@
 
 /* What the CPU tells of itself, asked once: in a virtual machine each question takes microseconds. */
 typedef struct tr_cpu {
-    unsigned c1;                /* of leaf 1 */
+    unsigned c1;              /* of leaf 1 */
     unsigned b7, c7, d7, a71; /* of leaves 7.0 and 7.1 */
-    unsigned saved; /* registers that the operating system saves: bits 1, 2: SSE and AVX; 5, 6, 7: AVX-512 */
+    unsigned saved;           /* registers that the operating system saves: bits 1, 2: SSE and AVX; 5, 6, 7: AVX-512 */
 } tr_cpu;
 
 static tr_cpu ask_cpu(void)

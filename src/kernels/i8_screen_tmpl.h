@@ -1,6 +1,6 @@
-/* The argmax of an int8 output projection for one or two rows by screening with 4 bits (see tr_screen): half the bytes are read
- * of all panels, and the exact product is made of those panels alone that can hold the greatest, or of just the outputs that can
- * be it, where the weights also lie row by row. */
+/* The argmax of an int8 output projection for one or two rows by screening with 4 bits (see tr_screen): half the bytes are
+ * read of all panels, and the exact product is made of those panels alone that can hold the greatest, or of just the outputs
+ * that can be it, where the weights also lie row by row. */
 
 /* Rows as products with nibbles read them. A level may bring its own nibble_values, in TR_NIBBLES. */
 #ifdef DOT_RAISES
@@ -47,16 +47,16 @@ TR_INLINE void nibble_begin(nibble_rows *rows, const tr_screened *op)
 TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, const int rows, vec out[2])
 {
     dot_sum acc[2][2][DOT_PARTS];
-    UNROLL(2) for (int r = 0; r < rows; r++)
-        UNROLL(2) for (int half = 0; half < 2; half++)
-            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
+    UNROLL(2, r, 0, rows)
+        UNROLL(2, half, 0, 2)
+            UNROLL(8, h, 0, DOT_PARTS)
                 acc[r][half][h] = dot_zero();
     for (int g = 0; g < groups; g++) {
         __builtin_prefetch(w + (size_t)g * TR_LINE + DOT_AHEAD, 0, 3);
-        UNROLL(2) for (int half = 0; half < 2; half++)
-            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
+        UNROLL(2, half, 0, 2)
+            UNROLL(8, h, 0, DOT_PARTS) {
                 const dot_weight weight = dot_nibbles_load(x->levels, w + (size_t)g * TR_LINE, h, half);
-                UNROLL(2) for (int r = 0; r < rows; r++) {
+                UNROLL(2, r, 0, rows) {
                     const dot_input input = dot_input_load(x->x + (size_t)r * x->stride, 2 * g + half);
 #ifdef DOT_RAISES
                     acc[r][half][h] = dot_raised_add(acc[r][half][h], input, weight);
@@ -66,8 +66,8 @@ TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, co
                 }
             }
     }
-    UNROLL(2) for (int r = 0; r < rows; r++) {
-        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
+    UNROLL(2, r, 0, rows) {
+        UNROLL(8, h, 0, DOT_PARTS)
             acc[r][0][h] = dot_sum_add(acc[r][0][h], acc[r][1][h]);
 #ifdef DOT_RAISES
         out[r] = dot_raised_value(acc[r][0], x->most[r]);
@@ -101,11 +101,13 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
     nibble_begin(&x, op);
     for (int o = first; o < last; o += TR_PANEL) {
         const int n = last - o < TR_PANEL ? last - o : TR_PANEL;
-        const char *w = (const char *)s->coarse + (size_t)(o / TR_PANEL) * panel_bytes, *factors = w + (size_t)groups * TR_LINE;
+        const char *w = (const char *)s->coarse + (size_t)(o / TR_PANEL) * panel_bytes,
+                   *factors = w + (size_t)groups * TR_LINE;
         vec values[2];
         nibble_values(&x, w, groups, rows, values);
-        const vec scale = vec_load_weight(TR_TYPE_BF16, factors, 0), radius = vec_load_weight(TR_TYPE_BF16, factors, TR_PANEL);
-        UNROLL(2) for (int r = 0; r < rows; r++) {
+        const vec scale = vec_load_weight(TR_TYPE_BF16, factors, 0),
+                  radius = vec_load_weight(TR_TYPE_BF16, factors, TR_PANEL);
+        UNROLL(2, r, 0, rows) {
             const vec both = vec_mul(scale, vec_set1(op->q->scale[r]));
             put_bounds(op, r, o, n, values[r], both, radius, norm[r], &greatest[r]);
         }
@@ -186,7 +188,8 @@ static void listed_best(const tr_screened *op, int row, int first, int last)
     for (int o = first; (o = next_candidate(op, row, o, last, below)) < last; o += TR_PANEL) {
         const vec bounds = vec_load(upper + o);
         unsigned above = 0;
-        EACH_PART above |= (unsigned)part_above(bounds.p[h], below.p[h]) << (LANES * h);
+        EACH_PART(h)
+            above |= (unsigned)part_above(bounds.p[h], below.p[h]) << (LANES * h);
         __builtin_prefetch(op->bias + o, 0, 2);
         __builtin_prefetch(s->exact->scale + o, 0, 2);
         for (; above; above &= above - 1) {

@@ -6,17 +6,16 @@
  *     dot_weight, dot_input, dot_weight_load(line, part), dot_input_load(row, group), dot_add(sum, input, weight)
  *     dot_levels, dot_levels_load()         the numbers that nibbles stand for (tr_screen_levels)
  *     dot_nibbles_load(levels, line, part, half)    weights from the low (half 0) or high nibbles of bytes
- *     where bytes without a sign are multiplied with such that have one (DOT_RAISES), levels are raised by TR_SCREEN_MOST, and
- *     inputs are made signed for them:
- *         dot_signed(row, i, out)       inputs i to i + 15 of a row as bytes
- *         dot_raised_add(sum, input, weight), dot_raised_value(sums, most)     the same with such; most is taken from the sums
- *     dot_value(sums, colsum)       the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
+ *     where bytes without a sign are multiplied with such that have one (DOT_RAISES), levels are raised by TR_SCREEN_MOST,
+ * and inputs are made signed for them: dot_signed(row, i, out)       inputs i to i + 15 of a row as bytes
+ *         dot_raised_add(sum, input, weight), dot_raised_value(sums, most)     the same with such; most is taken from the
+ * sums dot_value(sums, colsum)       the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
  *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
  *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers
  *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way
  *     dot_row(row, weights, inputs, colsum) if DOT_LIES_IN_ORDER: the sum of one output whose weights lie side by side, and
- *                                   that of these; inputs is a multiple of 64. There a dot_sum is the sums of its outputs, in
- *                                   order */
+ *                                   that of these; inputs is a multiple of 64. There a dot_sum is the sums of its outputs,
+ * in order */
 
 typedef struct dot_panel {
     dot_sum part[DOT_PARTS];
@@ -29,7 +28,10 @@ typedef struct row_range {
     vec most, poison;
 } row_range;
 
-TR_INLINE row_range range_begin(void) { return (row_range){vec_set1(0), vec_set1(0)}; }
+TR_INLINE row_range range_begin(void)
+{
+    return (row_range){vec_set1(0), vec_set1(0)};
+}
 
 TR_INLINE row_range range_add(row_range range, vec x)
 {
@@ -88,7 +90,8 @@ static void quantise(const tr_quantise *op)
 
 /* -------------------------------------------------------------------------------------------------------------- tiles */
 
-/* Rows of inputs by panels of weights, all inputs of them. Meanwhile lines are fetched from ahead on, count of them a group. */
+/* Rows of inputs by panels of weights, all inputs of them. Meanwhile lines are fetched from ahead on, count of them a group.
+ */
 typedef struct dot_tile {
     const char *x;
     size_t x_stride;
@@ -101,28 +104,28 @@ typedef struct dot_tile {
 TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels, const int fetched, dot_panel *out)
 {
     dot_sum acc[DOT_ROWS][DOT_PANELS][DOT_PARTS];
-    UNROLL(8) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int p = 0; p < panels; p++)
-            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
+    UNROLL(8, r, 0, rows)
+        UNROLL(4, p, 0, panels)
+            UNROLL(8, h, 0, DOT_PARTS)
                 acc[r][p][h] = dot_zero();
     const char *ahead = t->ahead;
     for (int g = 0; g < t->groups; g++) {
         dot_input input[DOT_ROWS];
-        UNROLL(4) for (int i = 0; i < fetched; i++)
+        UNROLL(4, i, 0, fetched)
             __builtin_prefetch(ahead + 64 * i, 0, 2);
         ahead += 64 * fetched;
-        UNROLL(8) for (int r = 0; r < rows; r++)
+        UNROLL(8, r, 0, rows)
             input[r] = dot_input_load(t->x + (size_t)r * t->x_stride, g);
-        UNROLL(4) for (int p = 0; p < panels; p++)
-            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
+        UNROLL(4, p, 0, panels)
+            UNROLL(8, h, 0, DOT_PARTS) {
                 const dot_weight weight = dot_weight_load(t->w + (size_t)p * t->panel_bytes + (size_t)g * TR_LINE, h);
-                UNROLL(8) for (int r = 0; r < rows; r++)
+                UNROLL(8, r, 0, rows)
                     acc[r][p][h] = dot_add(acc[r][p][h], input[r], weight);
             }
     }
-    UNROLL(8) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int p = 0; p < panels; p++)
-            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
+    UNROLL(8, r, 0, rows)
+        UNROLL(4, p, 0, panels)
+            UNROLL(8, h, 0, DOT_PARTS)
                 out[r * DOT_PANELS + p].part[h] = acc[r][p][h];
 }
 
@@ -130,36 +133,36 @@ TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels
 TR_INLINE void dot_line_sums(const dot_tile *t, const int rows, dot_panel *out)
 {
     dot_sum acc[2][DOT_TURNS][DOT_PARTS];
-    UNROLL(2) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int k = 0; k < DOT_TURNS; k++)
-            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
+    UNROLL(2, r, 0, rows)
+        UNROLL(4, k, 0, DOT_TURNS)
+            UNROLL(8, h, 0, DOT_PARTS)
                 acc[r][k][h] = dot_zero();
     int g = 0;
     for (; g + DOT_TURNS <= t->groups; g += DOT_TURNS)
-        UNROLL(4) for (int k = 0; k < DOT_TURNS; k++) {
+        UNROLL(4, k, 0, DOT_TURNS) {
             __builtin_prefetch(t->ahead + (size_t)(g + k) * TR_LINE, 0, 3);
-            UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
+            UNROLL(8, h, 0, DOT_PARTS) {
                 const dot_weight weight = dot_weight_load(t->w + (size_t)(g + k) * TR_LINE, h);
-                UNROLL(2) for (int r = 0; r < rows; r++)
+                UNROLL(2, r, 0, rows)
                     acc[r][k][h] = dot_add(acc[r][k][h], dot_input_load(t->x + (size_t)r * t->x_stride, g + k), weight);
             }
         }
     for (; g < t->groups; g++)
-        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
-            UNROLL(2) for (int r = 0; r < rows; r++)
+        UNROLL(8, h, 0, DOT_PARTS)
+            UNROLL(2, r, 0, rows)
                 acc[r][0][h] = dot_add(acc[r][0][h], dot_input_load(t->x + (size_t)r * t->x_stride, g),
                                        dot_weight_load(t->w + (size_t)g * TR_LINE, h));
-    UNROLL(2) for (int r = 0; r < rows; r++)
-        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
+    UNROLL(2, r, 0, rows)
+        UNROLL(8, h, 0, DOT_PARTS) {
             dot_sum sum = acc[r][0][h];
-            UNROLL(4) for (int k = 1; k < DOT_TURNS; k++)
+            UNROLL(4, k, 1, DOT_TURNS)
                 sum = dot_sum_add(sum, acc[r][k][h]);
             out[r * DOT_PANELS].part[h] = sum;
         }
 }
 
-#define DOT_CASES(r) \
-    case 2 * r: dot_tile_sums(t, r, 1, 1, out); break; \
+#define DOT_CASES(r)                                                                                                        \
+    case 2 * r: dot_tile_sums(t, r, 1, 1, out); break;                                                                      \
     case 2 * r + 1: dot_tile_sums(t, r, DOT_PANELS, fetched, out); break;
 
 /* The sums of rows and of one panel or, with whole, DOT_PANELS of them, at out[row * DOT_PANELS + panel]. */
@@ -274,7 +277,8 @@ static i8_end i8_end_of(const tr_matmul *op, const i8_factors *f)
 }
 
 /* Rows [top, top + height) of one panel, whose sums are DOT_PANELS apart: i8_output without asking what there is to do. */
-TR_INLINE void i8_column(const tr_matmul *op, const i8_factors *f, const i8_end end, int top, int height, const dot_panel *sums)
+TR_INLINE void i8_column(const tr_matmul *op, const i8_factors *f, const i8_end end, int top, int height,
+                         const dot_panel *sums)
 {
     float *y = op->y + (size_t)top * op->y_stride + f->first;
     for (int r = 0; r < height; r++, y += op->y_stride) {

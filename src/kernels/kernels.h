@@ -2,13 +2,12 @@
  * lanes in the order of vec16.h, nothing is split along the inputs, multiply-adds round once, and sums of int8 products are
  * exact. Two exceptions: products with f32, f16 and bf16 weights where a level says that it is not fused (it rounds between
  * multiplication and addition there and differs in the last bits), and products with a matrix that lets x be rounded to bf16
- * where a level says that it multiplies pairs of that. A row's result depends on nothing but that row: not on the other rows, the share of the work,
- * or the number of threads. */
+ * where a level says that it multiplies pairs of that. A row's result depends on nothing but that row: not on the other
+ * rows, the share of the work, or the number of threads. */
 #ifndef TR_KERNELS_KERNELS_H
 #define TR_KERNELS_KERNELS_H
 
 #include "kernels/types.h"
-#include "util/error.h"
 
 /* Outputs come in panels of 16, attention positions in blocks of 32, head sizes are padded to multiples of 16. */
 enum { TR_PANEL = 16, TR_BLOCK = 32 };
@@ -18,10 +17,10 @@ static inline int tr_pad16(int n)
     return (n + 15) & ~15;
 }
 
-/* A matrix [outputs, inputs]. F32, F16 and BF16 lie row-major: one output's weights together; halves are widened to f32 as they
- * are read. I8 lies in panels of 16 outputs with the inputs interleaved by 4 (k4n16),
- *     data[((o / 16) groups + i / 4) 64 + (o % 16) 4 + i % 4],  groups = ceil(inputs / 4),
- * zero where there is no output or input; a weight is scale[o] times the integer, which is never -128. */
+/* A matrix [outputs, inputs]. F32, F16 and BF16 lie row-major: one output's weights together; halves are widened to f32 as
+ * they are read. I8 lies in panels of 16 outputs with the inputs interleaved by 4 (k4n16), data[((o / 16) groups + i / 4) 64
+ * + (o % 16) 4 + i % 4],  groups = ceil(inputs / 4), zero where there is no output or input; a weight is scale[o] times the
+ * integer, which is never -128. */
 typedef struct tr_matrix {
     tr_type type;
     int outputs, inputs;
@@ -31,10 +30,10 @@ typedef struct tr_matrix {
     bool rounds_x;         /* BF16: a level that multiplies BF16 with BF16 may round the other side to it */
     bool shifted;          /* I8: sums are scaled, and rounded, with 127 colsum added that the bias takes off again: so do
                               Marian's engines, whose inputs are unsigned, and an input near .5 is rounded the same way */
-    float alpha;           /* I8: what the rows that it multiplies are quantised with (see tr_quantise); 0: they have their own */
+    float alpha; /* I8: what the rows that it multiplies are quantised with (see tr_quantise); 0: they have their own */
 } tr_matrix;
 
-enum { TR_LINE = 64 };          /* bytes of a panel's 4 inputs of 16 outputs */
+enum { TR_LINE = 64 };           /* bytes of a panel's 4 inputs of 16 outputs */
 enum { TR_I8_INPUTS = 1 << 16 }; /* inputs of an int8 matrix at most: sums cannot overflow 32 bits */
 
 static inline size_t tr_panel_bytes(int inputs)
@@ -48,8 +47,8 @@ static inline size_t tr_i8_bytes(int outputs, int inputs)
 }
 
 /* Rows as products with int8 weights read them: round(x 127 / max|x|) and the scale max|x| / 127, ties to even (NaN and
- * infinity make the scale NaN or infinite, and with it all that comes of the row). How integers are stored is the level's own
- * affair: tr_quantised_bytes is enough for each, rows begin at multiples of 64 bytes. */
+ * infinity make the scale NaN or infinite, and with it all that comes of the row). How integers are stored is the level's
+ * own affair: tr_quantised_bytes is enough for each, rows begin at multiples of 64 bytes. */
 typedef struct tr_quantised {
     void *rows;
     size_t stride; /* bytes from row to row: a multiple of 64, at least tr_quantised_bytes */
@@ -68,8 +67,8 @@ typedef struct tr_best {
     bool nan; /* a NaN was seen */
 } tr_best;
 
-/* y[r, o] = activation(sum over i of w[o, i] x[r, i] + bias[o]) gate[r, o] + residual[r, o],  r < rows, o in the caller's share
- * of the outputs. Or, with best: the argmax over that share, and no y. */
+/* y[r, o] = activation(sum over i of w[o, i] x[r, i] + bias[o]) gate[r, o] + residual[r, o],  r < rows, o in the caller's
+ * share of the outputs. Or, with best: the argmax over that share, and no y. */
 typedef struct tr_matmul {
     const tr_matrix *weight;
     const float *bias; /* [outputs] or NULL */
@@ -78,7 +77,8 @@ typedef struct tr_matmul {
     size_t x_stride;       /* floats from row to row */
     const tr_quantised *q; /* the rows quantised by the same level */
     tr_activation activation;
-    const float *gate;     /* [rows, outputs] or NULL: activation(...) times it, in place of adding; as far apart as y, may be y */
+    const float
+        *gate; /* [rows, outputs] or NULL: activation(...) times it, in place of adding; as far apart as y, may be y */
     const float *residual; /* [rows, outputs] or NULL; may be y itself */
     size_t residual_stride;
     float *y; /* [rows, outputs] */
@@ -88,11 +88,11 @@ typedef struct tr_matmul {
 
 /* A coarse copy of a matrix, by which the few outputs are found that can be the greatest, and the bounds that prove it:
  *     |w[o]·x - scale[o] coarse[o]·x| <= radius[o] |x|
- * by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] - scale[o] coarse[o]| plus what rounding can add. For few rows,
- * where reading is all that counts. Of F32, F16 and BF16 the copy is int8 by rows: a quarter of f32. Of I8 it is 4 bits in
- * panels (k8n16): numbers of tr_screen_levels, 8 inputs of 16 outputs in a line of 64 bytes, inputs 0 to 3 in the low and 4 to 7
- * in the high nibbles of bytes 4 o .. 4 o + 3, anything where there is no input. A line behind them holds scale[16] and
- * radius[16] in BF16, zero where there is no output. There w and x are what was quantised. */
+ * by the inequality of Cauchy and Schwarz, radius[o] >= |w[o] - scale[o] coarse[o]| plus what rounding can add. For few
+ * rows, where reading is all that counts. Of F32, F16 and BF16 the copy is int8 by rows: a quarter of f32. Of I8 it is 4
+ * bits in panels (k8n16): numbers of tr_screen_levels, 8 inputs of 16 outputs in a line of 64 bytes, inputs 0 to 3 in the
+ * low and 4 to 7 in the high nibbles of bytes 4 o .. 4 o + 3, anything where there is no input. A line behind them holds
+ * scale[16] and radius[16] in BF16, zero where there is no output. There w and x are what was quantised. */
 typedef struct tr_screen {
     const tr_matrix *exact; /* [outputs, inputs] */
     const void *coarse;
@@ -103,8 +103,8 @@ typedef struct tr_screen {
 /* Levels that leave out least of what is distributed normally (Lloyd, 1982, and Max, 1960), near enough, in whole numbers of
  * which, raised above zero, the products of four with int8 fit 16 bits. */
 enum { TR_SCREEN_LEVELS = 16, TR_SCREEN_MOST = 29 };
-static const int8_t tr_screen_levels[TR_SCREEN_LEVELS] = {-TR_SCREEN_MOST, -22, -17, -13, -10, -7, -4, -1,
-                                                          1, 4, 7, 10, 13, 17, 22, TR_SCREEN_MOST};
+static const int8_t tr_screen_levels[TR_SCREEN_LEVELS] = {
+    -TR_SCREEN_MOST, -22, -17, -13, -10, -7, -4, -1, 1, 4, 7, 10, 13, 17, 22, TR_SCREEN_MOST};
 
 static inline int tr_screen_lines(int inputs) /* of a panel, I8 */
 {
@@ -135,8 +135,8 @@ typedef struct tr_screened {
     const tr_quantised *q; /* I8: the same rows */
     float *upper;          /* [rows, upper_stride]: working memory */
     size_t upper_stride;   /* >= outputs, a multiple of 16 */
-    float *least;          /* [rows]: the greatest lower bound; screen_bounds writes its share's, screened_best reads that of all */
-    tr_best *best;       /* [rows] */
+    float *least;  /* [rows]: the greatest lower bound; screen_bounds writes its share's, screened_best reads that of all */
+    tr_best *best; /* [rows] */
 } tr_screened;
 
 /* Floats of scratch that a matmul with this many inputs needs, for each thread that computes. */
@@ -145,34 +145,34 @@ static inline size_t tr_matmul_scratch(int inputs)
     return (size_t)TR_PANEL * (size_t)tr_pad16(inputs);
 }
 
-/* Softmax attention of heads of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al., 2017, eq. 1;
- * running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p] + bias[p]) v[p].
- * Block b holds head h's keys [32, pad16(head_size)] at blocks[b] + key_offset + h head_offset and its values of the same shape at
- * blocks[b] + value_offset + h head_offset, both F32 or F16; the offsets count floats in any case. */
+/* Softmax attention of heads of single queries over keys and values that lie in blocks of 32 positions (Vaswani et al.,
+ * 2017, eq. 1; running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p] +
+ * bias[p]) v[p]. Block b holds head h's keys [32, pad16(head_size)] at blocks[b] + key_offset + h head_offset and its values
+ * of the same shape at blocks[b] + value_offset + h head_offset, both F32 or F16; the offsets count floats in any case. */
 typedef struct tr_attend {
     int heads, queries, head_size, length; /* length >= 1: positions that the first query attends to */
-    int growth;                     /* how many more each next one: 0, or 1 for tokens that see those before them */
-    float scale;                    /* 1/sqrt(head_size) */
-    const float *q;                 /* [queries, heads, head_size] */
-    size_t q_stride;                /* of queries */
-    tr_type type;                   /* of keys and values */
-    const float *const *blocks;     /* [ceil(of the last query's length / 32)] */
+    int growth;                            /* how many more each next one: 0, or 1 for tokens that see those before them */
+    float scale;                           /* 1/sqrt(head_size) */
+    const float *q;                        /* [queries, heads, head_size] */
+    size_t q_stride;                       /* of queries */
+    tr_type type;                          /* of keys and values */
+    const float *const *blocks;            /* [ceil(of the last query's length / 32)] */
     size_t key_offset, value_offset, head_offset; /* floats */
-    const float *ahead;             /* the keys of the block that is read next, by whoever calls next, to be fetched; or NULL */
-    const float *bias;              /* [length] for the first head and query, or NULL */
+    const float *ahead; /* the keys of the block that is read next, by whoever calls next, to be fetched; or NULL */
+    const float *bias;  /* [length] for the first head and query, or NULL */
     ptrdiff_t bias_step, bias_head; /* where those of the next query and the next head begin, in floats */
     float *out;                     /* [queries, heads, head_size] */
     size_t out_stride;
-    float *weights;                 /* out: the softmax's results, [heads, queries, length]; NULL: nobody asks */
+    float *weights;                      /* out: the softmax's results, [heads, queries, length]; NULL: nobody asks */
     size_t weights_stride, weights_head; /* of queries and of heads */
-    int only_head;                  /* weights are [queries, length], of this head; -1: those of all are wanted */
+    int only_head;                       /* weights are [queries, length], of this head; -1: those of all are wanted */
 } tr_attend;
 
 /* The same of many queries of one head (tiles with running maxima, as in Dao et al., 2022). Block b holds keys across,
  * [pad16(head_size), 32], at blocks[b] + key_offset, and values [32, pad16(value_size)] at blocks[b] + value_offset: see
  * attend_pack. Query i, at position + i among the keys, attends to keys position + i - back .. position +
- * i + on of 0 .. keys - 1, less those from limits[i] on, those that parts leave out, and those where bias is -inf. What it does not attend
- * to has no influence, be it NaN; without anything to attend to its results are zero. */
+ * i + on of 0 .. keys - 1, less those from limits[i] on, those that parts leave out, and those where bias is -inf. What it
+ * does not attend to has no influence, be it NaN; without anything to attend to its results are zero. */
 typedef struct tr_attend_part {
     int block;
     uint32_t positions; /* of the block, bit by bit: those that count */
@@ -185,33 +185,34 @@ typedef struct tr_attend_rows {
     float scale;
     const float *q; /* [queries, head_size] */
     size_t q_stride;
-    const float *const *blocks; /* [ceil(keys / 32)] */
+    const float *const *blocks;      /* [ceil(keys / 32)] */
     size_t key_offset, value_offset; /* floats */
     int position, back, on;
-    const int32_t *limits; /* [queries]; NULL: keys for all */
+    const int32_t *limits;       /* [queries]; NULL: keys for all */
     const tr_attend_part *parts; /* [part_count] in the order of blocks, each once; NULL: all */
     int part_count;
-    const float *bias; /* [queries, keys], added to scores; or NULL */
+    const float *bias;   /* [queries, keys], added to scores; or NULL */
     ptrdiff_t bias_step; /* where those of the next query begin, in floats */
-    const bool *wild;  /* [ceil(keys / 32)] values there are not all finite; NULL: they are */
-    float *out; /* [queries, value_size] */
+    const bool *wild;    /* [ceil(keys / 32)] values there are not all finite; NULL: they are */
+    float *out;          /* [queries, value_size] */
     size_t out_stride;
-    float *weights; /* out: the softmax's results, [queries, keys], where the query attends; what else is there is left. NULL: nobody asks */
+    float *weights; /* out: the softmax's results, [queries, keys], where the query attends; what else is there is left.
+                       NULL: nobody asks */
     size_t weights_stride;
 } tr_attend_rows;
 
-/* Makes a block of n <= 32 rows of keys and of values: see tr_attend_rows. Columns of values from value_size on become zero, positions
- * from n on, which nobody attends to, and keys from head_size on are left as they are. */
+/* Makes a block of n <= 32 rows of keys and of values: see tr_attend_rows. Columns of values from value_size on become zero,
+ * positions from n on, which nobody attends to, and keys from head_size on are left as they are. */
 typedef struct tr_attend_pack {
     int n, head_size, value_size;
-    tr_type from; /* of keys and values: F32 or BF16 */
-    const void *keys, *values; /* [n, head_size], [n, value_size] */
+    tr_type from;                    /* of keys and values: F32 or BF16 */
+    const void *keys, *values;       /* [n, head_size], [n, value_size] */
     size_t key_stride, value_stride; /* elements */
     float *packed_keys, *packed_values;
 } tr_attend_pack;
 
-/* y[r, c] = sum over p < n of a[r, p] b[p, c], added to what y holds if add; rows of b lie one after the other, in memory order:
- * where the matrix product reads [outputs, inputs], this reads [inputs, outputs]. In the order of p. */
+/* y[r, c] = sum over p < n of a[r, p] b[p, c], added to what y holds if add; rows of b lie one after the other, in memory
+ * order: where the matrix product reads [outputs, inputs], this reads [inputs, outputs]. In the order of p. */
 typedef struct tr_mix {
     int rows, n, width;
     const float *a; /* [rows, n] */
@@ -318,13 +319,5 @@ typedef struct tr_kernels {
     /* Reads memory in order with the widest loads, and fetches lines ahead (bytes; 0: leaves that to the CPU). */
     void (*read_memory)(const void *memory, size_t bytes, size_t ahead);
 } tr_kernels;
-
-enum { TR_LEVELS = 16 }; /* room for all */
-
-/* Fills levels with those that this build and this CPU have, best last, and returns how many they are. */
-int tr_kernels_available(const tr_kernels *levels[TR_LEVELS]);
-
-/* The table of a level by name; NULL or "": $TRANSLATE_CPU, else the best. TR_ERROR_ARGUMENT lists the available ones. */
-tr_status tr_kernels_select(const char *name, const tr_kernels **kernels, tr_error *error);
 
 #endif

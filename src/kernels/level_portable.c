@@ -3,7 +3,7 @@
 
 #define TR_DOT "kernels/dot_portable.h"
 #ifndef TR_LEVEL
-#define TR_LEVEL tr_kernels_portable
+#define TR_LEVEL      tr_kernels_portable
 #define TR_LEVEL_NAME "portable"
 #if defined(__FP_FAST_FMAF)
 #define TR_LEVEL_FUSED true

@@ -1,22 +1,24 @@
-/* Matrix product by rows of weights: each output is a dot product along the inputs, 16 lanes at a time, so that weights are read
- * as they lie in the file, and one row or many give the same bits.
+/* Matrix product by rows of weights: each output is a dot product along the inputs, 16 lanes at a time, so that weights are
+ * read as they lie in the file, and one row or many give the same bits.
  *
  * A tile is up to TILE_ROWS rows of x by 4 outputs: its accumulators fill the registers. The 16 outputs of a panel are
- * four tiles; their sums are folded together, and the epilogue (bias, activation, residual, argmax) sees 16 outputs side by side. */
+ * four tiles; their sums are folded together, and the epilogue (bias, activation, residual, argmax) sees 16 outputs side by
+ * side. */
 
 /* Fetches lines ahead of the weights in use: once read they go to the first-level cache at once; what several tiles will use
  * waits in the second. */
 TR_INLINE void prefetch_lines(const char *address, const int lines, const int rows)
 {
-    UNROLL(4) for (int i = 0; i < lines; i++)
+    UNROLL(4, i, 0, lines)
         if (rows <= 2)
             __builtin_prefetch(address + 64 * i, 0, 3);
         else
             __builtin_prefetch(address + 64 * i, 0, 2);
 }
 
-/* The two sides of multiply-adds: f32, weights of other types widened as they are read; or, where the CPU multiplies pairs of
- * BF16 and the matrix lets it, BF16 on both sides, x being rounded beforehand. n: inputs that are left, the others are 0. */
+/* The two sides of multiply-adds: f32, weights of other types widened as they are read; or, where the CPU multiplies pairs
+ * of BF16 and the matrix lets it, BF16 on both sides, x being rounded beforehand. n: inputs that are left, the others are 0.
+ */
 #if defined(TR_PART_PAIRS)
 enum { PAIRS = true };
 
@@ -28,7 +30,7 @@ TR_INLINE part load_pairs(const void *p, size_t i, int n)
 #else
 enum { PAIRS = false };
 #define load_pairs(p, i, n) part_set1(0)
-#define part_mla_pairs part_mla
+#define part_mla_pairs      part_mla
 #endif
 
 TR_INLINE bool in_pairs(const tr_matrix *m)
@@ -68,41 +70,41 @@ TR_INLINE void tile(operand x, const void *w, const size_t offset[4], tr_type ty
 {
     const int each = pairs ? 2 : 1, width = LANES * each;
     vec sums[TILE_ROWS][4];
-    EACH_PART {
+    EACH_PART(h) {
         part acc[TILE_ROWS][4];
-        UNROLL(8) for (int r = 0; r < rows; r++)
-            UNROLL(4) for (int j = 0; j < 4; j++)
+        UNROLL(8, r, 0, rows)
+            UNROLL(4, j, 0, 4)
                 acc[r][j] = part_set1(0);
         int i = h * width;
         for (; i + width <= inputs; i += 16 * each) {
             part weights[4];
-            UNROLL(4) for (int j = 0; j < 4; j++)
+            UNROLL(4, j, 0, 4)
                 weights[j] = load_weights(type, pairs, w, offset[j] + (size_t)i, width);
             if (h == 0) {
                 prefetch_lines(ahead, lines, rows);
                 ahead += 64 * lines;
             }
-            UNROLL(8) for (int r = 0; r < rows; r++) {
+            UNROLL(8, r, 0, rows) {
                 const part a = load_inputs(pairs, x.x + (size_t)r * x.stride, i, width);
-                UNROLL(4) for (int j = 0; j < 4; j++)
+                UNROLL(4, j, 0, 4)
                     acc[r][j] = multiply_add(pairs, a, weights[j], acc[r][j]);
             }
         }
         if (i < inputs) {
             part weights[4];
-            UNROLL(4) for (int j = 0; j < 4; j++)
+            UNROLL(4, j, 0, 4)
                 weights[j] = load_weights(type, pairs, w, offset[j] + (size_t)i, inputs - i);
-            UNROLL(8) for (int r = 0; r < rows; r++) {
+            UNROLL(8, r, 0, rows) {
                 const part a = load_inputs(pairs, x.x + (size_t)r * x.stride, i, inputs - i);
-                UNROLL(4) for (int j = 0; j < 4; j++)
+                UNROLL(4, j, 0, 4)
                     acc[r][j] = multiply_add(pairs, a, weights[j], acc[r][j]);
             }
         }
-        UNROLL(8) for (int r = 0; r < rows; r++)
-            UNROLL(4) for (int j = 0; j < 4; j++)
+        UNROLL(8, r, 0, rows)
+            UNROLL(4, j, 0, 4)
                 sums[r][j].p[h] = acc[r][j];
     }
-    UNROLL(8) for (int r = 0; r < rows; r++)
+    UNROLL(8, r, 0, rows)
         out[(size_t)r * out_stride] = vec_fold4(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
 }
 
@@ -111,7 +113,7 @@ typedef struct panel {
     const void *w;
     tr_type type;
     bool pairs;
-    size_t stride; /* elements from one output's weights to the next's */
+    size_t stride;       /* elements from one output's weights to the next's */
     int inputs, outputs; /* outputs <= 16 */
     const char *ahead;   /* bytes to prefetch meanwhile, in small pieces: a tile after the other moves it on */
 } panel;
@@ -129,7 +131,7 @@ TR_INLINE void panel_tiles(panel *p, operand x, tr_type type, const bool pairs, 
     }
 }
 
-#define PANEL_CASE(r) \
+#define PANEL_CASE(r)                                                                                                       \
     case r: panel_tiles(p, x, type, pairs, lines, r, sums); break;
 
 TR_INLINE void panel_rows(panel *p, operand x, tr_type type, const bool pairs, const int lines, int rows,
@@ -149,10 +151,10 @@ TR_INLINE void panel_rows(panel *p, operand x, tr_type type, const bool pairs, c
 
 /* lines: 16 inputs of four outputs are four cache lines of f32, two of halves; where many tiles use a panel, each fetches
  * only a part of the next one. */
-#define PANEL_FUNCTION(name, type, pairs, lines) \
-    static __attribute__((noinline)) void name(panel *p, operand x, int rows, vec sums[TILE_ROWS][4]) \
-    { \
-        panel_rows(p, x, type, pairs, lines, rows, sums); \
+#define PANEL_FUNCTION(name, type, pairs, lines)                                                                            \
+    static __attribute__((noinline)) void name(panel *p, operand x, int rows, vec sums[TILE_ROWS][4])                       \
+    {                                                                                                                       \
+        panel_rows(p, x, type, pairs, lines, rows, sums);                                                                   \
     }
 
 PANEL_FUNCTION(panel_f32, TR_TYPE_F32, false, 4)
@@ -290,7 +292,8 @@ static void float_matmul(const tr_matmul *op, int first, int last, float *scratc
         const operand x = operand_of(m, op->x + (size_t)start * op->x_stride, op->x_stride, rows, scratch);
         for (int o = first; o < last; o += TR_PANEL) {
             const char *w = (const char *)m->data + (size_t)o * row_bytes;
-            panel p = {w, m->type, in_pairs(m), (size_t)m->inputs, m->inputs, last - o < TR_PANEL ? last - o : TR_PANEL, NULL};
+            panel p = {w,   m->type, in_pairs(m), (size_t)m->inputs, m->inputs, last - o < TR_PANEL ? last - o : TR_PANEL,
+                       NULL};
             /* one tile has read a quarter of the panel when the next begins; many share the next panel among them */
             p.ahead = w + (rows <= 2 ? 4 : TR_PANEL) * row_bytes;
             if (m->type != TR_TYPE_F32 && !p.pairs && rows > WIDEN_TILES * TILE_ROWS) {

@@ -13,11 +13,11 @@ TR_INLINE void mix_tile(vec acc[MIX_ROWS][MIX_COLUMNS], const float *a, size_t a
 {
     for (int p = begin; p < end; p++) {
         vec from[MIX_COLUMNS];
-        UNROLL(4) for (int c = 0; c < columns; c++)
+        UNROLL(4, c, 0, columns)
             from[c] = vec_load(b + first + (size_t)p * b_stride + 16 * (size_t)c);
-        UNROLL(8) for (int r = 0; r < rows; r++) {
+        UNROLL(8, r, 0, rows) {
             const vec weight = vec_set1(a[(size_t)r * a_stride + (size_t)p]);
-            UNROLL(4) for (int c = 0; c < columns; c++)
+            UNROLL(4, c, 0, columns)
                 acc[r][c] = vec_fma(weight, from[c], acc[r][c]);
         }
     }
@@ -28,12 +28,12 @@ TR_INLINE void mix_columns(float *y, size_t y_stride, const float *a, size_t a_s
                            size_t first, size_t b_stride, int begin, int end, const int columns)
 {
     vec acc[MIX_ROWS][MIX_COLUMNS];
-    UNROLL(8) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int c = 0; c < columns; c++)
+    UNROLL(8, r, 0, rows)
+        UNROLL(4, c, 0, columns)
             acc[r][c] = vec_load(y + (size_t)r * y_stride + first + 16 * (size_t)c);
     mix_tile(acc, a, a_stride, rows, b, first, b_stride, begin, end, columns);
-    UNROLL(8) for (int r = 0; r < rows; r++)
-        UNROLL(4) for (int c = 0; c < columns; c++)
+    UNROLL(8, r, 0, rows)
+        UNROLL(4, c, 0, columns)
             vec_store(y + (size_t)r * y_stride + first + 16 * (size_t)c, acc[r][c]);
 }
 
@@ -48,17 +48,32 @@ TR_INLINE void mix_rows(float *y, size_t y_stride, const float *a, size_t a_stri
         mix_columns(y, y_stride, a, a_stride, rows, b, (size_t)c, b_stride, begin, end, 1);
 }
 
-/* Rows of the next tile where left are there: call(6), call(4), call(2) or call(1). Builds that look for errors do with two of them. */
+/* Rows of the next tile where left are there: call(6), call(4), call(2) or call(1). Builds that look for errors do with two
+ * of them. */
 #if defined(CHECKED_BUILD)
-#define MIX_CASES(left, done, call) \
-    if ((left) >= MIX_ROWS) { call(MIX_ROWS); done = MIX_ROWS; } \
-    else { call(1); done = 1; }
+#define MIX_CASES(left, done, call)                                                                                         \
+    if ((left) >= MIX_ROWS) {                                                                                               \
+        call(MIX_ROWS);                                                                                                     \
+        done = MIX_ROWS;                                                                                                    \
+    } else {                                                                                                                \
+        call(1);                                                                                                            \
+        done = 1;                                                                                                           \
+    }
 #else
-#define MIX_CASES(left, done, call) \
-    if (MIX_ROWS == 6 && (left) >= 6) { call(MIX_ROWS); done = 6; } \
-    else if (MIX_ROWS == 6 && (left) >= 4) { call((MIX_ROWS < 4 ? MIX_ROWS : 4)); done = 4; } \
-    else if ((left) >= 2) { call(2); done = 2; } \
-    else { call(1); done = 1; }
+#define MIX_CASES(left, done, call)                                                                                         \
+    if (MIX_ROWS == 6 && (left) >= 6) {                                                                                     \
+        call(MIX_ROWS);                                                                                                     \
+        done = 6;                                                                                                           \
+    } else if (MIX_ROWS == 6 && (left) >= 4) {                                                                              \
+        call((MIX_ROWS < 4 ? MIX_ROWS : 4));                                                                                \
+        done = 4;                                                                                                           \
+    } else if ((left) >= 2) {                                                                                               \
+        call(2);                                                                                                            \
+        done = 2;                                                                                                           \
+    } else {                                                                                                                \
+        call(1);                                                                                                            \
+        done = 1;                                                                                                           \
+    }
 #endif
 
 /* A column of 16 at the end of rows that are not padded. */
@@ -68,7 +83,8 @@ TR_INLINE void mix_end(const tr_mix *op, int r, int c)
     float *y = op->y + (size_t)r * op->y_stride + c;
     vec sum = op->add ? vec_load_n(y, n) : vec_set1(0);
     for (int p = 0; p < op->n; p++)
-        sum = vec_fma(vec_set1(op->a[(size_t)r * op->a_stride + (size_t)p]), vec_load_n(op->b + (size_t)p * op->b_stride + c, n), sum);
+        sum = vec_fma(vec_set1(op->a[(size_t)r * op->a_stride + (size_t)p]),
+                      vec_load_n(op->b + (size_t)p * op->b_stride + c, n), sum);
     vec_store_n(y, sum, n);
 }
 

@@ -1,5 +1,7 @@
-/* The part of a 16-lane vector for any CPU: 4 floats in the compiler's generic vectors. With TR_PART_FMAF every multiply-add is
- * fused by the C library: for tests that compare bits. */
+/* The part of a 16-lane vector for any CPU: 4 floats in the compiler's generic vectors. With TR_PART_FMAF every multiply-add
+ * is fused by the C library: for tests that compare bits. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 #include "kernels/half.h"
 
 #include <math.h>

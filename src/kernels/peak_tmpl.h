@@ -1,7 +1,8 @@
-/* What the CPU can do at this level, to measure the rest against: multiply-adds out of registers alone, and reading. They are made
- * of the same primitives as the kernels, so a level whose products take more instructions has a lower peak. */
+/* What the CPU can do at this level, to measure the rest against: multiply-adds out of registers alone, and reading. They
+ * are made of the same primitives as the kernels, so a level whose products take more instructions has a lower peak. */
 
-/* Makes the compiler forget what it knows of a register, and keep it: nothing is folded, moved out of the loop, or left out. */
+/* Makes the compiler forget what it knows of a register, and keep it: nothing is folded, moved out of the loop, or left out.
+ */
 #if defined(__x86_64__) || defined(__i386__)
 #define PEAK_HIDE(x) __asm__ volatile("" : "+v"(x))
 #elif defined(__aarch64__)
@@ -10,7 +11,8 @@
 #define PEAK_HIDE(x) __asm__ volatile("" : "+m"(x))
 #endif
 
-/* Sums side by side: enough for two units of latency 5, and they fit the registers beside two operands and what is between. */
+/* Sums side by side: enough for two units of latency 5, and they fit the registers beside two operands and what is between.
+ */
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define PEAK_SUMS 16
 #else
@@ -21,14 +23,14 @@ TR_INLINE void peak_products(const bool pairs, int64_t turns)
 {
     part sums[PEAK_SUMS], a = part_set1(0.5f), b = part_set1(0x1p-20f);
     PEAK_HIDE(b);
-    UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++)
+    UNROLL(16, k, 0, PEAK_SUMS)
         sums[k] = part_set1((float)k);
     for (int64_t t = 0; t < turns; t++)
-        UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++) {
+        UNROLL(16, k, 0, PEAK_SUMS) {
             PEAK_HIDE(a);
             sums[k] = multiply_add(pairs, a, b, sums[k]);
         }
-    UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++)
+    UNROLL(16, k, 0, PEAK_SUMS)
         PEAK_HIDE(sums[k]);
 }
 
@@ -50,16 +52,16 @@ static __attribute__((noinline)) void peak_i8(int64_t turns)
     dot_input a = dot_input_load(zeros, 0);
     dot_weight w = dot_weight_load(zeros, 0);
     PEAK_HIDE(w);
-    UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++) {
+    UNROLL(16, k, 0, PEAK_SUMS) {
         sums[k] = dot_zero();
         PEAK_HIDE(sums[k]);
     }
     for (int64_t t = 0; t < turns; t++)
-        UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++) {
+        UNROLL(16, k, 0, PEAK_SUMS) {
             PEAK_HIDE(a);
             sums[k] = dot_add(sums[k], a, w);
         }
-    UNROLL(16) for (int k = 0; k < PEAK_SUMS; k++)
+    UNROLL(16, k, 0, PEAK_SUMS)
         PEAK_HIDE(sums[k]);
 }
 
@@ -90,10 +92,10 @@ static void read_memory(const void *memory, size_t bytes, size_t ahead)
     const char *p = memory;
     for (size_t i = 0; i + STEP <= bytes; i += STEP) {
         if (ahead)
-            UNROLL(4) for (int line = 0; line < STEP; line += 64)
-                __builtin_prefetch(p + i + ahead + line, 0, 3);
-        UNROLL(16) for (int at = 0; at < STEP; at += (int)sizeof(part)) {
-            part x = part_load((const float *)(const void *)(p + i + at));
+            UNROLL(4, line, 0, STEP / 64)
+                __builtin_prefetch(p + i + ahead + 64 * line, 0, 3);
+        UNROLL(16, k, 0, STEP / (int)sizeof(part)) {
+            part x = part_load((const float *)(const void *)(p + i + (size_t)k * sizeof(part)));
             PEAK_HIDE(x);
         }
     }

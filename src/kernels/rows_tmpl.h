@@ -1,4 +1,5 @@
-/* What works on single rows: LayerNorm, RMSNorm, embedding, the states of decoders without keys and values, softmax's sums. */
+/* What works on single rows: LayerNorm, RMSNorm, embedding, the states of decoders without keys and values, softmax's sums.
+ */
 
 static void layernorm(const tr_layernorm *op)
 {
@@ -20,7 +21,8 @@ static void layernorm(const tr_layernorm *op)
         for (int i = 0; i < op->width; i += 16) {
             const int n = op->width - i;
             const vec d = vec_mul(vec_sub(vec_load_n(x + i, n), mean), inverse);
-            const vec normal = vec_fma(d, vec_load_n(op->gamma + i, n), op->beta ? vec_load_n(op->beta + i, n) : vec_set1(0));
+            const vec normal =
+                vec_fma(d, vec_load_n(op->gamma + i, n), op->beta ? vec_load_n(op->beta + i, n) : vec_set1(0));
             vec_store_n(y + i, normal, n);
             if (op->q)
                 range = range_add(range, vec_tail(normal, n, 0));

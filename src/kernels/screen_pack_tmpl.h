@@ -1,5 +1,5 @@
-/* Makes the 4-bit copies of int8 panels (see tr_screen). The loops over a panel's outputs are what compilers turn into vectors of
- * the level's size; the bits are the same at each. */
+/* Makes the 4-bit copies of int8 panels (see tr_screen). The loops over a panel's outputs are what compilers turn into
+ * vectors of the level's size; the bits are the same at each. */
 
 /* A number for each output of a panel. */
 typedef struct each_output {
@@ -29,7 +29,7 @@ TR_INLINE coarse_numbers coarse_of(const each_output *q, const each_output *inve
     for (int o = 0; o < TR_PANEL; o++) {
         const float exact = q->of[o] * inverse->of[o], size = fabsf(exact);
         float height = (float)level[0], above = 0;
-        UNROLL(8) for (int i = 1; i < UPPER_LEVELS; i++) {
+        UNROLL(8, i, 1, UPPER_LEVELS) {
             const bool higher = size > 0.5f * (float)(level[i - 1] + level[i]);
             height += higher ? (float)(level[i] - level[i - 1]) : 0;
             above += higher ? 1 : 0;
@@ -85,9 +85,9 @@ TR_INLINE void panel_measure(const int8_t *lines, int groups, panel_sizes *sizes
         sizes->norm[o] = sqrt(squares[o]);
 }
 
-/* The steps that leave out least, near enough: what serves a normal distribution, whose levels are 10.75 to a deviation, more for
- * numbers that stand out further. Fitted to random rows of several distributions, of 256 to 1,024 inputs. Inputs count in fours:
- * panels do not tell them closer. */
+/* The steps that leave out least, near enough: what serves a normal distribution, whose levels are 10.75 to a deviation,
+ * more for numbers that stand out further. Fitted to random rows of several distributions, of 256 to 1,024 inputs. Inputs
+ * count in fours: panels do not tell them closer. */
 TR_INLINE each_output coarse_steps(const panel_sizes *sizes, int groups)
 {
     each_output step;
@@ -165,7 +165,8 @@ static void screen_pack(const tr_matrix *m, int first, void *lines)
          * shifted matrix some of 127 |colsum| <= 127 sqrt(inputs) norm in units of x's scale, of which the bounds' |x| is at
          * least sqrt(inputs) / 2: 2^-14 norm. */
         const double missing = sqrt(error[o]) * 1.0001, reach = missing + 0x1p-13 * (sizes.norm[o] + missing);
-        radius[o] = (uint16_t)((tr_float_bits((float)(reach * (double)m->scale[first + o] * 1.0001)) + 0xffff) >> 16); /* up */
+        radius[o] =
+            (uint16_t)((tr_float_bits((float)(reach * (double)m->scale[first + o] * 1.0001)) + 0xffff) >> 16); /* up */
     }
     memcpy(factors, scale, sizeof scale);
     memcpy(factors + sizeof scale, radius, sizeof radius);

@@ -1,13 +1,15 @@
-/* The argmax of an output projection by screening (see tr_screen): a pass over coarse weights bounds every output from both sides;
- * then only those are computed exactly whose upper bound reaches the greatest lower bound. */
+/* The argmax of an output projection by screening (see tr_screen): a pass over coarse weights bounds every output from both
+ * sides; then only those are computed exactly whose upper bound reaches the greatest lower bound. */
 
-/* Sixteen weights, n of them real: rounded to steps of scale and stored in coarse. Returns errors plus the squares of theirs. */
+/* Sixteen weights, n of them real: rounded to steps of scale and stored in coarse. Returns errors plus the squares of
+ * theirs. */
 TR_INLINE vec screen_weights(vec w, vec scale, vec inverse, int8_t *coarse, int n, vec errors)
 {
     const vec magic = vec_set1(12582912.0f); /* see vec_exp */
     vec q = vec_sub(vec_add(vec_mul(w, inverse), magic), magic);
     q = vec_max(vec_min(q, vec_set1(127)), vec_set1(-127)); /* NaN becomes 127; its radius is NaN: always computed exactly */
-    EACH_PART part_store_i8_n(coarse + h * LANES, q.p[h], part_lanes(n, h));
+    EACH_PART(h)
+        part_store_i8_n(coarse + h * LANES, q.p[h], part_lanes(n, h));
     const vec e = vec_sub(w, vec_mul(q, scale));
     return vec_fma(e, e, errors);
 }
@@ -30,11 +32,12 @@ static void screen_row(const tr_matrix *m, int8_t *copy, float *scales, float *r
     scales[o] = vec_greatest(most) / 127;
     const vec scale = vec_set1(scales[o]), inverse = vec_set1(scales[o] > 0 ? 1 / scales[o] : 0);
     for (int i = 0; i < whole; i += 16)
-        errors = screen_weights(vec_load_weight(m->type, m->data, first + (size_t)i), scale, inverse, coarse + i, 16, errors);
+        errors =
+            screen_weights(vec_load_weight(m->type, m->data, first + (size_t)i), scale, inverse, coarse + i, 16, errors);
     errors = screen_weights(tail, scale, inverse, coarse + whole, rest, errors);
     /* Rounding: a sum of n products in 16 lanes is off by at most (n/16 + 6) 2^-24 of the norms' product, twice that without
-     * fused multiply-add, in the coarse sum and in the exact one; the bias and the bounds add a few 2^-24 more. Rounding x to
-     * BF16 takes 2^-9 of its norm. */
+     * fused multiply-add, in the coarse sum and in the exact one; the bias and the bounds add a few 2^-24 more. Rounding x
+     * to BF16 takes 2^-9 of its norm. */
     const float rounding = (in_pairs(m) ? 0x1p-9f : 0) + 0x1p-18f + (float)m->inputs * 0x1p-25f;
     radius[o] = 1.0001f * sqrtf(vec_sum(errors)) + rounding * sqrtf(vec_sum(norm));
 }
@@ -79,14 +82,14 @@ TR_INLINE void put_bounds(const tr_screened *op, int row, int o, int n, vec dot,
         *greatest = (lower_bound){value, o};
 }
 
-/* The first 16 outputs from o on of which one can be the greatest of its row, whose bound exceeds below; NaN can. From last on:
- * there are none. */
+/* The first 16 outputs from o on of which one can be the greatest of its row, whose bound exceeds below; NaN can. From last
+ * on: there are none. */
 TR_INLINE int next_candidate(const tr_screened *op, int row, int o, int last, vec below)
 {
     enum { TOGETHER = 4 };
     const float *upper = op->upper + (size_t)row * op->upper_stride;
     for (bool found = false; o + TOGETHER * TR_PANEL <= last; o += TOGETHER * TR_PANEL) {
-        UNROLL(4) for (int i = 0; i < TOGETHER; i++)
+        UNROLL(4, i, 0, TOGETHER)
             found |= vec_any_above(vec_load(upper + o + i * TR_PANEL), below);
         if (found)
             break;

@@ -2,7 +2,9 @@
 #ifndef TR_KERNELS_TYPES_H
 #define TR_KERNELS_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum tr_type {
     TR_TYPE_F32,

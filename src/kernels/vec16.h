@@ -1,6 +1,8 @@
 /* Sixteen floats, as 1, 2 or 4 parts of what the CPU has (part_*.h), and the one order in which lanes are summed:
  *     s8[i] = v[i] + v[i+8],  s4[i] = s8[i] + s8[i+4],  s2[i] = s4[i] + s4[i+2],  sum = s2[0] + s2[1].
  * Include a part_*.h first. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 
 typedef struct vec {
     part p[PARTS];
@@ -12,14 +14,16 @@ typedef struct vec {
 #define CHECKED_BUILD
 #endif
 #if defined(CHECKED_BUILD)
-#define UNROLL(n)
+#define UNROLL_HINT(n)
 #elif defined(__clang__)
-#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#define UNROLL_HINT(n) _Pragma("clang loop unroll(full)")
 #else
-#define UNROLL(n) _Pragma(TR_STRINGIFY(GCC unroll n))
+#define UNROLL_HINT(n) _Pragma(TR_STRINGIFY(GCC unroll n))
 #define TR_STRINGIFY(x) #x
 #endif
-#define EACH_PART UNROLL(4) for (int h = 0; h < PARTS; h++)
+/* UNROLL(n, i, begin, end): for each i from begin to before end, at most n of them. EACH_PART(h): for each part of a vec. */
+#define UNROLL(n, i, begin, end) UNROLL_HINT(n) for (int i = (begin); i < (end); i++)
+#define EACH_PART(h) UNROLL(4, h, 0, PARTS)
 
 /* How many of n lanes fall to part h. */
 TR_INLINE int part_lanes(int n, int h)
@@ -28,8 +32,8 @@ TR_INLINE int part_lanes(int n, int h)
     return rest < 0 ? 0 : rest > LANES ? LANES : rest;
 }
 
-#define VEC_UNARY(name, expression) TR_INLINE vec name(vec a) { EACH_PART a.p[h] = expression; return a; }
-#define VEC_BINARY(name, function) TR_INLINE vec name(vec a, vec b) { EACH_PART a.p[h] = function(a.p[h], b.p[h]); return a; }
+#define VEC_UNARY(name, expression) TR_INLINE vec name(vec a) { EACH_PART(h) a.p[h] = expression; return a; }
+#define VEC_BINARY(name, function) TR_INLINE vec name(vec a, vec b) { EACH_PART(h) a.p[h] = function(a.p[h], b.p[h]); return a; }
 
 VEC_BINARY(vec_add, part_add)
 VEC_BINARY(vec_sub, part_sub)
@@ -41,40 +45,40 @@ VEC_BINARY(vec_copysign, part_copysign)
 VEC_UNARY(vec_abs, part_abs(a.p[h]))
 VEC_UNARY(vec_exp2_magic, part_exp2_magic(a.p[h]))
 
-TR_INLINE vec vec_set1(float f) { vec a; EACH_PART a.p[h] = part_set1(f); return a; }
-TR_INLINE vec vec_load(const float *p) { vec a; EACH_PART a.p[h] = part_load(p + h * LANES); return a; }
-TR_INLINE void vec_store(float *p, vec a) { EACH_PART part_store(p + h * LANES, a.p[h]); }
-TR_INLINE vec vec_fma(vec a, vec b, vec c) { EACH_PART a.p[h] = part_fma(a.p[h], b.p[h], c.p[h]); return a; }
+TR_INLINE vec vec_set1(float f) { vec a; EACH_PART(h) a.p[h] = part_set1(f); return a; }
+TR_INLINE vec vec_load(const float *p) { vec a; EACH_PART(h) a.p[h] = part_load(p + h * LANES); return a; }
+TR_INLINE void vec_store(float *p, vec a) { EACH_PART(h) part_store(p + h * LANES, a.p[h]); }
+TR_INLINE vec vec_fma(vec a, vec b, vec c) { EACH_PART(h) a.p[h] = part_fma(a.p[h], b.p[h], c.p[h]); return a; }
 
 /* The first n lanes, the others 0. */
 TR_INLINE vec vec_load_n(const float *p, int n)
 {
     vec a;
-    EACH_PART a.p[h] = part_load_n(p + h * LANES, part_lanes(n, h));
+    EACH_PART(h) a.p[h] = part_load_n(p + h * LANES, part_lanes(n, h));
     return a;
 }
 
 TR_INLINE void vec_store_n(float *p, vec a, int n)
 {
-    EACH_PART part_store_n(p + h * LANES, a.p[h], part_lanes(n, h));
+    EACH_PART(h) part_store_n(p + h * LANES, a.p[h], part_lanes(n, h));
 }
 
 TR_INLINE vec vec_tail(vec a, int n, float fill)
 {
-    EACH_PART a.p[h] = part_tail(a.p[h], part_lanes(n, h), fill);
+    EACH_PART(h) a.p[h] = part_tail(a.p[h], part_lanes(n, h), fill);
     return a;
 }
 
 TR_INLINE vec vec_zero_below(vec a, vec x, vec limit)
 {
-    EACH_PART a.p[h] = part_zero_below(a.p[h], x.p[h], limit.p[h]);
+    EACH_PART(h) a.p[h] = part_zero_below(a.p[h], x.p[h], limit.p[h]);
     return a;
 }
 
 TR_INLINE bool vec_any_above(vec a, vec b) /* or NaN */
 {
     bool any = false;
-    EACH_PART any |= part_any_above(a.p[h], b.p[h]);
+    EACH_PART(h) any |= part_any_above(a.p[h], b.p[h]);
     return any;
 }
 
@@ -203,7 +207,7 @@ TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
 {
     vec sums;
     const vec from[4] = {a, b, c, d};
-    EACH_PART sums.p[h] = vpaddq_f32(fold_halves(from[h].p[0], from[h].p[1]), fold_halves(from[h].p[2], from[h].p[3]));
+    EACH_PART(h) sums.p[h] = vpaddq_f32(fold_halves(from[h].p[0], from[h].p[1]), fold_halves(from[h].p[2], from[h].p[3]));
     return sums;
 }
 #else
@@ -345,14 +349,14 @@ TR_INLINE part part_load_weight_n(tr_type type, const void *w, size_t i, int n)
 TR_INLINE vec vec_load_weight(tr_type type, const void *w, size_t i)
 {
     vec a;
-    EACH_PART a.p[h] = part_load_weight(type, w, i + (size_t)h * LANES);
+    EACH_PART(h) a.p[h] = part_load_weight(type, w, i + (size_t)h * LANES);
     return a;
 }
 
 TR_INLINE vec vec_load_weight_n(tr_type type, const void *w, size_t i, int n)
 {
     vec a;
-    EACH_PART a.p[h] = part_load_weight_n(type, w, i + (size_t)h * LANES, part_lanes(n, h));
+    EACH_PART(h) a.p[h] = part_load_weight_n(type, w, i + (size_t)h * LANES, part_lanes(n, h));
     return a;
 }
 
@@ -360,7 +364,7 @@ TR_INLINE vec vec_load_weight_n(tr_type type, const void *w, size_t i, int n)
 TR_INLINE void vec_store_as(tr_type type, void *p, size_t i, vec a)
 {
     if (type == TR_TYPE_F16)
-        EACH_PART part_store_f16((uint16_t *)p + i + h * LANES, a.p[h]);
+        EACH_PART(h) part_store_f16((uint16_t *)p + i + h * LANES, a.p[h]);
     else
         vec_store((float *)p + i, a);
 }

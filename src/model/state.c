@@ -20,7 +20,7 @@ tr_cache_shape tr_decoder_cache_shape(const tr_network *network)
 {
     const tr_config *c = &network->config;
     return cache_shape(c->decoder_layers, c->decoder_heads, tr_config_head_size(c, c->decoder_heads),
-                             network->int8 && !c->marian_int8 ? TR_TYPE_F16 : TR_TYPE_F32);
+                       network->int8 && !c->marian_int8 ? TR_TYPE_F16 : TR_TYPE_F32);
 }
 
 size_t tr_cache_block_floats(const tr_cache_shape *shape)

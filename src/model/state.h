@@ -26,10 +26,11 @@ typedef struct tr_cache_shape {
     int layers, heads, head_size;
     tr_type type; /* F32 or F16 */
     size_t row;   /* bytes of a position's key, or value */
-    size_t piece; /* floats; the second half of them begins with the values. Each half has a sixteenth more than it needs: else
-                     the first positions of all heads, those in use, would share few of the cache's sets */
+    size_t piece; /* floats; the second half of them begins with the values. Each half has a sixteenth more than it needs:
+                     else the first positions of all heads, those in use, would share few of the cache's sets */
     size_t base;  /* floats of a block before the first piece: other networks' */
-    bool across;  /* keys stand across, [pad16(head_size), 32], as tr_attend_rows reads them: for many queries of a sentence at once */
+    bool across;  /* keys stand across, [pad16(head_size), 32], as tr_attend_rows reads them: for many queries of a sentence
+                     at once */
 } tr_cache_shape;
 
 /* Of the cache that the encoder's layers take turns with. */
@@ -173,7 +174,7 @@ void tr_flow_quantise(tr_flow *flow, const tr_matrix *matrix);
 /* Multi-head attention of rows over caches. project: keys and values of the rows themselves are put into the caches first
  * (self-attention); else the caches are complete (cross-attention). */
 void tr_attention_sublayer(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
-                          const tr_segment *segments, int count, bool project);
+                           const tr_segment *segments, int count, bool project);
 /* Keys and values of the flow's rows into the caches: the own heads' share of it. */
 void tr_attention_project(tr_flow *flow, const tr_attention *weights, const tr_cache_shape *shape, int layer,
                           const tr_segment *segments, int count);

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "pipeline/model.h"
+#include "kernels/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>

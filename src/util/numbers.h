@@ -2,8 +2,8 @@
 #ifndef TR_UTIL_NUMBERS_H
 #define TR_UTIL_NUMBERS_H
 
-/* Both within 1e-15 of the true value, relatively. tr_exp: 0 below -700, clipped above 700; tr_log: of positive numbers, -inf
- * of 0. NaN gives NaN. */
+/* Both within 1e-15 of the true value, relatively. tr_exp: 0 below -700, clipped above 700; tr_log: of positive numbers,
+ * -inf of 0. NaN gives NaN. */
 double tr_exp(double x);
 double tr_log(double x);
 

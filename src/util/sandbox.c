@@ -97,9 +97,8 @@ static bool restrict_files(const tr_sandbox_paths *paths)
     if (version < 1)
         return true;
     const uint64_t known = known_rights(version);
-    const struct ruleset forbidden = {.files = known,
-                                      .network = version >= 4 ? BIND_TCP : 0,
-                                      .scopes = version >= 6 ? SCOPE_SOCKETS_AND_SIGNALS : 0};
+    const struct ruleset forbidden = {
+        .files = known, .network = version >= 4 ? BIND_TCP : 0, .scopes = version >= 6 ? SCOPE_SOCKETS_AND_SIGNALS : 0};
     const int rules = (int)syscall(CREATE_RULESET, &forbidden, sizeof forbidden, 0);
     if (rules < 0)
         return false;
@@ -140,17 +139,16 @@ static const unsigned not_for_downloads[] = {
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kill, SYS_tkill,
     SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */, 434 /* pidfd_open */, 438 /* pidfd_getfd */,
     440 /* process_madvise */, 448 /* process_mrelease */, SYS_setpriority, SYS_ioprio_set, SYS_sched_setaffinity,
-    SYS_sched_setattr, SYS_sched_setparam, SYS_sched_setscheduler, SYS_migrate_pages, SYS_move_pages, SYS_kcmp,
-    SYS_shmget, SYS_shmat, SYS_shmdt, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop,
-    SYS_semtimedop, SYS_semctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify,
-    SYS_mq_getsetattr,
+    SYS_sched_setattr, SYS_sched_setparam, SYS_sched_setscheduler, SYS_migrate_pages, SYS_move_pages, SYS_kcmp, SYS_shmget,
+    SYS_shmat, SYS_shmdt, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop, SYS_semtimedop,
+    SYS_semctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify, SYS_mq_getsetattr,
 #if defined(SYS_fork)
     SYS_fork, SYS_vfork,
 #endif
     /* being a server; Landlock forbids bind(), but a port is also given by listen() */
     SYS_listen, SYS_accept, SYS_accept4,
-    /* what Landlock leaves open: modes, owners, times and attributes of files, watching them, and other views of the file
-     * system */
+/* what Landlock leaves open: modes, owners, times and attributes of files, watching them, and other views of the file
+ * system */
 #if defined(SYS_chmod)
     SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_inotify_init,
 #endif
@@ -163,14 +161,16 @@ static const unsigned not_for_downloads[] = {
     425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */, SYS_bpf, SYS_perf_event_open,
     SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_init_module, SYS_finit_module};
 
-static const unsigned for_computing[] = {
-    SYS_read, SYS_readv, SYS_write, SYS_writev, SYS_lseek, SYS_fstat, SYS_close, /* what is open */
+static const unsigned for_computing[] = {SYS_read,          SYS_readv,          SYS_write,        SYS_writev,
+                                         SYS_lseek,         SYS_fstat,          SYS_close, /* what is open */
 #if defined(SYS_newfstatat)
-    SYS_newfstatat, /* as which C libraries call fstat() */
+                                         SYS_newfstatat, /* as which C libraries call fstat() */
 #endif
-    SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
-    SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday, SYS_getrandom, SYS_restart_syscall,
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_getpid, SYS_gettid, SYS_exit, SYS_exit_group};
+                                         SYS_brk,           SYS_mmap,           SYS_munmap,       SYS_mremap,
+                                         SYS_mprotect,      SYS_madvise,        SYS_futex,        SYS_sched_yield,
+                                         SYS_clock_gettime, SYS_gettimeofday,   SYS_getrandom,    SYS_restart_syscall,
+                                         SYS_rt_sigaction,  SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_getpid,
+                                         SYS_gettid,        SYS_exit,           SYS_exit_group};
 
 static void add(filter *f, struct sock_filter instruction)
 {
@@ -309,7 +309,7 @@ static void allow_internet(filter *f)
     keep_bits(f, ~(unsigned)(SOCK_NONBLOCK | SOCK_CLOEXEC));
     refuse_other(f, SOCK_STREAM, ESOCKTNOSUPPORT);
     end_call(f, begin);
-#if defined(__GLIBC__) /* other C libraries bind the sockets by which they ask for names */
+#if defined(__GLIBC__)                  /* other C libraries bind the sockets by which they ask for names */
     begin = begin_call(f, SYS_bind, 2); /* by its size, which is too small for the address of a port */
     refuse_other(f, sizeof(struct sockaddr_nl), EPERM);
     end_call(f, begin);
@@ -318,7 +318,7 @@ static void allow_internet(filter *f)
 
 static void make_download_filter(filter *f)
 {
-    const unsigned controls[] = {TIOCSTI, TIOCLINUX, /* typing into the terminal, as if the user had */
+    const unsigned controls[] = {TIOCSTI, TIOCLINUX,    /* typing into the terminal, as if the user had */
                                  FIOSETOWN, SIOCSPGRP}; /* and whom a descriptor sends signals */
     const unsigned owners[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
     begin_filter(f);

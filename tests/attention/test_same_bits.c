@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
+#include "kernels/dispatch.h"
 #include "kinds.h"
 #include "layer.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../engine_fixture.h"
+#include "kernels/dispatch.h"
 #include "decoding/decoding.h"
 #include "formats/package.h"
 #include "util/utf8.h"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "decoding/decoding.h"
+#include "kernels/dispatch.h"
 #include "formats/package.h"
 #include "util/team.h"
 

@@ -43,7 +43,7 @@
 #include <unwind.h>
 
 enum { NONE, COUNT, ALLOC, FOREIGN, THREAD, READ, WRITE, MAP, SYNC, NAMED, CLASSES };
-static const char *const classes[] = {"",     "count", "alloc", "foreign", "thread", "read",
+static const char *const classes[] = {"",      "count", "alloc", "foreign", "thread", "read",
                                       "write", "mmap",  "fsync", "file",    NULL};
 enum { ONCE, ON, SHORT, INTERRUPTED };
 
@@ -82,11 +82,11 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *unused)
         const char *name = strrchr(info->dlpi_name, '/');
         snprintf(m->name, sizeof m->name, "%s", first ? "program" : name ? name + 1 : info->dlpi_name);
         const uintptr_t libc = (uintptr_t)gnu_get_libc_version, this = (uintptr_t)add_module;
-        m->kind = first                                   ? PROGRAM
-                  : libc >= m->first && libc < m->last    ? LIBC
-                  : this >= m->first && this < m->last    ? THIS
+        m->kind = first                                                                                    ? PROGRAM
+                  : libc >= m->first && libc < m->last                                                     ? LIBC
+                  : this >= m->first && this < m->last                                                     ? THIS
                   : strstr(m->name, "libstdc++") || strstr(m->name, "asan") || strstr(m->name, "libgcc_s") ? PASSED
-                                                          : OTHER;
+                                                                                                           : OTHER;
     }
     return 0;
 }
@@ -151,8 +151,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
         return _URC_NO_REASON;
     if (t->size + 100 > sizeof t->text)
         return _URC_END_OF_STACK;
-    t->size += (size_t)snprintf(t->text + t->size, 90, " %s+%lx", m ? m->name : "?",
-                                (unsigned long)(m ? at - m->base : at));
+    t->size += (size_t)snprintf(t->text + t->size, 90, " %s+%lx", m ? m->name : "?", (unsigned long)(m ? at - m->base : at));
     return _URC_NO_REASON;
 }
 
@@ -216,8 +215,8 @@ static bool allocation_fails(const char *name, void *caller)
 
 static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t), *(*real_realloc)(void *, size_t),
     *(*real_aligned_alloc)(size_t, size_t), *(*real_mmap)(void *, size_t, int, int, int, off_t);
-static int (*real_posix_memalign)(void **, size_t, size_t), (*real_create)(pthread_t *, const pthread_attr_t *,
-                                                                          void *(*)(void *), void *);
+static int (*real_posix_memalign)(void **, size_t, size_t),
+    (*real_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static void (*real_free)(void *);
 
 /* What dlsym() asks for before it has told where the real functions are. */
@@ -465,7 +464,7 @@ static void on_call(int signal, siginfo_t *info, void *context)
 }
 
 /* Where a filter's program finds the halves of a 64-bit value. */
-#define LOW(field) ((unsigned)offsetof(struct seccomp_data, field))
+#define LOW(field)  ((unsigned)offsetof(struct seccomp_data, field))
 #define HIGH(field) (LOW(field) + 4)
 
 /* Traps the calls of the class that libc's text makes. Both ends of that text share the upper half of their addresses, but

@@ -1,6 +1,7 @@
 /* int8 matrices: what packing makes of weights, and the way back. */
 #define _GNU_SOURCE
 #include "fixture.h"
+#include "kernels/dispatch.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -191,7 +191,7 @@ static void test_config(void **state)
     REFUSE(encoder_ffn_depth, 0);
     REFUSE(decoder_ffn_depth, TR_MAX_FFN_DEPTH + 1);
     REFUSE(history, (tr_history)3);
-    REFUSE(post_norm, true);             /* without pre_norm */
+    REFUSE(post_norm, true); /* without pre_norm */
     REFUSE(raw_keys, true);
     sound.forbidden[sound.forbidden_count++] = 12;
     assert_int_equal(tr_config_check(&sound, NULL), TR_ERROR_FORMAT);

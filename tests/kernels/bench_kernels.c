@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "kernels/dispatch.h"
 
 #include "model/weights.h"
 #include "util/clock.h"

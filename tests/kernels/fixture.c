@@ -1,4 +1,5 @@
 #include "fixture.h"
+#include "kernels/dispatch.h"
 
 #include <math.h>
 #include <stdlib.h>

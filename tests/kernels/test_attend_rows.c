@@ -1,5 +1,5 @@
-/* Attention of many queries of one head, and the products it is made of, at every level: the same bits as the reference level,
- * and close to sums in double precision. */
+/* Attention of many queries of one head, and the products it is made of, at every level: the same bits as the reference
+ * level, and close to sums in double precision. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +23,11 @@ typedef struct a_case {
 static void pack_blocks(const tr_kernels *level, a_case *c, tr_type from)
 {
     const tr_attend_rows *op = &c->op;
-    const int count = (op->keys + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(op->head_size), width = tr_pad16(op->value_size);
+    const int count = (op->keys + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(op->head_size),
+              width = tr_pad16(op->value_size);
     const size_t size = (size_t)TR_BLOCK * (size_t)(padded + width);
-    void *k = as_type(from, c->k, (size_t)(op->keys * op->head_size)), *v = as_type(from, c->v, (size_t)(op->keys * op->value_size));
+    void *k = as_type(from, c->k, (size_t)(op->keys * op->head_size)),
+         *v = as_type(from, c->v, (size_t)(op->keys * op->value_size));
     c->pool = random_floats(size * (size_t)count, 1);
     c->blocks = malloc((size_t)count * sizeof *c->blocks);
     c->wild = calloc((size_t)count, sizeof *c->wild);
@@ -34,16 +36,17 @@ static void pack_blocks(const tr_kernels *level, a_case *c, tr_type from)
         const int n = op->keys - b * TR_BLOCK < TR_BLOCK ? op->keys - b * TR_BLOCK : TR_BLOCK;
         const size_t bytes = tr_type_size(from);
         c->blocks[b] = block;
-        c->wild[b] = level->attend_pack(&(tr_attend_pack){.n = n,
-                                                          .head_size = op->head_size,
-                                                          .value_size = op->value_size,
-                                                          .from = from,
-                                                          .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
-                                                          .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
-                                                          .key_stride = (size_t)op->head_size,
-                                                          .value_stride = (size_t)op->value_size,
-                                                          .packed_keys = block,
-                                                          .packed_values = block + TR_BLOCK * padded});
+        c->wild[b] =
+            level->attend_pack(&(tr_attend_pack){.n = n,
+                                                 .head_size = op->head_size,
+                                                 .value_size = op->value_size,
+                                                 .from = from,
+                                                 .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
+                                                 .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
+                                                 .key_stride = (size_t)op->head_size,
+                                                 .value_stride = (size_t)op->value_size,
+                                                 .packed_keys = block,
+                                                 .packed_values = block + TR_BLOCK * padded});
     }
     free(k), free(v);
 }
@@ -105,8 +108,8 @@ static void mask_case(a_case *c)
         op->parts = c->parts;
         for (int b = 0; b < (op->keys + TR_BLOCK - 1) / TR_BLOCK; b++)
             if (random_int(0, 1))
-                c->parts[op->part_count++] =
-                    (tr_attend_part){b, random_int(0, 1) ? UINT32_MAX : (uint32_t)random_int(0, 1 << 30) << 2 | (uint32_t)random_int(0, 3)};
+                c->parts[op->part_count++] = (tr_attend_part){
+                    b, random_int(0, 1) ? UINT32_MAX : (uint32_t)random_int(0, 1 << 30) << 2 | (uint32_t)random_int(0, 3)};
     }
 }
 
@@ -287,7 +290,8 @@ static void test_mix(void **unused)
 static void maps_of_level(const tr_kernels *level)
 {
     for (int n = 1; n < 120; n++) {
-        float *x = random_floats((size_t)n, 30), *y = malloc((size_t)n * sizeof *y), *wanted = malloc((size_t)n * sizeof *wanted);
+        float *x = random_floats((size_t)n, 30), *y = malloc((size_t)n * sizeof *y),
+              *wanted = malloc((size_t)n * sizeof *wanted);
         level->elu_plus_1(y, x, n);
         tr_kernels_reference.elu_plus_1(wanted, x, n);
         expect_same(level, "elu + 1", y, wanted, (size_t)n, 0);
@@ -328,7 +332,7 @@ static void test_maps(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_attend), cmocka_unit_test(test_wild), cmocka_unit_test(test_mix),
-                                       cmocka_unit_test(test_maps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_attend), cmocka_unit_test(test_wild),
+                                       cmocka_unit_test(test_mix), cmocka_unit_test(test_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

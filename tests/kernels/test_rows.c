@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "kernels/dispatch.h"
 
 #include "model/config.h"
 #include "model/weights.h"

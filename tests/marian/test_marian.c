@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "../engine_fixture.h"
-#include "kernels/kernels.h"
+#include "kernels/dispatch.h"
 
 enum { LEAST_LINES = 40, MOST_LINES = 64 };
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "formats/package.h"
+#include "kernels/dispatch.h"
 #include "model/network.h"
 
 static tr_package package;

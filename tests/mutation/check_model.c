@@ -180,8 +180,8 @@ static void check_text(const subject *s, const char *what, const char *text, siz
                        size_t source_size)
 {
     check(tr_utf8_valid(text, size) && !text[size], "%s: the text is not UTF-8", what);
-    check(tokens >= 0 && tokens <= (MAX_LENGTH + 2) * (of->source_tokens + of->sentences + 1), "%s: %d tokens from %d",
-          what, tokens, of->source_tokens);
+    check(tokens >= 0 && tokens <= (MAX_LENGTH + 2) * (of->source_tokens + of->sentences + 1), "%s: %d tokens from %d", what,
+          tokens, of->source_tokens);
     check(size <= (size_t)(tokens + of->sentences) * (s->longest_piece + 4) + source_size, "%s: %zu bytes from %d tokens",
           what, size, tokens);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "decoding/decoding.h"
+#include "kernels/dispatch.h"
 #include "reference.h"
 #include "util/team.h"
 

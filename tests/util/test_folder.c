@@ -261,7 +261,8 @@ static void test_regular(void **state)
     assert_int_equal(tr_file_find(in_base("f/none"), TR_LOAD_COPY, &file, &found, &error), TR_OK);
     assert_false(found);
     assert_int_equal(tr_file_find(in_base("fifo"), TR_LOAD_COPY, &file, &found, &error), TR_ERROR_IO);
-    assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("f.link"), O_RDONLY | O_NOFOLLOW, 0, &error), TR_ERROR_IO);
+    assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("f.link"), O_RDONLY | O_NOFOLLOW, 0, &error),
+                     TR_ERROR_IO);
     assert_non_null(strstr(error.message, "is a symbolic link"));
     assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("fifo"), O_WRONLY, 0, &error), TR_ERROR_IO);
     assert_int_equal(tr_open_regular(&descriptor, AT_FDCWD, in_base("fifo"), O_RDWR, 0, &error), TR_ERROR_IO);
@@ -469,8 +470,8 @@ static int remove_base(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNPRIVILEGED(test_folders), UNPRIVILEGED(test_enter),  UNPRIVILEGED(test_unlink),
-        UNPRIVILEGED(test_regular), UNPRIVILEGED(test_output), UNPRIVILEGED(test_part),
+        UNPRIVILEGED(test_folders), UNPRIVILEGED(test_enter),        UNPRIVILEGED(test_unlink),
+        UNPRIVILEGED(test_regular), UNPRIVILEGED(test_output),       UNPRIVILEGED(test_part),
         UNPRIVILEGED(test_lock),    UNPRIVILEGED(test_files_inside), cmocka_unit_test(test_process),
     };
     return cmocka_run_group_tests(tests, make_base, remove_base);

@@ -179,11 +179,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_threads), /* first: libgomp's threads do not survive fork */
-        cmocka_unit_test(test_teams),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_inside_a_team),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_task),
+        cmocka_unit_test(test_teams),      cmocka_unit_test(test_limits), cmocka_unit_test(test_inside_a_team),
+        cmocka_unit_test(test_shares),     cmocka_unit_test(test_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,12 +50,16 @@ static void test_printable(void **unused)
         {"", ""},
         {"今天 café\xc2\xa0\U0001f600", "今天 café\xc2\xa0\U0001f600"},
         {"a\tb\nc\x1b[31m\x7f", "a?b?c?[31m?"},
-        {"\xc2\x80\xc2\x9b" "31m\xc2\x9f", "??31m?"}, /* C1: U+009B is ESC [ */
+        {"\xc2\x80\xc2\x9b"
+         "31m\xc2\x9f",
+         "??31m?"},                                  /* C1: U+009B is ESC [ */
         {"\u061c\u200e\u200f|\u200d", "???|\u200d"}, /* directions; what joins emoji stays */
         {"\u202a\u202b\u202c\u202d\u202e|\u2066\u2067\u2068\u2069|\u2065", "?????|????|\u2065"},
         {"\u2028\u2029|\u2027\u202f", "??|\u2027\u202f"},
         {"\xff|\xe4\xbb|\xc0\x80|\xed\xa0\x80|\xe4", "?|?|??|???|?"}, /* no UTF-8 */
-        {"\x9b" "1m", "?1m"},
+        {"\x9b"
+         "1m",
+         "?1m"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char text[64];
@@ -296,10 +300,10 @@ static int remove_folder(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_printable), cmocka_unit_test(test_base64),     cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_map),    cmocka_unit_test(test_utf8_codes), cmocka_unit_test(test_utf8_clean),
-        cmocka_unit_test(test_arena),  cmocka_unit_test(test_output),     cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_errors),     cmocka_unit_test(test_printable), cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_buffers),    cmocka_unit_test(test_map),       cmocka_unit_test(test_utf8_codes),
+        cmocka_unit_test(test_utf8_clean), cmocka_unit_test(test_arena),     cmocka_unit_test(test_output),
+        cmocka_unit_test(test_bad_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

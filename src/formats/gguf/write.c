@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/gguf/gguf.h"
+#include "kernels/dispatch.h"
 #include "formats/gguf/container.h"
 #include "formats/gguf/keys.h"
 #include "formats/stored.h"

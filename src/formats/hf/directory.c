@@ -24,9 +24,8 @@ tr_status tr_hf_look(const tr_directory *d, tr_hf_files *f)
     const struct {
         const char *name;
         bool *has;
-    } files[] = {{"config.json", &f->config},         {"vocab.json", &f->words},
-                 {"source.spm", &f->source},          {"spiece.model", &f->pieces},
-                 {TR_HF_FAIRSEQ_MODEL, &f->fairseq},  {TR_HF_TOKENIZER_JSON, &f->library}};
+    } files[] = {{"config.json", &f->config},  {"vocab.json", &f->words},          {"source.spm", &f->source},
+                 {"spiece.model", &f->pieces}, {TR_HF_FAIRSEQ_MODEL, &f->fairseq}, {TR_HF_TOKENIZER_JSON, &f->library}};
     tr_status status = tr_hf_find_weights(d, &f->weights);
     for (size_t i = 0; status == TR_OK && i < sizeof files / sizeof *files; i++)
         status = tr_directory_has(d, files[i].name, files[i].has);

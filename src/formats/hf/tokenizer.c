@@ -188,8 +188,8 @@ static tr_status read_with_languages(const tr_directory *d, const tr_hf_files *f
                                      const tr_hf_tokenizer *tokenizer)
 {
     tr_added added = {0};
-    tr_status status = files->fairseq ? read_model_and_added(d, settings, files->words, tokenizer, &added)
-                                      : read_library(d, &added);
+    tr_status status =
+        files->fairseq ? read_model_and_added(d, settings, files->words, tokenizer, &added) : read_library(d, &added);
     if (status == TR_OK)
         status = tr_directory_in(d, tr_hf_added_languages(&added, tokenizer, d->package, d->error));
     tr_added_free(&added);

@@ -1,5 +1,7 @@
 /* int8 dot products by sdot, four outputs at a time: signed by signed bytes, exact. The meaning of each function is in
  * i8_tmpl.h. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 #include "kernels/arm/dot_shared.h"
 
 typedef int32x4_t dot_sum;    /* of four outputs */

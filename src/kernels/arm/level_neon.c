@@ -1,8 +1,8 @@
 #include "kernels/levels.h"
 #include "kernels/arm/part_neon.h"
 
-#define TR_DOT "kernels/arm/dot_neon.h"
-#define TR_LEVEL tr_kernels_neon
-#define TR_LEVEL_NAME "neon"
+#define TR_DOT         "kernels/arm/dot_neon.h"
+#define TR_LEVEL       tr_kernels_neon
+#define TR_LEVEL_NAME  "neon"
 #define TR_LEVEL_FUSED true
 #include "kernels/level_tmpl.h"

@@ -1,4 +1,6 @@
 /* The part of a 16-lane vector for NEON of AArch64: 4 floats. The meaning of each function is in part_portable.h. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 #include <arm_neon.h>
 #include <string.h>
 

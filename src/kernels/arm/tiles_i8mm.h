@@ -18,7 +18,7 @@ TR_INLINE void pairs_add(int32x4_t acc[TILE_PAIRS][TILE_TURNS], const int8x16_t 
 {
     const int32x4_t a = vreinterpretq_s32_s8(first), b = vreinterpretq_s32_s8(second);
     const int8x16_t low = vreinterpretq_s8_s32(vzip1q_s32(a, b)), high = vreinterpretq_s8_s32(vzip2q_s32(a, b));
-    UNROLL(3) for (int r = 0; r < pairs; r++) {
+    UNROLL(3, r, 0, pairs) {
         acc[r][2 * h] = vmmlaq_s32(acc[r][2 * h], input[r], low);
         acc[r][2 * h + 1] = vmmlaq_s32(acc[r][2 * h + 1], input[r], high);
     }
@@ -30,27 +30,27 @@ TR_INLINE void pairs_sums(const int8_t *const x[2 * TILE_PAIRS], const char *w, 
 {
     int32x4_t acc[TILE_PAIRS][TILE_TURNS];
     int8x16_t input[TILE_PAIRS];
-    UNROLL(3) for (int r = 0; r < pairs; r++)
-        UNROLL(8) for (int k = 0; k < TILE_TURNS; k++)
+    UNROLL(3, r, 0, pairs)
+        UNROLL(8, k, 0, TILE_TURNS)
             acc[r][k] = vdupq_n_s32(0);
     int g = 0;
     for (; g + 2 <= groups; g += 2) {
         const char *line = w + (size_t)g * TR_LINE;
         __builtin_prefetch(ahead + (size_t)g * TR_LINE, 0, 2);
         __builtin_prefetch(ahead + (size_t)(g + 1) * TR_LINE, 0, 2);
-        UNROLL(3) for (int r = 0; r < pairs; r++)
+        UNROLL(3, r, 0, pairs)
             input[r] = pair_load(x + 2 * r, 4 * g);
-        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
+        UNROLL(8, h, 0, DOT_PARTS)
             pairs_add(acc, input, pairs, h, dot_weight_load(line, h), dot_weight_load(line + TR_LINE, h));
     }
     if (g < groups) { /* the last 4 inputs: rows go on with zeros, the panel ends */
-        UNROLL(3) for (int r = 0; r < pairs; r++)
+        UNROLL(3, r, 0, pairs)
             input[r] = pair_load(x + 2 * r, 4 * g);
-        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++)
+        UNROLL(8, h, 0, DOT_PARTS)
             pairs_add(acc, input, pairs, h, dot_weight_load(w + (size_t)g * TR_LINE, h), vdupq_n_s8(0));
     }
-    UNROLL(3) for (int r = 0; r < pairs; r++)
-        UNROLL(8) for (int h = 0; h < DOT_PARTS; h++) {
+    UNROLL(3, r, 0, pairs)
+        UNROLL(8, h, 0, DOT_PARTS) {
             const int64x2_t a = vreinterpretq_s64_s32(acc[r][2 * h]), b = vreinterpretq_s64_s32(acc[r][2 * h + 1]);
             out[2 * r].part[h] = vreinterpretq_s32_s64(vzip1q_s64(a, b));
             out[2 * r + 1].part[h] = vreinterpretq_s32_s64(vzip2q_s64(a, b));
@@ -106,14 +106,14 @@ static __attribute__((noinline)) double dot_own_peak(int64_t turns)
     int32x4_t sums[SUMS];
     int8x16_t a = vdupq_n_s8(0), b = a;
     __asm__ volatile("" : "+w"(b));
-    UNROLL(16) for (int k = 0; k < SUMS; k++)
+    UNROLL(16, k, 0, SUMS)
         sums[k] = vdupq_n_s32(0);
     for (int64_t t = 0; t < turns; t++)
-        UNROLL(16) for (int k = 0; k < SUMS; k++) {
+        UNROLL(16, k, 0, SUMS) {
             __asm__ volatile("" : "+w"(a));
             sums[k] = vmmlaq_s32(sums[k], a, b);
         }
-    UNROLL(16) for (int k = 0; k < SUMS; k++)
+    UNROLL(16, k, 0, SUMS)
         __asm__ volatile("" : "+w"(sums[k]));
     return (double)turns * SUMS * 32;
 }

@@ -1,5 +1,7 @@
-/* int8 dot products by pairs of int16 (vpmaddwd), in which nothing can overflow. Inputs are kept as int16. The meaning of each
- * function is in i8_tmpl.h. */
+/* int8 dot products by pairs of int16 (vpmaddwd), in which nothing can overflow. Inputs are kept as int16. The meaning of
+ * each function is in i8_tmpl.h. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 typedef __m256i dot_sum;    /* of four outputs, two sums each */
 typedef __m256i dot_input;  /* the same 4 inputs four times */
 typedef __m256i dot_weight; /* 4 weights of four outputs */

@@ -1,5 +1,7 @@
-/* int8 dot products by vpdpbusd, a panel at a time. It multiplies unsigned with signed bytes and does not saturate: inputs are
- * kept with 128 added, and 128 colsum is taken from the sums. The meaning of each function is in i8_tmpl.h. */
+/* int8 dot products by vpdpbusd, a panel at a time. It multiplies unsigned with signed bytes and does not saturate: inputs
+ * are kept with 128 added, and 128 colsum is taken from the sums. The meaning of each function is in i8_tmpl.h. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 typedef __m512i dot_sum, dot_input, dot_weight;
 
 #define DOT_PARTS 1

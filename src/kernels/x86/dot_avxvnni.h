@@ -1,5 +1,7 @@
 /* int8 dot products by vpdpbusd, eight outputs at a time. It multiplies unsigned with signed bytes and does not saturate:
  * inputs are kept with 128 added, and 128 colsum is taken from the sums. The meaning of each function is in i8_tmpl.h. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 typedef __m256i dot_sum, dot_input, dot_weight;
 
 #define DOT_PARTS 2
@@ -49,7 +51,7 @@ TR_INLINE dot_sum dot_raised_add(dot_sum sum, dot_input a, dot_weight w) { retur
 TR_INLINE vec dot_raised_value(const dot_sum sums[DOT_PARTS], int32_t most)
 {
     vec value;
-    UNROLL(2) for (int h = 0; h < 2; h++)
+    UNROLL(2, h, 0, 2)
         value.p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[h], _mm256_set1_epi32(most)));
     return value;
 }
@@ -83,7 +85,7 @@ TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs, int32_t *c
 TR_INLINE vec dot_value(const dot_sum sums[DOT_PARTS], const int32_t colsum[16])
 {
     vec value;
-    UNROLL(2) for (int h = 0; h < 2; h++) {
+    UNROLL(2, h, 0, 2) {
         const __m256i columns = _mm256_loadu_si256((const __m256i *)(colsum + 8 * h));
         value.p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[h], _mm256_slli_epi32(columns, 7)));
     }

@@ -1,9 +1,9 @@
 #include "kernels/levels.h"
 #include "kernels/x86/part_avx512.h"
 
-#define TR_DOT "kernels/x86/dot_avx512vnni.h"
-#define TR_TILES "kernels/x86/tiles_amx.h"
-#define TR_LEVEL tr_kernels_amx
-#define TR_LEVEL_NAME "amx"
+#define TR_DOT         "kernels/x86/dot_avx512vnni.h"
+#define TR_TILES       "kernels/x86/tiles_amx.h"
+#define TR_LEVEL       tr_kernels_amx
+#define TR_LEVEL_NAME  "amx"
 #define TR_LEVEL_FUSED true
 #include "kernels/level_tmpl.h"

@@ -3,7 +3,7 @@
 
 #define TR_DOT "kernels/x86/dot_avxvnni.h"
 #ifndef TR_LEVEL
-#define TR_LEVEL tr_kernels_avxvnni
+#define TR_LEVEL      tr_kernels_avxvnni
 #define TR_LEVEL_NAME "avxvnni"
 #endif
 #define TR_LEVEL_FUSED true

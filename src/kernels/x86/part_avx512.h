@@ -1,4 +1,7 @@
-/* The part of a 16-lane vector for AVX-512 (F, BW, DQ, VL): all 16 floats. The meaning of each function is in part_portable.h. */
+/* The part of a 16-lane vector for AVX-512 (F, BW, DQ, VL): all 16 floats. The meaning of each function is in
+ * part_portable.h. */
+/* A line a function, so that the levels can be compared. */
+/* clang-format off */
 #include <immintrin.h>
 #include <string.h>
 

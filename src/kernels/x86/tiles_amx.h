@@ -24,8 +24,8 @@ static void configure_tiles(int height)
     _tile_loadconfig(&config);
 }
 
-/* What fills the registers once: rows [first, last) by one or two panels from output o on. The blocks of rows are height rows
- * each and begin at a and b; they may reach back over rows that are done already. */
+/* What fills the registers once: rows [first, last) by one or two panels from output o on. The blocks of rows are height
+ * rows each and begin at a and b; they may reach back over rows that are done already. */
 typedef struct tile_unit {
     int o, panels;
     int first, last, a, b;
@@ -65,13 +65,14 @@ static void put_rows(const tr_matmul *op, int height, tile_pending *p, int count
 }
 
 /* The sums of a unit, in the registers. ahead: where to fetch lines from meanwhile, so many for every 64 inputs. */
-TR_INLINE void tile_sums(const tr_matmul *op, const tile_unit *u, int height, tile_pending *pending, const char *ahead, int lines,
-                         const bool two_blocks, const bool two_panels)
+TR_INLINE void tile_sums(const tr_matmul *op, const tile_unit *u, int height, tile_pending *pending, const char *ahead,
+                         int lines, const bool two_blocks, const bool two_panels)
 {
     const tr_matrix *m = op->weight;
     const size_t panel_bytes = tr_panel_bytes(m->inputs), stride = op->q->stride;
     const char *w = (const char *)m->data + (size_t)(u->o / TR_PANEL) * panel_bytes;
-    const char *a = (const char *)op->q->rows + (size_t)u->a * stride, *b = (const char *)op->q->rows + (size_t)u->b * stride;
+    const char *a = (const char *)op->q->rows + (size_t)u->a * stride,
+               *b = (const char *)op->q->rows + (size_t)u->b * stride;
     const int steps = m->inputs / TILE_INPUTS, put = (pending->unit.last - pending->next + steps - 1) / steps;
     _tile_zero(0);
     _tile_zero(1);
