@@ -283,8 +283,7 @@ int main(int argc, char **argv)
     const run exact = {.name = "exact", .options = {.threads = s.threads}};
     run *runs = allocate((size_t)count, sizeof *runs);
     problem p = {
-        .shape =
-            {.batch = 1, .heads = s.heads, .queries = s.length, .keys = s.length, .key_size = s.size, .value_size = s.size},
+        .shape = {.batch = 1, .heads = s.heads, .queries = s.length, .keys = s.length, .d_k = s.size, .d_v = s.size},
         .mask = {.causal = s.causal}};
     for (int i = 0; i < count; i++)
         parse_kind(&s, argv[optind + 1 + i], &runs[i]);

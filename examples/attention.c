@@ -1,5 +1,6 @@
 /* The four steps of multi-head attention, on "You are welcome" padded to four words; docs/attention.md explains them. The
- * numbers are made up: a trained model brings embeddings and weights. tr_multi_head_attention() takes all steps in one call.
+ * numbers are made up: a trained model brings embeddings and weights. tr_attention_multi_head_forward() takes all steps in
+ * one call.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -51,21 +52,21 @@ int main(void)
     project(x, 4, v);
 
     /* 2. Split these into heads, [1, HEADS, WORDS, HEAD_SIZE]. */
-    if (tr_split_heads(f32, 1, WORDS, D_MODEL, HEADS, q, q_heads, &error) ||
-        tr_split_heads(f32, 1, WORDS, D_MODEL, HEADS, k, k_heads, &error) ||
-        tr_split_heads(f32, 1, WORDS, D_MODEL, HEADS, v, v_heads, &error))
+    if (tr_attention_split_heads(f32, 1, WORDS, D_MODEL, HEADS, q, q_heads, &error) ||
+        tr_attention_split_heads(f32, 1, WORDS, D_MODEL, HEADS, k, k_heads, &error) ||
+        tr_attention_split_heads(f32, 1, WORDS, D_MODEL, HEADS, v, v_heads, &error))
         return fprintf(stderr, "%s\n", error.message), 1;
 
     /* 3. Of each head, softmax(q k^T / sqrt(HEAD_SIZE)) v, over the keys that the mask allows: the first three words. */
     const tr_attention_shape shape = {
-        .batch = 1, .heads = HEADS, .queries = WORDS, .keys = WORDS, .key_size = HEAD_SIZE, .value_size = HEAD_SIZE};
+        .batch = 1, .heads = HEADS, .queries = WORDS, .keys = WORDS, .d_k = HEAD_SIZE, .d_v = HEAD_SIZE};
     const int64_t length = 3;
     const tr_attention_mask mask = {.lengths = &length};
     if (tr_attention_forward(&shape, NULL, &mask, f32, q_heads, k_heads, v_heads, attended, weights, &error))
         return fprintf(stderr, "%s\n", error.message), 1;
 
     /* 4. Join the heads: [1, WORDS, D_MODEL] again. */
-    if (tr_join_heads(f32, 1, WORDS, D_MODEL, HEADS, attended, out, &error))
+    if (tr_attention_join_heads(f32, 1, WORDS, D_MODEL, HEADS, attended, out, &error))
         return fprintf(stderr, "%s\n", error.message), 1;
 
     printf("x [1, %d, %d]  heads [1, %d, %d, %d]  weights [1, %d, %d, %d]  out [1, %d, %d]\n", WORDS, D_MODEL, HEADS, WORDS,

@@ -50,23 +50,21 @@ tr_status tr_check_product(const char *name, const int64_t *sizes, int count, si
 static tr_status check_shape(tr_call *call, const tr_attention_shape *s, tr_error *error)
 {
     const tr_size sizes[] = {
-        {"batch", s->batch, TR_LENGTH_MOST},     {"heads", s->heads, TR_LENGTH_MOST},
-        {"queries", s->queries, TR_LENGTH_MOST}, {"keys", s->keys, TR_LENGTH_MOST},
-        {"key_size", s->key_size, TR_HEAD_MOST}, {"value_size", s->value_size, TR_HEAD_MOST},
+        {"batch", s->batch, TR_LENGTH_MOST}, {"heads", s->heads, TR_LENGTH_MOST}, {"queries", s->queries, TR_LENGTH_MOST},
+        {"keys", s->keys, TR_LENGTH_MOST},   {"key_size", s->d_k, TR_HEAD_MOST},  {"value_size", s->d_v, TR_HEAD_MOST},
     };
     tr_status status = tr_check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
     if (status != TR_OK)
         return status;
-    const int64_t length = s->queries > s->keys ? s->queries : s->keys,
-                  size = s->key_size > s->value_size ? s->key_size : s->value_size;
+    const int64_t length = s->queries > s->keys ? s->queries : s->keys, size = s->d_k > s->d_v ? s->d_k : s->d_v;
     status = tr_check_product("batch, heads, queries, keys, key_size, value_size",
                               (const int64_t[]){s->batch, s->heads, length, size}, 4, sizeof(float), error);
     call->pairs = s->batch * s->heads;
     call->heads = (int)s->heads;
     call->queries = (int)s->queries;
     call->keys = call->columns = (int)s->keys;
-    call->key_size = (int)s->key_size;
-    call->value_size = (int)s->value_size;
+    call->key_size = (int)s->d_k;
+    call->value_size = (int)s->d_v;
     return status;
 }
 
@@ -137,7 +135,7 @@ static tr_status check_options(tr_call *call, const tr_attention_options *o, tr_
     if (status == TR_OK && !isfinite(o->scale))
         status = tr_fail(error, TR_ERROR_ARGUMENT, "scale: %g is not a finite number", (double)o->scale);
     if (status == TR_OK)
-        status = tr_check_range("threads", o->threads, 0, TR_TEAM_MOST, error);
+        status = tr_check_range("threads", o->threads, 0, TR_TEAM_MAX, error);
     if (status == TR_OK)
         status = tr_check_range("tile", o->tile, 0, INT64_MAX, error);
     if (status == TR_OK)

@@ -69,14 +69,14 @@ static tr_status run(tr_element element, int64_t batch, int64_t length, int64_t 
                          error);
 }
 
-tr_status tr_split_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads, const void *x,
-                         void *out, tr_error *error)
+tr_status tr_attention_split_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads,
+                                   const void *x, void *out, tr_error *error)
 {
     return run(element, batch, length, d_model, heads, x, out, false, error);
 }
 
-tr_status tr_join_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads, const void *x,
-                        void *out, tr_error *error)
+tr_status tr_attention_join_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads,
+                                  const void *x, void *out, tr_error *error)
 {
     return run(element, batch, length, d_model, heads, x, out, true, error);
 }

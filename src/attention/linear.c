@@ -21,16 +21,16 @@ void tr_linear_kind_lay_out(tr_linear_kind *kind, const tr_call *call, int threa
         kind->states = tr_rooms_take(room, threads, kind->state, sizeof(float));
     else
         kind->sums = tr_room_take(room, (uint64_t)call->pairs * (uint64_t)kind->parts, kind->state * sizeof(float));
-    kind->at = tr_rooms_take(room, threads, TR_CHUNK, sizeof(int));
-    kind->keys = tr_rooms_take(room, threads, TR_CHUNK * key_size, sizeof(float));
-    kind->values = tr_rooms_take(room, threads, TR_CHUNK * (uint64_t)kind->width, sizeof(float));
+    kind->at = tr_rooms_take(room, threads, TR_KEY_CHUNK, sizeof(int));
+    kind->keys = tr_rooms_take(room, threads, TR_KEY_CHUNK * key_size, sizeof(float));
+    kind->values = tr_rooms_take(room, threads, TR_KEY_CHUNK * (uint64_t)kind->width, sizeof(float));
     kind->across = tr_rooms_take(room, threads, TR_BLOCK * (uint64_t)tr_pad16(call->key_size), sizeof(float));
-    kind->queries = tr_rooms_take(room, threads, TR_CHUNK * key_size, sizeof(float));
-    kind->results = tr_rooms_take(room, threads, TR_CHUNK * (uint64_t)kind->width, sizeof(float));
-    kind->totals = tr_rooms_take(room, threads, TR_CHUNK, sizeof(float));
-    kind->scores = tr_rooms_take(room, threads, TR_CHUNK * TR_CHUNK, sizeof(float));
-    kind->scratch = tr_rooms_take(room, threads, tr_matmul_scratch(call->key_size > TR_CHUNK ? call->key_size : TR_CHUNK),
-                                  sizeof(float));
+    kind->queries = tr_rooms_take(room, threads, TR_KEY_CHUNK * key_size, sizeof(float));
+    kind->results = tr_rooms_take(room, threads, TR_KEY_CHUNK * (uint64_t)kind->width, sizeof(float));
+    kind->totals = tr_rooms_take(room, threads, TR_KEY_CHUNK, sizeof(float));
+    kind->scores = tr_rooms_take(room, threads, TR_KEY_CHUNK * TR_KEY_CHUNK, sizeof(float));
+    kind->scratch = tr_rooms_take(
+        room, threads, tr_matmul_scratch(call->key_size > TR_KEY_CHUNK ? call->key_size : TR_KEY_CHUNK), sizeof(float));
 }
 
 /* Unit: a part of a pair's keys. */
@@ -40,9 +40,9 @@ static void sum_part(const void *work, int thread, int64_t unit)
     const int first = (int)(unit % l->parts) * PART, last = l->call->keys - first < PART ? l->call->keys : first + PART;
     float *sum = l->sums + (size_t)unit * l->state;
     memset(sum, 0, l->state * sizeof *sum);
-    for (int key = first; key < last; key += TR_CHUNK) {
-        const tr_chunk chunk = tr_chunk_read(l, thread, unit / l->parts, key);
-        tr_chunk_add(l, thread, &chunk, sum);
+    for (int key = first; key < last; key += TR_KEY_CHUNK) {
+        const tr_key_chunk chunk = tr_key_chunk_read(l, thread, unit / l->parts, key);
+        tr_key_chunk_add(l, thread, &chunk, sum);
     }
 }
 
@@ -66,8 +66,8 @@ static void apply(const void *work, int thread, int64_t unit)
               end = call->queries - begin < l->tile ? call->queries : begin + l->tile;
     const float *all = l->sums + (size_t)pair * (size_t)l->parts * l->state;
     for (int first = begin, n; first < end; first += n) {
-        n = end - first < TR_CHUNK ? end - first : TR_CHUNK;
-        tr_linear_apply(l, thread, all, tr_chunk_queries(l, thread, pair, first, n), n);
+        n = end - first < TR_KEY_CHUNK ? end - first : TR_KEY_CHUNK;
+        tr_linear_apply(l, thread, all, tr_key_chunk_queries(l, thread, pair, first, n), n);
         tr_linear_write(l, thread, pair, first, n);
     }
 }

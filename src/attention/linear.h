@@ -7,16 +7,16 @@
 #include "attention/phases.h"
 #include "attention/room.h"
 
-enum { TR_CHUNK = 64 }; /* keys, or queries, at a time */
+enum { TR_KEY_CHUNK = 64 }; /* keys, or queries, at a time */
 
 /* Keys of a chunk that queries may attend to. */
-typedef struct tr_chunk {
+typedef struct tr_key_chunk {
     int count;
     int *at;             /* [count]: which ones, in their order */
     float *keys;         /* [count, key_size]: f(k) */
     const float *values; /* [count, value_stride] */
     size_t value_stride;
-} tr_chunk;
+} tr_key_chunk;
 
 typedef struct tr_linear_kind {
     const tr_call *call;
@@ -29,27 +29,27 @@ typedef struct tr_linear_kind {
     tr_rooms states; /* causal: float [state], the sum so far */
     tr_rooms at, keys, values;
     tr_rooms across;          /* float [pad16(key_size), 32]: f(k) across, as the product wants it */
-    tr_rooms queries;         /* float [TR_CHUNK, key_size]: f(q) */
-    tr_rooms results, totals; /* float [TR_CHUNK, width], [TR_CHUNK]: sums of weights */
-    tr_rooms scores, scratch; /* float [TR_CHUNK, TR_CHUNK]: f(q)·f(k); for that product */
+    tr_rooms queries;         /* float [TR_KEY_CHUNK, key_size]: f(q) */
+    tr_rooms results, totals; /* float [TR_KEY_CHUNK, width], [TR_KEY_CHUNK]: sums of weights */
+    tr_rooms scores, scratch; /* float [TR_KEY_CHUNK, TR_KEY_CHUNK]: f(q)·f(k); for that product */
 } tr_linear_kind;
 
 void tr_linear_kind_lay_out(tr_linear_kind *kind, const tr_call *call, int threads, tr_room *room);
 void tr_linear_kind_phases(const tr_linear_kind *kind, tr_phases *phases);
 
-/* The chunk that begins with key first, a multiple of TR_CHUNK. */
-tr_chunk tr_chunk_read(const tr_linear_kind *kind, int thread, int64_t pair, int first);
+/* The chunk that begins with key first, a multiple of TR_KEY_CHUNK. */
+tr_key_chunk tr_key_chunk_read(const tr_linear_kind *kind, int thread, int64_t pair, int first);
 /* f(q) of queries [first, first + count), one after the other. */
-const float *tr_chunk_queries(const tr_linear_kind *kind, int thread, int64_t pair, int first, int count);
+const float *tr_key_chunk_queries(const tr_linear_kind *kind, int thread, int64_t pair, int first, int count);
 /* state += f(k) v^T and f(k) over a chunk. */
-void tr_chunk_add(const tr_linear_kind *kind, int thread, const tr_chunk *chunk, float *state);
+void tr_key_chunk_add(const tr_linear_kind *kind, int thread, const tr_key_chunk *chunk, float *state);
 /* The room's results [count, width] and totals [count] become what queries get of a state. */
 void tr_linear_apply(const tr_linear_kind *kind, int thread, const float *state, const float *queries, int count);
-/* scores[count, TR_CHUNK] = f(q)·f(k) of queries from first on with a chunk; 0 where a query does not attend. */
-const float *tr_chunk_scores(const tr_linear_kind *kind, int thread, const tr_chunk *chunk, const float *queries, int first,
-                             int count);
+/* scores[count, TR_KEY_CHUNK] = f(q)·f(k) of queries from first on with a chunk; 0 where a query does not attend. */
+const float *tr_key_chunk_scores(const tr_linear_kind *kind, int thread, const tr_key_chunk *chunk, const float *queries,
+                                 int first, int count);
 /* How many of a chunk's keys a query attends to: the first ones. */
-int tr_chunk_seen(const tr_call *call, const tr_chunk *chunk, int query);
+int tr_key_chunk_seen(const tr_call *call, const tr_key_chunk *chunk, int query);
 /* Writes results over totals as the results of queries from first on; zero where a query attends to nothing. */
 void tr_linear_write(const tr_linear_kind *kind, int thread, int64_t pair, int first, int count);
 

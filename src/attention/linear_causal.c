@@ -16,7 +16,7 @@ static bool is_finite(const float *x, size_t n)
     return !found;
 }
 
-static bool are_finite(const tr_linear_kind *l, const tr_chunk *chunk)
+static bool are_finite(const tr_linear_kind *l, const tr_key_chunk *chunk)
 {
     for (int i = 0; i < chunk->count; i++)
         if (!is_finite(chunk->values + (size_t)i * chunk->value_stride, (size_t)l->call->value_size))
@@ -26,34 +26,35 @@ static bool are_finite(const tr_linear_kind *l, const tr_chunk *chunk)
 
 /* Adds scores values to the results. Where values are not all finite each row by itself: what comes later must not touch it.
  */
-static void add_values(const tr_linear_kind *l, int thread, const tr_chunk *chunk, const float *scores, int first, int count)
+static void add_values(const tr_linear_kind *l, int thread, const tr_key_chunk *chunk, const float *scores, int first,
+                       int count)
 {
     const bool together = are_finite(l, chunk);
     float *results = tr_rooms_at(&l->results, thread);
     for (int i = 0; i < count; i += together ? count : 1)
-        l->call->kernels->mix(&(tr_mix){.rows = together ? count : 1,
-                                        .n = together ? chunk->count : tr_chunk_seen(l->call, chunk, first + i),
-                                        .width = l->width,
-                                        .a = scores + (size_t)i * TR_CHUNK,
-                                        .a_stride = TR_CHUNK,
-                                        .b = chunk->values,
-                                        .b_stride = chunk->value_stride,
-                                        .add = true,
-                                        .y = results + (size_t)i * (size_t)l->width,
-                                        .y_stride = (size_t)l->width});
+        l->call->kernels->gemm_nn(&(tr_gemm_nn){.rows = together ? count : 1,
+                                                .n = together ? chunk->count : tr_key_chunk_seen(l->call, chunk, first + i),
+                                                .width = l->width,
+                                                .a = scores + (size_t)i * TR_KEY_CHUNK,
+                                                .a_stride = TR_KEY_CHUNK,
+                                                .b = chunk->values,
+                                                .b_stride = chunk->value_stride,
+                                                .add = true,
+                                                .y = results + (size_t)i * (size_t)l->width,
+                                                .y_stride = (size_t)l->width});
 }
 
 /* Adds scores to the totals. */
-static void add_scores(const tr_linear_kind *l, int thread, const tr_chunk *chunk, const float *scores, int count)
+static void add_scores(const tr_linear_kind *l, int thread, const tr_key_chunk *chunk, const float *scores, int count)
 {
-    float ones[TR_CHUNK], *totals = tr_rooms_at(&l->totals, thread);
-    for (int i = 0; i < TR_CHUNK; i++)
+    float ones[TR_KEY_CHUNK], *totals = tr_rooms_at(&l->totals, thread);
+    for (int i = 0; i < TR_KEY_CHUNK; i++)
         ones[i] = 1;
     const tr_matrix one = {.type = TR_TYPE_F32, .outputs = 1, .inputs = chunk->count, .data = ones};
     l->call->kernels->matmul(&(tr_matmul){.weight = &one,
                                           .rows = count,
                                           .x = scores,
-                                          .x_stride = TR_CHUNK,
+                                          .x_stride = TR_KEY_CHUNK,
                                           .activation = TR_ACTIVATION_NONE,
                                           .residual = totals,
                                           .residual_stride = 1,
@@ -63,15 +64,15 @@ static void add_scores(const tr_linear_kind *l, int thread, const tr_chunk *chun
 }
 
 /* Queries [first, last), whose last key is in the chunk; state: what is before it. */
-static void attend(const tr_linear_kind *l, int thread, int64_t pair, const tr_chunk *chunk, const float *state, int first,
-                   int last)
+static void attend(const tr_linear_kind *l, int thread, int64_t pair, const tr_key_chunk *chunk, const float *state,
+                   int first, int last)
 {
     for (int n; first < last; first += n) {
-        n = last - first < TR_CHUNK ? last - first : TR_CHUNK;
-        const float *queries = tr_chunk_queries(l, thread, pair, first, n);
+        n = last - first < TR_KEY_CHUNK ? last - first : TR_KEY_CHUNK;
+        const float *queries = tr_key_chunk_queries(l, thread, pair, first, n);
         tr_linear_apply(l, thread, state, queries, n);
         if (chunk->count) {
-            const float *scores = tr_chunk_scores(l, thread, chunk, queries, first, n);
+            const float *scores = tr_key_chunk_scores(l, thread, chunk, queries, first, n);
             add_values(l, thread, chunk, scores, first, n);
             add_scores(l, thread, chunk, scores, n);
         }
@@ -86,15 +87,15 @@ void tr_linear_causal(const void *work, int thread, int64_t pair)
     float *state = tr_rooms_at(&l->states, thread);
     memset(state, 0, l->state * sizeof *state);
     int query = 0;
-    for (int key = 0; key < call->keys && query < call->queries; key += TR_CHUNK) {
-        const tr_chunk chunk = tr_chunk_read(l, thread, pair, key);
-        const int64_t behind = key + TR_CHUNK - call->mask.position; /* the first query that sees the next chunk */
+    for (int key = 0; key < call->keys && query < call->queries; key += TR_KEY_CHUNK) {
+        const tr_key_chunk chunk = tr_key_chunk_read(l, thread, pair, key);
+        const int64_t behind = key + TR_KEY_CHUNK - call->mask.position; /* the first query that sees the next chunk */
         int end = behind < 0 ? 0 : behind < call->queries ? (int)behind : call->queries;
-        if (call->keys - key <= TR_CHUNK)
+        if (call->keys - key <= TR_KEY_CHUNK)
             end = call->queries;
         if (query < end)
             attend(l, thread, pair, &chunk, state, query, end);
         query = query < end ? end : query;
-        tr_chunk_add(l, thread, &chunk, state);
+        tr_key_chunk_add(l, thread, &chunk, state);
     }
 }

@@ -7,20 +7,20 @@
 static void write_strip(const tr_linear_kind *l, int thread, int64_t pair, int first, int count)
 {
     const tr_call *call = l->call;
-    const float *queries = tr_chunk_queries(l, thread, pair, first, count);
-    double totals[TR_CHUNK] = {0};
+    const float *queries = tr_key_chunk_queries(l, thread, pair, first, count);
+    double totals[TR_KEY_CHUNK] = {0};
     memset(tr_row_weights(call, pair, first), 0, (size_t)count * (size_t)call->columns * sizeof(float));
     const int64_t farthest = call->mask.causal ? call->mask.position + first + count : call->keys;
-    for (int key = 0; key < call->keys && key < farthest; key += TR_CHUNK) {
-        const tr_chunk chunk = tr_chunk_read(l, thread, pair, key);
+    for (int key = 0; key < call->keys && key < farthest; key += TR_KEY_CHUNK) {
+        const tr_key_chunk chunk = tr_key_chunk_read(l, thread, pair, key);
         if (!chunk.count)
             continue;
-        const float *scores = tr_chunk_scores(l, thread, &chunk, queries, first, count);
+        const float *scores = tr_key_chunk_scores(l, thread, &chunk, queries, first, count);
         for (int i = 0; i < count; i++) {
             float *row = tr_row_weights(call, pair, first + i);
             for (int j = 0; j < chunk.count; j++) {
-                row[chunk.at[j]] = scores[i * TR_CHUNK + j];
-                totals[i] += scores[i * TR_CHUNK + j];
+                row[chunk.at[j]] = scores[i * TR_KEY_CHUNK + j];
+                totals[i] += scores[i * TR_KEY_CHUNK + j];
             }
         }
     }
@@ -37,6 +37,6 @@ void tr_linear_weights(const void *work, int thread, int64_t unit)
     const tr_linear_kind *l = work;
     const int begin = (int)(unit % l->tiles) * l->tile, left = l->call->queries - begin,
               end = begin + (left < l->tile ? left : l->tile);
-    for (int first = begin; first < end; first += TR_CHUNK)
-        write_strip(l, thread, unit / l->tiles, first, end - first < TR_CHUNK ? end - first : TR_CHUNK);
+    for (int first = begin; first < end; first += TR_KEY_CHUNK)
+        write_strip(l, thread, unit / l->tiles, first, end - first < TR_KEY_CHUNK ? end - first : TR_KEY_CHUNK);
 }

@@ -19,15 +19,15 @@ static void add(float *y, const float *added, int n)
 void tr_mask_apply(const tr_call *call, int64_t pair, int query, tr_key_span keys, float *row)
 {
     const tr_attention_mask *m = &call->mask;
-    const int n = keys.last - keys.first;
-    float *y = row + keys.first;
+    const int n = keys.end - keys.begin;
+    float *y = row + keys.begin;
     if (m->additive)
-        add(y, m->additive + offset(call, m->additive_stride, pair, query) + keys.first, n);
+        add(y, m->additive + offset(call, m->additive_stride, pair, query) + keys.begin, n);
     if (m->prior)
-        add(y, m->prior + offset(call, m->prior_stride, pair, query) + keys.first, n);
+        add(y, m->prior + offset(call, m->prior_stride, pair, query) + keys.begin, n);
     if (!m->allowed)
         return;
-    const bool *allowed = m->allowed + offset(call, m->allowed_stride, pair, query) + keys.first;
+    const bool *allowed = m->allowed + offset(call, m->allowed_stride, pair, query) + keys.begin;
     for (int j = 0; j < n; j++)
         y[j] = allowed[j] ? y[j] : -INFINITY;
 }
@@ -36,7 +36,7 @@ void tr_mask_apply(const tr_call *call, int64_t pair, int query, tr_key_span key
 
 static int keys_back(const tr_call *call)
 {
-    return call->asked.kind == TR_ATTENTION_LOCAL ? (int)call->asked.window : TR_ATTEND_ALL;
+    return call->asked.kind == TR_ATTENTION_LOCAL ? (int)call->asked.window : TR_ATTN_ALL;
 }
 
 static int keys_on(const tr_call *call)
@@ -87,7 +87,7 @@ void tr_mask_lay_out(tr_mask_rooms *rooms, const tr_call *call, int threads, tr_
         rooms->bias = tr_rooms_take(room, threads, rows * (uint64_t)call->keys, sizeof(float));
 }
 
-static void set_bias(const tr_call *call, float *memory, int64_t pair, int first, tr_attend_rows *op)
+static void set_bias(const tr_call *call, float *memory, int64_t pair, int first, tr_attn_prefill *op)
 {
     const tr_attention_mask *m = &call->mask;
     const float *only = m->additive ? m->additive : m->prior;
@@ -98,19 +98,19 @@ static void set_bias(const tr_call *call, float *memory, int64_t pair, int first
         return;
     }
     tr_key_span span = tr_mask_span(call, pair, first, op->queries);
-    span.first &= ~(TR_BLOCK - 1); /* the kernel looks at whole blocks */
-    span.last = within((span.last + TR_BLOCK - 1) & ~(TR_BLOCK - 1), 0, op->keys);
+    span.begin &= ~(TR_BLOCK - 1); /* the kernel looks at whole blocks */
+    span.end = within((span.end + TR_BLOCK - 1) & ~(TR_BLOCK - 1), 0, op->keys);
     const int rows = is_one_row(m) ? 1 : op->queries;
     for (int i = 0; i < rows; i++) {
         float *row = memory + (size_t)i * (size_t)call->keys;
-        memset(row + span.first, 0, (size_t)(span.last - span.first) * sizeof *row);
+        memset(row + span.begin, 0, (size_t)(span.end - span.begin) * sizeof *row);
         tr_mask_apply(call, pair, first + i, span, row);
     }
     op->bias = memory;
     op->bias_step = rows > 1 ? call->keys : 0;
 }
 
-void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, int64_t pair, int first, tr_attend_rows *op)
+void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, int64_t pair, int first, tr_attn_prefill *op)
 {
     const tr_attention_mask *m = &call->mask;
     op->keys = tr_mask_keys(call, pair);
@@ -135,14 +135,14 @@ bool tr_mask_run(const tr_call *call, int64_t pair, int last, tr_key_span *run)
     const int keys = tr_mask_keys(call, pair);
     last = last < keys ? last : keys;
     if (!m->allowed) {
-        run->last = last;
-        return run->first < last;
+        run->end = last;
+        return run->begin < last;
     }
     const bool *allowed = m->allowed + offset(call, m->allowed_stride, pair, 0);
-    while (run->first < last && !allowed[run->first])
-        run->first++;
-    run->last = run->first;
-    while (run->last < last && allowed[run->last])
-        run->last++;
-    return run->first < run->last;
+    while (run->begin < last && !allowed[run->begin])
+        run->begin++;
+    run->end = run->begin;
+    while (run->end < last && allowed[run->end])
+        run->end++;
+    return run->begin < run->end;
 }

@@ -27,14 +27,14 @@ static inline int tr_mask_keys(const tr_call *call, int64_t pair)
 
 /* Keys that some query may attend to by position, of all that there are: [first, last). */
 typedef struct tr_key_span {
-    int first, last;
+    int begin, end;
 } tr_key_span;
 
 /* Of queries [first, first + count). */
 tr_key_span tr_mask_span(const tr_call *call, int64_t pair, int first, int count);
 
 /* Fills keys, position, back, on, limits and bias of op for queries [first, first + op->queries), a strip at most. */
-void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, int64_t pair, int first, tr_attend_rows *op);
+void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, int64_t pair, int first, tr_attn_prefill *op);
 
 /* Where the mask is the same for all queries: the next keys from *first on, before last, that they may attend to, one behind
  * the other. False: there are none. */

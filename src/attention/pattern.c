@@ -20,7 +20,7 @@ static void lay_out(void *memory, tr_room *room)
 static void show_parts(const plan *p, int head, int query, bool *row)
 {
     const int count = tr_sparse_parts(p->call, &p->sparse, 0, head, query, p->call->keys);
-    const tr_attend_part *parts = tr_rooms_at(&p->sparse.parts, 0);
+    const tr_attn_part *parts = tr_rooms_at(&p->sparse.parts, 0);
     for (int i = 0; i < count; i++)
         for (int j = 0; j < TR_BLOCK; j++)
             if (parts[i].positions >> j & 1)
@@ -35,7 +35,7 @@ static void show_query(const plan *p, int head, int query, bool *row)
     if (p->call->asked.kind == TR_ATTENTION_BLOCK_SPARSE)
         tr_sparse_same(p->call, query, query + 1, &all);
     if (all)
-        memset(row + span.first, true, (size_t)(span.last - span.first) * sizeof *row);
+        memset(row + span.begin, true, (size_t)(span.end - span.begin) * sizeof *row);
     else
         show_parts(p, head, query, row);
 }

@@ -104,5 +104,5 @@ int tr_phases_threads(int asked, double work, int64_t units)
         threads = work < worth_sharing ? 1 : tr_usable_cores();
     if (threads > units)
         threads = (int)units;
-    return threads < TR_TEAM_MOST ? threads : TR_TEAM_MOST;
+    return threads < TR_TEAM_MAX ? threads : TR_TEAM_MAX;
 }

@@ -13,6 +13,6 @@ void tr_widen(const tr_kernels *kernels, const tr_rows *rows, const void *from, 
             continue;
         }
         const tr_matrix one = {.type = TR_TYPE_BF16, .outputs = 1, .inputs = width, .data = (const uint16_t *)from + at};
-        kernels->embed(row, &one, 0, 1, NULL);
+        kernels->embed_row(row, &one, 0, 1, NULL);
     }
 }

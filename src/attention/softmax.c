@@ -16,7 +16,7 @@ static void softmax_row(const void *work, int thread, int64_t unit)
     float *row = tr_row_weights(call, pair, query);
     const float *scores = (const float *)call->q.data + (row - call->weights);
     const bool own = m->lengths && m->lengths_by_query;
-    int n = tr_mask_span(call, pair, query, 1).last;
+    int n = tr_mask_span(call, pair, query, 1).end;
     (void)thread;
     if (own) {
         const int64_t length = m->lengths[pair / call->heads * call->queries + query];
@@ -40,15 +40,15 @@ static tr_status check_tensors(const tr_call *call, const float *scores, tr_erro
     return tr_buffers_check(&buffers, error);
 }
 
-tr_status tr_masked_softmax(const tr_attention_shape *shape, const tr_attention_mask *mask, const float *scores,
-                            float *weights, tr_error *error)
+tr_status tr_attention_masked_softmax(const tr_attention_shape *shape, const tr_attention_mask *mask, const float *scores,
+                                      float *weights, tr_error *error)
 {
     tr_call call;
     tr_status status = tr_check_pointer("shape", shape, error);
     if (status != TR_OK)
         return status;
     tr_attention_shape sizes = *shape;
-    sizes.key_size = sizes.value_size = 1;
+    sizes.d_k = sizes.d_v = 1;
     status = tr_check_call(&call, &sizes, NULL, mask, error);
     if (status == TR_OK)
         status =

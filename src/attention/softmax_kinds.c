@@ -74,18 +74,18 @@ static void pack_keys(const tr_softmax_kind *k, int64_t pair, int block, float *
 {
     const tr_call *call = k->call;
     const tr_key_span seen = tr_mask_span(call, pair, 0, call->queries);
-    const int first = block * TR_BLOCK, last = seen.last < first + TR_BLOCK ? seen.last : first + TR_BLOCK;
-    *wild = first < last && seen.first < last &&
-            call->kernels->attend_pack(&(tr_attend_pack){.n = last - first,
-                                                         .head_size = call->key_size,
-                                                         .value_size = call->value_size,
-                                                         .from = type_of(call->k.element),
-                                                         .keys = tr_row(call, &call->k, pair, first),
-                                                         .values = tr_row(call, &call->v, pair, first),
-                                                         .key_stride = call->k.strides.row,
-                                                         .value_stride = call->v.strides.row,
-                                                         .packed_keys = to,
-                                                         .packed_values = to + k->value_offset});
+    const int first = block * TR_BLOCK, last = seen.end < first + TR_BLOCK ? seen.end : first + TR_BLOCK;
+    *wild = first < last && seen.begin < last &&
+            call->kernels->attn_pack(&(tr_attn_pack){.n = last - first,
+                                                     .head_size = call->key_size,
+                                                     .value_size = call->value_size,
+                                                     .from = type_of(call->k.element),
+                                                     .keys = tr_row(call, &call->k, pair, first),
+                                                     .values = tr_row(call, &call->v, pair, first),
+                                                     .key_stride = call->k.strides.row,
+                                                     .value_stride = call->v.strides.row,
+                                                     .packed_keys = to,
+                                                     .packed_values = to + k->value_offset});
 }
 
 static float *summaries_bias(const tr_softmax_kind *k, int64_t pair)
@@ -98,16 +98,16 @@ static void pack_summaries(const tr_softmax_kind *k, int thread, int64_t pair, i
     const tr_call *call = k->call;
     const int first = block * TR_BLOCK, left = call->columns - first, n = left < TR_BLOCK ? left : TR_BLOCK;
     tr_summaries_make(call, &k->summaries, thread, pair, first, n, summaries_bias(k, pair) + first);
-    *wild = call->kernels->attend_pack(&(tr_attend_pack){.n = n,
-                                                         .head_size = call->key_size,
-                                                         .value_size = call->value_size,
-                                                         .from = TR_TYPE_F32,
-                                                         .keys = tr_rooms_at(&k->summaries.keys, thread),
-                                                         .values = tr_rooms_at(&k->summaries.values, thread),
-                                                         .key_stride = (size_t)call->key_size,
-                                                         .value_stride = (size_t)call->value_size,
-                                                         .packed_keys = to,
-                                                         .packed_values = to + k->value_offset});
+    *wild = call->kernels->attn_pack(&(tr_attn_pack){.n = n,
+                                                     .head_size = call->key_size,
+                                                     .value_size = call->value_size,
+                                                     .from = TR_TYPE_F32,
+                                                     .keys = tr_rooms_at(&k->summaries.keys, thread),
+                                                     .values = tr_rooms_at(&k->summaries.values, thread),
+                                                     .key_stride = (size_t)call->key_size,
+                                                     .value_stride = (size_t)call->value_size,
+                                                     .packed_keys = to,
+                                                     .packed_values = to + k->value_offset});
 }
 
 static void pack_block(const void *work, int thread, int64_t unit)
@@ -128,7 +128,7 @@ static void pack_block(const void *work, int thread, int64_t unit)
 
 /* ---------------------------------------------------------------------------------------------------------- attention */
 
-static void set_queries(const tr_softmax_kind *k, int thread, int64_t pair, int first, tr_attend_rows *op)
+static void set_queries(const tr_softmax_kind *k, int thread, int64_t pair, int first, tr_attn_prefill *op)
 {
     const tr_call *call = k->call;
     const void *rows = tr_row(call, &call->q, pair, first);
@@ -143,12 +143,12 @@ static void set_queries(const tr_softmax_kind *k, int thread, int64_t pair, int 
 }
 
 /* What queries from first on see, all of them the same but for their positions. */
-static void set_keys(const tr_softmax_kind *k, int thread, int64_t pair, int first, bool all, tr_attend_rows *op)
+static void set_keys(const tr_softmax_kind *k, int thread, int64_t pair, int first, bool all, tr_attn_prefill *op)
 {
     const tr_call *call = k->call;
     if (has_summaries(call)) {
         op->keys = call->columns;
-        op->back = op->on = TR_ATTEND_ALL;
+        op->back = op->on = TR_ATTN_ALL;
         op->bias = summaries_bias(k, pair);
         return;
     }
@@ -163,15 +163,15 @@ static void attend_strip(const tr_softmax_kind *k, int thread, int64_t pair, int
 {
     const tr_call *call = k->call;
     const size_t at = first_block(k, pair);
-    tr_attend_rows op = {.queries = count,
-                         .head_size = call->key_size,
-                         .value_size = call->value_size,
-                         .scale = call->asked.scale,
-                         .blocks = k->pointers + at,
-                         .value_offset = k->value_offset,
-                         .wild = k->wild + at,
-                         .out = tr_row_out(call, pair, first),
-                         .out_stride = call->out_strides.row};
+    tr_attn_prefill op = {.queries = count,
+                          .head_size = call->key_size,
+                          .value_size = call->value_size,
+                          .scale = call->asked.scale,
+                          .blocks = k->pointers + at,
+                          .value_offset = k->value_offset,
+                          .wild = k->wild + at,
+                          .out = tr_row_out(call, pair, first),
+                          .out_stride = call->out_strides.row};
     set_queries(k, thread, pair, first, &op);
     set_keys(k, thread, pair, first, all, &op);
     if (call->weights) {
@@ -179,7 +179,7 @@ static void attend_strip(const tr_softmax_kind *k, int thread, int64_t pair, int
         op.weights_stride = (size_t)call->columns;
         memset(op.weights, 0, (size_t)count * op.weights_stride * sizeof *op.weights);
     }
-    call->kernels->attend_rows(&op);
+    call->kernels->attn_prefill(&op);
 }
 
 /* Tiles from the last on: with a causal mask they are the long ones. */

@@ -14,7 +14,7 @@ static int blocks_of_keys(const tr_call *call)
 void tr_sparse_lay_out(tr_sparse_rooms *rooms, const tr_call *call, int threads, tr_room *room)
 {
     rooms->seen = tr_rooms_take(room, threads, (uint64_t)blocks_of_keys(call) / WORD + 1, sizeof(uint64_t));
-    rooms->parts = tr_rooms_take(room, threads, (uint64_t)call->keys / TR_BLOCK + 1, sizeof(tr_attend_part));
+    rooms->parts = tr_rooms_take(room, threads, (uint64_t)call->keys / TR_BLOCK + 1, sizeof(tr_attn_part));
 }
 
 int tr_sparse_same(const tr_call *call, int first, int last, bool *all)
@@ -90,13 +90,13 @@ static uint32_t bits_between(int first, int last)
 }
 
 /* Adds keys [first, last), none of them before those that are there but for the part that is the last. */
-static int add_keys(tr_attend_part *parts, int count, int64_t first, int64_t last)
+static int add_keys(tr_attn_part *parts, int count, int64_t first, int64_t last)
 {
     while (first < last) {
         const int block = (int)(first / TR_BLOCK);
         const int64_t start = (int64_t)block * TR_BLOCK, end = last < start + TR_BLOCK ? last : start + TR_BLOCK;
         if (!count || parts[count - 1].block != block)
-            parts[count++] = (tr_attend_part){block, 0};
+            parts[count++] = (tr_attn_part){block, 0};
         parts[count - 1].positions |= bits_between((int)(first - start), (int)(end - start));
         first = end;
     }
@@ -107,7 +107,7 @@ int tr_sparse_parts(const tr_call *call, const tr_sparse_rooms *rooms, int threa
 {
     const tr_attention_options *o = &call->asked;
     uint64_t *seen = tr_rooms_at(&rooms->seen, thread);
-    tr_attend_part *parts = tr_rooms_at(&rooms->parts, thread);
+    tr_attn_part *parts = tr_rooms_at(&rooms->parts, thread);
     mark_blocks(call, head, (call->mask.position + query) / o->block, seen);
     const int64_t global = o->global_tokens < keys ? o->global_tokens : keys;
     int count = add_keys(parts, 0, 0, global);

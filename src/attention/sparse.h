@@ -8,7 +8,7 @@
 /* What each thread needs for it. */
 typedef struct tr_sparse_rooms {
     tr_rooms seen;  /* uint64_t: a bit for each block of keys */
-    tr_rooms parts; /* tr_attend_part [ceil(keys / 32)] */
+    tr_rooms parts; /* tr_attn_part [ceil(keys / 32)] */
 } tr_sparse_rooms;
 
 void tr_sparse_lay_out(tr_sparse_rooms *rooms, const tr_call *call, int threads, tr_room *room);

@@ -27,22 +27,22 @@ void tr_summaries_lay_out(tr_summary_rooms *rooms, const tr_call *call, int thre
 static void add_projected(const tr_call *call, float *widened, const tr_rows *rows, int width, const float *projection,
                           tr_key_span run, int64_t pair, int first, int count, float *y)
 {
-    for (int key = run.first, n; key < run.last; key += n) {
-        n = run.last - key < SUMMED ? run.last - key : SUMMED;
+    for (int key = run.begin, n; key < run.end; key += n) {
+        n = run.end - key < SUMMED ? run.end - key : SUMMED;
         const void *from = tr_row(call, rows, pair, key);
         const bool in_place = rows->element == TR_ELEMENT_F32;
         if (!in_place)
             tr_widen(call->kernels, rows, from, n, width, widened, (size_t)width);
-        call->kernels->mix(&(tr_mix){.rows = count,
-                                     .n = n,
-                                     .width = width,
-                                     .a = projection + (size_t)first * (size_t)call->keys + key,
-                                     .a_stride = (size_t)call->keys,
-                                     .b = in_place ? from : widened,
-                                     .b_stride = in_place ? rows->strides.row : (size_t)width,
-                                     .add = true,
-                                     .y = y,
-                                     .y_stride = (size_t)width});
+        call->kernels->gemm_nn(&(tr_gemm_nn){.rows = count,
+                                             .n = n,
+                                             .width = width,
+                                             .a = projection + (size_t)first * (size_t)call->keys + key,
+                                             .a_stride = (size_t)call->keys,
+                                             .b = in_place ? from : widened,
+                                             .b_stride = in_place ? rows->strides.row : (size_t)width,
+                                             .add = true,
+                                             .y = y,
+                                             .y_stride = (size_t)width});
     }
 }
 
@@ -54,7 +54,7 @@ static void project(const tr_call *call, const tr_summary_rooms *rooms, int thre
     bool any = false;
     memset(keys, 0, (size_t)count * (size_t)call->key_size * sizeof *keys);
     memset(values, 0, (size_t)count * (size_t)call->value_size * sizeof *values);
-    for (tr_key_span run = {0, 0}; tr_mask_run(call, pair, call->keys, &run); run.first = run.last) {
+    for (tr_key_span run = {0, 0}; tr_mask_run(call, pair, call->keys, &run); run.begin = run.end) {
         add_projected(call, widened, &call->k, call->key_size, call->asked.key_projection, run, pair, first, count, keys);
         add_projected(call, widened, &call->v, call->value_size, call->asked.value_projection, run, pair, first, count,
                       values);
@@ -70,7 +70,7 @@ static void project(const tr_call *call, const tr_summary_rooms *rooms, int thre
 static void add_rows(const tr_call *call, float *widened, const tr_rows *rows, int width, tr_key_span run, int64_t pair,
                      float *mean)
 {
-    for (int key = run.first; key < run.last; key++) {
+    for (int key = run.begin; key < run.end; key++) {
         tr_widen(call->kernels, rows, tr_row(call, rows, pair, key), 1, width, widened, 0);
         call->kernels->add(mean, mean, widened, width);
     }
@@ -90,10 +90,10 @@ static bool pool_one(const tr_call *call, float *widened, int64_t pair, int numb
     int count = 0;
     memset(key, 0, (size_t)call->key_size * sizeof *key);
     memset(value, 0, (size_t)call->value_size * sizeof *value);
-    for (tr_key_span run = {(int)first, (int)first}; tr_mask_run(call, pair, last, &run); run.first = run.last) {
+    for (tr_key_span run = {(int)first, (int)first}; tr_mask_run(call, pair, last, &run); run.begin = run.end) {
         add_rows(call, widened, &call->k, call->key_size, run, pair, key);
         add_rows(call, widened, &call->v, call->value_size, run, pair, value);
-        count += run.last - run.first;
+        count += run.end - run.begin;
     }
     if (count) {
         divide(key, call->key_size, count);

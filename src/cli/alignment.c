@@ -53,7 +53,7 @@ json_t *cli_json_spans(const tr_span *spans, size_t count)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        array = tr_json_append(array, json_pack("[I,I]", (json_int_t)spans[i].first, (json_int_t)spans[i].last));
+        array = tr_json_append(array, json_pack("[I,I]", (json_int_t)spans[i].begin, (json_int_t)spans[i].end));
     return array;
 }
 

@@ -119,12 +119,12 @@ static tr_translate_options options_of(const call *c, bool last)
     tr_translate_options options = t->options;
     options.source_language = t->chain->links[t->link].source;
     options.target_language = t->chain->links[t->link].target;
-    options.ready = last ? take_results : NULL;
-    options.ready_argument = (void *)(uintptr_t)c;
+    options.on_result = last ? take_results : NULL;
+    options.on_result_argument = (void *)(uintptr_t)c;
     options.prefixes = last ? c->prefixes : NULL;
     if (last && c->stream) {
-        options.token = cli_stream_take;
-        options.token_argument = c->stream;
+        options.on_token = cli_stream_take;
+        options.on_token_argument = c->stream;
     }
     if (!last) {
         options.search.n_best = 1;
@@ -201,12 +201,12 @@ static int score_tokens(const cli_translator *t, const tr_hypothesis *h, tr_resu
         return cli_fail_memory();
     for (size_t i = 0; i < count; i++) {
         const float p = h->log_probabilities[i];
-        result->scored[i] = (tr_scored_token){i < h->count ? h->ids[i] : token_model(t)->info.end_id, p};
-        result->minimum = p < result->minimum ? p : result->minimum;
+        result->scored[i] = (tr_scored_token){i < h->count ? h->ids[i] : token_model(t)->info.eos_id, p};
+        result->min_log_probability = p < result->min_log_probability ? p : result->min_log_probability;
     }
     result->scored_count = count;
     result->score = h->log_probability;
-    result->mean = count ? h->log_probability / (float)count : 0;
+    result->mean_log_probability = count ? h->log_probability / (float)count : 0;
     return CLI_DONE;
 }
 

@@ -31,10 +31,10 @@ enum { BENCH_TYPES = TR_TYPE_I8 + 1 }; /* of matrices, by tr_type */
 
 /* What one pass over all lines asks of the machine. */
 typedef struct bench_pass {
-    uint64_t target_tokens;               /* end marks not counted */
-    tr_profile counts;                    /* of all threads together; cache_bytes: their sum */
-    int groups;                           /* of threads, that took part */
-    double seconds, seconds_of[TR_PARTS]; /* its time, and how it divides */
+    uint64_t target_tokens;                       /* end marks not counted */
+    tr_profile counts;                            /* of all threads together; cache_bytes: their sum */
+    int groups;                                   /* of threads, that took part */
+    double seconds, seconds_of[TR_PROFILE_PARTS]; /* its time, and how it divides */
 } bench_pass;
 
 typedef struct bench_span {

@@ -40,8 +40,8 @@ static size_t read_share(const trial *t, const bench_span *span, int member, int
 {
     const int lines = (int)(span->bytes / 256);
     const tr_range own = tr_share(lines, 1, member, members);
-    const size_t bytes = (size_t)(own.last - own.first) * 256;
-    t->kernels->read_memory((const char *)span->data + (size_t)own.first * 256, bytes, t->ahead);
+    const size_t bytes = (size_t)(own.end - own.begin) * 256;
+    t->kernels->read_memory((const char *)span->data + (size_t)own.begin * 256, bytes, t->ahead);
     return bytes;
 }
 
@@ -68,7 +68,7 @@ static void run_memory(trial *t, int thread)
 static void touch_memory(trial *t, int thread)
 {
     const tr_range own = tr_share((int)(t->memory_bytes >> 21), 1, thread, t->threads);
-    memset(t->memory + ((size_t)own.first << 21), 1, (size_t)(own.last - own.first) << 21);
+    memset(t->memory + ((size_t)own.begin << 21), 1, (size_t)(own.end - own.begin) << 21);
 }
 
 /* A thread's own time counts, so that other programs on the machine do not lower its limits; with more threads than cores,

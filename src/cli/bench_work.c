@@ -77,10 +77,10 @@ static load encoder_load(const tr_network *n)
  * of an int8 matrix, else a byte. The few outputs that are then computed exactly do not count. */
 static void add_output(load *l, const tr_network *n, double rows, bool screened)
 {
-    const tr_matrix *m = &n->logits.weight;
+    const tr_matrix *m = &n->output.weight;
     const bool int8 = m->type == TR_TYPE_I8;
     if (!screened || rows > tr_screen_rows(n->screen)) {
-        add_linear(l, &n->logits);
+        add_linear(l, &n->output);
         return;
     }
     add_memory(l, n->screen->coarse, int8 ? tr_screen_bytes(m->outputs, m->inputs) : (size_t)m->outputs * (size_t)m->inputs);
@@ -88,7 +88,7 @@ static void add_output(load *l, const tr_network *n, double rows, bool screened)
         add_vector(l, n->screen->scale, m->outputs);
         add_vector(l, n->screen->radius, m->outputs);
     }
-    add_vector(l, n->logits.bias, m->outputs);
+    add_vector(l, n->output.bias, m->outputs);
     l->macs[int8 ? TR_TYPE_I8 : TR_TYPE_F32] += (double)m->outputs * m->inputs; /* the other copies are widened to floats */
 }
 
@@ -131,8 +131,8 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     const tr_profile *p = &pass->counts;
     *work = (bench_work){.step_rows = (double)p->rows / (double)p->steps};
     const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, p->screened > 0, work);
-    const tr_cache_shape shape = tr_decoder_cache_shape(network);
-    const double position_bytes = (double)shape.layers * shape.heads * 2 * (double)shape.row;
+    const tr_kv_shape shape = tr_decoder_kv_shape(network);
+    const double position_bytes = (double)shape.layers * shape.heads * 2 * (double)shape.row_bytes;
     const double cache_bytes = (double)(p->self_positions + p->cross_positions) * position_bytes;
     const double decoder_width = tr_config_heads_width(c, c->decoder_heads);
     const double encoder_width = tr_config_heads_width(c, c->encoder_heads);
@@ -141,7 +141,7 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     const double encoder_attention = (double)p->encoder_pairs * c->encoder_layers * 2 * encoder_width;
     const double rows = (double)p->rows, positions = (double)p->source_rows;
 
-    work->bytes = (double)p->steps * decoder.bytes + (double)p->turns * encoder.bytes + cache_bytes;
+    work->bytes = (double)p->steps * decoder.bytes + (double)p->encoder_batches * encoder.bytes + cache_bytes;
     work->step_bytes = decoder.bytes + cache_bytes / (double)p->steps;
     for (int t = 0; t < BENCH_TYPES; t++)
         work->macs[t] = rows * decoder.macs[t] + positions * encoder.macs[t];

@@ -23,26 +23,26 @@ const char *cli_models_folder(const cli_settings *settings)
     return settings->source || settings->target ? variable : NULL;
 }
 
-void cli_models_warn(const tr_models *models, const cli_settings *settings)
+void cli_models_warn(const tr_model_index *models, const cli_settings *settings)
 {
     const char *warning;
-    for (size_t i = 0; (warning = tr_models_warning(models, i)); i++)
+    for (size_t i = 0; (warning = tr_model_index_warning(models, i)); i++)
         cli_warn(settings, "%s", warning);
 }
 
-int cli_models_open(tr_models **models, const char *folder, const cli_settings *settings)
+int cli_models_open(tr_model_index **models, const char *folder, const cli_settings *settings)
 {
     tr_error error;
     cli_guard_model_file(folder, NULL);
-    if (tr_models_open(folder, models, &error))
+    if (tr_model_index_open(folder, models, &error))
         return cli_fail_error(&error);
     cli_models_warn(*models, settings);
-    if (tr_models_count(*models))
+    if (tr_model_index_count(*models))
         return CLI_DONE;
     tr_indexed item;
     const tr_status looked = tr_models_look(folder, &item, &error);
     tr_models_forget(&item);
-    tr_models_close(*models);
+    tr_model_index_close(*models);
     *models = NULL;
     if (could_not_look(looked))
         return cli_fail_error(&error);
@@ -64,11 +64,11 @@ static int list_sources(const cli_chain *chain, const cli_settings *settings, tr
     tr_route route;
     const char *code;
     tr_status status = TR_OK;
-    for (size_t i = 0; i < tr_models_count(chain->models); i++)
-        for (size_t k = 0; status == TR_OK && (code = tr_models_source(chain->models, i, k)); k++) {
+    for (size_t i = 0; i < tr_model_index_count(chain->models); i++)
+        for (size_t k = 0; status == TR_OK && (code = tr_model_index_source(chain->models, i, k)); k++) {
             const size_t before = codes->count;
             status = tr_languages_add(codes, code, strlen(code), 0, NULL);
-            if (codes->count > before && tr_models_route(chain->models, code, settings->target, &route, NULL) != TR_OK)
+            if (codes->count > before && tr_model_index_route(chain->models, code, settings->target, &route, NULL) != TR_OK)
                 codes->items[before].id = -1; /* leads nowhere */
         }
     size_t kept = 0;
@@ -138,24 +138,24 @@ int cli_chain_find(cli_chain *chain, const cli_settings *settings)
 static void describe(const cli_chain *chain, const tr_route *route)
 {
     if (chain->count == 1)
-        cli_note("%s to %s: %s", route->hops[0].source, route->hops[0].target, route->hops[0].path);
+        cli_note("%s to %s: %s", route->steps[0].source, route->steps[0].target, route->steps[0].path);
     else
-        cli_note("%s to %s to %s: %s, then %s", route->hops[0].source, route->hops[0].target, route->hops[1].target,
-                 route->hops[0].path, route->hops[1].path);
+        cli_note("%s to %s to %s: %s, then %s", route->steps[0].source, route->steps[0].target, route->steps[1].target,
+                 route->steps[0].path, route->steps[1].path);
 }
 
 /* The models of the way from source to target. */
-static int choose(cli_chain *chain, const cli_settings *settings, const char *source, cli_settings named[TR_MAX_HOPS])
+static int choose(cli_chain *chain, const cli_settings *settings, const char *source, cli_settings named[TR_MAX_ROUTE_STEPS])
 {
     tr_route route;
     tr_error error;
-    if (tr_models_route(chain->models, source, settings->target, &route, &error))
+    if (tr_model_index_route(chain->models, source, settings->target, &route, &error))
         return cli_fail_error(&error);
     chain->count = route.count;
     for (int i = 0; i < route.count; i++) {
-        named[i].model = route.hops[i].path;
-        named[i].source = route.hops[i].source;
-        named[i].target = route.hops[i].target;
+        named[i].model = route.steps[i].path;
+        named[i].source = route.steps[i].source;
+        named[i].target = route.steps[i].target;
     }
     if (settings->verbose)
         describe(chain, &route);
@@ -164,12 +164,12 @@ static int choose(cli_chain *chain, const cli_settings *settings, const char *so
 
 int cli_chain_open(cli_chain *chain, const cli_settings *settings, const char *text, size_t size)
 {
-    cli_settings named[TR_MAX_HOPS];
+    cli_settings named[TR_MAX_ROUTE_STEPS];
     int status = cli_detects(settings) ? detect(chain, settings, text, size) : CLI_DONE;
     if (status)
         return status;
     const char *source = *chain->detected ? chain->detected : settings->source;
-    for (int i = 0; i < TR_MAX_HOPS; i++) {
+    for (int i = 0; i < TR_MAX_ROUTE_STEPS; i++) {
         named[i] = *settings;
         named[i].source = source;
     }
@@ -191,5 +191,5 @@ void cli_chain_leave(cli_chain *chain)
 {
     for (int i = 0; i < chain->count; i++)
         cli_model_leave(&chain->links[i].model);
-    tr_models_close(chain->models);
+    tr_model_index_close(chain->models);
 }

@@ -10,18 +10,18 @@ typedef struct cli_link {
 } cli_link;
 
 typedef struct cli_chain {
-    cli_link links[TR_MAX_HOPS];
+    cli_link links[TR_MAX_ROUTE_STEPS];
     int count;
-    tr_models *models; /* the folder that they come from; NULL: one model, named or by default */
-    char detected[32]; /* the source's language where that was to be found out; "" else */
+    tr_model_index *models; /* the folder that they come from; NULL: one model, named or by default */
+    char detected[32];      /* the source's language where that was to be found out; "" else */
 } cli_chain;
 
 /* The folder of models that the settings mean: --models, else $TRANSLATE_MODELS where a language is named and no model is;
  * NULL: none. */
 const char *cli_models_folder(const cli_settings *settings);
 /* Indexes a folder, and prints its warnings; one without any model is a failure. */
-int cli_models_open(tr_models **models, const char *folder, const cli_settings *settings);
-void cli_models_warn(const tr_models *models, const cli_settings *settings); /* its warnings alone */
+int cli_models_open(tr_model_index **models, const char *folder, const cli_settings *settings);
+void cli_models_warn(const tr_model_index *models, const cli_settings *settings); /* its warnings alone */
 
 bool cli_detects(const cli_settings *settings); /* -s auto */
 

@@ -211,7 +211,7 @@ static bool fill_names(look *l)
     for (size_t i = 0; i < rows; i++)
         l->names[i] = piece_of(l, CLI_SOURCE, l->rows[i]);
     for (size_t i = 0; i < steps; i++) {
-        target[i] = piece_of(l, CLI_TARGET, i < targets ? l->target.ids[i] : l->model.info.end_id);
+        target[i] = piece_of(l, CLI_TARGET, i < targets ? l->target.ids[i] : l->model.info.eos_id);
         inputs[i] = i ? target[i - 1] : piece_of(l, CLI_TARGET, l->pair.start.id);
     }
     fill_alignment(l);

@@ -94,15 +94,15 @@ static int all_passes(bench *b)
 static void divide_seconds(bench_pass *p, tr_profile *profiles, int threads)
 {
     for (int t = 0; t < threads; t++) {
-        tr_profile_enter(&profiles[t], TR_PART_REST); /* ends the part at hand */
+        tr_profile_enter(&profiles[t], TR_PROFILE_REST); /* ends the part at hand */
         tr_profile_add(&p->counts, &profiles[t]);
         p->groups += profiles[t].steps > 0;
     }
-    p->seconds_of[TR_PART_REST] = p->seconds;
-    for (int part = TR_PART_REST + 1; part < TR_PARTS; part++) {
+    p->seconds_of[TR_PROFILE_REST] = p->seconds;
+    for (int part = TR_PROFILE_REST + 1; part < TR_PROFILE_PARTS; part++) {
         for (int t = 0; t < threads; t++)
             p->seconds_of[part] += 1e-9 * (double)profiles[t].nanoseconds[part] / p->groups;
-        p->seconds_of[TR_PART_REST] -= p->seconds_of[part];
+        p->seconds_of[TR_PROFILE_REST] -= p->seconds_of[part];
     }
 }
 
@@ -193,18 +193,18 @@ static json_t *add_real(json_t *object, const char *key, double value)
 /* Seconds of the profiled pass, which are not quite the median of the timed ones: shares are what they tell. */
 static json_t *report_parts(const bench *b, json_t *object)
 {
-    static const char *const keys[TR_PARTS] = {
-        [TR_PART_REST] = "seconds_rest",
-        [TR_PART_ENCODER] = "seconds_encoder",
-        [TR_PART_SELF_ATTENTION] = "seconds_self_attention",
-        [TR_PART_CROSS_ATTENTION] = "seconds_cross_attention",
-        [TR_PART_FEED_FORWARD] = "seconds_feed_forward",
-        [TR_PART_OUTPUT] = "seconds_output",
+    static const char *const keys[TR_PROFILE_PARTS] = {
+        [TR_PROFILE_REST] = "seconds_rest",
+        [TR_PROFILE_ENCODER] = "seconds_encoder",
+        [TR_PROFILE_SELF_ATTENTION] = "seconds_self_attention",
+        [TR_PROFILE_CROSS_ATTENTION] = "seconds_cross_attention",
+        [TR_PROFILE_FEED_FORWARD] = "seconds_feed_forward",
+        [TR_PROFILE_OUTPUT] = "seconds_output",
     };
     object = add_real(object, "seconds_parts", b->pass.seconds);
-    for (int part = TR_PART_REST + 1; part < TR_PARTS; part++)
+    for (int part = TR_PROFILE_REST + 1; part < TR_PROFILE_PARTS; part++)
         object = add_real(object, keys[part], b->pass.seconds_of[part]);
-    object = add_real(object, keys[TR_PART_REST], b->pass.seconds_of[TR_PART_REST]);
+    object = add_real(object, keys[TR_PROFILE_REST], b->pass.seconds_of[TR_PROFILE_REST]);
     object = add_real(object, "cache_mb", 1e-6 * (double)b->pass.counts.cache_bytes);
     return object;
 }

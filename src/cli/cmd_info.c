@@ -76,7 +76,7 @@ static json_t *json_tokens(const tr_config *c)
     json_t *forbidden = json_array();
     for (int i = 0; i < c->forbidden_count; i++)
         forbidden = tr_json_append(forbidden, json_integer(c->forbidden[i]));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "start", json_id(c->start_id), "end", json_id(c->end_id), "pad",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "start", json_id(c->start_id), "end", json_id(c->eos_id), "pad",
                      json_id(c->pad_id), "unk", json_id(c->unk_id), "forced_first", json_id(c->forced_first_id),
                      "forced_last", json_id(c->forced_last_id), "forbidden", forbidden);
 }
@@ -90,7 +90,7 @@ static json_t *json_shape(const tr_config *c)
                      "encoder_ffn", c->encoder_ffn, "decoder_ffn", c->decoder_ffn, "norm", tr_norm_name(c->norm), "gated",
                      c->gated, "activation", tr_activation_name(c->activation), "positions", tr_positions_name(c->positions),
                      "max_positions", c->max_positions, "pre_norm", c->pre_norm, "post_norm", c->post_norm, "final_norm",
-                     c->final_norm, "embedding_norm", c->embedding_norm, "history", tr_history_name(c->history),
+                     c->final_norm, "embedding_norm", c->embedding_norm, "history", tr_decoder_mixer_name(c->mixer),
                      "embedding_scale", (double)c->embedding_scale);
 }
 
@@ -151,7 +151,7 @@ static void print_tokens(const tr_package *p)
     const tr_config *c = &p->config;
     printf("special     ");
     print_token(p, "start ", c->start_id);
-    print_token(p, "end ", c->end_id);
+    print_token(p, "end ", c->eos_id);
     print_token(p, "padding ", c->pad_id);
     print_token(p, "unknown ", c->unk_id);
     printf("\nforced      ");
@@ -177,8 +177,8 @@ static void print_shape(const tr_config *c)
            : c->pre_norm ? "before"
                          : "after",
            c->final_norm ? ", final norm" : "", c->embedding_norm ? ", embedding norm" : "");
-    if (c->history != TR_HISTORY_ATTENTION)
-        printf("decoder       %s in place of self-attention\n", tr_history_name(c->history));
+    if (c->mixer != TR_MIXER_SELF_ATTENTION)
+        printf("decoder       %s in place of self-attention\n", tr_decoder_mixer_name(c->mixer));
     printf("positions     %s, %d\n", tr_positions_name(c->positions), c->max_positions);
 }
 
@@ -258,7 +258,7 @@ int cli_info(const cli_settings *settings)
 {
     char path[TR_PATH];
     cli_settings named = *settings;
-    tr_models *models;
+    tr_model_index *models;
     const char *folder;
     int status = cli_info_folder(settings, &folder, &models);
     if (status)
@@ -271,12 +271,12 @@ int cli_info(const cli_settings *settings)
     if (status)
         return status;
     tr_package package;
-    tr_place place;
+    tr_path_kind place;
     tr_error error;
     uint64_t checksum;
-    if (settings->verify && tr_place_look(path, &place, &error) != TR_OK)
+    if (settings->verify && tr_path_look(path, &place, &error) != TR_OK)
         return cli_fail_error(&error);
-    if (settings->verify && place == TR_PLACE_DIRECTORY)
+    if (settings->verify && place == TR_PATH_DIRECTORY)
         return cli_fail("%s: is a directory, which holds no checksum; only GGUF files can be verified", path);
     cli_guard_model_file(path, NULL);
     if (settings->verify && tr_gguf_verify(path, &checksum, &error))

@@ -78,7 +78,7 @@ static int learn(making *m, tr_shortlist *shortlist)
     const tr_config *c = &m->package.config;
     const bool separate = m->package.target != &m->package.source;
     const int vocabulary[2] = {c->source_vocabulary, c->target_vocabulary};
-    const tr_lexicon_settings settings = {s->first, s->best, c->end_id, c->bare_source, tr_align_default()};
+    const tr_lexicon_settings settings = {s->first, s->best, c->eos_id, c->no_source_eos, tr_align_default()};
     int32_t *copies = separate ? find_copies(&m->package) : NULL; /* else the reader adds them itself */
     bool running = s->quiet;                                      /* then the bar is never started */
     tr_error error;

@@ -336,8 +336,8 @@ int cli_translate(const cli_settings *settings)
     j.translator.options.scores = settings->scores;
     j.translator.options.align = settings->alignment;
     j.translator.options.loop_guard = settings->loop_guard != GUARD_OFF && !settings->stream;
-    j.translator.options.progress = on_progress;
-    j.translator.options.progress_argument = &j;
+    j.translator.options.on_progress = on_progress;
+    j.translator.options.on_progress_argument = &j;
     status = run(&j);
     if (status)
         status = abandon(&j, status);

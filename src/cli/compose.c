@@ -39,7 +39,7 @@ static size_t first_token(const middle *m, size_t byte)
     size_t low = 0, high = m->count;
     while (low < high) {
         const size_t half = low + (high - low) / 2;
-        if (m->spans[half].last > byte)
+        if (m->spans[half].end > byte)
             high = half;
         else
             low = half + 1;
@@ -64,8 +64,8 @@ static size_t first_link(const middle *m, size_t token)
 /* What a link from bytes of the text between becomes: one from each source token that is linked with any of them. */
 static bool follow(const middle *m, tr_span bytes, tr_link second, tr_buffer *out)
 {
-    for (size_t token = first_token(m, bytes.first); token < m->count && m->spans[token].first < bytes.last; token++) {
-        if (m->spans[token].first == m->spans[token].last)
+    for (size_t token = first_token(m, bytes.begin); token < m->count && m->spans[token].begin < bytes.end; token++) {
+        if (m->spans[token].begin == m->spans[token].end)
             continue;
         for (size_t i = first_link(m, token); i < m->link_count && (size_t)m->links[i].target == token; i++) {
             const tr_link link = {m->links[i].source, second.target, m->links[i].weight * second.weight};
@@ -95,7 +95,7 @@ static bool compose(const middle *m, const tr_span *spans, tr_alignment *alignme
     bool good = tr_buffer_reserve(&out, alignment->count * sizeof(tr_link));
     for (size_t i = 0; good && i < alignment->count; i++) {
         const tr_span bytes = spans[alignment->links[i].source];
-        good = bytes.first == bytes.last || follow(m, bytes, alignment->links[i], &out);
+        good = bytes.begin == bytes.end || follow(m, bytes, alignment->links[i], &out);
     }
     if (!good) {
         tr_buffer_free(&out);

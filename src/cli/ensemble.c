@@ -72,9 +72,9 @@ int cli_ensemble_open(cli_model *model, const cli_settings *settings, const tr_m
     model->weights[0] = 1;
     for (int i = 0; i < count && !status; i++)
         status = open_one(model, settings, options, settings->ensemble.values[i], &model->weights[i + 1]);
-    context->others = (const tr_model *const *)model->others;
-    context->other_count = count;
-    context->weights = model->weights;
+    context->ensemble = (const tr_model *const *)model->others;
+    context->ensemble_count = count;
+    context->ensemble_weights = model->weights;
     return status;
 }
 

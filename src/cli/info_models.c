@@ -11,26 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef const char *code_at(const tr_models *models, size_t item, size_t language);
+typedef const char *code_at(const tr_model_index *models, size_t item, size_t language);
 
 /* *models stays NULL if there are none in it. */
-static int open_models(const char *path, tr_models **models)
+static int open_models(const char *path, tr_model_index **models)
 {
     tr_error error;
     cli_guard_model_file(path, NULL);
-    if (tr_models_open(path, models, &error) != TR_OK)
+    if (tr_model_index_open(path, models, &error) != TR_OK)
         return cli_fail_error(&error);
-    if (tr_models_count(*models) == 0) {
-        tr_models_close(*models);
+    if (tr_model_index_count(*models) == 0) {
+        tr_model_index_close(*models);
         *models = NULL;
     }
     return CLI_DONE;
 }
 
-int cli_info_folder(const cli_settings *settings, const char **folder, tr_models **models)
+int cli_info_folder(const cli_settings *settings, const char **folder, tr_model_index **models)
 {
     tr_peek peek;
-    tr_place place;
+    tr_path_kind place;
     tr_error error;
     int status = CLI_DONE;
     const char *path = settings->argument_count ? settings->arguments[0] : NULL;
@@ -38,9 +38,9 @@ int cli_info_folder(const cli_settings *settings, const char **folder, tr_models
     *folder = settings->models;
     if (settings->models || settings->verify || !path)
         return CLI_DONE;
-    if (tr_place_look(path, &place, &error) != TR_OK)
+    if (tr_path_look(path, &place, &error) != TR_OK)
         return cli_fail_error(&error);
-    if (place != TR_PLACE_DIRECTORY)
+    if (place != TR_PATH_DIRECTORY)
         return CLI_DONE;
     const tr_status peeked = tr_package_peek(path, &peek, &error);
     if (peeked == TR_OK)
@@ -56,7 +56,7 @@ int cli_info_folder(const cli_settings *settings, const char **folder, tr_models
 
 /* --------------------------------------------------------------------------------------------------------------- JSON */
 
-static json_t *json_codes(const tr_models *models, size_t item, code_at *code)
+static json_t *json_codes(const tr_model_index *models, size_t item, code_at *code)
 {
     json_t *codes = json_array();
     for (size_t i = 0; code(models, item, i); i++)
@@ -70,17 +70,17 @@ static json_t *json_text(const char *text)
     return tr_json_text(text, strlen(text), NULL);
 }
 
-static int print_json(const tr_models *models, const char *folder)
+static int print_json(const tr_model_index *models, const char *folder)
 {
-    tr_models_entry e;
+    tr_model_entry e;
     const char *warning;
     json_t *list = json_array(), *warnings = json_array();
-    for (size_t i = 0; tr_models_get(models, i, &e); i++)
+    for (size_t i = 0; tr_model_index_get(models, i, &e); i++)
         list = tr_json_append(list, json_pack("{s:o, s:o, s:s, s:I, s:o, s:o}", "file", json_text(e.path), "name",
                                               json_text(e.name), "format", e.format, "file_size", (json_int_t)e.file_size,
-                                              "sources", json_codes(models, i, tr_models_source), "targets",
-                                              json_codes(models, i, tr_models_target)));
-    for (size_t i = 0; (warning = tr_models_warning(models, i)); i++)
+                                              "sources", json_codes(models, i, tr_model_index_source), "targets",
+                                              json_codes(models, i, tr_model_index_target)));
+    for (size_t i = 0; (warning = tr_model_index_warning(models, i)); i++)
         warnings = tr_json_append(warnings, json_text(warning));
     return cli_print_json(json_pack("{s:o, s:o, s:o}", "folder", json_text(folder), "models", list, "warnings", warnings),
                           JSON_INDENT(2));
@@ -88,25 +88,25 @@ static int print_json(const tr_models *models, const char *folder)
 
 /* --------------------------------------------------------------------------------------------------------------- text */
 
-static const tr_models *sorted_models; /* for qsort */
+static const tr_model_index *sorted_models; /* for qsort */
 
 /* What is made for one pair by its languages, then what has several, both by name. */
 static int by_languages(const void *a, const void *b)
 {
     const size_t i = *(const size_t *)a, k = *(const size_t *)b;
-    tr_models_entry x, y;
-    tr_models_get(sorted_models, i, &x);
-    tr_models_get(sorted_models, k, &y);
+    tr_model_entry x, y;
+    tr_model_index_get(sorted_models, i, &x);
+    tr_model_index_get(sorted_models, k, &y);
     const bool many_x = x.sources > 1 || x.targets > 1, many_y = y.sources > 1 || y.targets > 1;
     int order = many_x - many_y;
     if (!order)
-        order = strcmp(tr_models_source(sorted_models, i, 0), tr_models_source(sorted_models, k, 0));
+        order = strcmp(tr_model_index_source(sorted_models, i, 0), tr_model_index_source(sorted_models, k, 0));
     if (!order)
-        order = strcmp(tr_models_target(sorted_models, i, 0), tr_models_target(sorted_models, k, 0));
+        order = strcmp(tr_model_index_target(sorted_models, i, 0), tr_model_index_target(sorted_models, k, 0));
     return order ? order : i < k ? -1 : i > k;
 }
 
-static void format_side(const tr_models *models, size_t item, size_t count, code_at *code, char *out, size_t room)
+static void format_side(const tr_model_index *models, size_t item, size_t count, code_at *code, char *out, size_t room)
 {
     if (count == 1)
         snprintf(out, room, "%s", code(models, item, 0));
@@ -122,7 +122,7 @@ void cli_print_code(int *column, const char *code)
     *column += cli_print(" %s", code);
 }
 
-static void print_codes(const tr_models *models, size_t item, const char *title, code_at *code)
+static void print_codes(const tr_model_index *models, size_t item, const char *title, code_at *code)
 {
     const char *c;
     int column = printf("              %s", title);
@@ -131,36 +131,36 @@ static void print_codes(const tr_models *models, size_t item, const char *title,
     putchar('\n');
 }
 
-static bool same_codes(const tr_models *models, size_t item, const tr_models_entry *e)
+static bool same_codes(const tr_model_index *models, size_t item, const tr_model_entry *e)
 {
     bool same = e->sources == e->targets;
     for (size_t i = 0; same && i < e->sources; i++)
-        same = strcmp(tr_models_source(models, item, i), tr_models_target(models, item, i)) == 0;
+        same = strcmp(tr_model_index_source(models, item, i), tr_model_index_target(models, item, i)) == 0;
     return same;
 }
 
-static void print_entry(const tr_models *models, size_t item)
+static void print_entry(const tr_model_index *models, size_t item)
 {
-    tr_models_entry e;
+    tr_model_entry e;
     char source[32], target[32], pair[80];
-    tr_models_get(models, item, &e);
-    format_side(models, item, e.sources, tr_models_source, source, sizeof source);
-    format_side(models, item, e.targets, tr_models_target, target, sizeof target);
+    tr_model_index_get(models, item, &e);
+    format_side(models, item, e.sources, tr_model_index_source, source, sizeof source);
+    format_side(models, item, e.targets, tr_model_index_target, target, sizeof target);
     snprintf(pair, sizeof pair, "%s to %s", source, target);
     cli_print("%-13s %s (%s, %.1f MB)\n", pair, e.name, e.format, (double)e.file_size / 1e6);
     if (e.sources > 1 && same_codes(models, item, &e)) {
-        print_codes(models, item, "between:", tr_models_source);
+        print_codes(models, item, "between:", tr_model_index_source);
         return;
     }
     if (e.sources > 1)
-        print_codes(models, item, "from:", tr_models_source);
+        print_codes(models, item, "from:", tr_model_index_source);
     if (e.targets > 1)
-        print_codes(models, item, "to:", tr_models_target);
+        print_codes(models, item, "to:", tr_model_index_target);
 }
 
-static int print_text(const tr_models *models, const char *folder)
+static int print_text(const tr_model_index *models, const char *folder)
 {
-    const size_t count = tr_models_count(models);
+    const size_t count = tr_model_index_count(models);
     size_t *order = malloc(count * sizeof *order);
     if (!order)
         return cli_fail_memory();
@@ -175,7 +175,7 @@ static int print_text(const tr_models *models, const char *folder)
     return CLI_DONE;
 }
 
-int cli_info_models(const cli_settings *settings, const char *folder, tr_models *models)
+int cli_info_models(const cli_settings *settings, const char *folder, tr_model_index *models)
 {
     int status = CLI_DONE;
     if (settings->verify)
@@ -189,6 +189,6 @@ int cli_info_models(const cli_settings *settings, const char *folder, tr_models 
     if (status)
         return status;
     status = settings->json ? print_json(models, folder) : print_text(models, folder);
-    tr_models_close(models);
+    tr_model_index_close(models);
     return status;
 }

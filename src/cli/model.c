@@ -81,8 +81,8 @@ static void describe(const cli_model *model)
              i->encoder_layers, i->decoder_layers, i->compute);
     if (i->has_shortlist)
         cli_note("the shortlist says which tokens can come; --shortlist off allows all");
-    if (i->allowed_tokens)
-        cli_note("%d of %d target tokens can come; --allowed off allows all", i->allowed_tokens, i->target_vocabulary);
+    if (i->vocabulary_subset)
+        cli_note("%d of %d target tokens can come; --allowed off allows all", i->vocabulary_subset, i->target_vocabulary);
     cli_note("kernels %s, loaded in %.1f ms", i->cpu, model->load_seconds * 1e3);
 }
 
@@ -114,8 +114,8 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
     options.load = load;
     options.compute = (tr_compute)settings->compute;
     options.shortlist = settings->shortlist;
-    options.all_tokens = settings->all_tokens;
-    options.attention = settings->attention;
+    options.full_vocabulary = settings->all_tokens;
+    options.attention_windows = settings->attention;
     tr_context_options context = tr_context_default_options();
     context.threads = settings->threads;
     context.batch_size = settings->batch_size;

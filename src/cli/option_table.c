@@ -83,7 +83,7 @@ const cli_option cli_options[] = {
      "the N most frequent target tokens, which every source allows; default 100"},
     {CMD_SHORTLIST, GROUP_TRANSLATION, KIND_NUMBER, 0, "best", "N", FIELD(best), 1, 10000,
      "target tokens that a source token allows at most; default 100"},
-    {CMD_SHORTLIST, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, TR_TEAM_MOST,
+    {CMD_SHORTLIST, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, TR_TEAM_MAX,
      "default 0: as many as there are usable cores"},
     {CMD_INFO, GROUP_FILES, KIND_FLAG, 0, "verify", NULL, FIELD(verify), 0, 0,
      "compare the file with the size and the checksum that it holds"},
@@ -189,7 +189,7 @@ const cli_option cli_options[] = {
      "the unknown token never comes"},
     {SEARCH, GROUP_SEARCH, KIND_REAL, 0, "max-length-factor", "X", FIELD(search.max_length_factor), 0, 1000,
      "a sentence becomes at most X times its tokens, and --max-length-more; default 0: --max-length alone counts"},
-    {SEARCH, GROUP_SEARCH, KIND_NUMBER, 0, "max-length-more", "N", FIELD(search.max_length_more), 0, 1 << 20,
+    {SEARCH, GROUP_SEARCH, KIND_NUMBER, 0, "max-length-more", "N", FIELD(search.max_length_offset), 0, 1 << 20,
      "see --max-length-factor; default 0"},
     {CMD_TRANSLATE, GROUP_SEARCH, KIND_TEXT, 0, "prefix", "TEXT", FIELD(prefix), 0, 0,
      "each translation begins with TEXT"},
@@ -214,7 +214,7 @@ const cli_option cli_options[] = {
      "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads),
-     0, TR_TEAM_MOST, "default 0: as many as there are usable cores"},
+     0, TR_TEAM_MAX, "default 0: as many as there are usable cores"},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
      4096, "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},
 

@@ -278,7 +278,7 @@ cli_settings cli_default_settings(const cli_command *command)
                           .batch_size = 32,
                           .max_length = 512,
                           .loop_guard = -1,
-                          .search = tr_search_default(),
+                          .search = tr_search_default_options(),
                           .rounds = 3,
                           .timeout = 30,
                           .retries = 5,

@@ -30,13 +30,13 @@ typedef struct cli_settings {
     const char *attention;       /* NULL: exact */
     int all_tokens;              /* 0: --allowed auto, 1: off */
     int max_length, min_length;
-    int split;          /* a tr_split */
-    int loop_guard;     /* 0 on, 1 off; -1: not said */
-    tr_search search;   /* all but forbidden and stopping, which are made of these: */
-    int stopping;       /* a tr_stopping */
-    cli_list forbidden; /* tokens */
-    const char *prefix; /* NULL: none */
-    bool tsv;           /* lines have prefixes of their own */
+    int split;                /* a tr_split */
+    int loop_guard;           /* 0 on, 1 off; -1: not said */
+    tr_search_options search; /* all but forbidden and stopping, which are made of these: */
+    int stopping;             /* a tr_stopping */
+    cli_list forbidden;       /* tokens */
+    const char *prefix;       /* NULL: none */
+    bool tsv;                 /* lines have prefixes of their own */
     bool scores, stream;
     int fixed_length, rounds;  /* bench */
     bool limits, parts, score; /* bench */

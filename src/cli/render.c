@@ -76,8 +76,8 @@ static json_t *json_hypotheses(const cli_form *form, const cli_answer *a)
 
 static json_t *set_scores(json_t *object, const cli_answer *a)
 {
-    object = tr_json_set(object, "mean", tr_json_number(a->result->mean));
-    object = tr_json_set(object, "minimum", tr_json_number(a->result->minimum));
+    object = tr_json_set(object, "mean", tr_json_number(a->result->mean_log_probability));
+    object = tr_json_set(object, "minimum", tr_json_number(a->result->min_log_probability));
     return tr_json_set(object, "token_scores", json_token_scores(a));
 }
 

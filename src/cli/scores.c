@@ -36,8 +36,8 @@ static json_t *json_score(const cli_model *model, const cli_pair *pair, uint64_t
     o = tr_json_set(o, "source", tr_json_clean(pair->source, pair->source_size));
     o = tr_json_set(o, "target", tr_json_clean(pair->target, pair->target_size));
     o = tr_json_set(o, "score", json_log(score->score.log_probability));
-    o = tr_json_set(o, "mean", json_log(score->score.mean));
-    o = tr_json_set(o, "minimum", json_log(score->score.least));
+    o = tr_json_set(o, "mean", json_log(score->score.mean_log_probability));
+    o = tr_json_set(o, "minimum", json_log(score->score.min_log_probability));
     o = tr_json_set(o, "source_tokens", cli_json_pieces(model->model, false, &score->source));
     o = tr_json_set(o, "tokens", cli_json_pieces(model->model, true, &score->target));
     o = tr_json_set(o, "log_probabilities", json_logs(&score->score));

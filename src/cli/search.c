@@ -10,7 +10,7 @@ static const float coolest = 0.01F; /* temperature */
 /* Options that mean nothing without --sample. */
 static int check_without_sample(const cli_settings *s)
 {
-    const tr_search plain = tr_search_default(), *q = &s->search;
+    const tr_search_options plain = tr_search_default_options(), *q = &s->search;
     const char *name = q->temperature != plain.temperature ? "--temperature"
                        : q->top_k != plain.top_k           ? "--top-k"
                        : q->top_p != plain.top_p           ? "--top-p"
@@ -21,7 +21,7 @@ static int check_without_sample(const cli_settings *s)
 
 static int check_sample(const cli_settings *s)
 {
-    const tr_search *q = &s->search;
+    const tr_search_options *q = &s->search;
     if (!q->sample)
         return check_without_sample(s);
     if (q->beam > 1)
@@ -38,7 +38,7 @@ static int check_sample(const cli_settings *s)
 
 static int check_n_best(const cli_settings *s)
 {
-    const tr_search *q = &s->search;
+    const tr_search_options *q = &s->search;
     if (q->alternatives && q->n_best < 2)
         return cli_usage(s, "--alternatives: needs --n-best N, how many at most (2 or more)");
     if (!q->alternatives && q->alternatives_min > 0)
@@ -53,7 +53,7 @@ static int check_lengths(const cli_settings *s)
 {
     if (s->min_length > s->max_length)
         return cli_usage(s, "--min-length %d: more than --max-length %d", s->min_length, s->max_length);
-    if (s->search.max_length_more && s->search.max_length_factor == 0)
+    if (s->search.max_length_offset && s->search.max_length_factor == 0)
         return cli_usage(s, "--max-length-more: needs --max-length-factor");
     return CLI_DONE;
 }
@@ -102,9 +102,9 @@ int cli_search_forbidden(const cli_settings *settings, const cli_model *model, t
     return status;
 }
 
-tr_search cli_search(const cli_settings *settings, const tr_ids *forbidden)
+tr_search_options cli_search(const cli_settings *settings, const tr_ids *forbidden)
 {
-    tr_search search = settings->search;
+    tr_search_options search = settings->search;
     search.stopping = (tr_stopping)settings->stopping;
     search.forbidden = forbidden->data;
     search.forbidden_count = forbidden->size;

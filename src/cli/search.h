@@ -12,6 +12,6 @@ int cli_search_check(const cli_settings *settings);
 int cli_search_forbidden(const cli_settings *settings, const cli_model *model, tr_ids *ids);
 
 /* What settings ask of a search; forbidden must outlive it. */
-tr_search cli_search(const cli_settings *settings, const tr_ids *forbidden);
+tr_search_options cli_search(const cli_settings *settings, const tr_ids *forbidden);
 
 #endif

@@ -39,7 +39,7 @@ static void print_ready(cli_stream *s)
     }
 }
 
-int cli_stream_take(void *argument, const tr_token_step *step)
+int cli_stream_take(void *argument, const tr_token_event *step)
 {
     cli_stream *s = argument;
     if (!s->sentences && !(s->sentences = calloc((size_t)step->sentences, sizeof *s->sentences)))

@@ -25,7 +25,7 @@ typedef struct cli_stream {
 /* Whether it goes with the other options. */
 int cli_stream_check(const cli_settings *settings);
 /* tr_translate_options.token of a call with one text; argument: the stream. */
-int cli_stream_take(void *argument, const tr_token_step *step);
+int cli_stream_take(void *argument, const tr_token_event *step);
 /* The line is complete, and is to be this: prints what is missing. */
 int cli_stream_end(cli_stream *stream, const tr_buffer *rendered);
 void cli_stream_free(cli_stream *stream);

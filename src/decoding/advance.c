@@ -4,63 +4,64 @@
 #include <string.h>
 
 /* Whoever wants to see tokens is told one. False: stopped. */
-static bool tell(tr_worker *w, tr_slot *slot, tr_lane *lane, int32_t id, float log_probability)
+static bool tell(tr_worker *w, tr_slot *slot, tr_beam *beam, int32_t id, float log_probability)
 {
-    const tr_step step = {.sentence = slot->sentence,
-                          .draw = (int)(lane - slot->lanes),
-                          .step = slot->step,
-                          .id = id,
-                          .log_probability = w->probabilities ? log_probability : 0,
-                          .last = !lane->following};
-    const int answer = w->feed->token(w->feed->argument, &step);
-    if (answer > 0 && lane->following)
-        tr_lane_stop(w, slot, lane, slot->step + 1);
+    const tr_decoded_token step = {.sequence = slot->sequence,
+                                   .draw = (int)(beam - slot->beams),
+                                   .step = slot->step,
+                                   .id = id,
+                                   .log_probability = w->probabilities ? log_probability : 0,
+                                   .last = !beam->live_count};
+    const int answer = w->callbacks->token(w->callbacks->argument, &step);
+    if (answer > 0 && beam->live_count)
+        tr_beam_stop(w, slot, beam, slot->step + 1);
     return answer >= 0 || tr_worker_fail(w, TR_ERROR_CANCELLED, "decoding: cancelled");
 }
 
 /* The token is the same for all. */
 static bool append_forced(tr_worker *w, tr_slot *slot, int32_t id)
 {
-    for (int l = 0; l < w->breadth.lanes; l++) {
-        tr_lane *lane = &slot->lanes[l];
-        if (!lane->following)
+    for (int l = 0; l < w->shape.beams; l++) {
+        tr_beam *beam = &slot->beams[l];
+        if (!beam->live_count)
             continue;
-        for (int p = 0; p < lane->following; p++)
-            tr_path_append(lane->paths[p], slot->step, id, 0, 0);
-        tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
-        if (w->feed->token && !tell(w, slot, lane, id, 0))
+        for (int p = 0; p < beam->live_count; p++)
+            tr_live_hyp_append(beam->live[p], slot->step, id, 0, 0);
+        tr_beam_check_limits(w, slot, beam, slot->step + 1);
+        if (w->callbacks->token && !tell(w, slot, beam, id, 0))
             return false;
     }
     return true;
 }
 
 /* A lane of one hypothesis gets its best token, or the one that was drawn. Where nothing at all may come, the end does. */
-static bool advance_one(tr_worker *w, tr_slot *slot, tr_lane *lane, int row)
+static bool advance_one(tr_worker *w, tr_slot *slot, tr_beam *beam, int row)
 {
     tr_candidate token;
-    tr_path *path = lane->paths[0];
+    tr_live_hyp *hyp = beam->live[0];
     if (!(w->search.sample ? tr_sampler_drawn(&w->sampler, row, &token) || tr_worker_fail_numeric(w)
-                           : tr_worker_chosen(w, row, &token)))
+                           : tr_worker_best_token(w, row, &token)))
         return false;
-    if (token.id >= 0 && token.id != w->state->network->config.end_id) {
-        tr_path_append(path, slot->step, token.id, token.log_probability, token.log_probability);
-        tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
-        return !w->feed->token || tell(w, slot, lane, token.id, token.log_probability);
+    if (token.id >= 0 && token.id != w->ws->network->config.eos_id) {
+        tr_live_hyp_append(hyp, slot->step, token.id, token.log_probability, token.log_probability);
+        tr_beam_check_limits(w, slot, beam, slot->step + 1);
+        return !w->callbacks->token || tell(w, slot, beam, token.id, token.log_probability);
     }
-    const float score = tr_path_score(w, slot->sentence, path, path->sum + token.log_probability, slot->step + 1);
-    tr_lane_keep(lane, w->breadth.kept, path,
-                 &(tr_ending){slot->step, -1, true, token.log_probability, w->weighing || w->search.sample ? score : 0});
-    tr_lane_end(slot, lane, &w->pool);
-    return !w->feed->token || tell(w, slot, lane, w->state->network->config.end_id, token.log_probability);
+    const float score = tr_hyp_score(w, slot->sequence, hyp, hyp->sum + token.log_probability, slot->step + 1);
+    tr_beam_add_finished(
+        beam, w->shape.finished, hyp,
+        &(tr_hyp_end){slot->step, -1, true, token.log_probability, w->needs_candidates || w->search.sample ? score : 0});
+    tr_beam_end(slot, beam, &w->pool);
+    return !w->callbacks->token || tell(w, slot, beam, w->ws->network->config.eos_id, token.log_probability);
 }
 
 static bool advance_lanes(tr_worker *w, tr_slot *slot)
 {
     int row = slot->first_row;
-    for (int l = 0; l < w->breadth.lanes; l++) {
-        tr_lane *lane = &slot->lanes[l];
-        const int rows = lane->following;
-        if (rows && !(w->breadth.beam > 1 ? tr_beam_advance(w, slot, lane, row) : advance_one(w, slot, lane, row)))
+    for (int l = 0; l < w->shape.beams; l++) {
+        tr_beam *beam = &slot->beams[l];
+        const int rows = beam->live_count;
+        if (rows && !(w->shape.width > 1 ? tr_beam_advance(w, slot, beam, row) : advance_one(w, slot, beam, row)))
             return false;
         row += rows;
     }
@@ -70,7 +71,7 @@ static bool advance_lanes(tr_worker *w, tr_slot *slot)
 /* The first token behind the prefix. */
 static bool is_first_free(const tr_worker *w, const tr_slot *slot)
 {
-    return slot->step == slot->sentence->prefix_length + (w->start.first_id >= 0);
+    return slot->step == slot->sequence->prefix_length + (w->start.first_id >= 0);
 }
 
 bool tr_worker_advance(tr_worker *w, tr_slot *slot, bool *complete)
@@ -85,45 +86,45 @@ bool tr_worker_advance(tr_worker *w, tr_slot *slot, bool *complete)
         good = advance_lanes(w, slot);
     slot->step++;
     *complete = true;
-    for (int l = 0; l < w->breadth.lanes; l++)
-        *complete = *complete && !slot->lanes[l].following;
+    for (int l = 0; l < w->shape.beams; l++)
+        *complete = *complete && !slot->beams[l].live_count;
     return good;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- handing over
  */
 
-static tr_found found_of(const tr_worker *w, const tr_kept *kept)
+static tr_search_result found_of(const tr_worker *w, const tr_finished_hyp *hyp)
 {
-    return (tr_found){.tokens = kept->tokens,
-                      .log_probabilities = w->probabilities ? kept->log_probabilities : NULL,
-                      .count = kept->count,
-                      .score = w->probabilities ? kept->score : 0,
-                      .finished = kept->finished};
+    return (tr_search_result){.tokens = hyp->tokens,
+                              .log_probabilities = w->probabilities ? hyp->log_probabilities : NULL,
+                              .count = hyp->count,
+                              .score = w->probabilities ? hyp->score : 0,
+                              .finished = hyp->finished};
 }
 
 /* Puts one behind those that are as good. */
-static void add_found(tr_worker *w, int count, tr_found found)
+static void add_found(tr_worker *w, int count, tr_search_result found)
 {
     for (; count && w->found[count - 1].score < found.score; count--)
         w->found[count] = w->found[count - 1];
     w->found[count] = found;
 }
 
-void tr_worker_hand_over(tr_worker *w, tr_slot *slot)
+void tr_worker_report(tr_worker *w, tr_slot *slot)
 {
-    tr_sentence *s = slot->sentence;
+    tr_sequence *seq = slot->sequence;
     int count = 0;
-    for (int l = 0; l < w->breadth.lanes; l++) {
-        const tr_lane *lane = &slot->lanes[l];
-        const int wanted = w->breadth.lanes > 1 ? 1 : w->search.n_best;
-        for (int k = 0; k < lane->kept_count && k < wanted; k++)
-            add_found(w, count++, found_of(w, lane->kept[k]));
+    for (int l = 0; l < w->shape.beams; l++) {
+        const tr_beam *beam = &slot->beams[l];
+        const int wanted = w->shape.beams > 1 ? 1 : w->search.n_best;
+        for (int k = 0; k < beam->finished_count && k < wanted; k++)
+            add_found(w, count++, found_of(w, beam->finished[k]));
     }
-    s->found = w->found;
-    s->found_count = count;
-    s->target_length = w->found[0].count;
-    s->finished = w->found[0].finished;
-    if (s->target)
-        memcpy(s->target, w->found[0].tokens, (size_t)s->target_length * sizeof *s->target);
+    seq->results = w->found;
+    seq->result_count = count;
+    seq->target_length = w->found[0].count;
+    seq->finished = w->found[0].finished;
+    if (seq->target)
+        memcpy(seq->target, w->found[0].tokens, (size_t)seq->target_length * sizeof *seq->target);
 }

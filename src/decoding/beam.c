@@ -7,32 +7,32 @@
 
 #include "util/numbers.h"
 
-float tr_rate(const tr_worker *w, const tr_sentence *s, float sum, int tokens)
+float tr_length_normalised(const tr_worker *w, const tr_sequence *seq, float sum, int tokens)
 {
-    const int counted = tokens - s->prefix_length;
+    const int counted = tokens - seq->prefix_length;
     return (float)(sum / tr_exp(w->search.length_penalty * tr_log(counted < 1 ? 1 : counted)));
 }
 
 /* ------------------------------------------------------------------------------------------------- the best of all rows */
 
 /* The best continuations of a lane's hypotheses, best first; of equals that of the better hypothesis. -1: NaN. */
-static int best_continuations(tr_worker *w, const tr_lane *lane, int first_row, int wanted)
+static int best_continuations(tr_worker *w, const tr_beam *beam, int first_row, int wanted)
 {
-    const int most = w->candidates.most;
+    const int most = w->candidates.max_candidates;
     int counts[TR_MAX_BEAM], used[TR_MAX_BEAM], found = 0;
-    for (int p = 0; p < lane->following; p++) {
+    for (int p = 0; p < beam->live_count; p++) {
         used[p] = 0;
-        counts[p] = tr_candidates_take(&w->candidates, w->state->members, first_row + p, w->lists + p * most);
+        counts[p] = tr_candidates_take(&w->candidates, w->ws->threads, first_row + p, w->lists + p * most);
         if (counts[p] < 0)
             return -1;
     }
     for (; found < wanted; found++) {
         tr_continuation best = {.path = -1};
-        for (int p = 0; p < lane->following; p++) {
+        for (int p = 0; p < beam->live_count; p++) {
             if (used[p] == counts[p])
                 continue;
             const tr_candidate *c = &w->lists[p * most + used[p]];
-            const float sum = lane->paths[p]->sum + c->value;
+            const float sum = beam->live[p]->sum + c->value;
             if (best.path < 0 || sum > best.sum)
                 best = (tr_continuation){p, sum, *c};
         }
@@ -47,118 +47,119 @@ static int best_continuations(tr_worker *w, const tr_lane *lane, int first_row, 
 /* --------------------------------------------------------------------------------------------------------------- ending */
 
 /* Models that force an end mark behind the longest target count it. */
-static int longest(const tr_worker *w, const tr_sentence *s)
+static int longest(const tr_worker *w, const tr_sequence *seq)
 {
-    const tr_config *c = &w->state->network->config;
-    return s->max_length + (c->forced_last_id >= 0 && c->forced_last_id == c->end_id);
+    const tr_config *c = &w->ws->network->config;
+    return seq->max_length + (c->forced_last_id >= 0 && c->forced_last_id == c->eos_id);
 }
 
 /* One that is complete with a token more than its path has: the end mark, or the last one that there is room for. */
-static void complete(tr_worker *w, const tr_slot *slot, tr_lane *lane, const tr_path *path, const tr_candidate *token,
+static void complete(tr_worker *w, const tr_slot *slot, tr_beam *beam, const tr_live_hyp *hyp, const tr_candidate *token,
                      float sum)
 {
-    const bool finished = token->id == w->state->network->config.end_id;
-    tr_lane_keep(lane, w->breadth.kept, path,
-                 &(tr_ending){.before = slot->step,
-                              .last = finished ? -1 : token->id,
-                              .finished = finished,
-                              .log_probability = token->log_probability,
-                              .score = tr_path_score(w, slot->sentence, path, sum, slot->step + 1)});
+    const bool finished = token->id == w->ws->network->config.eos_id;
+    tr_beam_add_finished(beam, w->shape.finished, hyp,
+                         &(tr_hyp_end){.before = slot->step,
+                                       .last = finished ? -1 : token->id,
+                                       .finished = finished,
+                                       .log_probability = token->log_probability,
+                                       .score = tr_hyp_score(w, slot->sequence, hyp, sum, slot->step + 1)});
 }
 
 /* All that are followed are complete as they are, with so many tokens; counted: with a forced end mark. */
-static void complete_all(tr_worker *w, const tr_sentence *s, tr_lane *lane, int tokens, int counted)
+static void complete_all(tr_worker *w, const tr_sequence *seq, tr_beam *beam, int tokens, int counted)
 {
-    for (int p = 0; p < lane->following; p++) {
-        const tr_path *path = lane->paths[p];
-        tr_lane_keep(lane, w->breadth.kept, path,
-                     &(tr_ending){.before = tokens, .last = -1, .score = tr_path_score(w, s, path, path->sum, counted)});
+    for (int p = 0; p < beam->live_count; p++) {
+        const tr_live_hyp *hyp = beam->live[p];
+        tr_beam_add_finished(
+            beam, w->shape.finished, hyp,
+            &(tr_hyp_end){.before = tokens, .last = -1, .score = tr_hyp_score(w, seq, hyp, hyp->sum, counted)});
     }
 }
 
 /* Nothing better can come of what is followed, as far as the search wants to know. length: tokens that these have. */
-static bool is_settled(const tr_worker *w, const tr_sentence *s, const tr_lane *lane, int length)
+static bool is_settled(const tr_worker *w, const tr_sequence *seq, const tr_beam *beam, int length)
 {
-    if (lane->kept_count < w->breadth.kept)
+    if (beam->finished_count < w->shape.finished)
         return false;
-    const float least = lane->kept[lane->kept_count - 1]->score, best_sum = lane->paths[0]->sum;
+    const float least = beam->finished[beam->finished_count - 1]->score, best_sum = beam->live[0]->sum;
     const bool longer = w->search.length_penalty > 0;
     switch (w->search.stopping) {
     case TR_STOP_EARLY: return true;
     case TR_STOP_NEVER: /* what is not covered still can be */
-        return !(tr_rate(w, s, best_sum, longer ? longest(w, s) : length) > least);
-    case TR_STOP_LIKELY: break;
+        return !(tr_length_normalised(w, seq, best_sum, longer ? longest(w, seq) : length) > least);
+    case TR_STOP_HEURISTIC: break;
     }
-    const int first = w->breadth.coverage ? lane->following : 1; /* else the first has the best score as well */
+    const int first = w->shape.coverage ? beam->live_count : 1; /* else the first has the best score as well */
     for (int p = 0; p < first; p++)
-        if (tr_path_score(w, s, lane->paths[p], lane->paths[p]->sum, length) > least)
+        if (tr_hyp_score(w, seq, beam->live[p], beam->live[p]->sum, length) > least)
             return false;
     return true;
 }
 
 /* Nothing at all may come: all end here. */
-static void end_all(tr_worker *w, tr_slot *slot, tr_lane *lane)
+static void end_all(tr_worker *w, tr_slot *slot, tr_beam *beam)
 {
-    for (int p = 0; p < lane->following; p++) {
-        const tr_path *path = lane->paths[p];
-        tr_lane_keep(lane, w->breadth.kept, path,
-                     &(tr_ending){.before = slot->step,
-                                  .last = -1,
-                                  .finished = true,
-                                  .score = tr_path_score(w, slot->sentence, path, path->sum, slot->step + 1)});
+    for (int p = 0; p < beam->live_count; p++) {
+        const tr_live_hyp *hyp = beam->live[p];
+        tr_beam_add_finished(beam, w->shape.finished, hyp,
+                             &(tr_hyp_end){.before = slot->step,
+                                           .last = -1,
+                                           .finished = true,
+                                           .score = tr_hyp_score(w, slot->sequence, hyp, hyp->sum, slot->step + 1)});
     }
-    tr_lane_end(slot, lane, &w->pool);
+    tr_beam_end(slot, beam, &w->pool);
 }
 
-void tr_lane_look_at_limits(tr_worker *w, tr_slot *slot, tr_lane *lane, int length)
+void tr_beam_check_limits(tr_worker *w, tr_slot *slot, tr_beam *beam, int length)
 {
-    const tr_sentence *s = slot->sentence;
-    const tr_path *best = lane->paths[0];
-    bool over = is_settled(w, s, lane, length);
-    if (!over && length == s->max_length) {
-        complete_all(w, s, lane, length, w->breadth.beam > 1 ? longest(w, s) : length);
+    const tr_sequence *seq = slot->sequence;
+    const tr_live_hyp *best = beam->live[0];
+    bool over = is_settled(w, seq, beam, length);
+    if (!over && length == seq->max_length) {
+        complete_all(w, seq, beam, length, w->shape.width > 1 ? longest(w, seq) : length);
         over = true;
-    } else if (!over && s->stop_loops && length >= w->options.min_length && tr_runs_in_circle(best->tokens, length)) {
-        slot->sentence->looped = true;
-        complete_all(w, s, lane, length, length);
+    } else if (!over && seq->stop_loops && length >= w->options.min_length && tr_is_looping(best->tokens, length)) {
+        slot->sequence->looped = true;
+        complete_all(w, seq, beam, length, length);
         over = true;
     }
     if (over)
-        tr_lane_end(slot, lane, &w->pool);
+        tr_beam_end(slot, beam, &w->pool);
 }
 
-void tr_lane_stop(tr_worker *w, tr_slot *slot, tr_lane *lane, int length)
+void tr_beam_stop(tr_worker *w, tr_slot *slot, tr_beam *beam, int length)
 {
-    complete_all(w, slot->sentence, lane, length, length);
-    tr_lane_end(slot, lane, &w->pool);
+    complete_all(w, slot->sequence, beam, length, length);
+    tr_beam_end(slot, beam, &w->pool);
 }
 
-bool tr_beam_advance(tr_worker *w, tr_slot *slot, tr_lane *lane, int first_row)
+bool tr_beam_advance(tr_worker *w, tr_slot *slot, tr_beam *beam, int first_row)
 {
-    const tr_sentence *s = slot->sentence;
-    const int beam = w->breadth.beam, length = slot->step + 1;
-    const bool last = length == longest(w, s);
-    const int count = best_continuations(w, lane, first_row, 2 * beam);
+    const tr_sequence *seq = slot->sequence;
+    const int width = w->shape.width, length = slot->step + 1;
+    const bool last = length == longest(w, seq);
+    const int count = best_continuations(w, beam, first_row, 2 * width);
     if (count < 0)
         return tr_worker_fail_numeric(w);
     if (count == 0) {
-        end_all(w, slot, lane);
+        end_all(w, slot, beam);
         return true;
     }
     int going = 0;
     for (int i = 0; i < count; i++) {
-        const bool ends = last || w->next[i].token.id == w->state->network->config.end_id;
-        if (ends && i < beam)
-            complete(w, slot, lane, lane->paths[w->next[i].path], &w->next[i].token, w->next[i].sum);
-        else if (!ends && going < beam)
+        const bool ends = last || w->next[i].token.id == w->ws->network->config.eos_id;
+        if (ends && i < width)
+            complete(w, slot, beam, beam->live[w->next[i].path], &w->next[i].token, w->next[i].sum);
+        else if (!ends && going < width)
             w->next[going++] = w->next[i];
     }
     if (!going)
-        tr_lane_end(slot, lane, &w->pool);
-    else if (!tr_lane_continue(slot, lane, w->next, going, &w->paths, &w->pool, &w->copies))
+        tr_beam_end(slot, beam, &w->pool);
+    else if (!tr_beam_set_live(slot, beam, w->next, going, &w->hyps, &w->pool, &w->copies))
         return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
     else
-        tr_lane_look_at_limits(w, slot, lane, length);
+        tr_beam_check_limits(w, slot, beam, length);
     return true;
 }
 
@@ -167,48 +168,48 @@ bool tr_beam_advance(tr_worker *w, tr_slot *slot, tr_lane *lane, int first_row)
 /* Whether a token behind so many others is the last of its hypothesis. */
 static bool is_last(const tr_worker *w, const tr_slot *slot, int32_t id)
 {
-    return id == w->state->network->config.end_id || slot->step + 1 == longest(w, slot->sentence);
+    return id == w->ws->network->config.eos_id || slot->step + 1 == longest(w, slot->sequence);
 }
 
 /* A lane begins with a token behind what another one has. */
-static bool begin_lane(tr_worker *w, tr_slot *slot, tr_lane *lane, const tr_path *before, const tr_candidate *token)
+static bool begin_lane(tr_worker *w, tr_slot *slot, tr_beam *beam, const tr_live_hyp *before, const tr_candidate *token)
 {
     if (is_last(w, slot, token->id)) {
-        complete(w, slot, lane, before, token, before->sum + token->log_probability);
+        complete(w, slot, beam, before, token, before->sum + token->log_probability);
         return true;
     }
-    tr_path *path = tr_path_fork(slot, before, &w->paths, &w->pool, &w->copies);
-    if (!path)
+    tr_live_hyp *hyp = tr_live_hyp_fork(slot, before, &w->hyps, &w->pool, &w->copies);
+    if (!hyp)
         return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
-    tr_path_append(path, slot->step, token->id, token->log_probability, token->log_probability);
-    lane->paths[0] = path;
-    lane->following = 1;
-    tr_lane_look_at_limits(w, slot, lane, slot->step + 1);
+    tr_live_hyp_append(hyp, slot->step, token->id, token->log_probability, token->log_probability);
+    beam->live[0] = hyp;
+    beam->live_count = 1;
+    tr_beam_check_limits(w, slot, beam, slot->step + 1);
     return true;
 }
 
 bool tr_alternatives_begin(tr_worker *w, tr_slot *slot)
 {
-    tr_lane *first = &slot->lanes[0];
+    tr_beam *first = &slot->beams[0];
     const float least = w->search.alternatives_min > 0 ? (float)tr_log(w->search.alternatives_min) : -INFINITY;
-    const int count = tr_candidates_take(&w->candidates, w->state->members, slot->first_row, w->lists);
+    const int count = tr_candidates_take(&w->candidates, w->ws->threads, slot->first_row, w->lists);
     if (count < 0)
         return tr_worker_fail_numeric(w);
     if (count == 0) {
         end_all(w, slot, first);
         return true;
     }
-    for (int i = 1; i < count && i < w->breadth.lanes && w->lists[i].log_probability >= least; i++)
-        if (!begin_lane(w, slot, &slot->lanes[i], first->paths[0], &w->lists[i]))
+    for (int i = 1; i < count && i < w->shape.beams && w->lists[i].log_probability >= least; i++)
+        if (!begin_lane(w, slot, &slot->beams[i], first->live[0], &w->lists[i]))
             return false;
-    tr_path *path = first->paths[0];
+    tr_live_hyp *hyp = first->live[0];
     const tr_candidate *best = &w->lists[0];
     if (is_last(w, slot, best->id)) {
-        complete(w, slot, first, path, best, path->sum + best->log_probability);
-        tr_lane_end(slot, first, &w->pool);
+        complete(w, slot, first, hyp, best, hyp->sum + best->log_probability);
+        tr_beam_end(slot, first, &w->pool);
     } else {
-        tr_path_append(path, slot->step, best->id, best->log_probability, best->log_probability);
-        tr_lane_look_at_limits(w, slot, first, slot->step + 1);
+        tr_live_hyp_append(hyp, slot->step, best->id, best->log_probability, best->log_probability);
+        tr_beam_check_limits(w, slot, first, slot->step + 1);
     }
     return true;
 }

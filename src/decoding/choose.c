@@ -14,79 +14,79 @@ static int first_below(tr_worker *w, int length)
 }
 
 /* The rows [first, last) of a flow's result alone. */
-static tr_flow part_of(const tr_flow *flow, int first, int last)
+static tr_forward part_of(const tr_forward *fwd, int first, int last)
 {
-    tr_state *s = flow->state;
-    tr_quantised *q = &s->member[flow->member].x8;
-    tr_flow part = *flow;
-    part.x += (size_t)first * s->stride;
+    tr_workspace *ws = fwd->ws;
+    tr_quantised *q = &ws->buffers[fwd->thread].x_i8;
+    tr_forward part = *fwd;
+    part.x += (size_t)first * ws->stride;
     part.rows = last - first;
-    if (s->network->int8) {
+    if (ws->network->int8) {
         q->rows = (char *)q->rows + (size_t)first * q->stride;
         q->scale += first;
     }
     return part;
 }
 
-/* The best of the rows [first, last); they are found at the front of the member's memory, so that the last rows have to be
+/* The best of the rows [first, last); they are found at the front of the thread's memory, so that the last rows have to be
  * done first. */
-static void choose(tr_worker *w, const tr_flow *flow, int first, int last, const float *bias)
+static void choose(tr_worker *w, const tr_forward *fwd, int first, int last, const float *bias)
 {
-    tr_state *s = w->state;
-    tr_member *own = &s->member[flow->member];
-    const tr_quantised all = own->x8;
+    tr_workspace *ws = w->ws;
+    tr_thread_buffers *own = &ws->buffers[fwd->thread];
+    const tr_quantised all = own->x_i8;
     if (first >= last)
         return;
-    tr_flow part = part_of(flow, first, last);
-    tr_logits_best(&part, bias);
+    tr_forward part = part_of(fwd, first, last);
+    tr_output_argmax(&part, bias);
     memmove(own->best + first, own->best, (size_t)part.rows * sizeof *own->best);
-    if (s->trace)
-        tr_logits_all(&part, bias, w->traced_logits + (size_t)first * (size_t)s->network->logits.weight.outputs);
-    own->x8 = all;
+    if (ws->trace)
+        tr_output_logits(&part, bias, w->traced_logits + (size_t)first * (size_t)ws->network->output.weight.outputs);
+    own->x_i8 = all;
 }
 
 /* The same where a shortlist says what can come: each row has its own outputs. */
-static void choose_of_shortlist(tr_worker *w, tr_flow *flow, int count)
+static void choose_of_shortlist(tr_worker *w, tr_forward *fwd, int count)
 {
-    tr_state *s = w->state;
-    tr_best *best = s->member[flow->member].best;
-    tr_state_enter(s, flow->member, TR_PART_OUTPUT);
+    tr_workspace *ws = w->ws;
+    tr_best *best = ws->buffers[fwd->thread].best;
+    tr_workspace_enter(ws, fwd->thread, TR_PROFILE_OUTPUT);
     for (int r = 0; r < count; r++) {
-        const tr_choice *choice = tr_worker_choice(w, w->rows_of[r].slot);
+        const tr_shortlist_output *shortlist = tr_worker_shortlist(w, w->rows_of[r].slot);
         best[r] = (tr_best){-INFINITY, -1, false};
-        tr_logits_best_of(flow, r, &choice->logits, &best[r]);
+        tr_output_argmax_row(fwd, r, &shortlist->linear, &best[r]);
         if (best[r].id >= 0)
-            best[r].id = tr_choice_token(choice, s->network, best[r].id);
+            best[r].id = tr_shortlist_output_token(shortlist, ws->network, best[r].id);
     }
-    if (s->trace)
-        tr_logits_all(flow, s->network->logits.bias, w->traced_logits);
+    if (ws->trace)
+        tr_output_logits(fwd, ws->network->output.bias, w->traced_logits);
 }
 
-void tr_worker_choose(tr_worker *w, tr_flow *flow)
+void tr_worker_argmax(tr_worker *w, tr_forward *fwd)
 {
-    tr_state *s = w->state;
+    tr_workspace *ws = w->ws;
     const int picked = w->start.first_id >= 0 ? first_below(w, 1) : w->rows, free = first_below(w, w->options.min_length);
-    if (w->choices.shortlist) {
-        choose_of_shortlist(w, flow, picked);
+    if (w->shortlists.shortlist) {
+        choose_of_shortlist(w, fwd, picked);
     } else {
-        choose(w, flow, free, picked, w->bias_without_end);
+        choose(w, fwd, free, picked, w->bias_without_end);
         if (free > 0 && free < picked)
-            tr_state_meet(s); /* members look at each other's bounds (screened_best) */
-        choose(w, flow, 0, free < picked ? free : picked, w->bias);
+            tr_workspace_barrier(ws); /* threads look at each other's bounds (screened_best) */
+        choose(w, fwd, 0, free < picked ? free : picked, w->bias);
     }
-    if (s->trace && picked) {
-        tr_state_meet(s);
-        if (flow->member == 0)
-            s->trace(s->trace_argument, "logits", 0, w->traced_logits, picked, s->network->logits.weight.outputs);
+    if (ws->trace && picked) {
+        tr_workspace_barrier(ws);
+        if (fwd->thread == 0)
+            ws->trace(ws->trace_argument, "logits", 0, w->traced_logits, picked, ws->network->output.weight.outputs);
     }
 }
 
-/* The best of what the members found in their shares of the outputs, in the order of ids: the lowest id wins a tie. */
-static tr_best best_of_members(const tr_state *s, int row)
+/* The best of what the threads found in their shares of the outputs, in the order of ids: the lowest id wins a tie. */
+static tr_best best_of_members(const tr_workspace *ws, int row)
 {
-    tr_best best = s->member[0].best[row];
-    for (int m = 1; m < s->members; m++) {
-        const tr_best *other = &s->member[m].best[row];
+    tr_best best = ws->buffers[0].best[row];
+    for (int m = 1; m < ws->threads; m++) {
+        const tr_best *other = &ws->buffers[m].best[row];
         if (other->value > best.value) {
             best.value = other->value;
             best.id = other->id;
@@ -96,17 +96,17 @@ static tr_best best_of_members(const tr_state *s, int row)
     return best;
 }
 
-bool tr_worker_chosen(tr_worker *w, int row, tr_candidate *chosen)
+bool tr_worker_best_token(tr_worker *w, int row, tr_candidate *chosen)
 {
     *chosen = (tr_candidate){-1, 0, 0};
-    if (w->weighing) {
-        const int count = tr_candidates_take(&w->candidates, w->state->members, row, w->lists);
+    if (w->needs_candidates) {
+        const int count = tr_candidates_take(&w->candidates, w->ws->threads, row, w->lists);
         if (count > 0)
             *chosen = w->lists[0];
         return count >= 0 || tr_worker_fail_numeric(w);
     }
-    const tr_best best = best_of_members(w->state, row);
+    const tr_best best = best_of_members(w->ws, row);
     chosen->id = best.id;
     /* without a shortlist all is forbidden only where the network computes nothing */
-    return (!best.nan && (best.id >= 0 || w->choices.shortlist || w->own_bias)) || tr_worker_fail_numeric(w);
+    return (!best.nan && (best.id >= 0 || w->shortlists.shortlist || w->own_bias)) || tr_worker_fail_numeric(w);
 }

@@ -13,17 +13,17 @@
 enum { TURN_ROWS = 256, TILE_ROWS = 128, SHARES = 2 /* segments of a sentence: see add_target */ };
 
 typedef struct tr_forced_work {
-    tr_segment *self, *cross;           /* [SHARES * batch_size] */
-    tr_watch *self_watch, *cross_watch; /* the same */
-    bool scoring;                       /* somebody in the chunk asks for log-probabilities */
-    int segments, rows;                 /* of the decoder's next turn */
-    tr_arena arena;                     /* what follows; most: rows of a turn at most */
-    int32_t *tokens;                    /* [most] each row's */
-    float *given;                       /* [most] their logits, of all models together */
-    double *over;                       /* [most] and what these are over */
-    float *log_probabilities;           /* [most] */
-    tr_exp_sum *sums;                   /* [most, segments of the outputs] */
-    float *tiles;                       /* [members, TILE_ROWS, TR_LOGITS_SEGMENT] */
+    tr_seq *self, *cross;                           /* [SHARES * batch_size] */
+    tr_attention_capture *self_watch, *cross_watch; /* the same */
+    bool scoring;                                   /* somebody in the chunk asks for log-probabilities */
+    int segments, rows;                             /* of the decoder's next turn */
+    tr_arena arena;                                 /* what follows; most: rows of a turn at most */
+    int32_t *tokens;                                /* [most] each row's */
+    float *given;                                   /* [most] their logits, of all models together */
+    double *over;                                   /* [most] and what these are over */
+    float *log_probabilities;                       /* [most] */
+    tr_exp_sum *sums;                               /* [most, segments of the outputs] */
+    float *tiles;                                   /* [threads, TILE_ROWS, TR_LOGITS_SEGMENT] */
 } tr_forced_work;
 
 /* --------------------------------------------------------------------------------------------------------------- memory */
@@ -31,7 +31,7 @@ typedef struct tr_forced_work {
 static bool make_tables(tr_worker *w, tr_forced_work *work, int most, size_t tiles)
 {
     const size_t n = SHARES * (size_t)w->batch_size, rows = (size_t)most;
-    const size_t segments = (size_t)tr_logits_segments(w->state->network->every.weight.outputs);
+    const size_t segments = (size_t)tr_logits_segments(w->ws->network->all_tokens_output.weight.outputs);
     work->self = calloc(n, sizeof *work->self);
     work->cross = calloc(n, sizeof *work->cross);
     work->self_watch = calloc(n, sizeof *work->self_watch);
@@ -48,11 +48,11 @@ static bool make_tables(tr_worker *w, tr_forced_work *work, int most, size_t til
 
 tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error)
 {
-    const tr_network *n = worker->state->network;
+    const tr_network *n = worker->ws->network;
     const int most = worker->max_positions > TURN_ROWS ? worker->max_positions : TURN_ROWS;
-    const size_t row =
-        3 * sizeof(float) + sizeof(double) + (size_t)tr_logits_segments(n->every.weight.outputs) * sizeof(tr_exp_sum);
-    const size_t tiles = (size_t)worker->most_members * TILE_ROWS * TR_LOGITS_SEGMENT;
+    const size_t row = 3 * sizeof(float) + sizeof(double) +
+                       (size_t)tr_logits_segments(n->all_tokens_output.weight.outputs) * sizeof(tr_exp_sum);
+    const size_t tiles = (size_t)worker->max_threads * TILE_ROWS * TR_LOGITS_SEGMENT;
     if (worker->forced)
         return TR_OK;
     tr_forced_work *work = worker->forced = calloc(1, sizeof *work);
@@ -80,7 +80,7 @@ void tr_forced_free(tr_forced_work *work)
     free(work);
 }
 
-/* ---------------------------------------------------------------------------------------------------- member 0: the feed */
+/* ---------------------------------------------------------------------------------------------------- thread 0: the feed */
 
 static int rows_of(const tr_forced *forced)
 {
@@ -95,17 +95,17 @@ static bool check_ids(const int32_t *ids, int count, int vocabulary)
     return true;
 }
 
-static bool check_sentence(tr_worker *w, const tr_sentence *s)
+static bool check_sentence(tr_worker *w, const tr_sequence *seq)
 {
-    const tr_config *c = &w->state->network->config;
-    const tr_forced *f = s->forced;
+    const tr_config *c = &w->ws->network->config;
+    const tr_forced *f = seq->forced;
     if (!f)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has no target");
-    if (s->source_length < 1 || s->source_length > w->max_positions)
+    if (seq->source_length < 1 || seq->source_length > w->max_positions)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has more tokens than the model takes");
     if (f->length < 0 || f->length > w->max_positions || rows_of(f) < 1 || rows_of(f) > w->max_positions)
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "target: its number of tokens is out of range");
-    if (!check_ids(s->source, s->source_length, c->source_vocabulary) ||
+    if (!check_ids(seq->source, seq->source_length, c->source_vocabulary) ||
         !check_ids(f->target, f->length, c->target_vocabulary))
         return tr_worker_fail(w, TR_ERROR_ARGUMENT, "sentence: has a token outside the vocabulary");
     return true;
@@ -114,14 +114,14 @@ static bool check_sentence(tr_worker *w, const tr_sentence *s)
 static bool admit(tr_worker *w)
 {
     while (w->taken < w->options.rows) {
-        tr_sentence *s = w->feed->next(w->feed->argument, INT_MAX);
-        if (!s)
+        tr_sequence *seq = w->callbacks->next(w->callbacks->argument, INT_MAX);
+        if (!seq)
             break;
-        if (!check_sentence(w, s))
+        if (!check_sentence(w, seq))
             return false;
         tr_slot *slot = tr_worker_slot(w, w->taken++);
-        slot->sentence = s;
-        tr_slot_begin(slot, 1, 1, &w->paths);
+        slot->sequence = seq;
+        tr_slot_begin(slot, 1, 1, &w->hyps);
     }
     return true;
 }
@@ -131,7 +131,7 @@ static bool release_chunk(tr_worker *w)
 {
     for (int i = w->decoded; i < w->decoded + w->chunk; i++) {
         tr_slot_clear(tr_worker_slot(w, i), 1);
-        if (!w->feed->done(w->feed->argument, tr_worker_slot(w, i)->sentence))
+        if (!w->callbacks->done(w->callbacks->argument, tr_worker_slot(w, i)->sequence))
             return tr_worker_fail(w, TR_ERROR_CANCELLED, "scoring: cancelled");
     }
     w->decoded += w->chunk;
@@ -140,11 +140,11 @@ static bool release_chunk(tr_worker *w)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------- member 0: laying out */
+/* ------------------------------------------------------------------------------------------------- thread 0: laying out */
 
-static const tr_watch *watched(const tr_watch *watch)
+static const tr_attention_capture *watched(const tr_attention_capture *capture)
 {
-    return watch->weights ? watch : NULL;
+    return capture->weights ? capture : NULL;
 }
 
 /* The encoder's turn: the next sentences that fit. */
@@ -156,22 +156,23 @@ static bool lay_out_sources(tr_worker *w)
     tr_pool_reset(&w->pool);
     for (int i = w->decoded; i < w->taken; i++) {
         tr_slot *slot = tr_worker_slot(w, i);
-        const tr_forced *f = slot->sentence->forced;
-        const int length = slot->sentence->source_length;
+        const tr_forced *f = slot->sequence->forced;
+        const int length = slot->sequence->source_length;
         if (w->chunk && (w->chunk_rows + length > TURN_ROWS || targets + rows_of(f) > TURN_ROWS))
             break;
         if (!tr_worker_lay_out_source(w, slot))
             return false;
-        w->encoder_segments[w->chunk - 1].watch = watched(&f->encoder);
+        w->encoder_seqs[w->chunk - 1].capture = watched(&f->encoder);
         targets += rows_of(f);
     }
     return tr_worker_rows(w, w->chunk_rows);
 }
 
 /* A watch of rows from position on. */
-static const tr_watch *watched_from(const tr_watch *watch, int position, tr_watch *part)
+static const tr_attention_capture *watched_from(const tr_attention_capture *capture, int position,
+                                                tr_attention_capture *part)
 {
-    *part = *watch;
+    *part = *capture;
     if (part->weights)
         part->weights += (size_t)position * part->row_stride;
     return watched(part);
@@ -180,41 +181,41 @@ static const tr_watch *watched_from(const tr_watch *watch, int position, tr_watc
 /* Rows [position, last) of a sentence. */
 static void add_segment(tr_forced_work *work, tr_slot *slot, int position, int last)
 {
-    const tr_sentence *s = slot->sentence;
+    const tr_sequence *seq = slot->sequence;
     const int at = work->segments++;
-    work->self[at] = (tr_segment){.first = work->rows,
-                                  .rows = last - position,
-                                  .cache = &slot->lanes[0].paths[0]->self,
-                                  .position = position,
-                                  .length = position + 1,
-                                  .growth = 1,
-                                  .history = slot->lanes[0].paths[0]->history,
-                                  .watch = watched_from(&s->forced->decoder, position, &work->self_watch[at])};
-    work->cross[at] = (tr_segment){.first = work->rows,
-                                   .rows = last - position,
-                                   .cache = &slot->cross,
-                                   .length = s->source_length,
-                                   .watch = watched_from(&s->forced->cross, position, &work->cross_watch[at])};
+    work->self[at] = (tr_seq){.first_row = work->rows,
+                              .rows = last - position,
+                              .cache = &slot->beams[0].live[0]->self,
+                              .position = position,
+                              .length = position + 1,
+                              .causal = 1,
+                              .recurrent = slot->beams[0].live[0]->recurrent,
+                              .capture = watched_from(&seq->forced->decoder, position, &work->self_watch[at])};
+    work->cross[at] = (tr_seq){.first_row = work->rows,
+                               .rows = last - position,
+                               .cache = &slot->cross,
+                               .length = seq->source_length,
+                               .capture = watched_from(&seq->forced->cross, position, &work->cross_watch[at])};
     work->rows += last - position;
 }
 
 /* The first token is a segment of its own where it has other keys than the rest (raw_keys). */
 static bool add_target(tr_worker *w, tr_slot *slot)
 {
-    const tr_config *c = &w->state->network->config;
-    const tr_forced *f = slot->sentence->forced;
+    const tr_config *c = &w->ws->network->config;
+    const tr_forced *f = slot->sequence->forced;
     tr_forced_work *work = w->forced;
     const int rows = rows_of(f);
-    tr_cache *self = &slot->lanes[0].paths[0]->self;
+    tr_kv_cache *self = &slot->beams[0].live[0]->self;
     self->count = 0;
     for (int p = 0; w->attends && p < rows; p += TR_BLOCK)
         if (!(self->blocks[self->count++] = tr_pool_take(&w->pool)))
             return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
     for (int r = 0; r < rows; r++)
-        work->tokens[work->rows + r] = r < f->length ? f->target[r] : c->end_id;
-    if (c->raw_keys && rows > 1)
+        work->tokens[work->rows + r] = r < f->length ? f->target[r] : c->eos_id;
+    if (c->unnormalised_kv && rows > 1)
         add_segment(work, slot, 0, 1);
-    add_segment(work, slot, c->raw_keys && rows > 1, rows);
+    add_segment(work, slot, c->unnormalised_kv && rows > 1, rows);
     return true;
 }
 
@@ -226,7 +227,7 @@ static bool lay_out_targets(tr_worker *w)
     work->scoring = false;
     for (int i = 0; i < w->chunk; i++) {
         tr_slot *slot = tr_worker_slot(w, w->decoded + i);
-        work->scoring = work->scoring || slot->sentence->forced->log_probabilities;
+        work->scoring = work->scoring || slot->sequence->forced->log_probabilities;
         if (!add_target(w, slot))
             return false;
     }
@@ -234,29 +235,30 @@ static bool lay_out_targets(tr_worker *w)
     return tr_worker_rows(w, work->rows);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- all members */
+/* ---------------------------------------------------------------------------------------------------------- all threads */
 
-static void embed_targets(const tr_worker *w, tr_state *s, int member)
+static void embed_targets(const tr_worker *w, tr_workspace *ws, int thread)
 {
     const tr_forced_work *work = w->forced;
-    const tr_range own = tr_share(work->rows, 1, member, s->members);
+    const tr_range own = tr_share(work->rows, 1, thread, ws->threads);
     for (int i = 0; i < work->segments; i++)
         for (int r = 0; r < work->self[i].rows; r++) {
-            const int row = work->self[i].first + r, position = work->self[i].position + r;
-            if (row >= own.first && row < own.last)
-                tr_embed(s, &s->network->target, row, position ? work->tokens[row - 1] : w->start.id, position);
+            const int row = work->self[i].first_row + r, position = work->self[i].position + r;
+            if (row >= own.begin && row < own.end)
+                tr_embed(ws, &ws->network->target, row, position ? work->tokens[row - 1] : w->start.id, position);
         }
 }
 
 /* Outputs [first, last) of rows from row on by one of the models: their sums, and the logits of those that were given. */
-static void see_tile(const tr_worker *w, tr_flow *flow, int model, int row, int rows, int first, int last)
+static void see_tile(const tr_worker *w, tr_forward *fwd, int model, int row, int rows, int first, int last)
 {
     const tr_network *n = w->models.networks[model];
     const tr_forced_work *work = w->forced;
-    float *tile = work->tiles + (size_t)flow->member * TILE_ROWS * TR_LOGITS_SEGMENT;
-    const size_t segments = (size_t)tr_logits_segments(n->every.weight.outputs),
+    float *tile = work->tiles + (size_t)fwd->thread * TILE_ROWS * TR_LOGITS_SEGMENT;
+    const size_t segments = (size_t)tr_logits_segments(n->all_tokens_output.weight.outputs),
                  segment = (size_t)(first / TR_LOGITS_SEGMENT);
-    tr_logits_part(flow, &n->every, n->every.bias, row, rows, first, last, tile, TR_LOGITS_SEGMENT);
+    tr_output_logits_tile(fwd, &n->all_tokens_output, n->all_tokens_output.bias, row, rows, first, last, tile,
+                          TR_LOGITS_SEGMENT);
     for (int r = 0; r < rows; r++) {
         const float *x = tile + (size_t)r * TR_LOGITS_SEGMENT;
         const int32_t token = work->tokens[row + r];
@@ -267,39 +269,39 @@ static void see_tile(const tr_worker *w, tr_flow *flow, int model, int row, int 
 }
 
 /* log softmax(W x + b), of each row its own token, as the models' weights add them up; model after model. */
-static void take_log_probabilities(tr_worker *w, tr_flow *flow, int model)
+static void take_log_probabilities(tr_worker *w, tr_forward *fwd, int model)
 {
-    tr_state *s = flow->state;
+    tr_workspace *ws = fwd->ws;
     const tr_forced_work *work = w->forced;
-    const int outputs = s->network->every.weight.outputs, segments = tr_logits_segments(outputs);
-    const tr_range own = tr_share(outputs, TR_LOGITS_SEGMENT, flow->member, s->members);
-    tr_state_enter(s, flow->member, TR_PART_OUTPUT);
-    for (int first = own.first; first < own.last; first += TR_LOGITS_SEGMENT)
-        for (int row = 0; row < flow->rows; row += TILE_ROWS)
-            see_tile(w, flow, model, row, flow->rows - row < TILE_ROWS ? flow->rows - row : TILE_ROWS, first,
-                     own.last - first < TR_LOGITS_SEGMENT ? own.last : first + TR_LOGITS_SEGMENT);
-    tr_state_meet(s);
-    const tr_range rows = tr_share(flow->rows, 1, flow->member, s->members);
-    for (int r = rows.first; r < rows.last; r++) {
-        const double over = tr_log_sum(work->sums + (size_t)r * (size_t)segments, segments);
+    const int outputs = ws->network->all_tokens_output.weight.outputs, segments = tr_logits_segments(outputs);
+    const tr_range own = tr_share(outputs, TR_LOGITS_SEGMENT, fwd->thread, ws->threads);
+    tr_workspace_enter(ws, fwd->thread, TR_PROFILE_OUTPUT);
+    for (int first = own.begin; first < own.end; first += TR_LOGITS_SEGMENT)
+        for (int row = 0; row < fwd->rows; row += TILE_ROWS)
+            see_tile(w, fwd, model, row, fwd->rows - row < TILE_ROWS ? fwd->rows - row : TILE_ROWS, first,
+                     own.end - first < TR_LOGITS_SEGMENT ? own.end : first + TR_LOGITS_SEGMENT);
+    tr_workspace_barrier(ws);
+    const tr_range rows = tr_share(fwd->rows, 1, fwd->thread, ws->threads);
+    for (int r = rows.begin; r < rows.end; r++) {
+        const double over = tr_log_sum_exp(work->sums + (size_t)r * (size_t)segments, segments);
         work->over[r] = (model ? work->over[r] : 0) + w->models.weights[model] * over;
         work->log_probabilities[r] = (float)(work->given[r] - work->over[r]); /* the last model's stay */
     }
 }
 
-static void decode(tr_worker *w, int member)
+static void decode(tr_worker *w, int thread)
 {
     const tr_forced_work *work = w->forced;
     const int models = work->scoring ? w->models.count : 1; /* attention is the first one's */
     for (int t = 0; t < models; t++)
-        embed_targets(w, &w->tracks[t].state, member);
-    tr_state_meet(w->state);
+        embed_targets(w, &w->model_states[t].ws, thread);
+    tr_workspace_barrier(w->ws);
     for (int t = 0; t < models; t++) {
-        tr_track *track = &w->tracks[t];
-        tr_flow flow = tr_flow_start(&track->state, member, work->rows);
-        tr_decoder_forward(&flow, &track->decoder_shape, work->self, work->segments, work->cross, work->segments);
+        tr_model_state *state = &w->model_states[t];
+        tr_forward fwd = tr_forward_begin(&state->ws, thread, work->rows);
+        tr_decoder_forward(&fwd, &state->decoder_shape, work->self, work->segments, work->cross, work->segments);
         if (work->scoring)
-            take_log_probabilities(w, &flow, t);
+            take_log_probabilities(w, &fwd, t);
     }
 }
 
@@ -321,7 +323,7 @@ static bool take_results(tr_worker *w)
 {
     const float *from = w->forced->log_probabilities;
     for (int i = w->decoded; i < w->decoded + w->chunk; i++) {
-        const tr_forced *f = tr_worker_slot(w, i)->sentence->forced;
+        const tr_forced *f = tr_worker_slot(w, i)->sequence->forced;
         if (f->log_probabilities && !take_result(w, f, from))
             return false;
         from += rows_of(f);
@@ -331,33 +333,33 @@ static bool take_results(tr_worker *w)
 
 static bool next_turn(tr_worker *w)
 {
-    if (w->feed->stop && atomic_load_explicit(w->feed->stop, memory_order_relaxed))
+    if (w->callbacks->stop && atomic_load_explicit(w->callbacks->stop, memory_order_relaxed))
         return tr_worker_fail(w, TR_ERROR_CANCELLED, "scoring: cancelled");
     if (w->decoded == w->taken && !admit(w))
         return false;
-    w->turn = w->decoded < w->taken ? TR_TURN_ENCODE : TR_TURN_END;
-    return w->turn == TR_TURN_END || lay_out_sources(w);
+    w->phase = w->decoded < w->taken ? TR_PHASE_ENCODE : TR_PHASE_END;
+    return w->phase == TR_PHASE_END || lay_out_sources(w);
 }
 
 /* Ends one turn and prepares the next: encoder and decoder by turns, and the end where nothing is left or something failed.
  */
 static void turn(tr_worker *w)
 {
-    const tr_turn last = w->turn;
+    const tr_phase last = w->phase;
     bool good;
-    tr_state_enter(w->state, 0, TR_PART_REST);
-    w->turn = TR_TURN_DECODE;
-    if (last == TR_TURN_ENCODE)
+    tr_workspace_enter(w->ws, 0, TR_PROFILE_REST);
+    w->phase = TR_PHASE_DECODE;
+    if (last == TR_PHASE_ENCODE)
         good = lay_out_targets(w);
     else
-        good = (last == TR_TURN_END || take_results(w)) && next_turn(w);
+        good = (last == TR_PHASE_END || take_results(w)) && next_turn(w);
     if (!good)
-        w->turn = TR_TURN_END;
+        w->phase = TR_PHASE_END;
 }
 
-tr_status tr_decode_forced(tr_worker *worker, int member, const tr_decode_options *options, const tr_feed *feed,
-                           tr_error *error)
+tr_status tr_decode_forced(tr_worker *worker, int thread, const tr_decode_options *options,
+                           const tr_decode_callbacks *callbacks, tr_error *error)
 {
-    static const tr_turns turns = {tr_worker_encode_chunk, decode, turn};
-    return tr_worker_run(worker, member, options, feed, &turns, error);
+    static const tr_phase_functions turns = {tr_worker_encode_chunk, decode, turn};
+    return tr_worker_run(worker, thread, options, callbacks, &turns, error);
 }

@@ -46,7 +46,7 @@ void tr_pool_share(tr_pool *pool, float *block)
     ++*holders_of(pool, block);
 }
 
-void tr_pool_give(tr_pool *pool, tr_cache *cache)
+void tr_pool_give(tr_pool *pool, tr_kv_cache *cache)
 {
     while (cache->count) {
         float *block = cache->blocks[--cache->count];

@@ -1,4 +1,4 @@
-/* Blocks of 32 positions of keys and values for all decoder layers (see tr_cache) of all models, from reserved address
+/* Blocks of 32 positions of keys and values for all decoder layers (see tr_kv_cache) of all models, from reserved address
  * space: a block costs memory once it is used, and blocks given back are used again first. Hypotheses that begin alike share
  * blocks. */
 #ifndef TR_DECODING_POOL_H
@@ -22,7 +22,7 @@ float *tr_pool_take(tr_pool *pool);
 /* One more cache holds it. */
 void tr_pool_share(tr_pool *pool, float *block);
 /* Gives back all blocks of a cache. */
-void tr_pool_give(tr_pool *pool, tr_cache *cache);
+void tr_pool_give(tr_pool *pool, tr_kv_cache *cache);
 /* Takes back every block that was ever handed out. */
 void tr_pool_reset(tr_pool *pool);
 

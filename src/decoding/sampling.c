@@ -8,10 +8,10 @@
 
 enum { DRAWN_ROWS = 32 }; /* whose logits are written as a whole at a time */
 
-tr_status tr_sampler_init(tr_sampler *s, tr_candidates *candidates, int members, int rows, tr_error *error)
+tr_status tr_sampler_init(tr_sampler *s, tr_candidates *candidates, int threads, int rows, tr_error *error)
 {
-    const size_t m = (size_t)members, n = (size_t)rows;
-    *s = (tr_sampler){.candidates = candidates, .outputs = candidates->network->logits.weight.outputs};
+    const size_t m = (size_t)threads, n = (size_t)rows;
+    *s = (tr_sampler){.candidates = candidates, .outputs = candidates->network->output.weight.outputs};
     const size_t outputs = (size_t)s->outputs, segments = (size_t)candidates->segments;
     const size_t models = (size_t)candidates->models->count, logits = models * DRAWN_ROWS * outputs;
     const size_t mixed = models > 1 ? m * outputs : 0;
@@ -105,9 +105,9 @@ static int32_t take_top(heap *h)
     return top;
 }
 
-/* One row as a member sees it. */
+/* One row as a thread sees it. */
 typedef struct look {
-    const tr_search *search;
+    const tr_search_options *search;
     const tr_kernels *kernels;
     float *x; /* [outputs] a copy of the logits; then over the temperature, -inf where nothing may come */
     int outputs;
@@ -177,16 +177,16 @@ static double sum_segments(const look *l, const float *x, double *most)
                   n = l->outputs - first < TR_LOGITS_SEGMENT ? l->outputs - first : TR_LOGITS_SEGMENT;
         l->sums[i] = l->kernels->exp_sum(x + first, n);
     }
-    return tr_sum_parts(l->sums, segments, most);
+    return tr_exp_sum_total(l->sums, segments, most);
 }
 
 /* A row's logits, as the models' weights add them up, and likewise the logarithms of what they are over. */
-static const float *weigh_row(const tr_sampler *s, const look *l, int member, int row, double *log_all)
+static const float *weigh_row(const tr_sampler *s, const look *l, int thread, int row, double *log_all)
 {
     const tr_ensemble *models = s->candidates->models;
     const size_t outputs = (size_t)s->outputs;
     const float *x = s->logits + (size_t)(row % DRAWN_ROWS) * outputs;
-    float *mixed = s->mixed ? s->mixed + (size_t)member * outputs : NULL;
+    float *mixed = s->mixed ? s->mixed + (size_t)thread * outputs : NULL;
     *log_all = 0;
     for (int m = 0; m < models->count; m++) {
         const float *own = x + (size_t)m * DRAWN_ROWS * outputs;
@@ -199,21 +199,21 @@ static const float *weigh_row(const tr_sampler *s, const look *l, int member, in
     return mixed ? mixed : x;
 }
 
-static void draw_row(tr_sampler *s, const tr_search *search, int member, int row)
+static void draw_row(tr_sampler *s, const tr_search_options *search, int thread, int row)
 {
     const tr_candidates *c = s->candidates;
-    const tr_question *q = &c->questions[row];
+    const tr_logits_rules *rules = &c->rules[row];
     tr_draw *draw = &s->draws[row];
-    const size_t at = (size_t)member * (size_t)s->outputs;
+    const size_t at = (size_t)thread * (size_t)s->outputs;
     look l = {search,
               c->network->kernels,
               s->scaled + at,
-              q->choice ? q->choice->count : s->outputs,
+              rules->shortlist ? rules->shortlist->count : s->outputs,
               s->heaps + at,
               s->weights + at,
-              s->sums + (size_t)member * (size_t)c->segments};
+              s->sums + (size_t)thread * (size_t)c->segments};
     double most, log_all;
-    const float *x = weigh_row(s, &l, member, row, &log_all);
+    const float *x = weigh_row(s, &l, thread, row, &log_all);
     draw->drawn = (tr_candidate){-1, 0, 0};
     draw->nan = isnan(log_all);
     if (draw->nan)
@@ -229,37 +229,38 @@ static void draw_row(tr_sampler *s, const tr_search *search, int member, int row
         draw->drawn = (tr_candidate){tr_candidates_token(c, row, output), 0, (float)(x[output] - log_all)};
 }
 
-/* A member's share of the logits of rows [first, last), which have the same outputs to choose from, by one of the models. */
-static void project(tr_sampler *s, tr_flow *flow, int model, int first, int last)
+/* A thread's share of the logits of rows [first, last), which have the same outputs to choose from, by one of the models. */
+static void project(tr_sampler *s, tr_forward *fwd, int model, int first, int last)
 {
-    const tr_choice *choice = s->candidates->questions[first].choice;
+    const tr_shortlist_output *shortlist = s->candidates->rules[first].shortlist;
     const tr_network *n = s->candidates->models->networks[model];
-    const tr_linear *linear = choice ? &choice->logits : &n->logits;
-    const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, flow->state->members);
+    const tr_linear *linear = shortlist ? &shortlist->linear : &n->output;
+    const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, fwd->thread, fwd->ws->threads);
     const size_t row = (size_t)model * DRAWN_ROWS + (size_t)(first % DRAWN_ROWS), outputs = (size_t)s->outputs;
-    if (own.first < own.last)
-        tr_logits_part(flow, linear, choice ? choice->plain : n->logits_bias, first, last - first, own.first, own.last,
-                       s->logits + row * outputs + own.first, outputs);
+    if (own.begin < own.end)
+        tr_output_logits_tile(fwd, linear, shortlist ? shortlist->bias_unmasked : n->output_bias, first, last - first,
+                              own.begin, own.end, s->logits + row * outputs + own.begin, outputs);
 }
 
-void tr_sampler_draw(tr_sampler *s, const tr_search *search, tr_flow *flows)
+void tr_sampler_draw(tr_sampler *s, const tr_search_options *search, tr_forward *fwds)
 {
-    const tr_flow *flow = &flows[0];
-    tr_state *state = flow->state;
-    const tr_question *q = s->candidates->questions;
-    tr_state_enter(state, flow->member, TR_PART_OUTPUT);
-    for (int row = 0; row < flow->rows; row += DRAWN_ROWS) {
-        const int end = flow->rows - row < DRAWN_ROWS ? flow->rows : row + DRAWN_ROWS;
+    const tr_forward *fwd = &fwds[0];
+    tr_workspace *ws = fwd->ws;
+    const tr_logits_rules *rules = s->candidates->rules;
+    tr_workspace_enter(ws, fwd->thread, TR_PROFILE_OUTPUT);
+    for (int row = 0; row < fwd->rows; row += DRAWN_ROWS) {
+        const int end = fwd->rows - row < DRAWN_ROWS ? fwd->rows : row + DRAWN_ROWS;
         for (int first = row, last; first < end; first = last) {
-            for (last = first + 1; last < end && q[last].choice == q[first].choice && q[last].idle == q[first].idle;)
+            for (last = first + 1;
+                 last < end && rules[last].shortlist == rules[first].shortlist && rules[last].skip == rules[first].skip;)
                 last++;
-            for (int m = 0; !q[first].idle && m < s->candidates->models->count; m++)
-                project(s, &flows[m], m, first, last);
+            for (int m = 0; !rules[first].skip && m < s->candidates->models->count; m++)
+                project(s, &fwds[m], m, first, last);
         }
-        tr_state_meet(state);
-        for (int r = row + flow->member; r < end; r += state->members)
-            if (!q[r].idle)
-                draw_row(s, search, flow->member, r);
-        tr_state_meet(state);
+        tr_workspace_barrier(ws);
+        for (int r = row + fwd->thread; r < end; r += ws->threads)
+            if (!rules[r].skip)
+                draw_row(s, search, fwd->thread, r);
+        tr_workspace_barrier(ws);
     }
 }

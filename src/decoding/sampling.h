@@ -20,19 +20,19 @@ typedef struct tr_sampler {
     tr_arena arena;   /* what follows */
     tr_draw *draws;   /* [rows] */
     float *logits;    /* [models, DRAWN_ROWS, outputs] */
-    int32_t *heaps;   /* [members, outputs] */
-    float *weights;   /* [members, outputs] */
-    float *mixed;     /* [members, outputs], where there are several models; else NULL */
-    float *scaled;    /* [members, outputs] */
-    tr_exp_sum *sums; /* [members, segments] */
+    int32_t *heaps;   /* [threads, outputs] */
+    float *weights;   /* [threads, outputs] */
+    float *mixed;     /* [threads, outputs], where there are several models; else NULL */
+    float *scaled;    /* [threads, outputs] */
+    tr_exp_sum *sums; /* [threads, segments] */
 } tr_sampler;
 
-tr_status tr_sampler_init(tr_sampler *sampler, tr_candidates *candidates, int members, int rows, tr_error *error);
+tr_status tr_sampler_init(tr_sampler *sampler, tr_candidates *candidates, int threads, int rows, tr_error *error);
 void tr_sampler_free(tr_sampler *sampler); /* a zeroed struct is allowed */
 
-/* All members: draws for the rows, which are flows[m] of model m; with barriers inside. Several models' weighted logits are
+/* All threads: draws for the rows, which are flows[m] of model m; with barriers inside. Several models' weighted logits are
  * drawn from as one's. */
-void tr_sampler_draw(tr_sampler *sampler, const tr_search *search, tr_flow *flows);
+void tr_sampler_draw(tr_sampler *sampler, const tr_search_options *search, tr_forward *fwds);
 /* Behind a barrier. False: NaN. */
 static inline bool tr_sampler_drawn(const tr_sampler *sampler, int row, tr_candidate *drawn)
 {

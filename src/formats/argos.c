@@ -221,9 +221,9 @@ tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_
     tr_error local;
     *package = (tr_package){.architecture = "marian"};
     const tr_directory d = {path, load, package, error ? error : &local};
-    tr_place place;
-    tr_status status = tr_place_look(path, &place, d.error);
-    if (status == TR_OK && place == TR_PLACE_DIRECTORY) {
+    tr_path_kind place;
+    tr_status status = tr_path_look(path, &place, d.error);
+    if (status == TR_OK && place == TR_PATH_DIRECTORY) {
         tr_directory_name(path, package->name, sizeof package->name);
         status = read_package(&d);
     } else if (status == TR_OK) {
@@ -238,9 +238,9 @@ tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_
 tr_status tr_peek_argos(const tr_directory *d, bool *has_tokenizer)
 {
     tr_bytes file;
-    tr_place place;
-    tr_status status = tr_place_look(d->path, &place, d->error);
-    const bool archive = place != TR_PLACE_DIRECTORY;
+    tr_path_kind place;
+    tr_status status = tr_path_look(d->path, &place, d->error);
+    const bool archive = place != TR_PATH_DIRECTORY;
     if (status == TR_OK)
         status = archive ? read_archive(d, peek_package) : peek_package(d);
     if (status == TR_OK)

@@ -72,13 +72,13 @@ static tr_status look_at_file(findings *f, const char *name, const char *path)
 static tr_status look_at(findings *f, const char *name)
 {
     char path[TR_PATH];
-    tr_place place;
+    tr_path_kind place;
     tr_status status = tr_path_join(path, f->path, name, f->error);
     if (status == TR_OK)
-        status = tr_place_look(path, &place, f->error);
-    if (status == TR_OK && place == TR_PLACE_FILE)
+        status = tr_path_look(path, &place, f->error);
+    if (status == TR_OK && place == TR_PATH_FILE)
         status = look_at_file(f, name, path);
-    else if (status == TR_OK && place == TR_PLACE_DIRECTORY)
+    else if (status == TR_OK && place == TR_PATH_DIRECTORY)
         status = look_at_folder(f, name, path);
     return status;
 }

@@ -22,12 +22,12 @@ tr_status tr_directory_find(const tr_directory *d, const char *const *names, siz
 tr_status tr_directory_open(const tr_directory *d, const char *name, tr_file *file)
 {
     char path[TR_PATH];
-    tr_place place = TR_PLACE_NOTHING;
+    tr_path_kind place = TR_PATH_NOTHING;
     *file = (tr_file){0};
     tr_status status = tr_path_join(path, d->path, name, d->error);
     if (status == TR_OK)
-        status = tr_place_look(path, &place, d->error);
-    return place == TR_PLACE_FILE ? tr_file_open(path, TR_LOAD_MAP, file, d->error) : status;
+        status = tr_path_look(path, &place, d->error);
+    return place == TR_PATH_FILE ? tr_file_open(path, TR_LOAD_MAP, file, d->error) : status;
 }
 
 tr_status tr_directory_fail(const tr_directory *d, tr_status status, const char *what)

@@ -54,22 +54,22 @@ static tr_status recognise_directory(const char *path, tr_format *format, tr_err
 
 tr_status tr_package_recognise(const char *path, tr_format *format, tr_error *error)
 {
-    tr_place place;
+    tr_path_kind place;
     *format = TR_FORMAT_NONE;
-    const tr_status status = tr_place_look(path, &place, error);
-    if (status != TR_OK || place == TR_PLACE_OTHER)
+    const tr_status status = tr_path_look(path, &place, error);
+    if (status != TR_OK || place == TR_PATH_OTHER)
         return status;
-    return place == TR_PLACE_DIRECTORY ? recognise_directory(path, format, error) : recognise_file(path, format, error);
+    return place == TR_PATH_DIRECTORY ? recognise_directory(path, format, error) : recognise_file(path, format, error);
 }
 
 /* The reason for refusing what is no model. */
 static tr_status refuse(const char *path, tr_error *error)
 {
-    tr_place place;
+    tr_path_kind place;
     tr_file file;
     tr_kind kind;
-    tr_status status = tr_place_look(path, &place, error);
-    if (status == TR_OK && place == TR_PLACE_DIRECTORY)
+    tr_status status = tr_path_look(path, &place, error);
+    if (status == TR_OK && place == TR_PATH_DIRECTORY)
         return tr_diagnose_directory(path, error);
     if (status == TR_OK)
         status = tr_file_open(path, TR_LOAD_MAP, &file, error);

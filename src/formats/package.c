@@ -149,14 +149,14 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
 tr_status tr_package_has(const tr_package *package, const char *path, const char *name, bool *has, tr_error *error)
 {
     char joined[TR_PATH];
-    tr_place place;
+    tr_path_kind place;
     *has = false;
     tr_status status = join(joined, path, name, error);
     if (status == TR_OK && package->archive) {
         *has = find_entry(package->archive, joined) != NULL;
     } else if (status == TR_OK) {
-        status = tr_place_look(joined, &place, error);
-        *has = status == TR_OK && place != TR_PLACE_NOTHING;
+        status = tr_path_look(joined, &place, error);
+        *has = status == TR_OK && place != TR_PATH_NOTHING;
     }
     return status;
 }

@@ -14,13 +14,13 @@ static tr_status choose(const tr_directory *d, peek_format **chosen, bool *forei
                                            [TR_FORMAT_MARIAN] = tr_peek_marian,
                                            [TR_FORMAT_HF] = tr_peek_hf};
     tr_format format;
-    tr_place place;
+    tr_path_kind place;
     tr_status status = tr_package_recognise(d->path, &format, d->error);
     *chosen = status == TR_OK ? formats[format] : NULL;
     if (status != TR_OK || *chosen)
         return status;
-    status = tr_place_look(d->path, &place, d->error);
-    if (status == TR_OK && place == TR_PLACE_FILE && tr_ends_with(d->path, ".gguf"))
+    status = tr_path_look(d->path, &place, d->error);
+    if (status == TR_OK && place == TR_PATH_FILE && tr_ends_with(d->path, ".gguf"))
         return tr_directory_fail(d, TR_ERROR_FORMAT, "is named as a GGUF file, but is none");
     if (status != TR_OK)
         return status;

@@ -3,7 +3,7 @@
 #include "hub/digest.h"
 #include "hub/listing.h"
 #include "util/file.h"
-#include "util/part.h"
+#include "util/partial_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ typedef struct fetch {
     tr_hub_file *file;
     tr_hub_file expected; /* file before the server said anything */
     tr_hub_meter *meter;
-    tr_part part;
+    tr_partial_file part;
     char part_path[TR_PATH], tag_path[TR_PATH];
     char identity[TR_HTTP_TAG]; /* of what the part belongs to: the digest or tag that the endpoint tells; "": none */
     char tag[TR_HTTP_TAG];      /* and the tag of the host that sends it */
@@ -103,7 +103,7 @@ static tr_status start_over(fetch *f, tr_error *error)
     *f->file = f->expected;
     f->identity[0] = f->tag[0] = 0;
     tr_file_remove(f->tag_path);
-    return tr_part_clear(&f->part, error);
+    return tr_partial_file_clear(&f->part, error);
 }
 
 static void drop_part(const fetch *f)
@@ -115,7 +115,7 @@ static void drop_part(const fetch *f)
 /* Opens what an earlier run has left; drops it if it cannot belong to the file that is wanted now. */
 static tr_status open_part(fetch *f, tr_error *error)
 {
-    tr_status status = tr_part_open(&f->part, f->part_path, error);
+    tr_status status = tr_partial_file_open(&f->part, f->part_path, error);
     if (status == TR_OK && f->part.size)
         status = read_tags(f, error);
     if (status != TR_OK || f->part.size == 0)
@@ -248,7 +248,7 @@ static tr_status on_data(void *context, const void *data, size_t size, tr_error 
     tr_status status = f->file->size == TR_HUB_UNKNOWN ? check_unsized(f, size, error) : TR_OK;
     if (status != TR_OK)
         return status;
-    status = tr_part_append(&f->part, data, size, error);
+    status = tr_partial_file_append(&f->part, data, size, error);
     f->received += size;
     f->options->progress(f->options->context, f->meter->before + f->part.size, f->meter->total);
     return status;
@@ -366,10 +366,10 @@ tr_status tr_hub_fetch(tr_http *http, const tr_hub_name *name, const tr_folder *
     if (status == TR_OK)
         status = receive_and_verify(&f, http, url, error);
     if (status == TR_OK)
-        status = tr_part_finish(&f.part, error);
+        status = tr_partial_file_finish(&f.part, error);
     else if (f.part.descriptor >= 0 && f.part.size == 0)
         drop_part(&f);
-    tr_part_close(&f.part);
+    tr_partial_file_close(&f.part);
     free(url);
     return status;
 }

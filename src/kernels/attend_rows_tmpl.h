@@ -27,7 +27,7 @@ static inline int rows_within(int64_t value, int least, int most)
     return value < least ? least : value > most ? most : (int)value;
 }
 
-static void rows_begin(const tr_attend_rows *op, rows_group *g)
+static void rows_begin(const tr_attn_prefill *op, rows_group *g)
 {
     const vec scale = vec_set1(op->scale);
     for (int r = 0; r < g->count; r++) {
@@ -73,7 +73,7 @@ static inline rows_seen rows_see(const rows_group *g, int i, int rows, int p)
 
 /* s[r, 0..16 halves) of rows from i on: their scores in a block, -inf where they do not attend. hidden: [32] 0 or -inf, or
  * NULL. */
-TR_INLINE void rows_scores(const tr_attend_rows *op, const rows_group *g, int i, const int rows, int block, rows_seen seen,
+TR_INLINE void rows_scores(const tr_attn_prefill *op, const rows_group *g, int i, const int rows, int block, rows_seen seen,
                            const float *hidden, const int halves)
 {
     const int p = block * TR_BLOCK;
@@ -139,7 +139,7 @@ TR_INLINE void rows_softmax(rows_group *g, int r, int value_size, const int halv
 }
 
 /* The first 16 halves positions of a block. */
-TR_INLINE void rows_halves(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block, rows_seen seen,
+TR_INLINE void rows_halves(const tr_attn_prefill *op, rows_group *g, int i, const int rows, int block, rows_seen seen,
                            const float *hidden, const int halves)
 {
     rows_scores(op, g, i, rows, block, seen, hidden, halves);
@@ -149,7 +149,7 @@ TR_INLINE void rows_halves(const tr_attend_rows *op, rows_group *g, int i, const
 
 /* Positions of a block one by one, those that the row sees: what it does not see may be infinite or NaN, which zero times is
  * NaN. */
-static void rows_wild(const tr_attend_rows *op, const rows_group *g, int r, int block, const float *hidden)
+static void rows_wild(const tr_attn_prefill *op, const rows_group *g, int r, int block, const float *hidden)
 {
     const int p = block * TR_BLOCK;
     const float *values = op->blocks[block] + op->value_offset;
@@ -162,7 +162,7 @@ static void rows_wild(const tr_attend_rows *op, const rows_group *g, int r, int 
     }
 }
 
-TR_INLINE void rows_block(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block, const float *hidden)
+TR_INLINE void rows_block(const tr_attn_prefill *op, rows_group *g, int i, const int rows, int block, const float *hidden)
 {
     const rows_seen seen = rows_see(g, i, rows, block * TR_BLOCK);
     if (seen.from >= seen.to)
@@ -180,7 +180,7 @@ TR_INLINE void rows_block(const tr_attend_rows *op, rows_group *g, int i, const 
                  tr_pad16(op->value_size));
 }
 
-TR_INLINE void rows_weights(const tr_attend_rows *op, rows_group *g, int i, const int rows, int block, const float *hidden)
+TR_INLINE void rows_weights(const tr_attn_prefill *op, rows_group *g, int i, const int rows, int block, const float *hidden)
 {
     const int p = block * TR_BLOCK;
     const rows_seen seen = rows_see(g, i, rows, p);
@@ -197,7 +197,7 @@ TR_INLINE void rows_weights(const tr_attend_rows *op, rows_group *g, int i, cons
 }
 
 /* A group meets a block, or says what its weights there were. */
-TR_INLINE void rows_meet(const tr_attend_rows *op, rows_group *g, int block, uint32_t positions, bool telling)
+TR_INLINE void rows_meet(const tr_attn_prefill *op, rows_group *g, int block, uint32_t positions, bool telling)
 {
     float bits[TR_BLOCK];
     const float *hidden = NULL;
@@ -218,7 +218,7 @@ TR_INLINE void rows_meet(const tr_attend_rows *op, rows_group *g, int block, uin
     }
 }
 
-static void rows_pass(const tr_attend_rows *op, rows_group *g, bool telling)
+static void rows_pass(const tr_attn_prefill *op, rows_group *g, bool telling)
 {
     int begin = op->keys, end = 0;
     for (int r = 0; r < g->count; r++) {
@@ -236,7 +236,7 @@ static void rows_pass(const tr_attend_rows *op, rows_group *g, bool telling)
 }
 
 /* A row that has seen nothing is zero. */
-static void rows_end(const tr_attend_rows *op, const rows_group *g)
+static void rows_end(const tr_attn_prefill *op, const rows_group *g)
 {
     for (int r = 0; r < g->count; r++) {
         const float total = vec_sum(vec_load(g->total + 16 * r));
@@ -248,7 +248,7 @@ static void rows_end(const tr_attend_rows *op, const rows_group *g)
     }
 }
 
-static void attend_rows(const tr_attend_rows *op)
+static void attend_rows(const tr_attn_prefill *op)
 {
     _Alignas(64) float memory[GROUP_FLOATS], total[GROUP_ROWS * 16], s[GROUP_ROWS * TR_BLOCK];
     rows_group g = {.q_width = tr_pad16(op->head_size), .sum_width = tr_pad16(op->value_size), .total = total, .s = s};
@@ -266,7 +266,7 @@ static void attend_rows(const tr_attend_rows *op)
 }
 
 /* What is behind n stays as it is: nobody attends to it. True: some value is not finite. */
-static bool attend_pack(const tr_attend_pack *op)
+static bool attend_pack(const tr_attn_pack *op)
 {
     const int width = tr_pad16(op->value_size);
     vec finite = vec_set1(0); /* stays so */

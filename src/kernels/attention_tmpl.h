@@ -80,13 +80,13 @@ typedef struct attend_lane {
     float s[TR_BLOCK];
 } attend_lane;
 
-TR_INLINE void attend_begin(const tr_attend *op, int number, attend_lane *l)
+TR_INLINE void attend_begin(const tr_attn_decode *op, int number, attend_lane *l)
 {
     l->greatest = -INFINITY;
     l->total = 0;
     l->head = number / op->queries;
     l->query = number % op->queries;
-    l->left = op->length + l->query * op->growth;
+    l->left = op->length + l->query * op->causal;
     const float *q = op->q + (size_t)l->query * op->q_stride + (size_t)(l->head * op->head_size);
     for (int d = 0; d < tr_pad16(op->head_size); d += 16) {
         vec_store(l->sum + d, vec_set1(0));
@@ -99,7 +99,7 @@ static inline int attend_here(const attend_lane *l)
     return l->left < TR_BLOCK ? l->left : TR_BLOCK;
 }
 
-static inline const float *attend_bias(const tr_attend *op, const attend_lane *l, int position)
+static inline const float *attend_bias(const tr_attn_decode *op, const attend_lane *l, int position)
 {
     return op->bias ? op->bias + l->head * op->bias_head + l->query * op->bias_step + position : NULL;
 }
@@ -139,7 +139,7 @@ TR_INLINE void attend_values(attend_lane *l, const float *values, const float *a
         add_values(l->sum + d, l->shrink, l->s, values, ahead, type, (size_t)d, (size_t)padded, attend_here(l), 1);
 }
 
-TR_INLINE void attend_end(const tr_attend *op, const attend_lane *l)
+TR_INLINE void attend_end(const tr_attn_decode *op, const attend_lane *l)
 {
     const vec divisor = vec_set1(1 / l->total);
     float *out = op->out + (size_t)l->query * op->out_stride + (size_t)(l->head * op->head_size);
@@ -148,9 +148,9 @@ TR_INLINE void attend_end(const tr_attend *op, const attend_lane *l)
 }
 
 /* The weights themselves, once greatest and total are known: the scores once more, which costs nothing where nobody asks. */
-TR_INLINE void attend_weights(const tr_attend *op, const tr_type type, attend_lane *l)
+TR_INLINE void attend_weights(const tr_attn_decode *op, const tr_type type, attend_lane *l)
 {
-    const int length = op->length + l->query * op->growth;
+    const int length = op->length + l->query * op->causal;
     float *out =
         op->weights + (size_t)l->query * op->weights_stride + (op->only_head < 0 ? (size_t)l->head * op->weights_head : 0);
     const vec top = vec_set1(l->greatest), factor = vec_set1(1 / l->total);
@@ -165,7 +165,7 @@ TR_INLINE void attend_weights(const tr_attend *op, const tr_type type, attend_la
 
 /* The lanes meet the positions from p on, which are in a block. ahead: the keys of the first lane's head in the block that
  * comes next. A head's first lane fetches for those behind it. */
-TR_INLINE void attend_block(const tr_attend *op, const tr_type type, attend_lane *lanes, int count, int p,
+TR_INLINE void attend_block(const tr_attn_decode *op, const tr_type type, attend_lane *lanes, int count, int p,
                             const float *ahead)
 {
     const int padded = tr_pad16(op->head_size);
@@ -193,7 +193,7 @@ TR_INLINE void attend_block(const tr_attend *op, const tr_type type, attend_lane
     }
 }
 
-TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
+TR_INLINE void attend_type(const tr_attn_decode *op, const tr_type type)
 {
     _Alignas(64) float memory[2 * ATTEND_LANES * ATTEND_MOST];
     attend_lane lanes[ATTEND_LANES];
@@ -210,7 +210,7 @@ TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
             farthest = lanes[i].left > farthest ? lanes[i].left : farthest;
         }
         /* behind the last block: that of the next lanes, or what the caller says */
-        const float *next = op->ahead;
+        const float *next = op->prefetch;
         if (first + count < all)
             next = op->blocks[0] + op->key_offset + (size_t)((first + count) / op->queries) * op->head_offset;
         for (int p = 0; p < farthest; p += TR_BLOCK) {
@@ -227,7 +227,7 @@ TR_INLINE void attend_type(const tr_attend *op, const tr_type type)
     }
 }
 
-static void attend(const tr_attend *op)
+static void attend(const tr_attn_decode *op)
 {
     if (op->type == TR_TYPE_F16)
         attend_type(op, TR_TYPE_F16);
@@ -242,7 +242,7 @@ TR_INLINE vec cache_range(vec a, tr_type type)
     return type == TR_TYPE_F16 ? vec_max(lowest, vec_min(limit, a)) : a; /* NaN stays */
 }
 
-static void kv_put(const tr_kv_row *op)
+static void kv_put(const tr_kv_store *op)
 {
     const size_t at = (size_t)op->position * (size_t)tr_pad16(op->head_size);
     for (int d = 0; d < op->head_size; d += 16) { /* the loads fill the padding with zeros */

@@ -113,7 +113,7 @@ TR_INLINE void nibble_bounds(const tr_screened *op, int first, int last, const i
         }
     }
     for (int r = 0; r < rows; r++)
-        op->least[r] = nibble_least(op, r, greatest[r], last);
+        op->lower_bound[r] = nibble_least(op, r, greatest[r], last);
 }
 
 /* At least |q| scale of a row: what rounding x to whole numbers can come to, with a little added in front of it. */
@@ -137,7 +137,7 @@ static void i8_screen_bounds(const tr_screened *op, int first, int last)
         norm[r] = fmaxf(quantised_norm(op, inputs, r), 0.502f * sqrtf((float)inputs) * op->q->scale[r]);
     if (inputs > DOT_NIBBLE_INPUTS)
         for (int r = 0; r < op->rows; r++)
-            op->least[r] = -INFINITY;
+            op->lower_bound[r] = -INFINITY;
     else if (op->rows == 1)
         nibble_bounds(op, first, last, 1, norm);
     else
@@ -180,8 +180,8 @@ static void listed_best(const tr_screened *op, int row, int first, int last)
 {
     const tr_screen *s = op->screen;
     const size_t inputs = (size_t)s->exact->inputs;
-    const float *upper = op->upper + (size_t)row * op->upper_stride;
-    float least = op->least[row];
+    const float *upper = op->upper_bounds + (size_t)row * op->upper_bounds_stride;
+    float least = op->lower_bound[row];
     vec below = just_below(least);
     int32_t id[LISTED + TR_PANEL];
     int count = 0;
@@ -226,7 +226,7 @@ static void i8_screened_best(const tr_screened *op, int first, int last)
 #endif
     vec below[2] = {vec_set1(0), vec_set1(0)};
     for (int r = 0; r < op->rows; r++)
-        below[r] = just_below(op->least[r]);
+        below[r] = just_below(op->lower_bound[r]);
     /* one panel behind the search: while its products are made the next one is fetched */
     int next[2] = {first - 1, op->rows > 1 ? first - 1 : last}; /* of each row */
     for (int o = first, wanted = -1; wanted >= 0 || o < last; o += TR_PANEL) {

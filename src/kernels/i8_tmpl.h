@@ -65,26 +65,26 @@ TR_INLINE void quantise_row(const float *x, int width, row_range range, const tr
 
 static void quantise_by(const tr_quantise *op)
 {
-    const float scale = 1 / op->alpha;
+    const float scale = 1 / op->act_scale;
     for (int r = 0; r < op->rows; r++) {
         const float *x = op->x + (size_t)r * op->x_stride;
-        put_row(x, op->width, op->alpha, (char *)op->q->rows + (size_t)r * op->q->stride);
+        put_row(x, op->width, op->act_scale, (char *)op->q->rows + (size_t)r * op->q->stride);
         op->q->scale[r] = scale + vec_sum(range_of(range_begin(), x, op->width).poison);
     }
 }
 
 static void quantise(const tr_quantise *op)
 {
-    if (op->alpha != 0) {
+    if (op->act_scale != 0) {
         quantise_by(op);
         return;
     }
     row_range all = range_begin();
-    for (int r = 0; r < op->rows && op->together; r++)
+    for (int r = 0; r < op->rows && op->shared_scale; r++)
         all = range_of(all, op->x + (size_t)r * op->x_stride, op->width);
     for (int r = 0; r < op->rows; r++) {
         const float *x = op->x + (size_t)r * op->x_stride;
-        quantise_row(x, op->width, op->together ? all : range_of(range_begin(), x, op->width), op->q, r);
+        quantise_row(x, op->width, op->shared_scale ? all : range_of(range_begin(), x, op->width), op->q, r);
     }
 }
 
@@ -206,7 +206,7 @@ typedef struct i8_factors {
 
 TR_INLINE void i8_shift(i8_factors *f, const tr_matrix *m)
 {
-    f->shifted = m->shifted;
+    f->shifted = m->marian_u8_compat;
     if (f->shifted) {
         float shift[TR_PANEL] = {0};
         for (int i = 0; i < f->n; i++)

@@ -27,10 +27,10 @@ typedef struct tr_matrix {
     const void *data;
     const float *scale;    /* I8: [outputs] */
     const int32_t *colsum; /* I8: [outputs], the sum of an output's integers */
-    bool rounds_x;         /* BF16: a level that multiplies BF16 with BF16 may round the other side to it */
-    bool shifted;          /* I8: sums are scaled, and rounded, with 127 colsum added that the bias takes off again: so do
-                              Marian's engines, whose inputs are unsigned, and an input near .5 is rounded the same way */
-    float alpha; /* I8: what the rows that it multiplies are quantised with (see tr_quantise); 0: they have their own */
+    bool bf16_activations; /* BF16: a level that multiplies BF16 with BF16 may round the other side to it */
+    bool marian_u8_compat; /* I8: sums are scaled, and rounded, with 127 colsum added that the bias takes off again: so do
+                     Marian's engines, whose inputs are unsigned, and an input near .5 is rounded the same way */
+    float act_scale; /* I8: what the rows that it multiplies are quantised with (see tr_quantise); 0: they have their own */
 } tr_matrix;
 
 enum { TR_LINE = 64 };           /* bytes of a panel's 4 inputs of 16 outputs */
@@ -132,11 +132,12 @@ typedef struct tr_screened {
     int rows;
     const float *x; /* [rows, inputs] */
     size_t x_stride;
-    const tr_quantised *q; /* I8: the same rows */
-    float *upper;          /* [rows, upper_stride]: working memory */
-    size_t upper_stride;   /* >= outputs, a multiple of 16 */
-    float *least;  /* [rows]: the greatest lower bound; screen_bounds writes its share's, screened_best reads that of all */
-    tr_best *best; /* [rows] */
+    const tr_quantised *q;      /* I8: the same rows */
+    float *upper_bounds;        /* [rows, upper_stride]: working memory */
+    size_t upper_bounds_stride; /* >= outputs, a multiple of 16 */
+    float *lower_bound; /* [rows]: the greatest lower bound; screen_bounds writes its share's, screened_best reads that of
+                           all */
+    tr_best *best;      /* [rows] */
 } tr_screened;
 
 /* Floats of scratch that a matmul with this many inputs needs, for each thread that computes. */
@@ -149,38 +150,38 @@ static inline size_t tr_matmul_scratch(int inputs)
  * 2017, eq. 1; running maxima as in Milakov and Gimelshein, 2018): out = sum over p < length of softmax(scale q·k[p] +
  * bias[p]) v[p]. Block b holds head h's keys [32, pad16(head_size)] at blocks[b] + key_offset + h head_offset and its values
  * of the same shape at blocks[b] + value_offset + h head_offset, both F32 or F16; the offsets count floats in any case. */
-typedef struct tr_attend {
+typedef struct tr_attn_decode {
     int heads, queries, head_size, length; /* length >= 1: positions that the first query attends to */
-    int growth;                            /* how many more each next one: 0, or 1 for tokens that see those before them */
+    int causal;                            /* how many more each next one: 0, or 1 for tokens that see those before them */
     float scale;                           /* 1/sqrt(head_size) */
     const float *q;                        /* [queries, heads, head_size] */
     size_t q_stride;                       /* of queries */
     tr_type type;                          /* of keys and values */
     const float *const *blocks;            /* [ceil(of the last query's length / 32)] */
     size_t key_offset, value_offset, head_offset; /* floats */
-    const float *ahead; /* the keys of the block that is read next, by whoever calls next, to be fetched; or NULL */
-    const float *bias;  /* [length] for the first head and query, or NULL */
+    const float *prefetch; /* the keys of the block that is read next, by whoever calls next, to be fetched; or NULL */
+    const float *bias;     /* [length] for the first head and query, or NULL */
     ptrdiff_t bias_step, bias_head; /* where those of the next query and the next head begin, in floats */
     float *out;                     /* [queries, heads, head_size] */
     size_t out_stride;
     float *weights;                      /* out: the softmax's results, [heads, queries, length]; NULL: nobody asks */
     size_t weights_stride, weights_head; /* of queries and of heads */
     int only_head;                       /* weights are [queries, length], of this head; -1: those of all are wanted */
-} tr_attend;
+} tr_attn_decode;
 
 /* The same of many queries of one head (tiles with running maxima, as in Dao et al., 2022). Block b holds keys across,
  * [pad16(head_size), 32], at blocks[b] + key_offset, and values [32, pad16(value_size)] at blocks[b] + value_offset: see
  * attend_pack. Query i, at position + i among the keys, attends to keys position + i - back .. position +
  * i + on of 0 .. keys - 1, less those from limits[i] on, those that parts leave out, and those where bias is -inf. What it
  * does not attend to has no influence, be it NaN; without anything to attend to its results are zero. */
-typedef struct tr_attend_part {
+typedef struct tr_attn_part {
     int block;
     uint32_t positions; /* of the block, bit by bit: those that count */
-} tr_attend_part;
+} tr_attn_part;
 
-enum { TR_ATTEND_ALL = 1 << 30 }; /* back, on: no limit. Positions and lengths are at most that */
+enum { TR_ATTN_ALL = 1 << 30 }; /* back, on: no limit. Positions and lengths are at most that */
 
-typedef struct tr_attend_rows {
+typedef struct tr_attn_prefill {
     int queries, keys, head_size, value_size;
     float scale;
     const float *q; /* [queries, head_size] */
@@ -188,8 +189,8 @@ typedef struct tr_attend_rows {
     const float *const *blocks;      /* [ceil(keys / 32)] */
     size_t key_offset, value_offset; /* floats */
     int position, back, on;
-    const int32_t *limits;       /* [queries]; NULL: keys for all */
-    const tr_attend_part *parts; /* [part_count] in the order of blocks, each once; NULL: all */
+    const int32_t *limits;     /* [queries]; NULL: keys for all */
+    const tr_attn_part *parts; /* [part_count] in the order of blocks, each once; NULL: all */
     int part_count;
     const float *bias;   /* [queries, keys], added to scores; or NULL */
     ptrdiff_t bias_step; /* where those of the next query begin, in floats */
@@ -199,21 +200,21 @@ typedef struct tr_attend_rows {
     float *weights; /* out: the softmax's results, [queries, keys], where the query attends; what else is there is left.
                        NULL: nobody asks */
     size_t weights_stride;
-} tr_attend_rows;
+} tr_attn_prefill;
 
-/* Makes a block of n <= 32 rows of keys and of values: see tr_attend_rows. Columns of values from value_size on become zero,
- * positions from n on, which nobody attends to, and keys from head_size on are left as they are. */
-typedef struct tr_attend_pack {
+/* Makes a block of n <= 32 rows of keys and of values: see tr_attn_prefill. Columns of values from value_size on become
+ * zero, positions from n on, which nobody attends to, and keys from head_size on are left as they are. */
+typedef struct tr_attn_pack {
     int n, head_size, value_size;
     tr_type from;                    /* of keys and values: F32 or BF16 */
     const void *keys, *values;       /* [n, head_size], [n, value_size] */
     size_t key_stride, value_stride; /* elements */
     float *packed_keys, *packed_values;
-} tr_attend_pack;
+} tr_attn_pack;
 
 /* y[r, c] = sum over p < n of a[r, p] b[p, c], added to what y holds if add; rows of b lie one after the other, in memory
  * order: where the matrix product reads [outputs, inputs], this reads [inputs, outputs]. In the order of p. */
-typedef struct tr_mix {
+typedef struct tr_gemm_nn {
     int rows, n, width;
     const float *a; /* [rows, n] */
     size_t a_stride;
@@ -222,7 +223,7 @@ typedef struct tr_mix {
     bool add;
     float *y; /* [rows, width] */
     size_t y_stride;
-} tr_mix;
+} tr_gemm_nn;
 
 /* See tr_quantised. With alpha every number becomes round(x alpha), cut to -127 .. 127, and the scale is 1 / alpha. */
 typedef struct tr_quantise {
@@ -230,8 +231,8 @@ typedef struct tr_quantise {
     const float *x; /* [rows, width] */
     size_t x_stride;
     const tr_quantised *q; /* out */
-    float alpha;           /* 0: 127 / max|x| */
-    bool together;         /* max|x| is that of all rows */
+    float act_scale;       /* 0: 127 / max|x| */
+    bool shared_scale;     /* max|x| is that of all rows */
 } tr_quantise;
 
 /* y = gamma (x - mean) / sqrt(variance + epsilon) + beta (Ba et al., 2016), for each of rows; y may be x. Without beta:
@@ -247,21 +248,21 @@ typedef struct tr_layernorm {
     const tr_quantised *q; /* out, or NULL */
 } tr_layernorm;
 
-/* Puts one position's key and value of one head into their block (see tr_attend); position is that inside the block. */
-typedef struct tr_kv_row {
+/* Puts one position's key and value of one head into their block (see tr_attn_decode); position is that inside the block. */
+typedef struct tr_kv_store {
     int head_size, position;
     const float *key, *value; /* [head_size] */
     tr_type type;             /* of keys and values: F32, or F16, in which they are cut to 65504 */
     void *keys, *values;      /* the head's [32, pad16(head_size)] */
-} tr_kv_row;
+} tr_kv_store;
 
 /* A step of a Simpler Simple Recurrent Unit (Kim et al., 2019, eq. 4), element by element:
  *     state = forget state + (1 - forget) x,   out = max(0, state) */
-typedef struct tr_recur {
+typedef struct tr_ssru_step {
     int width;
     const float *x, *forget; /* [width]; forget: between 0 and 1 */
     float *state, *out;      /* [width] */
-} tr_recur;
+} tr_ssru_step;
 
 /* Part of a log-sum-exp: max, the greatest of some numbers, and the sum of e^(x - max) over them. Of nothing, or of -inf
  * alone, max is -inf and sum 0; a NaN makes sum NaN. */
@@ -271,7 +272,7 @@ typedef struct tr_exp_sum {
 
 /* The greatest of the numbers seen so far, greatest first, of equal ones the lower id first. -inf is never among them. */
 typedef struct tr_top {
-    int most, count;
+    int capacity, count;
     bool nan;      /* a NaN was seen */
     float *values; /* [most] */
     int32_t *ids;  /* [most] */
@@ -280,7 +281,7 @@ typedef struct tr_top {
 typedef struct tr_kernels {
     const char *level; /* "avx2": a name of TRANSLATE_CPU */
     bool fused;        /* f32 products round once a multiply-add, too */
-    bool pairs;        /* multiplies BF16 with BF16: see rounds_x */
+    bool bf16_pairs;   /* multiplies BF16 with BF16: see rounds_x */
     /* Outputs [first, last): first is a multiple of 16, last too unless it is the end. scratch: tr_matmul_scratch floats. */
     void (*matmul)(const tr_matmul *op, int first, int last, float *scratch);
     /* Fills the int8 copy, scale and radius of rows [first, last) of an F32, F16 or BF16 matrix. */
@@ -290,10 +291,10 @@ typedef struct tr_kernels {
     void (*screen_pack)(const tr_matrix *exact, int first, void *panel);
     void (*screen_bounds)(const tr_screened *op, int first, int last, float *scratch);
     void (*screened_best)(const tr_screened *op, int first, int last, float *scratch);
-    void (*attend)(const tr_attend *op);
-    void (*attend_rows)(const tr_attend_rows *op);
-    bool (*attend_pack)(const tr_attend_pack *op); /* true: some value is not finite */
-    void (*mix)(const tr_mix *op);
+    void (*attn_decode)(const tr_attn_decode *op);
+    void (*attn_prefill)(const tr_attn_prefill *op);
+    bool (*attn_pack)(const tr_attn_pack *op); /* true: some value is not finite */
+    void (*gemm_nn)(const tr_gemm_nn *op);
     /* y[n] = x > 0 ? x + 1 : e^x, which is elu(x) + 1; y may be x */
     void (*elu_plus_1)(float *y, const float *x, int n);
     /* y[n] = softmax of x over those that are not -inf, which become 0; of nothing but these: all 0. y may be x */
@@ -301,11 +302,11 @@ typedef struct tr_kernels {
     void (*quantise)(const tr_quantise *op);
     void (*layernorm)(const tr_layernorm *op);
     /* out[width] = scale * row index of table + add[width]; add may be NULL */
-    void (*embed)(float *out, const tr_matrix *table, int index, float scale, const float *add);
-    void (*kv_put)(const tr_kv_row *op);
-    void (*recur)(const tr_recur *op);
+    void (*embed_row)(float *out, const tr_matrix *table, int index, float scale, const float *add);
+    void (*kv_store)(const tr_kv_store *op);
+    void (*ssru_step)(const tr_ssru_step *op);
     /* mean[width] = (mean before + x) / (before + 1): one more x in the mean of before */
-    void (*average)(float *mean, const float *x, int before, int width);
+    void (*aan_step)(float *mean, const float *x, int before, int width);
     /* y[width] = a + b */
     void (*add)(float *y, const float *a, const float *b, int width);
 

@@ -35,7 +35,7 @@ enum { PAIRS = false };
 
 TR_INLINE bool in_pairs(const tr_matrix *m)
 {
-    return PAIRS && m->type == TR_TYPE_BF16 && m->rounds_x;
+    return PAIRS && m->type == TR_TYPE_BF16 && m->bf16_activations;
 }
 
 TR_INLINE part load_weights(tr_type type, bool pairs, const void *w, size_t i, int n)

@@ -77,7 +77,7 @@ TR_INLINE void mix_rows(float *y, size_t y_stride, const float *a, size_t a_stri
 #endif
 
 /* A column of 16 at the end of rows that are not padded. */
-TR_INLINE void mix_end(const tr_mix *op, int r, int c)
+TR_INLINE void mix_end(const tr_gemm_nn *op, int r, int c)
 {
     const int n = op->width - c;
     float *y = op->y + (size_t)r * op->y_stride + c;
@@ -88,7 +88,7 @@ TR_INLINE void mix_end(const tr_mix *op, int r, int c)
     vec_store_n(y, sum, n);
 }
 
-static void mix(const tr_mix *op)
+static void mix(const tr_gemm_nn *op)
 {
     const int whole = op->width & ~15;
     for (int r = 0, done; r < op->rows; r += done) {

@@ -54,7 +54,7 @@ static void embed(float *out, const tr_matrix *table, int index, float scale, co
     }
 }
 
-static void recur(const tr_recur *op)
+static void recur(const tr_ssru_step *op)
 {
     for (int i = 0; i < op->width; i += 16) {
         const int n = op->width - i;
@@ -113,7 +113,7 @@ static tr_exp_sum exp_sum(const float *x, int n)
 /* One that is greater than the last, or for which there is room. */
 TR_INLINE void top_insert(tr_top *top, float value, int32_t id)
 {
-    int at = top->count < top->most ? top->count++ : top->most - 1;
+    int at = top->count < top->capacity ? top->count++ : top->capacity - 1;
     for (; at && top->values[at - 1] < value; at--) {
         top->values[at] = top->values[at - 1];
         top->ids[at] = top->ids[at - 1];
@@ -124,7 +124,7 @@ TR_INLINE void top_insert(tr_top *top, float value, int32_t id)
 
 static void top(tr_top *t, const float *x, int n, int32_t first)
 {
-    float least = t->count == t->most ? t->values[t->most - 1] : -INFINITY;
+    float least = t->count == t->capacity ? t->values[t->capacity - 1] : -INFINITY;
     for (int i = 0; i < n; i += 16) {
         const vec v = vec_tail(vec_load_n(x + i, n - i), n - i, -INFINITY);
         if (!vec_any_above(v, vec_set1(least)))
@@ -136,7 +136,7 @@ static void top(tr_top *t, const float *x, int n, int32_t first)
             if (!(values[j] > least))
                 continue;
             top_insert(t, values[j], first + i + j);
-            least = t->count == t->most ? t->values[t->most - 1] : -INFINITY;
+            least = t->count == t->capacity ? t->values[t->capacity - 1] : -INFINITY;
         }
     }
 }

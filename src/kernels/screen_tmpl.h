@@ -73,7 +73,7 @@ TR_INLINE void put_bounds(const tr_screened *op, int row, int o, int n, vec dot,
 {
     const vec middle = vec_fma(dot, scale, vec_load_n(op->bias + o, n));
     const vec reach = vec_fma(radius, vec_set1(norm), vec_set1(op->slack));
-    vec_store(op->upper + (size_t)row * op->upper_stride + o, vec_tail(vec_add(middle, reach), n, -INFINITY));
+    vec_store(op->upper_bounds + (size_t)row * op->upper_bounds_stride + o, vec_tail(vec_add(middle, reach), n, -INFINITY));
     const vec least = vec_tail(vec_sub(middle, reach), n, -INFINITY), before = vec_set1(greatest->value);
     if (!vec_any_above(least, before))
         return;
@@ -87,7 +87,7 @@ TR_INLINE void put_bounds(const tr_screened *op, int row, int o, int n, vec dot,
 TR_INLINE int next_candidate(const tr_screened *op, int row, int o, int last, vec below)
 {
     enum { TOGETHER = 4 };
-    const float *upper = op->upper + (size_t)row * op->upper_stride;
+    const float *upper = op->upper_bounds + (size_t)row * op->upper_bounds_stride;
     for (bool found = false; o + TOGETHER * TR_PANEL <= last; o += TOGETHER * TR_PANEL) {
         UNROLL(4, i, 0, TOGETHER)
             found |= vec_any_above(vec_load(upper + o + i * TR_PANEL), below);
@@ -121,7 +121,7 @@ static float exact_logit(const tr_screened *op, operand x, int o)
 /* The best of the outputs [o, o + n) of a row that can be above the greatest lower bound. */
 static void exact_logits(const tr_screened *op, int row, operand x, int o, int n, float least, tr_best *best)
 {
-    const float *upper = op->upper + (size_t)row * op->upper_stride;
+    const float *upper = op->upper_bounds + (size_t)row * op->upper_bounds_stride;
     for (int i = o; i < o + n; i++)
         if (!(upper[i] < least))
             take_value(best, exact_logit(op, x, i), i);
@@ -153,7 +153,7 @@ static void float_screen_bounds(const tr_screened *op, int first, int last, floa
         tr_best best = {greatest[r].value, -1, false};
         if (o >= 0)
             exact_logits(op, r, (operand){rows.x + (size_t)r * rows.stride, rows.stride}, o, n, greatest[r].value, &best);
-        op->least[r] = best.value;
+        op->lower_bound[r] = best.value;
     }
 }
 
@@ -163,8 +163,8 @@ static void float_screened_best(const tr_screened *op, int first, int last, floa
     const operand rows = operand_of(m, op->x, op->x_stride, op->rows, scratch);
     for (int r = 0; r < op->rows; r++) {
         const operand x = {rows.x + (size_t)r * rows.stride, rows.stride};
-        const vec below = just_below(op->least[r]);
+        const vec below = just_below(op->lower_bound[r]);
         for (int o = first; (o = next_candidate(op, r, o, last, below)) < last; o += 16)
-            exact_logits(op, r, x, o, last - o < 16 ? last - o : 16, op->least[r], &op->best[r]);
+            exact_logits(op, r, x, o, last - o < 16 ? last - o : 16, op->lower_bound[r], &op->best[r]);
     }
 }

@@ -17,13 +17,13 @@ static void bind_tables(tr_binder *b)
     memset(outputs, -1, (size_t)c->target_vocabulary * sizeof *outputs);
     for (int o = 0; o < c->allowed_count; o++)
         outputs[tokens[o]] = o;
-    n->tokens = tokens;
-    n->outputs = outputs;
+    n->output_tokens = tokens;
+    n->token_outputs = outputs;
 }
 
 void tr_bind_allowed(tr_binder *b)
 {
-    tr_matrix *m = &b->network->logits.weight;
+    tr_matrix *m = &b->network->output.weight;
     const tr_matrix all = *m;
     const int count = b->network->config.allowed_count;
     const bool int8 = all.type == TR_TYPE_I8;
@@ -33,7 +33,7 @@ void tr_bind_allowed(tr_binder *b)
     bind_tables(b);
     if (b->status != TR_OK)
         return;
-    tr_gather_outputs(&all, b->network->tokens, 0, count, &to);
+    tr_gather_outputs(&all, b->network->output_tokens, 0, count, &to);
     m->outputs = count;
     m->data = to.data;
     m->scale = to.scale;

@@ -221,8 +221,8 @@ static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int 
     m.data = tr_bind_data(b, data);
     m.scale = tr_bind_data(b, scale);
     m.colsum = tr_bind_data(b, colsum);
-    m.alpha = bind_alpha(b, name);
-    m.shifted = b->network->config.marian_int8;
+    m.act_scale = bind_alpha(b, name);
+    m.marian_u8_compat = b->network->config.marian_int8;
     return m;
 }
 
@@ -288,7 +288,7 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
     b->network->parameters += (uint64_t)outputs * (uint64_t)inputs;
     const tr_type stored = t ? t->type : TR_TYPE_I8;
     m.type = used_type(b->compute, stored);
-    m.rounds_x = m.type == TR_TYPE_BF16 && b->compute != TR_COMPUTE_F32;
+    m.bf16_activations = m.type == TR_TYPE_BF16 && b->compute != TR_COMPUTE_F32;
     if (m.type == TR_TYPE_I8 && inputs > TR_I8_INPUTS)
         tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "tensor %s: has too many inputs for int8", name);
     b->network->int8 = b->network->int8 || m.type == TR_TYPE_I8;

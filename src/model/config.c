@@ -12,7 +12,7 @@ tr_config tr_config_default(void)
         .layer_norm_epsilon = 1e-5f,
         .logits_scale = 1,
         .start_id = -1,
-        .end_id = -1,
+        .eos_id = -1,
         .pad_id = -1,
         .unk_id = -1,
         .forced_first_id = -1,
@@ -115,7 +115,7 @@ static tr_status check_ids(const tr_config *c, tr_error *error)
     const int source = c->source_vocabulary - 1, target = c->target_vocabulary - 1;
     const field_range fields[] = {
         {"start_id", c->start_id, c->start_zeros ? -1 : 0, c->start_zeros ? -1 : target},
-        {"end_id", c->end_id, 0, source < target ? source : target}, /* it ends sentences of both sides */
+        {"end_id", c->eos_id, 0, source < target ? source : target}, /* it ends sentences of both sides */
         {"pad_id", c->pad_id, -1, target},
         {"unk_id", c->unk_id, -1, source},
         {"forced_first_id", c->forced_first_id, -1, target},
@@ -137,15 +137,15 @@ static bool is_activation(tr_activation activation)
 
 static tr_status check_history(const tr_config *c, tr_error *error)
 {
-    if (c->history < TR_HISTORY_ATTENTION || c->history > TR_HISTORY_AVERAGE)
-        return tr_fail(error, TR_ERROR_FORMAT, "history is %d, an unknown kind", (int)c->history);
-    if (c->history != TR_HISTORY_AVERAGE)
+    if (c->mixer < TR_MIXER_SELF_ATTENTION || c->mixer > TR_MIXER_AAN)
+        return tr_fail(error, TR_ERROR_FORMAT, "history is %d, an unknown kind", (int)c->mixer);
+    if (c->mixer != TR_MIXER_AAN)
         return TR_OK;
-    if (!is_activation(c->average_activation))
-        return tr_fail(error, TR_ERROR_FORMAT, "average_activation is %d, an unknown kind", (int)c->average_activation);
+    if (!is_activation(c->aan_activation))
+        return tr_fail(error, TR_ERROR_FORMAT, "average_activation is %d, an unknown kind", (int)c->aan_activation);
     const field_range fields[] = {
-        {"average_ffn", c->average_ffn, 1, TR_MAX_FFN},
-        {"average_depth", c->average_depth, 1, TR_MAX_FFN_DEPTH},
+        {"average_ffn", c->aan_ffn, 1, TR_MAX_FFN},
+        {"average_depth", c->aan_depth, 1, TR_MAX_FFN_DEPTH},
     };
     return check_ranges(fields, sizeof fields / sizeof *fields, error);
 }
@@ -155,13 +155,13 @@ static tr_status check_together(const tr_config *c, tr_error *error)
 {
     if (c->post_norm && !c->pre_norm)
         return tr_fail(error, TR_ERROR_FORMAT, "post_norm is set without pre_norm");
-    if (c->raw_keys && !c->pre_norm)
+    if (c->unnormalised_kv && !c->pre_norm)
         return tr_fail(error, TR_ERROR_FORMAT, "raw_keys is set without pre_norm");
-    if (c->no_projection && (tr_config_heads_width(c, c->encoder_heads) != c->d_model ||
-                             tr_config_heads_width(c, c->decoder_heads) != c->d_model))
+    if (c->no_output_projection && (tr_config_heads_width(c, c->encoder_heads) != c->d_model ||
+                                    tr_config_heads_width(c, c->decoder_heads) != c->d_model))
         return tr_fail(error, TR_ERROR_FORMAT, "no_projection is set, but the heads together are not d_model %d wide",
                        c->d_model);
-    if (c->positions == TR_POSITIONS_RELATIVE && c->history != TR_HISTORY_ATTENTION)
+    if (c->positions == TR_POSITIONS_RELATIVE && c->mixer != TR_MIXER_SELF_ATTENTION)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "positions are relative, and the decoder has no self-attention");
     return TR_OK;
 }
@@ -176,10 +176,10 @@ static tr_status check_allowed(const tr_config *c, tr_error *error)
             return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: %d is none of the %d tokens", id, c->target_vocabulary);
         if (i && id <= c->allowed[i - 1])
             return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: they do not rise at %d", id);
-        has_end |= id == c->end_id;
+        has_end |= id == c->eos_id;
     }
     if (c->allowed && !has_end)
-        return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: the end mark %d is not among them", c->end_id);
+        return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: the end mark %d is not among them", c->eos_id);
     return TR_OK;
 }
 
@@ -245,7 +245,7 @@ bool tr_activation_parse(const char *name, tr_activation *activation)
 static const char *const positions_names[] = {"sinusoidal", "stretched", "learned", "relative",
                                               "none"};                       /* by tr_positions */
 static const char *const norm_names[] = {"layer", "rms"};                    /* by tr_norm_kind */
-static const char *const history_names[] = {"attention", "ssru", "average"}; /* by tr_history */
+static const char *const history_names[] = {"attention", "ssru", "average"}; /* by tr_decoder_mixer */
 
 static bool parse_name(const char *name, const char *const *names, size_t count, int *index)
 {
@@ -285,16 +285,16 @@ bool tr_norm_parse(const char *name, tr_norm_kind *norm)
     return known;
 }
 
-const char *tr_history_name(tr_history history)
+const char *tr_decoder_mixer_name(tr_decoder_mixer history)
 {
     return history_names[history];
 }
 
-bool tr_history_parse(const char *name, tr_history *history)
+bool tr_decoder_mixer_parse(const char *name, tr_decoder_mixer *history)
 {
     int index;
     const bool known = parse_name(name, history_names, sizeof history_names / sizeof *history_names, &index);
     if (known)
-        *history = (tr_history)index;
+        *history = (tr_decoder_mixer)index;
     return known;
 }

@@ -23,11 +23,11 @@ typedef enum tr_norm_kind {
 } tr_norm_kind;
 
 /* How a decoder layer sees the tokens before. The last two keep d_model numbers a layer, however many tokens there were. */
-typedef enum tr_history {
-    TR_HISTORY_ATTENTION, /* self-attention over keys and values of all of them */
-    TR_HISTORY_SSRU,      /* a recurrent unit: Kim et al., 2019, section 3.3 */
-    TR_HISTORY_AVERAGE,   /* their mean, a feed-forward network and a gate: Zhang et al., 2018 */
-} tr_history;
+typedef enum tr_decoder_mixer {
+    TR_MIXER_SELF_ATTENTION, /* self-attention over keys and values of all of them */
+    TR_MIXER_SSRU,           /* a recurrent unit: Kim et al., 2019, section 3.3 */
+    TR_MIXER_AAN,            /* their mean, a feed-forward network and a gate: Zhang et al., 2018 */
+} tr_decoder_mixer;
 
 enum { TR_MAX_FORBIDDEN = 64, TR_MAX_FFN_DEPTH = 64 };
 
@@ -67,26 +67,26 @@ typedef struct tr_config {
     float layer_norm_epsilon; /* added to the variance */
     float attention_scale;    /* factor on q·k; 0: 1/sqrt(head size) */
     float logits_scale;       /* factor on what the output projection reads; needs final_norm if it is not 1 */
-    bool raw_keys;       /* with pre_norm: keys and values of the decoder's self-attention are of x, not of LN(x), but for
-                            the first token, which reads its own of LN(x): so Marian decodes what it trains otherwise */
-    bool no_projection;  /* the heads' results, side by side, are what attention yields */
+    bool unnormalised_kv; /* with pre_norm: keys and values of the decoder's self-attention are of x, not of LN(x), but for
+                      the first token, which reads its own of LN(x): so Marian decodes what it trains otherwise */
+    bool no_output_projection; /* the heads' results, side by side, are what attention yields */
     bool marian_int8;    /* int8 as Marian computes it: rows of a sentence share a scale where the matrix that they meet
                             has none for them (tr_matrix.alpha), and keys and values are kept in f32 */
     int alignment_layer; /* of the decoder, from 1 on, whose cross-attention was trained to align; 0: nobody says */
     int alignment_head;  /* of it, from 1 on; 0: the mean of all */
     float length_factor; /* a sentence ends at that many times its source's tokens, the end mark counted; 0: no such end */
 
-    tr_history history;
-    bool ssru_projection;             /* SSRU: a product behind it */
-    int average_ffn, average_depth;   /* average: of its feed-forward network, whose last product is there only
-                                         if average_ffn is not d_model; depth 1: there is no such network */
-    tr_activation average_activation; /* between its products */
-    bool average_ungated;
+    tr_decoder_mixer mixer;
+    bool ssru_projection;         /* SSRU: a product behind it */
+    int aan_ffn, aan_depth;       /* average: of its feed-forward network, whose last product is there only
+                                             if average_ffn is not d_model; depth 1: there is no such network */
+    tr_activation aan_activation; /* between its products */
+    bool aan_ungated;
 
     int start_id;     /* first decoder input */
     bool start_zeros; /* zeros in the place of its embedding: start_id is -1 */
-    int end_id;
-    bool bare_source;    /* no end mark behind a source */
+    int eos_id;
+    bool no_source_eos;  /* no end mark behind a source */
     int pad_id, unk_id;  /* -1 if there is none */
     int forced_first_id; /* must be the first token, -1 if none */
     int forced_last_id;  /* must be the token at max_length, -1 if none: bookkeeping, such a sentence ends there anyway */
@@ -109,12 +109,12 @@ const char *tr_positions_name(tr_positions positions);                 /* "sinus
 bool tr_positions_parse(const char *name, tr_positions *positions);
 const char *tr_norm_name(tr_norm_kind norm); /* "layer" */
 bool tr_norm_parse(const char *name, tr_norm_kind *norm);
-const char *tr_history_name(tr_history history); /* "attention" */
-bool tr_history_parse(const char *name, tr_history *history);
+const char *tr_decoder_mixer_name(tr_decoder_mixer history); /* "attention" */
+bool tr_decoder_mixer_parse(const char *name, tr_decoder_mixer *history);
 
 /* Whose cross-attention tells what a target token is a translation of: what was trained to align, or else the last layer.
  * layer counts from 0; head, too, -1: the mean of all. */
-static inline void tr_config_guide(const tr_config *config, int *layer, int *head)
+static inline void tr_config_alignment_head(const tr_config *config, int *layer, int *head)
 {
     *layer = (config->alignment_layer ? config->alignment_layer : config->decoder_layers) - 1;
     *head = config->alignment_layer ? config->alignment_head - 1 : -1;

@@ -1,115 +1,116 @@
 /* What decoder layers may have in place of self-attention: a recurrent unit, or the mean of all tokens so far. What they
- * keep of a sentence lies with it (tr_segment) and does not grow. */
+ * keep of a sentence lies with it (tr_seq) and does not grow. */
 #include "model/sublayer.h"
 
 #include <string.h>
 
 /* A segment's share of what its sentence keeps of the layer at hand. */
-static float *kept(const tr_flow *flow, const tr_segment *segment, tr_range columns)
+static float *kept(const tr_forward *fwd, const tr_seq *seq, tr_range columns)
 {
-    const size_t stride = (size_t)tr_pad16(flow->state->network->config.d_model);
-    return segment->history + flow->state->history_base + (size_t)flow->layer * stride + columns.first;
+    const size_t stride = (size_t)tr_pad16(fwd->ws->network->config.d_model);
+    return seq->recurrent + fwd->ws->recurrent_base + (size_t)fwd->layer * stride + columns.begin;
 }
 
-static tr_range own_columns(const tr_flow *flow)
+static tr_range own_columns(const tr_forward *fwd)
 {
-    return tr_share(flow->state->network->config.d_model, TR_PANEL, flow->member, flow->state->members);
+    return tr_share(fwd->ws->network->config.d_model, TR_PANEL, fwd->thread, fwd->ws->threads);
 }
 
 /* Columns of rows [rows, stride] copied to others. */
-static void copy_columns(const tr_flow *flow, const float *from, size_t from_stride, tr_range columns, float *to)
+static void copy_columns(const tr_forward *fwd, const float *from, size_t from_stride, tr_range columns, float *to)
 {
-    const size_t stride = flow->state->stride, bytes = (size_t)(columns.last - columns.first) * sizeof *to;
-    for (int r = 0; bytes && r < flow->rows; r++)
-        memcpy(to + (size_t)r * stride + columns.first, from + (size_t)r * from_stride + columns.first, bytes);
+    const size_t stride = fwd->ws->stride, bytes = (size_t)(columns.end - columns.begin) * sizeof *to;
+    for (int r = 0; bytes && r < fwd->rows; r++)
+        memcpy(to + (size_t)r * stride + columns.begin, from + (size_t)r * from_stride + columns.begin, bytes);
 }
 
 /* Row by row, since each needs what the one before has left. */
-static void recur_rows(const tr_flow *flow, const tr_segment *segment, tr_range columns)
+static void recur_rows(const tr_forward *fwd, const tr_seq *seq, tr_range columns)
 {
-    const tr_state *s = flow->state;
-    const tr_member *own = &s->member[flow->member];
-    for (int r = segment->first; r < segment->first + segment->rows; r++) {
-        const size_t at = (size_t)r * s->stride + (size_t)columns.first;
-        s->network->kernels->recur(&(tr_recur){.width = columns.last - columns.first,
-                                               .x = own->k + at,
-                                               .forget = own->v + at,
-                                               .state = kept(flow, segment, columns),
-                                               .out = s->context + at});
+    const tr_workspace *ws = fwd->ws;
+    const tr_thread_buffers *own = &ws->buffers[fwd->thread];
+    for (int r = seq->first_row; r < seq->first_row + seq->rows; r++) {
+        const size_t at = (size_t)r * ws->stride + (size_t)columns.begin;
+        ws->network->kernels->ssru_step(&(tr_ssru_step){.width = columns.end - columns.begin,
+                                                        .x = own->k + at,
+                                                        .forget = own->v + at,
+                                                        .state = kept(fwd, seq, columns),
+                                                        .out = ws->context + at});
     }
 }
 
 /* x = LN(x + ReLU(c)), c = f c + (1 - f) W x, f = sigmoid(Wf x + bf) */
-void tr_ssru_forward(tr_flow *flow, const tr_ssru *weights, const tr_segment *segments, int count)
+void tr_ssru_forward(tr_forward *fwd, const tr_ssru *weights, const tr_seq *seqs, int count)
 {
-    tr_state *s = flow->state;
-    const tr_member *own = &s->member[flow->member];
-    const tr_range columns = own_columns(flow);
-    tr_sublayer_begin(flow, &weights->norms);
-    tr_sublayer_product(flow, &weights->input, columns, TR_ACTIVATION_NONE, false, own->k, s->stride);
-    tr_sublayer_product(flow, &weights->forget, columns, TR_ACTIVATION_SIGMOID, false, own->v, s->stride);
+    tr_workspace *ws = fwd->ws;
+    const tr_thread_buffers *own = &ws->buffers[fwd->thread];
+    const tr_range columns = own_columns(fwd);
+    tr_sublayer_begin(fwd, &weights->norms);
+    tr_sublayer_linear(fwd, &weights->input, columns, TR_ACTIVATION_NONE, false, own->k, ws->stride);
+    tr_sublayer_linear(fwd, &weights->forget, columns, TR_ACTIVATION_SIGMOID, false, own->v, ws->stride);
     for (int i = 0; i < count; i++)
-        recur_rows(flow, &segments[i], columns);
-    tr_state_meet(s);
-    tr_sublayer_add(flow, &weights->output, s->context, s->stride);
-    tr_sublayer_end(flow, &weights->norms);
+        recur_rows(fwd, &seqs[i], columns);
+    tr_workspace_barrier(ws);
+    tr_sublayer_add(fwd, &weights->output, ws->context, ws->stride);
+    tr_sublayer_end(fwd, &weights->norms);
 }
 
 /* context = the mean of x and of all that came before it, row by row */
-static void take_means(const tr_flow *flow, const tr_segment *segment, tr_range columns)
+static void take_means(const tr_forward *fwd, const tr_seq *seq, tr_range columns)
 {
-    const tr_state *s = flow->state;
-    const int width = columns.last - columns.first;
-    float *mean = kept(flow, segment, columns);
-    for (int r = 0; width > 0 && r < segment->rows; r++) {
-        const size_t at = (size_t)(segment->first + r) * s->stride + (size_t)columns.first;
-        s->network->kernels->average(mean, flow->x + at, segment->position + r, width);
-        memcpy(s->context + at, mean, (size_t)width * sizeof *mean);
+    const tr_workspace *ws = fwd->ws;
+    const int width = columns.end - columns.begin;
+    float *mean = kept(fwd, seq, columns);
+    for (int r = 0; width > 0 && r < seq->rows; r++) {
+        const size_t at = (size_t)(seq->first_row + r) * ws->stride + (size_t)columns.begin;
+        ws->network->kernels->aan_step(mean, fwd->x + at, seq->position + r, width);
+        memcpy(ws->context + at, mean, (size_t)width * sizeof *mean);
     }
 }
 
 /* Makes what the feed-forward network makes of the means, if there is one, flow->x. */
-static void run_stack(tr_flow *flow, const tr_feedforward *stack, tr_range columns)
+static void run_stack(tr_forward *fwd, const tr_feedforward *stack, tr_range columns)
 {
-    tr_state *s = flow->state;
+    tr_workspace *ws = fwd->ws;
     if (!stack->up.weight.data)
         return;
-    const float *hidden = tr_feedforward_hidden(flow, stack); /* all have read the context */
+    const float *hidden = tr_feedforward_hidden(fwd, stack); /* all have read the context */
     if (stack->down.weight.data)
-        tr_sublayer_onward(flow, &stack->down, hidden, s->ffn_stride, columns, TR_ACTIVATION_NONE, s->context, s->stride);
+        tr_sublayer_linear_shared(fwd, &stack->down, hidden, ws->ffn_stride, columns, TR_ACTIVATION_NONE, ws->context,
+                                  ws->stride);
     else
-        copy_columns(flow, hidden, s->ffn_stride, columns, s->context);
-    tr_state_meet(s);
-    tr_sublayer_read(flow, s->context);
+        copy_columns(fwd, hidden, ws->ffn_stride, columns, ws->context);
+    tr_workspace_barrier(ws);
+    tr_sublayer_set_input(fwd, ws->context);
 }
 
 /* x = LN(x + i x + f y), y = FFN(mean), i = sigmoid(Wi x + bi), f = sigmoid(Wf y + bf); ungated: x = LN(x + y). A norm
  * before is that of the mean alone, as Marian has it. */
-void tr_average_forward(tr_flow *flow, const tr_average *weights, const tr_segment *segments, int count)
+void tr_aan_forward(tr_forward *fwd, const tr_aan *weights, const tr_seq *seqs, int count)
 {
-    tr_state *s = flow->state;
-    const tr_member *own = &s->member[flow->member];
-    const tr_range columns = own_columns(flow);
+    tr_workspace *ws = fwd->ws;
+    const tr_thread_buffers *own = &ws->buffers[fwd->thread];
+    const tr_range columns = own_columns(fwd);
     const bool gated = weights->gate_input.weight.data;
-    if (weights->stack.norms.before.gamma)
-        tr_sublayer_read(flow, flow->residual);
+    if (weights->ffn.norms.before.gamma)
+        tr_sublayer_set_input(fwd, fwd->residual);
     for (int i = 0; i < count; i++)
-        take_means(flow, &segments[i], columns);
+        take_means(fwd, &seqs[i], columns);
     if (gated) {
-        copy_columns(flow, flow->x, s->stride, columns, own->k);
-        tr_sublayer_product(flow, &weights->gate_input, columns, TR_ACTIVATION_SIGMOID, true, own->k, s->stride);
+        copy_columns(fwd, fwd->x, ws->stride, columns, own->k);
+        tr_sublayer_linear(fwd, &weights->gate_input, columns, TR_ACTIVATION_SIGMOID, true, own->k, ws->stride);
     }
-    tr_state_meet(s);
-    tr_sublayer_begin_with(flow, &weights->stack.norms, s->context);
-    run_stack(flow, &weights->stack, columns);
-    copy_columns(flow, flow->x, s->stride, columns, own->v);
+    tr_workspace_barrier(ws);
+    tr_sublayer_begin_with(fwd, &weights->ffn.norms, ws->context);
+    run_stack(fwd, &weights->ffn, columns);
+    copy_columns(fwd, fwd->x, ws->stride, columns, own->v);
     if (gated) {
-        tr_sublayer_product(flow, &weights->gate_mean, columns, TR_ACTIVATION_SIGMOID, true, own->v, s->stride);
-        for (int r = 0; r < flow->rows; r++) {
-            const size_t at = (size_t)r * s->stride + (size_t)columns.first;
-            s->network->kernels->add(own->v + at, own->k + at, own->v + at, columns.last - columns.first);
+        tr_sublayer_linear(fwd, &weights->gate_mean, columns, TR_ACTIVATION_SIGMOID, true, own->v, ws->stride);
+        for (int r = 0; r < fwd->rows; r++) {
+            const size_t at = (size_t)r * ws->stride + (size_t)columns.begin;
+            ws->network->kernels->add(own->v + at, own->k + at, own->v + at, columns.end - columns.begin);
         }
     }
-    tr_sublayer_add(flow, &(tr_linear){0}, own->v, s->stride); /* own columns alone, and it is only these that are read */
-    tr_sublayer_end(flow, &weights->stack.norms);
+    tr_sublayer_add(fwd, &(tr_linear){0}, own->v, ws->stride); /* own columns alone, and it is only these that are read */
+    tr_sublayer_end(fwd, &weights->ffn.norms);
 }

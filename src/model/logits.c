@@ -5,103 +5,104 @@
 
 #include "util/numbers.h"
 
-/* A member's share of logits = W x + bias, x [rows, d_model] */
-static void logits(tr_flow *flow, const float *bias, float *y, tr_best *best)
+/* A thread's share of logits = W x + bias, x [rows, d_model] */
+static void logits(tr_forward *fwd, const float *bias, float *y, tr_best *best)
 {
-    tr_state *s = flow->state;
-    const tr_linear *linear = &s->network->logits;
-    const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
-    tr_flow_quantise(flow, &linear->weight);
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
-                                             .bias = bias,
-                                             .rows = flow->rows,
-                                             .x = flow->x,
-                                             .x_stride = s->stride,
-                                             .q = &s->member[flow->member].x8,
-                                             .y = y,
-                                             .y_stride = (size_t)linear->weight.outputs,
-                                             .best = best},
-                                own.first, own.last, s->member[flow->member].scratch);
+    tr_workspace *ws = fwd->ws;
+    const tr_linear *linear = &ws->network->output;
+    const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, fwd->thread, ws->threads);
+    tr_forward_quantise(fwd, &linear->weight);
+    ws->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                              .bias = bias,
+                                              .rows = fwd->rows,
+                                              .x = fwd->x,
+                                              .x_stride = ws->stride,
+                                              .q = &ws->buffers[fwd->thread].x_i8,
+                                              .y = y,
+                                              .y_stride = (size_t)linear->weight.outputs,
+                                              .best = best},
+                                 own.begin, own.end, ws->buffers[fwd->thread].scratch);
 }
 
-/* Whether the screen serves so few rows; all members find the same. See TR_SCREEN_AFTER for the file's; what was put
+/* Whether the screen serves so few rows; all threads find the same. See TR_SCREEN_AFTER for the file's; what was put
  * together of allowed tokens is in memory anyhow. */
-static bool is_screened(const tr_flow *flow)
+static bool is_screened(const tr_forward *fwd)
 {
-    const tr_state *s = flow->state;
+    const tr_workspace *ws = fwd->ws;
     const bool early =
-        s->network->logits.weight.type == TR_TYPE_I8 && !s->network->tokens && s->few_steps <= TR_SCREEN_AFTER;
-    return flow->rows <= tr_screen_rows(s->network->screen) && !early;
+        ws->network->output.weight.type == TR_TYPE_I8 && !ws->network->output_tokens && ws->few_steps <= TR_SCREEN_AFTER;
+    return fwd->rows <= tr_screen_rows(ws->network->screen) && !early;
 }
 
-/* All members' bounds together leave far fewer outputs to compute than each one's own would. */
-static void screened_best(tr_flow *flow, const float *bias)
+/* All threads' bounds together leave far fewer outputs to compute than each one's own would. */
+static void screened_best(tr_forward *fwd, const float *bias)
 {
-    tr_state *s = flow->state;
-    const int outputs = s->network->logits.weight.outputs;
-    const tr_range own = tr_share(outputs, TR_PANEL, flow->member, s->members);
-    tr_screened op = {.screen = s->network->screen,
+    tr_workspace *ws = fwd->ws;
+    const int outputs = ws->network->output.weight.outputs;
+    const tr_range own = tr_share(outputs, TR_PANEL, fwd->thread, ws->threads);
+    tr_screened op = {.screen = ws->network->screen,
                       .bias = bias,
-                      .slack = s->network->screen_slack,
-                      .rows = flow->rows,
-                      .x = flow->x,
-                      .x_stride = s->stride,
-                      .q = &s->member[flow->member].x8,
-                      .upper = s->upper,
-                      .upper_stride = (size_t)tr_pad16(outputs),
-                      .least = s->member[flow->member].least,
-                      .best = s->member[flow->member].best};
+                      .slack = ws->network->screen_slack,
+                      .rows = fwd->rows,
+                      .x = fwd->x,
+                      .x_stride = ws->stride,
+                      .q = &ws->buffers[fwd->thread].x_i8,
+                      .upper_bounds = ws->upper_bounds,
+                      .upper_bounds_stride = (size_t)tr_pad16(outputs),
+                      .lower_bound = ws->buffers[fwd->thread].lower_bounds,
+                      .best = ws->buffers[fwd->thread].best};
     float least[TR_SCREEN_ROWS];
-    if (s->profile && flow->member == 0)
-        s->profile->screened++;
-    tr_flow_quantise(flow, &s->network->logits.weight);
-    s->network->kernels->screen_bounds(&op, own.first, own.last, s->member[flow->member].scratch);
-    tr_state_meet(s);
-    for (int r = 0; r < flow->rows; r++) {
+    if (ws->profile && fwd->thread == 0)
+        ws->profile->screened++;
+    tr_forward_quantise(fwd, &ws->network->output.weight);
+    ws->network->kernels->screen_bounds(&op, own.begin, own.end, ws->buffers[fwd->thread].scratch);
+    tr_workspace_barrier(ws);
+    for (int r = 0; r < fwd->rows; r++) {
         least[r] = -INFINITY;
-        for (int m = 0; m < s->members; m++)
-            least[r] = fmaxf(least[r], s->member[m].least[r]);
+        for (int m = 0; m < ws->threads; m++)
+            least[r] = fmaxf(least[r], ws->buffers[m].lower_bounds[r]);
     }
-    op.least = least;
-    s->network->kernels->screened_best(&op, own.first, own.last, s->member[flow->member].scratch);
+    op.lower_bound = least;
+    ws->network->kernels->screened_best(&op, own.begin, own.end, ws->buffers[fwd->thread].scratch);
 }
 
-void tr_logits_best(tr_flow *flow, const float *bias)
+void tr_output_argmax(tr_forward *fwd, const float *bias)
 {
-    tr_state *s = flow->state;
-    tr_best *best = s->member[flow->member].best;
-    tr_state_enter(s, flow->member, TR_PART_OUTPUT);
-    for (int r = 0; r < flow->rows; r++)
+    tr_workspace *ws = fwd->ws;
+    tr_best *best = ws->buffers[fwd->thread].best;
+    tr_workspace_enter(ws, fwd->thread, TR_PROFILE_OUTPUT);
+    for (int r = 0; r < fwd->rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    if (is_screened(flow))
-        screened_best(flow, bias);
+    if (is_screened(fwd))
+        screened_best(fwd, bias);
     else
-        logits(flow, bias, NULL, best);
-    for (int r = 0; r < flow->rows; r++)
+        logits(fwd, bias, NULL, best);
+    for (int r = 0; r < fwd->rows; r++)
         if (best[r].id >= 0)
-            best[r].id = tr_network_token(s->network, best[r].id);
+            best[r].id = tr_network_token(ws->network, best[r].id);
 }
 
-void tr_logits_all(tr_flow *flow, const float *bias, float *y)
+void tr_output_logits(tr_forward *fwd, const float *bias, float *y)
 {
-    logits(flow, bias, y, NULL);
+    logits(fwd, bias, y, NULL);
 }
 
-void tr_logits_best_of(tr_flow *flow, int row, const tr_linear *linear, tr_best *best)
+void tr_output_argmax_row(tr_forward *fwd, int row, const tr_linear *linear, tr_best *best)
 {
-    const tr_state *s = flow->state;
-    const tr_member *own = &s->member[flow->member];
-    const tr_range columns = tr_share(linear->weight.outputs, TR_PANEL, flow->member, s->members);
-    tr_flow_quantise(flow, &linear->weight);
-    const tr_quantised q = {(char *)own->x8.rows + (size_t)row * own->x8.stride, own->x8.stride, own->x8.scale + row};
-    s->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
-                                             .bias = linear->bias,
-                                             .rows = 1,
-                                             .x = flow->x + (size_t)row * s->stride,
-                                             .x_stride = s->stride,
-                                             .q = &q,
-                                             .best = best},
-                                columns.first, columns.last, own->scratch);
+    const tr_workspace *ws = fwd->ws;
+    const tr_thread_buffers *own = &ws->buffers[fwd->thread];
+    const tr_range columns = tr_share(linear->weight.outputs, TR_PANEL, fwd->thread, ws->threads);
+    tr_forward_quantise(fwd, &linear->weight);
+    const tr_quantised q = {(char *)own->x_i8.rows + (size_t)row * own->x_i8.stride, own->x_i8.stride,
+                            own->x_i8.scale + row};
+    ws->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
+                                              .bias = linear->bias,
+                                              .rows = 1,
+                                              .x = fwd->x + (size_t)row * ws->stride,
+                                              .x_stride = ws->stride,
+                                              .q = &q,
+                                              .best = best},
+                                 columns.begin, columns.end, own->scratch);
 }
 
 /* Some outputs of a matrix as a matrix of their own. */
@@ -119,31 +120,31 @@ static tr_matrix cut(const tr_matrix *m, int first, int last)
     return part;
 }
 
-void tr_logits_part(tr_flow *flow, const tr_linear *linear, const float *bias, int row, int rows, int first, int last,
-                    float *y, size_t stride)
+void tr_output_logits_tile(tr_forward *fwd, const tr_linear *linear, const float *bias, int row, int rows, int first,
+                           int last, float *y, size_t stride)
 {
-    const tr_state *s = flow->state;
-    const tr_member *own = &s->member[flow->member];
+    const tr_workspace *ws = fwd->ws;
+    const tr_thread_buffers *own = &ws->buffers[fwd->thread];
     const tr_matrix weight = cut(&linear->weight, first, last);
-    tr_flow_quantise(flow, &linear->weight);
+    tr_forward_quantise(fwd, &linear->weight);
     const size_t at = (size_t)row;
-    tr_quantised q = own->x8;
-    if (s->network->int8) {
+    tr_quantised q = own->x_i8;
+    if (ws->network->int8) {
         q.rows = (char *)q.rows + at * q.stride;
         q.scale += row;
     }
-    s->network->kernels->matmul(&(tr_matmul){.weight = &weight,
-                                             .bias = bias + first,
-                                             .rows = rows,
-                                             .x = flow->x + at * s->stride,
-                                             .x_stride = s->stride,
-                                             .q = &q,
-                                             .y = y,
-                                             .y_stride = stride},
-                                0, last - first, own->scratch);
+    ws->network->kernels->matmul(&(tr_matmul){.weight = &weight,
+                                              .bias = bias + first,
+                                              .rows = rows,
+                                              .x = fwd->x + at * ws->stride,
+                                              .x_stride = ws->stride,
+                                              .q = &q,
+                                              .y = y,
+                                              .y_stride = stride},
+                                 0, last - first, own->scratch);
 }
 
-double tr_sum_parts(const tr_exp_sum *parts, int count, double *most)
+double tr_exp_sum_total(const tr_exp_sum *parts, int count, double *most)
 {
     double sum = 0;
     *most = -INFINITY;
@@ -154,9 +155,9 @@ double tr_sum_parts(const tr_exp_sum *parts, int count, double *most)
     return sum;
 }
 
-double tr_log_sum(const tr_exp_sum *parts, int count)
+double tr_log_sum_exp(const tr_exp_sum *parts, int count)
 {
     double most;
-    const double sum = tr_sum_parts(parts, count, &most);
+    const double sum = tr_exp_sum_total(parts, count, &most);
     return most + tr_log(sum);
 }

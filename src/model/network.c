@@ -56,7 +56,7 @@ static tr_attention bind_attention(tr_binder *b, const char *prefix, const char 
                  {"k", &a.key, inner, d_model},
                  {"v", &a.value, inner, d_model},
                  {"o", &a.output, d_model, inner}};
-    const size_t count = sizeof parts / sizeof *parts - c->no_projection;
+    const size_t count = sizeof parts / sizeof *parts - c->no_output_projection;
     for (size_t i = 0; i < count; i++) {
         snprintf(part, sizeof part, "%s_%s", kind, parts[i].suffix);
         *parts[i].linear = bind_linear(b, prefix, part, parts[i].outputs, parts[i].inputs);
@@ -103,17 +103,17 @@ static tr_ssru bind_ssru(tr_binder *b, const char *prefix)
     return s;
 }
 
-static tr_average bind_average(tr_binder *b, const char *prefix)
+static tr_aan bind_average(tr_binder *b, const char *prefix)
 {
     const tr_config *c = &b->network->config;
-    const int d_model = c->d_model, ffn = c->average_ffn, depth = c->average_depth;
-    tr_average a = {.stack = {.activation = c->average_activation, .norms = bind_norms(b, prefix, "avg")}};
+    const int d_model = c->d_model, ffn = c->aan_ffn, depth = c->aan_depth;
+    tr_aan a = {.ffn = {.activation = c->aan_activation, .norms = bind_norms(b, prefix, "avg")}};
     if (depth >= 2)
-        a.stack.up = bind_linear(b, prefix, "avg_up", ffn, d_model);
-    bind_middle(b, &a.stack, prefix, "avg", ffn, depth);
+        a.ffn.up = bind_linear(b, prefix, "avg_up", ffn, d_model);
+    bind_middle(b, &a.ffn, prefix, "avg", ffn, depth);
     if (depth >= 2 && ffn != d_model)
-        a.stack.down = bind_linear(b, prefix, "avg_down", d_model, ffn);
-    if (c->average_ungated)
+        a.ffn.down = bind_linear(b, prefix, "avg_down", d_model, ffn);
+    if (c->aan_ungated)
         return a;
     a.gate_input = bind_linear(b, prefix, "avg_gate_x", d_model, d_model);
     a.gate_mean = bind_linear(b, prefix, "avg_gate_y", d_model, d_model);
@@ -123,13 +123,13 @@ static tr_average bind_average(tr_binder *b, const char *prefix)
 static void bind_history(tr_binder *b, tr_decoder_layer *layer, const char *prefix)
 {
     const tr_config *c = &b->network->config;
-    switch (c->history) {
-    case TR_HISTORY_ATTENTION:
+    switch (c->mixer) {
+    case TR_MIXER_SELF_ATTENTION:
         layer->self = bind_attention(b, prefix, "attn", c->decoder_heads);
-        layer->self.raw_keys = c->raw_keys;
+        layer->self.unnormalised_kv = c->unnormalised_kv;
         break;
-    case TR_HISTORY_SSRU: layer->ssru = bind_ssru(b, prefix); break;
-    case TR_HISTORY_AVERAGE: layer->average = bind_average(b, prefix); break;
+    case TR_MIXER_SSRU: layer->ssru = bind_ssru(b, prefix); break;
+    case TR_MIXER_AAN: layer->aan = bind_average(b, prefix); break;
     }
 }
 
@@ -189,18 +189,18 @@ static void bind_bias(tr_binder *b)
 {
     tr_network *n = b->network;
     const tr_config *c = &n->config;
-    const int outputs = n->logits.weight.outputs;
+    const int outputs = n->output.weight.outputs;
     float *plain = tr_bind_memory(b, (size_t)outputs * sizeof *plain);
     float *bias = plain ? tr_bind_memory(b, (size_t)outputs * sizeof *bias) : NULL;
     if (!bias)
         return;
     for (int o = 0; o < outputs; o++)
-        bias[o] = plain[o] = n->every.bias[tr_network_token(n, o)];
+        bias[o] = plain[o] = n->all_tokens_output.bias[tr_network_token(n, o)];
     for (int i = 0; i < c->forbidden_count; i++)
         if (tr_network_output(n, c->forbidden[i]) >= 0)
             bias[tr_network_output(n, c->forbidden[i])] = -INFINITY;
-    n->logits.bias = bias;
-    n->logits_bias = plain;
+    n->output.bias = bias;
+    n->output_bias = plain;
 }
 
 /* The output projection: tied to the target embedding unless it has a matrix of its own. */
@@ -211,16 +211,16 @@ static void bind_logits(tr_binder *b)
     const int vocabulary = c->target_vocabulary;
     const char *name = tr_weights_output(b->weights);
     const bool own = strcmp(name, "output.weight") == 0;
-    n->every.weight = own ? tr_bind_matrix(b, name, vocabulary, c->d_model) : n->target.embedding;
-    n->every.bias = tr_bind_vector(b, "output.bias", vocabulary, false);
-    if (!n->every.bias) {
+    n->all_tokens_output.weight = own ? tr_bind_matrix(b, name, vocabulary, c->d_model) : n->target.embedding;
+    n->all_tokens_output.bias = tr_bind_vector(b, "output.bias", vocabulary, false);
+    if (!n->all_tokens_output.bias) {
         float *zeros = tr_bind_memory(b, (size_t)vocabulary * sizeof *zeros);
         if (!zeros)
             return;
         memset(zeros, 0, (size_t)vocabulary * sizeof *zeros);
-        n->every.bias = zeros;
+        n->all_tokens_output.bias = zeros;
     }
-    n->logits = n->every;
+    n->output = n->all_tokens_output;
     if (b->status == TR_OK && c->allowed)
         tr_bind_allowed(b);
     if (b->status == TR_OK)
@@ -253,7 +253,7 @@ static void bind_all(tr_binder *b)
     bind_layers(b);
     bind_logits(b);
     tr_bind_positions(b);
-    n->type = n->logits.weight.type;
+    n->type = n->output.weight.type;
 }
 
 tr_status tr_network_create(const tr_config *config, const tr_weights *weights, tr_compute compute,

@@ -25,7 +25,7 @@ typedef struct tr_attention {
     tr_linear query, key, value; /* each [heads head_size, d_model] */
     tr_linear output;            /* [d_model, heads head_size]; data NULL if there is none */
     tr_norms norms;
-    bool raw_keys;         /* see tr_config */
+    bool unnormalised_kv;  /* see tr_config */
     float scale;           /* of q·k */
     const float *relative; /* [heads, 2 max_positions - 1] or NULL: added by the key's position - the query's, from
                               1 - max_positions on */
@@ -47,10 +47,10 @@ typedef struct tr_ssru {
     tr_norms norms;
 } tr_ssru;
 
-typedef struct tr_average {
-    tr_feedforward stack;            /* data NULL: up if there is none, down if ffn is d_model */
+typedef struct tr_aan {
+    tr_feedforward ffn;              /* data NULL: up if there is none, down if ffn is d_model */
     tr_linear gate_input, gate_mean; /* [d_model, d_model]; data NULL if there are none */
-} tr_average;
+} tr_aan;
 
 typedef struct tr_encoder_layer {
     tr_attention self;
@@ -58,9 +58,9 @@ typedef struct tr_encoder_layer {
 } tr_encoder_layer;
 
 typedef struct tr_decoder_layer {
-    tr_attention self; /* or ssru or average: see tr_history */
+    tr_attention self; /* or ssru or average: see tr_decoder_mixer */
     tr_ssru ssru;
-    tr_average average;
+    tr_aan aan;
     tr_attention cross;
     tr_feedforward feedforward;
 } tr_decoder_layer;
@@ -88,15 +88,15 @@ typedef struct tr_network {
         windows; /* [encoder_heads]: how far away what an encoder's head attends to may be, -1: anywhere; NULL: all are -1 */
     tr_encoder_layer *encoder; /* [encoder_layers] */
     tr_decoder_layer *decoder; /* [decoder_layers] */
-    tr_linear logits;          /* [outputs, d_model], an output for each target token that can come (config.allowed; else all
+    tr_linear output;          /* [outputs, d_model], an output for each target token that can come (config.allowed; else all
                                   of target_vocabulary); its bias holds the final logits bias and -inf for forbidden tokens */
-    const int32_t *tokens;     /* [logits.weight.outputs], ascending: what output o stands for; NULL: o itself */
-    const int32_t *outputs;    /* [target_vocabulary]: the other way round, -1 where a token cannot come; NULL: itself */
-    tr_linear every;           /* [target_vocabulary, d_model]: the output projection of all tokens, none forbidden, where
-                                  probabilities are asked for of what the network could not say */
-    const float *logits_bias;  /* [outputs]: that of logits with nothing forbidden. Probabilities are of all that the network
-                                  could  say, also where some of it may not come */
-    tr_screen *screen;         /* of logits.weight where that is large, else NULL */
+    const int32_t *output_tokens; /* [logits.weight.outputs], ascending: what output o stands for; NULL: o itself */
+    const int32_t *token_outputs; /* [target_vocabulary]: the other way round, -1 where a token cannot come; NULL: itself */
+    tr_linear all_tokens_output;  /* [target_vocabulary, d_model]: the output projection of all tokens, none forbidden, where
+                         probabilities are asked for of what the network could not say */
+    const float *output_bias; /* [outputs]: that of logits with nothing forbidden. Probabilities are of all that the network
+                                 could  say, also where some of it may not come */
+    tr_screen *screen;        /* of logits.weight where that is large, else NULL */
     float screen_slack;
     uint64_t parameters;
     void **owned; /* memory made while building: converted vectors, position tables, rounded matrices */
@@ -108,12 +108,12 @@ typedef struct tr_network {
 /* The token that an output of logits stands for, and the output of a token; -1: it is none of them. */
 static inline int32_t tr_network_token(const tr_network *network, int32_t output)
 {
-    return network->tokens ? network->tokens[output] : output;
+    return network->output_tokens ? network->output_tokens[output] : output;
 }
 
 static inline int32_t tr_network_output(const tr_network *network, int32_t token)
 {
-    return network->outputs ? network->outputs[token] : token;
+    return network->token_outputs ? network->token_outputs[token] : token;
 }
 
 /* Sets windows as text says: see windows.h. Before the network is used. */

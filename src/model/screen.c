@@ -39,11 +39,11 @@ static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
     if (t && (t->rank != 3 || t->shape[0] != panels || t->shape[1] != lines || t->shape[2] != TR_LINE))
         tr_bind_wrong_shape(b, t, panels * lines, TR_LINE);
     s->coarse = t ? t->data : NULL;
-    if (b->status != TR_OK || !b->network->tokens)
+    if (b->status != TR_OK || !b->network->output_tokens)
         return;
     char *coarse = tr_bind_memory(b, tr_screen_bytes(m->outputs, m->inputs));
     if (coarse)
-        tr_gather_screen(s->coarse, m->inputs, b->network->tokens, m->outputs, coarse);
+        tr_gather_screen(s->coarse, m->inputs, b->network->output_tokens, m->outputs, coarse);
     s->coarse = coarse;
 }
 
@@ -51,7 +51,7 @@ static void bind_stored(tr_binder *b, const char *name, tr_screen *s)
 static void bind_rows(tr_binder *b, const char *name, tr_screen *s)
 {
     const tr_matrix *m = s->exact;
-    if (!tr_weights_part(b->weights, name, TR_PACKED_ROWS) || b->network->tokens)
+    if (!tr_weights_part(b->weights, name, TR_PACKED_ROWS) || b->network->output_tokens)
         return; /* of outputs that were put together there are none */
     const tr_tensor *t = tr_bind_part(b, name, TR_PACKED_ROWS, TR_TYPE_I8);
     if (t && (t->rank != 2 || t->shape[0] != m->outputs || t->shape[1] != m->inputs))
@@ -62,12 +62,12 @@ static void bind_rows(tr_binder *b, const char *name, tr_screen *s)
 void tr_bind_screen(tr_binder *b, const char *name)
 {
     tr_network *n = b->network;
-    const tr_matrix *m = &n->logits.weight;
+    const tr_matrix *m = &n->output.weight;
     const bool int8 = m->type == TR_TYPE_I8, stored = int8 && tr_weights_part(b->weights, name, TR_SCREEN_PANELS);
     const size_t bytes = (size_t)m->outputs * (size_t)m->inputs * tr_type_size(m->type);
     if (b->status != TR_OK || (!stored && bytes < (size_t)(int8 ? TR_SCREEN_I8_BYTES : FLOAT_BYTES)))
         return;
-    if (int8 && !stored && !m->shifted && tr_weights_part(b->weights, name, TR_PACKED_PANELS))
+    if (int8 && !stored && !m->marian_u8_compat && tr_weights_part(b->weights, name, TR_PACKED_PANELS))
         return; /* a file that does without */
     tr_screen *s = tr_bind_memory(b, sizeof *s);
     if (!s)
@@ -82,7 +82,7 @@ void tr_bind_screen(tr_binder *b, const char *name)
     if (int8)
         bind_rows(b, name, s);
     for (int o = 0; b->status == TR_OK && o < m->outputs; o++) {
-        const float slack = fabsf(n->logits.bias[o]) * 0x1p-22f;
+        const float slack = fabsf(n->output.bias[o]) * 0x1p-22f;
         n->screen_slack = isfinite(slack) && slack > n->screen_slack ? slack : n->screen_slack;
     }
     n->screen = b->status == TR_OK ? s : NULL;

@@ -32,7 +32,7 @@ typedef struct tr_blocks {
 typedef struct tr_tensor tr_tensor;
 
 /* What a tensor is made from when it is read, where a file does not hold its elements as they are wanted: nothing of the
- * size of a tensor is kept. The first member of what a format needs for it, which the table keeps as a block. */
+ * size of a tensor is kept. The first thread of what a format needs for it, which the table keeps as a block. */
 typedef struct tr_origin {
     /* Elements [first, first + count): of a floating type as f32, else as they are. Of panels, first and count are whole
      * ones. */

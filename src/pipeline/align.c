@@ -20,7 +20,7 @@ tr_status tr_align_resolve(const tr_config *c, tr_align_options *a, tr_error *er
     if (!(a->threshold >= 0 && a->threshold <= 1))
         return tr_fail(error, TR_ERROR_ARGUMENT, "alignment threshold: %g is not between 0 and 1", (double)a->threshold);
     int layer, head;
-    tr_config_guide(c, &layer, &head);
+    tr_config_alignment_head(c, &layer, &head);
     if (a->layer == TR_ALIGN_AUTO)
         a->layer = layer;
     if (a->head == TR_ALIGN_AUTO)
@@ -36,11 +36,12 @@ static bool add_link(tr_buffer *links, tr_link link)
 }
 
 /* Appends a row's links: Marian's, the greatest weight, or all above a threshold. */
-static bool link_row(const tr_watch *watch, int heads, const tr_align_span *span, float threshold, int row, tr_buffer *links)
+static bool link_row(const tr_attention_capture *capture, int heads, const tr_align_span *span, float threshold, int row,
+                     tr_buffer *links)
 {
     tr_link best = {-1, row, -1};
     for (int s = 0; s < span->sources; s++) {
-        const tr_link link = {s, row, tr_watch_mean(watch, heads, row, span->first_source + s)};
+        const tr_link link = {s, row, tr_attention_capture_mean(capture, heads, row, span->first_source + s)};
         if (threshold < 1 && link.weight > threshold && !add_link(links, link))
             return false;
         if (link.weight > best.weight)
@@ -61,14 +62,14 @@ void tr_links_sort(tr_link *links, size_t count)
     qsort(links, count, sizeof *links, by_source);
 }
 
-tr_status tr_align(const tr_watch *watch, int heads, const tr_align_span *span, float threshold, tr_alignment *alignment,
-                   tr_error *error)
+tr_status tr_align(const tr_attention_capture *capture, int heads, const tr_align_span *span, float threshold,
+                   tr_alignment *alignment, tr_error *error)
 {
     tr_buffer links = {0};
     const int rows = span->targets - span->first_target;
     bool good = tr_buffer_reserve(&links, (size_t)(rows > 0 ? rows : 0) * sizeof(tr_link));
     for (int row = span->first_target; good && row < span->targets; row++)
-        good = link_row(watch, heads, span, threshold, row, &links);
+        good = link_row(capture, heads, span, threshold, row, &links);
     *alignment = (tr_alignment){0};
     if (!good) {
         tr_buffer_free(&links);

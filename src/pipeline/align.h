@@ -18,8 +18,8 @@ typedef struct tr_align_span {
 
 /* Links of source columns, counted from first_source, and target rows, counted from 0: see tr_align_options. weights: of one
  * layer, [heads, rows, columns] with strides as in watch; the mean of its heads is taken. */
-tr_status tr_align(const tr_watch *watch, int heads, const tr_align_span *span, float threshold, tr_alignment *alignment,
-                   tr_error *error);
+tr_status tr_align(const tr_attention_capture *capture, int heads, const tr_align_span *span, float threshold,
+                   tr_alignment *alignment, tr_error *error);
 
 /* Sorts as tr_alignment says. */
 void tr_links_sort(tr_link *links, size_t count);

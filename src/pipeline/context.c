@@ -20,16 +20,16 @@ tr_translate_options tr_translate_default_options(void)
     return (tr_translate_options){.max_length = 512,
                                   .min_length = 0,
                                   .split = TR_SPLIT_AUTO,
-                                  .search = tr_search_default(),
+                                  .search = tr_search_default_options(),
                                   .alignment = tr_align_default_options(),
-                                  .reuse = true,
+                                  .use_cache = true,
                                   .loop_guard = true};
 }
 
 static tr_status check_options(const tr_context_options *options, tr_error *error)
 {
-    if (options->threads < 0 || options->threads > TR_TEAM_MOST)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, TR_TEAM_MOST);
+    if (options->threads < 0 || options->threads > TR_TEAM_MAX)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, TR_TEAM_MAX);
     if (options->batch_size < 1 || options->batch_size > MAX_BATCH)
         return tr_fail(error, TR_ERROR_ARGUMENT, "batch_size: %d is not between 1 and %d", options->batch_size, MAX_BATCH);
     if ((int)options->backend < TR_THREADS_OPENMP || options->backend > TR_THREADS_POSIX)
@@ -60,7 +60,7 @@ tr_status tr_context_create(const tr_model *model, const tr_context_options *opt
         if (models.networks[m]->config.max_positions < c->config.max_positions)
             c->config.max_positions = models.networks[m]->config.max_positions;
     c->threads = chosen.threads ? chosen.threads : tr_usable_cores();
-    c->threads = c->threads < TR_TEAM_MOST ? c->threads : TR_TEAM_MOST;
+    c->threads = c->threads < TR_TEAM_MAX ? c->threads : TR_TEAM_MAX;
     c->plans = calloc((size_t)c->threads, sizeof *c->plans);
     if (!c->plans)
         status = tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
@@ -84,7 +84,7 @@ void tr_context_destroy(tr_context *context)
     for (int t = 0; context->plans && t < context->threads; t++)
         tr_plan_free(&context->plans[t]);
     free(context->plans);
-    tr_memory_free(&context->memory);
+    tr_translation_cache_free(&context->cache);
     free(context);
 }
 
@@ -105,7 +105,7 @@ tr_status tr_options_resolve(const tr_context *context, const tr_translate_optio
         status = tr_align_resolve(&context->config, &resolved->alignment, error);
     if (status != TR_OK)
         return status;
-    if (resolved->token && (resolved->search.beam > 1 || resolved->search.alternatives))
+    if (resolved->on_token && (resolved->search.beam > 1 || resolved->search.alternatives))
         return tr_fail(error, TR_ERROR_ARGUMENT,
                        "token: with %s nobody knows a translation's tokens before its end; it goes with beam 1 only",
                        resolved->search.beam > 1 ? "a beam" : "alternatives");

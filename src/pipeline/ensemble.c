@@ -55,11 +55,11 @@ static bool same_languages(const tr_languages *a, const tr_languages *b)
 
 static bool same_allowed(const tr_network *a, const tr_network *b)
 {
-    const size_t outputs = (size_t)a->logits.weight.outputs;
-    if (!a->tokens || !b->tokens)
-        return a->tokens == b->tokens;
-    return a->logits.weight.outputs == b->logits.weight.outputs &&
-           memcmp(a->tokens, b->tokens, outputs * sizeof *a->tokens) == 0;
+    const size_t outputs = (size_t)a->output.weight.outputs;
+    if (!a->output_tokens || !b->output_tokens)
+        return a->output_tokens == b->output_tokens;
+    return a->output.weight.outputs == b->output.weight.outputs &&
+           memcmp(a->output_tokens, b->output_tokens, outputs * sizeof *a->output_tokens) == 0;
 }
 
 static tr_status compare_settings(const tr_model *a, const tr_model *b, tr_error *error)
@@ -67,7 +67,7 @@ static tr_status compare_settings(const tr_model *a, const tr_model *b, tr_error
     const tr_config *p = &a->package.config, *q = &b->package.config;
     if (p->start_id != q->start_id || p->start_zeros != q->start_zeros)
         return misfit(a, b, "the token that targets start with", error);
-    if (p->end_id != q->end_id || p->bare_source != q->bare_source)
+    if (p->eos_id != q->eos_id || p->no_source_eos != q->no_source_eos)
         return misfit(a, b, "their end mark", error);
     if (p->forced_first_id != q->forced_first_id)
         return misfit(a, b, "the first token that they force", error);
@@ -117,14 +117,14 @@ static tr_status set_weights(const float *weights, tr_ensemble *e, tr_error *err
 tr_status tr_ensemble_make(const tr_model *model, const tr_context_options *options, tr_ensemble *ensemble, tr_error *error)
 {
     *ensemble = tr_ensemble_of(model->network);
-    if (options->other_count < 0 || options->other_count >= TR_MAX_ENSEMBLE)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "other_count: %d is not between 0 and %d", options->other_count,
+    if (options->ensemble_count < 0 || options->ensemble_count >= TR_MAX_ENSEMBLE)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "other_count: %d is not between 0 and %d", options->ensemble_count,
                        TR_MAX_ENSEMBLE - 1);
-    if (!options->other_count)
+    if (!options->ensemble_count)
         return TR_OK;
     tr_status status = refuse_shortlist(model, error);
-    for (int i = 0; i < options->other_count && status == TR_OK; i++) {
-        const tr_model *other = options->others ? options->others[i] : NULL;
+    for (int i = 0; i < options->ensemble_count && status == TR_OK; i++) {
+        const tr_model *other = options->ensemble ? options->ensemble[i] : NULL;
         if (!other)
             return tr_fail(error, TR_ERROR_ARGUMENT, "tr_context_create: other model %d is NULL", i);
         status = refuse_shortlist(other, error);
@@ -132,5 +132,5 @@ tr_status tr_ensemble_make(const tr_model *model, const tr_context_options *opti
             status = compare(model, other, error);
         ensemble->networks[ensemble->count++] = other->network;
     }
-    return status == TR_OK ? set_weights(options->weights, ensemble, error) : status;
+    return status == TR_OK ? set_weights(options->ensemble_weights, ensemble, error) : status;
 }

@@ -1,30 +1,30 @@
 #include "pipeline/guard.h"
 
-#include "decoding/circles.h"
+#include "decoding/loops.h"
 #include "pipeline/hypotheses.h"
 #include "util/numbers.h"
 
 enum { FACTOR = 3, MORE = 32 }; /* target tokens of a second search, at most: by the source's, and more */
 
-bool tr_guard_trips(const tr_sentence *sentence)
+bool tr_guard_trips(const tr_sequence *sequence)
 {
-    return tr_first_circle(sentence->found[0].tokens, sentence->found[0].count) > 0;
+    return tr_first_loop_end(sequence->results[0].tokens, sequence->results[0].count) > 0;
 }
 
-void tr_guard_constrain(tr_sentence *sentence, const tr_search *search, int min_length)
+void tr_guard_constrain(tr_sequence *sequence, const tr_search_options *search, int min_length)
 {
-    const int limit = FACTOR * sentence->source_length + MORE + sentence->prefix_length;
+    const int limit = FACTOR * sequence->source_length + MORE + sequence->prefix_length;
     const int ngram = search->no_repeat_ngram;
-    sentence->no_repeat_ngram = ngram && ngram < TR_GUARD_NGRAM ? ngram : TR_GUARD_NGRAM;
-    sentence->repetition_penalty =
+    sequence->no_repeat_ngram = ngram && ngram < TR_GUARD_NGRAM ? ngram : TR_GUARD_NGRAM;
+    sequence->repetition_penalty =
         search->repetition_penalty > tr_guard_penalty ? search->repetition_penalty : tr_guard_penalty;
-    if (sentence->max_length > limit)
-        sentence->max_length = limit < min_length ? min_length : limit;
+    if (sequence->max_length > limit)
+        sequence->max_length = limit < min_length ? min_length : limit;
 }
 
 /* The sum of what is left, and what hypotheses of one length are compared by; what of the source the rest covers nobody
  * noted. */
-static void score_again(tr_hypothesis *h, const tr_search *search)
+static void score_again(tr_hypothesis *h, const tr_search_options *search)
 {
     h->log_probability = 0;
     for (size_t i = 0; i < h->count; i++)
@@ -33,14 +33,14 @@ static void score_again(tr_hypothesis *h, const tr_search *search)
         h->score = (float)(h->log_probability / tr_exp(search->length_penalty * tr_log((double)h->count)));
 }
 
-tr_status tr_guard_keep(const tr_sentence *sentence, const tr_search *search, int least, tr_hypotheses *kept,
+tr_status tr_guard_keep(const tr_sequence *sequence, const tr_search_options *search, int least, tr_hypotheses *kept,
                         tr_error *error)
 {
-    const tr_found *found = &sentence->found[0];
+    const tr_search_result *found = &sequence->results[0];
     const tr_status status = tr_hypotheses_copy(found, 1, kept, error);
     if (status != TR_OK)
         return status;
-    const int left = tr_before_circle(found->tokens, tr_first_circle(found->tokens, found->count));
+    const int left = tr_length_before_loop(found->tokens, tr_first_loop_end(found->tokens, found->count));
     tr_hypothesis *h = &kept->items[0];
     const int cut = left < least ? least : left;
     h->count = (size_t)(cut < found->count ? cut : found->count);

@@ -11,7 +11,7 @@ static void *copy_of(const void *from, size_t count, size_t size)
     return copy;
 }
 
-static bool copy_one(const tr_found *from, tr_hypothesis *to)
+static bool copy_one(const tr_search_result *from, tr_hypothesis *to)
 {
     const size_t count = (size_t)from->count, all = count + from->finished;
     *to = (tr_hypothesis){.ids = copy_of(from->tokens, count, sizeof *to->ids),
@@ -26,7 +26,7 @@ static bool copy_one(const tr_found *from, tr_hypothesis *to)
     return to->ids && to->log_probabilities;
 }
 
-tr_status tr_hypotheses_copy(const tr_found *found, int count, tr_hypotheses *copy, tr_error *error)
+tr_status tr_hypotheses_copy(const tr_search_result *found, int count, tr_hypotheses *copy, tr_error *error)
 {
     *copy = (tr_hypotheses){.items = calloc((size_t)count, sizeof *copy->items)};
     bool complete = copy->items;

@@ -5,7 +5,7 @@
 #include "decoding/decoding.h"
 
 /* Copies count of them, at least one. */
-tr_status tr_hypotheses_copy(const tr_found *found, int count, tr_hypotheses *copy, tr_error *error);
+tr_status tr_hypotheses_copy(const tr_search_result *found, int count, tr_hypotheses *copy, tr_error *error);
 void tr_hypotheses_clear(tr_hypotheses *hypotheses);
 
 #endif

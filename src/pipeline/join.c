@@ -39,7 +39,7 @@ static tr_status append_tokens(tr_joiner *joiner, const tr_hypothesis *h, size_t
     const tr_status status = tr_tokenizer_decode_spans(joiner->tokenizer, h->ids, h->count, out, spans, error);
     const size_t shift = out->size == start ? before : start;
     for (size_t i = 0; status == TR_OK && spans && i < h->count; i++)
-        spans[i] = (tr_span){spans[i].first + shift, spans[i].last + shift};
+        spans[i] = (tr_span){spans[i].begin + shift, spans[i].end + shift};
     return status;
 }
 
@@ -48,17 +48,17 @@ static tr_status append_chunk(const tr_joining *j, size_t chunk, size_t rank, bo
 {
     tr_buffer *out = &j->joiner->scratch;
     const size_t before = out->size;
-    const tr_chunk *c = j->chunks[chunk];
-    const tr_unit *unit = tr_joining_unit(j, chunk);
+    const tr_text_chunk *c = j->chunks[chunk];
+    const tr_request *request = tr_joining_unit(j, chunk);
     tr_status status = TR_OK;
     if (space && !tr_buffer_string(out, " "))
         return out_of_memory(error);
     const size_t start = out->size;
-    if (!unit) {
-        if (!tr_buffer_append(out, j->text->data + c->first, c->last - c->first))
+    if (!request) {
+        if (!tr_buffer_append(out, j->text->data + c->begin, c->end - c->begin))
             return out_of_memory(error);
     } else {
-        status = append_tokens(j->joiner, tr_unit_hypothesis(unit, rank), before, error);
+        status = append_tokens(j->joiner, tr_request_hypothesis(request, rank), before, error);
     }
     if (out->size == start)
         out->size = before; /* nothing came: no space either */
@@ -68,7 +68,7 @@ static tr_status append_chunk(const tr_joining *j, size_t chunk, size_t rank, bo
 /* Whether a space is put before a chunk if it is not empty; at: where the one before ends. */
 static bool wants_space(const tr_joining *j, size_t chunk, size_t at)
 {
-    return !j->text->unspaced && chunk && j->chunks[chunk]->first == at;
+    return !j->text->unspaced && chunk && j->chunks[chunk]->begin == at;
 }
 
 /* Appends chunks [first, last) with the text's white space before each, from *at on. */
@@ -76,27 +76,27 @@ static tr_status append_chunks(const tr_joining *j, size_t first, size_t last, s
 {
     tr_status status = TR_OK;
     for (size_t s = first; status == TR_OK && s < last; s++) {
-        const tr_chunk *chunk = j->chunks[s];
-        if (!tr_buffer_append(&j->joiner->scratch, j->text->data + *at, chunk->first - *at))
+        const tr_text_chunk *chunk = j->chunks[s];
+        if (!tr_buffer_append(&j->joiner->scratch, j->text->data + *at, chunk->begin - *at))
             return out_of_memory(error);
         status = append_chunk(j, s, rank, wants_space(j, s, *at), error);
-        *at = chunk->last;
+        *at = chunk->end;
     }
     return status;
 }
 
-tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, size_t chunk, bool *space,
+tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t chunk, bool *space,
                         tr_error *error)
 {
     const tr_joining j = {joiner, text, chunks};
     size_t first = chunk;
     while (first && !tr_joining_unit(&j, first - 1))
         first--;
-    size_t at = first ? chunks[first - 1]->last : text->begin;
+    size_t at = first ? chunks[first - 1]->end : text->begin;
     tr_buffer_clear(&joiner->scratch);
     const tr_status status = append_chunks(&j, first, chunk, 0, &at, error);
     *space = wants_space(&j, chunk, at);
-    if (status == TR_OK && !tr_buffer_append(&joiner->scratch, text->data + at, chunks[chunk]->first - at))
+    if (status == TR_OK && !tr_buffer_append(&joiner->scratch, text->data + at, chunks[chunk]->begin - at))
         return out_of_memory(error);
     return status;
 }
@@ -118,15 +118,15 @@ static tr_status join_text(const tr_joining *j, size_t rank, tr_error *error)
 /* --------------------------------------------------------------------------------------------------------------- scores */
 
 /* Each token's log-probability, and what follows from them. */
-static void add_scores(const tr_joiner *joiner, const tr_unit *unit, tr_result *result)
+static void add_scores(const tr_joiner *joiner, const tr_request *request, tr_result *result)
 {
-    const tr_hypothesis *h = &unit->found.items[0];
+    const tr_hypothesis *h = &request->found.items[0];
     const size_t count = h->log_probabilities ? h->count + h->finished : 0;
-    const size_t given = (size_t)(joiner->given + unit->prefix_length);
+    const size_t given = (size_t)(joiner->given + request->prefix_length);
     for (size_t t = 0; t < count; t++) {
         const float p = h->log_probabilities[t];
         result->scored[result->scored_count++] = (tr_scored_token){t < h->count ? h->ids[t] : joiner->end_id, p};
-        result->minimum = t >= given && p < result->minimum ? p : result->minimum;
+        result->min_log_probability = t >= given && p < result->min_log_probability ? p : result->min_log_probability;
     }
     result->score += h->log_probability;
 }
@@ -135,11 +135,11 @@ static tr_status score_text(const tr_joining *j, tr_result *result, tr_error *er
 {
     size_t count = 0, given = 0;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = tr_joining_unit(j, s);
-        if (!unit)
+        const tr_request *request = tr_joining_unit(j, s);
+        if (!request)
             continue;
-        const size_t tokens = unit->found.items[0].count + unit->found.items[0].finished;
-        const size_t own = (size_t)(j->joiner->given + unit->prefix_length);
+        const size_t tokens = request->found.items[0].count + request->found.items[0].finished;
+        const size_t own = (size_t)(j->joiner->given + request->prefix_length);
         count += tokens;
         given += own < tokens ? own : tokens;
     }
@@ -149,7 +149,7 @@ static tr_status score_text(const tr_joining *j, tr_result *result, tr_error *er
     for (size_t s = 0; s < j->text->count; s++)
         if (tr_joining_unit(j, s))
             add_scores(j->joiner, tr_joining_unit(j, s), result);
-    result->mean = count > given ? result->score / (float)(count - given) : 0;
+    result->mean_log_probability = count > given ? result->score / (float)(count - given) : 0;
     return TR_OK;
 }
 
@@ -159,8 +159,8 @@ static size_t count_ranks(const tr_joining *j)
 {
     size_t ranks = 1;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = tr_joining_unit(j, s);
-        ranks = unit && unit->found.count > ranks ? unit->found.count : ranks;
+        const tr_request *request = tr_joining_unit(j, s);
+        ranks = request && request->found.count > ranks ? request->found.count : ranks;
     }
     return ranks;
 }
@@ -173,10 +173,10 @@ static tr_status take_hypothesis(const tr_joining *j, size_t rank, tr_translatio
     tr_status status = tr_result_copy(&view, &kept, error);
     *to = (tr_translation){.text = kept.text, .size = kept.size};
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = tr_joining_unit(j, s);
-        if (!unit)
+        const tr_request *request = tr_joining_unit(j, s);
+        if (!request)
             continue;
-        const tr_hypothesis *h = tr_unit_hypothesis(unit, rank);
+        const tr_hypothesis *h = tr_request_hypothesis(request, rank);
         to->tokens += (int)h->count;
         to->score += h->score;
         to->log_probability += h->log_probability;
@@ -209,16 +209,16 @@ static void count_text(const tr_joining *j, tr_result *result)
     result->sentences = j->text->sentences;
     result->flags = j->text->flags;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = tr_joining_unit(j, s);
+        const tr_request *request = tr_joining_unit(j, s);
         result->source_tokens += j->chunks[s]->tokens;
-        if (!unit)
+        if (!request)
             continue;
-        result->target_tokens += unit->target_length;
-        result->flags |= unit->looped ? TR_FLAG_LOOP : unit->finished ? 0 : TR_FLAG_MAX_LENGTH;
+        result->target_tokens += request->target_length;
+        result->flags |= request->looped ? TR_FLAG_LOOP : request->finished ? 0 : TR_FLAG_MAX_LENGTH;
     }
 }
 
-tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, tr_result *result, tr_error *error)
+tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, tr_result *result, tr_error *error)
 {
     const tr_joining j = {joiner, text, chunks};
     tr_status status = join_text(&j, 0, error);

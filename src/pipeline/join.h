@@ -2,12 +2,12 @@
 #ifndef TR_PIPELINE_JOIN_H
 #define TR_PIPELINE_JOIN_H
 
-#include "pipeline/batch.h"
+#include "pipeline/requests.h"
 #include "tokenizer/tokenizer.h"
 
 typedef struct tr_joiner {
     const tr_tokenizer *tokenizer;
-    const tr_unit *units;
+    const tr_request *requests;
     int32_t end_id;
     int given;         /* tokens that each target is given at its front: a language */
     int behind;        /* tokens behind each source's own */
@@ -22,14 +22,14 @@ typedef struct tr_joiner {
 typedef struct tr_joining {
     tr_joiner *joiner;
     const tr_text *text;
-    tr_chunk *const *chunks; /* [text->count] */
+    tr_text_chunk *const *chunks; /* [text->count] */
 } tr_joining;
 
 /* The unit of a chunk; NULL: its text stays as it is. */
-static inline const tr_unit *tr_joining_unit(const tr_joining *joining, size_t chunk)
+static inline const tr_request *tr_joining_unit(const tr_joining *joining, size_t chunk)
 {
-    const size_t unit = joining->chunks[chunk]->unit;
-    return unit == SIZE_MAX ? NULL : &joining->joiner->units[unit];
+    const size_t unit = joining->chunks[chunk]->request;
+    return unit == SIZE_MAX ? NULL : &joining->joiner->requests[unit];
 }
 
 void tr_joiner_free(tr_joiner *joiner);
@@ -37,10 +37,10 @@ void tr_joiner_free(tr_joiner *joiner);
 /* What comes in front of the translation of a chunk that has a unit, behind that of the one before it: white space of the
  * text's, and what stays as it is. It is put into the scratch. *space: and one space more, unless the translation is empty.
  * chunks as below. */
-tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, size_t chunk, bool *space,
+tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t chunk, bool *space,
                         tr_error *error);
 
 /* chunks [text->count]: of the text; all their units are done. */
-tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_chunk *const *chunks, tr_result *result, tr_error *error);
+tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, tr_result *result, tr_error *error);
 
 #endif

@@ -20,22 +20,22 @@ static void *array(size_t count, size_t size)
  * those of the first. */
 static tr_span bytes_of(const tr_joining *j, size_t chunk)
 {
-    while (chunk && j->chunks[chunk]->first == j->chunks[chunk]->last)
+    while (chunk && j->chunks[chunk]->begin == j->chunks[chunk]->end)
         chunk--;
-    return (tr_span){j->chunks[chunk]->first, j->chunks[chunk]->last};
+    return (tr_span){j->chunks[chunk]->begin, j->chunks[chunk]->end};
 }
 
 /* Where the tokens of a chunk are: cut once more, this time with their places. */
 static tr_status place_tokens(const tr_joining *j, size_t chunk, tr_span *spans, tr_error *error)
 {
-    const tr_chunk *c = j->chunks[chunk];
+    const tr_text_chunk *c = j->chunks[chunk];
     const tr_span bytes = bytes_of(j, chunk);
     tr_ids ids = {0};
     tr_span *found;
-    const tr_status status = tr_tokenizer_encode_spans(j->joiner->tokenizer, j->text->data + bytes.first,
-                                                       bytes.last - bytes.first, &ids, &found, error);
+    const tr_status status = tr_tokenizer_encode_spans(j->joiner->tokenizer, j->text->data + bytes.begin,
+                                                       bytes.end - bytes.begin, &ids, &found, error);
     for (size_t i = 0; status == TR_OK && i < (size_t)c->tokens; i++)
-        spans[i] = ids.size == (size_t)c->tokens ? (tr_span){bytes.first + found[i].first, bytes.first + found[i].last}
+        spans[i] = ids.size == (size_t)c->tokens ? (tr_span){bytes.begin + found[i].begin, bytes.begin + found[i].end}
                                                  : bytes; /* a piece of that one character */
     tr_ids_free(&ids);
     free(found);
@@ -52,12 +52,12 @@ tr_status tr_links_source(const tr_joining *joining, tr_result *result, tr_error
     if (!result->source.ids || !result->source_spans)
         return out_of_memory(error);
     for (size_t s = 0; s < joining->text->count; s++) {
-        const tr_unit *unit = tr_joining_unit(joining, s);
-        if (!unit)
+        const tr_request *request = tr_joining_unit(joining, s);
+        if (!request)
             continue;
-        const size_t tokens = (size_t)unit->source_tokens, at = result->source.count;
-        const int first = unit->source_length - unit->source_tokens - joining->joiner->behind;
-        memcpy(result->source.ids + at, unit->source + first, tokens * sizeof *unit->source);
+        const size_t tokens = (size_t)request->source_tokens, at = result->source.count;
+        const int first = request->source_length - request->source_tokens - joining->joiner->behind;
+        memcpy(result->source.ids + at, request->source + first, tokens * sizeof *request->source);
         result->source.count += tokens;
         const tr_status status = place_tokens(joining, s, result->source_spans + at, error);
         if (status != TR_OK)
@@ -73,8 +73,8 @@ static void count_all(const tr_joining *j, size_t rank, size_t *tokens, size_t *
 {
     *tokens = *links = 0;
     for (size_t s = 0; s < j->text->count; s++) {
-        const tr_unit *unit = tr_joining_unit(j, s);
-        const tr_hypothesis *h = unit ? tr_unit_hypothesis(unit, rank) : NULL;
+        const tr_request *request = tr_joining_unit(j, s);
+        const tr_hypothesis *h = request ? tr_request_hypothesis(request, rank) : NULL;
         *tokens += h ? h->count : 0;
         *links += h ? h->alignment.count : 0;
     }
@@ -93,10 +93,10 @@ tr_status tr_links_target(const tr_joining *joining, size_t rank, tr_tokens *tar
     memcpy(*spans, joining->joiner->spans.data ? joining->joiner->spans.data : "", tokens * sizeof **spans);
     int32_t source = 0;
     for (size_t s = 0; s < joining->text->count; s++) {
-        const tr_unit *unit = tr_joining_unit(joining, s);
-        if (!unit)
+        const tr_request *request = tr_joining_unit(joining, s);
+        if (!request)
             continue;
-        const tr_hypothesis *h = tr_unit_hypothesis(unit, rank);
+        const tr_hypothesis *h = tr_request_hypothesis(request, rank);
         for (size_t i = 0; i < h->alignment.count; i++) {
             const tr_link link = h->alignment.links[i];
             alignment->links[alignment->count++] =
@@ -104,7 +104,7 @@ tr_status tr_links_target(const tr_joining *joining, size_t rank, tr_tokens *tar
         }
         memcpy(target->ids + target->count, h->ids, h->count * sizeof *h->ids);
         target->count += h->count;
-        source += unit->source_tokens;
+        source += request->source_tokens;
     }
     return TR_OK;
 }

@@ -28,13 +28,13 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     if (compute == TR_COMPUTE_AUTO && package->directory)
         compute = TR_COMPUTE_F32;
     tr_config config = package->config;
-    if (options->all_tokens)
+    if (options->full_vocabulary)
         config.allowed = NULL;
     const tr_status status = tr_network_create(&config, &package->weights, compute, kernels, &model->network, error);
     if (status != TR_OK)
         return status;
-    if (options->attention) {
-        const tr_status limited = tr_network_limit_attention(model->network, options->attention, error);
+    if (options->attention_windows) {
+        const tr_status limited = tr_network_limit_attention(model->network, options->attention_windows, error);
         if (limited != TR_OK)
             return limited;
     }
@@ -165,14 +165,14 @@ void tr_model_get_info(const tr_model *model, tr_model_info *info)
         .max_source_length = config->max_positions,
         .max_target_length = config->max_positions,
         .start_id = config->start_id,
-        .end_id = config->end_id,
+        .eos_id = config->eos_id,
         .pad_id = config->pad_id,
         .unk_id = config->unk_id,
         .parameters = model->network->parameters,
         .file_size = package->file_size,
         .has_tokenizer = model->tokenizer != NULL,
         .has_shortlist = model->shortlist != NULL,
-        .allowed_tokens = model->network->tokens ? model->network->logits.weight.outputs : 0,
+        .vocabulary_subset = model->network->output_tokens ? model->network->output.weight.outputs : 0,
         .languages = (int)package->languages.count,
     };
 }

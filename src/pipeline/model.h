@@ -7,7 +7,7 @@
 #include "formats/package.h"
 #include "model/network.h"
 #include "pipeline/pair.h"
-#include "pipeline/memory.h"
+#include "pipeline/translation_cache.h"
 #include "pipeline/plan.h"
 #include "pipeline/scheduler.h"
 #include "tokenizer/tokenizer.h"
@@ -28,7 +28,7 @@ struct tr_context {
     int threads;
     tr_scheduler *scheduler;
     tr_plan *plans; /* [threads]: working memory of the texts that each thread prepares */
-    tr_memory memory;
+    tr_translation_cache cache;
 };
 
 /* The tokenizer whose encode gives target ids; made when it is first asked for, since translating needs none. Any thread.

@@ -109,7 +109,7 @@ void tr_models_forget(tr_indexed *item)
 
 /* --------------------------------------------------------------------------------------------------------- the folder */
 
-static tr_status add_warning(tr_models *m, const tr_error *why, tr_error *error)
+static tr_status add_warning(tr_model_index *m, const tr_error *why, tr_error *error)
 {
     char **warnings = realloc(m->warnings, (m->warning_count + 1) * sizeof *warnings);
     if (warnings)
@@ -120,7 +120,7 @@ static tr_status add_warning(tr_models *m, const tr_error *why, tr_error *error)
     return TR_OK;
 }
 
-static tr_status add_item(tr_models *m, const tr_indexed *item, tr_error *error)
+static tr_status add_item(tr_model_index *m, const tr_indexed *item, tr_error *error)
 {
     tr_indexed *items = realloc(m->items, (m->count + 1) * sizeof *items);
     if (!items)
@@ -130,7 +130,7 @@ static tr_status add_item(tr_models *m, const tr_indexed *item, tr_error *error)
     return TR_OK;
 }
 
-static tr_status add_entry(tr_models *m, const char *name, tr_error *error)
+static tr_status add_entry(tr_model_index *m, const char *name, tr_error *error)
 {
     char path[TR_PATH];
     tr_indexed item;
@@ -161,20 +161,20 @@ static char *copy_folder(const char *path)
     return folder;
 }
 
-tr_status tr_models_open(const char *folder, tr_models **models, tr_error *error)
+tr_status tr_model_index_open(const char *folder, tr_model_index **models, tr_error *error)
 {
     if (!models)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_models_open: models is NULL");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_index_open: models is NULL");
     *models = NULL;
     if (!folder || !*folder)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_models_open: folder is %s", folder ? "empty" : "NULL");
-    tr_place place;
-    tr_status status = tr_place_look(folder, &place, error);
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_index_open: folder is %s", folder ? "empty" : "NULL");
+    tr_path_kind place;
+    tr_status status = tr_path_look(folder, &place, error);
     if (status != TR_OK)
         return status;
-    if (place != TR_PLACE_DIRECTORY)
+    if (place != TR_PATH_DIRECTORY)
         return tr_fail(error, TR_ERROR_IO, "%s: is no folder", folder);
-    tr_models *m = calloc(1, sizeof *m);
+    tr_model_index *m = calloc(1, sizeof *m);
     if (!m || !(m->folder = copy_folder(folder))) {
         free(m);
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", folder);
@@ -188,11 +188,11 @@ tr_status tr_models_open(const char *folder, tr_models **models, tr_error *error
     if (status == TR_OK)
         *models = m;
     else
-        tr_models_close(m);
+        tr_model_index_close(m);
     return status;
 }
 
-void tr_models_close(tr_models *models)
+void tr_model_index_close(tr_model_index *models)
 {
     if (!models)
         return;
@@ -208,18 +208,18 @@ void tr_models_close(tr_models *models)
 
 /* -------------------------------------------------------------------------------------------------------- what is there */
 
-size_t tr_models_count(const tr_models *models)
+size_t tr_model_index_count(const tr_model_index *models)
 {
     return models->count;
 }
 
-bool tr_models_get(const tr_models *models, size_t index, tr_models_entry *entry)
+bool tr_model_index_get(const tr_model_index *models, size_t index, tr_model_entry *entry)
 {
     if (index >= models->count)
         return false;
     const tr_indexed *item = &models->items[index];
-    *entry = (tr_models_entry){item->path,           item->name,          item->peek.format,
-                               item->peek.file_size, item->sources.count, item->targets.count};
+    *entry = (tr_model_entry){item->path,           item->name,          item->peek.format,
+                              item->peek.file_size, item->sources.count, item->targets.count};
     return true;
 }
 
@@ -228,17 +228,17 @@ static const char *code_of(const tr_languages *side, size_t language)
     return language < side->count ? side->items[language].code : NULL;
 }
 
-const char *tr_models_source(const tr_models *models, size_t index, size_t language)
+const char *tr_model_index_source(const tr_model_index *models, size_t index, size_t language)
 {
     return index < models->count ? code_of(&models->items[index].sources, language) : NULL;
 }
 
-const char *tr_models_target(const tr_models *models, size_t index, size_t language)
+const char *tr_model_index_target(const tr_model_index *models, size_t index, size_t language)
 {
     return index < models->count ? code_of(&models->items[index].targets, language) : NULL;
 }
 
-const char *tr_models_warning(const tr_models *models, size_t index)
+const char *tr_model_index_warning(const tr_model_index *models, size_t index)
 {
     return index < models->warning_count ? models->warnings[index] : NULL;
 }

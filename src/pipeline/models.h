@@ -11,7 +11,7 @@ typedef struct tr_indexed {
     tr_languages sources, targets; /* codes alone */
 } tr_indexed;
 
-struct tr_models {
+struct tr_model_index {
     char *folder;
     tr_indexed *items;
     size_t count;
@@ -19,8 +19,8 @@ struct tr_models {
     size_t warning_count;
 };
 
-/* The languages of the model at path, as tr_models_open finds them. On failure nothing needs freeing; item->peek.foreign
- * tells then whether it is no model at all. */
+/* The languages of the model at path, as tr_model_index_open finds them. On failure nothing needs freeing;
+ * item->peek.foreign tells then whether it is no model at all. */
 tr_status tr_models_look(const char *path, tr_indexed *item, tr_error *error);
 void tr_models_forget(tr_indexed *item);
 

@@ -1,4 +1,4 @@
-/* The way from one language to another over the models of a folder; the rules are those of tr_models_route. */
+/* The way from one language to another over the models of a folder; the rules are those of tr_model_index_route. */
 #include "pipeline/models.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static step serve(const tr_indexed *item, const char *source, const char *target
     return (step){item, s, t, distance(source, s) + distance(target, t)};
 }
 
-static step find_step(const tr_models *models, const char *source, const char *target)
+static step find_step(const tr_model_index *models, const char *source, const char *target)
 {
     step best = {0};
     for (size_t i = 0; i < models->count; i++) {
@@ -81,7 +81,7 @@ static bool is_same(const char *a, const char *b)
     return tr_language_base(a, one) && tr_language_base(b, other) ? strcmp(one, other) == 0 : strcmp(a, b) == 0;
 }
 
-static steps find_over(const tr_models *models, const char *source, const char *over, const char *target)
+static steps find_over(const tr_model_index *models, const char *source, const char *over, const char *target)
 {
     if (is_same(source, over) || is_same(over, target))
         return (steps){0};
@@ -108,7 +108,8 @@ static int compare_steps(const steps *a, const steps *b)
 }
 
 /* Each language that a model with the source leads to is tried once. */
-static tr_status find_over_any(const tr_models *models, const char *source, const char *target, steps *best, tr_error *error)
+static tr_status find_over_any(const tr_model_index *models, const char *source, const char *target, steps *best,
+                               tr_error *error)
 {
     tr_languages tried = {0};
     char base[4];
@@ -152,7 +153,7 @@ static void list_code(char *list, size_t room, const char *code)
 }
 
 /* The languages on one side of the models that have a language on the other. */
-static void list_side(const tr_models *models, const char *wanted, bool to, char *list, size_t room)
+static void list_side(const tr_model_index *models, const char *wanted, bool to, char *list, size_t room)
 {
     *list = 0;
     for (size_t i = 0; i < models->count; i++) {
@@ -168,7 +169,7 @@ static void list_side(const tr_models *models, const char *wanted, bool to, char
         snprintf(list, room, "none");
 }
 
-static tr_status no_route(const tr_models *models, const char *source, const char *target, tr_error *error)
+static tr_status no_route(const tr_model_index *models, const char *source, const char *target, tr_error *error)
 {
     char from[120], to[120];
     if (!models->count)
@@ -186,13 +187,14 @@ static tr_status no_route(const tr_models *models, const char *source, const cha
 
 static void add_hop(tr_route *route, const step *s)
 {
-    route->hops[route->count++] = (tr_hop){s->item->path, s->source, s->target};
+    route->steps[route->count++] = (tr_route_step){s->item->path, s->source, s->target};
 }
 
-tr_status tr_models_route(const tr_models *models, const char *source, const char *target, tr_route *route, tr_error *error)
+tr_status tr_model_index_route(const tr_model_index *models, const char *source, const char *target, tr_route *route,
+                               tr_error *error)
 {
     if (!models || !source || !target || !route)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_models_route: an argument is NULL");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_index_route: an argument is NULL");
     *route = (tr_route){0};
     const step direct = find_step(models, source, target);
     if (direct.item) {

@@ -110,12 +110,12 @@ static void place(tr_pair *c, tr_language_place where, int language)
     const int32_t id = languages->items[language].id;
     switch (where) {
     case TR_LANGUAGE_NOWHERE: break;
-    case TR_LANGUAGE_SOURCE_FIRST: c->before[c->before_count++] = id; break;
+    case TR_LANGUAGE_SOURCE_FIRST: c->prefix[c->prefix_count++] = id; break;
     case TR_LANGUAGE_SOURCE_LAST:
-        c->behind = id;
-        c->has_behind = true;
+        c->suffix = id;
+        c->has_suffix = true;
         break;
-    case TR_LANGUAGE_TARGET_START: c->start = (tr_start){id, -1}; break;
+    case TR_LANGUAGE_TARGET_START: c->start = (tr_decoder_start){id, -1}; break;
     case TR_LANGUAGE_TARGET_FIRST: c->start.first_id = id; break;
     }
 }
@@ -123,9 +123,9 @@ static void place(tr_pair *c, tr_language_place where, int language)
 static void place_both(tr_pair *c)
 {
     const tr_package *p = &c->model->package;
-    c->before_count = 0;
-    c->has_behind = false;
-    c->start = (tr_start){p->config.start_id, p->config.forced_first_id};
+    c->prefix_count = 0;
+    c->has_suffix = false;
+    c->start = (tr_decoder_start){p->config.start_id, p->config.forced_first_id};
     place(c, p->languages.source, c->source);
     place(c, p->languages.target, c->target);
 }
@@ -149,17 +149,17 @@ static tr_status encode(const void *argument, const char *text, size_t size, tr_
     return tr_tokenizer_encode(argument, text, size, ids, error);
 }
 
-static void take_marks(const tr_pair *pair, tr_encoder *encoder)
+static void take_marks(const tr_pair *pair, tr_source_template *encoder)
 {
-    memcpy(encoder->before, pair->before, sizeof encoder->before);
-    encoder->before_count = pair->before_count;
-    encoder->behind = pair->behind;
-    encoder->has_behind = pair->has_behind;
+    memcpy(encoder->prefix, pair->prefix, sizeof encoder->prefix);
+    encoder->prefix_count = pair->prefix_count;
+    encoder->suffix = pair->suffix;
+    encoder->has_suffix = pair->has_suffix;
     encoder->limit = pair->max_positions - tr_source_marks(&pair->model->package.config, pair);
     encoder->unspaced = tr_language_is_unspaced(pair->target_code);
 }
 
-static size_t take_typed(const tr_encoder *encoder, const char *text, size_t size, tr_encoder *own)
+static size_t take_typed(const tr_source_template *encoder, const char *text, size_t size, tr_source_template *own)
 {
     const tr_pair *pair = encoder->typed_argument;
     const tr_package *p = &pair->model->package;
@@ -175,13 +175,13 @@ static size_t take_typed(const tr_encoder *encoder, const char *text, size_t siz
     return own->limit > 0 ? length : 0;
 }
 
-tr_status tr_pair_encoder(const tr_pair *pair, tr_encoder *encoder, tr_error *error)
+tr_status tr_pair_template(const tr_pair *pair, tr_source_template *encoder, tr_error *error)
 {
     const tr_model *model = pair->model;
-    *encoder = (tr_encoder){.encode = encode,
-                            .argument = model->tokenizer,
-                            .end_id = model->package.config.bare_source ? -1 : model->package.config.end_id,
-                            .typed_argument = pair};
+    *encoder = (tr_source_template){.encode = encode,
+                                    .argument = model->tokenizer,
+                                    .eos_id = model->package.config.no_source_eos ? -1 : model->package.config.eos_id,
+                                    .typed_argument = pair};
     if (!model->tokenizer)
         return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
     take_marks(pair, encoder);

@@ -7,14 +7,14 @@
 
 typedef struct tr_pair {
     const struct tr_model *model;
-    int max_positions;         /* source tokens that can be taken, the end mark included */
-    int source, target;        /* in the package's languages; -1: none, or not known */
-    const char *target_code;   /* "" if unknown */
-    int32_t before[TR_BEFORE]; /* tokens in front of each source */
-    int before_count;
-    int32_t behind; /* and one behind its end mark */
-    bool has_behind;
-    tr_start start; /* how each target begins */
+    int max_positions;                    /* source tokens that can be taken, the end mark included */
+    int source, target;                   /* in the package's languages; -1: none, or not known */
+    const char *target_code;              /* "" if unknown */
+    int32_t prefix[TR_MAX_SOURCE_PREFIX]; /* tokens in front of each source */
+    int prefix_count;
+    int32_t suffix; /* and one behind its end mark */
+    bool has_suffix;
+    tr_decoder_start start; /* how each target begins */
 } tr_pair;
 
 /* source and target: what a user asked for (see tokenizer/language_codes.h); NULL: with texts set, the model's own, and if
@@ -25,6 +25,6 @@ tr_status tr_pair_choose(const struct tr_model *model, const char *source, const
 
 /* The encoder that plans texts for this pair, which must outlive it. TR_ERROR_ARGUMENT: the model has no tokenizer, or no
  * place for a token. */
-tr_status tr_pair_encoder(const tr_pair *pair, tr_encoder *encoder, tr_error *error);
+tr_status tr_pair_template(const tr_pair *pair, tr_source_template *encoder, tr_error *error);
 
 #endif

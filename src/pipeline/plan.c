@@ -40,7 +40,8 @@ static tr_status clean_text(tr_text *text, tr_error *error)
     return TR_OK;
 }
 
-static tr_status plan_sentence(tr_plan *plan, const tr_encoder *encoder, tr_text *text, tr_span span, tr_error *error)
+static tr_status plan_sentence(tr_plan *plan, const tr_source_template *encoder, tr_text *text, tr_span span,
+                               tr_error *error)
 {
     const size_t before = plan->count;
     const tr_status status = tr_cut_sentence(plan, encoder, text->data, span, error);
@@ -52,12 +53,12 @@ static tr_status plan_sentence(tr_plan *plan, const tr_encoder *encoder, tr_text
     return status;
 }
 
-tr_status tr_plan_text(tr_plan *plan, const tr_encoder *encoder, tr_split split, const char *data, size_t size,
+tr_status tr_plan_text(tr_plan *plan, const tr_source_template *encoder, tr_split split, const char *data, size_t size,
                        tr_text *text, tr_error *error)
 {
     *text = (tr_text){.data = data, .size = size, .first = plan->count};
     tr_status status = clean_text(text, error);
-    tr_encoder own;
+    tr_source_template own;
     tr_span span;
     text->begin = encoder->typed ? encoder->typed(encoder, text->data, text->size, &own) : 0;
     if (text->begin) {
@@ -66,9 +67,9 @@ tr_status tr_plan_text(tr_plan *plan, const tr_encoder *encoder, tr_split split,
     }
     text->unspaced = encoder->unspaced;
     if (split == TR_SPLIT_NEVER) {
-        span.first = tr_skip_space(text->data, text->size, text->begin);
-        span.last = tr_trim_space(text->data, span.first, text->size);
-        if (status == TR_OK && span.first < span.last)
+        span.begin = tr_skip_space(text->data, text->size, text->begin);
+        span.end = tr_trim_space(text->data, span.begin, text->size);
+        if (status == TR_OK && span.begin < span.end)
             status = plan_sentence(plan, encoder, text, span, error);
     } else {
         tr_sentences sentences = tr_sentences_begin(text->data, text->size);

@@ -17,41 +17,41 @@ enum { TR_PIECE_TOKENS = 64 };
  * translation begins to run in a circle. */
 enum { TR_PIECE_TARGET = 2 * TR_PIECE_TOKENS };
 
-enum { TR_BEFORE = 2 }; /* tokens before a chunk at most */
+enum { TR_MAX_SOURCE_PREFIX = 2 }; /* tokens before a chunk at most */
 
 /* How chunks become ids. */
-typedef struct tr_encoder tr_encoder;
-struct tr_encoder {
+typedef struct tr_source_template tr_source_template;
+struct tr_source_template {
     /* Appends the ids of valid UTF-8, without an end mark. Called from several threads at once. */
     tr_status (*encode)(const void *argument, const char *text, size_t size, tr_ids *ids, tr_error *error);
     const void *argument;
-    int end_id;                /* appended to each chunk; -1: none */
-    int limit;                 /* tokens that the network takes, those around them not counted; >= 1 */
-    int32_t before[TR_BEFORE]; /* before each chunk: a language */
-    int before_count;
-    int32_t behind; /* behind the end mark: a language, too */
-    bool has_behind;
+    int eos_id;                           /* appended to each chunk; -1: none */
+    int limit;                            /* tokens that the network takes, those around them not counted; >= 1 */
+    int32_t prefix[TR_MAX_SOURCE_PREFIX]; /* before each chunk: a language */
+    int prefix_count;
+    int32_t suffix; /* behind the end mark: a language, too */
+    bool has_suffix;
     bool unspaced; /* nothing goes between the translations of two sentences: Chinese, Japanese */
     /* If a text begins with a language's token: its bytes, and *own encodes the rest of that text. Else 0. NULL: texts begin
      * with no such token. */
-    size_t (*typed)(const tr_encoder *encoder, const char *text, size_t size, tr_encoder *own);
+    size_t (*typed)(const tr_source_template *encoder, const char *text, size_t size, tr_source_template *own);
     const void *typed_argument;
 };
 
-typedef struct tr_chunk {
-    size_t first, last; /* bytes of the text; the second and later pieces of a single character are empty */
-    size_t ids;         /* index of its first id in tr_plan.ids */
-    int length;         /* ids, with those before and behind the text's own */
-    int tokens;         /* the text's own; 0: nothing that the network knows (it stays as it is) */
-    bool piece;         /* of a sentence that was cut */
-    size_t unit;        /* filled by batch.h */
-    tr_tokens prefix;   /* what its target begins with; somebody else's */
-} tr_chunk;
+typedef struct tr_text_chunk {
+    size_t begin, end; /* bytes of the text; the second and later pieces of a single character are empty */
+    size_t ids;        /* index of its first id in tr_plan.ids */
+    int length;        /* ids, with those before and behind the text's own */
+    int tokens;        /* the text's own; 0: nothing that the network knows (it stays as it is) */
+    bool piece;        /* of a sentence that was cut */
+    size_t request;    /* filled by batch.h */
+    tr_tokens prefix;  /* what its target begins with; somebody else's */
+} tr_text_chunk;
 
 /* A zeroed struct is an empty plan. */
 typedef struct tr_plan {
     tr_ids ids;
-    tr_chunk *chunks;
+    tr_text_chunk *chunks;
     size_t count, capacity;
 } tr_plan;
 
@@ -71,7 +71,7 @@ void tr_plan_clear(tr_plan *plan); /* empties it, keeps the memory */
 void tr_plan_free(tr_plan *plan);
 
 /* Cleans the bytes, splits them, and appends their chunks to the plan. text is filled even on failure. */
-tr_status tr_plan_text(tr_plan *plan, const tr_encoder *encoder, tr_split split, const char *data, size_t size,
+tr_status tr_plan_text(tr_plan *plan, const tr_source_template *encoder, tr_split split, const char *data, size_t size,
                        tr_text *text, tr_error *error);
 void tr_text_free(tr_text *text);
 

@@ -9,8 +9,8 @@ typedef struct run run;
 
 /* A sentence in a batch. */
 typedef struct place {
-    tr_sentence sentence; /* first: one is found by the other */
-    tr_unit *unit;
+    tr_sequence sentence; /* first: one is found by the other */
+    tr_request *unit;
     bool again; /* it ran in a circle, and is searched a second time */
 } place;
 
@@ -41,7 +41,7 @@ struct run {
     const tr_scheduler *scheduler;
     tr_job *job;
     size_t *order; /* [job->count] */
-    tr_shape shape;
+    tr_worker_layout shape;
     tr_decode_options options;
     size_t dealt;       /* order[0..dealt) is dealt to the groups in turn, so that all get long and short ones */
     atomic_size_t next; /* of those behind: whoever has room takes it */
@@ -49,13 +49,13 @@ struct run {
     atomic_bool failed; /* status and error are taken */
     tr_status status;
     tr_error error;
-    tr_unit *_Atomic complete; /* not yet reported, linked by next */
-    atomic_bool reporting;     /* somebody is in job->done */
+    tr_request *_Atomic complete; /* not yet reported, linked by next */
+    atomic_bool reporting;        /* somebody is in job->done */
 };
 
 /* -------------------------------------------------------------------------------------------------- making and ending */
 
-tr_status tr_scheduler_create(const tr_ensemble *models, int threads, tr_threads backend, int batch_size,
+tr_status tr_scheduler_create(const tr_ensemble *models, int threads, tr_thread_backend backend, int batch_size,
                               tr_scheduler **scheduler, tr_error *error)
 {
     tr_scheduler *s = *scheduler = calloc(1, sizeof *s);
@@ -125,13 +125,13 @@ static const double step_cost = 4, member_cost = 0.2;
 
 /* The time that a division takes, in rows, if a unit takes as many steps as it has source tokens. A group's steps are those
  * of its longest unit, or what its batch needs to hold them all; units are dealt to groups in turn. */
-static double time_of(int threads, int groups, int batch_size, const tr_unit *units, const size_t *order, size_t count)
+static double time_of(int threads, int groups, int batch_size, const tr_request *requests, const size_t *order, size_t count)
 {
     double slowest = 0;
     for (int g = 0; g < groups; g++) {
         double longest = 0, rows = 0;
         for (size_t i = (size_t)g; i < count; i += (size_t)groups) {
-            const double length = units[order[i]].source_length;
+            const double length = requests[order[i]].source_length;
             longest = length > longest ? length : longest;
             rows += length;
         }
@@ -146,40 +146,41 @@ static double time_of(int threads, int groups, int batch_size, const tr_unit *un
 /* One sentence in flight: one group. A full batch for each thread: a group for each thread. Between them the division that
  * takes the least time: a few sentences, or a long one among short ones, go faster through fewer groups of several threads.
  * Of equal ones that with more groups: they wait less for each other. */
-tr_shape tr_scheduler_shape(int threads, int batch_size, const tr_unit *units, const size_t *order, size_t count)
+tr_worker_layout tr_scheduler_layout(int threads, int batch_size, const tr_request *requests, const size_t *order,
+                                     size_t count)
 {
     if (batch_size == 1)
-        return (tr_shape){1, threads};
+        return (tr_worker_layout){1, threads};
     if (count >= (size_t)threads * (size_t)batch_size)
-        return (tr_shape){threads, 1};
+        return (tr_worker_layout){threads, 1};
     const int most = count < (size_t)threads ? (int)count : threads;
     int best = most, last = most;
-    double least = time_of(threads, most, batch_size, units, order, count);
+    double least = time_of(threads, most, batch_size, requests, order, count);
     for (int members = 1; members <= threads; members++) {
         const int groups = threads / members;
         if (groups >= last)
             continue;
         last = groups;
-        const double time = time_of(threads, groups, batch_size, units, order, count);
+        const double time = time_of(threads, groups, batch_size, requests, order, count);
         if (time < least * 0.999) { /* not for rounding errors */
             least = time;
             best = groups;
         }
     }
-    return (tr_shape){best, threads / best};
+    return (tr_worker_layout){best, threads / best};
 }
 
 /* The group that a thread belongs to, and its number there. */
-static int group_of(tr_shape shape, int threads, int thread, int *member)
+static int group_of(tr_worker_layout shape, int threads, int thread, int *member)
 {
-    const int larger = threads % shape.groups; /* groups with a member more */
-    const int in_larger = larger * (shape.members + 1);
+    const int larger = threads % shape.workers; /* groups with a member more */
+    const int in_larger = larger * (shape.threads + 1);
     if (thread < in_larger) {
-        *member = thread % (shape.members + 1);
-        return thread / (shape.members + 1);
+        *member = thread % (shape.threads + 1);
+        return thread / (shape.threads + 1);
     }
-    *member = (thread - in_larger) % shape.members;
-    return larger + (thread - in_larger) / shape.members;
+    *member = (thread - in_larger) % shape.threads;
+    return larger + (thread - in_larger) / shape.threads;
 }
 
 /* ----------------------------------------------------------------------------------------------------- a run's groups */
@@ -212,7 +213,7 @@ static bool make_places(const tr_scheduler *s, crew *group, size_t max_length)
 /* Gives the groups that take part all that decoding needs. */
 static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
 {
-    for (int g = 0; g < r->shape.groups; g++) {
+    for (int g = 0; g < r->shape.workers; g++) {
         crew *group = &s->groups[g];
         group->run = r;
         group->dealt = (size_t)g;
@@ -228,12 +229,12 @@ static tr_status prepare_groups(tr_scheduler *s, run *r, tr_error *error)
             if (status != TR_OK)
                 return status;
         }
-        const tr_search search = r->job->search ? *r->job->search : tr_search_default();
+        const tr_search_options search = r->job->search ? *r->job->search : tr_search_default_options();
         const tr_status status = r->job->forced ? tr_worker_prepare_forced(group->worker, error)
                                                 : tr_worker_set_search(group->worker, &search, r->job->scores, error);
         if (status != TR_OK)
             return status;
-        tr_worker_set_members(group->worker, members_of(s->threads, r->shape.groups, g));
+        tr_worker_set_threads(group->worker, members_of(s->threads, r->shape.workers, g));
         tr_worker_set_profile(group->worker, s->profiles ? &s->profiles[g] : NULL);
     }
     return TR_OK;
@@ -261,67 +262,68 @@ static bool is_guarded(const run *r)
 }
 
 /* At most limit tokens, but as many as are asked for at least. */
-static void limit_length(const run *r, int limit, tr_sentence *sentence)
+static void limit_length(const run *r, int limit, tr_sequence *sequence)
 {
-    if (sentence->max_length > limit)
-        sentence->max_length = r->job->min_length > limit ? r->job->min_length : limit;
+    if (sequence->max_length > limit)
+        sequence->max_length = r->job->min_length > limit ? r->job->min_length : limit;
 }
 
 /* What a search allows by the length of the source. */
-static void limit_by_source(const run *r, const tr_unit *unit, tr_sentence *sentence)
+static void limit_by_source(const run *r, const tr_request *request, tr_sequence *sequence)
 {
-    const tr_search *search = r->job->search;
+    const tr_search_options *search = r->job->search;
     if (!search || search->max_length_factor <= 0)
         return;
-    const double most = (double)search->max_length_factor * unit->source_tokens + search->max_length_more;
-    if (most < sentence->max_length)
-        limit_length(r, most < 1 ? 1 : (int)most, sentence);
+    const double most = (double)search->max_length_factor * request->source_tokens + search->max_length_offset;
+    if (most < sequence->max_length)
+        limit_length(r, most < 1 ? 1 : (int)most, sequence);
 }
 
 /* The limits of a piece of a cut sentence are its own; some models have one by the length of the source. */
-static void set_limits(const run *r, const tr_unit *unit, tr_sentence *sentence)
+static void set_limits(const run *r, const tr_request *request, tr_sequence *sequence)
 {
-    const float factor = r->scheduler->models.networks[0]->config.length_factor, most = factor * (float)unit->source_length;
-    sentence->stop_loops = unit->piece || is_guarded(r);
-    sentence->max_length = r->job->max_length;
-    if (unit->piece)
-        limit_length(r, TR_PIECE_TARGET, sentence);
-    if (factor != 0 && most < (float)sentence->max_length)
-        limit_length(r, most < 1 ? 1 : (int)most, sentence);
-    limit_by_source(r, unit, sentence);
+    const float factor = r->scheduler->models.networks[0]->config.length_factor,
+                most = factor * (float)request->source_length;
+    sequence->stop_loops = request->piece || is_guarded(r);
+    sequence->max_length = r->job->max_length;
+    if (request->piece)
+        limit_length(r, TR_PIECE_TARGET, sequence);
+    if (factor != 0 && most < (float)sequence->max_length)
+        limit_length(r, most < 1 ? 1 : (int)most, sequence);
+    limit_by_source(r, request, sequence);
 }
 
 /* Takes the next place of the order for a group if its unit has at most room tokens: first those dealt to it. */
 static bool take_next(run *r, crew *group, int room, size_t *at)
 {
-    const tr_unit *units = r->job->units;
+    const tr_request *requests = r->job->requests;
     *at = group->dealt;
     if (*at < r->dealt) {
-        if (units[r->order[*at]].source_length > room)
+        if (requests[r->order[*at]].source_length > room)
             return false;
-        group->dealt += (size_t)r->shape.groups;
+        group->dealt += (size_t)r->shape.workers;
         return true;
     }
     *at = atomic_load(&r->next);
     do
-        if (*at >= r->job->count || units[r->order[*at]].source_length > room)
+        if (*at >= r->job->count || requests[r->order[*at]].source_length > room)
             return false;
     while (!atomic_compare_exchange_weak(&r->next, at, *at + 1));
     return true;
 }
 
 /* A target that is there already; false: the run has failed. */
-static bool take_forced(run *r, size_t unit, tr_sentence *sentence)
+static bool take_forced(run *r, size_t unit, tr_sequence *sequence)
 {
     tr_error error = {0};
     const tr_status status = r->job->begin(r->job->argument, unit, &error);
     if (status != TR_OK)
         fail_run(r, status, &error);
-    sentence->forced = &r->job->forced[unit];
+    sequence->forced = &r->job->forced[unit];
     return status == TR_OK;
 }
 
-static tr_sentence *next_sentence(void *argument, int room)
+static tr_sequence *next_sentence(void *argument, int room)
 {
     crew *group = argument;
     run *r = group->run;
@@ -335,7 +337,7 @@ static tr_sentence *next_sentence(void *argument, int room)
     if (!take_next(r, group, room, &at))
         return NULL;
     place *p = group->spare[--group->spare_count];
-    p->unit = &r->job->units[r->order[at]];
+    p->unit = &r->job->requests[r->order[at]];
     p->again = false;
     p->sentence.no_repeat_ngram = 0;
     p->sentence.repetition_penalty = 0;
@@ -354,7 +356,7 @@ static void report(run *r)
 {
     while (atomic_load(&r->complete) && !atomic_exchange(&r->reporting, true)) {
         tr_error error = {0};
-        tr_unit *list = atomic_exchange(&r->complete, NULL);
+        tr_request *list = atomic_exchange(&r->complete, NULL);
         if (list && !atomic_load(&r->stop)) { /* after a failure nothing is reported any more */
             const tr_status status = r->job->done(r->job->argument, list, &error);
             if (status != TR_OK)
@@ -367,28 +369,28 @@ static void report(run *r)
 /* Copies the hypotheses out of the group's memory; those of a second search, if it helped. */
 static tr_status take_found(place *p, tr_error *error)
 {
-    const tr_sentence *sentence = &p->sentence;
-    tr_unit *unit = p->unit;
+    const tr_sequence *sequence = &p->sentence;
+    tr_request *request = p->unit;
     tr_status status = TR_OK;
-    if (!p->again || (sentence->finished && !tr_guard_trips(sentence))) {
-        tr_hypotheses_clear(&unit->found);
-        status = tr_hypotheses_copy(sentence->found, sentence->found_count, &unit->found, error);
+    if (!p->again || (sequence->finished && !tr_guard_trips(sequence))) {
+        tr_hypotheses_clear(&request->found);
+        status = tr_hypotheses_copy(sequence->results, sequence->result_count, &request->found, error);
     }
     if (status != TR_OK)
         return status;
-    const tr_hypothesis *best = &unit->found.items[0];
-    unit->target = best->ids;
-    unit->target_length = (int)best->count;
-    unit->finished = best->finished;
-    unit->looped = p->again;
+    const tr_hypothesis *best = &request->found.items[0];
+    request->target = best->ids;
+    request->target_length = (int)best->count;
+    request->finished = best->finished;
+    request->looped = p->again;
     return TR_OK;
 }
 
 /* A sentence that ran in a circle waits for its second search. */
 static tr_status search_again(run *r, crew *group, place *p, tr_error *error)
 {
-    const tr_search search = r->job->search ? *r->job->search : tr_search_default();
-    const tr_start *start = r->job->start;
+    const tr_search_options search = r->job->search ? *r->job->search : tr_search_default_options();
+    const tr_decoder_start *start = r->job->start;
     const int first = (start ? start->first_id : r->scheduler->models.networks[0]->config.forced_first_id) >= 0;
     const int given = p->sentence.prefix_length + first, least = given > r->job->min_length ? given : r->job->min_length;
     const tr_status status = tr_guard_keep(&p->sentence, &search, least, &p->unit->found, error);
@@ -401,15 +403,15 @@ static tr_status search_again(run *r, crew *group, place *p, tr_error *error)
 }
 
 /* Takes what a sentence has become, and reports it. */
-static bool take_complete(void *argument, tr_sentence *sentence)
+static bool take_complete(void *argument, tr_sequence *sequence)
 {
     crew *group = argument;
     run *r = group->run;
-    place *p = (place *)sentence;
-    tr_unit *unit = p->unit;
+    place *p = (place *)sequence;
+    tr_request *request = p->unit;
     tr_error error = {0};
-    const bool again = is_guarded(r) && !p->again && tr_guard_trips(sentence);
-    const tr_status status = r->job->forced ? r->job->end(r->job->argument, (size_t)(unit - r->job->units), &error)
+    const bool again = is_guarded(r) && !p->again && tr_guard_trips(sequence);
+    const tr_status status = r->job->forced ? r->job->end(r->job->argument, (size_t)(request - r->job->requests), &error)
                              : again        ? search_again(r, group, p, &error)
                                             : take_found(p, &error);
     if (status != TR_OK) {
@@ -421,19 +423,19 @@ static bool take_complete(void *argument, tr_sentence *sentence)
     group->spare[group->spare_count++] = p;
     if (!r->job->done)
         return true;
-    unit->next = atomic_load(&r->complete);
-    while (!atomic_compare_exchange_weak(&r->complete, &unit->next, unit))
+    request->next = atomic_load(&r->complete);
+    while (!atomic_compare_exchange_weak(&r->complete, &request->next, request))
         ;
     report(r);
     return !atomic_load(&r->stop);
 }
 
 /* Of groups that have a token at the same time the others wait for the one that tells it. */
-static int take_token(void *argument, const tr_step *step)
+static int take_token(void *argument, const tr_decoded_token *step)
 {
     const crew *group = argument;
     run *r = group->run;
-    const place *p = (const place *)step->sentence;
+    const place *p = (const place *)step->sequence;
     tr_error error = {0};
     bool stop = false;
     while (atomic_exchange(&r->reporting, true))
@@ -453,10 +455,10 @@ static void run_member(void *argument, int thread)
     run *r = argument;
     int member;
     crew *group = &r->scheduler->groups[group_of(r->shape, r->scheduler->threads, thread, &member)];
-    const tr_feed feed = {next_sentence, take_complete, group, &r->stop, r->job->token ? take_token : NULL};
+    const tr_decode_callbacks callbacks = {next_sentence, take_complete, group, &r->stop, r->job->token ? take_token : NULL};
     tr_error error = {0};
-    const tr_status status = r->job->forced ? tr_decode_forced(group->worker, member, &r->options, &feed, &error)
-                                            : tr_decode(group->worker, member, &r->options, &feed, &error);
+    const tr_status status = r->job->forced ? tr_decode_forced(group->worker, member, &r->options, &callbacks, &error)
+                                            : tr_decode(group->worker, member, &r->options, &callbacks, &error);
     if (member == 0 && status != TR_OK)
         fail_run(r, status, &error);
 }
@@ -467,7 +469,7 @@ static tr_status order_units(const tr_scheduler *s, run *r, tr_error *error)
     const tr_job *job = r->job;
     tr_status status = TR_OK;
     if (s->batch_size > 1)
-        status = tr_units_order(job->units + job->first, job->count, r->order, error);
+        status = tr_requests_order(job->requests + job->first, job->count, r->order, error);
     for (size_t i = 0; i < job->count; i++)
         r->order[i] = job->first + (s->batch_size > 1 ? r->order[i] : i);
     return status;
@@ -479,8 +481,8 @@ static tr_status run_ordered(tr_scheduler *s, run *r, tr_error *error)
     tr_status status = order_units(s, r, error);
     if (status != TR_OK)
         return status;
-    r->shape = tr_scheduler_shape(s->threads, s->batch_size, job->units, r->order, job->count);
-    const size_t groups = (size_t)r->shape.groups, each = (job->count + groups - 1) / groups;
+    r->shape = tr_scheduler_layout(s->threads, s->batch_size, job->requests, r->order, job->count);
+    const size_t groups = (size_t)r->shape.workers, each = (job->count + groups - 1) / groups;
     const int rows = each < (size_t)s->batch_size ? (int)each : s->batch_size;
     r->options = (tr_decode_options){rows, s->batch_size * TR_BATCH_TOKENS, job->min_length, job->start};
     r->dealt = groups * (size_t)rows < job->count ? groups * (size_t)rows : job->count;

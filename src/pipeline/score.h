@@ -16,13 +16,13 @@ typedef struct tr_scored_pair {
 } tr_scored_pair;
 
 /* The pair of a unit that was translated: its source, and a target that it became. */
-tr_scored_pair tr_scored_unit(const tr_context *context, const tr_pair *languages, const tr_unit *unit,
-                              const int32_t *target, int target_length, bool finished);
+tr_scored_pair tr_scored_request(const tr_context *context, const tr_pair *languages, const tr_request *request,
+                                 const int32_t *target, int target_length, bool finished);
 
 /* scores: [count], zeroed; those that were made are to be freed (tr_scores_clear), on failure as well. options: checked with
  * tr_score_resolve; languages are not looked at. start: how targets begin; NULL: the model's own. A pair without rows (no
  * target token, and no end mark) has an empty score. */
-tr_status tr_score_pairs(tr_context *context, const tr_scored_pair *pairs, size_t count, const tr_start *start,
+tr_status tr_score_pairs(tr_context *context, const tr_scored_pair *pairs, size_t count, const tr_decoder_start *start,
                          const tr_score_options *options, tr_score *scores, tr_error *error);
 void tr_scores_clear(tr_score *scores, size_t count);
 

@@ -48,7 +48,7 @@ tr_status tr_pairs_lay_out(const tr_config *config, const tr_pair *languages, co
         const int length = tr_source_lay_out(config, languages, &sources[i], to);
         (*pairs)[i] = (tr_scored_pair){.source = to,
                                        .source_length = length,
-                                       .first = languages->before_count,
+                                       .first = languages->prefix_count,
                                        .tokens = (int)sources[i].count,
                                        .target = targets[i].ids,
                                        .target_length = (int)targets[i].count,

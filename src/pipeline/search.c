@@ -2,16 +2,16 @@
 
 #include <stddef.h>
 
-tr_search tr_search_default(void)
+tr_search_options tr_search_default_options(void)
 {
-    return (tr_search){.beam = 1,
-                       .n_best = 1,
-                       .length_penalty = 1,
-                       .patience = 1,
-                       .stopping = TR_STOP_LIKELY,
-                       .temperature = 1,
-                       .top_p = 1,
-                       .repetition_penalty = 1};
+    return (tr_search_options){.beam = 1,
+                               .n_best = 1,
+                               .length_penalty = 1,
+                               .patience = 1,
+                               .stopping = TR_STOP_HEURISTIC,
+                               .temperature = 1,
+                               .top_p = 1,
+                               .repetition_penalty = 1};
 }
 
 /* ------------------------------------------------------------------------------------------------------- single fields */
@@ -31,7 +31,7 @@ static tr_status check_number(const char *name, float value, float least, float 
                    (double)most);
 }
 
-static tr_status check_wholes(const tr_search *s, tr_error *error)
+static tr_status check_wholes(const tr_search_options *s, tr_error *error)
 {
     const bool many = s->sample || s->alternatives;
     const struct {
@@ -42,8 +42,8 @@ static tr_status check_wholes(const tr_search *s, tr_error *error)
         {"n_best", s->n_best, 1, many ? TR_MAX_BEAM : s->beam},
         {"top_k", s->top_k, 0, TR_MAX_TOP_K},
         {"no_repeat_ngram", s->no_repeat_ngram, 0, 64},
-        {"max_length_more", s->max_length_more, 0, TR_MAX_POSITIONS},
-        {"stopping", (int)s->stopping, TR_STOP_LIKELY, TR_STOP_NEVER},
+        {"max_length_more", s->max_length_offset, 0, TR_MAX_POSITIONS},
+        {"stopping", (int)s->stopping, TR_STOP_HEURISTIC, TR_STOP_NEVER},
     };
     tr_status status = TR_OK;
     for (size_t i = 0; i < sizeof fields / sizeof *fields && status == TR_OK; i++)
@@ -51,7 +51,7 @@ static tr_status check_wholes(const tr_search *s, tr_error *error)
     return status;
 }
 
-static tr_status check_numbers(const tr_search *s, tr_error *error)
+static tr_status check_numbers(const tr_search_options *s, tr_error *error)
 {
     const struct {
         const char *name;
@@ -72,7 +72,7 @@ static tr_status check_numbers(const tr_search *s, tr_error *error)
     return status;
 }
 
-static tr_status check_forbidden(const tr_search *s, const tr_config *config, tr_error *error)
+static tr_status check_forbidden(const tr_search_options *s, const tr_config *config, tr_error *error)
 {
     if (s->forbidden_count && !s->forbidden)
         return tr_fail(error, TR_ERROR_ARGUMENT, "forbidden: its ids are NULL");
@@ -85,7 +85,7 @@ static tr_status check_forbidden(const tr_search *s, const tr_config *config, tr
 
 /* ----------------------------------------------------------------------------------------------------------- all fields */
 
-static tr_status check_together(const tr_search *s, tr_error *error)
+static tr_status check_together(const tr_search_options *s, tr_error *error)
 {
     if (s->sample && s->beam > 1)
         return tr_fail(error, TR_ERROR_ARGUMENT, "sample: it goes with beam 1 only, not %d", s->beam);
@@ -94,7 +94,7 @@ static tr_status check_together(const tr_search *s, tr_error *error)
     return TR_OK;
 }
 
-tr_status tr_search_check(const tr_search *search, const tr_config *config, tr_error *error)
+tr_status tr_search_check(const tr_search_options *search, const tr_config *config, tr_error *error)
 {
     tr_status status = check_wholes(search, error);
     if (status == TR_OK)
@@ -104,13 +104,14 @@ tr_status tr_search_check(const tr_search *search, const tr_config *config, tr_e
     return status == TR_OK ? check_together(search, error) : status;
 }
 
-bool tr_search_same(const tr_search *a, const tr_search *b)
+bool tr_search_same(const tr_search_options *a, const tr_search_options *b)
 {
     return a->beam == b->beam && a->n_best == b->n_best && a->length_penalty == b->length_penalty &&
            a->coverage_penalty == b->coverage_penalty && a->patience == b->patience && a->stopping == b->stopping &&
            a->sample == b->sample && a->temperature == b->temperature && a->top_k == b->top_k && a->top_p == b->top_p &&
            a->seed == b->seed && a->no_repeat_ngram == b->no_repeat_ngram &&
            a->repetition_penalty == b->repetition_penalty && a->forbid_unknown == b->forbid_unknown && !a->forbidden_count &&
-           !b->forbidden_count && a->max_length_factor == b->max_length_factor && a->max_length_more == b->max_length_more &&
-           a->alternatives == b->alternatives && a->alternatives_min == b->alternatives_min;
+           !b->forbidden_count && a->max_length_factor == b->max_length_factor &&
+           a->max_length_offset == b->max_length_offset && a->alternatives == b->alternatives &&
+           a->alternatives_min == b->alternatives_min;
 }

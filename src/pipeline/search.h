@@ -5,9 +5,9 @@
 #include "model/config.h"
 
 /* TR_ERROR_ARGUMENT names the field that is out of range, or goes with another badly. */
-tr_status tr_search_check(const tr_search *search, const tr_config *config, tr_error *error);
+tr_status tr_search_check(const tr_search_options *search, const tr_config *config, tr_error *error);
 
 /* Whether both find the same; lists of forbidden tokens are never the same. */
-bool tr_search_same(const tr_search *a, const tr_search *b);
+bool tr_search_same(const tr_search_options *a, const tr_search_options *b);
 
 #endif

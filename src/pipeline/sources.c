@@ -4,12 +4,12 @@
 
 int tr_source_marks(const tr_config *config, const tr_pair *pair)
 {
-    return pair->before_count + tr_source_marks_behind(config, pair);
+    return pair->prefix_count + tr_source_marks_behind(config, pair);
 }
 
 int tr_source_marks_behind(const tr_config *config, const tr_pair *pair)
 {
-    return !config->bare_source + pair->has_behind;
+    return !config->no_source_eos + pair->has_suffix;
 }
 
 tr_status tr_source_check(const tr_config *config, const tr_pair *pair, const tr_tokens *source, size_t index,
@@ -34,14 +34,14 @@ tr_status tr_source_check(const tr_config *config, const tr_pair *pair, const tr
 int tr_source_lay_out(const tr_config *config, const tr_pair *pair, const tr_tokens *source, int32_t *to)
 {
     int n = 0;
-    for (int i = 0; i < pair->before_count; i++)
-        to[n++] = pair->before[i];
+    for (int i = 0; i < pair->prefix_count; i++)
+        to[n++] = pair->prefix[i];
     if (source->count)
         memcpy(to + n, source->ids, source->count * sizeof *to);
     n += (int)source->count;
-    if (!config->bare_source || source->count == 0)
-        to[n++] = config->end_id;
-    if (pair->has_behind)
-        to[n++] = pair->behind;
+    if (!config->no_source_eos || source->count == 0)
+        to[n++] = config->eos_id;
+    if (pair->has_suffix)
+        to[n++] = pair->suffix;
     return n;
 }

@@ -9,7 +9,7 @@ static tr_status create(const tr_package *package, tr_tokenizer_parts *parts, tr
         return TR_OK;
     parts->target = package->target;
     /* <s> is SentencePiece's own start mark, which some networks emit */
-    const int32_t marks[] = {config->start_id, config->end_id, config->pad_id,
+    const int32_t marks[] = {config->start_id, config->eos_id, config->pad_id,
                              tr_vocabulary_find(package->target, "<s>", 3)};
     tr_ids special = {0};
     tr_status status = TR_ERROR_MEMORY;

@@ -6,8 +6,8 @@
 
 #include "pipeline/aligned.h"
 #include "pipeline/sources.h"
-#include "pipeline/steps.h"
-#include "pipeline/tally.h"
+#include "pipeline/stream.h"
+#include "pipeline/completion.h"
 #include "util/utf8.h"
 
 static tr_status out_of_memory(tr_error *error)
@@ -130,7 +130,7 @@ static tr_status check_prefix(const tr_config *config, const tr_tokens *prefix, 
         return tr_fail(error, TR_ERROR_ARGUMENT, "prefix %zu: %zu tokens, but a target has %d at most", index, prefix->count,
                        most);
     for (size_t i = 0; i < prefix->count; i++)
-        if (prefix->ids[i] < 0 || prefix->ids[i] >= config->target_vocabulary || prefix->ids[i] == config->end_id)
+        if (prefix->ids[i] < 0 || prefix->ids[i] >= config->target_vocabulary || prefix->ids[i] == config->eos_id)
             return tr_fail(error, TR_ERROR_ARGUMENT,
                            "prefix %zu: token %zu is %d, not an id below %d other than the end mark", index, i,
                            (int)prefix->ids[i], config->target_vocabulary);
@@ -143,7 +143,7 @@ typedef struct call {
     tr_pair pair;
     tr_progress counts;
     tr_job job;
-    tr_steps steps;
+    tr_stream steps;
     int32_t *memory; /* the units' ids */
 } call;
 
@@ -170,18 +170,18 @@ static tr_status lay_out(call *c, const tr_config *config, const tr_tokens *sour
     const tr_status status = check_inputs(c, config, sources, prefixes, count, &total, error);
     if (status != TR_OK)
         return status;
-    c->job.units = calloc(count ? count : 1, sizeof *c->job.units);
+    c->job.requests = calloc(count ? count : 1, sizeof *c->job.requests);
     c->memory = calloc(total ? total : 1, sizeof *c->memory);
-    if (!c->job.units || !c->memory)
+    if (!c->job.requests || !c->memory)
         return out_of_memory(error);
     int32_t *to = c->memory;
     for (size_t i = 0; i < count; i++) {
         const int length = tr_source_lay_out(config, &c->pair, &sources[i], to);
-        tr_unit *unit = &c->job.units[i];
-        *unit = (tr_unit){.source = to, .source_length = length, .source_tokens = (int)sources[i].count};
+        tr_request *request = &c->job.requests[i];
+        *request = (tr_request){.source = to, .source_length = length, .source_tokens = (int)sources[i].count};
         if (prefixes) {
-            unit->prefix = prefixes[i].ids;
-            unit->prefix_length = (int)prefixes[i].count;
+            request->prefix = prefixes[i].ids;
+            request->prefix_length = (int)prefixes[i].count;
         }
         to += length;
     }
@@ -189,23 +189,24 @@ static tr_status lay_out(call *c, const tr_config *config, const tr_tokens *sour
 }
 
 /* Progress: a unit is a text. */
-static tr_status count_units(void *argument, const tr_unit *list, tr_error *error)
+static tr_status count_units(void *argument, const tr_request *list, tr_error *error)
 {
     call *c = argument;
     for (; list; list = list->next)
-        tr_tally_count(&c->counts, list, 1);
-    return tr_tally_report(&c->counts, &c->options, error);
+        tr_completion_count(&c->counts, list, 1);
+    return tr_completion_report(&c->counts, &c->options, error);
 }
 
 /* A unit is a text of one sentence. */
-static tr_status take_step(void *argument, const tr_unit *of, const tr_step *step, bool again, bool *stop, tr_error *error)
+static tr_status take_step(void *argument, const tr_request *of, const tr_decoded_token *step, bool again, bool *stop,
+                           tr_error *error)
 {
     call *c = argument;
-    const size_t unit = (size_t)(of - c->job.units);
+    const size_t unit = (size_t)(of - c->job.requests);
     bool begins;
-    tr_token_step told = {.text = unit, .sentences = 1, .again = again};
-    const tr_status status = tr_steps_add(&c->steps, unit, step, &begins, error);
-    return status == TR_OK ? tr_steps_tell(&c->steps, unit, step, &told, NULL, false, stop, error) : status;
+    tr_token_event told = {.text = unit, .sentences = 1, .restarted = again};
+    const tr_status status = tr_stream_add(&c->steps, unit, step, &begins, error);
+    return status == TR_OK ? tr_stream_emit(&c->steps, unit, step, &told, NULL, false, stop, error) : status;
 }
 
 static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
@@ -225,13 +226,13 @@ static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources
                       .search = &c->options.search,
                       .scores = c->options.scores,
                       .start = &c->pair.start,
-                      .done = c->options.progress ? count_units : NULL,
-                      .token = c->options.token ? take_step : NULL,
+                      .done = c->options.on_progress ? count_units : NULL,
+                      .token = c->options.on_token ? take_step : NULL,
                       .argument = c};
     const tr_config *config = &context->config;
     status = lay_out(c, config, sources, prefixes, count, error);
     if (status == TR_OK)
-        status = tr_steps_init(&c->steps, &c->options, context->model->tokenizer, config->end_id, count, error);
+        status = tr_stream_init(&c->steps, &c->options, context->model->tokenizer, config->eos_id, count, error);
     if (status != TR_OK)
         return status;
     return align && c->options.align ? tr_run_aligned(context, &c->pair, &c->job, &c->options, &c->counts, error)
@@ -239,17 +240,17 @@ static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources
 }
 
 /* A model without end marks translates nothing to nothing. */
-static void empty_nothing(const tr_config *config, const tr_tokens *sources, tr_unit *units, size_t count)
+static void empty_nothing(const tr_config *config, const tr_tokens *sources, tr_request *requests, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        for (size_t h = 0; config->bare_source && sources[i].count == 0 && h < units[i].found.count; h++)
-            units[i].found.items[h].count = 0; /* nor are there links with an empty source */
+        for (size_t h = 0; config->no_source_eos && sources[i].count == 0 && h < requests[i].found.count; h++)
+            requests[i].found.items[h].count = 0; /* nor are there links with an empty source */
 }
 
 static void end_call(call *c)
 {
-    tr_units_free(c->job.units, c->job.count);
-    tr_steps_free(&c->steps);
+    tr_requests_free(c->job.requests, c->job.count);
+    tr_stream_free(&c->steps);
     free(c->memory);
 }
 
@@ -266,10 +267,10 @@ tr_status tr_search_tokens(tr_context *context, const tr_tokens *sources, const 
     if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
         status = out_of_memory(error);
     if (status == TR_OK) {
-        empty_nothing(&context->model->package.config, sources, c.job.units, count);
+        empty_nothing(&context->model->package.config, sources, c.job.requests, count);
         for (size_t i = 0; i < count; i++) {
-            (*outputs)[i] = c.job.units[i].found;
-            c.job.units[i].found = (tr_hypotheses){0};
+            (*outputs)[i] = c.job.requests[i].found;
+            c.job.requests[i].found = (tr_hypotheses){0};
         }
     }
     end_call(&c);
@@ -289,9 +290,9 @@ tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, siz
     if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
         status = out_of_memory(error);
     if (status == TR_OK) {
-        empty_nothing(&context->model->package.config, sources, c.job.units, count);
+        empty_nothing(&context->model->package.config, sources, c.job.requests, count);
         for (size_t i = 0; i < count; i++) {
-            tr_hypothesis *best = &c.job.units[i].found.items[0];
+            tr_hypothesis *best = &c.job.requests[i].found.items[0];
             (*outputs)[i] = (tr_tokens){best->ids, best->count};
             best->ids = NULL;
         }

@@ -9,8 +9,8 @@
 #include "pipeline/prefix.h"
 #include "pipeline/result.h"
 #include "pipeline/sources.h"
-#include "pipeline/steps.h"
-#include "pipeline/tally.h"
+#include "pipeline/stream.h"
+#include "pipeline/completion.h"
 
 /* Texts a thread from which on several threads prepare them. */
 enum { TEXTS_PER_THREAD = 8 };
@@ -36,7 +36,7 @@ typedef struct origin {
 typedef struct work {
     tr_context *context;
     tr_pair pair;
-    tr_encoder encoder;
+    tr_source_template encoder;
     tr_translate_options options;
     const char *const *texts;
     size_t count;
@@ -46,13 +46,13 @@ typedef struct work {
     int planners;           /* threads that prepare texts */
     tr_status *plan_status; /* [planners] */
     tr_error *plan_errors;  /* [planners] */
-    tr_chunk **chunks;      /* [chunk_count] those of all texts to compute, in order */
+    tr_text_chunk **chunks; /* [chunk_count] those of all texts to compute, in order */
     const int32_t **bases;  /* [chunk_count] */
     size_t chunk_count;
     tr_job job;
-    tr_tally tally;
+    tr_completion tally;
     tr_joiner joiner;
-    tr_steps steps;
+    tr_stream steps;
     origin *origins;    /* [job.count] NULL: nobody takes tokens */
     tr_result *results; /* [count] */
     size_t delivered;   /* results[0..delivered) have been handed over */
@@ -84,10 +84,10 @@ static void free_work(work *w)
     free(w->plan_errors);
     free(w->chunks);
     free(w->bases);
-    tr_units_free(w->job.units, w->job.count);
-    tr_tally_free(&w->tally);
+    tr_requests_free(w->job.requests, w->job.count);
+    tr_completion_free(&w->tally);
     tr_joiner_free(&w->joiner);
-    tr_steps_free(&w->steps);
+    tr_stream_free(&w->steps);
     free(w->origins);
 }
 
@@ -120,7 +120,7 @@ static tr_status find_repeats(work *w, tr_strmap *seen, tr_error *error)
     for (size_t i = 0; i < w->count; i++) {
         entry *e = &w->entries[i];
         const char *data = w->texts[i];
-        const bool fits = w->options.reuse && !prefix_of(w, i) && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
+        const bool fits = w->options.use_cache && !prefix_of(w, i) && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
         int32_t earlier = (int32_t)i;
         if (fits) {
             earlier = tr_strmap_add(seen, data, e->size, (int32_t)i);
@@ -132,7 +132,8 @@ static tr_status find_repeats(work *w, tr_strmap *seen, tr_error *error)
             continue;
         }
         if (fits) {
-            const tr_status status = tr_memory_find(&w->context->memory, data, e->size, &e->known, &w->results[i], error);
+            const tr_status status =
+                tr_translation_cache_find(&w->context->cache, data, e->size, &e->known, &w->results[i], error);
             if (status != TR_OK)
                 return status;
             w->results[i].flags |= e->known ? TR_FLAG_REPEATED : 0;
@@ -146,8 +147,8 @@ static tr_status find_repeats(work *w, tr_strmap *seen, tr_error *error)
 static tr_status select_texts(work *w, tr_error *error)
 {
     tr_strmap seen = {0};
-    if (w->options.reuse) {
-        tr_memory_prepare(&w->context->memory, &w->options, w->pair.source, w->pair.target);
+    if (w->options.use_cache) {
+        tr_translation_cache_prepare(&w->context->cache, &w->options, w->pair.source, w->pair.target);
         if (!tr_strmap_init(&seen, w->count))
             return out_of_memory(error);
     }
@@ -236,11 +237,11 @@ static tr_status make_units(work *w, tr_error *error)
             w->bases[w->chunk_count++] = plan->ids.data;
         }
     }
-    const tr_status status = tr_units_make(w->chunks, w->bases, count, w->options.reuse && !w->options.token, &w->job.units,
-                                           &w->job.count, error);
+    const tr_status status = tr_requests_make(w->chunks, w->bases, count, w->options.use_cache && !w->options.on_token,
+                                              &w->job.requests, &w->job.count, error);
     w->joiner = (tr_joiner){.tokenizer = w->context->model->tokenizer,
-                            .units = w->job.units,
-                            .end_id = w->context->model->package.config.end_id,
+                            .requests = w->job.requests,
+                            .end_id = w->context->model->package.config.eos_id,
                             .given = w->pair.start.first_id >= 0,
                             .behind = tr_source_marks_behind(&w->context->model->package.config, &w->pair),
                             .scores = w->options.scores,
@@ -256,34 +257,35 @@ static void find_origins(work *w, size_t text)
     const entry *e = &w->entries[text];
     int sentences = 0;
     for (size_t s = 0; s < e->text.count; s++) {
-        const size_t unit = w->chunks[e->first + s]->unit;
+        const size_t unit = w->chunks[e->first + s]->request;
         if (unit != SIZE_MAX)
             w->origins[unit] = (origin){.text = text, .chunk = s, .sentence = sentences++};
     }
     for (size_t s = 0; s < e->text.count; s++)
-        if (w->chunks[e->first + s]->unit != SIZE_MAX)
-            w->origins[w->chunks[e->first + s]->unit].sentences = sentences;
+        if (w->chunks[e->first + s]->request != SIZE_MAX)
+            w->origins[w->chunks[e->first + s]->request].sentences = sentences;
 }
 
-static tr_status take_step(void *argument, const tr_unit *of, const tr_step *step, bool again, bool *stop, tr_error *error)
+static tr_status take_step(void *argument, const tr_request *of, const tr_decoded_token *step, bool again, bool *stop,
+                           tr_error *error)
 {
     work *w = argument;
-    const size_t unit = (size_t)(of - w->job.units);
+    const size_t unit = (size_t)(of - w->job.requests);
     const origin *o = &w->origins[unit];
     const entry *e = &w->entries[o->text];
-    tr_token_step told = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .again = again};
+    tr_token_event told = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .restarted = again};
     bool begins, space = false;
-    tr_status status = tr_steps_add(&w->steps, unit, step, &begins, error);
+    tr_status status = tr_stream_add(&w->steps, unit, step, &begins, error);
     if (status == TR_OK && begins)
         status = tr_join_front(&w->joiner, &e->text, w->chunks + e->first, o->chunk, &space, error);
     const tr_buffer *front = begins ? &w->joiner.scratch : NULL;
-    return status == TR_OK ? tr_steps_tell(&w->steps, unit, step, &told, front, space, stop, error) : status;
+    return status == TR_OK ? tr_stream_emit(&w->steps, unit, step, &told, front, space, stop, error) : status;
 }
 
 /* Every unit has one origin: equal sentences are not merged then. */
 static tr_status prepare_steps(work *w, tr_error *error)
 {
-    if (!w->options.token)
+    if (!w->options.on_token)
         return TR_OK;
     w->origins = array(w->job.count, sizeof *w->origins);
     if (!w->origins)
@@ -291,7 +293,7 @@ static tr_status prepare_steps(work *w, tr_error *error)
     for (size_t i = 0; i < w->todo_count; i++)
         find_origins(w, w->todo[i]);
     w->job.token = take_step;
-    return tr_steps_init(&w->steps, &w->options, w->joiner.tokenizer, w->joiner.end_id, w->job.count, error);
+    return tr_stream_init(&w->steps, &w->options, w->joiner.tokenizer, w->joiner.end_id, w->job.count, error);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- results */
@@ -322,7 +324,8 @@ static tr_status deliver(work *w, tr_error *error)
         w->delivered++;
     }
     const size_t count = w->delivered - first;
-    if (count && w->options.ready && w->options.ready(w->options.ready_argument, first, w->results + first, count))
+    if (count && w->options.on_result &&
+        w->options.on_result(w->options.on_result_argument, first, w->results + first, count))
         return tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the callback that takes results");
     return TR_OK;
 }
@@ -330,19 +333,19 @@ static tr_status deliver(work *w, tr_error *error)
 /* Says which texts wait for which units; those that wait for none are done. */
 static tr_status start_tally(work *w, tr_error *error)
 {
-    tr_status status = tr_tally_init(&w->tally, w->job.count, w->chunk_count, w->count, error);
+    tr_status status = tr_completion_init(&w->tally, w->job.count, w->chunk_count, w->count, error);
     for (size_t i = 0; status == TR_OK && i < w->count; i++)
         if (w->entries[i].same_as != SIZE_MAX)
-            tr_tally_repeat(&w->tally, w->entries[i].same_as);
+            tr_completion_repeat(&w->tally, w->entries[i].same_as);
     for (size_t i = 0; status == TR_OK && i < w->count; i++) {
         const entry *e = &w->entries[i];
         if (e->same_as != SIZE_MAX)
             continue;
         size_t units = 0;
         for (size_t s = 0; s < e->text.count; s++) {
-            const size_t unit = w->chunks[e->first + s]->unit;
+            const size_t unit = w->chunks[e->first + s]->request;
             if (unit != SIZE_MAX) {
-                tr_tally_wait(&w->tally, i, unit);
+                tr_completion_wait_for(&w->tally, i, unit);
                 units++;
             }
         }
@@ -350,29 +353,29 @@ static tr_status start_tally(work *w, tr_error *error)
             continue;
         if (!e->known)
             status = finish_text(w, i, error);
-        tr_tally_finish(&w->tally, i);
+        tr_completion_finish(&w->tally, i);
     }
     return status;
 }
 
 /* What the scheduler calls as units are complete. */
-static tr_status take_units(void *argument, const tr_unit *list, tr_error *error)
+static tr_status take_units(void *argument, const tr_request *list, tr_error *error)
 {
     work *w = argument;
     tr_status status = TR_OK;
     for (; list && status == TR_OK; list = list->next)
-        status = tr_tally_unit(&w->tally, list, (size_t)(list - w->job.units), finish_text, w, error);
+        status = tr_completion_request(&w->tally, list, (size_t)(list - w->job.requests), finish_text, w, error);
     if (status == TR_OK)
         status = deliver(w, error);
-    return status == TR_OK ? tr_tally_report(&w->tally.counts, &w->options, error) : status;
+    return status == TR_OK ? tr_completion_report(&w->tally.counts, &w->options, error) : status;
 }
 
 static void remember(work *w)
 {
-    for (size_t i = 0; w->options.reuse && !w->steps.stopped && i < w->todo_count; i++) {
+    for (size_t i = 0; w->options.use_cache && !w->steps.stopped && i < w->todo_count; i++) {
         const size_t text = w->todo[i];
         if (w->entries[text].text.sentences && !prefix_of(w, text))
-            tr_memory_add(&w->context->memory, w->texts[text], w->entries[text].size, &w->results[text]);
+            tr_translation_cache_add(&w->context->cache, w->texts[text], w->entries[text].size, &w->results[text]);
     }
 }
 
@@ -421,7 +424,7 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
         status = tr_pair_choose(context->model, w.options.source_language, w.options.target_language, true, &w.pair, error);
     w.pair.max_positions = context->config.max_positions;
     if (status == TR_OK)
-        status = tr_pair_encoder(&w.pair, &w.encoder, error);
+        status = tr_pair_template(&w.pair, &w.encoder, error);
     if (status != TR_OK)
         return status;
     for (int t = 0; t < context->threads; t++)

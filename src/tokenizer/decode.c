@@ -32,8 +32,8 @@ static void keep(tr_buffer *text, size_t start, tr_span part)
 {
     if (!text->data)
         return;
-    memmove(text->data + start, text->data + part.first, part.last - part.first);
-    text->size = start + part.last - part.first;
+    memmove(text->data + start, text->data + part.begin, part.end - part.begin);
+    text->size = start + part.end - part.begin;
     text->data[text->size] = 0;
 }
 
@@ -42,7 +42,7 @@ static size_t strip(tr_buffer *text, size_t start)
 {
     const tr_span part = inner(text, start);
     keep(text, start, part);
-    return part.first - start;
+    return part.begin - start;
 }
 
 /* Appends size bytes of text with spaces for "▁". */
@@ -138,13 +138,13 @@ static void trim_spans(const tr_buffer *text, size_t start, size_t stripped, tr_
 {
     for (size_t i = 0; spans && i < count; i++) {
         tr_span *s = &spans[i];
-        const size_t first = s->first - start, last = s->last - start, all = text->size - start;
-        s->first = first < stripped ? 0 : first - stripped;
-        s->last = last < stripped ? 0 : last - stripped;
-        s->first = s->first < all ? s->first : all;
-        s->last = s->last < all ? s->last : all;
-        for (size_t length; s->first < s->last; s->first += length)
-            if (!tr_is_white(tr_utf8_decode(text->data + start + s->first, s->last - s->first, &length)))
+        const size_t first = s->begin - start, last = s->end - start, all = text->size - start;
+        s->begin = first < stripped ? 0 : first - stripped;
+        s->end = last < stripped ? 0 : last - stripped;
+        s->begin = s->begin < all ? s->begin : all;
+        s->end = s->end < all ? s->end : all;
+        for (size_t length; s->begin < s->end; s->begin += length)
+            if (!tr_is_white(tr_utf8_decode(text->data + start + s->begin, s->end - s->begin, &length)))
                 break;
     }
 }
@@ -227,14 +227,14 @@ static size_t decodable(const char *bytes, size_t size)
 }
 
 /* Appends what a run of byte pieces, or its beginning, spells. */
-static bool grow_bytes(tr_growing *g, size_t count)
+static bool grow_bytes(tr_incremental_text *g, size_t count)
 {
     const bool good = append_bytes(&g->text, g->bytes.data, count, NULL);
     keep(&g->bytes, 0, (tr_span){count, g->bytes.size});
     return good;
 }
 
-static bool grow_piece(const tr_tokenizer *t, tr_growing *g, int32_t id)
+static bool grow_piece(const tr_tokenizer *t, tr_incremental_text *g, int32_t id)
 {
     const tr_piece piece = t->target->pieces[id];
     if (!piece.data || is_silent(t, id))
@@ -246,32 +246,33 @@ static bool grow_piece(const tr_tokenizer *t, tr_growing *g, int32_t id)
 }
 
 /* White space in front is dropped, that behind is kept back: it may be the end. */
-static bool grow_text(const tr_tokenizer *t, tr_growing *g, int32_t id, bool last)
+static bool grow_text(const tr_tokenizer *t, tr_incremental_text *g, int32_t id, bool last)
 {
-    keep(&g->text, 0, (tr_span){g->told.last, g->text.size});
-    g->told = (tr_span){0, 0};
+    keep(&g->text, 0, (tr_span){g->emitted.end, g->text.size});
+    g->emitted = (tr_span){0, 0};
     if ((id >= 0 && !grow_piece(t, g, id)) || (last && !grow_bytes(g, g->bytes.size)))
         return false;
     const tr_span part = inner(&g->text, 0);
-    if (part.first < part.last)
-        g->told = (tr_span){g->begun ? 0 : part.first, part.last};
-    g->begun = g->begun || part.first < part.last;
+    if (part.begin < part.end)
+        g->emitted = (tr_span){g->started ? 0 : part.begin, part.end};
+    g->started = g->started || part.begin < part.end;
     return true;
 }
 
 /* What words look like depends on those behind them. */
-static tr_status grow_words(const tr_tokenizer *t, tr_growing *g, int32_t id, bool last, tr_error *error)
+static tr_status grow_words(const tr_tokenizer *t, tr_incremental_text *g, int32_t id, bool last, tr_error *error)
 {
     if (id >= 0 && !tr_ids_append(&g->ids, &id, 1))
         return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
     if (!last)
         return TR_OK;
     const tr_status status = tr_tokenizer_decode(t, g->ids.data, g->ids.size, &g->text, error);
-    g->told = (tr_span){0, g->text.size};
+    g->emitted = (tr_span){0, g->text.size};
     return status;
 }
 
-tr_status tr_tokenizer_grow(const tr_tokenizer *tokenizer, tr_growing *growing, int32_t id, bool last, tr_error *error)
+tr_status tr_tokenizer_decode_next(const tr_tokenizer *tokenizer, tr_incremental_text *growing, int32_t id, bool last,
+                                   tr_error *error)
 {
     if (id >= 0 && (size_t)id >= tokenizer->target->size)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the id %d is not one of %zu", id, tokenizer->target->size);
@@ -280,10 +281,10 @@ tr_status tr_tokenizer_grow(const tr_tokenizer *tokenizer, tr_growing *growing, 
     return grow_text(tokenizer, growing, id, last) ? TR_OK : tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
 }
 
-void tr_growing_free(tr_growing *growing)
+void tr_incremental_text_free(tr_incremental_text *growing)
 {
     tr_buffer_free(&growing->text);
     tr_buffer_free(&growing->bytes);
     tr_ids_free(&growing->ids);
-    *growing = (tr_growing){0};
+    *growing = (tr_incremental_text){0};
 }

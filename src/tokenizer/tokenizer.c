@@ -156,7 +156,7 @@ static bool take_from_words(void *argument, const char *piece, size_t size)
 {
     encoding *const e = argument;
     const tr_span place = e->spans ? tr_places_next(&e->places, piece, size) : (tr_span){0, 0};
-    return take_piece(e, piece, size) && (take_span(e, place.first, place.last) || out_of_memory(e));
+    return take_piece(e, piece, size) && (take_span(e, place.begin, place.end) || out_of_memory(e));
 }
 
 /* Bytes of a token ">>lang<<" at the front of text that the vocabulary has, and its id; 0 if there is none. */
@@ -236,7 +236,7 @@ static void share_bytes(const tr_tokenizer *t, const int32_t *ids, tr_span *span
 {
     for (size_t i = count; i > 1; i--) {
         const tr_span *s = &spans[i - 1];
-        if (s->first < s->last && s[-1].first == s[-1].last && tr_piece_byte(t->source->pieces[ids[i - 1]]) >= 0 &&
+        if (s->begin < s->end && s[-1].begin == s[-1].end && tr_piece_byte(t->source->pieces[ids[i - 1]]) >= 0 &&
             tr_piece_byte(t->source->pieces[ids[i - 2]]) >= 0)
             spans[i - 2] = *s;
     }

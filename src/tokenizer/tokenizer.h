@@ -55,16 +55,17 @@ tr_status tr_tokenizer_decode_spans(const tr_tokenizer *tokenizer, const int32_t
 
 /* A text that grows token by token: the bytes that tr_tokenizer_decode makes of all tokens, told as soon as none behind them
  * can change them. A zeroed struct has no tokens. */
-typedef struct tr_growing {
+typedef struct tr_incremental_text {
     tr_buffer text;  /* what is decoded: white space that may be the end, and */
-    tr_span told;    /* what the newest token added */
-    bool begun;      /* something was told */
+    tr_span emitted; /* what the newest token added */
+    bool started;    /* something was told */
     tr_buffer bytes; /* of a character that is not complete */
     tr_ids ids;      /* of words, whose text depends on all of them: it is told at the end */
-} tr_growing;
+} tr_incremental_text;
 
 /* One token more (-1: none), and whether it is the last one; growing->text has in growing->told what that adds. */
-tr_status tr_tokenizer_grow(const tr_tokenizer *tokenizer, tr_growing *growing, int32_t id, bool last, tr_error *error);
-void tr_growing_free(tr_growing *growing);
+tr_status tr_tokenizer_decode_next(const tr_tokenizer *tokenizer, tr_incremental_text *growing, int32_t id, bool last,
+                                   tr_error *error);
+void tr_incremental_text_free(tr_incremental_text *growing);
 
 #endif

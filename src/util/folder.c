@@ -30,12 +30,12 @@ tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name,
     return tr_fail(error, TR_ERROR_IO, "%.200s/%.200s: %s", folder, name, strerror(ENAMETOOLONG));
 }
 
-tr_status tr_place_look(const char *path, tr_place *place, tr_error *error)
+tr_status tr_path_look(const char *path, tr_path_kind *place, tr_error *error)
 {
     struct stat st;
-    *place = TR_PLACE_NOTHING;
+    *place = TR_PATH_NOTHING;
     if (stat(path, &st) == 0)
-        *place = S_ISREG(st.st_mode) ? TR_PLACE_FILE : S_ISDIR(st.st_mode) ? TR_PLACE_DIRECTORY : TR_PLACE_OTHER;
+        *place = S_ISREG(st.st_mode) ? TR_PATH_FILE : S_ISDIR(st.st_mode) ? TR_PATH_DIRECTORY : TR_PATH_OTHER;
     else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) /* no file can have a name that is too long */
         return tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: %s", path, strerror(errno));
     return TR_OK;

@@ -11,9 +11,9 @@ enum { TR_PATH = 4096 }; /* bytes of a path, as Linux limits them */
 tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name, tr_error *error);
 
 /* What is at a path, where links lead. */
-typedef enum tr_place { TR_PLACE_NOTHING, TR_PLACE_FILE, TR_PLACE_DIRECTORY, TR_PLACE_OTHER } tr_place;
+typedef enum tr_path_kind { TR_PATH_NOTHING, TR_PATH_FILE, TR_PATH_DIRECTORY, TR_PATH_OTHER } tr_path_kind;
 /* Fails where that cannot be told: a folder above it may not be searched, links go in a circle, the disk fails. */
-tr_status tr_place_look(const char *path, tr_place *place, tr_error *error) TR_CHECKED;
+tr_status tr_path_look(const char *path, tr_path_kind *place, tr_error *error) TR_CHECKED;
 
 tr_status tr_folder_make(const char *path, tr_error *error); /* with those above it; one that is there is no error */
 void tr_folder_drop_empty(const char *path); /* removes a folder in which there is nothing; else does nothing */

@@ -36,7 +36,7 @@ typedef struct pool {
 
 struct tr_team {
     int size;
-    tr_threads backend;
+    tr_thread_backend backend;
     pool pool;
 };
 
@@ -160,11 +160,11 @@ static bool openmp_run(tr_team *team, tr_team_function *function, void *argument
 #endif
 }
 
-tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_error *error)
+tr_status tr_team_create(int threads, tr_thread_backend backend, tr_team **team, tr_error *error)
 {
     *team = NULL;
-    if (threads < 1 || threads > TR_TEAM_MOST)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 1 and %d", threads, TR_TEAM_MOST);
+    if (threads < 1 || threads > TR_TEAM_MAX)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 1 and %d", threads, TR_TEAM_MAX);
     tr_team *t = calloc(1, sizeof *t);
     if (!t || !(t->pool.helpers = calloc((size_t)threads, sizeof *t->pool.helpers))) {
         free(t);

@@ -6,7 +6,7 @@
 
 #include "util/error.h"
 
-enum { TR_TEAM_MOST = 1024 }; /* threads that anybody may ask for */
+enum { TR_TEAM_MAX = 1024 }; /* threads that anybody may ask for */
 
 typedef struct tr_team tr_team;
 typedef void tr_team_function(void *argument, int thread);
@@ -18,7 +18,7 @@ int tr_usable_cores(void);
  * before /proc and /sys: "". */
 int tr_cgroup_cores(const char *root);
 
-tr_status tr_team_create(int threads, tr_threads backend, tr_team **team, tr_error *error);
+tr_status tr_team_create(int threads, tr_thread_backend backend, tr_team **team, tr_error *error);
 void tr_team_destroy(tr_team *team); /* NULL is allowed */
 int tr_team_size(const tr_team *team);
 
@@ -45,7 +45,7 @@ void tr_barrier_wait(tr_barrier *barrier);
 
 /* The share [first, last) of n units that falls to member of members, in multiples of grain. */
 typedef struct tr_range {
-    int first, last;
+    int begin, end;
 } tr_range;
 
 static inline tr_range tr_share(int n, int grain, int member, int members)

@@ -81,8 +81,8 @@ static void expect_links(const tr_alignment *got, const tr_alignment *wanted)
 static void expect_spans(const tr_span *got, const tr_span *wanted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(got[i].first, wanted[i].first);
-        assert_int_equal(got[i].last, wanted[i].last);
+        assert_int_equal(got[i].begin, wanted[i].begin);
+        assert_int_equal(got[i].end, wanted[i].end);
     }
 }
 
@@ -137,15 +137,15 @@ static void expect_covered(const char *text, size_t size, const tr_span *spans, 
 {
     size_t at = 0, length;
     for (size_t i = 0; i < count; i++) {
-        assert_true(spans[i].first <= spans[i].last && spans[i].last <= size);
-        assert_true(is_boundary(text, size, spans[i].first) && is_boundary(text, size, spans[i].last));
-        if (spans[i].first == spans[i].last)
+        assert_true(spans[i].begin <= spans[i].end && spans[i].end <= size);
+        assert_true(is_boundary(text, size, spans[i].begin) && is_boundary(text, size, spans[i].end));
+        if (spans[i].begin == spans[i].end)
             continue;
-        assert_false(is_white(text, size, spans[i].first, &length));
-        for (; at < spans[i].first; at += length)
+        assert_false(is_white(text, size, spans[i].begin, &length));
+        for (; at < spans[i].begin; at += length)
             if (!is_white(text, size, at, &length))
                 fail_msg("\"%s\": no token for byte %zu", text, at);
-        at = spans[i].last > at ? spans[i].last : at;
+        at = spans[i].end > at ? spans[i].end : at;
     }
     for (; at < size; at += length)
         if (!is_white(text, size, at, &length))
@@ -161,8 +161,8 @@ static void expect_pieces(const char *text, const tr_tokens *tokens, const tr_sp
         if (size == 6 && memcmp(piece, "<0x", 3) == 0)
             continue; /* a byte of a character */
         const size_t space = size >= 3 && memcmp(piece, "\xe2\x96\x81", 3) == 0 ? 3 : 0;
-        assert_int_equal(spans[i].last - spans[i].first, size - space);
-        assert_memory_equal(text + spans[i].first, piece + space, size - space);
+        assert_int_equal(spans[i].end - spans[i].begin, size - space);
+        assert_memory_equal(text + spans[i].begin, piece + space, size - space);
     }
 }
 
@@ -268,13 +268,13 @@ static void sentences_follow_each_other(void **state)
         const tr_result *one = &each[p];
         for (size_t i = 0; i < one->source.count; i++) {
             assert_int_equal(all->source.ids[source + i], one->source.ids[i]);
-            assert_int_equal(all->source_spans[source + i].first, starts[p] + one->source_spans[i].first);
-            assert_int_equal(all->source_spans[source + i].last, starts[p] + one->source_spans[i].last);
+            assert_int_equal(all->source_spans[source + i].begin, starts[p] + one->source_spans[i].begin);
+            assert_int_equal(all->source_spans[source + i].end, starts[p] + one->source_spans[i].end);
         }
         for (size_t i = 0; i < one->target.count; i++) {
             assert_int_equal(all->target.ids[target + i], one->target.ids[i]);
-            assert_int_equal(all->target_spans[target + i].first, start + one->target_spans[i].first);
-            assert_int_equal(all->target_spans[target + i].last, start + one->target_spans[i].last);
+            assert_int_equal(all->target_spans[target + i].begin, start + one->target_spans[i].begin);
+            assert_int_equal(all->target_spans[target + i].end, start + one->target_spans[i].end);
         }
         for (size_t i = 0; i < one->alignment.count; i++) {
             const tr_link *a = &all->alignment.links[link + i], *b = &one->alignment.links[i];
@@ -344,7 +344,7 @@ static void threads_and_batches_change_nothing(void **state)
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++)
         for (int reuse = 0; reuse < 2; reuse++) {
             tr_context *other = open_context(model, settings[s][0], settings[s][1]);
-            options.reuse = reuse;
+            options.use_cache = reuse;
             for (int again = 0; again <= reuse; again++) {
                 tr_result *results = translate(other, texts, COUNT, &options);
                 for (size_t i = 0; i < COUNT; i++)
@@ -444,11 +444,11 @@ static void results_are_ready_in_order(void **state)
     tr_translate_options options = aligning();
     tr_result *reference = translate(context, texts, COUNT, &options), *results;
     taker t = {.reference = reference, .stop_at = -1}, reports = {.stop_at = -1};
-    options.reuse = false;
-    options.ready = take;
-    options.ready_argument = &t;
-    options.progress = count_reports;
-    options.progress_argument = &reports;
+    options.use_cache = false;
+    options.on_result = take;
+    options.on_result_argument = &t;
+    options.on_progress = count_reports;
+    options.on_progress_argument = &reports;
     results = translate(own, texts, COUNT, &options);
     assert_int_equal(t.taken, COUNT);
     assert_int_equal(reports.taken, COUNT);
@@ -494,12 +494,12 @@ static void check_languages(const char *name, const char *source, const char *ta
     assert_int_equal(tr_tokenize(many, plain, strlen(plain), &tokens, NULL), TR_OK);
     assert_true(same_ids(&r->source, &tokens));
     for (size_t i = 0; i < r->source.count; i++)
-        assert_true(r->source_spans[i].first >= (size_t)(plain - text) && r->source_spans[i].last <= strlen(text));
+        assert_true(r->source_spans[i].begin >= (size_t)(plain - text) && r->source_spans[i].end <= strlen(text));
     assert_int_equal(r->alignment.count, r->target.count - in_front);
     for (size_t i = 0; i < r->alignment.count; i++)
         assert_true(r->alignment.links[i].target >= in_front);
     if (in_front)
-        assert_int_equal(r->target_spans[0].last, 0);
+        assert_int_equal(r->target_spans[0].end, 0);
     if (plain == text)
         expect_scored(own, &options, &r->source, &r->target, &r->alignment);
     tr_tokens_free(&tokens);

@@ -76,9 +76,9 @@ trial make_trial(tr_attention_shape shape, tr_attention_options options, tr_elem
 {
     trial t = {.shape = shape, .options = options, .element = element, .seed = seed};
     const size_t projection = (size_t)(options.rank * shape.keys);
-    t.q = elements(&t, STREAM_Q, shape.queries, shape.key_size, scale);
-    t.k = elements(&t, STREAM_K, shape.keys, shape.key_size, 1);
-    t.v = elements(&t, STREAM_V, shape.keys, shape.value_size, 1);
+    t.q = elements(&t, STREAM_Q, shape.queries, shape.d_k, scale);
+    t.k = elements(&t, STREAM_K, shape.keys, shape.d_k, 1);
+    t.v = elements(&t, STREAM_V, shape.keys, shape.d_v, 1);
     if (options.kind == TR_ATTENTION_LOW_RANK && options.rank > 0) {
         t.options.key_projection = numbers(seed, STREAM_KEY_PROJECTION, projection, 0.5f);
         t.options.value_projection = numbers(seed, STREAM_VALUE_PROJECTION, projection, 0.5f);
@@ -203,8 +203,8 @@ trial random_trial(uint64_t seed)
     tr_attention_shape shape = {.batch = whole(seed, 2, 1, 3), .heads = whole(seed, 3, 1, 3)};
     shape.queries = whole(seed, 4, 1, large ? 200 : 40);
     shape.keys = whole(seed, 5, 0, 3) ? whole(seed, 6, 1, large ? 200 : 70) : shape.queries;
-    shape.key_size = whole(seed, 7, 1, 40);
-    shape.value_size = whole(seed, 8, 0, 1) ? shape.key_size : whole(seed, 9, 1, 70);
+    shape.d_k = whole(seed, 7, 1, 40);
+    shape.d_v = whole(seed, 8, 0, 1) ? shape.d_k : whole(seed, 9, 1, 70);
     trial t = make_trial(shape, random_options(seed, kind, shape.keys),
                          whole(seed, 10, 0, 3) ? TR_ELEMENT_F32 : TR_ELEMENT_BF16, seed, 2);
     if (whole(seed, 11, 0, 2) == 0)
@@ -224,7 +224,7 @@ trial random_trial(uint64_t seed)
 
 size_t out_size(const trial *t)
 {
-    return (size_t)(t->shape.batch * t->shape.heads * t->shape.queries * t->shape.value_size);
+    return (size_t)(t->shape.batch * t->shape.heads * t->shape.queries * t->shape.d_v);
 }
 
 int64_t columns_of(const trial *t)
@@ -308,7 +308,7 @@ const char *told(const trial *t)
         "seed %llu, %s %s, %lld x %lld heads, %lld of %lld, sizes %lld and %lld, window %lld, block %lld/%lld/%lld/%lld, "
         "rank %lld, pool %lld, threads %d, tile %lld,%s%s%s%s%s position %lld",
         (unsigned long long)t->seed, kind_name(o->kind), t->element == TR_ELEMENT_BF16 ? "bf16" : "f32", (long long)s->batch,
-        (long long)s->heads, (long long)s->queries, (long long)s->keys, (long long)s->key_size, (long long)s->value_size,
+        (long long)s->heads, (long long)s->queries, (long long)s->keys, (long long)s->d_k, (long long)s->d_v,
         (long long)o->window, (long long)o->block, (long long)o->local_blocks, (long long)o->random_blocks,
         (long long)o->global_tokens, (long long)o->rank, (long long)o->pool, o->threads, (long long)o->tile,
         m->allowed ? " allowed" : "", m->additive ? " additive" : "", m->prior ? " prior" : "", m->lengths ? " lengths" : "",

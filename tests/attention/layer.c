@@ -5,14 +5,14 @@
 
 enum { PARTS = 4 }; /* query, key, value and output */
 
-static const void **weight_of(tr_multi_head *layer, int part)
+static const void **weight_of(tr_attention_multi_head *layer, int part)
 {
     const void **const weights[PARTS] = {&layer->query_weight, &layer->key_weight, &layer->value_weight,
                                          &layer->output_weight};
     return weights[part];
 }
 
-static const void **bias_of(tr_multi_head *layer, int part)
+static const void **bias_of(tr_attention_multi_head *layer, int part)
 {
     const void **const biases[PARTS] = {&layer->query_bias, &layer->key_bias, &layer->value_bias, &layer->output_bias};
     return biases[part];
@@ -30,10 +30,10 @@ layer_trial make_layer(int64_t batch, int64_t queries, int64_t keys, layer_sizes
                        tr_element of_inputs, uint64_t seed)
 {
     const int64_t inputs[PARTS] = {sizes.query, sizes.key, sizes.value, sizes.hiddens}, size = sizes.hiddens / sizes.heads;
-    layer_trial l = {.layer = {.query_size = sizes.query,
-                               .key_size = sizes.key,
-                               .value_size = sizes.value,
-                               .num_hiddens = sizes.hiddens,
+    layer_trial l = {.layer = {.query_width = sizes.query,
+                               .key_width = sizes.key,
+                               .value_width = sizes.value,
+                               .d_model = sizes.hiddens,
                                .num_heads = sizes.heads,
                                .element = of_layer}};
     l.inner = (trial){.shape = {batch, sizes.heads, queries, keys, size, size}, .element = of_inputs, .seed = seed};
@@ -59,14 +59,14 @@ void free_layer(layer_trial *l)
 
 size_t layer_out_size(const layer_trial *l)
 {
-    return (size_t)(l->inner.shape.batch * l->inner.shape.queries * l->layer.num_hiddens);
+    return (size_t)(l->inner.shape.batch * l->inner.shape.queries * l->layer.d_model);
 }
 
 tr_status run_layer(const layer_trial *l, float *out, float *weights, tr_error *error)
 {
     const trial *t = &l->inner;
-    return tr_multi_head_attention(&l->layer, &t->options, &t->mask, t->shape.batch, t->shape.queries, t->shape.keys,
-                                   t->element, t->q, t->k, t->v, out, weights, error);
+    return tr_attention_multi_head_forward(&l->layer, &t->options, &t->mask, t->shape.batch, t->shape.queries, t->shape.keys,
+                                           t->element, t->q, t->k, t->v, out, weights, error);
 }
 
 void attend_layer(const layer_trial *l, float *out, float *weights)
@@ -79,16 +79,16 @@ void attend_layer(const layer_trial *l, float *out, float *weights)
 /* --------------------------------------------------------------------------------------------------- in double precision */
 
 /* y[rows, outputs] = W x + b of x [rows, inputs]. */
-static void linear(const tr_multi_head *layer, int part, const double *x, int64_t rows, int64_t inputs, double *y)
+static void linear(const tr_attention_multi_head *layer, int part, const double *x, int64_t rows, int64_t inputs, double *y)
 {
-    tr_multi_head copy = *layer;
+    tr_attention_multi_head copy = *layer;
     const void *weight = *weight_of(&copy, part), *bias = *bias_of(&copy, part);
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t o = 0; o < layer->num_hiddens; o++) {
+        for (int64_t o = 0; o < layer->d_model; o++) {
             double sum = bias ? widened(layer->element, bias, o) : 0;
             for (int64_t i = 0; i < inputs; i++)
                 sum += widened(layer->element, weight, o * inputs + i) * x[r * inputs + i];
-            y[r * layer->num_hiddens + o] = sum;
+            y[r * layer->d_model + o] = sum;
         }
 }
 
@@ -105,11 +105,11 @@ static void exchange(const double *x, int64_t batch, int64_t length, int64_t hea
 static double *projected(const layer_trial *l, int part, const void *x, int64_t length, int64_t inputs)
 {
     const tr_attention_shape *s = &l->inner.shape;
-    const size_t n = (size_t)(s->batch * length * l->layer.num_hiddens);
+    const size_t n = (size_t)(s->batch * length * l->layer.d_model);
     double *wide = widened_all(l->inner.element, x, (size_t)(s->batch * length * inputs));
     double *y = reserve(n, sizeof *y), *split = reserve(n, sizeof *split);
     linear(&l->layer, part, wide, s->batch * length, inputs, y);
-    exchange(y, s->batch, length, s->heads, s->key_size, split);
+    exchange(y, s->batch, length, s->heads, s->d_k, split);
     free(wide), free(y);
     return split;
 }
@@ -117,13 +117,13 @@ static double *projected(const layer_trial *l, int part, const void *x, int64_t 
 void reference_layer(const layer_trial *l, double *out, double *weights)
 {
     const tr_attention_shape *s = &l->inner.shape;
-    double *q = projected(l, 0, l->inner.q, s->queries, l->layer.query_size);
-    double *k = projected(l, 1, l->inner.k, s->keys, l->layer.key_size);
-    double *v = projected(l, 2, l->inner.v, s->keys, l->layer.value_size);
+    double *q = projected(l, 0, l->inner.q, s->queries, l->layer.query_width);
+    double *k = projected(l, 1, l->inner.k, s->keys, l->layer.key_width);
+    double *v = projected(l, 2, l->inner.v, s->keys, l->layer.value_width);
     double *split = reserve(layer_out_size(l), sizeof *split), *joined = reserve(layer_out_size(l), sizeof *joined);
     reference_of(&l->inner, q, k, v, split, weights);
-    exchange(split, s->batch, s->heads, s->queries, s->value_size, joined);
-    linear(&l->layer, 3, joined, s->batch * s->queries, l->layer.num_hiddens, out);
+    exchange(split, s->batch, s->heads, s->queries, s->d_v, joined);
+    linear(&l->layer, 3, joined, s->batch * s->queries, l->layer.d_model, out);
     free(q), free(k), free(v), free(split), free(joined);
 }
 

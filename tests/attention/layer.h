@@ -1,4 +1,4 @@
-/* Calls of tr_multi_head_attention, with weights and inputs that a seed makes. */
+/* Calls of tr_attention_multi_head_forward, with weights and inputs that a seed makes. */
 #ifndef TR_TESTS_ATTENTION_LAYER_H
 #define TR_TESTS_ATTENTION_LAYER_H
 
@@ -10,7 +10,7 @@ typedef struct layer_sizes {
 
 typedef struct layer_trial {
     trial inner; /* its shape is that of the heads, its q, k and v are what goes into the layer */
-    tr_multi_head layer;
+    tr_attention_multi_head layer;
 } layer_trial;
 
 /* Masks may be given to `inner`, as to any trial. */

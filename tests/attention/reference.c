@@ -132,7 +132,7 @@ typedef struct head {
 
 static double scale_of(const trial *t)
 {
-    return t->options.scale != 0 ? (double)t->options.scale : 1 / sqrt((double)t->shape.key_size);
+    return t->options.scale != 0 ? (double)t->options.scale : 1 / sqrt((double)t->shape.d_k);
 }
 
 static void attend_head(const head *a)
@@ -141,18 +141,17 @@ static void attend_head(const head *a)
     bool *counts = reserve((size_t)s->keys, sizeof *counts);
     double *scores = reserve((size_t)s->keys, sizeof *scores);
     for (int64_t i = 0; i < s->queries; i++) {
-        const double *q = a->q + i * s->key_size;
+        const double *q = a->q + i * s->d_k;
         double *weights = a->weights + i * s->keys;
         for (int64_t j = 0; j < s->keys; j++) {
             counts[j] = reference_allows(a->t, a->pattern, a->b, a->h, i, j);
-            scores[j] =
-                scale_of(a->t) * dot(q, a->k + j * s->key_size, s->key_size) + reference_bias(&a->t->mask, a->b, a->h, i, j);
+            scores[j] = scale_of(a->t) * dot(q, a->k + j * s->d_k, s->d_k) + reference_bias(&a->t->mask, a->b, a->h, i, j);
         }
         if (a->t->options.kind == TR_ATTENTION_LINEAR)
-            linear_weights(weights, q, a->k, counts, s->keys, s->key_size);
+            linear_weights(weights, q, a->k, counts, s->keys, s->d_k);
         else
             softmax(weights, scores, counts, s->keys);
-        weigh(a->out + i * s->value_size, weights, counts, a->v, s->keys, s->value_size);
+        weigh(a->out + i * s->d_v, weights, counts, a->v, s->keys, s->d_v);
     }
     free(counts);
     free(scores);
@@ -190,19 +189,18 @@ static void attend_summaries(const head *a)
 {
     const tr_attention_shape *s = &a->t->shape;
     const int64_t columns = columns_of(a->t);
-    double *k = reserve((size_t)(columns * s->key_size), sizeof *k),
-           *v = reserve((size_t)(columns * s->value_size), sizeof *v);
+    double *k = reserve((size_t)(columns * s->d_k), sizeof *k), *v = reserve((size_t)(columns * s->d_v), sizeof *v);
     double *scores = reserve((size_t)columns, sizeof *scores);
     bool *counts = reserve((size_t)columns, sizeof *counts);
-    summarise(k, a, a->k, s->key_size, a->t->options.key_projection);
-    summarise(v, a, a->v, s->value_size, a->t->options.value_projection);
+    summarise(k, a, a->k, s->d_k, a->t->options.key_projection);
+    summarise(v, a, a->v, s->d_v, a->t->options.value_projection);
     for (int64_t r = 0; r < columns; r++)
         counts[r] = stands(a, r);
     for (int64_t i = 0; i < s->queries; i++) {
         for (int64_t r = 0; r < columns; r++)
-            scores[r] = scale_of(a->t) * dot(a->q + i * s->key_size, k + r * s->key_size, s->key_size);
+            scores[r] = scale_of(a->t) * dot(a->q + i * s->d_k, k + r * s->d_k, s->d_k);
         softmax(a->weights + i * columns, scores, counts, columns);
-        weigh(a->out + i * s->value_size, a->weights + i * columns, counts, v, columns, s->value_size);
+        weigh(a->out + i * s->d_v, a->weights + i * columns, counts, v, columns, s->d_v);
     }
     free(k);
     free(v);
@@ -229,10 +227,10 @@ void reference_of(const trial *t, const double *q, const double *k, const double
                         .pattern = pattern,
                         .b = n / s->heads,
                         .h = n % s->heads,
-                        .q = q + n * s->queries * s->key_size,
-                        .k = k + n * s->keys * s->key_size,
-                        .v = v + n * s->keys * s->value_size,
-                        .out = out + n * s->queries * s->value_size,
+                        .q = q + n * s->queries * s->d_k,
+                        .k = k + n * s->keys * s->d_k,
+                        .v = v + n * s->keys * s->d_v,
+                        .out = out + n * s->queries * s->d_v,
                         .weights = weights + n * s->queries * columns_of(t)};
         (t->options.kind == TR_ATTENTION_LOW_RANK ? attend_summaries : attend_head)(&a);
     }
@@ -243,9 +241,9 @@ void reference_attention(const trial *t, double *out, double *weights)
 {
     const tr_attention_shape *s = &t->shape;
     const size_t heads = (size_t)(s->batch * s->heads);
-    double *q = widened_all(t->element, t->q, heads * (size_t)(s->queries * s->key_size));
-    double *k = widened_all(t->element, t->k, heads * (size_t)(s->keys * s->key_size));
-    double *v = widened_all(t->element, t->v, heads * (size_t)(s->keys * s->value_size));
+    double *q = widened_all(t->element, t->q, heads * (size_t)(s->queries * s->d_k));
+    double *k = widened_all(t->element, t->k, heads * (size_t)(s->keys * s->d_k));
+    double *v = widened_all(t->element, t->v, heads * (size_t)(s->keys * s->d_v));
     reference_of(t, q, k, v, out, weights);
     free(q), free(k), free(v);
 }

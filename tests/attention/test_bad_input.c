@@ -7,7 +7,7 @@
 #include "kinds.h"
 #include "layer.h"
 
-static const tr_attention_shape shape = {.batch = 2, .heads = 2, .queries = 5, .keys = 7, .key_size = 4, .value_size = 3};
+static const tr_attention_shape shape = {.batch = 2, .heads = 2, .queries = 5, .keys = 7, .d_k = 4, .d_v = 3};
 static const float untouched = -12345.5f;
 
 static const tr_attention_options local = {.kind = TR_ATTENTION_LOCAL, .window = 2},
@@ -83,10 +83,10 @@ static const bad_number bad_numbers[] = {
     {SIZE(heads)},
     {SIZE(queries)},
     {SIZE(keys)},
-    {SIZE(key_size)},
-    {SIZE(value_size)},
-    {&exact, offsetof(trial, shape.key_size), "key_size", {1025}, 1},
-    {&exact, offsetof(trial, shape.value_size), "value_size", {1025}, 1},
+    {SIZE(d_k)},
+    {SIZE(d_v)},
+    {&exact, offsetof(trial, shape.d_k), "key_size", {1025}, 1},
+    {&exact, offsetof(trial, shape.d_v), "value_size", {1025}, 1},
     {&exact, offsetof(trial, mask.position), "position", {-1, INT64_MIN, INT64_MAX}, 3},
     {OPTION(&local, window, 2, -1, INT64_MIN)},
     {OPTION(&sparse, block, 3, 0, -1, INT64_MIN)},
@@ -136,10 +136,12 @@ static void products_overflow(void **state)
     }
     const int64_t half = (int64_t)1 << 30, over[][4] = {{half, half, 64, 8}, {half, 1, half * 64, 64}, {1, half, half, 1}};
     for (size_t i = 0; i < sizeof over / sizeof *over; i++) {
-        assert_int_equal(tr_split_heads(TR_ELEMENT_F32, over[i][0], over[i][1], over[i][2], over[i][3], few, out, &error),
-                         TR_ERROR_ARGUMENT);
-        assert_int_equal(tr_join_heads(TR_ELEMENT_F32, over[i][0], over[i][1], over[i][2], over[i][3], few, out, &error),
-                         TR_ERROR_ARGUMENT);
+        assert_int_equal(
+            tr_attention_split_heads(TR_ELEMENT_F32, over[i][0], over[i][1], over[i][2], over[i][3], few, out, &error),
+            TR_ERROR_ARGUMENT);
+        assert_int_equal(
+            tr_attention_join_heads(TR_ELEMENT_F32, over[i][0], over[i][1], over[i][2], over[i][3], few, out, &error),
+            TR_ERROR_ARGUMENT);
     }
 }
 
@@ -209,7 +211,7 @@ static void lengths_beyond_the_keys(void **state)
             expect_refused(&t, "lengths");
             float scores[140] = {0}, *weights = fill(140);
             tr_error error;
-            expect_message(tr_masked_softmax(&t.shape, &t.mask, scores, weights, &error), &error, "lengths");
+            expect_message(tr_attention_masked_softmax(&t.shape, &t.mask, scores, weights, &error), &error, "lengths");
             expect_untouched("softmax", weights, 140);
             free(weights);
             free_trial(&t);
@@ -291,13 +293,13 @@ static void nothing_given(void **state)
     expect_message(tr_attention_forward(NULL, NULL, NULL, TR_ELEMENT_F32, good.q, good.k, good.v, out, NULL, &error), &error,
                    "shape");
     expect_message(tr_attention_memory(&shape, NULL, NULL, NULL, &error), &error, "bytes");
-    expect_message(tr_masked_softmax(NULL, NULL, out, out, &error), &error, "shape");
-    expect_message(tr_masked_softmax(&shape, NULL, NULL, out, &error), &error, "scores");
-    expect_message(tr_masked_softmax(&shape, NULL, out, NULL, &error), &error, "weights");
-    expect_message(tr_split_heads(TR_ELEMENT_F32, 1, 1, 1, 1, NULL, out, &error), &error, "x");
-    expect_message(tr_split_heads(TR_ELEMENT_F32, 1, 1, 1, 1, out, NULL, &error), &error, "out");
-    expect_message(tr_join_heads(TR_ELEMENT_F32, 1, 1, 1, 1, NULL, out, &error), &error, "x");
-    expect_message(tr_join_heads(TR_ELEMENT_F32, 1, 1, 1, 1, out, NULL, &error), &error, "out");
+    expect_message(tr_attention_masked_softmax(NULL, NULL, out, out, &error), &error, "shape");
+    expect_message(tr_attention_masked_softmax(&shape, NULL, NULL, out, &error), &error, "scores");
+    expect_message(tr_attention_masked_softmax(&shape, NULL, out, NULL, &error), &error, "weights");
+    expect_message(tr_attention_split_heads(TR_ELEMENT_F32, 1, 1, 1, 1, NULL, out, &error), &error, "x");
+    expect_message(tr_attention_split_heads(TR_ELEMENT_F32, 1, 1, 1, 1, out, NULL, &error), &error, "out");
+    expect_message(tr_attention_join_heads(TR_ELEMENT_F32, 1, 1, 1, 1, NULL, out, &error), &error, "x");
+    expect_message(tr_attention_join_heads(TR_ELEMENT_F32, 1, 1, 1, 1, out, NULL, &error), &error, "out");
     expect_untouched("NULL", out, ROOM);
     free(out);
     free_trial((trial *)&good);
@@ -353,11 +355,13 @@ static void heads_that_do_not_divide(void **state)
     tr_error error;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const int64_t *s = bad[i].sizes;
-        expect_message(tr_split_heads(TR_ELEMENT_F32, s[0], s[1], s[2], s[3], x, out, &error), &error, bad[i].field);
-        expect_message(tr_join_heads(TR_ELEMENT_F32, s[0], s[1], s[2], s[3], x, out, &error), &error, bad[i].field);
+        expect_message(tr_attention_split_heads(TR_ELEMENT_F32, s[0], s[1], s[2], s[3], x, out, &error), &error,
+                       bad[i].field);
+        expect_message(tr_attention_join_heads(TR_ELEMENT_F32, s[0], s[1], s[2], s[3], x, out, &error), &error,
+                       bad[i].field);
     }
-    expect_message(tr_split_heads((tr_element)9, 1, 2, 4, 2, x, out, &error), &error, "element");
-    expect_message(tr_join_heads((tr_element)9, 1, 2, 4, 2, x, out, &error), &error, "element");
+    expect_message(tr_attention_split_heads((tr_element)9, 1, 2, 4, 2, x, out, &error), &error, "element");
+    expect_message(tr_attention_join_heads((tr_element)9, 1, 2, 4, 2, x, out, &error), &error, "element");
     expect_untouched("heads", out, 64);
     free(out);
 }
@@ -366,24 +370,23 @@ static void heads_that_do_not_divide(void **state)
 static void softmax_without_sizes(void **state)
 {
     (void)state;
-    const tr_attention_shape lengths = {
-        .batch = 1, .heads = 1, .queries = 1, .keys = 2, .key_size = -3, .value_size = INT64_MAX};
+    const tr_attention_shape lengths = {.batch = 1, .heads = 1, .queries = 1, .keys = 2, .d_k = -3, .d_v = INT64_MAX};
     tr_attention_shape bad;
     const float scores[2] = {0, 0};
     float weights[2] = {untouched, untouched};
     tr_error error;
-    assert_int_equal(tr_masked_softmax(&lengths, NULL, scores, weights, &error), TR_OK);
+    assert_int_equal(tr_attention_masked_softmax(&lengths, NULL, scores, weights, &error), TR_OK);
     assert_float_equal(weights[0], 0.5f, 0);
     bad = lengths, bad.keys = 0;
-    expect_message(tr_masked_softmax(&bad, NULL, scores, weights, &error), &error, "keys");
+    expect_message(tr_attention_masked_softmax(&bad, NULL, scores, weights, &error), &error, "keys");
     bad = lengths, bad.queries = -1;
-    expect_message(tr_masked_softmax(&bad, NULL, scores, weights, &error), &error, "queries");
+    expect_message(tr_attention_masked_softmax(&bad, NULL, scores, weights, &error), &error, "queries");
     bad = lengths, bad.heads = INT64_MAX;
-    expect_message(tr_masked_softmax(&bad, NULL, scores, weights, &error), &error, "heads");
+    expect_message(tr_attention_masked_softmax(&bad, NULL, scores, weights, &error), &error, "heads");
     bad = lengths, bad.batch = 0;
-    expect_message(tr_masked_softmax(&bad, NULL, scores, weights, &error), &error, "batch");
-    expect_message(tr_masked_softmax(&lengths, &(tr_attention_mask){.position = -1}, scores, weights, &error), &error,
-                   "position");
+    expect_message(tr_attention_masked_softmax(&bad, NULL, scores, weights, &error), &error, "batch");
+    expect_message(tr_attention_masked_softmax(&lengths, &(tr_attention_mask){.position = -1}, scores, weights, &error),
+                   &error, "position");
 }
 
 static void expect_layer_refused(const layer_trial *l, const char *field)
@@ -408,16 +411,16 @@ static void layers_that_cannot_be(void **state)
         {offsetof(layer_trial, layer.num_heads), "num_heads", 0},
         {offsetof(layer_trial, layer.num_heads), "num_heads", -2},
         {offsetof(layer_trial, layer.num_heads), "num_heads", INT64_MAX},
-        {offsetof(layer_trial, layer.num_hiddens), "num_hiddens", 0},
-        {offsetof(layer_trial, layer.num_hiddens), "num_hiddens", -8},
-        {offsetof(layer_trial, layer.num_hiddens), "num_hiddens", INT64_MAX - 1},
-        {offsetof(layer_trial, layer.num_hiddens), "num_hiddens", 2052}, /* 1026 a head */
-        {offsetof(layer_trial, layer.query_size), "query_size", 0},
-        {offsetof(layer_trial, layer.query_size), "query_size", INT64_MAX},
-        {offsetof(layer_trial, layer.key_size), "key_size", -1},
-        {offsetof(layer_trial, layer.key_size), "key_size", (int64_t)1 << 62},
-        {offsetof(layer_trial, layer.value_size), "value_size", 0},
-        {offsetof(layer_trial, layer.value_size), "value_size", INT64_MAX},
+        {offsetof(layer_trial, layer.d_model), "num_hiddens", 0},
+        {offsetof(layer_trial, layer.d_model), "num_hiddens", -8},
+        {offsetof(layer_trial, layer.d_model), "num_hiddens", INT64_MAX - 1},
+        {offsetof(layer_trial, layer.d_model), "num_hiddens", 2052}, /* 1026 a head */
+        {offsetof(layer_trial, layer.query_width), "query_size", 0},
+        {offsetof(layer_trial, layer.query_width), "query_size", INT64_MAX},
+        {offsetof(layer_trial, layer.key_width), "key_size", -1},
+        {offsetof(layer_trial, layer.key_width), "key_size", (int64_t)1 << 62},
+        {offsetof(layer_trial, layer.value_width), "value_size", 0},
+        {offsetof(layer_trial, layer.value_width), "value_size", INT64_MAX},
         {offsetof(layer_trial, layer.query_weight), "query_weight", 0},
         {offsetof(layer_trial, layer.key_weight), "key_weight", 0},
         {offsetof(layer_trial, layer.value_weight), "value_weight", 0},
@@ -446,8 +449,8 @@ static void layers_that_cannot_be(void **state)
     expect_layer_refused(&l, "element");
     float out[64];
     tr_error error;
-    expect_message(tr_multi_head_attention(NULL, NULL, NULL, 2, 3, 4, TR_ELEMENT_F32, good.inner.q, good.inner.k,
-                                           good.inner.v, out, NULL, &error),
+    expect_message(tr_attention_multi_head_forward(NULL, NULL, NULL, 2, 3, 4, TR_ELEMENT_F32, good.inner.q, good.inner.k,
+                                                   good.inner.v, out, NULL, &error),
                    &error, "layer");
     expect_message(run_layer(&good, NULL, NULL, &error), &error, "out");
     l = good;

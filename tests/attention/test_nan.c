@@ -8,8 +8,7 @@
 #include "kinds.h"
 #include "reference.h"
 
-static const tr_attention_shape shape = {
-    .batch = 2, .heads = 2, .queries = 39, .keys = 75, .key_size = 20, .value_size = 18};
+static const tr_attention_shape shape = {.batch = 2, .heads = 2, .queries = 39, .keys = 75, .d_k = 20, .d_v = 18};
 
 static void set(const trial *t, void *x, int64_t index, float value)
 {
@@ -59,12 +58,12 @@ enum verdict { SAME, ALL_NAN, COLUMN_NAN, COLUMN_NOT_FINITE };
 
 static void expect_row(const setting *s, const char *what, int64_t row, enum verdict verdict, int64_t column)
 {
-    const float *after = s->after + row * shape.value_size, *before = s->before + row * shape.value_size;
-    const bool good = verdict == SAME                ? memcmp(after, before, (size_t)shape.value_size * sizeof *after) == 0
+    const float *after = s->after + row * shape.d_v, *before = s->before + row * shape.d_v;
+    const bool good = verdict == SAME                ? memcmp(after, before, (size_t)shape.d_v * sizeof *after) == 0
                       : verdict == COLUMN_NAN        ? isnan(after[column])
                       : verdict == COLUMN_NOT_FINITE ? !isfinite(after[column])
                                                      : true;
-    for (int64_t c = 0; verdict == ALL_NAN && c < shape.value_size; c++)
+    for (int64_t c = 0; verdict == ALL_NAN && c < shape.d_v; c++)
         if (!isnan(after[c]))
             fail_msg("%s: %s: row %d has %g in column %d", told(&s->t), what, (int)row, (double)after[c], (int)c);
     if (!good)
@@ -77,7 +76,7 @@ static void expect_row(const setting *s, const char *what, int64_t row, enum ver
 
 static void check_query(setting *s, int64_t b, int64_t h, int64_t i)
 {
-    const int64_t pair = b * shape.heads + h, at = (pair * shape.queries + i) * shape.key_size + i % shape.key_size;
+    const int64_t pair = b * shape.heads + h, at = (pair * shape.queries + i) * shape.d_k + i % shape.d_k;
     const float kept = (float)widened(s->t.element, s->t.q, at);
     set(&s->t, s->t.q, at, NAN);
     attend(&s->t, s->after, NULL);
@@ -98,7 +97,7 @@ static void check_key(setting *s, const char *what, void *x, int64_t width, int6
     for (int64_t row = 0; row < shape.batch * shape.heads * shape.queries; row++) {
         const bool sees = row / shape.queries == pair && reference_allows(&s->t, s->pattern, pair / shape.heads,
                                                                           pair % shape.heads, row % shape.queries, j);
-        expect_row(s, what, row, sees ? verdict : SAME, e < shape.value_size ? e : 0);
+        expect_row(s, what, row, sees ? verdict : SAME, e < shape.d_v ? e : 0);
     }
     set(&s->t, x, at, kept);
 }
@@ -108,11 +107,10 @@ static void check_setting(setting *s)
     for (int64_t i = 0; i < shape.queries; i += 19)
         check_query(s, i % 2, 1 - i % 2, i);
     for (int64_t j = 0; j < shape.keys; j += 7) {
-        const int64_t pair = j % 4, e = j % shape.value_size;
-        check_key(s, "NaN in a key", s->t.k, shape.key_size, pair, j, e, NAN, ALL_NAN);
-        check_key(s, "NaN in a value", s->t.v, shape.value_size, pair, j, e, NAN, COLUMN_NAN);
-        check_key(s, "infinity in a value", s->t.v, shape.value_size, pair, j, e, j % 2 ? INFINITY : -INFINITY,
-                  COLUMN_NOT_FINITE);
+        const int64_t pair = j % 4, e = j % shape.d_v;
+        check_key(s, "NaN in a key", s->t.k, shape.d_k, pair, j, e, NAN, ALL_NAN);
+        check_key(s, "NaN in a value", s->t.v, shape.d_v, pair, j, e, NAN, COLUMN_NAN);
+        check_key(s, "infinity in a value", s->t.v, shape.d_v, pair, j, e, j % 2 ? INFINITY : -INFINITY, COLUMN_NOT_FINITE);
     }
 }
 
@@ -138,10 +136,10 @@ static void spoil_unseen(setting *s, float value)
             bool seen = false;
             for (int64_t i = 0; i < shape.queries; i++)
                 seen = seen || reference_allows(&s->t, s->pattern, pair / shape.heads, pair % shape.heads, i, j);
-            for (int64_t e = 0; !seen && e < shape.key_size; e++)
-                set(&s->t, s->t.k, (pair * shape.keys + j) * shape.key_size + e, value);
-            for (int64_t e = 0; !seen && e < shape.value_size; e++)
-                set(&s->t, s->t.v, (pair * shape.keys + j) * shape.value_size + e, value);
+            for (int64_t e = 0; !seen && e < shape.d_k; e++)
+                set(&s->t, s->t.k, (pair * shape.keys + j) * shape.d_k + e, value);
+            for (int64_t e = 0; !seen && e < shape.d_v; e++)
+                set(&s->t, s->t.v, (pair * shape.keys + j) * shape.d_v + e, value);
         }
 }
 
@@ -173,9 +171,9 @@ static void nothing_allowed(void **state)
             trial t = make_trial(shape, some_of_each_kind[n], TR_ELEMENT_F32, 400, 1);
             limit(&t, (const int64_t[]){0, 0}, false);
             for (int64_t i = 0; spoilt && i < shape.batch * shape.heads * shape.keys; i++) {
-                set(&t, t.k, i * shape.key_size, NAN);
-                set(&t, t.v, i * shape.value_size, INFINITY);
-                set(&t, t.q, i % (shape.batch * shape.heads * shape.queries) * shape.key_size, NAN);
+                set(&t, t.k, i * shape.d_k, NAN);
+                set(&t, t.v, i * shape.d_v, INFINITY);
+                set(&t, t.q, i % (shape.batch * shape.heads * shape.queries) * shape.d_k, NAN);
             }
             float *out = reserve(out_size(&t), sizeof *out), *weights = reserve(weights_size(&t), sizeof *weights);
             attend(&t, out, weights);

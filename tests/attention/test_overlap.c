@@ -7,7 +7,7 @@
 enum { OUT, WEIGHTS, WRITTEN, Q = WRITTEN, K, V, ALLOWED, ADDITIVE, PRIOR, LENGTHS, TENSORS };
 
 static const char *const names[TENSORS] = {"out", "weights", "q", "k", "v", "allowed", "additive", "prior", "lengths"};
-static const tr_attention_shape shape = {.batch = 2, .heads = 2, .queries = 4, .keys = 8, .key_size = 4, .value_size = 2};
+static const tr_attention_shape shape = {.batch = 2, .heads = 2, .queries = 4, .keys = 8, .d_k = 4, .d_v = 2};
 static const size_t sizes[TENSORS] = {128, 512, 256, 512, 256,
                                       128, 512, 512, 64}; /* bytes of each, all masks dense, lengths by query */
 
@@ -101,7 +101,7 @@ static void projections(void **state)
 static void inputs_may_be_one(void **state)
 {
     (void)state;
-    const tr_attention_shape square = {.batch = 1, .heads = 2, .queries = 6, .keys = 6, .key_size = 4, .value_size = 4};
+    const tr_attention_shape square = {.batch = 1, .heads = 2, .queries = 6, .keys = 6, .d_k = 4, .d_v = 4};
     trial t = make_trial(square, (tr_attention_options){0}, TR_ELEMENT_F32, 1, 1);
     trial same = t;
     same.k = same.v = t.q;
@@ -117,20 +117,20 @@ static void steps(void **state)
     tr_error error;
     for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
         float *const from = x + 24, *const to = from + shifts[i];
-        expect_overlap(tr_split_heads(TR_ELEMENT_F32, 2, 2, 4, 2, from, to, &error), &error, "out", "x");
-        expect_overlap(tr_join_heads(TR_ELEMENT_F32, 2, 2, 4, 2, from, to, &error), &error, "out", "x");
+        expect_overlap(tr_attention_split_heads(TR_ELEMENT_F32, 2, 2, 4, 2, from, to, &error), &error, "out", "x");
+        expect_overlap(tr_attention_join_heads(TR_ELEMENT_F32, 2, 2, 4, 2, from, to, &error), &error, "out", "x");
     }
-    assert_int_equal(tr_split_heads(TR_ELEMENT_F32, 2, 2, 4, 2, x, x + 16, &error), TR_OK);
-    assert_int_equal(tr_join_heads(TR_ELEMENT_F32, 2, 2, 4, 2, x + 16, x, &error), TR_OK);
-    assert_int_equal(tr_split_heads(TR_ELEMENT_BF16, 2, 2, 4, 2, x, x + 8, &error), TR_OK);
+    assert_int_equal(tr_attention_split_heads(TR_ELEMENT_F32, 2, 2, 4, 2, x, x + 16, &error), TR_OK);
+    assert_int_equal(tr_attention_join_heads(TR_ELEMENT_F32, 2, 2, 4, 2, x + 16, x, &error), TR_OK);
+    assert_int_equal(tr_attention_split_heads(TR_ELEMENT_BF16, 2, 2, 4, 2, x, x + 8, &error), TR_OK);
 
     const tr_attention_shape lengths = {.batch = 1, .heads = 1, .queries = 4, .keys = 4};
     const tr_attention_mask mask = {.additive = x + 40, .additive_stride = {0, 0, 4}};
-    assert_int_equal(tr_masked_softmax(&lengths, &mask, x, x, &error), TR_OK); /* this one may be done in place */
-    assert_int_equal(tr_masked_softmax(&lengths, &mask, x, x + 16, &error), TR_OK);
-    expect_overlap(tr_masked_softmax(&lengths, &mask, x, x + 4, &error), &error, "weights", "scores");
-    expect_overlap(tr_masked_softmax(&lengths, &mask, x, x + 30, &error), &error, "weights", "additive");
-    expect_overlap(tr_masked_softmax(&lengths, &mask, x + 40, x + 40, &error), &error, "weights", "additive");
+    assert_int_equal(tr_attention_masked_softmax(&lengths, &mask, x, x, &error), TR_OK); /* this one may be done in place */
+    assert_int_equal(tr_attention_masked_softmax(&lengths, &mask, x, x + 16, &error), TR_OK);
+    expect_overlap(tr_attention_masked_softmax(&lengths, &mask, x, x + 4, &error), &error, "weights", "scores");
+    expect_overlap(tr_attention_masked_softmax(&lengths, &mask, x, x + 30, &error), &error, "weights", "additive");
+    expect_overlap(tr_attention_masked_softmax(&lengths, &mask, x + 40, x + 40, &error), &error, "weights", "additive");
 }
 
 /* Each tensor of a layer in the middle of a block of zeros, with a result over it. */

@@ -5,8 +5,7 @@
 #include "kinds.h"
 #include "reference.h"
 
-static const tr_attention_shape shape = {
-    .batch = 1, .heads = 4, .queries = 203, .keys = 310, .key_size = 1, .value_size = 1};
+static const tr_attention_shape shape = {.batch = 1, .heads = 4, .queries = 203, .keys = 310, .d_k = 1, .d_v = 1};
 enum { HEADS = 4, QUERIES = 203, KEYS = 310, ELEMENTS = QUERIES * KEYS };
 
 static bool *pattern_of(const tr_attention_options *options, int64_t position, int64_t head)

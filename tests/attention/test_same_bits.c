@@ -92,9 +92,9 @@ static trial cut(const trial *t, int64_t b, int64_t h, int64_t batches, int64_t 
     trial part = *t;
     part.shape.batch = batches;
     part.shape.heads = heads;
-    part.q = (char *)t->q + (size_t)(head * shape.queries * shape.key_size) * size;
-    part.k = (char *)t->k + (size_t)(head * shape.keys * shape.key_size) * size;
-    part.v = (char *)t->v + (size_t)(head * shape.keys * shape.value_size) * size;
+    part.q = (char *)t->q + (size_t)(head * shape.queries * shape.d_k) * size;
+    part.k = (char *)t->k + (size_t)(head * shape.keys * shape.d_k) * size;
+    part.v = (char *)t->v + (size_t)(head * shape.keys * shape.d_v) * size;
     if (t->mask.allowed)
         part.mask.allowed += b * t->mask.allowed_stride[0] + h * t->mask.allowed_stride[1];
     if (t->mask.additive)
@@ -110,7 +110,7 @@ static void expect_part(const trial *t, result whole, int64_t b, int64_t h, int6
 {
     const trial part = cut(t, b, h, batches, heads);
     const int64_t head = b * t->shape.heads + h, rows = head * shape.queries;
-    expect_result(&part, (result){whole.out + rows * shape.value_size, whole.weights + rows * columns_of(t)});
+    expect_result(&part, (result){whole.out + rows * shape.d_v, whole.weights + rows * columns_of(t)});
 }
 
 static void neighbours(void **state)

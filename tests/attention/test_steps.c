@@ -14,14 +14,14 @@ static void split(tr_element element, int64_t batch, int64_t length, int64_t d_m
                   void *out)
 {
     tr_error error;
-    if (tr_split_heads(element, batch, length, d_model, heads, x, out, &error))
+    if (tr_attention_split_heads(element, batch, length, d_model, heads, x, out, &error))
         fail_msg("%s", error.message);
 }
 
 static void join(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads, const void *x, void *out)
 {
     tr_error error;
-    if (tr_join_heads(element, batch, length, d_model, heads, x, out, &error))
+    if (tr_attention_join_heads(element, batch, length, d_model, heads, x, out, &error))
         fail_msg("%s", error.message);
 }
 
@@ -78,7 +78,7 @@ static void batch_times_heads(void **state)
 static void softmax(const tr_attention_shape *shape, const tr_attention_mask *mask, const float *scores, float *weights)
 {
     tr_error error;
-    if (tr_masked_softmax(shape, mask, scores, weights, &error))
+    if (tr_attention_masked_softmax(shape, mask, scores, weights, &error))
         fail_msg("%s", error.message);
 }
 

@@ -134,12 +134,12 @@ static void test_sameness(void **state)
 /* -------------------------------------------------------------------------------------------------------------- logits */
 
 typedef struct one {
-    tr_sentence sentence;
+    tr_sequence sentence;
     bool given;
     float *logits; /* of the first step */
 } one;
 
-static tr_sentence *give(void *argument, int room)
+static tr_sequence *give(void *argument, int room)
 {
     one *o = argument;
     (void)room;
@@ -149,9 +149,9 @@ static tr_sentence *give(void *argument, int room)
     return &o->sentence;
 }
 
-static bool take(void *argument, tr_sentence *sentence)
+static bool take(void *argument, tr_sequence *sequence)
 {
-    (void)argument, (void)sentence;
+    (void)argument, (void)sequence;
     return true;
 }
 
@@ -172,15 +172,15 @@ static void first_logits(const tr_model *model, const tr_network *network, const
     assert_int_equal(tr_tokenize(model, line, strlen(line), &tokens, &error), TR_OK);
     assert_in_range(tokens.count, 1, 255);
     memcpy(source, tokens.ids, tokens.count * sizeof *source);
-    source[tokens.count] = network->config.end_id;
+    source[tokens.count] = network->config.eos_id;
     one o = {.sentence = {.source = source, .source_length = (int)tokens.count + 1, .max_length = 1, .target = target},
              .logits = logits};
-    const tr_feed feed = {give, take, &o, NULL, NULL};
+    const tr_decode_callbacks callbacks = {give, take, &o, NULL, NULL};
     const tr_decode_options options = {1, 1 << 20, 0, NULL};
     const tr_ensemble alone = tr_ensemble_of(network);
     assert_int_equal(tr_worker_create(&alone, 1, 1, &worker, &error), TR_OK);
     tr_worker_set_trace(worker, keep_logits, &o);
-    assert_int_equal(tr_decode(worker, 0, &options, &feed, &error), TR_OK);
+    assert_int_equal(tr_decode(worker, 0, &options, &callbacks, &error), TR_OK);
     tr_worker_destroy(worker);
     tr_tokens_free(&tokens);
 }

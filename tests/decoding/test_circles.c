@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decoding/circles.h"
+#include "decoding/loops.h"
 
 enum { LONGEST = 256 };
 
@@ -23,13 +23,13 @@ static int tokens_of(const char *letters, int32_t *tokens)
 static bool runs(const char *letters)
 {
     int32_t tokens[LONGEST];
-    return tr_runs_in_circle(tokens, tokens_of(letters, tokens));
+    return tr_is_looping(tokens, tokens_of(letters, tokens));
 }
 
 static int first(const char *letters)
 {
     int32_t tokens[LONGEST];
-    return tr_first_circle(tokens, tokens_of(letters, tokens));
+    return tr_first_loop_end(tokens, tokens_of(letters, tokens));
 }
 
 static void test_circles(void **unused)
@@ -79,7 +79,7 @@ static void test_circles(void **unused)
 static void expect_left(const char *letters, int left)
 {
     int32_t tokens[LONGEST];
-    const int found = tr_before_circle(tokens, tokens_of(letters, tokens));
+    const int found = tr_length_before_loop(tokens, tokens_of(letters, tokens));
     if (found != left)
         fail_msg("%s: %d tokens are left, not %d", letters, found, left);
 }

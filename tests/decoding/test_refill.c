@@ -60,7 +60,7 @@ static int chance(int below)
 
 /* Sentences, where they go, and what the feed has seen. The feed is called by member 0 alone: plain numbers do. */
 typedef struct text {
-    tr_sentence sentences[SENTENCES];
+    tr_sequence sentences[SENTENCES];
     int32_t *memory;
     int given, done, times_done[SENTENCES];
     int in_flight, tokens, most, most_tokens; /* now, and the bounds that hold */
@@ -84,9 +84,9 @@ static text *make_text(const tr_config *c, int min_length, int max_length)
         const int length = i == 3 ? 1 : i == 7 ? c->max_positions : 1 + chance(chance(4) ? 9 : most);
         for (int k = 0; k < length - 1; k++)
             source[k] = chance(c->source_vocabulary);
-        source[length - 1] = c->end_id;
+        source[length - 1] = c->eos_id;
         const int room = max_length - min_length;
-        t->sentences[i] = (tr_sentence){.source = source,
+        t->sentences[i] = (tr_sequence){.source = source,
                                         .source_length = length,
                                         .max_length = i % 3 || !room ? max_length : min_length + 1 + chance(room),
                                         .stop_loops = i % 5 == 0,
@@ -103,24 +103,24 @@ static void free_text(text *t)
     free(t);
 }
 
-static tr_sentence *next_sentence(void *argument, int room)
+static tr_sequence *next_sentence(void *argument, int room)
 {
     text *t = argument;
     if (t->given == SENTENCES || t->sentences[t->given].source_length > room)
         return NULL;
-    tr_sentence *s = &t->sentences[t->given++];
+    tr_sequence *seq = &t->sentences[t->given++];
     t->in_flight++;
-    t->tokens += s->source_length;
+    t->tokens += seq->source_length;
     t->broken |= t->in_flight > t->most || (t->in_flight > 1 && t->tokens > t->most_tokens);
-    return s;
+    return seq;
 }
 
-static bool take_sentence(void *argument, tr_sentence *sentence)
+static bool take_sentence(void *argument, tr_sequence *sequence)
 {
     text *t = argument;
     t->in_flight--;
-    t->tokens -= sentence->source_length;
-    t->times_done[sentence - t->sentences]++;
+    t->tokens -= sequence->source_length;
+    t->times_done[sequence - t->sentences]++;
     return ++t->done < t->stop_after;
 }
 
@@ -129,7 +129,7 @@ static bool take_sentence(void *argument, tr_sentence *sentence)
 typedef struct run {
     tr_worker *worker;
     tr_decode_options options;
-    tr_feed feed;
+    tr_decode_callbacks feed;
     tr_status status[MOST_MEMBERS];
     tr_error error;
 } run;
@@ -146,7 +146,7 @@ static tr_status decode(tr_worker *worker, int members, tr_decode_options option
     tr_team *team;
     t->most = options.rows;
     t->most_tokens = options.tokens;
-    tr_worker_set_members(worker, members);
+    tr_worker_set_threads(worker, members);
     assert_int_equal(tr_team_create(members, TR_THREADS_POSIX, &team, NULL), TR_OK);
     assert_int_equal(tr_team_run(team, run_member, &r, NULL), TR_OK);
     tr_team_destroy(team);
@@ -172,7 +172,7 @@ static void check_same(const text *alone, const text *t, tr_decode_options o, in
     assert_int_equal(t->done, SENTENCES);
     assert_false(t->broken);
     for (int i = 0; i < SENTENCES; i++) {
-        const tr_sentence *a = &alone->sentences[i], *b = &t->sentences[i];
+        const tr_sequence *a = &alone->sentences[i], *b = &t->sentences[i];
         assert_int_equal(t->times_done[i], 1);
         if (a->target_length != b->target_length || a->finished != b->finished ||
             memcmp(a->target, b->target, (size_t)a->target_length * sizeof *a->target) != 0)
@@ -186,10 +186,10 @@ static void check_variety(const text *alone, int min_length, int max_length)
 {
     int finished = 0, shorter = 0;
     for (int i = 0; i < SENTENCES; i++) {
-        const tr_sentence *s = &alone->sentences[i];
-        assert_true(s->target_length >= min_length && s->target_length <= s->max_length);
-        finished += s->finished;
-        shorter += s->target_length < max_length;
+        const tr_sequence *seq = &alone->sentences[i];
+        assert_true(seq->target_length >= min_length && seq->target_length <= seq->max_length);
+        finished += seq->finished;
+        shorter += seq->target_length < max_length;
     }
     if (min_length < max_length)
         assert_true(shorter > 3 && finished < SENTENCES);
@@ -251,13 +251,13 @@ static tr_shortlist make_shortlist(const tr_config *c, int first, bool shared)
 }
 
 /* The rule of model/shortlist.h, told another way. */
-static void allow(const tr_shortlist *s, const tr_sentence *sentence, int vocabulary, bool *allowed)
+static void allow(const tr_shortlist *s, const tr_sequence *sequence, int vocabulary, bool *allowed)
 {
     int count = 0;
     for (int id = 0; id < vocabulary; id++) {
         allowed[id] = id < s->first;
-        for (int t = 0; t < sentence->source_length; t++) {
-            const int32_t source = sentence->source[t];
+        for (int t = 0; t < sequence->source_length; t++) {
+            const int32_t source = sequence->source[t];
             allowed[id] |= s->shared && source == id;
             for (int32_t w = s->offsets[source]; w < s->offsets[source + 1]; w++)
                 allowed[id] |= s->words[w] == id;
@@ -287,7 +287,7 @@ static void watch_logits(void *argument, const char *where, int layer, const flo
     assert_int_equal(count, 1);
     int best = -1;
     for (int id = 0; id < width; id++) {
-        const bool end = id == w->network->config.end_id && w->steps < w->min_length;
+        const bool end = id == w->network->config.eos_id && w->steps < w->min_length;
         if (w->allowed[id] && !end && rows[id] > -INFINITY && (best < 0 || rows[id] > rows[best]))
             best = id;
     }
@@ -310,12 +310,12 @@ static void check_allowed(const model *m, const tr_shortlist *shortlist, int min
         w.steps = 0;
         allow(shortlist, &t->sentences[i], c->target_vocabulary, w.allowed);
         assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL}, t, NULL), TR_ERROR_CANCELLED);
-        const tr_sentence *s = &t->sentences[i];
+        const tr_sequence *seq = &t->sentences[i];
         const int forced = c->forced_first_id >= 0; /* no logits are looked at */
-        assert_int_equal(w.steps, s->target_length + s->finished - forced);
+        assert_int_equal(w.steps, seq->target_length + seq->finished - forced);
         for (int k = 0; k < w.steps; k++) {
-            const int32_t token = k + forced < s->target_length ? s->target[k + forced] : c->end_id;
-            assert_int_equal(token, w.chosen[k] < 0 ? c->end_id : w.chosen[k]);
+            const int32_t token = k + forced < seq->target_length ? seq->target[k + forced] : c->eos_id;
+            assert_int_equal(token, w.chosen[k] < 0 ? c->eos_id : w.chosen[k]);
         }
         free_text(t);
     }

@@ -62,7 +62,7 @@ static int set_up(void **state)
     }
     f.options = tr_translate_default_options();
     f.options.split = TR_SPLIT_NEVER;
-    f.options.reuse = false;
+    f.options.use_cache = false;
     f.options.max_length = (int)json_integer_value(json_object_get(f.json, "max_length"));
     *state = &f;
     return set_up_way(&f.ways[0], lines) && set_up_way(&f.ways[1], lines) ? 0 : -1;

@@ -33,9 +33,9 @@ static tr_context *join(tr_model *const *models, int count, const float *weights
     const tr_context_options options = {.threads = threads,
                                         .backend = TR_THREADS_POSIX,
                                         .batch_size = batch_size,
-                                        .others = (const tr_model *const *)models + 1,
-                                        .other_count = count - 1,
-                                        .weights = weights};
+                                        .ensemble = (const tr_model *const *)models + 1,
+                                        .ensemble_count = count - 1,
+                                        .ensemble_weights = weights};
     tr_context *context;
     tr_error error;
     if (tr_context_create(models[0], &options, &context, &error))
@@ -337,7 +337,7 @@ static void refuse(const tr_model *model, const tr_model *other, int count, cons
 {
     const tr_model *others[TR_MAX_ENSEMBLE] = {other};
     const tr_context_options options = {
-        .threads = 1, .batch_size = 1, .others = others, .other_count = count, .weights = weights};
+        .threads = 1, .batch_size = 1, .ensemble = others, .ensemble_count = count, .ensemble_weights = weights};
     tr_context *context;
     tr_error error;
     assert_int_equal(tr_context_create(model, &options, &context, &error), TR_ERROR_ARGUMENT);
@@ -355,7 +355,7 @@ static void settings_that_differ(const tr_model *a, tr_model *b)
     c->start_id = 3;
     refuse(a, b, 1, NULL, "fixtures/b differ in the token that targets start with");
     *c = before;
-    c->end_id = 3;
+    c->eos_id = 3;
     refuse(a, b, 1, NULL, "differ in their end mark");
     *c = before;
     c->forced_first_id = 3;
@@ -364,9 +364,9 @@ static void settings_that_differ(const tr_model *a, tr_model *b)
     b->package.languages.target = TR_LANGUAGE_TARGET_FIRST;
     refuse(a, b, 1, NULL, "differ in the tokens that languages are given as");
     b->package.languages.target = TR_LANGUAGE_NOWHERE;
-    b->network->tokens = &before.start_id;
+    b->network->output_tokens = &before.start_id;
     refuse(a, b, 1, NULL, "--allowed off");
-    b->network->tokens = NULL;
+    b->network->output_tokens = NULL;
     b->shortlist = &list;
     refuse(a, b, 1, NULL, "fixtures/b has a shortlist");
     refuse(b, a, 1, NULL, "fixtures/b has a shortlist");

@@ -29,7 +29,7 @@ static int32_t *make_list(const tr_config *c, int every, int *count)
     assert_non_null(ids);
     *count = 0;
     for (int id = 0; id < c->target_vocabulary; id++)
-        if (id == c->end_id || id == c->forced_first_id || chance(every) == 0)
+        if (id == c->eos_id || id == c->forced_first_id || chance(every) == 0)
             ids[(*count)++] = id;
     return ids;
 }
@@ -77,11 +77,11 @@ static void refuses_damage(void **unused)
     int32_t ids[] = {0, 1, 2, 3, 5, 7};
     make_model(SEPARATE, "F32");
     open_package(directory, &package);
-    ids[0] = package.config.end_id == 0 ? 0 : ids[0];
+    ids[0] = package.config.eos_id == 0 ? 0 : ids[0];
     package.config.allowed = ids;
     package.config.allowed_count = sizeof ids / sizeof *ids;
     write_package(&package, in_directory("model.gguf"), TR_TYPE_F32);
-    const int end = package.config.end_id;
+    const int end = package.config.eos_id;
     tr_package_close(&package);
     unsigned char *data = read_file(in_directory("model.gguf"), &size);
     unsigned char *list = memmem(data, size, ids, sizeof ids);
@@ -126,7 +126,7 @@ static tr_model *open_model(bool all_tokens, const char *shortlist)
     tr_model_options options = tr_model_default_options();
     tr_model *model;
     tr_error error;
-    options.all_tokens = all_tokens;
+    options.full_vocabulary = all_tokens;
     options.shortlist = shortlist;
     if (tr_model_open(in_directory("model.gguf"), &options, &model, &error))
         fail_msg("%s", error.message);
@@ -139,13 +139,13 @@ static pair open_pair(const int32_t *ids, int count, const char *shortlist)
     const tr_network *cut = p.cut->network, *whole = p.whole->network;
     tr_model_info info;
     tr_model_get_info(p.cut, &info);
-    assert_int_equal(info.allowed_tokens, count);
+    assert_int_equal(info.vocabulary_subset, count);
     tr_model_get_info(p.whole, &info);
-    assert_int_equal(info.allowed_tokens, 0);
-    assert_int_equal(cut->logits.weight.outputs, count);
-    assert_int_equal(whole->logits.weight.outputs, whole->config.target_vocabulary);
+    assert_int_equal(info.vocabulary_subset, 0);
+    assert_int_equal(cut->output.weight.outputs, count);
+    assert_int_equal(whole->output.weight.outputs, whole->config.target_vocabulary);
     /* the network's own; with the second probabilities are normalised */
-    float *bias = (float *)whole->logits.bias, *plain = (float *)whole->logits_bias;
+    float *bias = (float *)whole->output.bias, *plain = (float *)whole->output_bias;
     int next = 0;
     for (int id = 0; id < whole->config.target_vocabulary; id++) {
         const bool allowed = next < count && ids[next] == id;
@@ -256,7 +256,7 @@ static void cut_is_forbidding_screened(void **unused)
     check_model(TR_DEFAULT_MODEL, TR_TYPE_I8, 3, NULL);
     tr_model *model = open_model(false, NULL);
     assert_non_null(model->network->screen);
-    assert_int_equal(model->network->screen->exact->outputs, model->network->logits.weight.outputs);
+    assert_int_equal(model->network->screen->exact->outputs, model->network->output.weight.outputs);
     tr_model_close(model);
     check_model(TR_DEFAULT_MODEL, TR_TYPE_F32, 2, NULL); /* whose copy is made */
 }

@@ -247,7 +247,7 @@ static void test_marian(void **state)
     open_package(directory, &p);
     const tr_config *c = &p.config;
     assert_string_equal(p.format, "CTranslate2 directory (version 6)");
-    assert_true(p.directory && !c->bare_source && !c->pre_norm && !c->final_norm && !c->embedding_norm);
+    assert_true(p.directory && !c->no_source_eos && !c->pre_norm && !c->final_norm && !c->embedding_norm);
     assert_int_equal(c->d_model, D_MODEL);
     assert_int_equal(c->encoder_layers, 1);
     assert_int_equal(c->decoder_heads, HEADS);
@@ -260,7 +260,7 @@ static void test_marian(void **state)
     assert_true(c->start_zeros);
     assert_int_equal(c->start_id, -1);
     assert_int_equal(c->forbidden_count, 0);
-    assert_int_equal(c->end_id, 0);
+    assert_int_equal(c->eos_id, 0);
     assert_int_equal(c->unk_id, 1);
     const tr_tensor *embedding = tensor(&p, "token_embd.weight");
     const float *rows = embedding->data;
@@ -407,9 +407,9 @@ static void test_older(void **state)
     write_model();
     open_package(directory, &p);
     assert_int_equal(p.config.decoder_heads, HEADS);
-    assert_true(p.config.embedding_scale == 1 && !p.config.bare_source);
+    assert_true(p.config.embedding_scale == 1 && !p.config.no_source_eos);
     assert_int_equal(p.config.unk_id, 2); /* CR was no part of any token of the source */
-    assert_int_equal(p.config.end_id, 1);
+    assert_int_equal(p.config.eos_id, 1);
     assert_int_equal(p.config.start_id, 1);
     assert_int_equal(p.config.target_vocabulary, ROWS);
     assert_int_equal(p.target->size, 4);
@@ -440,7 +440,7 @@ static void test_computed(void **state)
     write_text("shared_vocabulary.json", "[\"</s>\", \"<unk>\", \"<s>\"]");
     write_model();
     open_package(directory, &p);
-    assert_true(p.config.bare_source && p.config.layer_norm_epsilon == 0.125f);
+    assert_true(p.config.no_source_eos && p.config.layer_norm_epsilon == 0.125f);
     assert_int_equal(p.config.start_id, 2);
     assert_int_equal(p.config.positions, TR_POSITIONS_STRETCHED);
     assert_int_equal(p.config.position_offset, 1);

@@ -59,11 +59,11 @@ static void expect_same_config(const tr_config *a, const tr_config *b)
     SAME(d_model), SAME(encoder_layers), SAME(decoder_layers), SAME(encoder_heads), SAME(decoder_heads);
     SAME(encoder_ffn), SAME(decoder_ffn), SAME(source_vocabulary), SAME(target_vocabulary), SAME(max_positions);
     SAME(position_offset), SAME(positions), SAME(activation), SAME(pre_norm), SAME(final_norm), SAME(embedding_norm);
-    SAME(embedding_scale), SAME(layer_norm_epsilon), SAME(start_id), SAME(end_id), SAME(pad_id), SAME(unk_id);
+    SAME(embedding_scale), SAME(layer_norm_epsilon), SAME(start_id), SAME(eos_id), SAME(pad_id), SAME(unk_id);
     SAME(forced_first_id), SAME(forced_last_id), SAME(forbidden_count);
-    SAME(encoder_ffn_depth), SAME(decoder_ffn_depth), SAME(post_norm), SAME(raw_keys), SAME(no_projection);
-    SAME(start_zeros), SAME(history), SAME(ssru_projection), SAME(average_ffn), SAME(average_depth);
-    SAME(average_activation), SAME(average_ungated);
+    SAME(encoder_ffn_depth), SAME(decoder_ffn_depth), SAME(post_norm), SAME(unnormalised_kv), SAME(no_output_projection);
+    SAME(start_zeros), SAME(mixer), SAME(ssru_projection), SAME(aan_ffn), SAME(aan_depth);
+    SAME(aan_activation), SAME(aan_ungated);
     assert_memory_equal(a->forbidden, b->forbidden, sizeof a->forbidden);
 }
 
@@ -129,9 +129,9 @@ static void test_other_settings(void **state)
     c->layer_norm_epsilon = 1e-6f, c->activation = TR_ACTIVATION_GELU_TANH, c->unk_id = c->forced_last_id = -1;
     c->forbidden_count = 0;
     memset(c->forbidden, 0, sizeof c->forbidden);
-    c->encoder_ffn_depth = 1, c->decoder_ffn_depth = 3, c->post_norm = c->no_projection = c->start_zeros = true;
-    c->start_id = -1, c->history = TR_HISTORY_AVERAGE, c->average_ffn = 5, c->average_depth = 4;
-    c->average_activation = TR_ACTIVATION_SWISH, c->average_ungated = c->raw_keys = c->ssru_projection = true;
+    c->encoder_ffn_depth = 1, c->decoder_ffn_depth = 3, c->post_norm = c->no_output_projection = c->start_zeros = true;
+    c->start_id = -1, c->mixer = TR_MIXER_AAN, c->aan_ffn = 5, c->aan_depth = 4;
+    c->aan_activation = TR_ACTIVATION_SWISH, c->aan_ungated = c->unnormalised_kv = c->ssru_projection = true;
     static float table[18][D_MODEL];
     table[3][3] = 0.1f; /* not exact in f16 */
     tr_tensor positions = {

@@ -94,11 +94,11 @@ static void test_empty(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------- looking */
 
-static void expect_place(const char *path, tr_place wanted)
+static void expect_place(const char *path, tr_path_kind wanted)
 {
-    tr_place place;
+    tr_path_kind place;
     tr_error error = {0};
-    if (tr_place_look(path, &place, &error) != TR_OK)
+    if (tr_path_look(path, &place, &error) != TR_OK)
         fail_msg("%s", error.message);
     assert_int_equal(place, wanted);
 }
@@ -107,7 +107,7 @@ static void test_places(void **state)
 {
     (void)state;
     char folder[] = "/tmp/translate-test-XXXXXX", name[NAME_MAX + 2];
-    tr_place place;
+    tr_path_kind place;
     tr_error error;
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
@@ -120,14 +120,14 @@ static void test_places(void **state)
     assert_int_equal(symlink("circle", "circle"), 0);
     assert_int_equal(symlink("nothing", "dangling"), 0);
     assert_int_equal(symlink("pipe", "link"), 0);
-    expect_place(folder, TR_PLACE_DIRECTORY);
-    expect_place("file", TR_PLACE_FILE);
-    expect_place("file/inside", TR_PLACE_NOTHING);
-    expect_place("link", TR_PLACE_OTHER);
-    expect_place("nothing", TR_PLACE_NOTHING);
-    expect_place("dangling", TR_PLACE_NOTHING);
-    expect_place(name, TR_PLACE_NOTHING);
-    assert_int_equal(tr_place_look("circle", &place, &error), TR_ERROR_IO);
+    expect_place(folder, TR_PATH_DIRECTORY);
+    expect_place("file", TR_PATH_FILE);
+    expect_place("file/inside", TR_PATH_NOTHING);
+    expect_place("link", TR_PATH_OTHER);
+    expect_place("nothing", TR_PATH_NOTHING);
+    expect_place("dangling", TR_PATH_NOTHING);
+    expect_place(name, TR_PATH_NOTHING);
+    assert_int_equal(tr_path_look("circle", &place, &error), TR_ERROR_IO);
     assert_string_equal(error.message, "circle: Too many levels of symbolic links");
 
     /* The first of several that is there; one before it that cannot be told is a failure, one after it is not looked at. */

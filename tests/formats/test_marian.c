@@ -50,7 +50,7 @@ static void test_shared(void **state)
     assert_true(c->embedding_scale == sqrtf(D_MODEL) && c->layer_norm_epsilon == 1e-5f);
     assert_false(c->pre_norm || c->final_norm || c->embedding_norm); /* normalize_before is not looked at */
     assert_int_equal(c->start_id, PIECES - 1);
-    assert_int_equal(c->end_id, 0);
+    assert_int_equal(c->eos_id, 0);
     assert_int_equal(c->pad_id, PIECES - 1);
     assert_int_equal(c->unk_id, 1);
     assert_int_equal(c->forced_first_id, 3);
@@ -164,7 +164,7 @@ static void test_generation(void **state)
     patch_json("generation_config.json",
                "{\"eos_token_id\": [2], \"decoder_start_token_id\": 6, \"suppress_tokens\": [7, 7]}");
     open_model(&p);
-    assert_int_equal(p.config.end_id, 2);
+    assert_int_equal(p.config.eos_id, 2);
     assert_int_equal(p.config.start_id, 6);
     assert_int_equal(p.config.forbidden_count, 3);
     tr_package_close(&p);

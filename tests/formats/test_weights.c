@@ -144,7 +144,7 @@ static tr_config sound_config(void)
     tr_config c = tr_config_default();
     c.d_model = 8, c.encoder_layers = c.decoder_layers = 1, c.encoder_heads = c.decoder_heads = 2;
     c.encoder_ffn = c.decoder_ffn = 4, c.source_vocabulary = 10, c.target_vocabulary = 12, c.max_positions = 5;
-    c.activation = TR_ACTIVATION_RELU, c.start_id = 11, c.end_id = 0;
+    c.activation = TR_ACTIVATION_RELU, c.start_id = 11, c.eos_id = 0;
     return c;
 }
 
@@ -175,7 +175,7 @@ static void test_config(void **state)
     REFUSE(position_offset, -1);
     REFUSE(start_id, -1);
     REFUSE(start_id, 12);
-    REFUSE(end_id, 10); /* inside the target vocabulary, but not the source one */
+    REFUSE(eos_id, 10); /* inside the target vocabulary, but not the source one */
     REFUSE(pad_id, 12);
     REFUSE(unk_id, 10);
     REFUSE(forced_first_id, 12);
@@ -190,9 +190,9 @@ static void test_config(void **state)
     REFUSE(activation, TR_ACTIVATION_SIGMOID);
     REFUSE(encoder_ffn_depth, 0);
     REFUSE(decoder_ffn_depth, TR_MAX_FFN_DEPTH + 1);
-    REFUSE(history, (tr_history)3);
+    REFUSE(mixer, (tr_decoder_mixer)3);
     REFUSE(post_norm, true); /* without pre_norm */
-    REFUSE(raw_keys, true);
+    REFUSE(unnormalised_kv, true);
     sound.forbidden[sound.forbidden_count++] = 12;
     assert_int_equal(tr_config_check(&sound, NULL), TR_ERROR_FORMAT);
 }

@@ -1,6 +1,7 @@
-/* libFuzzer target: calls of tr_attention_forward, tr_masked_softmax, tr_attention_memory and tr_attention_pattern. The
- * bytes are sizes, options, masks and numbers. Valid calls get buffers of exactly their size and must give what the formulas
- * in double precision give, NaN where a row saw one; others must be refused. Seeds: seeds_of_attention in fuzz.py. */
+/* libFuzzer target: calls of tr_attention_forward, tr_attention_masked_softmax, tr_attention_memory and
+ * tr_attention_pattern. The bytes are sizes, options, masks and numbers. Valid calls get buffers of exactly their size and
+ * must give what the formulas in double precision give, NaN where a row saw one; others must be refused. Seeds:
+ * seeds_of_attention in fuzz.py. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -166,7 +167,7 @@ static void check_result(const trial *t, const float *out, const float *weights)
     double *wanted = reserve(out_size(t), sizeof *wanted),
            *wanted_weights = reserve(weights_size(t), sizeof *wanted_weights);
     reference_attention(t, wanted, wanted_weights);
-    check_rows(t, out, wanted, out_size(t) / (size_t)t->shape.value_size, (size_t)t->shape.value_size);
+    check_rows(t, out, wanted, out_size(t) / (size_t)t->shape.d_v, (size_t)t->shape.d_v);
     check_rows(t, weights, wanted_weights, weights_size(t) / (size_t)columns_of(t), (size_t)columns_of(t));
     free(wanted), free(wanted_weights);
 }
@@ -176,7 +177,7 @@ static void try_softmax(const trial *t, tr_status of_attention)
     const size_t n = (size_t)(t->shape.batch * t->shape.heads * t->shape.queries * t->shape.keys);
     float *scores = numbers(1, STREAM_Q, n, 4);
     tr_error error;
-    const tr_status status = tr_masked_softmax(&t->shape, &t->mask, scores, scores, &error);
+    const tr_status status = tr_attention_masked_softmax(&t->shape, &t->mask, scores, scores, &error);
     stop_if(of_attention == TR_OK && status != TR_OK, t, "the softmax refuses the mask");
     for (size_t i = 0; status == TR_OK && i < n; i++)
         stop_if(!(scores[i] >= 0 && scores[i] <= 1.0001f), t, "a weight is not between 0 and 1");
@@ -214,16 +215,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     input in = {data, data + size};
     trial t = {.element = (tr_element)(next(&in) % 2)};
     t.options = next_options(&in);
-    int64_t *const sizes[] = {&t.shape.batch, &t.shape.heads,    &t.shape.queries,
-                              &t.shape.keys,  &t.shape.key_size, &t.shape.value_size};
+    int64_t *const sizes[] = {&t.shape.batch, &t.shape.heads, &t.shape.queries, &t.shape.keys, &t.shape.d_k, &t.shape.d_v};
     static const int64_t most[] = {2, 2, 20, 50, 16, 20};
     for (int i = 0; i < 6; i++)
         *sizes[i] = next_number(&in, most[i]);
     const tr_attention_shape *s = &t.shape;
     const int64_t all[] = {s->batch, s->heads, s->queries, s->keys};
-    const size_t of_q = small_product((const int64_t[]){s->batch, s->heads, s->queries, s->key_size}, 4);
-    const size_t of_k = small_product((const int64_t[]){s->batch, s->heads, s->keys, s->key_size}, 4);
-    const size_t of_v = small_product((const int64_t[]){s->batch, s->heads, s->keys, s->value_size}, 4);
+    const size_t of_q = small_product((const int64_t[]){s->batch, s->heads, s->queries, s->d_k}, 4);
+    const size_t of_k = small_product((const int64_t[]){s->batch, s->heads, s->keys, s->d_k}, 4);
+    const size_t of_v = small_product((const int64_t[]){s->batch, s->heads, s->keys, s->d_v}, 4);
     const int64_t of_projection[] = {t.options.rank, s->keys};
     if (!of_q || !of_k || !of_v || !small_product(all, 4) || t.options.rank > SMALL / (s->batch * s->heads * s->queries) ||
         (t.options.rank > 0 && !small_product(of_projection, 2))) {

@@ -51,7 +51,7 @@ static tr_status read_network(tr_ct2_model *model, tr_package *package, tr_error
     tr_status status = tr_ct2_settings_read(model, NULL, &settings, error);
     if (status == TR_OK)
         status = tr_ct2_config(model, &settings, config, error);
-    config->start_id = config->end_id = 0;
+    config->start_id = config->eos_id = 0;
     if (status == TR_OK)
         status = tr_config_check(config, error);
     if (status == TR_OK)

@@ -34,7 +34,7 @@ static inline tr_status read_network(const tr_marian_items *items, const json_t 
 {
     static tr_marian_layout layout;
     tr_status status = tr_marian_config(yml, items, &package->config, &layout, error);
-    package->config.end_id = 0;
+    package->config.eos_id = 0;
     if (status == TR_OK)
         status = tr_config_check(&package->config, error);
     if (status == TR_OK)

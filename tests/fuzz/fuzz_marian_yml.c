@@ -23,7 +23,7 @@ static void read_options(const json_t *yml)
     tr_config config;
     tr_error error = {0};
     tr_status status = tr_marian_config(yml, &none, &config, &layout, &error);
-    config.end_id = 0;
+    config.eos_id = 0;
     if (status == TR_OK)
         status = tr_config_check(&config, &error);
     if (status != TR_OK)

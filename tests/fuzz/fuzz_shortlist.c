@@ -28,15 +28,15 @@ static void use(const tr_shortlist *shortlist)
     static uint64_t marks[(TARGETS + 63) / 64];
     static int32_t ids[TARGETS];
     tr_network network = {.config.target_vocabulary = TARGETS};
-    tr_choices choices = {.shortlist = shortlist, .marks = marks};
-    tr_choice choice = {.outputs = ids};
+    tr_shortlist_outputs choices = {.shortlist = shortlist, .marks = marks};
+    tr_shortlist_output output = {.outputs = ids};
     int32_t sources[SOURCES];
     for (int i = 0; i < SOURCES; i++)
         sources[i] = (int32_t)((int64_t)i * shortlist->sources / (SOURCES - 1)); /* one behind the last, too */
-    tr_choice_list(&choices, &choice, &network, sources, SOURCES);
-    if (choice.count > TARGETS)
+    tr_shortlist_output_list(&choices, &output, &network, sources, SOURCES);
+    if (output.count > TARGETS)
         abort();
-    for (int i = 1; i < choice.count; i++)
+    for (int i = 1; i < output.count; i++)
         if (ids[i] <= ids[i - 1] || ids[i] >= TARGETS)
             abort();
 }

@@ -99,7 +99,7 @@ void multiply(const tr_kernels *level, const tr_matmul *op, int first, int last,
     }
     const tr_quantised q = make_quantised(op->rows, op->weight->inputs);
     tr_matmul with = *op;
-    level->quantise(&(tr_quantise){op->rows, op->weight->inputs, op->x, op->x_stride, &q, op->weight->alpha, false});
+    level->quantise(&(tr_quantise){op->rows, op->weight->inputs, op->x, op->x_stride, &q, op->weight->act_scale, false});
     with.x = NULL;
     with.q = &q;
     level->matmul(&with, first, last, scratch);

@@ -57,30 +57,30 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     for (int p = 0; p < length * heads; p++) {
         const int position = p / heads;
         float *block = pool + (size_t)(position / TR_BLOCK) * block_size + (size_t)(p % heads) * head_offset;
-        level->kv_put(&(tr_kv_row){head_size, position % TR_BLOCK, k + (size_t)(p * head_size), v + (size_t)(p * head_size),
-                                   type, block, block + half});
+        level->kv_store(&(tr_kv_store){head_size, position % TR_BLOCK, k + (size_t)(p * head_size),
+                                       v + (size_t)(p * head_size), type, block, block + half});
     }
-    tr_attend op = {.heads = heads,
-                    .queries = queries,
-                    .head_size = head_size,
-                    .length = length - growth * (queries - 1),
-                    .growth = growth,
-                    .scale = 1 / sqrtf((float)head_size),
-                    .q = q,
-                    .q_stride = (size_t)width,
-                    .type = type,
-                    .blocks = table,
-                    .value_offset = half,
-                    .head_offset = head_offset,
-                    .ahead = length % 5 ? pool : NULL,
-                    .bias = bias,
-                    .bias_step = -1,
-                    .bias_head = bias_head,
-                    .out = out,
-                    .out_stride = (size_t)width};
-    level->attend(&op);
+    tr_attn_decode op = {.heads = heads,
+                         .queries = queries,
+                         .head_size = head_size,
+                         .length = length - growth * (queries - 1),
+                         .causal = growth,
+                         .scale = 1 / sqrtf((float)head_size),
+                         .q = q,
+                         .q_stride = (size_t)width,
+                         .type = type,
+                         .blocks = table,
+                         .value_offset = half,
+                         .head_offset = head_offset,
+                         .prefetch = length % 5 ? pool : NULL,
+                         .bias = bias,
+                         .bias_step = -1,
+                         .bias_head = bias_head,
+                         .out = out,
+                         .out_stride = (size_t)width};
+    level->attn_decode(&op);
     op.out = wanted;
-    tr_kernels_reference.attend(&op);
+    tr_kernels_reference.attn_decode(&op);
     char what[64];
     snprintf(what, sizeof what, "attention %d queries, %d heads of %d over %d", queries, heads, head_size, length);
     expect_same(level, what, out, wanted, (size_t)(queries * width), 0);
@@ -88,10 +88,10 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     op.weights_head = weights_head;
     op.only_head = only_head;
     op.weights = wanted_weights;
-    tr_kernels_reference.attend(&op);
+    tr_kernels_reference.attn_decode(&op);
     op.weights = weights;
     op.out = out;
-    level->attend(&op);
+    level->attn_decode(&op);
     expect_same(level, what, out, wanted, (size_t)(queries * width), 0);
     /* what lies between and behind the rows is left alone */
     expect_same(level, "attention weights", weights, wanted_weights, weights_count, 0);

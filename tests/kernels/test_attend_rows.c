@@ -10,11 +10,11 @@
 #include "kernels/half.h"
 
 typedef struct a_case {
-    tr_attend_rows op;
+    tr_attn_prefill op;
     float *q, *k, *v, *pool, *bias, *out, *weights;
     const float **blocks;
     bool *wild;
-    tr_attend_part parts[64];
+    tr_attn_part parts[64];
     int32_t *limits;
     size_t outs, weight_count;
 } a_case;
@@ -22,7 +22,7 @@ typedef struct a_case {
 /* Blocks in any order in memory. */
 static void pack_blocks(const tr_kernels *level, a_case *c, tr_type from)
 {
-    const tr_attend_rows *op = &c->op;
+    const tr_attn_prefill *op = &c->op;
     const int count = (op->keys + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(op->head_size),
               width = tr_pad16(op->value_size);
     const size_t size = (size_t)TR_BLOCK * (size_t)(padded + width);
@@ -36,17 +36,16 @@ static void pack_blocks(const tr_kernels *level, a_case *c, tr_type from)
         const int n = op->keys - b * TR_BLOCK < TR_BLOCK ? op->keys - b * TR_BLOCK : TR_BLOCK;
         const size_t bytes = tr_type_size(from);
         c->blocks[b] = block;
-        c->wild[b] =
-            level->attend_pack(&(tr_attend_pack){.n = n,
-                                                 .head_size = op->head_size,
-                                                 .value_size = op->value_size,
-                                                 .from = from,
-                                                 .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
-                                                 .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
-                                                 .key_stride = (size_t)op->head_size,
-                                                 .value_stride = (size_t)op->value_size,
-                                                 .packed_keys = block,
-                                                 .packed_values = block + TR_BLOCK * padded});
+        c->wild[b] = level->attn_pack(&(tr_attn_pack){.n = n,
+                                                      .head_size = op->head_size,
+                                                      .value_size = op->value_size,
+                                                      .from = from,
+                                                      .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
+                                                      .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
+                                                      .key_stride = (size_t)op->head_size,
+                                                      .value_stride = (size_t)op->value_size,
+                                                      .packed_keys = block,
+                                                      .packed_values = block + TR_BLOCK * padded});
     }
     free(k), free(v);
 }
@@ -59,19 +58,19 @@ static a_case make_case(const tr_kernels *level, int head_size, int value_size, 
     c.v = random_floats((size_t)(keys * value_size), 2);
     c.out = random_floats(c.outs, 1);
     c.weights = calloc(c.weight_count, sizeof *c.weights);
-    c.op = (tr_attend_rows){.queries = queries,
-                            .keys = keys,
-                            .head_size = head_size,
-                            .value_size = value_size,
-                            .scale = 1 / sqrtf((float)head_size),
-                            .q = c.q,
-                            .q_stride = (size_t)head_size,
-                            .value_offset = (size_t)(TR_BLOCK * tr_pad16(head_size)),
-                            .back = TR_ATTEND_ALL,
-                            .on = TR_ATTEND_ALL,
-                            .out = c.out,
-                            .out_stride = (size_t)(value_size + 3),
-                            .weights_stride = (size_t)keys + 1};
+    c.op = (tr_attn_prefill){.queries = queries,
+                             .keys = keys,
+                             .head_size = head_size,
+                             .value_size = value_size,
+                             .scale = 1 / sqrtf((float)head_size),
+                             .q = c.q,
+                             .q_stride = (size_t)head_size,
+                             .value_offset = (size_t)(TR_BLOCK * tr_pad16(head_size)),
+                             .back = TR_ATTN_ALL,
+                             .on = TR_ATTN_ALL,
+                             .out = c.out,
+                             .out_stride = (size_t)(value_size + 3),
+                             .weights_stride = (size_t)keys + 1};
     pack_blocks(level, &c, from);
     c.op.blocks = c.blocks;
     return c;
@@ -86,10 +85,10 @@ static void free_case(a_case *c)
 /* Some of all masks at random. */
 static void mask_case(a_case *c)
 {
-    tr_attend_rows *op = &c->op;
+    tr_attn_prefill *op = &c->op;
     op->position = random_int(0, 1) ? random_int(0, op->keys) : 0;
-    op->back = random_int(0, 1) ? random_int(0, 70) : TR_ATTEND_ALL;
-    op->on = random_int(0, 1) ? random_int(0, 70) : TR_ATTEND_ALL;
+    op->back = random_int(0, 1) ? random_int(0, 70) : TR_ATTN_ALL;
+    op->on = random_int(0, 1) ? random_int(0, 70) : TR_ATTN_ALL;
     if (random_int(0, 2) == 0) {
         c->limits = malloc((size_t)op->queries * sizeof *c->limits);
         for (int i = 0; i < op->queries; i++)
@@ -108,12 +107,12 @@ static void mask_case(a_case *c)
         op->parts = c->parts;
         for (int b = 0; b < (op->keys + TR_BLOCK - 1) / TR_BLOCK; b++)
             if (random_int(0, 1))
-                c->parts[op->part_count++] = (tr_attend_part){
+                c->parts[op->part_count++] = (tr_attn_part){
                     b, random_int(0, 1) ? UINT32_MAX : (uint32_t)random_int(0, 1 << 30) << 2 | (uint32_t)random_int(0, 3)};
     }
 }
 
-static bool attends(const tr_attend_rows *op, int i, int j)
+static bool attends(const tr_attn_prefill *op, int i, int j)
 {
     const int64_t at = (int64_t)op->position + i;
     bool part = !op->parts;
@@ -126,7 +125,7 @@ static bool attends(const tr_attend_rows *op, int i, int j)
 /* Softmax and result of a query in double precision. */
 static void exact_row(const a_case *c, int i, double *weights, double *out)
 {
-    const tr_attend_rows *op = &c->op;
+    const tr_attn_prefill *op = &c->op;
     double greatest = -INFINITY, total = 0;
     for (int j = 0; j < op->keys; j++) {
         double dot = 0;
@@ -148,7 +147,7 @@ static void exact_row(const a_case *c, int i, double *weights, double *out)
 
 static void check_exact(const a_case *c, double allowed)
 {
-    const tr_attend_rows *op = &c->op;
+    const tr_attn_prefill *op = &c->op;
     double *weights = malloc((size_t)op->keys * sizeof *weights), *out = malloc((size_t)op->value_size * sizeof *out);
     for (int i = 0; i < op->queries; i++) {
         exact_row(c, i, weights, out);
@@ -164,7 +163,7 @@ static void check_exact(const a_case *c, double allowed)
 static void check_alone(const tr_kernels *level, const a_case *c)
 {
     for (int i = 0; i < c->op.queries; i++) {
-        tr_attend_rows op = c->op;
+        tr_attn_prefill op = c->op;
         float *out = random_floats((size_t)op.value_size, 1);
         op.queries = 1;
         op.q += (size_t)i * op.q_stride;
@@ -173,7 +172,7 @@ static void check_alone(const tr_kernels *level, const a_case *c)
         op.bias = op.bias ? op.bias + i * op.bias_step : NULL;
         op.out = out;
         op.weights = NULL;
-        level->attend_rows(&op);
+        level->attn_prefill(&op);
         assert_memory_equal(out, c->op.out + (size_t)i * op.out_stride, (size_t)op.value_size * sizeof *out);
         free(out);
     }
@@ -185,12 +184,12 @@ static void attend_case(const tr_kernels *level, int head_size, int value_size, 
     mask_case(&c);
     float *wanted = malloc(c.outs * sizeof *wanted), *wanted_weights = calloc(c.weight_count, sizeof *wanted_weights);
     memcpy(wanted, c.out, c.outs * sizeof *wanted); /* what lies between the rows must stay */
-    tr_attend_rows reference = c.op;
+    tr_attn_prefill reference = c.op;
     reference.out = wanted;
     reference.weights = wanted_weights;
-    tr_kernels_reference.attend_rows(&reference);
+    tr_kernels_reference.attn_prefill(&reference);
     c.op.weights = c.weights;
-    level->attend_rows(&c.op);
+    level->attn_prefill(&c.op);
     char what[96];
     snprintf(what, sizeof what, "%d queries over %d keys of %d, values of %d", queries, keys, head_size, value_size);
     expect_same(level, what, c.out, wanted, c.outs, 0);
@@ -224,7 +223,7 @@ static void wild_of_level(const tr_kernels *level)
         const int queries = random_int(1, 40), keys = random_int(2, 120), size = random_int(1, 70);
         a_case c = make_case(level, size, size, queries, keys, TR_TYPE_F32);
         mask_case(&c);
-        level->attend_rows(&c.op);
+        level->attn_prefill(&c.op);
         float *before = malloc(c.outs * sizeof *before);
         memcpy(before, c.out, c.outs * sizeof *before);
         const int bad = random_int(0, keys - 1);
@@ -235,7 +234,7 @@ static void wild_of_level(const tr_kernels *level)
         c.op.blocks = c.blocks;
         c.op.wild = c.wild;
         assert_int_equal(c.wild[bad / TR_BLOCK], n % 2 == 0);
-        level->attend_rows(&c.op);
+        level->attn_prefill(&c.op);
         for (int i = 0; i < queries; i++) {
             const float *row = c.out + (size_t)i * c.op.out_stride, *was = before + (size_t)i * c.op.out_stride;
             bool finite = true;
@@ -265,10 +264,10 @@ static void mix_of_level(const tr_kernels *level)
         float *y = random_floats(size, 1), *wanted = malloc(size * sizeof *wanted), *before = malloc(size * sizeof *before);
         memcpy(wanted, y, size * sizeof *y);
         memcpy(before, y, size * sizeof *y);
-        tr_mix op = {rows, inner, width, a, (size_t)inner + 1, b, (size_t)width + 2, n % 2, y, (size_t)width + 3};
-        level->mix(&op);
+        tr_gemm_nn op = {rows, inner, width, a, (size_t)inner + 1, b, (size_t)width + 2, n % 2, y, (size_t)width + 3};
+        level->gemm_nn(&op);
         op.y = wanted;
-        tr_kernels_reference.mix(&op);
+        tr_kernels_reference.gemm_nn(&op);
         expect_same(level, "mix", y, wanted, size, 0);
         for (int r = 0; r < rows; r++)
             for (int c = 0; c < width; c++) {

@@ -61,8 +61,8 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
         p.op.gate = p.y;
         reference.gate = wanted;
     }
-    p.matrix.rounds_x &= random_int(0, 3) > 0;
-    const bool rounding = level->pairs && p.matrix.rounds_x;
+    p.matrix.bf16_activations &= random_int(0, 3) > 0;
+    const bool rounding = level->bf16_pairs && p.matrix.bf16_activations;
     float *rounded = rounding ? rounded_rows(&p.op, inputs) : NULL;
     if (rounding)
         reference.x = rounded;
@@ -301,8 +301,8 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     if (inputs == 31)
         memset(p.x, 0, (size_t)rows * p.op.x_stride * sizeof *p.x);
     if (type == TR_TYPE_I8)
-        p.matrix.alpha = outputs % 3 ? 0 : outputs % 5 ? 50 : 1000; /* the latter cuts */
-    p.matrix.shifted = type == TR_TYPE_I8 && outputs % 2;
+        p.matrix.act_scale = outputs % 3 ? 0 : outputs % 5 ? 50 : 1000; /* the latter cuts */
+    p.matrix.marian_u8_compat = type == TR_TYPE_I8 && outputs % 2;
     p.op.weight = &p.matrix;
     tr_best wanted[TR_SCREEN_ROWS], got[TR_SCREEN_ROWS];
     for (int r = 0; r < rows; r++)
@@ -310,7 +310,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     p.op.best = wanted;
     multiply(level, &p.op, 0, outputs, p.scratch);
     tr_quantised q = make_quantised(rows, inputs);
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.alpha, false});
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.act_scale, false});
 
     float *scale = random_floats((size_t)outputs, 1), *radius = random_floats((size_t)outputs, 1);
     float *upper = random_floats((size_t)(tr_pad16(outputs) * rows), 1);
@@ -326,13 +326,13 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
                       .x = p.x,
                       .x_stride = p.op.x_stride,
                       .q = &q,
-                      .upper = upper,
-                      .upper_stride = (size_t)tr_pad16(outputs),
+                      .upper_bounds = upper,
+                      .upper_bounds_stride = (size_t)tr_pad16(outputs),
                       .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
-    op.least = least[0]; /* in two shares, as two threads would */
+    op.lower_bound = least[0]; /* in two shares, as two threads would */
     level->screen_bounds(&op, 0, middle, p.scratch);
-    op.least = least[1];
+    op.lower_bound = least[1];
     level->screen_bounds(&op, middle, outputs, p.scratch);
     for (int r = 0; r < rows; r++)
         least[1][r] = fmaxf(least[0][r], least[1][r]);
@@ -345,7 +345,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     }
     /* damaged weights are still found */
     p.x[0] = NAN;
-    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.alpha, false});
+    level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.act_scale, false});
     level->screen_bounds(&op, 0, outputs, p.scratch);
     level->screened_best(&op, 0, outputs, p.scratch);
     assert_true(got[0].nan);

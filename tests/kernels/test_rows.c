@@ -99,8 +99,8 @@ static void rows_of_level(const tr_kernels *level)
         expect_same(level, "scale", q.scale, alone.scale, (size_t)rows, 0);
         free(q.rows), free(q.scale), free(alone.rows), free(alone.scale);
         product packed = make_product(1, width, 20, TR_TYPE_I8, false, false, 0);
-        level->embed(y, &packed.matrix, 18, 3.5f, beta);
-        tr_kernels_reference.embed(wanted, &packed.matrix, 18, 3.5f, beta);
+        level->embed_row(y, &packed.matrix, 18, 3.5f, beta);
+        tr_kernels_reference.embed_row(wanted, &packed.matrix, 18, 3.5f, beta);
         expect_same(level, "embed int8", y, wanted, (size_t)width, 0);
         for (int i = 0; i < width; i++)
             assert_true(fabs(3.5 * weight_of(&packed.matrix, 18, i) + beta[i] - y[i]) < 1e-5);
@@ -108,8 +108,8 @@ static void rows_of_level(const tr_kernels *level)
         const tr_type type = (tr_type)(n % 3);
         void *table = as_type(type, x, size);
         const tr_matrix matrix = {.type = type, .outputs = rows, .inputs = width, .data = table};
-        level->embed(y, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
-        tr_kernels_reference.embed(wanted, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
+        level->embed_row(y, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
+        tr_kernels_reference.embed_row(wanted, &matrix, rows - 1, 3.5f, n % 2 ? beta : NULL);
         expect_same(level, "embed", y, wanted, (size_t)width, 0);
         free(x), free(gamma), free(beta), free(y), free(wanted), free(table);
     }
@@ -135,8 +135,8 @@ static void states_of_level(const tr_kernels *level)
             for (int i = 0; i < width; i++)
                 forget[i] = fabsf(forget[i]);
             memcpy(before, state, size * sizeof *state);
-            level->recur(&(tr_recur){width, x, forget, state, out});
-            tr_kernels_reference.recur(&(tr_recur){width, x, forget, wanted, wanted_out});
+            level->ssru_step(&(tr_ssru_step){width, x, forget, state, out});
+            tr_kernels_reference.ssru_step(&(tr_ssru_step){width, x, forget, wanted, wanted_out});
             expect_same(level, "recur", state, wanted, size, 0);
             expect_same(level, "recur's output", out, wanted_out, size, 0);
             for (int i = 0; i < width; i++) {
@@ -144,8 +144,8 @@ static void states_of_level(const tr_kernels *level)
                 assert_true(fabs(state[i] - exact) < 1e-5 && out[i] == fmaxf(state[i], 0));
             }
             memcpy(before, state, size * sizeof *state);
-            level->average(state, x, step, width);
-            tr_kernels_reference.average(wanted, x, step, width);
+            level->aan_step(state, x, step, width);
+            tr_kernels_reference.aan_step(wanted, x, step, width);
             expect_same(level, "average", state, wanted, size, 0);
             for (int i = 0; i < width; i++)
                 assert_true(fabs(state[i] - ((double)before[i] * step + x[i]) / (step + 1)) < 1e-5);
@@ -251,7 +251,7 @@ static void halves_of_level(const tr_kernels *level)
     for (tr_type type = TR_TYPE_F16; type <= TR_TYPE_BF16; type++) {
         const tr_matrix matrix = {.type = type, .outputs = 1, .inputs = 65536, .data = all};
         tr_tensor tensor = {.type = type, .rank = 1, .shape = {65536}, .data = all, .bytes = 131072};
-        level->embed(out, &matrix, 0, 1, NULL);
+        level->embed_row(out, &matrix, 0, 1, NULL);
         tr_tensor_to_f32(&tensor, 0, 65536, wanted);
         for (int i = 0; i < 65536; i++)
             assert_true(out[i] == wanted[i] || (isnan(out[i]) && isnan(wanted[i])));

@@ -36,7 +36,7 @@ enum { COUNT = sizeof texts / sizeof *texts };
 static tr_model *model;
 static tr_result *reference; /* [COUNT], one thread, one sentence at a time */
 
-static tr_context *make_context(int threads, int batch_size, tr_threads backend)
+static tr_context *make_context(int threads, int batch_size, tr_thread_backend backend)
 {
     tr_context_options options = tr_context_default_options();
     tr_context *context;
@@ -113,10 +113,10 @@ static void threads_and_batches_change_nothing(void **state)
     static const int settings[][2] = {{1, 32}, {2, 1}, {2, 2}, {2, 32}, {3, 5}, {16, 32}}; /* threads, batch size */
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++)
         for (int backend = TR_THREADS_OPENMP; backend <= TR_THREADS_POSIX; backend++) {
-            tr_context *context = make_context(settings[s][0], settings[s][1], (tr_threads)backend);
+            tr_context *context = make_context(settings[s][0], settings[s][1], (tr_thread_backend)backend);
             for (int reuse = 0; reuse < 2; reuse++) {
                 tr_translate_options options = tr_translate_default_options();
-                options.reuse = reuse;
+                options.use_cache = reuse;
                 tr_result *results = translate(context, texts, NULL, COUNT, &options);
                 check_equal(results, reference, COUNT);
                 tr_results_free(results, COUNT);
@@ -130,7 +130,7 @@ static void texts_do_not_depend_on_each_other(void **state)
     (void)state;
     tr_context *context = make_context(2, 32, TR_THREADS_OPENMP);
     tr_translate_options options = tr_translate_default_options();
-    options.reuse = false;
+    options.use_cache = false;
     for (size_t i = 0; i < COUNT; i++) {
         tr_result *result = translate(context, &texts[i], NULL, 1, &options);
         check_equal(result, &reference[i], 1);
@@ -192,7 +192,7 @@ static void repeated_texts_are_flagged(void **state)
         assert_int_equal(result->flags, call == 0 ? 0 : call == 1 ? TR_FLAG_REPEATED : TR_FLAG_MAX_LENGTH);
         tr_results_free(result, 1);
     }
-    options.reuse = false;
+    options.use_cache = false;
     tr_result *result = translate(context, (const char *const[]){texts[0], texts[0]}, NULL, 2, &options);
     assert_int_equal((result[0].flags | result[1].flags) & TR_FLAG_REPEATED, 0);
     tr_results_free(result, 2);
@@ -310,8 +310,8 @@ static void progress_ends_at_the_total(void **state)
     (void)state;
     watch w = {.stop_at = -1};
     tr_translate_options options = tr_translate_default_options();
-    options.progress = watch_progress;
-    options.progress_argument = &w;
+    options.on_progress = watch_progress;
+    options.on_progress_argument = &w;
     tr_context *context = make_context(2, 2, TR_THREADS_POSIX);
     tr_result *results = translate(context, texts, NULL, COUNT, &options);
     assert_true(w.calls > 1);
@@ -329,8 +329,8 @@ static void callback_cancels(void **state)
     watch w = {.stop_at = 1};
     tr_result *results = (tr_result *)texts;
     tr_error error;
-    options.progress = watch_progress;
-    options.progress_argument = &w;
+    options.on_progress = watch_progress;
+    options.on_progress_argument = &w;
     tr_status status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
     expect_failure(status, &error, TR_ERROR_CANCELLED, "cancelled");
     assert_null(results);
@@ -377,12 +377,12 @@ static void results_come_in_order_as_they_are_done(void **state)
     static const int settings[][2] = {{1, 1}, {1, 32}, {2, 1}, {2, 3}, {3, 2}, {9, 32}}; /* threads, batch size */
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++)
         for (int backend = TR_THREADS_OPENMP; backend <= TR_THREADS_POSIX; backend++) {
-            tr_context *context = make_context(settings[s][0], settings[s][1], (tr_threads)backend);
+            tr_context *context = make_context(settings[s][0], settings[s][1], (tr_thread_backend)backend);
             tr_translate_options options = tr_translate_default_options();
             for (int again = 0; again < 2; again++) {
                 taker t = {.stop_at = -1};
-                options.ready = take_results;
-                options.ready_argument = &t;
+                options.on_result = take_results;
+                options.on_result_argument = &t;
                 tr_result *results = translate(context, texts, NULL, COUNT, &options);
                 assert_false(t.wrong);
                 assert_int_equal(t.taken, COUNT);
@@ -412,8 +412,8 @@ static void the_taker_of_results_cancels(void **state)
         taker t = {.stop_at = stop_at};
         tr_result *results = (tr_result *)texts;
         tr_error error;
-        options.ready = take_results;
-        options.ready_argument = &t;
+        options.on_result = take_results;
+        options.on_result_argument = &t;
         const tr_status status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
         expect_failure(status, &error, TR_ERROR_CANCELLED, "cancelled");
         assert_null(results);
@@ -437,8 +437,8 @@ static void blank_texts_are_ready_at_once(void **state)
     tr_context *context = make_context(2, 32, TR_THREADS_POSIX);
     tr_translate_options options = tr_translate_default_options();
     taker t = {.stop_at = -1};
-    options.ready = take_results;
-    options.ready_argument = &t;
+    options.on_result = take_results;
+    options.on_result_argument = &t;
     tr_result *results = translate(context, blank, NULL, 5, &options);
     assert_int_equal(t.calls, 1);
     assert_int_equal(t.taken, 5);
@@ -537,7 +537,7 @@ static void info_is_filled(void **state)
     assert_string_equal(info.source_language, "zh");
     assert_string_equal(info.target_language, "en");
     assert_true(info.d_model > 0 && info.encoder_layers > 0 && info.max_source_length > 1 && info.has_tokenizer);
-    assert_true(info.parameters > 0 && info.file_size > 0 && info.end_id >= 0 && *info.cpu && *info.compute);
+    assert_true(info.parameters > 0 && info.file_size > 0 && info.eos_id >= 0 && *info.cpu && *info.compute);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- errors */
@@ -598,7 +598,7 @@ static void bad_contexts_are_refused(void **state)
     tr_error error;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tr_context_options options = {
-            .threads = cases[i].threads, .batch_size = cases[i].batch_size, .backend = (tr_threads)cases[i].backend};
+            .threads = cases[i].threads, .batch_size = cases[i].batch_size, .backend = (tr_thread_backend)cases[i].backend};
         context = (tr_context *)&error;
         expect_failure(tr_context_create(model, &options, &context, &error), &error, TR_ERROR_ARGUMENT, cases[i].part);
         assert_null(context);

@@ -67,17 +67,17 @@ static bool is_valid(const char *bytes, size_t size)
 }
 
 /* Asserts nothing: it may run on a helper thread. */
-static int on_token(void *argument, const tr_token_step *s)
+static int on_token(void *argument, const tr_token_event *s)
 {
     listener *l = argument;
     enter(l);
     bool good = s->text < COUNT && s->sentence >= 0 && s->sentence < s->sentences && s->sentences <= SENTENCES &&
-                s->draw >= 0 && s->draw < DRAWS && (int)s->text >= l->texts_ready && is_valid(s->bytes, s->size);
+                s->sample >= 0 && s->sample < DRAWS && (int)s->text >= l->texts_ready && is_valid(s->bytes, s->size);
     if (good) {
-        heard *h = &l->heard[s->text][s->sentence][s->draw];
-        if (s->again && !h->again) /* anew */
+        heard *h = &l->heard[s->text][s->sentence][s->sample];
+        if (s->restarted && !h->again) /* anew */
             *h = (heard){.again = true};
-        good = s->step == h->steps && !h->last && s->again == h->again && h->size + s->size < BYTES && h->steps < TOKENS;
+        good = s->step == h->steps && !h->last && s->restarted == h->again && h->size + s->size < BYTES && h->steps < TOKENS;
         if (good) {
             h->ids[h->steps] = s->id;
             h->log_probabilities[h->steps++] = s->log_probability;
@@ -123,10 +123,10 @@ static tr_translate_options listening(listener *l)
 {
     tr_translate_options o = tr_translate_default_options();
     o.max_length = 64;
-    o.token = on_token;
-    o.progress = on_progress;
-    o.ready = on_ready;
-    o.token_argument = o.progress_argument = o.ready_argument = l;
+    o.on_token = on_token;
+    o.on_progress = on_progress;
+    o.on_result = on_ready;
+    o.on_token_argument = o.on_progress_argument = o.on_result_argument = l;
     return o;
 }
 
@@ -247,7 +247,7 @@ static void sentences_can_be_stopped(void **state)
     tr_translate_options o = listening(&l);
     tr_result *cut, *whole;
     l.stop_at = 2;
-    o.ready = NULL; /* of a stopped sentence no step is the last */
+    o.on_result = NULL; /* of a stopped sentence no step is the last */
     o.scores = true;
     assert_int_equal(translate(context, &o, &cut), TR_OK);
     assert_false(l.fault);
@@ -260,7 +260,7 @@ static void sentences_can_be_stopped(void **state)
     assert_true(cut[0].flags & TR_FLAG_MAX_LENGTH && cut[0].target_tokens == 3);
     free(l.heard);
     start(&l);
-    o.ready = on_ready;
+    o.on_result = on_ready;
     assert_int_equal(translate(context, &o, &whole), TR_OK);
     assert_true(whole[0].target_tokens > 3 && !(whole[0].flags & TR_FLAG_REPEATED));
     assert_false(l.fault);

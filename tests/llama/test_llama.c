@@ -153,7 +153,7 @@ static void test_found(void **state)
     assert_true((tr_weights_find(&p.weights, "output.weight") == NULL) == f->tied);
     const bool madlad = strncmp(f->name, "madlad", 6) == 0;
     assert_int_equal(c->start_id, 0);
-    assert_int_equal(c->end_id, madlad ? 2 : 1);
+    assert_int_equal(c->eos_id, madlad ? 2 : 1);
     assert_int_equal(c->pad_id, madlad ? 1 : 0);
     assert_int_equal(c->unk_id, madlad ? 0 : 2);
     assert_int_equal(p.source.size, c->source_vocabulary);

@@ -323,7 +323,7 @@ static void refuse_options(const char *text, tr_status wanted, const char *needl
     if (!json_object_get(yml, "dim-vocabs"))
         yml = tr_json_set(yml, "dim-vocabs", json_pack("[i, i]", 10, 10));
     tr_status status = tr_marian_config(yml, &items, &config, layout, &error);
-    config.end_id = 0;
+    config.eos_id = 0;
     if (status == TR_OK)
         status = tr_config_check(&config, &error);
     expect_message(&error, status, wanted, needle);

@@ -52,7 +52,7 @@ static tr_model *open_with(const char *path, const char *attention)
     tr_model_options options = tr_model_default_options();
     tr_model *model;
     tr_error error;
-    options.attention = attention;
+    options.attention_windows = attention;
     options.compute = TR_COMPUTE_F32;
     if (tr_model_open(path, &options, &model, &error))
         fail_msg("%s", error.message);
@@ -159,7 +159,7 @@ static void test_refused(void **unused)
     tr_model_options options = tr_model_default_options();
     tr_model *model;
     tr_error error;
-    options.attention = "local:3@1-99";
+    options.attention_windows = "local:3@1-99";
     assert_int_equal(tr_model_open(TR_REFERENCE "/relu-1x1-f32/model", &options, &model, &error), TR_ERROR_ARGUMENT);
     assert_null(model);
     assert_non_null(strstr(error.message, "attention \"local:3@1-99\": "));

@@ -81,29 +81,29 @@ static int remove_folder(void **state)
     return remove_tree(folder);
 }
 
-static tr_models *open_models(size_t count, size_t warnings)
+static tr_model_index *open_models(size_t count, size_t warnings)
 {
-    tr_models *models;
+    tr_model_index *models;
     tr_error error;
     const char *warning;
-    if (tr_models_open(folder, &models, &error))
+    if (tr_model_index_open(folder, &models, &error))
         fail_msg("%s", error.message);
     size_t n = 0;
-    while ((warning = tr_models_warning(models, n))) {
+    while ((warning = tr_model_index_warning(models, n))) {
         assert_memory_equal(warning, folder, strlen(folder));
         n++;
     }
-    assert_int_equal(tr_models_count(models), count);
+    assert_int_equal(tr_model_index_count(models), count);
     assert_int_equal(n, warnings);
     return models;
 }
 
-static void has_warning(const tr_models *models, const char *name, const char *why)
+static void has_warning(const tr_model_index *models, const char *name, const char *why)
 {
     char begin[TR_PATH];
     const char *warning;
     snprintf(begin, sizeof begin, "%s/%s: ", folder, name);
-    for (size_t i = 0; (warning = tr_models_warning(models, i)); i++)
+    for (size_t i = 0; (warning = tr_model_index_warning(models, i)); i++)
         if (strncmp(warning, begin, strlen(begin)) == 0) {
             if (!strstr(warning, why))
                 fail_msg("%s: does not say '%s'", warning, why);
@@ -112,16 +112,16 @@ static void has_warning(const tr_models *models, const char *name, const char *w
     fail_msg("no warning on %s", name);
 }
 
-static void is_entry(const tr_models *models, size_t i, const char *name, const char *source, const char *target)
+static void is_entry(const tr_model_index *models, size_t i, const char *name, const char *source, const char *target)
 {
-    tr_models_entry entry;
-    assert_true(tr_models_get(models, i, &entry));
+    tr_model_entry entry;
+    assert_true(tr_model_index_get(models, i, &entry));
     assert_string_equal(entry.name, name);
-    assert_string_equal(tr_models_source(models, i, 0), source);
-    assert_string_equal(tr_models_target(models, i, 0), target);
+    assert_string_equal(tr_model_index_source(models, i, 0), source);
+    assert_string_equal(tr_model_index_target(models, i, 0), target);
     assert_true(entry.file_size > 0);
-    assert_null(tr_models_source(models, i, entry.sources));
-    assert_null(tr_models_target(models, i, entry.targets));
+    assert_null(tr_model_index_source(models, i, entry.sources));
+    assert_null(tr_model_index_target(models, i, entry.targets));
 }
 
 /* -------------------------------------------------------------------------------------------------------------- peeking */
@@ -211,41 +211,41 @@ static void test_names_and_settings(void **state)
     link_to("g", "a-settings-de-fr");
     link_to("h-opus-mt-en-ROMANCE", TR_TESTS "/languages/fixtures/marian-many/model");
     link_to("i", TR_TESTS "/languages/fixtures/madlad/model");
-    tr_models *m = open_models(9, 0);
+    tr_model_index *m = open_models(9, 0);
     is_entry(m, 0, "a-settings-de-fr", "zho", "eng");
     is_entry(m, 1, "b-opus-mt-fr-en", "fr", "en");
     is_entry(m, 2, "c-half-fr-de", "ru", "de");
     is_entry(m, 3, "d-several", "cat", "en");
-    assert_string_equal(tr_models_source(m, 3, 2), "spa");
+    assert_string_equal(tr_model_index_source(m, 3, 2), "spa");
     is_entry(m, 4, "enzh", "en", "zh");
     is_entry(m, 5, "f.ja-en.gguf", "xx", "yy");
     is_entry(m, 6, "g", "zho", "eng");
     is_entry(m, 7, "h-opus-mt-en-ROMANCE", "en", "fra");
     is_entry(m, 8, "i", "en", "en");
-    assert_null(tr_models_source(m, 9, 0));
-    assert_null(tr_models_target(m, 9, 0));
-    tr_models_close(m);
+    assert_null(tr_model_index_source(m, 9, 0));
+    assert_null(tr_model_index_target(m, 9, 0));
+    tr_model_index_close(m);
 }
 
 static void test_multilingual(void **state)
 {
-    tr_models_entry entry;
+    tr_model_entry entry;
     tr_route route;
     (void)state;
     link_to("nllb", TR_TESTS "/languages/fixtures/nllb/model");
     convert(TR_TESTS "/languages/fixtures/nllb/model", "packed.gguf");
-    tr_models *m = open_models(2, 0);
+    tr_model_index *m = open_models(2, 0);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(tr_models_get(m, i, &entry));
+        assert_true(tr_model_index_get(m, i, &entry));
         assert_int_equal(entry.sources, 202);
         assert_int_equal(entry.targets, 202);
     }
-    assert_int_equal(tr_models_route(m, "fr", "zh-TW", &route, NULL), TR_OK);
+    assert_int_equal(tr_model_index_route(m, "fr", "zh-TW", &route, NULL), TR_OK);
     assert_int_equal(route.count, 1);
-    assert_string_equal(route.hops[0].source, "fra_Latn");
-    assert_string_equal(route.hops[0].target, "zho_Hant");
-    assert_int_equal(tr_models_route(m, "zh", "zh-TW", &route, NULL), TR_OK);
-    tr_models_close(m);
+    assert_string_equal(route.steps[0].source, "fra_Latn");
+    assert_string_equal(route.steps[0].target, "zho_Hant");
+    assert_int_equal(tr_model_index_route(m, "zh", "zh-TW", &route, NULL), TR_OK);
+    tr_model_index_close(m);
 }
 
 static void truncate_to(const char *name, off_t size)
@@ -320,7 +320,7 @@ static void test_what_is_left_out(void **state)
     join(path, "folder");
     assert_int_equal(mkdir(path, 0777), 0);
 
-    tr_models *m = open_models(1, 16);
+    tr_model_index *m = open_models(1, 16);
     is_entry(m, 0, "good-de-en", "de", "en");
     has_warning(m, "unknown", "say which language it translates from");
     has_warning(m, "group-ROMANCE-en", "say which language it translates from");
@@ -338,22 +338,22 @@ static void test_what_is_left_out(void **state)
     has_warning(m, "text.gguf", "named as a GGUF file");
     has_warning(m, "dangling", "No such file");
     has_warning(m, "loop-to-itself", "symbolic links");
-    tr_models_close(m);
+    tr_model_index_close(m);
 }
 
 static void test_no_folder(void **state)
 {
-    tr_models *m = (tr_models *)folder;
+    tr_model_index *m = (tr_model_index *)folder;
     tr_error error;
     (void)state;
-    assert_int_equal(tr_models_open("/nowhere/at/all", &m, &error), TR_ERROR_IO);
+    assert_int_equal(tr_model_index_open("/nowhere/at/all", &m, &error), TR_ERROR_IO);
     assert_null(m);
-    assert_int_equal(tr_models_open(MARIAN "/config.json", &m, &error), TR_ERROR_IO);
-    assert_int_equal(tr_models_open(NULL, &m, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_models_open("", &m, &error), TR_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "tr_models_open: folder is empty");
-    assert_int_equal(tr_models_open(folder, NULL, &error), TR_ERROR_ARGUMENT);
-    tr_models_close(open_models(0, 0));
+    assert_int_equal(tr_model_index_open(MARIAN "/config.json", &m, &error), TR_ERROR_IO);
+    assert_int_equal(tr_model_index_open(NULL, &m, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_model_index_open("", &m, &error), TR_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "tr_model_index_open: folder is empty");
+    assert_int_equal(tr_model_index_open(folder, NULL, &error), TR_ERROR_ARGUMENT);
+    tr_model_index_close(open_models(0, 0));
 }
 
 static double now(void)
@@ -381,7 +381,7 @@ static void test_is_quick(void **state)
     }
     for (int i = 0; i < ROUNDS; i++) {
         const double start = now();
-        tr_models_close(open_models(MODELS, 0));
+        tr_model_index_close(open_models(MODELS, 0));
         best = now() - start < best ? now() - start : best;
     }
     if (best > limit)

@@ -147,9 +147,9 @@ static char *copy(const char *text)
     return strcpy(copied, text);
 }
 
-static tr_models *make(const made *list, size_t count)
+static tr_model_index *make(const made *list, size_t count)
 {
-    tr_models *m = calloc(1, sizeof *m);
+    tr_model_index *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->items = calloc(count, sizeof *m->items);
     assert_non_null(m->items);
@@ -166,17 +166,17 @@ static tr_models *make(const made *list, size_t count)
 }
 
 /* expected: "a(fr:en)", "a(fr:en) b(en:zh)"; what an error says, if it begins with "!". */
-static void check_route(const tr_models *m, const char *source, const char *target, const char *expected)
+static void check_route(const tr_model_index *m, const char *source, const char *target, const char *expected)
 {
     char found[600] = "";
     tr_route route;
     tr_error error;
-    if (tr_models_route(m, source, target, &route, &error)) {
+    if (tr_model_index_route(m, source, target, &route, &error)) {
         assert_int_equal(error.status, TR_ERROR_ARGUMENT);
         snprintf(found, sizeof found, "!%s", error.message);
     }
     for (int i = 0; i < route.count; i++) {
-        const tr_hop *hop = &route.hops[i];
+        const tr_route_step *hop = &route.steps[i];
         const size_t used = strlen(found);
         snprintf(found + used, sizeof found - used, "%s%s(%s:%s)", i ? " " : "", hop->path, hop->source, hop->target);
     }
@@ -190,10 +190,10 @@ typedef struct wanted {
 
 static void check_routes(const made *list, size_t count, const wanted *cases, size_t case_count)
 {
-    tr_models *m = make(list, count);
+    tr_model_index *m = make(list, count);
     for (size_t i = 0; i < case_count; i++)
         check_route(m, cases[i].source, cases[i].target, cases[i].route);
-    tr_models_close(m);
+    tr_model_index_close(m);
 }
 
 #define CHECK_ROUTES(list, cases) check_routes(list, sizeof(list) / sizeof *(list), cases, sizeof(cases) / sizeof *(cases))
@@ -289,28 +289,28 @@ static void test_long_lists(void **state)
         snprintf(codes + strlen(codes), sizeof codes - strlen(codes), "%s%c%c%c", i ? " " : "", 'b' + i / 100,
                  'b' + i / 10 % 10, 'b' + i % 10);
     const made list[] = {{"a", 1, "en", codes}};
-    tr_models *m = make(list, 1);
+    tr_model_index *m = make(list, 1);
     tr_route route;
     tr_error error;
     (void)state;
-    assert_int_equal(tr_models_route(m, "en", "xx", &route, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_model_index_route(m, "en", "xx", &route, &error), TR_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "bbb, bbc, "));
     assert_non_null(strstr(error.message, ", ...; to xx from: none"));
-    tr_models_close(m);
+    tr_model_index_close(m);
 }
 
 static void test_arguments(void **state)
 {
-    tr_models *m = make(NULL, 0);
+    tr_model_index *m = make(NULL, 0);
     tr_route route;
     tr_error error;
     (void)state;
     check_route(m, "fr", "en", "!folder: there is no model in it");
-    assert_int_equal(tr_models_route(m, NULL, "en", &route, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_models_route(NULL, "fr", "en", &route, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_models_route(m, "fr", "en", NULL, NULL), TR_ERROR_ARGUMENT);
-    tr_models_close(m);
-    tr_models_close(NULL);
+    assert_int_equal(tr_model_index_route(m, NULL, "en", &route, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_model_index_route(NULL, "fr", "en", &route, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_model_index_route(m, "fr", "en", NULL, NULL), TR_ERROR_ARGUMENT);
+    tr_model_index_close(m);
+    tr_model_index_close(NULL);
 }
 
 int main(void)

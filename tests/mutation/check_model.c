@@ -186,7 +186,8 @@ static void check_text(const subject *s, const char *what, const char *text, siz
           what, size, tokens);
 }
 
-static void take_result(const subject *s, const char *what, const tr_result *r, const char *text, const tr_search *search)
+static void take_result(const subject *s, const char *what, const tr_result *r, const char *text,
+                        const tr_search_options *search)
 {
     const size_t size = strlen(text);
     check_text(s, what, r->text, r->size, r->target_tokens, r, size);

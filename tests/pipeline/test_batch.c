@@ -6,9 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "pipeline/memory.h"
+#include "pipeline/translation_cache.h"
 #include "pipeline/scheduler.h"
-#include "pipeline/tally.h"
+#include "pipeline/completion.h"
 
 /* -------------------------------------------------------------------------------------------------------------- units */
 
@@ -16,46 +16,46 @@ static void equal_chunks_share_a_unit(void **state)
 {
     (void)state;
     static const int32_t first[] = {5, 6, 0, 0, 5, 6, 0}, second[] = {5, 0, 5, 6, 0};
-    tr_chunk a = {.ids = 0, .length = 3, .tokens = 2}, empty = {.ids = 3, .length = 1},
-             b = {.ids = 4, .length = 3, .tokens = 2};
-    tr_chunk c = {.ids = 0, .length = 2, .tokens = 1}, d = {.ids = 2, .length = 3, .tokens = 2};
-    tr_chunk *chunks[] = {&a, &empty, &b, &c, &d};
+    tr_text_chunk a = {.ids = 0, .length = 3, .tokens = 2}, empty = {.ids = 3, .length = 1},
+                  b = {.ids = 4, .length = 3, .tokens = 2};
+    tr_text_chunk c = {.ids = 0, .length = 2, .tokens = 1}, d = {.ids = 2, .length = 3, .tokens = 2};
+    tr_text_chunk *chunks[] = {&a, &empty, &b, &c, &d};
     const int32_t *bases[] = {first, first, first, second, second};
-    tr_unit *units;
+    tr_request *requests;
     size_t count;
-    assert_int_equal(tr_units_make(chunks, bases, 5, true, &units, &count, NULL), TR_OK);
+    assert_int_equal(tr_requests_make(chunks, bases, 5, true, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 2);
-    assert_int_equal(a.unit, 0);
-    assert_int_equal(b.unit, 0);
-    assert_int_equal(d.unit, 0);
-    assert_int_equal(c.unit, 1);
-    assert_true(empty.unit == SIZE_MAX);
-    assert_ptr_equal(units[1].source, second);
-    assert_int_equal(units[1].source_length, 2);
-    free(units);
-    assert_int_equal(tr_units_make(chunks, bases, 5, false, &units, &count, NULL), TR_OK);
+    assert_int_equal(a.request, 0);
+    assert_int_equal(b.request, 0);
+    assert_int_equal(d.request, 0);
+    assert_int_equal(c.request, 1);
+    assert_true(empty.request == SIZE_MAX);
+    assert_ptr_equal(requests[1].source, second);
+    assert_int_equal(requests[1].source_length, 2);
+    free(requests);
+    assert_int_equal(tr_requests_make(chunks, bases, 5, false, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 4);
-    assert_int_equal(d.unit, 3);
-    free(units);
+    assert_int_equal(d.request, 3);
+    free(requests);
     d.piece = true; /* its translation is bounded otherwise: a unit of its own */
-    assert_int_equal(tr_units_make(chunks, bases, 5, true, &units, &count, NULL), TR_OK);
+    assert_int_equal(tr_requests_make(chunks, bases, 5, true, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 3);
-    assert_int_equal(d.unit, 2);
-    assert_true(units[2].piece && !units[0].piece);
-    free(units);
-    assert_int_equal(tr_units_make(NULL, NULL, 0, true, &units, &count, NULL), TR_OK);
+    assert_int_equal(d.request, 2);
+    assert_true(requests[2].piece && !requests[0].piece);
+    free(requests);
+    assert_int_equal(tr_requests_make(NULL, NULL, 0, true, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 0);
-    free(units);
+    free(requests);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- batches */
 
 /* Each unit once, window by window, the longest first and stable. */
-static void check_order(const tr_unit *units, size_t count)
+static void check_order(const tr_request *requests, size_t count)
 {
     size_t *order = calloc(count + 1, sizeof *order);
     assert_non_null(order);
-    assert_int_equal(tr_units_order(units, count, order, NULL), TR_OK);
+    assert_int_equal(tr_requests_order(requests, count, order, NULL), TR_OK);
     size_t window = TR_FIRST_WINDOW;
     for (size_t first = 0, last; first < count; first = last) {
         last = first + window;
@@ -66,7 +66,7 @@ static void check_order(const tr_unit *units, size_t count)
         for (size_t i = first; i < last; i++) {
             assert_true(order[i] >= first && order[i] < last);
             if (i > first) {
-                const int before = units[order[i - 1]].source_length, here = units[order[i]].source_length;
+                const int before = requests[order[i - 1]].source_length, here = requests[order[i]].source_length;
                 assert_true(before > here || (before == here && order[i - 1] < order[i])); /* so each is there once */
             }
         }
@@ -78,15 +78,15 @@ static void units_are_sorted_in_windows(void **state)
 {
     (void)state;
     enum { MOST = 5000 };
-    static tr_unit units[MOST];
+    static tr_request requests[MOST];
     uint32_t random = 7;
     for (size_t i = 0; i < MOST; i++) {
         random = random * 1664525 + 1013904223;
-        units[i].source_length = 1 + (int)(random >> 16) % (i % 10 ? 40 : 511);
+        requests[i].source_length = 1 + (int)(random >> 16) % (i % 10 ? 40 : 511);
     }
     static const size_t counts[] = {0, 1, 2, 63, 64, 65, 95, 96, 97, 300, 1000, 1984, 1985, 4999, MOST};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-        check_order(units, counts[c]);
+        check_order(requests, counts[c]);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- threads */
@@ -124,35 +124,36 @@ static void threads_divide_by_what_there_is_to_do(void **state)
         {4, 32, {100, 100, 4, 4}, 4, 1, 4},
         {1000, 32, {10}, 999, 250, 4},
     };
-    static tr_unit units[10000];
+    static tr_request requests[10000];
     static size_t order[10000];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         for (size_t i = 0, k = 0; i < cases[c].count; i++) {
-            units[i].source_length = cases[c].lengths[k];
+            requests[i].source_length = cases[c].lengths[k];
             k = k < 7 && cases[c].lengths[k + 1] ? k + 1 : 0;
         }
-        assert_int_equal(tr_units_order(units, cases[c].count, order, NULL), TR_OK);
-        const tr_shape shape = tr_scheduler_shape(cases[c].threads, cases[c].batch_size, units, order, cases[c].count);
-        if (shape.groups != cases[c].groups || shape.members != cases[c].members)
-            fail_msg("case %zu: %d groups of %d, not %d of %d", c, shape.groups, shape.members, cases[c].groups,
+        assert_int_equal(tr_requests_order(requests, cases[c].count, order, NULL), TR_OK);
+        const tr_worker_layout shape =
+            tr_scheduler_layout(cases[c].threads, cases[c].batch_size, requests, order, cases[c].count);
+        if (shape.workers != cases[c].groups || shape.threads != cases[c].members)
+            fail_msg("case %zu: %d groups of %d, not %d of %d", c, shape.workers, shape.threads, cases[c].groups,
                      cases[c].members);
     }
 }
 
 /* -------------------------------------------------------------------------------------------------------------- memory */
 
-static void add(tr_memory *memory, const char *text, const char *translation)
+static void add(tr_translation_cache *cache, const char *text, const char *translation)
 {
     const tr_result result = {
         .text = (char *)(uintptr_t)translation, .size = strlen(translation), .sentences = 2, .flags = 1};
-    tr_memory_add(memory, text, strlen(text), &result);
+    tr_translation_cache_add(cache, text, strlen(text), &result);
 }
 
-static bool has(tr_memory *memory, const char *text, const char *translation)
+static bool has(tr_translation_cache *cache, const char *text, const char *translation)
 {
     bool found;
     tr_result result;
-    assert_int_equal(tr_memory_find(memory, text, strlen(text), &found, &result, NULL), TR_OK);
+    assert_int_equal(tr_translation_cache_find(cache, text, strlen(text), &found, &result, NULL), TR_OK);
     if (!found)
         return false;
     const bool same = !strcmp(result.text, translation) && result.sentences == 2 && result.flags == 1;
@@ -164,45 +165,45 @@ static bool has(tr_memory *memory, const char *text, const char *translation)
 static void memory_returns_what_it_was_given(void **state)
 {
     (void)state;
-    tr_memory memory = {0};
+    tr_translation_cache cache = {0};
     tr_translate_options options = tr_translate_default_options();
-    tr_memory_prepare(&memory, &options, -1, -1);
-    assert_false(has(&memory, "a", ""));
-    add(&memory, "a", "A");
-    add(&memory, "ab", "");
-    add(&memory, "a", "B"); /* the first one stays */
-    assert_true(has(&memory, "a", "A"));
-    assert_true(has(&memory, "ab", ""));
-    assert_false(has(&memory, "b", ""));
-    tr_memory_prepare(&memory, &options, -1, -1);
-    assert_true(has(&memory, "a", "A"));
+    tr_translation_cache_prepare(&cache, &options, -1, -1);
+    assert_false(has(&cache, "a", ""));
+    add(&cache, "a", "A");
+    add(&cache, "ab", "");
+    add(&cache, "a", "B"); /* the first one stays */
+    assert_true(has(&cache, "a", "A"));
+    assert_true(has(&cache, "ab", ""));
+    assert_false(has(&cache, "b", ""));
+    tr_translation_cache_prepare(&cache, &options, -1, -1);
+    assert_true(has(&cache, "a", "A"));
     options.min_length = 3;
-    tr_memory_prepare(&memory, &options, -1, -1);
-    assert_false(has(&memory, "a", "A"));
-    tr_memory_free(&memory);
+    tr_translation_cache_prepare(&cache, &options, -1, -1);
+    assert_false(has(&cache, "a", "A"));
+    tr_translation_cache_free(&cache);
 }
 
 /* It stays within its limit, and keeps what is asked for again and again. */
 static void memory_is_bounded(void **state)
 {
     (void)state;
-    tr_memory memory = {.limit = 100000};
-    add(&memory, "often", "used");
+    tr_translation_cache cache = {.limit = 100000};
+    add(&cache, "often", "used");
     char text[32], large[60000];
     for (int i = 0; i < 20000; i++) {
         snprintf(text, sizeof text, "text %d", i);
-        add(&memory, text, "translation");
-        assert_true(has(&memory, text, "translation"));
-        assert_true(has(&memory, "often", "used"));
-        assert_true(memory.young.bytes + memory.old.bytes <= memory.limit);
+        add(&cache, text, "translation");
+        assert_true(has(&cache, text, "translation"));
+        assert_true(has(&cache, "often", "used"));
+        assert_true(cache.young.bytes + cache.old.bytes <= cache.limit);
     }
-    assert_false(has(&memory, "text 0", "translation"));
+    assert_false(has(&cache, "text 0", "translation"));
     memset(large, 'x', sizeof large - 1);
     large[sizeof large - 1] = 0;
-    add(&memory, large, "too large for one half");
-    assert_false(has(&memory, large, "too large for one half"));
-    assert_true(has(&memory, "often", "used"));
-    tr_memory_free(&memory);
+    add(&cache, large, "too large for one half");
+    assert_false(has(&cache, large, "too large for one half"));
+    assert_true(has(&cache, "often", "used"));
+    tr_translation_cache_free(&cache);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- tally */
@@ -217,28 +218,28 @@ static void tally_counts_texts_when_all_their_units_are_done(void **state)
 {
     (void)state;
     size_t seen = 0;
-    tr_tally tally;
+    tr_completion tally;
     /* text 0 waits for units 0 and 1, text 1 twice for unit 1, text 2 is blank, text 3 repeats text 0 */
-    assert_int_equal(tr_tally_init(&tally, 2, 4, 4, NULL), TR_OK);
-    tr_tally_repeat(&tally, 0);
-    tr_tally_wait(&tally, 0, 0);
-    tr_tally_wait(&tally, 0, 1);
-    tr_tally_wait(&tally, 1, 1);
-    tr_tally_wait(&tally, 1, 1);
-    tr_tally_finish(&tally, 2);
-    const tr_unit units[] = {{.source_tokens = 3, .target_length = 2}, {.source_tokens = 2, .target_length = 5}};
-    assert_int_equal(tr_tally_unit(&tally, &units[1], 1, note_text, &seen, NULL), TR_OK);
+    assert_int_equal(tr_completion_init(&tally, 2, 4, 4, NULL), TR_OK);
+    tr_completion_repeat(&tally, 0);
+    tr_completion_wait_for(&tally, 0, 0);
+    tr_completion_wait_for(&tally, 0, 1);
+    tr_completion_wait_for(&tally, 1, 1);
+    tr_completion_wait_for(&tally, 1, 1);
+    tr_completion_finish(&tally, 2);
+    const tr_request requests[] = {{.source_tokens = 3, .target_length = 2}, {.source_tokens = 2, .target_length = 5}};
+    assert_int_equal(tr_completion_request(&tally, &requests[1], 1, note_text, &seen, NULL), TR_OK);
     assert_int_equal(seen, 1 << 1);
     assert_int_equal(tally.counts.texts, 4);
     assert_int_equal(tally.counts.texts_done, 2);
     assert_int_equal(tally.counts.source_tokens, 2);
     assert_int_equal(tally.counts.target_tokens, 5);
-    assert_int_equal(tr_tally_unit(&tally, &units[0], 0, note_text, &seen, NULL), TR_OK);
+    assert_int_equal(tr_completion_request(&tally, &requests[0], 0, note_text, &seen, NULL), TR_OK);
     assert_int_equal(seen, 1 << 1 | 1 << 0);
     assert_int_equal(tally.counts.texts_done, 4);
     assert_int_equal(tally.counts.source_tokens, 5);
     assert_int_equal(tally.counts.target_tokens, 7);
-    tr_tally_free(&tally);
+    tr_completion_free(&tally);
 }
 
 static void tally_passes_on_a_failure(void **state)
@@ -246,13 +247,13 @@ static void tally_passes_on_a_failure(void **state)
     (void)state;
     size_t seen = 0;
     tr_error error;
-    tr_tally tally;
-    const tr_unit unit = {.source_tokens = 3, .target_length = 2};
-    assert_int_equal(tr_tally_init(&tally, 1, 1, 8, NULL), TR_OK);
-    tr_tally_wait(&tally, 7, 0);
-    assert_int_equal(tr_tally_unit(&tally, &unit, 0, note_text, &seen, &error), TR_ERROR_MEMORY);
+    tr_completion tally;
+    const tr_request request = {.source_tokens = 3, .target_length = 2};
+    assert_int_equal(tr_completion_init(&tally, 1, 1, 8, NULL), TR_OK);
+    tr_completion_wait_for(&tally, 7, 0);
+    assert_int_equal(tr_completion_request(&tally, &request, 0, note_text, &seen, &error), TR_ERROR_MEMORY);
     assert_int_equal(tally.counts.texts_done, 0);
-    tr_tally_free(&tally);
+    tr_completion_free(&tally);
 }
 
 static int note_progress(void *argument, const tr_progress *progress)
@@ -267,15 +268,15 @@ static void progress_may_cancel(void **state)
     tr_progress seen = {0}, counts = {.texts = 2};
     tr_error error;
     tr_translate_options options = tr_translate_default_options();
-    const tr_unit unit = {.source_tokens = 3, .target_length = 2};
-    assert_int_equal(tr_tally_report(&counts, &options, &error), TR_OK);
-    options.progress = note_progress;
-    options.progress_argument = &seen;
-    tr_tally_count(&counts, &unit, 1);
-    assert_int_equal(tr_tally_report(&counts, &options, &error), TR_OK);
+    const tr_request request = {.source_tokens = 3, .target_length = 2};
+    assert_int_equal(tr_completion_report(&counts, &options, &error), TR_OK);
+    options.on_progress = note_progress;
+    options.on_progress_argument = &seen;
+    tr_completion_count(&counts, &request, 1);
+    assert_int_equal(tr_completion_report(&counts, &options, &error), TR_OK);
     assert_memory_equal(&seen, &counts, sizeof seen);
-    tr_tally_count(&counts, &unit, 1);
-    assert_int_equal(tr_tally_report(&counts, &options, &error), TR_ERROR_CANCELLED);
+    tr_completion_count(&counts, &request, 1);
+    assert_int_equal(tr_completion_report(&counts, &options, &error), TR_ERROR_CANCELLED);
     assert_int_equal(seen.target_tokens, 4);
 }
 

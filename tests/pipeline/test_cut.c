@@ -38,7 +38,7 @@ static tr_status failing(const void *argument, const char *text, size_t size, tr
 /* Plans text; checks that the chunks' ids are those of the text in order, and within bounds. */
 static tr_text plan_checked(tr_plan *plan, const char *data, size_t size, int limit, tr_split split, fake *f)
 {
-    const tr_encoder encoder = {.encode = encode, .argument = f, .end_id = END, .limit = limit};
+    const tr_source_template encoder = {.encode = encode, .argument = f, .eos_id = END, .limit = limit};
     tr_text text;
     tr_error error;
     assert_int_equal(tr_plan_text(plan, &encoder, split, data, size, &text, &error), TR_OK);
@@ -47,11 +47,11 @@ static tr_text plan_checked(tr_plan *plan, const char *data, size_t size, int li
     encode(&uncounted, text.data, text.size, &whole, NULL);
     size_t at = 0, end = 0;
     for (size_t s = 0; s < text.count; s++) {
-        const tr_chunk *chunk = &plan->chunks[text.first + s];
+        const tr_text_chunk *chunk = &plan->chunks[text.first + s];
         const int32_t *ids = plan->ids.data + chunk->ids;
-        assert_true(chunk->first >= end && chunk->last >= chunk->first && chunk->last <= text.size);
-        assert_int_equal(tr_skip_space(text.data, chunk->first, end), chunk->first);
-        end = chunk->last;
+        assert_true(chunk->begin >= end && chunk->end >= chunk->begin && chunk->end <= text.size);
+        assert_int_equal(tr_skip_space(text.data, chunk->begin, end), chunk->begin);
+        end = chunk->end;
         assert_true(chunk->length >= 1 && chunk->length <= limit + 1);
         assert_int_equal(ids[chunk->length - 1], END);
         assert_true(at + (size_t)chunk->length - 1 <= whole.size);
@@ -78,9 +78,9 @@ static void expect_pieces(const char *data, int limit, const char *const *pieces
     assert_int_equal(text.count, count);
     assert_int_equal(text.flags, flags);
     for (size_t i = 0; i < count; i++) {
-        const tr_chunk *chunk = &plan.chunks[i];
-        assert_int_equal(chunk->last - chunk->first, strlen(pieces[i]));
-        assert_memory_equal(text.data + chunk->first, pieces[i], strlen(pieces[i]));
+        const tr_text_chunk *chunk = &plan.chunks[i];
+        assert_int_equal(chunk->end - chunk->begin, strlen(pieces[i]));
+        assert_memory_equal(text.data + chunk->begin, pieces[i], strlen(pieces[i]));
     }
     tr_text_free(&text);
     tr_plan_free(&plan);
@@ -219,7 +219,7 @@ static void random_texts_lose_nothing(void **state)
 static void failure_is_passed_on(void **state)
 {
     (void)state;
-    const tr_encoder encoder = {.encode = failing, .end_id = END, .limit = 9};
+    const tr_source_template encoder = {.encode = failing, .eos_id = END, .limit = 9};
     tr_plan plan = {0};
     tr_text text;
     tr_error error;
@@ -234,7 +234,7 @@ static void sources_may_have_no_mark(void **state)
 {
     (void)state;
     fake f = {0};
-    const tr_encoder encoder = {.encode = encode, .argument = &f, .end_id = -1, .limit = 100};
+    const tr_source_template encoder = {.encode = encode, .argument = &f, .eos_id = -1, .limit = 100};
     tr_plan plan = {0};
     tr_text text;
     assert_int_equal(tr_plan_text(&plan, &encoder, TR_SPLIT_NEVER, "ab c", 4, &text, NULL), TR_OK);

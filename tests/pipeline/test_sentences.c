@@ -249,8 +249,8 @@ static bool case_holds(const char *marked)
     bool good = true;
     char got[4096] = "";
     while (tr_sentences_next(&sentences, &span)) {
-        good = good && found < count && span.first == starts[found] && span.last == ends[found];
-        snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s|", (int)(span.last - span.first), text + span.first);
+        good = good && found < count && span.begin == starts[found] && span.end == ends[found];
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s|", (int)(span.end - span.begin), text + span.begin);
         found++;
     }
     free(text);
@@ -288,9 +288,9 @@ static void check_cover(const char *text, size_t size)
     tr_span span;
     size_t end = 0;
     while (tr_sentences_next(&sentences, &span)) {
-        assert_true(span.first >= end && span.first < span.last && span.last <= size);
-        assert_int_equal(tr_skip_space(text, span.first, end), span.first);
-        end = span.last;
+        assert_true(span.begin >= end && span.begin < span.end && span.end <= size);
+        assert_int_equal(tr_skip_space(text, span.begin, end), span.begin);
+        end = span.end;
     }
     assert_int_equal(tr_skip_space(text, size, end), size);
 }

@@ -38,25 +38,25 @@ typedef struct setting {
 /* Gives all sentences at once; the threads meet in between, so that plain numbers do. */
 typedef struct job {
     tr_worker *worker;
-    tr_sentence *sentences;
+    tr_sequence *sentences;
     int count, given, done;
     tr_decode_options options;
-    tr_feed feed;
+    tr_decode_callbacks feed;
     tr_status status[MAX_MEMBERS];
     tr_error error[MAX_MEMBERS];
 } job;
 
-static tr_sentence *next_sentence(void *argument, int room)
+static tr_sequence *next_sentence(void *argument, int room)
 {
     job *j = argument;
     return j->given < j->count && j->sentences[j->given].source_length <= room ? &j->sentences[j->given++] : NULL;
 }
 
-static bool take_sentence(void *argument, tr_sentence *sentence)
+static bool take_sentence(void *argument, tr_sequence *sequence)
 {
     job *j = argument;
     j->done++;
-    return sentence >= j->sentences && sentence < j->sentences + j->count;
+    return sequence >= j->sentences && sequence < j->sentences + j->count;
 }
 
 static void run_member(void *argument, int member)
@@ -67,15 +67,15 @@ static void run_member(void *argument, int member)
 
 /* Decodes the lines that order names, with as many threads as members. targets[i] belongs to order[i]. */
 static void decode(const setting *s, const tr_reference_case *limits, const int *order, int count, int members,
-                   tr_trace_function *trace, void *argument, tr_sentence *sentences, int32_t (*targets)[MAX_STEPS])
+                   tr_trace_function *trace, void *argument, tr_sequence *sentences, int32_t (*targets)[MAX_STEPS])
 {
     job j = {.sentences = sentences, .count = count, .options = {count, INT_MAX, limits->min_length, NULL}};
-    j.feed = (tr_feed){next_sentence, take_sentence, &j, NULL, NULL};
+    j.feed = (tr_decode_callbacks){next_sentence, take_sentence, &j, NULL, NULL};
     tr_team *team = NULL;
     assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && members <= MAX_MEMBERS);
     for (int i = 0; i < count; i++) {
         const tr_reference_line *line = &limits->lines[order[i]];
-        sentences[i] = (tr_sentence){.source = line->source,
+        sentences[i] = (tr_sequence){.source = line->source,
                                      .source_length = line->source_length,
                                      .max_length = limits->max_length,
                                      .target = targets[i]};
@@ -94,17 +94,17 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
     tr_worker_destroy(j.worker);
 }
 
-static void check_tokens(const tr_reference_line *line, const tr_sentence *sentence, const char *name, int number)
+static void check_tokens(const tr_reference_line *line, const tr_sequence *sequence, const char *name, int number)
 {
     if (line->unclear)
         return;
-    for (int i = 0; i < line->target_length && i < sentence->target_length; i++)
-        if (line->target[i] != sentence->target[i])
-            fail_msg("%s, sentence %d: token %d is %d, the reference's is %d", name, number, i, sentence->target[i],
+    for (int i = 0; i < line->target_length && i < sequence->target_length; i++)
+        if (line->target[i] != sequence->target[i])
+            fail_msg("%s, sentence %d: token %d is %d, the reference's is %d", name, number, i, sequence->target[i],
                      line->target[i]);
-    if (line->target_length != sentence->target_length || line->finished != sentence->finished)
+    if (line->target_length != sequence->target_length || line->finished != sequence->finished)
         fail_msg("%s, sentence %d: %d tokens, finished %d; the reference has %d, finished %d", name, number,
-                 sentence->target_length, sentence->finished, line->target_length, line->finished);
+                 sequence->target_length, sequence->finished, line->target_length, line->finished);
 }
 
 /* --------------------------------------------------------------------------------------------------------- part by part */
@@ -167,14 +167,14 @@ static void test_parts(void **state)
 {
     const setting *s = *state;
     tr_reference *r = s->reference;
-    tr_sentence sentence;
+    tr_sequence sequence;
     int32_t target[1][MAX_STEPS];
     assert_true(r->tensor_count > 0);
     for (size_t i = 0; i < r->tensor_count; i++)
         r->tensors[i].seen = false;
     for (int i = 0; i < r->count; i++) {
         follower f = {.setting = s, .sentence = i, .step = -1};
-        decode(s, &r->cases[0], &i, 1, 1, follow_parts, &f, &sentence, target);
+        decode(s, &r->cases[0], &i, 1, 1, follow_parts, &f, &sequence, target);
         if (f.problem[0])
             fail_msg("sentence %d, %s", i, f.problem);
     }
@@ -191,7 +191,7 @@ static void test_cases(void **state)
 {
     const setting *s = *state;
     const tr_reference *r = s->reference;
-    tr_sentence sentences[TR_REFERENCE_LINES];
+    tr_sequence sentences[TR_REFERENCE_LINES];
     int32_t targets[TR_REFERENCE_LINES][MAX_STEPS];
     int order[TR_REFERENCE_LINES];
     for (int i = 0; i < r->count; i++)
@@ -282,10 +282,10 @@ static course *record_courses(const setting *s)
     for (int i = 0; i < r->count; i++) {
         const tr_reference_line *line = &r->cases[0].lines[i];
         courses c = {.setting = s, .order = &i, .count = 1, .step = -1, .record = true, .alone = alone};
-        tr_sentence sentence;
+        tr_sequence sequence;
         int32_t target[1][MAX_STEPS];
-        decode(s, &r->cases[0], &i, 1, 1, follow_courses, &c, &sentence, target);
-        check_tokens(line, &sentence, "alone", i);
+        decode(s, &r->cases[0], &i, 1, 1, follow_courses, &c, &sequence, target);
+        check_tokens(line, &sequence, "alone", i);
         assert_int_equal(alone[i].steps, line->maxima_count);
         assert_non_null(alone[i].encoded);
         for (int step = 0; step < line->maxima_count; step++) {
@@ -316,7 +316,7 @@ static void free_courses(course *alone, int count)
 static void compare_batch(const setting *s, course *alone, const int *order, int count, int members)
 {
     courses c = {.setting = s, .order = order, .count = count, .step = -1, .alone = alone};
-    tr_sentence sentences[TR_REFERENCE_LINES];
+    tr_sequence sentences[TR_REFERENCE_LINES];
     int32_t targets[TR_REFERENCE_LINES][MAX_STEPS];
     decode(s, &s->reference->cases[0], order, count, members, follow_courses, &c, sentences, targets);
     if (c.problem[0])

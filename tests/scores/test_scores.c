@@ -391,9 +391,9 @@ static void check_spans(const tr_model *model, bool target, const char *text)
     if (tr_tokenize_spans(model, target, text, strlen(text), &tokens, &spans, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < tokens.count; i++) {
-        assert_true(spans[i].first <= spans[i].last && spans[i].last <= strlen(text));
-        assert_true(spans[i].first >= end && (spans[i].first == spans[i].last || text[spans[i].first] != ' '));
-        end = spans[i].last;
+        assert_true(spans[i].begin <= spans[i].end && spans[i].end <= strlen(text));
+        assert_true(spans[i].begin >= end && (spans[i].begin == spans[i].end || text[spans[i].begin] != ' '));
+        end = spans[i].end;
     }
     free(spans);
     if (!target)
@@ -406,8 +406,8 @@ static void check_spans(const tr_model *model, bool target, const char *text)
         size_t length;
         const char *piece = tr_target_piece(model, tokens.ids[i], &length);
         const bool space = length >= 3 && memcmp(piece, "\xe2\x96\x81", 3) == 0;
-        assert_int_equal(spans[i].last - spans[i].first, length - (space ? 3 : 0));
-        assert_memory_equal(joined + spans[i].first, piece + (space ? 3 : 0), length - (space ? 3 : 0));
+        assert_int_equal(spans[i].end - spans[i].begin, length - (space ? 3 : 0));
+        assert_memory_equal(joined + spans[i].begin, piece + (space ? 3 : 0), length - (space ? 3 : 0));
     }
     tr_free(joined);
     free(spans);

@@ -17,7 +17,7 @@ enum { MOST_LINES = 16 };
 static tr_translate_options read_options(const json_t *c)
 {
     tr_translate_options o = tr_translate_default_options();
-    tr_search *s = &o.search;
+    tr_search_options *s = &o.search;
     int stop = 0;
     const json_t *stopping = json_object_get(c, "stopping");
     o.max_length = 20;
@@ -29,7 +29,7 @@ static tr_translate_options read_options(const json_t *c)
                      0);
     s->length_penalty = (float)length_penalty;
     s->repetition_penalty = (float)repetition_penalty;
-    stop = json_is_true(stopping) ? TR_STOP_EARLY : json_is_string(stopping) ? TR_STOP_NEVER : TR_STOP_LIKELY;
+    stop = json_is_true(stopping) ? TR_STOP_EARLY : json_is_string(stopping) ? TR_STOP_NEVER : TR_STOP_HEURISTIC;
     s->stopping = (tr_stopping)stop;
     s->n_best = s->beam;
     o.scores = true;

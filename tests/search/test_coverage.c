@@ -151,7 +151,7 @@ static double penalty_of(const tr_attention_map *map, const subject *s)
 }
 
 static void check_formula(tr_context *context, const tr_tokens *source, size_t prefix, const tr_hypothesis *h,
-                          const subject *s, const tr_search *search, const tr_config *config)
+                          const subject *s, const tr_search_options *search, const tr_config *config)
 {
     tr_score *score;
     tr_error error;
@@ -175,9 +175,9 @@ static void check_formula(tr_context *context, const tr_tokens *source, size_t p
 }
 
 /* Beams, alternatives, greedy decoding; ways to stop. */
-static tr_search kind_of_search(int kind)
+static tr_search_options kind_of_search(int kind)
 {
-    tr_search s = tr_search_default();
+    tr_search_options s = tr_search_default_options();
     s.beam = kind == 3 ? 1 : 5;
     s.n_best = s.beam;
     s.coverage_penalty = 0.4f;

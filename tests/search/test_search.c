@@ -109,7 +109,7 @@ enum { KINDS = 8 };
 static tr_translate_options kind_of_search(int kind)
 {
     tr_translate_options o = tr_translate_default_options();
-    tr_search *s = &o.search;
+    tr_search_options *s = &o.search;
     o.max_length = 40; /* more than a block of positions */
     s->beam = kind < 4 ? 2 + kind : 1;
     s->n_best = s->beam;
@@ -188,7 +188,7 @@ static void prefixes_come_first(void **unused)
     }
     tr_error error;
     tr_hypotheses *none;
-    foreign[3] = (tr_tokens){&f.info.end_id, 1};
+    foreign[3] = (tr_tokens){&f.info.eos_id, 1};
     assert_int_equal(tr_search_tokens(context, f.sources, foreign, SOURCES, &options, &none, &error), TR_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "prefix 3"));
     tr_hypotheses_free(free_ones, SOURCES);
@@ -208,7 +208,7 @@ static void first_probabilities(tr_context *context, const fixture *f, const tr_
     tr_error error;
     assert_true(f->info.target_vocabulary <= MOST_TOKENS);
     for (int32_t id = 0; id < f->info.target_vocabulary; id++) {
-        const bool end = id == f->info.end_id;
+        const bool end = id == f->info.eos_id;
         const tr_tokens target = {&id, end ? 0 : 1};
         tr_score *score;
         if (tr_score_tokens(context, source, &target, 1, NULL, &score, &error))
@@ -219,7 +219,7 @@ static void first_probabilities(tr_context *context, const fixture *f, const tr_
 }
 
 /* What the options leave of them, told another way: a token comes if those that are more likely do not yet suffice. */
-static void restrict_to(const tr_search *s, int n, double *p)
+static void restrict_to(const tr_search_options *s, int n, double *p)
 {
     double sum = 0, left[MOST_TOKENS];
     for (int i = 0; i < n; i++)
@@ -299,7 +299,7 @@ static void draws_follow_the_network(void **unused)
                 fail_msg("%s", error.message);
             assert_int_equal(found->count, DRAWS);
             for (int h = 0; h < DRAWS; h++)
-                count[found->items[h].count ? found->items[h].ids[0] : f.info.end_id]++;
+                count[found->items[h].count ? found->items[h].ids[0] : f.info.eos_id]++;
             tr_hypotheses_free(found, 1);
         }
         check_distribution(p, count, f.info.target_vocabulary);
@@ -361,7 +361,7 @@ static void lengths_follow_the_source(void **unused)
     tr_context *context = open_context(f.model, 2, 8);
     tr_translate_options o = tr_translate_default_options();
     o.search.max_length_factor = 0.5f;
-    o.search.max_length_more = 2;
+    o.search.max_length_offset = 2;
     tr_hypotheses *found = search(context, &f, NULL, &o);
     int at_limit = 0;
     for (int i = 0; i < SOURCES; i++) {
@@ -417,7 +417,7 @@ static void values_out_of_range_are_named(void **unused)
     REFUSE(repetition_penalty, 0.5f, "repetition_penalty");
     REFUSE(forbidden_count, 1, "forbidden");
     REFUSE(max_length_factor, -1, "max_length_factor");
-    REFUSE(max_length_more, -1, "max_length_more");
+    REFUSE(max_length_offset, -1, "max_length_more");
     REFUSE(alternatives_min, 2, "alternatives_min");
     tr_context_destroy(context);
     tr_model_close(f.model);

@@ -174,16 +174,16 @@ static void byte_nul_becomes_u_fffd(void **state)
 /* Token by token a text comes to what it is as a whole, in whole characters; no token changes what was told before. */
 static void check_growing(const tr_tokenizer *tokenizer, const tr_ids *ids)
 {
-    tr_growing growing = {0};
+    tr_incremental_text growing = {0};
     tr_buffer whole = {0}, told = {0};
     for (size_t i = 0; i <= ids->size; i++) {
         const bool end = i == ids->size; /* the end mark, half of the time */
         if (end && ids->size % 2)
             break;
         const bool last = end || (i + 1 == ids->size && ids->size % 2);
-        assert_int_equal(tr_tokenizer_grow(tokenizer, &growing, end ? -1 : ids->data[i], last, NULL), TR_OK);
-        const char *const bytes = growing.text.data + growing.told.first;
-        const size_t size = growing.told.last - growing.told.first;
+        assert_int_equal(tr_tokenizer_decode_next(tokenizer, &growing, end ? -1 : ids->data[i], last, NULL), TR_OK);
+        const char *const bytes = growing.text.data + growing.emitted.begin;
+        const size_t size = growing.emitted.end - growing.emitted.begin;
         assert_true(size == 0 || tr_utf8_valid(bytes, size));
         assert_true(tr_buffer_append(&told, size ? bytes : "", size));
     }
@@ -192,7 +192,7 @@ static void check_growing(const tr_tokenizer *tokenizer, const tr_ids *ids)
     assert_true(!whole.size || memcmp(told.data, whole.data, whole.size) == 0);
     tr_buffer_free(&whole);
     tr_buffer_free(&told);
-    tr_growing_free(&growing);
+    tr_incremental_text_free(&growing);
 }
 
 static void grows_as_it_is_decoded(void **state)

@@ -198,14 +198,14 @@ static void test_places(void **state)
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         const tr_span span = tr_places_next(&places, pieces[i][0], strlen(pieces[i][0]));
         const size_t size = strlen(pieces[i][1]);
-        assert_true(span.first >= end && span.last <= places.size);
-        if (span.last - span.first != size || memcmp(text + span.first, pieces[i][1], size) != 0)
-            fail_msg("piece %zu, %s: bytes %zu to %zu", i, pieces[i][0], span.first, span.last);
-        end = span.last > end ? span.last : end;
+        assert_true(span.begin >= end && span.end <= places.size);
+        if (span.end - span.begin != size || memcmp(text + span.begin, pieces[i][1], size) != 0)
+            fail_msg("piece %zu, %s: bytes %zu to %zu", i, pieces[i][0], span.begin, span.end);
+        end = span.end > end ? span.end : end;
     }
     places = (tr_places){.text = "", .size = 0};
-    assert_int_equal(tr_places_next(&places, "@@", 2).last, 0);
-    assert_int_equal(tr_places_next(&places, "a", 1).last, 0);
+    assert_int_equal(tr_places_next(&places, "@@", 2).end, 0);
+    assert_int_equal(tr_places_next(&places, "a", 1).end, 0);
 }
 
 int main(void)

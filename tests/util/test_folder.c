@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "util/file.h"
 #include "util/folder.h"
-#include "util/part.h"
+#include "util/partial_file.h"
 #include "util/process.h"
 
 #include "../scratch.h"
@@ -38,19 +38,19 @@ static int64_t size_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
 
-static tr_place place_of(const char *path)
+static tr_path_kind place_of(const char *path)
 {
-    tr_place place;
-    assert_int_equal(tr_place_look(path, &place, NULL), TR_OK);
+    tr_path_kind place;
+    assert_int_equal(tr_path_look(path, &place, NULL), TR_OK);
     return place;
 }
 
 static void put(const char *path, const char *text)
 {
-    tr_part part;
-    assert_int_equal(tr_part_open(&part, path, NULL), TR_OK);
-    assert_int_equal(tr_part_append(&part, text, strlen(text), NULL), TR_OK);
-    assert_int_equal(tr_part_finish(&part, NULL), TR_OK);
+    tr_partial_file part;
+    assert_int_equal(tr_partial_file_open(&part, path, NULL), TR_OK);
+    assert_int_equal(tr_partial_file_append(&part, text, strlen(text), NULL), TR_OK);
+    assert_int_equal(tr_partial_file_finish(&part, NULL), TR_OK);
 }
 
 static void test_folders(void **state)
@@ -150,7 +150,7 @@ static void test_unlink(void **state)
     assert_int_equal(symlink(in_base("other"), in_base("r/s/link")), 0);
     assert_int_equal(symlink(in_base("other/precious"), in_base("r/s/second")), 0);
     tr_folder_drop_empty(in_base("r"));
-    assert_int_equal(place_of(in_base("r")), TR_PLACE_DIRECTORY);
+    assert_int_equal(place_of(in_base("r")), TR_PATH_DIRECTORY);
     for (int again = 0; again < 2; again++) {
         assert_int_equal(tr_folder_unlink(&top, "r/s/link/precious", &removed, &error), TR_OK);
         assert_int_equal(tr_folder_unlink(&top, "r/s/t", &removed, &error), TR_OK); /* a folder */
@@ -160,21 +160,21 @@ static void test_unlink(void **state)
         assert_int_equal(removed.count, 2);
         assert_int_equal(removed.bytes, 5);
     }
-    assert_int_not_equal(place_of(in_base("other/precious")), TR_PLACE_NOTHING);
-    assert_int_equal(place_of(in_base("r/s/t")), TR_PLACE_DIRECTORY);
+    assert_int_not_equal(place_of(in_base("other/precious")), TR_PATH_NOTHING);
+    assert_int_equal(place_of(in_base("r/s/t")), TR_PATH_DIRECTORY);
     tr_folder_prune(&top, "r/s/t");
-    assert_int_equal(place_of(in_base("r/s/t")), TR_PLACE_NOTHING);
-    assert_int_not_equal(place_of(in_base("r/s/link")), TR_PLACE_NOTHING);
+    assert_int_equal(place_of(in_base("r/s/t")), TR_PATH_NOTHING);
+    assert_int_not_equal(place_of(in_base("r/s/link")), TR_PATH_NOTHING);
     assert_int_equal(tr_folder_unlink(&top, "r/s/link", &removed, &error), TR_OK);
     tr_folder_prune(&top, "r/s");
-    assert_int_equal(place_of(in_base("r")), TR_PLACE_NOTHING);
-    assert_int_not_equal(place_of(in_base("other/precious")), TR_PLACE_NOTHING);
+    assert_int_equal(place_of(in_base("r")), TR_PATH_NOTHING);
+    assert_int_not_equal(place_of(in_base("other/precious")), TR_PATH_NOTHING);
     tr_folder_prune(&top, "");
     tr_folder_close(&top);
-    assert_int_equal(place_of(base), TR_PLACE_DIRECTORY);
+    assert_int_equal(place_of(base), TR_PATH_DIRECTORY);
     assert_int_equal(tr_folder_make(in_base("empty"), &error), TR_OK);
     tr_folder_drop_empty(in_base("empty"));
-    assert_int_equal(place_of(in_base("empty")), TR_PLACE_NOTHING);
+    assert_int_equal(place_of(in_base("empty")), TR_PATH_NOTHING);
 }
 
 /* Links are no files of the folder, and what cannot be told is not taken for nothing. */
@@ -340,33 +340,33 @@ static void test_output(void **state)
 static void test_part(void **state)
 {
     (void)state;
-    tr_part part;
+    tr_partial_file part;
     tr_error error;
     char path[TR_PATH];
     snprintf(path, sizeof path, "%s", in_base("x.part"));
     put(path, "first,");
-    assert_int_equal(tr_part_open(&part, path, &error), TR_OK);
+    assert_int_equal(tr_partial_file_open(&part, path, &error), TR_OK);
     assert_int_equal(part.size, 6);
-    assert_int_equal(tr_part_append(&part, "second", 6, &error), TR_OK);
-    tr_part_close(&part);
-    tr_part_close(&part);
+    assert_int_equal(tr_partial_file_append(&part, "second", 6, &error), TR_OK);
+    tr_partial_file_close(&part);
+    tr_partial_file_close(&part);
     assert_int_equal(size_of(path), 12);
-    assert_int_equal(tr_part_open(&part, path, &error), TR_OK);
-    assert_int_equal(tr_part_clear(&part, &error), TR_OK);
-    assert_int_equal(tr_part_append(&part, "new", 3, &error), TR_OK);
-    assert_int_equal(tr_part_finish(&part, &error), TR_OK);
+    assert_int_equal(tr_partial_file_open(&part, path, &error), TR_OK);
+    assert_int_equal(tr_partial_file_clear(&part, &error), TR_OK);
+    assert_int_equal(tr_partial_file_append(&part, "new", 3, &error), TR_OK);
+    assert_int_equal(tr_partial_file_finish(&part, &error), TR_OK);
     assert_int_equal(rename(path, in_base("x")), 0);
     assert_int_equal(symlink(in_base("x"), path), 0); /* whose file would that be? */
-    assert_int_equal(tr_part_open(&part, path, &error), TR_ERROR_IO);
-    assert_int_equal(tr_part_open(&part, base, &error), TR_ERROR_IO);
+    assert_int_equal(tr_partial_file_open(&part, path, &error), TR_ERROR_IO);
+    assert_int_equal(tr_partial_file_open(&part, base, &error), TR_ERROR_IO);
     assert_int_equal(size_of(base), -1);
     assert_int_equal(size_of(in_base("none")), -1);
-    assert_int_equal(tr_part_open(&part, "/dev/null", &error), TR_ERROR_IO);
+    assert_int_equal(tr_partial_file_open(&part, "/dev/null", &error), TR_ERROR_IO);
     assert_int_equal(mkfifo(in_base("p.part"), 0600), 0);
-    assert_int_equal(tr_part_open(&part, in_base("p.part"), &error), TR_ERROR_IO);
+    assert_int_equal(tr_partial_file_open(&part, in_base("p.part"), &error), TR_ERROR_IO);
     put(in_base("precious"), "x");
     assert_int_equal(link(in_base("precious"), in_base("h.part")), 0);
-    assert_int_equal(tr_part_open(&part, in_base("h.part"), &error), TR_ERROR_IO);
+    assert_int_equal(tr_partial_file_open(&part, in_base("h.part"), &error), TR_ERROR_IO);
 }
 
 static void test_lock(void **state)
@@ -381,7 +381,7 @@ static void test_lock(void **state)
     assert_int_equal(tr_lock_try(&second, &top, "lock", &taken, &error), TR_OK);
     assert_false(taken);
     tr_lock_release(&first);
-    assert_int_equal(place_of(in_base("lock")), TR_PLACE_NOTHING);
+    assert_int_equal(place_of(in_base("lock")), TR_PATH_NOTHING);
     assert_int_equal(tr_lock_try(&second, &top, "lock", &taken, &error), TR_OK);
     assert_true(taken);
     tr_lock_release(&second);
@@ -393,7 +393,7 @@ static void test_lock(void **state)
     assert_int_equal(tr_lock_try(&first, &top, "none/lock", &taken, &error), TR_ERROR_IO);
     assert_int_equal(symlink("elsewhere", in_base("lock")), 0);
     assert_int_equal(tr_lock_try(&first, &top, "lock", &taken, &error), TR_ERROR_IO);
-    assert_int_equal(place_of(in_base("elsewhere")), TR_PLACE_NOTHING);
+    assert_int_equal(place_of(in_base("elsewhere")), TR_PATH_NOTHING);
     assert_int_equal(mkfifo(in_base("lock2"), 0600), 0);
     assert_int_equal(tr_lock_try(&first, &top, "lock2", &taken, &error), TR_ERROR_IO);
     tr_folder_close(&top);
@@ -438,7 +438,7 @@ static void test_process(void **state)
     assert_true(tr_file_runs("/bin/sh"));
     assert_false(tr_file_runs(in_base("none")));
     assert_true(tr_program_folder(folder, sizeof folder));
-    assert_int_equal(place_of(folder), TR_PLACE_DIRECTORY);
+    assert_int_equal(place_of(folder), TR_PATH_DIRECTORY);
     assert_false(tr_program_folder(folder, 2));
 }
 

@@ -41,7 +41,7 @@ static void add_neighbours(void *argument, int thread)
     }
 }
 
-static void check_team(int threads, tr_threads backend)
+static void check_team(int threads, tr_thread_backend backend)
 {
     tr_error error;
     tr_team *team;
@@ -70,7 +70,7 @@ static void test_teams(void **unused)
 }
 
 /* A process that may have no more threads, as some container: 0, or what went wrong. libgomp would end it. */
-static int run_without_threads(tr_threads backend)
+static int run_without_threads(tr_thread_backend backend)
 {
     enum { NOBODY = 65534 };
     tr_error error;
@@ -97,7 +97,7 @@ static int run_without_threads(tr_threads backend)
 static void test_no_threads(void **unused)
 {
     (void)unused;
-    for (tr_threads backend = TR_THREADS_OPENMP; backend <= TR_THREADS_POSIX; backend++) {
+    for (tr_thread_backend backend = TR_THREADS_OPENMP; backend <= TR_THREADS_POSIX; backend++) {
         const pid_t child = fork();
         if (child == 0)
             _exit(run_without_threads(backend));
@@ -152,9 +152,9 @@ static void test_shares(void **unused)
             int next = 0;
             for (int m = 0; m < members; m++) {
                 const tr_range r = tr_share(n, 16, m, members);
-                assert_int_equal(r.first, next);
-                assert_true(r.last >= r.first && (r.last % 16 == 0 || r.last == n));
-                next = r.last;
+                assert_int_equal(r.begin, next);
+                assert_true(r.end >= r.begin && (r.end % 16 == 0 || r.end == n));
+                next = r.end;
             }
             assert_int_equal(next, n);
         }

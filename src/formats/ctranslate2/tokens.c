@@ -41,16 +41,16 @@ tr_status tr_ct2_ids(const tr_ct2_settings *s, const tr_vocabulary *source, cons
 {
     if (s->source_bos)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "add_source_bos: a start mark before the source: not supported");
-    tr_status status = find_id(target, s->eos, "eos_token", &c->end_id, error);
+    tr_status status = find_id(target, s->eos, "eos_token", &c->eos_id, error);
     if (status == TR_OK)
         status = start(s, target, from_zero, c, error);
-    c->bare_source = status == TR_OK && is_bare(s, from_zero);
-    if (status == TR_OK && !c->bare_source) {
+    c->no_source_eos = status == TR_OK && is_bare(s, from_zero);
+    if (status == TR_OK && !c->no_source_eos) {
         int source_end;
         status = find_id(source, s->eos, "eos_token", &source_end, error);
-        if (status == TR_OK && source_end != c->end_id)
+        if (status == TR_OK && source_end != c->eos_id)
             return tr_fail(error, TR_ERROR_UNSUPPORTED,
-                           "eos_token: has id %d at the source and %d at the target: not supported", source_end, c->end_id);
+                           "eos_token: has id %d at the source and %d at the target: not supported", source_end, c->eos_id);
     }
     c->unk_id = tr_vocabulary_find(source, s->unk.data, s->unk.size);
     c->pad_id = tr_vocabulary_find(target, "<pad>", 5);

@@ -20,9 +20,9 @@ static tr_status read_history(const tr_gguf *gguf, tr_config *config, tr_error *
         status = tr_gguf_read_string(gguf, TR_KEY_AVERAGE_ACTIVATION, activation, sizeof activation, error);
     if (status != TR_OK)
         return status;
-    if (!tr_history_parse(history, &config->history))
+    if (!tr_decoder_mixer_parse(history, &config->mixer))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_HISTORY ": %s is not supported", history);
-    if (*activation && !tr_activation_parse(activation, &config->average_activation))
+    if (*activation && !tr_activation_parse(activation, &config->aan_activation))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "key " TR_KEY_AVERAGE_ACTIVATION ": %s is not supported", activation);
     return TR_OK;
 }

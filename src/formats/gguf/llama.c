@@ -36,7 +36,7 @@ static const tr_gguf_field fields[] = {
     FIELD(key_key_length,                            TR_GGUF_SIZE,  false, head_size),
     FIELD("t5.attention.layer_norm_rms_epsilon",     TR_GGUF_REAL,  true,  layer_norm_epsilon),
     FIELD("t5.attention.relative_buckets_count",     TR_GGUF_SIZE,  true,  relative_buckets),
-    FIELD("tokenizer.ggml.eos_token_id",             TR_GGUF_TOKEN, false, end_id),
+    FIELD("tokenizer.ggml.eos_token_id",             TR_GGUF_TOKEN, false, eos_id),
     FIELD("tokenizer.ggml.padding_token_id",         TR_GGUF_TOKEN, false, pad_id),
     FIELD(key_start,                                 TR_GGUF_TOKEN, false, start_id),
 };
@@ -72,7 +72,7 @@ static void fix_settings(const tr_gguf *gguf, tr_config *c)
 static tr_status read_settings(const tr_gguf *gguf, tr_config *c, tr_error *error)
 {
     *c = tr_config_default();
-    c->end_id = 1; /* T5's, as in llama.cpp */
+    c->eos_id = 1; /* T5's, as in llama.cpp */
     c->pad_id = 0;
     tr_status status = tr_gguf_read_fields(gguf, fields, sizeof fields / sizeof *fields, c, error);
     if (status == TR_OK)

@@ -176,10 +176,10 @@ static void put_metadata(writer *w)
     put_text(w, TR_KEY_POSITIONS, tr_positions_name(package->config.positions));
     if (package->config.norm != TR_NORM_LAYER)
         put_text(w, TR_KEY_NORM, tr_norm_name(package->config.norm));
-    if (package->config.history != TR_HISTORY_ATTENTION)
-        put_text(w, TR_KEY_HISTORY, tr_history_name(package->config.history));
-    if (package->config.history == TR_HISTORY_AVERAGE)
-        put_text(w, TR_KEY_AVERAGE_ACTIVATION, tr_activation_name(package->config.average_activation));
+    if (package->config.mixer != TR_MIXER_SELF_ATTENTION)
+        put_text(w, TR_KEY_HISTORY, tr_decoder_mixer_name(package->config.mixer));
+    if (package->config.mixer == TR_MIXER_AAN)
+        put_text(w, TR_KEY_AVERAGE_ACTIVATION, tr_activation_name(package->config.aan_activation));
     put_ids(w, TR_KEY_FORBIDDEN, package->config.forbidden, (size_t)package->config.forbidden_count);
     put_languages(w, &package->languages);
     if (package->special.size)

@@ -195,7 +195,7 @@ static void forbid(tr_json_fields *fields, const char *key, const json_t *id, tr
         tr_json_fail(fields, TR_ERROR_FORMAT, key, "holds something else than ids of the target vocabulary");
         return;
     }
-    if (value == c->end_id)
+    if (value == c->eos_id)
         return; /* transformers leaves it out, too: sentences must be able to end */
     for (int i = 0; i < c->forbidden_count; i++)
         if (c->forbidden[i] == value)
@@ -233,7 +233,7 @@ static void read_tokens(tr_json_fields *settings, tr_json_fields *generation, co
     tr_json_fields *rules = generation->object ? generation : settings;
     c->start_id =
         read_id(generation, "decoder_start_token_id", read_id(settings, "decoder_start_token_id", family->start_id));
-    c->end_id = read_id(generation, "eos_token_id", read_id(settings, "eos_token_id", family->end_id));
+    c->eos_id = read_id(generation, "eos_token_id", read_id(settings, "eos_token_id", family->end_id));
     c->pad_id = read_id(generation, "pad_token_id", read_id(settings, "pad_token_id", family->pad_id));
     c->forced_first_id = read_id(rules, "forced_bos_token_id", -1);
     c->forced_last_id = read_id(rules, "forced_eos_token_id", -1);

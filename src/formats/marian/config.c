@@ -152,7 +152,7 @@ static void read_sizes(teller *t)
     c->encoder_ffn_depth = tr_json_int(f, "transformer-ffn-depth", 2);
     c->decoder_ffn_depth = decoders(t, "transformer-decoder-ffn-depth", c->encoder_ffn_depth);
     c->activation = read_activation(t, "transformer-ffn-activation", "swish");
-    c->no_projection = flag(t, "transformer-no-projection");
+    c->no_output_projection = flag(t, "transformer-no-projection");
 }
 
 static void read_history(teller *t)
@@ -161,20 +161,20 @@ static void read_history(teller *t)
     tr_config *c = t->config;
     const char *kind = tr_json_string(f, "transformer-decoder-autoreg", "self-attention");
     if (strcmp(kind, "average-attention") == 0) {
-        c->history = TR_HISTORY_AVERAGE;
-        c->average_ffn = tr_json_int(f, "transformer-dim-aan", 2048);
-        c->average_depth = tr_json_int(f, "transformer-aan-depth", 2);
-        c->average_activation = read_activation(t, "transformer-aan-activation", "swish");
-        c->average_ungated = flag(t, "transformer-aan-nogate");
+        c->mixer = TR_MIXER_AAN;
+        c->aan_ffn = tr_json_int(f, "transformer-dim-aan", 2048);
+        c->aan_depth = tr_json_int(f, "transformer-aan-depth", 2);
+        c->aan_activation = read_activation(t, "transformer-aan-activation", "swish");
+        c->aan_ungated = flag(t, "transformer-aan-nogate");
     } else if (strcmp(kind, "rnn") == 0) {
-        c->history = TR_HISTORY_SSRU;
+        c->mixer = TR_MIXER_SSRU;
         c->ssru_projection = flag(t, "transformer-rnn-projection");
         if (strcmp(tr_json_string(f, "dec-cell", "gru"), "ssru") != 0)
             unsupported(t, "dec-cell", "is not ssru, which alone is supported");
         if (flag(t, "layer-normalization"))
             unsupported(t, "layer-normalization", "is set for a recurrent decoder, which is not supported");
     } else if (strcmp(kind, "self-attention") == 0) {
-        c->raw_keys =
+        c->unnormalised_kv =
             c->pre_norm; /* DecoderLayerSelfAttention's values are no longer LayerAttention's input from step 1 on */
     } else {
         unsupported(t, "transformer-decoder-autoreg", "is neither self-attention, average-attention nor rnn");

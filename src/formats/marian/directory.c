@@ -83,7 +83,7 @@ static tr_status read_vocabularies(opening *o)
         return status;
     if (source.end != target.end || source.end < 0)
         return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "the end mark </s> must have the same id in both vocabularies");
-    c->end_id = source.end;
+    c->eos_id = source.end;
     c->unk_id = source.unknown;
     forbid(package->target, target.unknown, c);
     status = tr_directory_in(d, tr_languages_collect(&package->source, ">>", &package->languages, d->error));
@@ -176,7 +176,7 @@ static tr_status read_model(opening *o)
         status = read_settings(o);
     note_int8(o);
     note_languages(o);
-    package->config.end_id = 0; /* until the vocabularies are known */
+    package->config.eos_id = 0; /* until the vocabularies are known */
     if (status == TR_OK)
         status = tr_config_check(&package->config, error);
     if (status == TR_OK)
@@ -207,13 +207,13 @@ static tr_status split_path(const char *path, char folder[TR_PATH], char model[T
 {
     const char *slash = strrchr(path, '/');
     const size_t size = slash == path ? 1 : slash ? (size_t)(slash - path) : 1;
-    tr_place place;
+    tr_path_kind place;
     if (strlen(path) >= TR_PATH)
         return tr_fail(error, TR_ERROR_ARGUMENT, "%.100s…: the path is too long", path);
     *model = 0;
     strcpy(folder, path);
-    const tr_status status = tr_place_look(path, &place, error);
-    if (status != TR_OK || place == TR_PLACE_DIRECTORY)
+    const tr_status status = tr_path_look(path, &place, error);
+    if (status != TR_OK || place == TR_PATH_DIRECTORY)
         return status;
     memcpy(folder, slash ? path : ".", size);
     folder[size] = 0;

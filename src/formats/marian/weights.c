@@ -167,7 +167,7 @@ static void add_linear(builder *b, const place *at, const char *letter, const ch
 static void add_attention(builder *b, const place *at, const char *kind)
 {
     static const char *const parts[] = {"q", "k", "v", "o"};
-    const size_t count = sizeof parts / sizeof *parts - b->config->no_projection;
+    const size_t count = sizeof parts / sizeof *parts - b->config->no_output_projection;
     for (size_t i = 0; i < count; i++)
         add_linear(b, at, parts[i], kind, parts[i]);
     add_norms(b, at, "_Wo", "_Wo", kind);
@@ -194,8 +194,8 @@ static void add_feedforward(builder *b, const place *at, int depth)
 static void add_average(builder *b, const place *at)
 {
     const tr_config *c = b->config;
-    add_stack(b, at, c->average_depth, c->average_depth > 1 && c->average_ffn != c->d_model, "avg");
-    if (!c->average_ungated) {
+    add_stack(b, at, c->aan_depth, c->aan_depth > 1 && c->aan_ffn != c->d_model, "avg");
+    if (!c->aan_ungated) {
         add_linear(b, at, "i", "avg", "gate_x");
         add_linear(b, at, "f", "avg", "gate_y");
     }
@@ -236,10 +236,10 @@ static void add_decoder_layer(builder *b, int theirs, int number)
     const place self = place_of("decoder", theirs, "_self", number), rnn = place_of("decoder", theirs, "_rnn", number),
                 aan = place_of("decoder", theirs, "_aan", number), cross = place_of("decoder", theirs, "_context", number),
                 ffn = place_of("decoder", theirs, "_ffn", number);
-    switch (b->config->history) {
-    case TR_HISTORY_ATTENTION: add_attention(b, &self, "attn"); break;
-    case TR_HISTORY_SSRU: add_ssru(b, &rnn); break;
-    case TR_HISTORY_AVERAGE: add_average(b, &aan); break;
+    switch (b->config->mixer) {
+    case TR_MIXER_SELF_ATTENTION: add_attention(b, &self, "attn"); break;
+    case TR_MIXER_SSRU: add_ssru(b, &rnn); break;
+    case TR_MIXER_AAN: add_average(b, &aan); break;
     }
     add_attention(b, &cross, "cross_attn");
     add_feedforward(b, &ffn, b->config->decoder_ffn_depth);

@@ -1,4 +1,4 @@
-#include "decoding/circles.h"
+#include "decoding/loops.h"
 
 /* Tokens at the end that go on as those a period before do, at most; a period, if the last one does not. */
 static int repeated(const int32_t *tokens, int count, int period, int most)
@@ -12,8 +12,8 @@ static int repeated(const int32_t *tokens, int count, int period, int most)
 /* The shortest period of the circle at the end; 0: there is none. */
 static int period_of(const int32_t *tokens, int count)
 {
-    for (int period = 1; period <= TR_CIRCLE_PERIOD; period++) {
-        const int times = TR_CIRCLE_TIMES * period, needed = times < TR_CIRCLE_TOKENS ? TR_CIRCLE_TOKENS : times;
+    for (int period = 1; period <= TR_LOOP_MAX_PERIOD; period++) {
+        const int times = TR_LOOP_MIN_REPEATS * period, needed = times < TR_LOOP_MIN_TOKENS ? TR_LOOP_MIN_TOKENS : times;
         if (needed > count)
             return 0;
         if (repeated(tokens, count, period, needed) == needed)
@@ -30,16 +30,16 @@ static bool is_among(int32_t token, const int32_t *kinds, int count)
     return false;
 }
 
-/* Tokens at the end, at most, of which no more than TR_BABBLE_KINDS differ. */
+/* Tokens at the end, at most, of which no more than TR_LOOP_MAX_DISTINCT differ. */
 static int few_kinds(const int32_t *tokens, int count, int most)
 {
-    int32_t kinds[TR_BABBLE_KINDS];
+    int32_t kinds[TR_LOOP_MAX_DISTINCT];
     int found = 0, length = 0;
     for (; length < count && length < most; length++) {
         const int32_t token = tokens[count - 1 - length];
         if (is_among(token, kinds, found))
             continue;
-        if (found == TR_BABBLE_KINDS)
+        if (found == TR_LOOP_MAX_DISTINCT)
             break;
         kinds[found++] = token;
     }
@@ -48,15 +48,15 @@ static int few_kinds(const int32_t *tokens, int count, int most)
 
 static bool babbles(const int32_t *tokens, int count)
 {
-    return count >= TR_BABBLE_TOKENS && few_kinds(tokens, count, TR_BABBLE_TOKENS) == TR_BABBLE_TOKENS;
+    return count >= TR_LOOP_WINDOW && few_kinds(tokens, count, TR_LOOP_WINDOW) == TR_LOOP_WINDOW;
 }
 
-bool tr_runs_in_circle(const int32_t *tokens, int count)
+bool tr_is_looping(const int32_t *tokens, int count)
 {
     return period_of(tokens, count) || babbles(tokens, count);
 }
 
-int tr_before_circle(const int32_t *tokens, int count)
+int tr_length_before_loop(const int32_t *tokens, int count)
 {
     const int period = period_of(tokens, count);
     if (period)
@@ -70,10 +70,10 @@ int tr_before_circle(const int32_t *tokens, int count)
     return left;
 }
 
-int tr_first_circle(const int32_t *tokens, int count)
+int tr_first_loop_end(const int32_t *tokens, int count)
 {
     for (int last = 1; last <= count; last++)
-        if (tr_runs_in_circle(tokens, last))
+        if (tr_is_looping(tokens, last))
             return last;
     return 0;
 }

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "util/part.h"
+#include "util/partial_file.h"
 
 #include "util/file.h"
 
@@ -15,10 +15,10 @@ static tr_status fail_errno(tr_error *error, const char *path)
     return tr_fail(error, TR_ERROR_IO, "%s: cannot write: %s", path, strerror(errno));
 }
 
-tr_status tr_part_open(tr_part *part, const char *path, tr_error *error)
+tr_status tr_partial_file_open(tr_partial_file *part, const char *path, tr_error *error)
 {
     struct stat st;
-    *part = (tr_part){.path = path};
+    *part = (tr_partial_file){.path = path};
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW;
     tr_status status = tr_open_regular(&part->descriptor, AT_FDCWD, path, flags, 0666, error);
     if (status == TR_OK && fstat(part->descriptor, &st) < 0)
@@ -26,11 +26,11 @@ tr_status tr_part_open(tr_part *part, const char *path, tr_error *error)
     if (status == TR_OK)
         part->size = (uint64_t)st.st_size;
     else
-        tr_part_close(part);
+        tr_partial_file_close(part);
     return status;
 }
 
-tr_status tr_part_append(tr_part *part, const void *data, size_t size, tr_error *error)
+tr_status tr_partial_file_append(tr_partial_file *part, const void *data, size_t size, tr_error *error)
 {
     const char *from = data;
     while (size) {
@@ -46,7 +46,7 @@ tr_status tr_part_append(tr_part *part, const void *data, size_t size, tr_error 
     return TR_OK;
 }
 
-tr_status tr_part_clear(tr_part *part, tr_error *error)
+tr_status tr_partial_file_clear(tr_partial_file *part, tr_error *error)
 {
     if (ftruncate(part->descriptor, 0) < 0)
         return fail_errno(error, part->path);
@@ -54,16 +54,16 @@ tr_status tr_part_clear(tr_part *part, tr_error *error)
     return TR_OK;
 }
 
-tr_status tr_part_finish(tr_part *part, tr_error *error)
+tr_status tr_partial_file_finish(tr_partial_file *part, tr_error *error)
 {
     tr_status status = TR_OK;
     if (fsync(part->descriptor) < 0 && errno != EINVAL)
         status = fail_errno(error, part->path);
-    tr_part_close(part);
+    tr_partial_file_close(part);
     return status;
 }
 
-void tr_part_close(tr_part *part)
+void tr_partial_file_close(tr_partial_file *part)
 {
     if (part->descriptor >= 0)
         close(part->descriptor);
