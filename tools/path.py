@@ -292,7 +292,7 @@ def show(results, verbose):
             print(f"  {i:2} {name:30} {place}")
     if "climbs" in results:
         c = results["climbs"]
-        print(f"climbs   {len(c['up']):5}   and {len(c['by folder'])} by folder; {len(c['other'])} that stay or go down, "
+        print(f"climbs   {len(c['up']):5}   and {len(c['by folder'])} by folder; {len(c['other'])} stay or go down, "
               f"{len(c['libraries'])} from libraries")
         for kind in c if verbose else ():
             print(f"  {kind}", *(f"    {caller} -> {callee}" for caller, callee in c[kind]), sep="\n")
