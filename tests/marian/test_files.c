@@ -364,7 +364,7 @@ static void test_options(void **state)
         {"{transformer-decoder-autoreg: rnn, dec-cell: gru}", TR_ERROR_UNSUPPORTED, "dec-cell is not ssru"},
         {"{transformer-decoder-autoreg: rnn, dec-cell: ssru, layer-normalization: true}", TR_ERROR_UNSUPPORTED,
          "layer-normalization"},
-        {"{transformer-decoder-autoreg: average-attention, transformer-aan-depth: 0}", TR_ERROR_FORMAT, "average_depth"},
+        {"{transformer-decoder-autoreg: average-attention, transformer-aan-depth: 0}", TR_ERROR_FORMAT, "aan_depth"},
         {"{transformer-decoder-autoreg: average-attention, transformer-dim-aan: -4}", TR_ERROR_FORMAT, "aan_ffn"},
         {"transformer-tied-layers: 3", TR_ERROR_FORMAT, "is no list"},
         {"transformer-tied-layers: [1, 1, 1]", TR_ERROR_FORMAT, "as many layers"},
