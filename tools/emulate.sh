@@ -8,7 +8,8 @@ aarch64_needs=(
     'command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu'
     'command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu'
 )
-aarch64_packages=(libsentencepiece-dev libjansson-dev libminizip-dev libyaml-dev libicu-dev zlib1g-dev libcmocka-dev libgomp1)
+aarch64_packages=(libsentencepiece-dev libjansson-dev libminizip-dev libyaml-dev libicu-dev zlib1g-dev libcmocka-dev
+    libgomp1)
 
 # make_sysroot DIR: Debian's arm64 libraries, unpacked into DIR by an apt-get with a state of its own: neither this machine's
 # packages nor its architectures change.
@@ -32,8 +33,8 @@ make_sysroot() {
     printf '%s\n' "$packages" >"$dir/.packages"
 }
 
-# write_cross_file FILE ARCHITECTURE CPUS EMULATOR...: CPUS is a list of 'MODEL: LEVELS', in Meson's words, that dispatch must
-# find there; the first is that on which all tests run.
+# write_cross_file FILE ARCHITECTURE CPUS EMULATOR...: CPUS is a list of 'MODEL: LEVELS', in Meson's words, that dispatch
+# must find there; the first is that on which all tests run.
 write_cross_file() {
     local file=$1 architecture=$2 cpus=$3 word prefix='' emulator=''
     shift 3
