@@ -23,6 +23,7 @@ needs=("${build_needs[@]}" "${test_needs[@]}")
 options=(tests=true bench=true)
 select=() # arguments of meson test
 suite=
+wrapper=
 runner=()
 patterns=()
 texts=true # and the tests of texts, of which no compiler knows
@@ -66,7 +67,8 @@ for argument; do
     --avx2)
         needs+=("${emulate_needs[@]}")
         prepare=prepare_avx2
-        select+=(--wrapper "$root/tools/qemu.sh")
+        wrapper=$root/tools/qemu.sh
+        select+=(--wrapper "$wrapper")
         ;;
     -*)
         printf '%s: %s: unknown option\n' "${0##*/}" "$argument" >&2
@@ -94,7 +96,7 @@ else
 fi
 
 status=0
-results=$dir/meson-logs/testlog.json
+results=$dir/meson-logs/testlog${wrapper:+-${wrapper##*/}}.json # Meson's name for it
 rm -f "$results"
 # The tests of a sanitizer or under an emulator take some times as long.
 "${runner[@]}" meson test -C "$dir" --no-rebuild --quiet --print-errorlogs --timeout-multiplier 10 "${select[@]}" \
