@@ -219,8 +219,8 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
-    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads),
-     0, TR_TEAM_MAX, "default 0: as many as there are usable cores"},
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N",
+     FIELD(threads), 0, TR_TEAM_MAX, "default 0: as many as there are usable cores"},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
      4096, "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},
 

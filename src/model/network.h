@@ -89,7 +89,7 @@ typedef struct tr_network {
     tr_encoder_layer *encoder; /* [encoder_layers] */
     tr_decoder_layer *decoder; /* [decoder_layers] */
     tr_linear output;          /* [outputs, d_model], an output for each target token that can come (config.allowed; else all
-                                  of target_vocabulary); its bias holds the final logits bias and -inf for forbidden tokens */
+                                  of target_vocabulary); its bias holds the final logits bias, -inf for forbidden tokens */
     const int32_t *output_tokens; /* [logits.weight.outputs], ascending: what output o stands for; NULL: o itself */
     const int32_t *token_outputs; /* [target_vocabulary]: the other way round, -1 where a token cannot come; NULL: itself */
     tr_linear all_tokens_output;  /* [target_vocabulary, d_model]: the output projection of all tokens, none forbidden, where
