@@ -169,7 +169,7 @@ static void attend_strip(const tr_softmax_kind *k, int thread, int64_t pair, int
                           .scale = call->asked.scale,
                           .blocks = k->pointers + at,
                           .value_offset = k->value_offset,
-                          .wild = k->wild + at,
+                          .nonfinite = k->wild + at,
                           .out = tr_row_out(call, pair, first),
                           .out_stride = call->out_strides.row};
     set_queries(k, thread, pair, first, &op);
