@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "util/random.h"
+#include "util/numbers.h"
 
 enum { WORD = 64 };
 
