@@ -36,16 +36,17 @@ static void pack_blocks(const tr_kernels *level, a_case *c, tr_type from)
         const int n = op->keys - b * TR_BLOCK < TR_BLOCK ? op->keys - b * TR_BLOCK : TR_BLOCK;
         const size_t bytes = tr_type_size(from);
         c->blocks[b] = block;
-        c->nonfinite[b] = level->attn_pack(&(tr_attn_pack){.n = n,
-                                                      .head_size = op->head_size,
-                                                      .value_size = op->value_size,
-                                                      .from = from,
-                                                      .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
-                                                      .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
-                                                      .key_stride = (size_t)op->head_size,
-                                                      .value_stride = (size_t)op->value_size,
-                                                      .packed_keys = block,
-                                                      .packed_values = block + TR_BLOCK * padded});
+        c->nonfinite[b] =
+            level->attn_pack(&(tr_attn_pack){.n = n,
+                                             .head_size = op->head_size,
+                                             .value_size = op->value_size,
+                                             .from = from,
+                                             .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
+                                             .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
+                                             .key_stride = (size_t)op->head_size,
+                                             .value_stride = (size_t)op->value_size,
+                                             .packed_keys = block,
+                                             .packed_values = block + TR_BLOCK * padded});
     }
     free(k), free(v);
 }
