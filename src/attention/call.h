@@ -1,5 +1,5 @@
-/* What was asked for, once it is checked: all kinds of attention work from this. Sizes and positions fit an int, no product
- * of them that is the size of a tensor overflows. */
+/* A call of attention after its arguments were checked; all kinds work from this. Sizes and positions fit an int, and no
+ * tensor's size overflows. */
 #ifndef TR_ATTENTION_CALL_H
 #define TR_ATTENTION_CALL_H
 
@@ -8,8 +8,7 @@
 #include "kernels/kernels.h"
 #include "util/error.h"
 
-/* Rows of all batches and heads, as far apart as these say, in elements: rows of [batch, heads, length, size], or the heads'
- * parts of [batch, length, heads size]. */
+/* Strides in elements, of [batch, heads, length, d_head], or of heads that are parts of [batch, length, heads d_head]. */
 typedef struct tr_strides {
     size_t batch, head, row;
 } tr_strides;
@@ -22,10 +21,10 @@ typedef struct tr_rows {
 
 typedef struct tr_call {
     const tr_kernels *kernels;
-    int64_t pairs; /* batch heads: a pair is a batch and a head of it */
-    int heads, queries, keys, key_size, value_size;
-    int columns;                /* keys, or with LOW_RANK the summaries of them */
-    tr_attention_options asked; /* the scale is what is computed with; positions count at most keys */
+    int64_t pairs; /* batch times heads: a pair is one head of one batch item */
+    int heads, queries, keys, d_k, d_v;
+    int columns;                  /* keys; for LOW_RANK the number of compressed keys */
+    tr_attention_options options; /* as given, but with the scale filled in, and positions at most `keys` */
     tr_attention_mask mask;
     tr_rows q, k, v;
     float *out;
@@ -43,6 +42,7 @@ static inline size_t tr_row_offset(const tr_call *call, const tr_strides *s, int
     return (size_t)(pair / call->heads) * s->batch + (size_t)(pair % call->heads) * s->head + (size_t)row * s->row;
 }
 
+/* The row of a pair in q, k or v. */
 static inline const void *tr_row(const tr_call *call, const tr_rows *rows, int64_t pair, int row)
 {
     return (const char *)rows->data + tr_row_offset(call, &rows->strides, pair, row) * tr_element_size(rows->element);
@@ -58,8 +58,8 @@ static inline float *tr_row_weights(const tr_call *call, int64_t pair, int row)
     return call->weights + ((size_t)pair * (size_t)call->queries + (size_t)row) * (size_t)call->columns;
 }
 
-/* Rows one after the other as floats. */
+/* Copies count rows [width], from `from` on, as floats to rows that are to_stride floats apart. */
 void tr_widen(const tr_kernels *kernels, const tr_rows *rows, const void *from, int count, int width, float *to,
-              size_t to_row);
+              size_t to_stride);
 
 #endif

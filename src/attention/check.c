@@ -4,21 +4,22 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "util/numbers.h"
 #include "util/team.h"
 
-tr_status tr_check_range(const char *name, int64_t value, int64_t least, int64_t most, tr_error *error)
+tr_status tr_check_range(const char *name, int64_t value, int64_t min, int64_t max, tr_error *error)
 {
-    if (value >= least && value <= most)
+    if (value >= min && value <= max)
         return TR_OK;
-    return tr_fail(error, TR_ERROR_ARGUMENT, "%s: %" PRId64 " is not between %" PRId64 " and %" PRId64, name, value, least,
-                   most);
+    return tr_fail(error, TR_ERROR_ARGUMENT, "%s: %" PRId64 " is not between %" PRId64 " and %" PRId64, name, value, min,
+                   max);
 }
 
 tr_status tr_check_sizes(const tr_size *sizes, int count, tr_error *error)
 {
     tr_status status = TR_OK;
     for (int i = 0; status == TR_OK && i < count; i++)
-        status = tr_check_range(sizes[i].name, sizes[i].value, 1, sizes[i].most, error);
+        status = tr_check_range(sizes[i].name, sizes[i].value, 1, sizes[i].max, error);
     return status;
 }
 
@@ -50,21 +51,21 @@ tr_status tr_check_product(const char *name, const int64_t *sizes, int count, si
 static tr_status check_shape(tr_call *call, const tr_attention_shape *s, tr_error *error)
 {
     const tr_size sizes[] = {
-        {"batch", s->batch, TR_LENGTH_MOST}, {"heads", s->heads, TR_LENGTH_MOST}, {"queries", s->queries, TR_LENGTH_MOST},
-        {"keys", s->keys, TR_LENGTH_MOST},   {"key_size", s->d_k, TR_HEAD_MOST},  {"value_size", s->d_v, TR_HEAD_MOST},
+        {"batch", s->batch, TR_LENGTH_MAX}, {"heads", s->heads, TR_LENGTH_MAX}, {"queries", s->queries, TR_LENGTH_MAX},
+        {"keys", s->keys, TR_LENGTH_MAX},   {"d_k", s->d_k, TR_HEAD_MAX},       {"d_v", s->d_v, TR_HEAD_MAX},
     };
     tr_status status = tr_check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
     if (status != TR_OK)
         return status;
     const int64_t length = s->queries > s->keys ? s->queries : s->keys, size = s->d_k > s->d_v ? s->d_k : s->d_v;
-    status = tr_check_product("batch, heads, queries, keys, key_size, value_size",
-                              (const int64_t[]){s->batch, s->heads, length, size}, 4, sizeof(float), error);
+    status = tr_check_product("batch, heads, queries, keys, d_k, d_v", (const int64_t[]){s->batch, s->heads, length, size},
+                              4, sizeof(float), error);
     call->pairs = s->batch * s->heads;
     call->heads = (int)s->heads;
     call->queries = (int)s->queries;
     call->keys = call->columns = (int)s->keys;
-    call->key_size = (int)s->d_k;
-    call->value_size = (int)s->d_v;
+    call->d_k = (int)s->d_k;
+    call->d_v = (int)s->d_v;
     return status;
 }
 
@@ -92,7 +93,7 @@ static tr_status check_low_rank(tr_call *call, const tr_attention_options *o, tr
             call->columns = o->pool >= call->keys ? 1 : (int)((call->keys + o->pool - 1) / o->pool);
         return status;
     }
-    status = tr_check_range("rank", o->rank, 1, TR_LENGTH_MOST, error);
+    status = tr_check_range("rank", o->rank, 1, TR_LENGTH_MAX, error);
     if (status == TR_OK)
         status = tr_check_product("rank, keys", (const int64_t[]){o->rank, call->keys}, 2, sizeof(float), error);
     call->columns = (int)o->rank;
@@ -111,22 +112,17 @@ static tr_status check_kind(tr_call *call, const tr_attention_options *o, tr_err
     return tr_fail(error, TR_ERROR_ARGUMENT, "kind: %d is no tr_attention_kind", (int)o->kind);
 }
 
-static int64_t at_most(int64_t value, int64_t most)
-{
-    return value < most ? value : most;
-}
-
-/* Numbers of positions above all that there are say the same as that many. */
+/* Clips numbers of positions, so that sums of them fit; above the number of keys they all mean the same. */
 static void trim_options(tr_call *call)
 {
-    tr_attention_options *o = &call->asked;
-    const int64_t most = call->keys;
-    o->window = at_most(o->window, TR_LENGTH_MOST);
-    o->block = at_most(o->block, TR_LENGTH_MOST);
-    o->local_blocks = at_most(o->local_blocks, TR_LENGTH_MOST);
-    o->random_blocks = at_most(o->random_blocks, most);
-    o->global_tokens = at_most(o->global_tokens, TR_LENGTH_MOST);
-    o->pool = at_most(o->pool, most);
+    tr_attention_options *o = &call->options;
+    const int64_t keys = call->keys;
+    o->window = tr_min_int64(o->window, TR_LENGTH_MAX);
+    o->block = tr_min_int64(o->block, TR_LENGTH_MAX);
+    o->local_blocks = tr_min_int64(o->local_blocks, TR_LENGTH_MAX);
+    o->random_blocks = tr_min_int64(o->random_blocks, keys);
+    o->global_tokens = tr_min_int64(o->global_tokens, TR_LENGTH_MAX);
+    o->pool = tr_min_int64(o->pool, keys);
 }
 
 static tr_status check_options(tr_call *call, const tr_attention_options *o, tr_error *error)
@@ -140,9 +136,9 @@ static tr_status check_options(tr_call *call, const tr_attention_options *o, tr_
         status = tr_check_range("tile", o->tile, 0, INT64_MAX, error);
     if (status == TR_OK)
         status = tr_kernels_select(o->cpu, &call->kernels, error);
-    call->asked = *o;
+    call->options = *o;
     if (o->scale == 0)
-        call->asked.scale = 1 / sqrtf((float)call->key_size);
+        call->options.scale = 1 / sqrtf((float)call->d_k);
     trim_options(call);
     return status;
 }
@@ -166,12 +162,13 @@ static tr_status check_strides(const tr_call *call, const char *name, const void
     return fits ? TR_OK : tr_fail(error, TR_ERROR_ARGUMENT, "%s_stride: reaches farther than memory can", name);
 }
 
-/* Kinds whose keys are put together before a query sees them take one mask for all queries, and add nothing to scores. */
-static tr_status check_one_for_all(const tr_call *call, const tr_attention_mask *m, tr_error *error)
+/* LINEAR and LOW_RANK combine the keys before queries use them: the mask must be the same for all queries, without biases.
+ */
+static tr_status check_shared_mask(const tr_call *call, const tr_attention_mask *m, tr_error *error)
 {
-    const bool linear = call->asked.kind == TR_ATTENTION_LINEAR;
+    const bool linear = call->options.kind == TR_ATTENTION_LINEAR;
     const char *kind = linear ? "linear" : "low-rank";
-    if (!linear && call->asked.kind != TR_ATTENTION_LOW_RANK)
+    if (!linear && call->options.kind != TR_ATTENTION_LOW_RANK)
         return TR_OK;
     if (m->additive || m->prior)
         return tr_fail(error, TR_ERROR_ARGUMENT, "%s: %s attention has no scores of keys to add it to",
@@ -189,7 +186,7 @@ static tr_status check_one_for_all(const tr_call *call, const tr_attention_mask 
 
 static tr_status check_mask(tr_call *call, const tr_attention_mask *m, tr_error *error)
 {
-    tr_status status = tr_check_range("position", m->position, 0, TR_LENGTH_MOST - call->queries, error);
+    tr_status status = tr_check_range("position", m->position, 0, TR_LENGTH_MAX - call->queries, error);
     if (status == TR_OK)
         status = check_strides(call, "allowed", m->allowed, m->allowed_stride, sizeof *m->allowed, error);
     if (status == TR_OK)
@@ -197,7 +194,7 @@ static tr_status check_mask(tr_call *call, const tr_attention_mask *m, tr_error 
     if (status == TR_OK)
         status = check_strides(call, "prior", m->prior, m->prior_stride, sizeof *m->prior, error);
     call->mask = *m;
-    return status == TR_OK ? check_one_for_all(call, m, error) : status;
+    return status == TR_OK ? check_shared_mask(call, m, error) : status;
 }
 
 tr_status tr_check_lengths(const tr_call *call, tr_error *error)
@@ -211,6 +208,54 @@ tr_status tr_check_lengths(const tr_call *call, tr_error *error)
             return tr_fail(error, TR_ERROR_ARGUMENT, "lengths[%" PRId64 "]: %" PRId64 " is more than the %d keys", i,
                            m->lengths[i], call->keys);
     }
+    return TR_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ overlap */
+
+void tr_tensors_add(tr_tensors *tensors, const char *name, const void *at, uint64_t count, size_t size, bool written)
+{
+    tensors->list[tensors->count++] = (struct tr_tensor){name, at, count * size, written};
+}
+
+static void add_mask(tr_tensors *tensors, const tr_call *call, const char *name, const void *at, const int64_t stride[3],
+                     size_t size)
+{
+    const int64_t batch = call->pairs / call->heads;
+    const int64_t extent =
+        at ? (batch - 1) * stride[0] + (call->heads - 1) * stride[1] + (call->queries - 1) * stride[2] + call->keys : 0;
+    tr_tensors_add(tensors, name, at, (uint64_t)extent, size, false);
+}
+
+void tr_tensors_add_call(tr_tensors *tensors, const tr_call *call)
+{
+    const tr_attention_mask *m = &call->mask;
+    const tr_attention_options *o = &call->options;
+    const uint64_t batch = (uint64_t)(call->pairs / call->heads), keys = (uint64_t)call->keys;
+    add_mask(tensors, call, "allowed", m->allowed, m->allowed_stride, sizeof *m->allowed);
+    add_mask(tensors, call, "additive", m->additive, m->additive_stride, sizeof *m->additive);
+    add_mask(tensors, call, "prior", m->prior, m->prior_stride, sizeof *m->prior);
+    tr_tensors_add(tensors, "lengths", m->lengths, batch * (m->lengths_by_query ? (uint64_t)call->queries : 1),
+                   sizeof *m->lengths, false);
+    const bool projected = o->kind == TR_ATTENTION_LOW_RANK && o->rank;
+    tr_tensors_add(tensors, "key_projection", projected ? o->key_projection : NULL, (uint64_t)o->rank * keys, sizeof(float),
+                   false);
+    tr_tensors_add(tensors, "value_projection", projected ? o->value_projection : NULL, (uint64_t)o->rank * keys,
+                   sizeof(float), false);
+}
+
+static bool tensors_overlap(const struct tr_tensor *a, const struct tr_tensor *b)
+{
+    const uintptr_t first = (uintptr_t)a->at, second = (uintptr_t)b->at;
+    return a->at && b->at && (first < second ? second - first < a->bytes : first - second < b->bytes);
+}
+
+tr_status tr_tensors_check(const tr_tensors *tensors, tr_error *error)
+{
+    for (int i = 0; i < tensors->count; i++)
+        for (int j = 0; tensors->list[i].written && j < tensors->count; j++)
+            if (i != j && tensors_overlap(&tensors->list[i], &tensors->list[j]))
+                return tr_fail(error, TR_ERROR_ARGUMENT, "%s: overlaps %s", tensors->list[i].name, tensors->list[j].name);
     return TR_OK;
 }
 

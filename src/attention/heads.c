@@ -1,17 +1,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "attention/buffers.h"
 #include "attention/check.h"
 #include "attention/phases.h"
 
-/* [batch, length, heads, size] and [batch, heads, length, size], in bytes. */
+/* Copies between [batch, length, heads, size] and [batch, heads, length, size]. */
 typedef struct move {
     int64_t length, heads;
-    size_t size; /* of a head's part of a row */
+    size_t size; /* bytes of a head's part of a row */
     const char *from;
     char *to;
-    bool joins;
+    bool joins; /* false: splits */
 } move;
 
 /* Unit: a position of a batch. */
@@ -27,13 +26,13 @@ static void move_position(const void *work, int thread, int64_t unit)
     }
 }
 
-static tr_status check(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads, const void *x,
-                       const void *out, tr_error *error)
+static tr_status check_arguments(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads,
+                                 const void *x, const void *out, tr_error *error)
 {
-    const tr_size sizes[] = {{"batch", batch, TR_LENGTH_MOST},
-                             {"length", length, TR_LENGTH_MOST},
-                             {"d_model", d_model, TR_LENGTH_MOST},
-                             {"heads", heads, TR_LENGTH_MOST}};
+    const tr_size sizes[] = {{"batch", batch, TR_LENGTH_MAX},
+                             {"length", length, TR_LENGTH_MAX},
+                             {"d_model", d_model, TR_LENGTH_MAX},
+                             {"heads", heads, TR_LENGTH_MAX}};
     tr_status status = tr_check_element(element, error);
     if (status == TR_OK)
         status = tr_check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
@@ -50,16 +49,16 @@ static tr_status check(tr_element element, int64_t batch, int64_t length, int64_
     if (status != TR_OK)
         return status;
     const uint64_t count = (uint64_t)(batch * length * d_model);
-    tr_buffers buffers = {0};
-    tr_buffers_add(&buffers, "out", out, count, tr_element_size(element), true);
-    tr_buffers_add(&buffers, "x", x, count, tr_element_size(element), false);
-    return tr_buffers_check(&buffers, error);
+    tr_tensors tensors = {0};
+    tr_tensors_add(&tensors, "out", out, count, tr_element_size(element), true);
+    tr_tensors_add(&tensors, "x", x, count, tr_element_size(element), false);
+    return tr_tensors_check(&tensors, error);
 }
 
-static tr_status run(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads, const void *x,
-                     void *out, bool joins, tr_error *error)
+static tr_status move_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads, const void *x,
+                            void *out, bool joins, tr_error *error)
 {
-    const tr_status status = check(element, batch, length, d_model, heads, x, out, error);
+    const tr_status status = check_arguments(element, batch, length, d_model, heads, x, out, error);
     if (status != TR_OK)
         return status;
     const move m = {length, heads, (size_t)(d_model / heads) * tr_element_size(element), x, out, joins};
@@ -72,11 +71,11 @@ static tr_status run(tr_element element, int64_t batch, int64_t length, int64_t 
 tr_status tr_attention_split_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads,
                                    const void *x, void *out, tr_error *error)
 {
-    return run(element, batch, length, d_model, heads, x, out, false, error);
+    return move_heads(element, batch, length, d_model, heads, x, out, false, error);
 }
 
 tr_status tr_attention_join_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads,
                                   const void *x, void *out, tr_error *error)
 {
-    return run(element, batch, length, d_model, heads, x, out, true, error);
+    return move_heads(element, batch, length, d_model, heads, x, out, true, error);
 }

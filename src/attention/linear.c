@@ -3,34 +3,35 @@
 #include <string.h>
 
 enum {
-    PART = 2048, /* keys whose sum is a unit of work */
+    PART = 2048, /* keys that are summed in one unit of work */
     TILE = 256
 };
 
-void tr_linear_kind_lay_out(tr_linear_kind *kind, const tr_call *call, int threads, tr_room *room)
+void tr_linear_kind_add_buffers(tr_linear_kind *kind, const tr_call *call, int threads, tr_layout *layout)
 {
-    const uint64_t key_size = (uint64_t)call->key_size;
+    const uint64_t d_k = (uint64_t)call->d_k;
     kind->call = call;
-    kind->width = tr_pad16(call->value_size);
-    kind->weights = (size_t)call->key_size * (size_t)kind->width;
-    kind->state = kind->weights + (size_t)tr_pad16(call->key_size);
-    kind->tile = call->asked.tile && call->asked.tile < TILE ? (int)call->asked.tile : TILE;
+    kind->width = tr_pad16(call->d_v);
+    kind->weights = (size_t)call->d_k * (size_t)kind->width;
+    kind->state = kind->weights + (size_t)tr_pad16(call->d_k);
+    kind->tile = call->options.tile && call->options.tile < TILE ? (int)call->options.tile : TILE;
     kind->tiles = (call->queries - 1) / kind->tile + 1;
     kind->parts = (call->keys - 1) / PART + 1;
     if (call->mask.causal)
-        kind->states = tr_rooms_take(room, threads, kind->state, sizeof(float));
+        kind->states = tr_layout_add_per_thread(layout, threads, kind->state, sizeof(float));
     else
-        kind->sums = tr_room_take(room, (uint64_t)call->pairs * (uint64_t)kind->parts, kind->state * sizeof(float));
-    kind->at = tr_rooms_take(room, threads, TR_KEY_CHUNK, sizeof(int));
-    kind->keys = tr_rooms_take(room, threads, TR_KEY_CHUNK * key_size, sizeof(float));
-    kind->values = tr_rooms_take(room, threads, TR_KEY_CHUNK * (uint64_t)kind->width, sizeof(float));
-    kind->across = tr_rooms_take(room, threads, TR_BLOCK * (uint64_t)tr_pad16(call->key_size), sizeof(float));
-    kind->queries = tr_rooms_take(room, threads, TR_KEY_CHUNK * key_size, sizeof(float));
-    kind->results = tr_rooms_take(room, threads, TR_KEY_CHUNK * (uint64_t)kind->width, sizeof(float));
-    kind->totals = tr_rooms_take(room, threads, TR_KEY_CHUNK, sizeof(float));
-    kind->scores = tr_rooms_take(room, threads, TR_KEY_CHUNK * TR_KEY_CHUNK, sizeof(float));
-    kind->scratch = tr_rooms_take(
-        room, threads, tr_matmul_scratch(call->key_size > TR_KEY_CHUNK ? call->key_size : TR_KEY_CHUNK), sizeof(float));
+        kind->sums = tr_layout_add(layout, (uint64_t)call->pairs * (uint64_t)kind->parts, kind->state * sizeof(float));
+    kind->at = tr_layout_add_per_thread(layout, threads, TR_KEY_CHUNK, sizeof(int));
+    kind->keys = tr_layout_add_per_thread(layout, threads, TR_KEY_CHUNK * d_k, sizeof(float));
+    kind->values = tr_layout_add_per_thread(layout, threads, TR_KEY_CHUNK * (uint64_t)kind->width, sizeof(float));
+    kind->keys_transposed =
+        tr_layout_add_per_thread(layout, threads, TR_BLOCK * (uint64_t)tr_pad16(call->d_k), sizeof(float));
+    kind->queries = tr_layout_add_per_thread(layout, threads, TR_KEY_CHUNK * d_k, sizeof(float));
+    kind->results = tr_layout_add_per_thread(layout, threads, TR_KEY_CHUNK * (uint64_t)kind->width, sizeof(float));
+    kind->totals = tr_layout_add_per_thread(layout, threads, TR_KEY_CHUNK, sizeof(float));
+    kind->scores = tr_layout_add_per_thread(layout, threads, TR_KEY_CHUNK * TR_KEY_CHUNK, sizeof(float));
+    kind->scratch = tr_layout_add_per_thread(
+        layout, threads, tr_matmul_scratch(call->d_k > TR_KEY_CHUNK ? call->d_k : TR_KEY_CHUNK), sizeof(float));
 }
 
 /* Unit: a part of a pair's keys. */
@@ -72,6 +73,46 @@ static void apply(const void *work, int thread, int64_t unit)
     }
 }
 
+/* Weights, computed from the scores: the sums over keys do not contain them. */
+
+/* The queries first .. first + count - 1: writes the scores, then divides them by their sum. */
+static void write_weights(const tr_linear_kind *l, int thread, int64_t pair, int first, int count)
+{
+    const tr_call *call = l->call;
+    const float *queries = tr_key_chunk_queries(l, thread, pair, first, count);
+    double totals[TR_KEY_CHUNK] = {0};
+    memset(tr_row_weights(call, pair, first), 0, (size_t)count * (size_t)call->columns * sizeof(float));
+    const int64_t end = call->mask.causal ? call->mask.position + first + count : call->keys;
+    for (int key = 0; key < call->keys && key < end; key += TR_KEY_CHUNK) {
+        const tr_key_chunk chunk = tr_key_chunk_read(l, thread, pair, key);
+        if (!chunk.count)
+            continue;
+        const float *scores = tr_key_chunk_scores(l, thread, &chunk, queries, first, count);
+        for (int i = 0; i < count; i++) {
+            float *row = tr_row_weights(call, pair, first + i);
+            for (int j = 0; j < chunk.count; j++) {
+                row[chunk.at[j]] = scores[i * TR_KEY_CHUNK + j];
+                totals[i] += scores[i * TR_KEY_CHUNK + j];
+            }
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        float *row = tr_row_weights(call, pair, first + i);
+        const float factor = totals[i] == 0 ? 0 : (float)(1 / totals[i]);
+        for (int j = 0; j < call->columns; j++)
+            row[j] = row[j] == 0 ? 0 : row[j] * factor; /* 0 where the query does not attend, even if its sum is NaN */
+    }
+}
+
+static void write_tile_weights(const void *work, int thread, int64_t unit)
+{
+    const tr_linear_kind *l = work;
+    const int begin = (int)(unit % l->tiles) * l->tile, left = l->call->queries - begin,
+              end = begin + (left < l->tile ? left : l->tile);
+    for (int first = begin; first < end; first += TR_KEY_CHUNK)
+        write_weights(l, thread, unit / l->tiles, first, end - first < TR_KEY_CHUNK ? end - first : TR_KEY_CHUNK);
+}
+
 void tr_linear_kind_phases(const tr_linear_kind *kind, tr_phases *phases)
 {
     const int64_t pairs = kind->call->pairs;
@@ -84,5 +125,5 @@ void tr_linear_kind_phases(const tr_linear_kind *kind, tr_phases *phases)
         tr_phases_add(phases, pairs * kind->tiles, apply, kind);
     }
     if (kind->call->weights)
-        tr_phases_add(phases, pairs * kind->tiles, tr_linear_weights, kind);
+        tr_phases_add(phases, pairs * kind->tiles, write_tile_weights, kind);
 }

@@ -1,61 +1,65 @@
-/* Linear attention. Keys are taken in chunks, those that are masked left out; the sums over them have fixed parts, which are
- * added up in their order, so that nothing depends on who computes what. */
+/* Linear attention. Keys are taken in chunks, without those that are masked. Sums over keys are made in parts of fixed size,
+ * which are added in order, so that no bit depends on the threads. f(x) = elu(x) + 1. */
 #ifndef TR_ATTENTION_LINEAR_H
 #define TR_ATTENTION_LINEAR_H
 
 #include "attention/call.h"
+#include "attention/layout.h"
 #include "attention/phases.h"
-#include "attention/room.h"
 
-enum { TR_KEY_CHUNK = 64 }; /* keys, or queries, at a time */
+enum { TR_KEY_CHUNK = 64 }; /* maximum keys of a chunk, and queries at a time */
 
-/* Keys of a chunk that queries may attend to. */
+/* The keys of a chunk that queries may attend to. */
 typedef struct tr_key_chunk {
     int count;
-    int *at;             /* [count]: which ones, in their order */
-    float *keys;         /* [count, key_size]: f(k) */
+    int *at;             /* [count]: the numbers of the keys, ascending */
+    float *keys;         /* [count, d_k]: f(k) */
     const float *values; /* [count, value_stride] */
     size_t value_stride;
 } tr_key_chunk;
 
+/* A state is the sum of f(k) v^T, [d_k, width], followed by the sum of f(k), [pad16(d_k)]. */
 typedef struct tr_linear_kind {
     const tr_call *call;
-    int tile, tiles;
-    int parts;
-    int width;       /* value_size, padded */
-    size_t weights;  /* where in a state the sum of f(k) begins: behind the sum of f(k) v^T, [key_size, width] */
-    size_t state;    /* floats of both */
-    float *sums;     /* [pairs, parts, state]: of each part; then in the first, of all */
-    tr_rooms states; /* causal: float [state], the sum so far */
-    tr_rooms at, keys, values;
-    tr_rooms across;          /* float [pad16(key_size), 32]: f(k) across, as the product wants it */
-    tr_rooms queries;         /* float [TR_KEY_CHUNK, key_size]: f(q) */
-    tr_rooms results, totals; /* float [TR_KEY_CHUNK, width], [TR_KEY_CHUNK]: sums of weights */
-    tr_rooms scores, scratch; /* float [TR_KEY_CHUNK, TR_KEY_CHUNK]: f(q)·f(k); for that product */
+    int tile, tiles;          /* queries of a unit of work, units of a pair */
+    int parts;                /* of the keys */
+    int width;                /* pad16(d_v) */
+    size_t weights;           /* offset of the sum of f(k) in a state */
+    size_t state;             /* floats of a state */
+    float *sums;              /* [pairs, parts, state]: the sum of each part; later, in part 0, of all */
+    tr_thread_buffers states; /* causal: float [state], the sum so far */
+    tr_thread_buffers at, keys, values;
+    tr_thread_buffers keys_transposed; /* float [pad16(d_k), 32]: f(k) of 32 keys */
+    tr_thread_buffers queries;         /* float [TR_KEY_CHUNK, d_k]: f(q) */
+    tr_thread_buffers results;         /* float [TR_KEY_CHUNK, width]: sums of weight times value */
+    tr_thread_buffers totals;          /* float [TR_KEY_CHUNK]: sums of weights */
+    tr_thread_buffers scores;          /* float [TR_KEY_CHUNK, TR_KEY_CHUNK]: f(q)·f(k) */
+    tr_thread_buffers scratch;         /* of matmul */
 } tr_linear_kind;
 
-void tr_linear_kind_lay_out(tr_linear_kind *kind, const tr_call *call, int threads, tr_room *room);
+void tr_linear_kind_add_buffers(tr_linear_kind *kind, const tr_call *call, int threads, tr_layout *layout);
 void tr_linear_kind_phases(const tr_linear_kind *kind, tr_phases *phases);
 
-/* The chunk that begins with key first, a multiple of TR_KEY_CHUNK. */
+/* chunk.c: in the thread's buffers. */
+
+/* Reads the chunk that begins with key `first`, a multiple of TR_KEY_CHUNK. */
 tr_key_chunk tr_key_chunk_read(const tr_linear_kind *kind, int thread, int64_t pair, int first);
-/* f(q) of queries [first, first + count), one after the other. */
+/* Returns f(q) of the queries first .. first + count - 1: [count, d_k]. */
 const float *tr_key_chunk_queries(const tr_linear_kind *kind, int thread, int64_t pair, int first, int count);
-/* state += f(k) v^T and f(k) over a chunk. */
+/* Adds the sums of f(k) v^T and f(k) over a chunk to state. */
 void tr_key_chunk_add(const tr_linear_kind *kind, int thread, const tr_key_chunk *chunk, float *state);
-/* The room's results [count, width] and totals [count] become what queries get of a state. */
+/* Sets results [count, width] and totals [count] to the products of queries and state. */
 void tr_linear_apply(const tr_linear_kind *kind, int thread, const float *state, const float *queries, int count);
-/* scores[count, TR_KEY_CHUNK] = f(q)·f(k) of queries from first on with a chunk; 0 where a query does not attend. */
+/* Returns scores [count, TR_KEY_CHUNK] = f(q)·f(k) of the queries from `first` on with a chunk; 0 where they do not attend.
+ */
 const float *tr_key_chunk_scores(const tr_linear_kind *kind, int thread, const tr_key_chunk *chunk, const float *queries,
                                  int first, int count);
-/* How many of a chunk's keys a query attends to: the first ones. */
+/* Returns how many of a chunk's keys a query attends to; these are the first ones. */
 int tr_key_chunk_seen(const tr_call *call, const tr_key_chunk *chunk, int query);
-/* Writes results over totals as the results of queries from first on; zero where a query attends to nothing. */
+/* Writes results / totals to the output of the queries from `first` on; 0 where a query attends to no key. */
 void tr_linear_write(const tr_linear_kind *kind, int thread, int64_t pair, int first, int count);
 
-/* linear_causal.c: a phase's unit: a pair. */
+/* linear_causal.c: a unit is a pair. */
 void tr_linear_causal(const void *work, int thread, int64_t unit);
-/* linear_weights.c: a tile of queries. */
-void tr_linear_weights(const void *work, int thread, int64_t unit);
 
 #endif

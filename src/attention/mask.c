@@ -3,13 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Where a mask's tensor has the row of a pair and a query. */
+#include "util/numbers.h"
+
+/* The offset of the row of a pair and a query in a mask's tensor. */
 static size_t offset(const tr_call *call, const int64_t stride[3], int64_t pair, int query)
 {
     return (size_t)(pair / call->heads * stride[0] + pair % call->heads * stride[1] + query * stride[2]);
 }
 
-/* y[n] += added, and -inf where either is. */
+/* y[n] += added[n], but -inf where either is -inf. */
 static void add(float *y, const float *added, int n)
 {
     for (int j = 0; j < n; j++)
@@ -36,7 +38,7 @@ void tr_mask_apply(const tr_call *call, int64_t pair, int query, tr_key_span key
 
 static int keys_back(const tr_call *call)
 {
-    return call->asked.kind == TR_ATTENTION_LOCAL ? (int)call->asked.window : TR_ATTN_ALL;
+    return call->options.kind == TR_ATTENTION_LOCAL ? (int)call->options.window : TR_ATTN_ALL;
 }
 
 static int keys_on(const tr_call *call)
@@ -44,22 +46,17 @@ static int keys_on(const tr_call *call)
     return call->mask.causal ? 0 : keys_back(call);
 }
 
-static int within(int64_t value, int64_t least, int64_t most)
-{
-    return (int)(value < least ? least : value > most ? most : value);
-}
-
 tr_key_span tr_mask_span(const tr_call *call, int64_t pair, int first, int count)
 {
     const int keys = tr_mask_keys(call, pair);
     const int64_t at = call->mask.position + first;
-    const int last = within(at + count + keys_on(call), 0, keys);
-    return (tr_key_span){within(at - keys_back(call), 0, last), last};
+    const int last = (int)tr_clamp_int64(at + count + keys_on(call), 0, keys);
+    return (tr_key_span){(int)tr_clamp_int64(at - keys_back(call), 0, last), last};
 }
 
 /* --------------------------------------------------------------------------------------------------------------- bias */
 
-/* Whether the kernel cannot take what is given as it lies. */
+/* Whether the masks must be combined to one bias for the kernel. */
 static bool is_combined(const tr_attention_mask *m)
 {
     return m->allowed || (m->additive && m->prior);
@@ -77,14 +74,14 @@ int tr_mask_strip(const tr_call *call)
     return is_combined(&call->mask) && !is_one_row(&call->mask) ? TR_STRIP_COMBINED : TR_STRIP;
 }
 
-void tr_mask_lay_out(tr_mask_rooms *rooms, const tr_call *call, int threads, tr_room *room)
+void tr_mask_add_buffers(tr_mask_buffers *buffers, const tr_call *call, int threads, tr_layout *layout)
 {
     const tr_attention_mask *m = &call->mask;
     const uint64_t rows = is_one_row(m) ? 1 : TR_STRIP_COMBINED;
     if (m->lengths && m->lengths_by_query)
-        rooms->limits = tr_rooms_take(room, threads, TR_STRIP, sizeof(int32_t));
+        buffers->limits = tr_layout_add_per_thread(layout, threads, TR_STRIP, sizeof(int32_t));
     if (is_combined(m))
-        rooms->bias = tr_rooms_take(room, threads, rows * (uint64_t)call->keys, sizeof(float));
+        buffers->bias = tr_layout_add_per_thread(layout, threads, rows * (uint64_t)call->keys, sizeof(float));
 }
 
 static void set_bias(const tr_call *call, float *memory, int64_t pair, int first, tr_attn_prefill *op)
@@ -98,8 +95,8 @@ static void set_bias(const tr_call *call, float *memory, int64_t pair, int first
         return;
     }
     tr_key_span span = tr_mask_span(call, pair, first, op->queries);
-    span.begin &= ~(TR_BLOCK - 1); /* the kernel looks at whole blocks */
-    span.end = within((span.end + TR_BLOCK - 1) & ~(TR_BLOCK - 1), 0, op->keys);
+    span.begin &= ~(TR_BLOCK - 1); /* the kernel reads whole blocks */
+    span.end = (int)tr_clamp_int64((span.end + TR_BLOCK - 1) & ~(TR_BLOCK - 1), 0, op->keys);
     const int rows = is_one_row(m) ? 1 : op->queries;
     for (int i = 0; i < rows; i++) {
         float *row = memory + (size_t)i * (size_t)call->keys;
@@ -110,7 +107,8 @@ static void set_bias(const tr_call *call, float *memory, int64_t pair, int first
     op->bias_step = rows > 1 ? call->keys : 0;
 }
 
-void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, int64_t pair, int first, tr_attn_prefill *op)
+void tr_mask_set(const tr_call *call, const tr_mask_buffers *buffers, int thread, int64_t pair, int first,
+                 tr_attn_prefill *op)
 {
     const tr_attention_mask *m = &call->mask;
     op->keys = tr_mask_keys(call, pair);
@@ -118,31 +116,31 @@ void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, in
     op->back = keys_back(call);
     op->on = keys_on(call);
     if (m->lengths && m->lengths_by_query) {
-        int32_t *limits = tr_rooms_at(&rooms->limits, thread);
+        int32_t *limits = tr_thread_buffer(&buffers->limits, thread);
         const int64_t *lengths = m->lengths + pair / call->heads * call->queries + first;
         for (int i = 0; i < op->queries; i++)
             limits[i] = (int32_t)lengths[i];
         op->limits = limits;
     }
-    set_bias(call, is_combined(m) ? tr_rooms_at(&rooms->bias, thread) : NULL, pair, first, op);
+    set_bias(call, is_combined(m) ? tr_thread_buffer(&buffers->bias, thread) : NULL, pair, first, op);
 }
 
 /* ---------------------------------------------------------------------------------------------- one mask for all queries */
 
-bool tr_mask_run(const tr_call *call, int64_t pair, int last, tr_key_span *run)
+bool tr_mask_run(const tr_call *call, int64_t pair, int end, tr_key_span *run)
 {
     const tr_attention_mask *m = &call->mask;
     const int keys = tr_mask_keys(call, pair);
-    last = last < keys ? last : keys;
+    end = tr_min_int(end, keys);
     if (!m->allowed) {
-        run->end = last;
-        return run->begin < last;
+        run->end = end;
+        return run->begin < end;
     }
     const bool *allowed = m->allowed + offset(call, m->allowed_stride, pair, 0);
-    while (run->begin < last && !allowed[run->begin])
+    while (run->begin < end && !allowed[run->begin])
         run->begin++;
     run->end = run->begin;
-    while (run->end < last && allowed[run->end])
+    while (run->end < end && allowed[run->end])
         run->end++;
     return run->begin < run->end;
 }

@@ -1,46 +1,47 @@
-/* A mask as the kernels take it: ranges of keys by position, a number of keys for each query, and one bias. */
+/* Translates masks to what the kernels take: a range of keys by position, a number of keys for each query, and one bias. */
 #ifndef TR_ATTENTION_MASK_H
 #define TR_ATTENTION_MASK_H
 
 #include "attention/call.h"
-#include "attention/room.h"
+#include "attention/layout.h"
 
-enum { TR_STRIP = 96, TR_STRIP_COMBINED = 24 }; /* queries of a call of the kernel; those whose bias is put together first */
+/* A strip: the queries of one call of the kernel. TR_STRIP_COMBINED: if their bias must be combined from several masks. */
+enum { TR_STRIP = 96, TR_STRIP_COMBINED = 24 };
 
-/* What each thread needs for it. */
-typedef struct tr_mask_rooms {
-    tr_rooms limits; /* int32_t [TR_STRIP] */
-    tr_rooms bias;   /* float [TR_STRIP_COMBINED or 1, keys] */
-} tr_mask_rooms;
+typedef struct tr_mask_buffers {
+    tr_thread_buffers limits; /* int32_t [TR_STRIP] */
+    tr_thread_buffers bias;   /* float [TR_STRIP_COMBINED or 1, keys] */
+} tr_mask_buffers;
 
-void tr_mask_lay_out(tr_mask_rooms *rooms, const tr_call *call, int threads, tr_room *room);
+void tr_mask_add_buffers(tr_mask_buffers *buffers, const tr_call *call, int threads, tr_layout *layout);
 
-/* Queries of a strip at most. */
+/* Maximum queries of a strip. */
 int tr_mask_strip(const tr_call *call);
 
-/* Keys that count for all queries of a pair's batch. */
+/* Keys that count for all queries of a pair, by lengths. */
 static inline int tr_mask_keys(const tr_call *call, int64_t pair)
 {
     const tr_attention_mask *m = &call->mask;
     return m->lengths && !m->lengths_by_query ? (int)m->lengths[pair / call->heads] : call->keys;
 }
 
-/* Keys that some query may attend to by position, of all that there are: [first, last). */
+/* A range of keys: begin <= key < end. */
 typedef struct tr_key_span {
     int begin, end;
 } tr_key_span;
 
-/* Of queries [first, first + count). */
+/* The keys that some of the queries first .. first + count - 1 may attend to, by position and lengths. */
 tr_key_span tr_mask_span(const tr_call *call, int64_t pair, int first, int count);
 
-/* Fills keys, position, back, on, limits and bias of op for queries [first, first + op->queries), a strip at most. */
-void tr_mask_set(const tr_call *call, const tr_mask_rooms *rooms, int thread, int64_t pair, int first, tr_attn_prefill *op);
+/* Sets keys, position, back, on, limits and bias of op for the queries from `first` on; op->queries is at most a strip. */
+void tr_mask_set(const tr_call *call, const tr_mask_buffers *buffers, int thread, int64_t pair, int first,
+                 tr_attn_prefill *op);
 
-/* Where the mask is the same for all queries: the next keys from *first on, before last, that they may attend to, one behind
- * the other. False: there are none. */
-bool tr_mask_run(const tr_call *call, int64_t pair, int last, tr_key_span *run);
+/* For masks that are the same for all queries: sets *run to the next contiguous keys, from run->begin on and before `end`,
+ * that may be attended to. Returns false if there are none. */
+bool tr_mask_run(const tr_call *call, int64_t pair, int end, tr_key_span *run);
 
-/* row[key] of a query for the keys of a span: what is given is added, -inf where something forbids. */
+/* Adds a query's biases to row[key] for the keys of a span; -inf where a mask forbids. */
 void tr_mask_apply(const tr_call *call, int64_t pair, int query, tr_key_span keys, float *row);
 
 #endif

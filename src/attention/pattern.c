@@ -4,40 +4,40 @@
 #include "attention/mask.h"
 #include "attention/sparse.h"
 
-/* What it takes to look at a call's pattern. */
+/* A call and the memory that its pattern needs. */
 typedef struct plan {
     const tr_call *call;
-    tr_sparse_rooms sparse;
+    tr_sparse_buffers sparse;
 } plan;
 
-static void lay_out(void *memory, tr_room *room)
+static void add_buffers(void *memory, tr_layout *layout)
 {
     plan *p = memory;
-    if (p->call->asked.kind == TR_ATTENTION_BLOCK_SPARSE)
-        tr_sparse_lay_out(&p->sparse, p->call, 1, room);
+    if (p->call->options.kind == TR_ATTENTION_BLOCK_SPARSE)
+        tr_sparse_add_buffers(&p->sparse, p->call, 1, layout);
 }
 
-static void show_parts(const plan *p, int head, int query, bool *row)
+static void write_parts(const plan *p, int head, int query, bool *row)
 {
     const int count = tr_sparse_parts(p->call, &p->sparse, 0, head, query, p->call->keys);
-    const tr_attn_part *parts = tr_rooms_at(&p->sparse.parts, 0);
+    const tr_attn_part *parts = tr_thread_buffer(&p->sparse.parts, 0);
     for (int i = 0; i < count; i++)
         for (int j = 0; j < TR_BLOCK; j++)
             if (parts[i].positions >> j & 1)
                 row[parts[i].block * TR_BLOCK + j] = true;
 }
 
-static void show_query(const plan *p, int head, int query, bool *row)
+static void write_row(const plan *p, int head, int query, bool *row)
 {
     const tr_key_span span = tr_mask_span(p->call, 0, query, 1);
     bool all = true;
     memset(row, 0, (size_t)p->call->keys * sizeof *row);
-    if (p->call->asked.kind == TR_ATTENTION_BLOCK_SPARSE)
+    if (p->call->options.kind == TR_ATTENTION_BLOCK_SPARSE)
         tr_sparse_same(p->call, query, query + 1, &all);
     if (all)
         memset(row + span.begin, true, (size_t)(span.end - span.begin) * sizeof *row);
     else
-        show_parts(p, head, query, row);
+        write_parts(p, head, query, row);
 }
 
 tr_status tr_attention_pattern(const tr_attention_shape *shape, const tr_attention_options *options, int64_t position,
@@ -55,12 +55,12 @@ tr_status tr_attention_pattern(const tr_attention_shape *shape, const tr_attenti
     if (status != TR_OK)
         return status;
     plan p = {.call = &call};
-    tr_room room;
-    status = tr_room_make(&room, lay_out, &p, error);
+    tr_layout layout;
+    status = tr_layout_allocate(&layout, add_buffers, &p, error);
     if (status != TR_OK)
         return status;
     for (int i = 0; i < call.queries; i++)
-        show_query(&p, (int)head, i, allowed + (size_t)i * (size_t)call.keys);
-    tr_room_free(&room);
+        write_row(&p, (int)head, i, allowed + (size_t)i * (size_t)call.keys);
+    tr_layout_free(&layout);
     return TR_OK;
 }

@@ -4,12 +4,13 @@
 
 #include "util/team.h"
 
-enum { GRAINS_EACH = 200 /* that a thread takes: fewer would not end together, more would wait for each other */ };
+/* Grains of units for each thread: with fewer, threads end at different times; with more, they contend for the counter. */
+enum { GRAINS_EACH = 200 };
 
 typedef struct shared {
     const tr_phases *phases;
     tr_barrier barrier;
-    _Atomic int64_t next[TR_PHASES]; /* units that are not taken yet */
+    _Atomic int64_t next[TR_PHASES]; /* the first unit that no thread has taken */
 } shared;
 
 void tr_phases_add(tr_phases *phases, int64_t units, void (*run)(const void *work, int thread, int64_t unit),
@@ -25,7 +26,7 @@ void tr_phases_repeat(tr_phases *phases, int first, int64_t rounds)
     phases->rounds = rounds;
 }
 
-/* Where a thread is on its way over the phases. */
+/* The phase and the round that a thread is in. */
 typedef struct place {
     int phase;
     int64_t round;
@@ -58,7 +59,7 @@ static void run_alone(const tr_phases *phases)
     while (go_on(phases, &at));
 }
 
-static void run_member(void *argument, int thread)
+static void run_thread(void *argument, int thread)
 {
     shared *r = argument;
     place at = {0, 0}, before = at;
@@ -67,7 +68,7 @@ static void run_member(void *argument, int thread)
         const int64_t grain = phase->units / ((int64_t)r->barrier.count * GRAINS_EACH) + 1;
         if (thread == 0 && before.phase != at.phase)
             atomic_store_explicit(&r->next[before.phase], 0,
-                                  memory_order_relaxed); /* all have left it: for its next round */
+                                  memory_order_relaxed); /* all threads have left it; reset for its next round */
         for (int64_t unit;
              (unit = atomic_fetch_add_explicit(&r->next[at.phase], grain, memory_order_relaxed)) < phase->units;)
             run_units(phase, thread, at.round, unit, unit + grain);
@@ -91,15 +92,15 @@ tr_status tr_phases_run(const tr_phases *phases, int threads, tr_error *error)
     tr_team *team;
     tr_status status = tr_team_create(threads, TR_THREADS_OPENMP, &team, error);
     if (status == TR_OK)
-        status = tr_team_run(team, run_member, &r, error);
+        status = tr_team_run(team, run_thread, &r, error);
     tr_team_destroy(team);
     return status;
 }
 
-int tr_phases_threads(int asked, double work, int64_t units)
+int tr_phases_threads(int requested, double work, int64_t units)
 {
-    const double worth_sharing = 1e6; /* starting a team costs as much as half of that */
-    int threads = asked;
+    const double worth_sharing = 1e6; /* starting a team costs about half of that */
+    int threads = requested;
     if (!threads)
         threads = work < worth_sharing ? 1 : tr_usable_cores();
     if (threads > units)

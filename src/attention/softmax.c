@@ -1,7 +1,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention/buffers.h"
 #include "attention/check.h"
 #include "attention/mask.h"
 #include "attention/phases.h"
@@ -32,12 +31,12 @@ static void softmax_row(const void *work, int thread, int64_t unit)
 static tr_status check_tensors(const tr_call *call, const float *scores, tr_error *error)
 {
     const uint64_t count = (uint64_t)call->pairs * (uint64_t)call->queries * (uint64_t)call->keys;
-    tr_buffers buffers = {0};
-    tr_buffers_add(&buffers, "weights", call->weights, count, sizeof(float), true);
+    tr_tensors tensors = {0};
+    tr_tensors_add(&tensors, "weights", call->weights, count, sizeof(float), true);
     if (scores != call->weights)
-        tr_buffers_add(&buffers, "scores", scores, count, sizeof(float), false);
-    tr_buffers_add_call(&buffers, call);
-    return tr_buffers_check(&buffers, error);
+        tr_tensors_add(&tensors, "scores", scores, count, sizeof(float), false);
+    tr_tensors_add_call(&tensors, call);
+    return tr_tensors_check(&tensors, error);
 }
 
 tr_status tr_attention_masked_softmax(const tr_attention_shape *shape, const tr_attention_mask *mask, const float *scores,

@@ -2,24 +2,24 @@
 
 #include <string.h>
 
-#include "util/random.h"
+#include "util/numbers.h"
 
 enum { WORD = 64 };
 
 static int blocks_of_keys(const tr_call *call)
 {
-    return (int)((call->keys + call->asked.block - 1) / call->asked.block);
+    return (int)((call->keys + call->options.block - 1) / call->options.block);
 }
 
-void tr_sparse_lay_out(tr_sparse_rooms *rooms, const tr_call *call, int threads, tr_room *room)
+void tr_sparse_add_buffers(tr_sparse_buffers *buffers, const tr_call *call, int threads, tr_layout *layout)
 {
-    rooms->seen = tr_rooms_take(room, threads, (uint64_t)blocks_of_keys(call) / WORD + 1, sizeof(uint64_t));
-    rooms->parts = tr_rooms_take(room, threads, (uint64_t)call->keys / TR_BLOCK + 1, sizeof(tr_attn_part));
+    buffers->seen = tr_layout_add_per_thread(layout, threads, (uint64_t)blocks_of_keys(call) / WORD + 1, sizeof(uint64_t));
+    buffers->parts = tr_layout_add_per_thread(layout, threads, (uint64_t)call->keys / TR_BLOCK + 1, sizeof(tr_attn_part));
 }
 
 int tr_sparse_same(const tr_call *call, int first, int last, bool *all)
 {
-    const tr_attention_options *o = &call->asked;
+    const tr_attention_options *o = &call->options;
     const int64_t at = call->mask.position + first;
     *all = at < o->global_tokens;
     const int64_t end = *all ? o->global_tokens : (at / o->block + 1) * o->block;
@@ -38,9 +38,10 @@ static void mark(uint64_t *seen, int64_t block)
     seen[block / WORD] |= (uint64_t)1 << (block % WORD);
 }
 
-/* Blocks that are drawn from: those from first on that are not [near, near_end). */
+/* The blocks to draw from: first <= block, except near <= block < near_end. */
 typedef struct others {
-    int64_t first, near, near_end, count;
+    int64_t first, near, near_end;
+    int64_t count; /* of blocks to draw from */
 } others;
 
 static int64_t other_block(const others *o, int64_t number)
@@ -49,8 +50,8 @@ static int64_t other_block(const others *o, int64_t number)
     return block < o->near ? block : block + o->near_end - o->near;
 }
 
-/* Marks count of them, drawn without repetition (Floyd's way: Bentley and Floyd, 1987): each step draws among one more, and
- * takes the new one if it draws what it has. */
+/* Marks `count` of them, drawn without repetition (Floyd's algorithm: Bentley and Floyd, 1987): each step draws from one
+ * block more, and takes the new block if the drawn one is already marked. */
 static void mark_random(uint64_t *seen, uint64_t key, int64_t count, const others *o)
 {
     for (int64_t i = o->count - count; i < o->count; i++) {
@@ -60,20 +61,15 @@ static void mark_random(uint64_t *seen, uint64_t key, int64_t count, const other
     }
 }
 
-static int64_t within(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
-/* Marks what a block of queries sees besides global tokens. */
+/* Marks the blocks that a block of queries attends to, except global tokens. */
 static void mark_blocks(const tr_call *call, int head, int64_t query_block, uint64_t *seen)
 {
-    const tr_attention_options *o = &call->asked;
+    const tr_attention_options *o = &call->options;
     const int64_t blocks = blocks_of_keys(call),
                   global = o->global_tokens < call->keys ? o->global_tokens / o->block : blocks;
     others rest = {.first = global,
-                   .near = within(query_block - o->local_blocks, global, blocks),
-                   .near_end = within(query_block + o->local_blocks + 1, global, blocks)};
+                   .near = tr_clamp_int64(query_block - o->local_blocks, global, blocks),
+                   .near_end = tr_clamp_int64(query_block + o->local_blocks + 1, global, blocks)};
     rest.count = blocks - global - (rest.near_end - rest.near);
     memset(seen, 0, ((size_t)blocks / WORD + 1) * sizeof *seen);
     for (int64_t b = rest.near; b < rest.near_end; b++)
@@ -89,7 +85,8 @@ static uint32_t bits_between(int first, int last)
     return (uint32_t)(((uint64_t)1 << last) - ((uint64_t)1 << first));
 }
 
-/* Adds keys [first, last), none of them before those that are there but for the part that is the last. */
+/* Adds keys first .. last - 1 to the parts. They must not precede the keys of the last part's block. Returns the new count.
+ */
 static int add_keys(tr_attn_part *parts, int count, int64_t first, int64_t last)
 {
     while (first < last) {
@@ -103,11 +100,11 @@ static int add_keys(tr_attn_part *parts, int count, int64_t first, int64_t last)
     return count;
 }
 
-int tr_sparse_parts(const tr_call *call, const tr_sparse_rooms *rooms, int thread, int head, int query, int keys)
+int tr_sparse_parts(const tr_call *call, const tr_sparse_buffers *buffers, int thread, int head, int query, int keys)
 {
-    const tr_attention_options *o = &call->asked;
-    uint64_t *seen = tr_rooms_at(&rooms->seen, thread);
-    tr_attn_part *parts = tr_rooms_at(&rooms->parts, thread);
+    const tr_attention_options *o = &call->options;
+    uint64_t *seen = tr_thread_buffer(&buffers->seen, thread);
+    tr_attn_part *parts = tr_thread_buffer(&buffers->parts, thread);
     mark_blocks(call, head, (call->mask.position + query) / o->block, seen);
     const int64_t global = o->global_tokens < keys ? o->global_tokens : keys;
     int count = add_keys(parts, 0, 0, global);

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "cli/signals.h"
-#include "util/heap.h"
+#include "util/arena.h"
 
 #include <translate/translate.h>
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "util/numbers.h"
-#include "util/random.h"
 
 enum { DRAWN_ROWS = 32 }; /* whose logits are written as a whole at a time */
 

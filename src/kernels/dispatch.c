@@ -1,7 +1,6 @@
+#define _GNU_SOURCE
 #include "kernels/dispatch.h"
 #include "kernels/levels.h"
-
-#include "util/amx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +8,17 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-/* What the CPU tells of itself, asked once: in a virtual machine each question takes microseconds. */
+/* CPU features, read once: in a virtual machine each cpuid takes microseconds. */
 typedef struct tr_cpu {
-    unsigned c1;              /* of leaf 1 */
-    unsigned b7, c7, d7, a71; /* of leaves 7.0 and 7.1 */
-    unsigned saved;           /* registers that the operating system saves: bits 1, 2: SSE and AVX; 5, 6, 7: AVX-512 */
+    unsigned c1;              /* leaf 1: ecx */
+    unsigned b7, c7, d7, a71; /* leaf 7.0: ebx, ecx, edx; leaf 7.1: eax */
+    unsigned saved;           /* registers that the system saves: bits 1, 2: SSE and AVX; 5, 6, 7: AVX-512; 17, 18: AMX */
 } tr_cpu;
 
-static tr_cpu ask_cpu(void)
+static tr_cpu read_cpu(void)
 {
     unsigned a, b, c, d;
     tr_cpu cpu = {0};
@@ -62,10 +63,21 @@ static bool has_avx512bf16(const tr_cpu *cpu)
     return has_avx512vnni(cpu) && (cpu->a71 & AVX512_BF16);
 }
 
+/* Asks Linux for the AMX tile registers, for all threads of the process. Calling it again costs little. */
+static bool request_amx(void)
+{
+#if defined(__linux__)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 }; /* arch/x86/include/uapi/asm/prctl.h */
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
+    return false;
+#endif
+}
+
 static bool has_amx(const tr_cpu *cpu)
 {
     enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, SAVED = 3 << 17 };
-    return has_avx512vnni(cpu) && !(~cpu->d7 & (AMX_TILE | AMX_INT8)) && (cpu->saved & SAVED) == SAVED && tr_request_amx();
+    return has_avx512vnni(cpu) && !(~cpu->d7 & (AMX_TILE | AMX_INT8)) && (cpu->saved & SAVED) == SAVED && request_amx();
 }
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
@@ -75,7 +87,7 @@ typedef struct tr_cpu {
     unsigned long first, second;
 } tr_cpu;
 
-static tr_cpu ask_cpu(void)
+static tr_cpu read_cpu(void)
 {
     return (tr_cpu){getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
 }
@@ -96,7 +108,7 @@ typedef struct tr_cpu {
     char nothing;
 } tr_cpu;
 
-static tr_cpu ask_cpu(void)
+static tr_cpu read_cpu(void)
 {
     return (tr_cpu){0};
 }
@@ -128,7 +140,7 @@ int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
         {&tr_kernels_i8mm, has_i8mm},
 #endif
     };
-    const tr_cpu cpu = ask_cpu();
+    const tr_cpu cpu = read_cpu();
     int count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].available(&cpu))

@@ -1,6 +1,6 @@
 /* int8 dot products for any CPU, in the compiler's generic vectors: inputs are kept as int16, products of int8 fit there.
  * The meaning of each function is in i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 typedef int8_t dot_bytes __attribute__((vector_size(8)));
 typedef int16_t dot_words __attribute__((vector_size(16)));

@@ -1,21 +1,22 @@
-/* Matrix product with int8 weights. A line of a panel (4 inputs of 16 outputs) meets 4 inputs of a row, repeated for every
- * output, so sums of outputs grow side by side and nothing is folded at the end. They are exact, in whatever order.
+/* Matrix product with int8 weights. One line of a panel (4 inputs of 16 outputs) is multiplied with 4 inputs of a row,
+ * repeated for each output, so the sums of outputs are side by side and need no folding at the end. They are exact, so their
+ * order does not matter.
  *
- * From the level's dot_*.h:
- *     dot_sum            a register of sums; DOT_PARTS of them are the 16 outputs of a panel
- *     dot_weight, dot_input, dot_weight_load(line, part), dot_input_load(row, group), dot_add(sum, input, weight)
- *     dot_levels, dot_levels_load()         the numbers that nibbles stand for (tr_screen_levels)
- *     dot_nibbles_load(levels, line, part, half)    weights from the low (half 0) or high nibbles of bytes
- *     where bytes without a sign are multiplied with such that have one (DOT_RAISES), levels are raised by TR_SCREEN_MOST,
- * and inputs are made signed for them: dot_signed(row, i, out)       inputs i to i + 15 of a row as bytes
- *         dot_raised_add(sum, input, weight), dot_raised_value(sums, most)     the same with such; most is taken from the
- * sums dot_value(sums, colsum)       the 16 outputs in order, as f32; colsum serves levels that store inputs with an offset
- *     dot_put(row, i, q)            stores 16 inputs, whole numbers from -127 to 127, from i on
- *     DOT_ROWS, DOT_PANELS          the tile whose sums fill the registers
- *     DOT_TURNS                     sums that take turns for one or two rows, where adding has a long way
- *     dot_row(row, weights, inputs, colsum) if DOT_LIES_IN_ORDER: the sum of one output whose weights lie side by side, and
- *                                   that of these; inputs is a multiple of 64. There a dot_sum is the sums of its outputs,
- * in order */
+ * A level's dot_*.h defines
+ *   dot_sum        a register of sums; DOT_PARTS of them hold the 16 outputs of a panel
+ *   dot_weight dot_weight_load(line, part), dot_input dot_input_load(row, group), dot_sum dot_add(sum, input, weight)
+ *   vec dot_value(sums, colsum)     the 16 outputs in order as f32; levels that store inputs with an offset need colsum
+ *   dot_put(row, i, q)              stores inputs i .. i + 15, integers from -127 to 127
+ *   DOT_ROWS, DOT_PANELS            the tile whose sums fill the registers
+ *   DOT_TURNS                       independent sums for one or two rows, to hide the latency of additions
+ *   dot_levels dot_levels_load()    tr_screen_levels in registers
+ *   dot_weight dot_nibbles_load(levels, line, part, half)     weights from the low (half 0) or high nibbles of bytes
+ * and, if its products take unsigned by signed bytes (DOT_OFFSET_LEVELS), so that TR_SCREEN_MAX is added to the levels:
+ *   dot_signed(row, i, out)         inputs i .. i + 15 of a row as signed bytes
+ *   dot_offset_add(sum, input, weight), dot_offset_value(sums, offset)     as above; offset is subtracted from each sum
+ * and, if a dot_sum holds the sums of its outputs in order (DOT_SUMS_IN_ORDER):
+ *   int32_t dot_row(row, weights, inputs, colsum)     one output whose weights are contiguous; also sets its colsum.
+ *                                                     inputs is a multiple of 64 */
 
 typedef struct dot_panel {
     dot_sum part[DOT_PARTS];
@@ -23,9 +24,9 @@ typedef struct dot_panel {
 
 /* --------------------------------------------------------------------------------------------------------- activations */
 
-/* max|x| of a row, and zero, or NaN where a number is not finite. */
+/* Lane by lane: max|x| of a row, and 0, or NaN if a number is NaN or infinite. */
 typedef struct row_range {
-    vec most, poison;
+    vec max_abs, nonfinite;
 } row_range;
 
 TR_INLINE row_range range_begin(void)
@@ -35,10 +36,10 @@ TR_INLINE row_range range_begin(void)
 
 TR_INLINE row_range range_add(row_range range, vec x)
 {
-    return (row_range){vec_max(vec_abs(x), range.most), vec_fma(x, vec_set1(0), range.poison)};
+    return (row_range){vec_max(vec_abs(x), range.max_abs), vec_fma(x, vec_set1(0), range.nonfinite)};
 }
 
-/* The range of a row [width]. */
+/* Adds a row [width] to a range. */
 TR_INLINE row_range range_of(row_range range, const float *x, int width)
 {
     for (int i = 0; i < width; i += 16)
@@ -58,9 +59,9 @@ TR_INLINE void put_row(const float *x, int width, float factor, char *out)
 
 TR_INLINE void quantise_row(const float *x, int width, row_range range, const tr_quantised *q, int row)
 {
-    const float most = vec_greatest(range.most);
-    q->scale[row] = most / 127 + vec_sum(range.poison);
-    put_row(x, width, most > 0x1p-100f ? 127 / most : 0, (char *)q->rows + (size_t)row * q->stride);
+    const float max_abs = vec_reduce_max(range.max_abs);
+    q->scale[row] = max_abs / 127 + vec_sum(range.nonfinite);
+    put_row(x, width, max_abs > 0x1p-100f ? 127 / max_abs : 0, (char *)q->rows + (size_t)row * q->stride);
 }
 
 static void quantise_by(const tr_quantise *op)
@@ -69,7 +70,7 @@ static void quantise_by(const tr_quantise *op)
     for (int r = 0; r < op->rows; r++) {
         const float *x = op->x + (size_t)r * op->x_stride;
         put_row(x, op->width, op->act_scale, (char *)op->q->rows + (size_t)r * op->q->stride);
-        op->q->scale[r] = scale + vec_sum(range_of(range_begin(), x, op->width).poison);
+        op->q->scale[r] = scale + vec_sum(range_of(range_begin(), x, op->width).nonfinite);
     }
 }
 
@@ -90,15 +91,14 @@ static void quantise(const tr_quantise *op)
 
 /* -------------------------------------------------------------------------------------------------------------- tiles */
 
-/* Rows of inputs by panels of weights, all inputs of them. Meanwhile lines are fetched from ahead on, count of them a group.
- */
+/* Arguments of a tile: rows of activations by panels of weights, over all inputs. */
 typedef struct dot_tile {
     const char *x;
     size_t x_stride;
     const char *w;
     size_t panel_bytes;
     int groups;
-    const char *ahead;
+    const char *ahead; /* lines to prefetch meanwhile */
 } dot_tile;
 
 TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels, const int fetched, dot_panel *out)
@@ -129,7 +129,7 @@ TR_INLINE void dot_tile_sums(const dot_tile *t, const int rows, const int panels
                 out[r * DOT_PANELS + p].part[h] = acc[r][p][h];
 }
 
-/* One panel and one or two rows: reading is all that counts, and each line is fetched once, in order. */
+/* One panel and one or two rows: reading the weights takes most of the time. Each line is prefetched once, in order. */
 TR_INLINE void dot_line_sums(const dot_tile *t, const int rows, dot_panel *out)
 {
     dot_sum acc[2][DOT_TURNS][DOT_PARTS];
@@ -165,7 +165,7 @@ TR_INLINE void dot_line_sums(const dot_tile *t, const int rows, dot_panel *out)
     case 2 * r: dot_tile_sums(t, r, 1, 1, out); break;                                                                      \
     case 2 * r + 1: dot_tile_sums(t, r, DOT_PANELS, fetched, out); break;
 
-/* The sums of rows and of one panel or, with whole, DOT_PANELS of them, at out[row * DOT_PANELS + panel]. */
+/* The sums of rows with one panel or, with whole, DOT_PANELS panels, at out[row * DOT_PANELS + panel]. */
 TR_INLINE void dot_tile_cases(const dot_tile *t, int rows, bool whole, const int fetched, dot_panel *out)
 {
     switch (2 * rows + whole) {
@@ -187,7 +187,7 @@ static __attribute__((noinline)) void dot_tile_first(const dot_tile *t, int rows
     dot_tile_cases(t, rows, whole, DOT_PANELS, out);
 }
 
-/* Where many tiles use the panels, each fetches only a part of the next ones. */
+/* Where many tiles use the same panels, each prefetches only a part of the next ones. */
 static __attribute__((noinline)) void dot_tile_again(const dot_tile *t, int rows, bool whole, dot_panel *out)
 {
     dot_tile_cases(t, rows, whole, 1, out);
@@ -195,10 +195,10 @@ static __attribute__((noinline)) void dot_tile_again(const dot_tile *t, int rows
 
 /* ------------------------------------------------------------------------------------------------------------ product */
 
-/* What turns the sums of a panel into outputs. */
+/* Factors that turn the sums of a panel into outputs. */
 typedef struct i8_factors {
     vec scale, bias;
-    vec shift; /* see tr_matrix.shifted */
+    vec shift; /* 127 colsum, of tr_matrix.marian_u8_compat */
     bool shifted;
     int32_t colsum[TR_PANEL];
     int first, n; /* outputs */
@@ -215,13 +215,13 @@ TR_INLINE void i8_shift(i8_factors *f, const tr_matrix *m)
     }
 }
 
-TR_INLINE i8_factors i8_factors_of(const tr_matmul *op, int first, int last)
+TR_INLINE i8_factors i8_factors_of(const tr_matmul *op, int begin, int end)
 {
     const tr_matrix *m = op->weight;
-    i8_factors f = {.colsum = {0}, .first = first, .n = last - first < TR_PANEL ? last - first : TR_PANEL};
-    f.scale = vec_load_n(m->scale + first, f.n);
-    f.bias = op->bias ? vec_load_n(op->bias + first, f.n) : vec_set1(0);
-    memcpy(f.colsum, m->colsum + first, (size_t)f.n * sizeof *f.colsum);
+    i8_factors f = {.colsum = {0}, .first = begin, .n = end - begin < TR_PANEL ? end - begin : TR_PANEL};
+    f.scale = vec_load_n(m->scale + begin, f.n);
+    f.bias = op->bias ? vec_load_n(op->bias + begin, f.n) : vec_set1(0);
+    memcpy(f.colsum, m->colsum + begin, (size_t)f.n * sizeof *f.colsum);
     i8_shift(&f, m);
     return f;
 }
@@ -238,7 +238,7 @@ TR_INLINE vec i8_value(const i8_factors *f, float row_scale, const dot_sum sums[
 
 TR_INLINE void i8_output(const tr_matmul *op, const i8_factors *f, int row, const dot_sum sums[DOT_PARTS])
 {
-    output(op, row, f->first, f->n, i8_value(f, op->q->scale[row], sums));
+    write_output(op, row, f->first, f->n, i8_value(f, op->q->scale[row], sums));
 }
 
 static const char *i8_panel(const tr_matrix *m, int o)
@@ -246,8 +246,8 @@ static const char *i8_panel(const tr_matrix *m, int o)
     return (const char *)m->data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs);
 }
 
-/* The panel from output o on for one or two rows; as many bytes as it has are fetched from ahead meanwhile. */
-static void i8_line(const tr_matmul *op, int o, int last, const char *ahead)
+/* The panel that begins with output o, for one or two rows. Prefetches as many bytes from ahead. */
+static void i8_line(const tr_matmul *op, int o, int end, const char *ahead)
 {
     const tr_matrix *m = op->weight;
     const dot_tile t = {op->q->rows, op->q->stride, i8_panel(m, o), tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, ahead};
@@ -256,61 +256,61 @@ static void i8_line(const tr_matmul *op, int o, int last, const char *ahead)
         dot_line_sums(&t, 1, sums);
     else
         dot_line_sums(&t, 2, sums);
-    const i8_factors factors = i8_factors_of(op, o, last);
+    const i8_factors factors = i8_factors_of(op, o, end);
     for (int r = 0; r < op->rows; r++)
         i8_output(op, &factors, r, sums[r * DOT_PANELS].part);
 }
 
-static void i8_lines(const tr_matmul *op, int first, int last)
+static void i8_lines(const tr_matmul *op, int begin, int end)
 {
-    for (int o = first; o < last; o += TR_PANEL)
-        i8_line(op, o, last, i8_panel(op->weight, o) + DOT_AHEAD);
+    for (int o = begin; o < end; o += TR_PANEL)
+        i8_line(op, o, end, i8_panel(op->weight, o) + DOT_AHEAD);
 }
 
-/* What becomes of the sums of most products: nothing more, or a residual is added. */
-typedef enum i8_end { I8_PLAIN, I8_RESIDUAL, I8_ANY } i8_end;
+/* Fast paths for the two common cases: scale and bias only, or with a residual. I8_ANY: all others, by i8_output. */
+typedef enum i8_epilogue { I8_PLAIN, I8_RESIDUAL, I8_ANY } i8_epilogue;
 
-static i8_end i8_end_of(const tr_matmul *op, const i8_factors *f)
+static i8_epilogue i8_epilogue_of(const tr_matmul *op, const i8_factors *f)
 {
     const bool more = f->n < TR_PANEL || f->shifted || op->activation != TR_ACTIVATION_NONE || op->gate || op->best;
     return more ? I8_ANY : op->residual ? I8_RESIDUAL : I8_PLAIN;
 }
 
-/* Rows [top, top + height) of one panel, whose sums are DOT_PANELS apart: i8_output without asking what there is to do. */
-TR_INLINE void i8_column(const tr_matmul *op, const i8_factors *f, const i8_end end, int top, int height,
+/* Writes rows top .. top + height - 1 of one panel, whose sums are DOT_PANELS apart. */
+TR_INLINE void i8_column(const tr_matmul *op, const i8_factors *f, const i8_epilogue epilogue, int top, int height,
                          const dot_panel *sums)
 {
     float *y = op->y + (size_t)top * op->y_stride + f->first;
     for (int r = 0; r < height; r++, y += op->y_stride) {
-        if (end == I8_ANY) {
+        if (epilogue == I8_ANY) {
             i8_output(op, f, top + r, sums[r * DOT_PANELS].part);
             continue;
         }
         const vec scale = vec_mul(vec_set1(op->q->scale[top + r]), f->scale);
         vec value = vec_fma(dot_value(sums[r * DOT_PANELS].part, f->colsum), scale, f->bias);
-        if (end == I8_RESIDUAL)
+        if (epilogue == I8_RESIDUAL)
             value = vec_add(value, vec_load(op->residual + (size_t)(top + r) * op->residual_stride + f->first));
         vec_store(y, value);
     }
 }
 
-TR_INLINE void i8_columns(const tr_matmul *op, const i8_factors *f, int panels, const i8_end end, int top, int height,
-                          const dot_panel *sums)
+TR_INLINE void i8_columns(const tr_matmul *op, const i8_factors *f, int panels, const i8_epilogue epilogue, int top,
+                          int height, const dot_panel *sums)
 {
     for (int p = 0; p < panels; p++)
-        i8_column(op, &f[p], end, top, height, sums + p);
+        i8_column(op, &f[p], epilogue, top, height, sums + p);
 }
 
-/* Rows [start, start + rows) with the panels from output o on, tile by tile; tiles are of nearly equal height. */
-static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int o, int last)
+/* Rows start .. start + rows - 1 by the panels from output o on, tile by tile; tiles have nearly equal heights. */
+static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int o, int end)
 {
     const int tiles = (rows + DOT_ROWS - 1) / DOT_ROWS;
-    const bool whole = last - o > TR_PANEL * (DOT_PANELS - 1);
+    const bool whole = end - o > TR_PANEL * (DOT_PANELS - 1);
     const int panels = whole ? DOT_PANELS : 1;
     i8_factors factors[DOT_PANELS];
     for (int p = 0; p < panels; p++)
-        factors[p] = i8_factors_of(op, o + p * TR_PANEL, last);
-    const i8_end end = i8_end_of(op, &factors[panels - 1]); /* which alone may have fewer outputs */
+        factors[p] = i8_factors_of(op, o + p * TR_PANEL, end);
+    const i8_epilogue epilogue = i8_epilogue_of(op, &factors[panels - 1]); /* only the last panel may have fewer outputs */
     for (int k = 0; k < tiles; k++) {
         const int top = start + rows * k / tiles, height = start + rows * (k + 1) / tiles - top;
         dot_panel sums[DOT_ROWS * DOT_PANELS];
@@ -322,7 +322,7 @@ static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int 
             dot_tile_first(t, height, whole, sums);
             t->ahead += (size_t)(t->groups * panels) * TR_LINE;
         }
-        switch (end) {
+        switch (epilogue) {
         case I8_PLAIN: i8_columns(op, factors, panels, I8_PLAIN, top, height, sums); break;
         case I8_RESIDUAL: i8_columns(op, factors, panels, I8_RESIDUAL, top, height, sums); break;
         case I8_ANY: i8_columns(op, factors, panels, I8_ANY, top, height, sums); break;
@@ -330,23 +330,42 @@ static void i8_tiles(const tr_matmul *op, dot_tile *t, int start, int rows, int 
     }
 }
 
-static void i8_matmul(const tr_matmul *op, int first, int last)
+static void i8_matmul(const tr_matmul *op, int begin, int end)
 {
     const tr_matrix *m = op->weight;
     if (op->rows <= 2) {
-        i8_lines(op, first, last);
+        i8_lines(op, begin, end);
         return;
     }
     dot_tile t = {NULL, op->q->stride, NULL, tr_panel_bytes(m->inputs), (m->inputs + 3) / 4, NULL};
     const int block = rows_in_cache(m->inputs);
     for (int start = 0; start < op->rows; start += block) {
         const int rows = op->rows - start < block ? op->rows - start : block;
-        for (int o = first; o < last;) {
-            const int panels = last - o > TR_PANEL * (DOT_PANELS - 1) ? DOT_PANELS : 1;
+        for (int o = begin; o < end;) {
+            const int panels = end - o > TR_PANEL * (DOT_PANELS - 1) ? DOT_PANELS : 1;
             t.w = (const char *)m->data + (size_t)(o / TR_PANEL) * t.panel_bytes;
             t.ahead = t.w + (size_t)panels * t.panel_bytes;
-            i8_tiles(op, &t, start, rows, o, last);
+            i8_tiles(op, &t, start, rows, o, end);
             o += panels * TR_PANEL;
         }
     }
+}
+
+/* ----------------------------------------------------------------------------------------------------------- all types */
+
+#ifdef TR_TILES
+#include TR_TILES
+#endif
+
+static void matmul(const tr_matmul *op, int begin, int end, float *scratch)
+{
+    if (op->weight->type != TR_TYPE_I8) {
+        float_matmul(op, begin, end, scratch);
+        return;
+    }
+#ifdef TR_TILES
+    if (dot_own_tiles(op, begin, end))
+        return;
+#endif
+    i8_matmul(op, begin, end);
 }

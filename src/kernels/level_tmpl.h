@@ -1,79 +1,48 @@
-/* One CPU level: include a part_*.h, define TR_DOT (its int8 dot product), TR_TILES if it has tiles of its own for int8
- * products of many rows, TR_LEVEL (its table), TR_LEVEL_NAME and TR_LEVEL_FUSED, then this. */
+/* Makes the table of one CPU level out of the templates. Before this, include a part_*.h and define
+ *   TR_DOT           the dot_*.h with its int8 dot product
+ *   TR_NIBBLES       optional: a header with its own nibble_values (i8_screen_tmpl.h)
+ *   TR_TILES         optional: a header with its own tiles for int8 products of many rows (i8_tmpl.h)
+ *   TR_LEVEL, TR_LEVEL_NAME, TR_LEVEL_FUSED     the table, its name, whether its multiply-adds round once */
 #include "kernels/kernels.h"
-#include "kernels/half.h"
 
 #include <math.h>
 
-enum { DOT_AHEAD = 2048 }; /* bytes by which reading int8 or nibbles runs ahead for one or two rows */
+enum { DOT_AHEAD = 2048 }; /* prefetch distance in bytes of int8 weights or nibbles for one or two rows */
 
 #include "kernels/vec16.h"
 #include TR_DOT
 #include "kernels/matmul_tmpl.h"
 #include "kernels/i8_tmpl.h"
-#ifdef TR_TILES
-#include TR_TILES
-#endif
 #include "kernels/screen_tmpl.h"
 #include "kernels/i8_screen_tmpl.h"
-#include "kernels/screen_pack_tmpl.h"
-#include "kernels/attention_tmpl.h"
-#include "kernels/mix_tmpl.h"
-#include "kernels/attend_rows_tmpl.h"
+#include "kernels/attn_decode_tmpl.h"
+#include "kernels/gemm_nn_tmpl.h"
+#include "kernels/attn_prefill_tmpl.h"
 #include "kernels/rows_tmpl.h"
 #include "kernels/peak_tmpl.h"
-
-static void matmul(const tr_matmul *op, int first, int last, float *scratch)
-{
-    if (op->weight->type == TR_TYPE_I8) {
-#ifdef TR_TILES
-        if (dot_own_tiles(op, first, last))
-            return;
-#endif
-        i8_matmul(op, first, last);
-    } else {
-        float_matmul(op, first, last, scratch);
-    }
-}
-
-static void screen_bounds(const tr_screened *op, int first, int last, float *scratch)
-{
-    if (op->screen->exact->type == TR_TYPE_I8)
-        i8_screen_bounds(op, first, last);
-    else
-        float_screen_bounds(op, first, last, scratch);
-}
-
-static void screened_best(const tr_screened *op, int first, int last, float *scratch)
-{
-    if (op->screen->exact->type == TR_TYPE_I8)
-        i8_screened_best(op, first, last);
-    else
-        float_screened_best(op, first, last, scratch);
-}
 
 const tr_kernels TR_LEVEL = {
     .level = TR_LEVEL_NAME,
     .fused = TR_LEVEL_FUSED,
     .bf16_pairs = PAIRS,
     .matmul = matmul,
+    .gemm_nn = gemm_nn,
+    .quantise = quantise,
     .screen_build = screen_build,
     .screen_pack = screen_pack,
     .screen_bounds = screen_bounds,
     .screened_best = screened_best,
-    .attn_decode = attend,
-    .attn_prefill = attend_rows,
-    .attn_pack = attend_pack,
-    .gemm_nn = mix,
+    .attn_decode = attn_decode,
+    .attn_prefill = attn_prefill,
+    .attn_pack = attn_pack,
+    .kv_store = kv_store,
+    .layernorm = layernorm,
+    .embed_row = embed_row,
+    .ssru_step = ssru_step,
+    .aan_step = aan_step,
+    .add = add,
     .elu_plus_1 = elu_plus_1,
     .softmax = softmax,
-    .quantise = quantise,
-    .layernorm = layernorm,
-    .embed_row = embed,
-    .kv_store = kv_put,
-    .ssru_step = recur,
-    .aan_step = average,
-    .add = add,
     .exp_sum = exp_sum,
     .top = top,
     .peak = peak,

@@ -1,4 +1,4 @@
-/* The tables of all levels; dispatch.c knows which ones this build has. */
+/* The tables of all levels. A build has only those of its processor family: see dispatch.c. */
 #ifndef TR_KERNELS_LEVELS_H
 #define TR_KERNELS_LEVELS_H
 

@@ -1,12 +1,12 @@
-/* Matrix product by rows of weights: each output is a dot product along the inputs, 16 lanes at a time, so that weights are
- * read as they lie in the file, and one row or many give the same bits.
+/* Matrix product with f32, f16 and bf16 weights. Each output is a dot product along the inputs in 16 lanes, so that weights
+ * are read in the order of the file, and a row has the same bits alone or among others.
  *
- * A tile is up to TILE_ROWS rows of x by 4 outputs: its accumulators fill the registers. The 16 outputs of a panel are
- * four tiles; their sums are folded together, and the epilogue (bias, activation, residual, argmax) sees 16 outputs side by
- * side. */
+ * A tile is up to TILE_ROWS rows of x by 4 outputs: its accumulators fill the registers. The 16 outputs of a panel are four
+ * tiles; their sums are folded together, and the epilogue (bias, activation, gate, residual, argmax) has 16 outputs in a
+ * vec. */
 
-/* Fetches lines ahead of the weights in use: once read they go to the first-level cache at once; what several tiles will use
- * waits in the second. */
+/* Prefetches cache lines of weights: into the first-level cache for one tile, into the second-level cache if several tiles
+ * will use them. */
 TR_INLINE void prefetch_lines(const char *address, const int lines, const int rows)
 {
     UNROLL(4, i, 0, lines)
@@ -16,9 +16,9 @@ TR_INLINE void prefetch_lines(const char *address, const int lines, const int ro
             __builtin_prefetch(address + 64 * i, 0, 2);
 }
 
-/* The two sides of multiply-adds: f32, weights of other types widened as they are read; or, where the CPU multiplies pairs
- * of BF16 and the matrix lets it, BF16 on both sides, x being rounded beforehand. n: inputs that are left, the others are 0.
- */
+/* Operands of multiply-adds: f32, with weights of other types widened as they are read; or, if the CPU multiplies pairs of
+ * BF16 and the matrix allows it (bf16_activations), BF16 on both sides, with x rounded before. n: inputs left, the others
+ * read as 0. */
 #if defined(TR_PART_PAIRS)
 enum { PAIRS = true };
 
@@ -57,14 +57,14 @@ TR_INLINE part multiply_add(bool pairs, part a, part b, part c)
     return pairs ? part_mla_pairs(a, b, c) : part_mla(a, b, c);
 }
 
-/* Rows of x as one side of multiply-adds. */
+/* Rows of x, as f32 or rounded to BF16. */
 typedef struct operand {
     const char *x;
     size_t stride; /* bytes */
 } operand;
 
-/* offset: of the four outputs' weights in w, in elements. ahead: what to prefetch meanwhile, lines cache lines every 16
- * inputs, or pairs of them. out[r]: the four outputs' partial sums (vec_fold4) of row r. */
+/* Computes one tile. offset: of the four outputs' weights in w, in elements. Prefetches `lines` cache lines from ahead every
+ * 16 inputs (32 with pairs). out[r]: the four outputs' partial sums of row r (vec_fold4). */
 TR_INLINE void tile(operand x, const void *w, const size_t offset[4], tr_type type, const bool pairs, int inputs,
                     const int rows, vec *out, size_t out_stride, const char *ahead, const int lines)
 {
@@ -108,22 +108,22 @@ TR_INLINE void tile(operand x, const void *w, const size_t offset[4], tr_type ty
         out[(size_t)r * out_stride] = vec_fold4(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
 }
 
-/* Where a panel of weights lies, and what is next. */
+/* A panel of weights. */
 typedef struct panel {
     const void *w;
     tr_type type;
     bool pairs;
     size_t stride;       /* elements from one output's weights to the next's */
     int inputs, outputs; /* outputs <= 16 */
-    const char *ahead;   /* bytes to prefetch meanwhile, in small pieces: a tile after the other moves it on */
+    const char *ahead;   /* address to prefetch next: each tile prefetches some lines and advances it */
 } panel;
 
-/* The 16 outputs of a panel for rows of x; lines: see tile. */
+/* Computes the 16 outputs of a panel for rows of x. lines: see tile. */
 TR_INLINE void panel_tiles(panel *p, operand x, tr_type type, const bool pairs, const int lines, const int rows,
                            vec sums[TILE_ROWS][4])
 {
     for (int j = 0; j < 4; j++) {
-        size_t offset[4]; /* behind the last output: its weights again, for results that nobody reads */
+        size_t offset[4]; /* outputs that do not exist repeat the last one; their results are ignored */
         for (int k = 0; k < 4; k++)
             offset[k] = (size_t)(4 * j + k < p->outputs ? 4 * j + k : p->outputs - 1) * p->stride;
         tile(x, p->w, offset, type, pairs, p->inputs, rows, &sums[0][j], 4, p->ahead, lines);
@@ -149,8 +149,8 @@ TR_INLINE void panel_rows(panel *p, operand x, tr_type type, const bool pairs, c
     }
 }
 
-/* lines: 16 inputs of four outputs are four cache lines of f32, two of halves; where many tiles use a panel, each fetches
- * only a part of the next one. */
+/* lines: 16 inputs of four outputs are four cache lines of f32, two of f16 or bf16. If many tiles use a panel, each
+ * prefetches only a part of the next one. */
 #define PANEL_FUNCTION(name, type, pairs, lines)                                                                            \
     static __attribute__((noinline)) void name(panel *p, operand x, int rows, vec sums[TILE_ROWS][4])                       \
     {                                                                                                                       \
@@ -167,7 +167,7 @@ PANEL_FUNCTION(panel_pairs_again, TR_TYPE_BF16, true, 1)
 #endif
 PANEL_FUNCTION(panel_i8, TR_TYPE_I8, false, 1)
 
-/* again: several tiles use the panel */
+/* again: several tiles use this panel */
 static void panel_of_type(panel *p, operand x, int rows, bool again, vec sums[TILE_ROWS][4])
 {
 #if defined(TR_PART_PAIRS)
@@ -191,7 +191,7 @@ static void panel_of_type(panel *p, operand x, int rows, bool again, vec sums[TI
     }
 }
 
-/* Rows of x for a product with m: as they are, or rounded to BF16 in scratch, 2 pad16(inputs) bytes a row. */
+/* Rows of x for a product with m: unchanged, or rounded to BF16 into scratch, 2 pad16(inputs) bytes a row. */
 static operand operand_of(const tr_matrix *m, const float *x, size_t x_stride, int rows, float *scratch)
 {
 #if defined(TR_PART_PAIRS)
@@ -209,7 +209,7 @@ static operand operand_of(const tr_matrix *m, const float *x, size_t x_stride, i
     return (operand){(const char *)x, x_stride * sizeof *x};
 }
 
-/* Half-precision weights [n, inputs] as f32 [n, pad16(inputs)], the padding zero. */
+/* Widens f16 or bf16 weights [n, inputs] to f32 [n, pad16(inputs)], padded with zeros. */
 static void widen(tr_type type, const void *w, size_t stride, int inputs, int n, float *out)
 {
     for (int o = 0; o < n; o++, out += tr_pad16(inputs)) {
@@ -243,8 +243,8 @@ static void take_best(tr_best *best, vec y, int first, int n)
         take_value(best, values[i], first + i);
 }
 
-/* What follows the sum and its bias. */
-TR_INLINE void output(const tr_matmul *op, int row, int first, int n, vec y)
+/* The epilogue after sum and bias: activation, gate, residual, and store or argmax. */
+TR_INLINE void write_output(const tr_matmul *op, int row, int first, int n, vec y)
 {
     if (op->activation != TR_ACTIVATION_NONE)
         y = vec_activate(y, op->activation);
@@ -258,14 +258,14 @@ TR_INLINE void output(const tr_matmul *op, int row, int first, int n, vec y)
         vec_store_n(op->y + (size_t)row * op->y_stride + first, y, n);
 }
 
-/* Rows of x that stay in the second-level cache while panels of weights pass by. */
+/* Number of rows of x that fit the second-level cache, where they stay for all panels of weights. */
 static int rows_in_cache(int inputs)
 {
     const int rows = (512 << 10) / (int)sizeof(float) / inputs;
     return rows < 2 * TILE_ROWS ? 2 * TILE_ROWS : rows;
 }
 
-/* Rows [start, start + rows) of x with one panel, tile by tile; tiles are of nearly equal height. */
+/* Rows start .. start + rows - 1 by one panel, tile by tile; tiles have nearly equal heights. x: of row start. */
 static void panel_product(const tr_matmul *op, panel *p, operand x, int start, int rows, int first)
 {
     const int tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
@@ -277,24 +277,23 @@ static void panel_product(const tr_matmul *op, panel *p, operand x, int start, i
             vec y = vec_fold16(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
             if (op->bias)
                 y = vec_add(y, vec_load_n(op->bias + first, p->outputs));
-            output(op, start + top + r, first, p->outputs, y);
+            write_output(op, start + top + r, first, p->outputs, y);
         }
     }
 }
 
-static void float_matmul(const tr_matmul *op, int first, int last, float *scratch)
+static void float_matmul(const tr_matmul *op, int begin, int end, float *scratch)
 {
     const tr_matrix *m = op->weight;
     const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);
-    const int block = in_pairs(m) ? 2 * TR_PANEL : rows_in_cache(m->inputs); /* pairs: what scratch holds */
+    const int block = in_pairs(m) ? 2 * TR_PANEL : rows_in_cache(m->inputs); /* pairs: as many as fit scratch */
     for (int start = 0; start < op->rows; start += block) {
         const int rows = op->rows - start < block ? op->rows - start : block;
         const operand x = operand_of(m, op->x + (size_t)start * op->x_stride, op->x_stride, rows, scratch);
-        for (int o = first; o < last; o += TR_PANEL) {
+        for (int o = begin; o < end; o += TR_PANEL) {
             const char *w = (const char *)m->data + (size_t)o * row_bytes;
-            panel p = {w,   m->type, in_pairs(m), (size_t)m->inputs, m->inputs, last - o < TR_PANEL ? last - o : TR_PANEL,
-                       NULL};
-            /* one tile has read a quarter of the panel when the next begins; many share the next panel among them */
+            panel p = {w, m->type, in_pairs(m), (size_t)m->inputs, m->inputs, end - o < TR_PANEL ? end - o : TR_PANEL, NULL};
+            /* Few rows: 4 outputs ahead, since a tile reads a quarter of the panel; many: the next panel. */
             p.ahead = w + (rows <= 2 ? 4 : TR_PANEL) * row_bytes;
             if (m->type != TR_TYPE_F32 && !p.pairs && rows > WIDEN_TILES * TILE_ROWS) {
                 widen(m->type, w, p.stride, m->inputs, p.outputs, scratch);

@@ -1,8 +1,8 @@
 /* The part of a 16-lane vector for any CPU: 4 floats in the compiler's generic vectors. With TR_PART_FMAF every multiply-add
  * is fused by the C library: for tests that compare bits. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
-#include "kernels/half.h"
+#include "kernels/types.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { LANES = 4, PARTS = 4 };
 #define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */
-#define WIDEN_TILES 1 /* more tiles than these that share a panel have its halves widened beforehand */
+#define WIDEN_TILES 1 /* if more tiles than this share a panel, its f16 or bf16 weights are widened first */
 typedef float part __attribute__((vector_size(16)));
 typedef int32_t part_bits __attribute__((vector_size(16)));
 
@@ -89,8 +89,7 @@ TR_INLINE bool part_any_above(part a, part b) /* or NaN */
     return (m[0] | m[1] | m[2] | m[3]) != 0;
 }
 
-/* 2^n where t = n + 1.5 * 2^23: n stands in the low bits of t; with other t anything, so that the sum may be more than an
- * int holds */
+/* 2^n for t = n + 1.5 * 2^23, which has n in its low bits. Undefined for other t: the unsigned sum may overflow there. */
 TR_INLINE part part_exp2_magic(part t)
 {
     typedef uint32_t words __attribute__((vector_size(16)));

@@ -1,6 +1,6 @@
-/* The first n lanes of a part, the others 0, by way of memory: for CPUs without masked loads of these types. Include behind
- * the part's own functions. */
-/* A line a function, so that the levels can be compared. */
+/* Loads the first n lanes of a part, the others are 0, by way of memory: for CPUs without masked loads of these types.
+ * Include this after the part's own functions. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 
 TR_INLINE part part_load_i8_n(const int8_t *p, int n)

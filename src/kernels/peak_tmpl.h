@@ -1,8 +1,7 @@
-/* What the CPU can do at this level, to measure the rest against: multiply-adds out of registers alone, and reading. They
- * are made of the same primitives as the kernels, so a level whose products take more instructions has a lower peak. */
+/* The peak speed of the CPU at this level, to compare kernels with: multiply-adds in registers, and reading memory. They use
+ * the same primitives as the kernels, so a level whose products take more instructions has a lower peak. */
 
-/* Makes the compiler forget what it knows of a register, and keep it: nothing is folded, moved out of the loop, or left out.
- */
+/* Hides a register's value from the compiler, so that nothing is folded, moved out of the loop, or removed. */
 #if defined(__x86_64__) || defined(__i386__)
 #define PEAK_HIDE(x) __asm__ volatile("" : "+v"(x))
 #elif defined(__aarch64__)
@@ -11,8 +10,7 @@
 #define PEAK_HIDE(x) __asm__ volatile("" : "+m"(x))
 #endif
 
-/* Sums side by side: enough for two units of latency 5, and they fit the registers beside two operands and what is between.
- */
+/* Independent sums: enough for two units with a latency of 5, and they fit the registers together with operands. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define PEAK_SUMS 16
 #else
@@ -67,7 +65,7 @@ static __attribute__((noinline)) void peak_i8(int64_t turns)
 
 #endif
 
-/* Halves that are widened before they are multiplied have the peak of f32. */
+/* f16 and bf16 that are widened before they are multiplied have the peak of f32. */
 static double peak(tr_type type, int64_t turns)
 {
     if (type == TR_TYPE_I8) {

@@ -1,5 +1,4 @@
-/* What works on single rows: LayerNorm, RMSNorm, embedding, the states of decoders without keys and values, softmax's sums.
- */
+/* Functions of single rows: LayerNorm, RMSNorm, embedding, recurrent decoder states (SSRU, average attention), softmax. */
 
 static void layernorm(const tr_layernorm *op)
 {
@@ -32,7 +31,7 @@ static void layernorm(const tr_layernorm *op)
     }
 }
 
-/* Weights [i, i + 16) of output o of a matrix, n of them real. */
+/* The n <= 16 weights of output o from input i on, as f32; 0 from n on. */
 TR_INLINE vec row_weights(const tr_matrix *m, int o, int i, int n)
 {
     if (m->type != TR_TYPE_I8)
@@ -44,7 +43,7 @@ TR_INLINE vec row_weights(const tr_matrix *m, int o, int i, int n)
     return vec_mul(vec_load_weight(TR_TYPE_I8, w, 0), vec_set1(m->scale[o]));
 }
 
-static void embed(float *out, const tr_matrix *table, int index, float scale, const float *add)
+static void embed_row(float *out, const tr_matrix *table, int index, float scale, const float *add)
 {
     const vec factor = vec_set1(scale);
     for (int i = 0; i < table->inputs; i += 16) {
@@ -54,7 +53,7 @@ static void embed(float *out, const tr_matrix *table, int index, float scale, co
     }
 }
 
-static void recur(const tr_ssru_step *op)
+static void ssru_step(const tr_ssru_step *op)
 {
     for (int i = 0; i < op->width; i += 16) {
         const int n = op->width - i;
@@ -66,12 +65,12 @@ static void recur(const tr_ssru_step *op)
     }
 }
 
-static void average(float *mean, const float *x, int before, int width)
+static void aan_step(float *mean, const float *x, int count, int width)
 {
-    const vec factor = vec_set1((float)before), count = vec_set1((float)(before + 1));
+    const vec factor = vec_set1((float)count), divisor = vec_set1((float)(count + 1));
     for (int i = 0; i < width; i += 16) {
         const int n = width - i;
-        vec_store_n(mean + i, vec_div(vec_fma(vec_load_n(mean + i, n), factor, vec_load_n(x + i, n)), count), n);
+        vec_store_n(mean + i, vec_div(vec_fma(vec_load_n(mean + i, n), factor, vec_load_n(x + i, n)), divisor), n);
     }
 }
 
@@ -83,7 +82,7 @@ static void add(float *y, const float *a, const float *b, int width)
     }
 }
 
-/* e^(x - top), where the greatest x is top; what is very far below need not be 0. NaN stays. */
+/* e^(x - top) for x <= top, but at least e^-87. NaN stays. */
 TR_INLINE vec exp_below(vec x, vec top)
 {
     return vec_exp_near(vec_max(vec_set1(-87.0f), vec_sub(x, top)));
@@ -92,12 +91,12 @@ TR_INLINE vec exp_below(vec x, vec top)
 static tr_exp_sum exp_sum(const float *x, int n)
 {
     const int whole = n & ~15, rest = n - whole;
-    vec most = vec_set1(-INFINITY);
+    vec max = vec_set1(-INFINITY);
     for (int i = 0; i < whole; i += 16)
-        most = vec_max(vec_load(x + i), most);
+        max = vec_max(vec_load(x + i), max);
     if (rest)
-        most = vec_max(vec_tail(vec_load_n(x + whole, rest), rest, -INFINITY), most);
-    tr_exp_sum found = {vec_greatest(most), 0};
+        max = vec_max(vec_tail(vec_load_n(x + whole, rest), rest, -INFINITY), max);
+    tr_exp_sum found = {vec_reduce_max(max), 0};
     vec sum = vec_set1(0);
     const vec top = vec_set1(found.max > -INFINITY ? found.max : 0);
     for (int i = 0; i < whole; i += 16)
@@ -110,7 +109,7 @@ static tr_exp_sum exp_sum(const float *x, int n)
     return found;
 }
 
-/* One that is greater than the last, or for which there is room. */
+/* Inserts a number that is greater than the last, or while count < capacity. */
 TR_INLINE void top_insert(tr_top *top, float value, int32_t id)
 {
     int at = top->count < top->capacity ? top->count++ : top->capacity - 1;
@@ -124,19 +123,19 @@ TR_INLINE void top_insert(tr_top *top, float value, int32_t id)
 
 static void top(tr_top *t, const float *x, int n, int32_t first)
 {
-    float least = t->count == t->capacity ? t->values[t->capacity - 1] : -INFINITY;
+    float min = t->count == t->capacity ? t->values[t->capacity - 1] : -INFINITY;
     for (int i = 0; i < n; i += 16) {
         const vec v = vec_tail(vec_load_n(x + i, n - i), n - i, -INFINITY);
-        if (!vec_any_above(v, vec_set1(least)))
+        if (!vec_any_above(v, vec_set1(min)))
             continue;
         float values[16];
         vec_store(values, v);
         for (int j = 0; j < 16; j++) {
             t->nan |= values[j] != values[j];
-            if (!(values[j] > least))
+            if (!(values[j] > min))
                 continue;
             top_insert(t, values[j], first + i + j);
-            least = t->count == t->capacity ? t->values[t->capacity - 1] : -INFINITY;
+            min = t->count == t->capacity ? t->values[t->capacity - 1] : -INFINITY;
         }
     }
 }

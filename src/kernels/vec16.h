@@ -1,15 +1,15 @@
-/* Sixteen floats, as 1, 2 or 4 parts of what the CPU has (part_*.h), and the one order in which lanes are summed:
+/* A vector of 16 floats, made of 1, 2 or 4 registers of the CPU (parts, part_*.h), and the order in which lanes are added:
  *     s8[i] = v[i] + v[i+8],  s4[i] = s8[i] + s8[i+4],  s2[i] = s4[i] + s4[i+2],  sum = s2[0] + s2[1].
  * Include a part_*.h first. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 
 typedef struct vec {
     part p[PARTS];
 } vec;
 
-/* Loops of constant length whose variables shall stay in registers: unrolled whole, n being at least their length. Builds
- * that look for errors do without: their checks, multiplied, take minutes to compile. */
+/* UNROLL_HINT(n): unrolls the next loop completely, at most n times, so that its variables stay in registers. Builds with
+ * sanitizers do not unroll: multiplied checks take minutes to compile. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CHECKED_BUILD
 #endif
@@ -21,18 +21,19 @@ typedef struct vec {
 #define UNROLL_HINT(n) _Pragma(TR_STRINGIFY(GCC unroll n))
 #define TR_STRINGIFY(x) #x
 #endif
-/* UNROLL(n, i, begin, end): for each i from begin to before end, at most n of them. EACH_PART(h): for each part of a vec. */
+/* UNROLL(n, i, begin, end): for begin <= i < end, at most n times. EACH_PART(h): for each part of a vec. */
 #define UNROLL(n, i, begin, end) UNROLL_HINT(n) for (int i = (begin); i < (end); i++)
 #define EACH_PART(h) UNROLL(4, h, 0, PARTS)
 
-/* How many of n lanes fall to part h. */
+/* How many of the first n lanes are in part h. */
 TR_INLINE int part_lanes(int n, int h)
 {
     const int rest = n - h * LANES;
     return rest < 0 ? 0 : rest > LANES ? LANES : rest;
 }
 
-#define VEC_UNARY(name, expression) TR_INLINE vec name(vec a) { EACH_PART(h) a.p[h] = expression; return a; }
+#define VEC_UNARY(name, expression) \
+    TR_INLINE vec name(vec a) { EACH_PART(h) a.p[h] = expression; return a; }
 #define VEC_BINARY(name, function) \
     TR_INLINE vec name(vec a, vec b) { EACH_PART(h) a.p[h] = function(a.p[h], b.p[h]); return a; }
 
@@ -51,7 +52,7 @@ TR_INLINE vec vec_load(const float *p) { vec a; EACH_PART(h) a.p[h] = part_load(
 TR_INLINE void vec_store(float *p, vec a) { EACH_PART(h) part_store(p + h * LANES, a.p[h]); }
 TR_INLINE vec vec_fma(vec a, vec b, vec c) { EACH_PART(h) a.p[h] = part_fma(a.p[h], b.p[h], c.p[h]); return a; }
 
-/* The first n lanes, the others 0. */
+/* Loads the first n lanes; the others are 0. */
 TR_INLINE vec vec_load_n(const float *p, int n)
 {
     vec a;
@@ -64,26 +65,29 @@ TR_INLINE void vec_store_n(float *p, vec a, int n)
     EACH_PART(h) part_store_n(p + h * LANES, a.p[h], part_lanes(n, h));
 }
 
+/* a with lanes from n on set to fill. */
 TR_INLINE vec vec_tail(vec a, int n, float fill)
 {
     EACH_PART(h) a.p[h] = part_tail(a.p[h], part_lanes(n, h), fill);
     return a;
 }
 
+/* a, but 0 in lanes where x < limit. */
 TR_INLINE vec vec_zero_below(vec a, vec x, vec limit)
 {
     EACH_PART(h) a.p[h] = part_zero_below(a.p[h], x.p[h], limit.p[h]);
     return a;
 }
 
-TR_INLINE bool vec_any_above(vec a, vec b) /* or NaN */
+/* Whether a > b, or either is NaN, in some lane. */
+TR_INLINE bool vec_any_above(vec a, vec b)
 {
     bool any = false;
     EACH_PART(h) any |= part_any_above(a.p[h], b.p[h]);
     return any;
 }
 
-/* Lanes to fold across the parts: the sum of all, and the greatest (of no use with NaN). */
+/* The sum of all lanes, and their maximum (undefined with NaN). */
 #if defined(TR_PART_NEON)
 /* s4 */
 TR_INLINE part fold_parts(vec a)
@@ -97,7 +101,7 @@ TR_INLINE float vec_sum(vec a)
     return vpadds_f32(vadd_f32(vget_low_f32(s4), vget_high_f32(s4)));
 }
 
-TR_INLINE float vec_greatest(vec a)
+TR_INLINE float vec_reduce_max(vec a)
 {
     const part m4 = part_max(part_max(a.p[0], a.p[2]), part_max(a.p[1], a.p[3]));
     const part m2 = part_max(m4, vextq_f32(m4, m4, 2));
@@ -120,7 +124,7 @@ TR_INLINE float vec_sum(vec a)
     return _mm_cvtss_f32(_mm_add_ss(s2, _mm_movehdup_ps(s2)));
 }
 
-TR_INLINE float vec_greatest(vec a)
+TR_INLINE float vec_reduce_max(vec a)
 {
     const __m256 m8 = _mm256_max_ps(lower_half(a), upper_half(a));
     const __m128 m4 = _mm_max_ps(_mm256_castps256_ps128(m8), _mm256_extractf128_ps(m8, 1));
@@ -138,7 +142,7 @@ TR_INLINE float vec_sum(vec a)
     return (s4[0] + s4[2]) + (s4[1] + s4[3]);
 }
 
-TR_INLINE float vec_greatest(vec a)
+TR_INLINE float vec_reduce_max(vec a)
 {
     float f[16];
     vec_store(f, a);
@@ -149,8 +153,8 @@ TR_INLINE float vec_greatest(vec a)
 }
 #endif
 
-/* The sums of 16 vectors, side by side, in two stages: fold4 takes four vectors to four lanes each, fold16 takes four
- * such results (of vectors 0-3, 4-7, 8-11, 12-15) to the sixteen sums. The order of additions is vec_sum's. */
+/* The sums of 16 vectors, as one vector, in two stages: vec_fold4 folds four vectors to four lanes each, vec_fold16 folds
+ * four such results (of vectors 0-3, 4-7, 8-11, 12-15) to the 16 sums. The order of additions is that of vec_sum. */
 #if defined(TR_PART_AVX512)
 TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
 {
@@ -233,8 +237,8 @@ TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
 }
 #endif
 
-/* e^x for -88 <= x <= 88.37 by a polynomial of degree 6 on [-ln2/2, ln2/2] (Cephes expf), relative error below 2e-7; NaN
- * stays. */
+/* e^x for -88 <= x <= 88.37 by a polynomial of degree 6 on [-ln2/2, ln2/2] (Cephes expf). Relative error below 2e-7; NaN
+ * stays NaN. */
 TR_INLINE vec vec_exp_inside(vec x)
 {
     const vec magic = vec_set1(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
@@ -252,16 +256,16 @@ TR_INLINE vec vec_exp_inside(vec x)
     return vec_mul(y, vec_exp2_magic(t));
 }
 
-/* e^x: 0 below the least normal float (so that e^-inf is 0), clipped above at e^88.37; NaN stays. */
+/* e^x: 0 below the smallest normal float (so that e^-inf is 0), at most e^88.37; NaN stays NaN. */
 TR_INLINE vec vec_exp(vec x)
 {
     const vec clipped = vec_max(vec_set1(-88.0f), vec_min(vec_set1(88.37626f), x));
     return vec_zero_below(vec_exp_inside(clipped), x, vec_set1(-87.33654f));
 }
 
-/* e^x for x <= 0, as a power of 2 by a polynomial of degree 5 on [-1/2, 1/2], relative error below 3e-7 near 0. Farther
- * below it grows, by 2e-8 times the distance, but where such numbers are added up each adds little to the 1 of the greatest.
- * For x < -87 it is anything (vec_exp_distance: 0). NaN stays. */
+/* e^x for x <= 0, as a power of 2 by a polynomial of degree 5 on [-1/2, 1/2]. The relative error is below 3e-7 + 2e-8 |x|:
+ * in a softmax, whose greatest term is 1, errors of small terms hardly count. For x < -87 the result is undefined. NaN stays
+ * NaN. */
 TR_INLINE vec vec_exp_near(vec x)
 {
     const vec magic = vec_set1(12582912.0f), scale = vec_set1(1.44269504f); /* see vec_exp_inside */
@@ -276,12 +280,13 @@ TR_INLINE vec vec_exp_near(vec x)
     return vec_mul(y, vec_exp2_magic(t));
 }
 
+/* The same, but 0 for x < -87. */
 TR_INLINE vec vec_exp_distance(vec x)
 {
     return vec_zero_below(vec_exp_near(x), x, vec_set1(-87.0f));
 }
 
-/* e^x / (1 + e^x): exact zero, not its product with a huge x, far below */
+/* e^x / (1 + e^x), which is exactly 0 for very negative x, so that swish is 0 there, too */
 TR_INLINE vec vec_sigmoid(vec x)
 {
     const vec e = vec_exp(x);
@@ -329,7 +334,7 @@ TR_INLINE vec vec_activate(vec x, tr_activation activation)
     return x;
 }
 
-/* Weights of any type as f32: lanes h * LANES .. of the 16 at w + i. */
+/* LANES weights of any type from w + i on, as f32; _n: the first n, the others 0. */
 TR_INLINE part part_load_weight(tr_type type, const void *w, size_t i)
 {
     switch (type) {
@@ -364,7 +369,7 @@ TR_INLINE vec vec_load_weight_n(tr_type type, const void *w, size_t i, int n)
     return a;
 }
 
-/* f32 as F32 or F16, all 16 numbers. */
+/* Stores 16 floats as F32 or F16. */
 TR_INLINE void vec_store_as(tr_type type, void *p, size_t i, vec a)
 {
     if (type == TR_TYPE_F16)

@@ -7,7 +7,7 @@
 
 #include "formats/shortlist.h"
 #include "pipeline/tokenizers.h"
-#include "util/task.h"
+#include "util/team.h"
 
 tr_model_options tr_model_default_options(void)
 {

@@ -2,8 +2,13 @@
 #include "util/arena.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 tr_status tr_arena_init(tr_arena *arena, size_t bytes, tr_error *error)
 {
@@ -28,7 +33,7 @@ void tr_huge_pages(void *memory, size_t bytes)
     const uintptr_t page = 4096, first = ((uintptr_t)memory + page - 1) & ~(page - 1),
                     last = ((uintptr_t)memory + bytes) & ~(page - 1);
     if (first < last)
-        madvise((void *)first, last - first, MADV_HUGEPAGE); /* a wish: failing is fine */
+        madvise((void *)first, last - first, MADV_HUGEPAGE); /* a hint: failure does not matter */
 #else
     (void)memory, (void)bytes;
 #endif
@@ -44,4 +49,24 @@ void *tr_arena_alloc(tr_arena *arena, size_t bytes)
     void *memory = arena->base + arena->used;
     arena->used += rounded;
     return memory;
+}
+
+void tr_arena_rewind(tr_arena *arena, size_t mark)
+{
+    arena->used = mark;
+}
+
+void tr_heap_prepare(size_t bytes)
+{
+#if defined(__GLIBC__) && defined(M_TOP_PAD)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* so that tables which grow by doubling stay in the heap */
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 4 << 20);
+    void *memory = malloc(bytes);
+    if (memory)
+        tr_huge_pages(memory, bytes);
+    free(memory); /* it stays at the top of the heap for later allocations */
+#else
+    (void)bytes;
+#endif
 }

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles *capacity until it holds needed elements; false on overflow or lack of memory. */
-static bool grow(void **data, size_t *capacity, size_t needed, size_t element)
+#include "util/utf8.h"
+
+/* Doubles *capacity until it is at least `needed` elements. Returns false on overflow or without memory. */
+static bool grow_array(void **data, size_t *capacity, size_t needed, size_t element)
 {
     if (needed <= *capacity)
         return true;
@@ -25,7 +27,7 @@ static bool grow(void **data, size_t *capacity, size_t needed, size_t element)
 bool tr_buffer_reserve(tr_buffer *b, size_t more)
 {
     void *data = b->data;
-    if (more > SIZE_MAX - 1 - b->size || !grow(&data, &b->capacity, b->size + more + 1, 1))
+    if (more > SIZE_MAX - 1 - b->size || !grow_array(&data, &b->capacity, b->size + more + 1, 1))
         return false;
     b->data = data;
     return true;
@@ -47,6 +49,27 @@ bool tr_buffer_string(tr_buffer *b, const char *s)
     return tr_buffer_append(b, s, strlen(s));
 }
 
+bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out)
+{
+    if (!tr_buffer_append(out, "", 0)) /* a string, even if nothing follows */
+        return false;
+    while (size) {
+        size_t good = tr_utf8_valid_prefix(text, size);
+        if (!tr_buffer_append(out, text, good))
+            return false;
+        if (good < size) {
+            size_t bad;
+            tr_utf8_decode(text + good, size - good, &bad);
+            if (!tr_buffer_append(out, "\xef\xbf\xbd", 3))
+                return false;
+            good += bad;
+        }
+        text += good;
+        size -= good;
+    }
+    return true;
+}
+
 void tr_buffer_clear(tr_buffer *b)
 {
     b->size = 0;
@@ -63,7 +86,7 @@ void tr_buffer_free(tr_buffer *b)
 bool tr_ids_append(tr_ids *b, const int32_t *ids, size_t count)
 {
     void *data = b->data;
-    if (count > SIZE_MAX - b->size || !grow(&data, &b->capacity, b->size + count, sizeof *ids))
+    if (count > SIZE_MAX - b->size || !grow_array(&data, &b->capacity, b->size + count, sizeof *ids))
         return false;
     b->data = data;
     if (count)

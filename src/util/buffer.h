@@ -1,4 +1,5 @@
-/* Growable byte and id buffers. A zeroed struct is an empty one. Calls return false when memory runs out. */
+/* Growable arrays of bytes and of token ids. A zeroed struct is empty. Functions that return bool return false without
+ * memory; the contents are unchanged then, unless a comment says otherwise. */
 #ifndef TR_UTIL_BUFFER_H
 #define TR_UTIL_BUFFER_H
 
@@ -9,14 +10,20 @@
 #include "util/error.h"
 
 typedef struct tr_buffer {
-    char *data; /* kept NUL-terminated once anything was appended */
+    char *data; /* ends with a NUL, not counted in size, after the first append; NULL before */
     size_t size, capacity;
 } tr_buffer;
 
-bool tr_buffer_reserve(tr_buffer *b, size_t more) TR_CHECKED; /* room for more bytes and a NUL */
+/* Makes room for `more` bytes and a NUL. */
+bool tr_buffer_reserve(tr_buffer *b, size_t more) TR_CHECKED;
 bool tr_buffer_append(tr_buffer *b, const void *data, size_t size) TR_CHECKED;
+/* Appends a C string. */
 bool tr_buffer_string(tr_buffer *b, const char *s) TR_CHECKED;
-void tr_buffer_clear(tr_buffer *b); /* size 0, memory kept */
+/* Appends text with each invalid part of UTF-8 and each NUL replaced by U+FFFD; b->data is not NULL afterwards. Without
+ * memory, part of the text may have been appended. */
+bool tr_utf8_clean(const char *text, size_t size, tr_buffer *b) TR_CHECKED;
+/* Sets size to 0 and keeps the memory. */
+void tr_buffer_clear(tr_buffer *b);
 void tr_buffer_free(tr_buffer *b);
 
 typedef struct tr_ids {

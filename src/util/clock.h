@@ -1,11 +1,12 @@
-/* Steady clocks, for measuring. */
+/* Clocks for measuring, which never jump. */
 #ifndef TR_UTIL_CLOCK_H
 #define TR_UTIL_CLOCK_H
 
 #include <stdint.h>
 
+/* Nanoseconds since some fixed moment. */
 uint64_t tr_nanoseconds(void);
-/* The time that the calling thread has spent computing, however often others took its core meanwhile. */
+/* Nanoseconds of CPU time that the calling thread has used. */
 uint64_t tr_thread_nanoseconds(void);
 
 #endif

@@ -20,6 +20,11 @@ tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...)
     return status;
 }
 
+tr_status tr_fail_memory(tr_error *error, const char *what)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", what);
+}
+
 tr_status tr_fail_in(tr_error *error, tr_status status, const char *prefix)
 {
     if (!error || status == TR_OK)

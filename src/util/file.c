@@ -37,7 +37,7 @@ static tr_status read_whole(int descriptor, size_t size, unsigned char *to, cons
     return TR_OK;
 }
 
-/* Page-aligned, and fresh pages need no clearing by us. MAP_FAILED without memory. */
+/* Page-aligned memory, zeroed by the system. MAP_FAILED without memory. */
 static void *map_memory(size_t size)
 {
     void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -56,7 +56,8 @@ tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error)
     return TR_OK;
 }
 
-/* The descriptor of a regular file, or -1 and errno: EISDIR, ENXIO for what is no file, ELOOP for a link with O_NOFOLLOW. */
+/* Returns the descriptor of a regular file, or -1 with errno: EISDIR; ENXIO: not a regular file; ELOOP: a link, with
+ * O_NOFOLLOW; EMLINK: has another name, for writing. */
 static int open_regular(int folder, const char *path, int flags, unsigned mode)
 {
     struct stat st;
@@ -69,7 +70,7 @@ static int open_regular(int folder, const char *path, int flags, unsigned mode)
     if (!problem)
         return descriptor;
     close(descriptor);
-    if (flags & O_EXCL) /* nobody's but ours, and of no use */
+    if (flags & O_EXCL) /* just made by this call */
         unlinkat(folder, path, 0);
     errno = problem;
     return -1;
@@ -95,7 +96,7 @@ tr_status tr_open_regular(int *descriptor, int folder, const char *path, int fla
     return *descriptor >= 0 ? TR_OK : fail_open(error, path, flags);
 }
 
-/* Of an open file. */
+/* Maps or reads an open file. */
 static tr_status load_file(int descriptor, const char *path, tr_load load, tr_file *file, tr_error *error)
 {
     struct stat st;
@@ -151,7 +152,7 @@ tr_status tr_file_is_named(int descriptor, const char *path, bool *named, tr_err
     return TR_OK;
 }
 
-/* The whole pages of the file that hold the bytes. */
+/* Gives madvise() the pages that hold the bytes. */
 static void advise(const void *data, size_t size, int advice)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)data & ~(page - 1);
@@ -204,7 +205,8 @@ bool tr_is_directory(const char *path)
 
 /* ------------------------------------------------------------------------------------------------------------- target */
 
-/* What the link at path, in the folder that its last slash ends, leads to. NULL and errno; EINVAL: path is no link. */
+/* Returns the target of the link at path, relative to the same folder as path; the caller frees it. NULL with errno on
+ * failure; EINVAL: path is no link. */
 static char *read_link(const char *path)
 {
     char link[PATH_MAX];
@@ -224,7 +226,7 @@ static char *read_link(const char *path)
     return target;
 }
 
-/* A copy of path, or where it leads to by links, each followed in turn. NULL and errno. */
+/* Returns path with links followed one after the other; the caller frees it. NULL with errno on failure. */
 static char *follow_links(const char *path)
 {
     char *at = strdup(path);
@@ -260,7 +262,7 @@ tr_status tr_target_find(tr_target *target, const char *path, tr_error *error)
     else if (!leads && problem != ENOENT) {
         errno = problem;
         status = fail_errno(error, path, "cannot write");
-    } else if (leads != target->exists || (leads && !same_file(&named, &there))) /* as /proc has links to deleted files */
+    } else if (leads != target->exists || (leads && !same_file(&named, &there))) /* /proc has links to deleted files */
         status = tr_fail(error, TR_ERROR_IO, "%s: leads to a file that has no name", path);
     if (status != TR_OK)
         tr_target_free(target);
@@ -274,7 +276,7 @@ unsigned tr_target_mode(const tr_target *target)
     return target->own ? target->mode : target->exists ? 0600 : 0666;
 }
 
-/* Gives the file the access control list of another, or none. False: it has one that cannot be given. */
+/* Copies the access control list of another file, or removes it if that has none. Returns false if it cannot be copied. */
 static bool copy_list(int descriptor, const char *from)
 {
     static const char name[] = "system.posix_acl_access";
@@ -283,12 +285,12 @@ static bool copy_list(int descriptor, const char *from)
     if (size > 0)
         return fsetxattr(descriptor, name, list, (size_t)size, 0) == 0;
     const bool none = size == 0 || errno == ENODATA || errno == ENOTSUP;
-    fremovexattr(descriptor, name); /* one that the folder gave it */
+    fremovexattr(descriptor, name); /* inherited from the folder */
     return none;
 }
 
-/* Gives a file of ours the owner and the permissions of the one that it replaces. Where that is not allowed, fewer may read
- * it, never more: bits of a group that it cannot have go, with those that only others would have had. */
+/* Gives a new file the owner and the permissions of the file that it replaces. If that is not allowed, fewer users may read
+ * it, never more: group and others keep only the permissions that both had. */
 static void take_over(int descriptor, const struct stat *ours, const tr_target *t)
 {
     unsigned mode = t->mode;
@@ -297,7 +299,7 @@ static void take_over(int descriptor, const struct stat *ours, const tr_target *
             mode &= 0700 | (mode >> 3 & mode & 7) * 011;
     if (!copy_list(descriptor, t->path))
         mode &= ~070u;
-    fchmod(descriptor, mode); /* on failure it stays as private as it was made */
+    fchmod(descriptor, mode); /* if this fails, the file stays as private as it was made */
 }
 
 tr_status tr_target_replace(const tr_target *target, int descriptor, const char *from, tr_error *error)
@@ -313,7 +315,7 @@ tr_status tr_target_replace(const tr_target *target, int descriptor, const char 
     if (fstat(descriptor, &ours) < 0)
         return fail_errno(error, from, "cannot write");
     if (!target->own && lstat(target->path, &there) == 0 && S_ISREG(there.st_mode)) {
-        now.exists = true; /* its mode may have been changed meanwhile */
+        now.exists = true; /* its mode may have changed since */
         now.mode = there.st_mode & 0777, now.user = there.st_uid, now.group = there.st_gid;
     }
     if (now.exists)
@@ -331,7 +333,7 @@ void tr_target_free(tr_target *target)
 
 /* ------------------------------------------------------------------------------------------------------------- output */
 
-/* Removes the temporary file, but none that has taken its place. */
+/* Removes the temporary file, unless another file has taken its name. */
 static void remove_temporary(const tr_output *output)
 {
     bool named;
@@ -350,7 +352,7 @@ static void output_free(tr_output *output)
     *output = (tr_output){.descriptor = -1};
 }
 
-/* Beside the target. */
+/* Creates the temporary file beside the target. */
 static tr_status open_temporary(tr_output *output, tr_error *error)
 {
     const char *beside = output->target.path;
@@ -359,9 +361,9 @@ static tr_status open_temporary(tr_output *output, tr_error *error)
     output->buffer = malloc(BUFFER);
     if (!name || !output->buffer) {
         free(name);
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", output->path);
+        return tr_fail_memory(error, output->path);
     }
-    /* A name of our own instead of mkstemp, whose files are private whatever the umask says. */
+    /* Not mkstemp, whose files are private whatever the umask says. */
     for (unsigned attempt = 0; output->descriptor < 0 && attempt < 100; attempt++) {
         snprintf(name, size, "%s.%ld-%u.tmp", beside, (long)getpid(), attempt);
         output->descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, tr_target_mode(&output->target));
@@ -373,16 +375,15 @@ static tr_status open_temporary(tr_output *output, tr_error *error)
         return TR_OK;
     }
     const tr_status status = fail_errno(error, output->path, "cannot write");
-    free(name); /* not ours: nothing to remove */
+    free(name); /* no file was made: nothing to remove */
     return status;
 }
 
-/* Takes the target over. */
+/* Opens an output for target, which it owns from now on, also on failure. */
 static tr_status open_output(tr_output *output, const char *path, tr_target target, tr_error *error)
 {
     *output = (tr_output){.descriptor = -1, .target = target, .path = strdup(path)};
-    const tr_status status = output->path && target.path ? open_temporary(output, error)
-                                                         : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    const tr_status status = output->path && target.path ? open_temporary(output, error) : tr_fail_memory(error, path);
     if (status != TR_OK)
         output_free(output);
     return status;
@@ -401,7 +402,7 @@ tr_status tr_output_open_own(tr_output *output, const char *path, unsigned mode,
     return open_output(output, path, (tr_target){.path = strdup(path), .own = true, .mode = mode}, error);
 }
 
-/* offset: of the first byte in the file; -1: behind what is written. */
+/* offset: of the first byte in the file; -1: after all that is written. */
 static tr_status write_all(tr_output *output, off_t offset, const void *data, size_t size, tr_error *error)
 {
     const unsigned char *from = data;
@@ -442,20 +443,6 @@ tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_e
     return TR_OK;
 }
 
-tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error)
-{
-    static const unsigned char zeros[4096];
-    size_t missing = (size_t)(-output->written & (alignment - 1));
-    while (missing) {
-        const size_t n = missing < sizeof zeros ? missing : sizeof zeros;
-        const tr_status status = tr_output_write(output, zeros, n, error);
-        if (status != TR_OK)
-            return status;
-        missing -= n;
-    }
-    return TR_OK;
-}
-
 tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, size_t size, tr_error *error)
 {
     const tr_status status = flush(output, error);
@@ -468,7 +455,8 @@ tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argume
     if (status == TR_OK && fsync(output->descriptor) < 0 && errno != EINVAL)
         status = fail_errno(error, output->path, "cannot write");
     if (status == TR_OK)
-        posix_fadvise(output->descriptor, 0, 0, POSIX_FADV_DONTNEED); /* not what the system remembers of it */
+        posix_fadvise(output->descriptor, 0, 0,
+                      POSIX_FADV_DONTNEED); /* so that it is read from the disk, not from the page cache */
     for (uint64_t at = 0; status == TR_OK && at < output->written;) {
         const uint64_t left = output->written - at;
         const ssize_t n = pread(output->descriptor, output->buffer, left < BUFFER ? (size_t)left : BUFFER, (off_t)at);

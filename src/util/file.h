@@ -1,80 +1,89 @@
-/* Files: mapping or reading whole ones, and writing one so that it appears complete or not at all. */
+/* Files: mapping or reading whole files, and writing a file that appears complete or not at all. Messages of errors begin
+ * with the path. */
 #ifndef TR_UTIL_FILE_H
 #define TR_UTIL_FILE_H
 
 #include "util/error.h"
 
+/* ------------------------------------------------------------------------------------------------------------- reading */
+
 typedef struct tr_file {
-    const unsigned char *data; /* NULL if size is 0; 64-byte aligned otherwise */
+    const unsigned char *data; /* NULL if size is 0, otherwise 64-byte aligned */
     size_t size;
     bool mapped;
 } tr_file;
 
-/* Opens a regular file and nothing else, and never waits: a named pipe, a device or a folder is refused. flags and mode are
- * those of open(), relative paths begin at folder (AT_FDCWD: the working directory). With O_NOFOLLOW a symbolic link is
- * refused; for writing, also a file that has a second name. Messages begin with the path, here and below. */
+/* Opens a regular file without ever waiting; a named pipe, a device or a folder is refused. flags and mode are those of
+ * open(); relative paths begin at folder (AT_FDCWD: the working directory). With O_NOFOLLOW a symbolic link is refused; for
+ * writing, a file with a second name is refused, too. The caller closes *descriptor. */
 tr_status tr_open_regular(int *descriptor, int folder, const char *path, int flags, unsigned mode, tr_error *error);
 
-/* Opens a regular file whole. An empty file is no error here. */
+/* Maps or reads a whole regular file. An empty file is no error. Close it with tr_file_close. */
 tr_status tr_file_open(const char *path, tr_load load, tr_file *file, tr_error *error);
-/* The same for a file that may be missing: then *found is false, and there is nothing to close. */
+/* The same, but a missing file is no error: *found is false then, and there is nothing to close. */
 tr_status tr_file_find(const char *path, tr_load load, tr_file *file, bool *found, tr_error *error);
-/* size bytes of zeros (at least one), to be written and then used and closed like a file's. */
+/* Makes size >= 1 bytes of zeroed memory, which may be written, and are then used and closed like those of a file. */
 tr_status tr_file_allocate(size_t size, tr_file *file, tr_error *error);
 void tr_file_close(tr_file *file);
 
-/* Whether path, which is not followed if it is a link, still names the open file. */
+/* Sets *named to whether path, itself not followed if it is a link, still names the open file. */
 tr_status tr_file_is_named(int descriptor, const char *path, bool *named, tr_error *error) TR_CHECKED;
 
-/* The bytes must lie in the mapping of a file; what is said is of the pages that hold them. */
+/* The next three take bytes in the mapping of a file and act on the pages that hold them. */
 
-/* Brings them into this process at once, which is cheaper than one by one; no error if that fails. */
+/* Maps all the pages at once, which costs less than one page fault each. Failure is ignored. */
 void tr_pages_populate(const void *data, size_t size);
-/* Takes them out of this process again. Whoever reads them finds them as before. */
+/* Unloads the pages; reading them loads them again. */
 void tr_pages_drop(const void *data, size_t size);
-/* Whether the bytes at a and at b are the same; of a mapped file they are dropped as they are read. */
+/* Whether two ranges hold the same bytes. mapped: drops pages of both as they are read. */
 bool tr_pages_equal(const void *a, const void *b, size_t size, bool mapped);
 
 bool tr_is_directory(const char *path);
 
-/* Where an output goes: the file that a path names, or the one that it leads to as a symbolic link, there or not. */
+/* ------------------------------------------------------------------------------------------------------------- writing */
+
+/* The file that an output replaces or creates: the one that a path names, or, if that is a symbolic link, leads to. */
 typedef struct tr_target {
-    char *path;                 /* without links; allocated */
-    bool exists;                /* mode, user and group are those of the file that is there */
-    bool own;                   /* a file of the program's own: what is there has no mode to keep */
-    unsigned mode, user, group; /* mode: permissions alone */
+    char *path;                 /* after following links; allocated */
+    bool exists;                /* mode, user and group are those of the existing file */
+    bool own;                   /* a file that belongs to the program: an existing file's mode is not kept */
+    unsigned mode, user, group; /* mode: permission bits */
 } tr_target;
 
-/* Fails for what is there and is no regular file. */
+/* Finds the target of path. Fails if that exists and is not a regular file. Free it with tr_target_free. */
 tr_status tr_target_find(tr_target *target, const char *path, tr_error *error);
-/* The mode to create the file with that is to replace the target: nobody may read it who may not read that. */
+/* The mode to create the replacement with: nobody may read it who may not read the target. */
 unsigned tr_target_mode(const tr_target *target);
-/* Puts the finished file, open as descriptor and named from, in the target's place, with its owner and permissions. */
+/* Moves the finished file, open as descriptor and named `from`, to the target's path, with the target's owner and
+ * permissions. */
 tr_status tr_target_replace(const tr_target *target, int descriptor, const char *from, tr_error *error);
 void tr_target_free(tr_target *target);
 
-/* A file under construction: bytes go to a temporary file beside the target, which takes its place on commit. */
+/* A file being written: bytes go to a temporary file beside the target, which replaces the target on commit. */
 typedef struct tr_output {
     int descriptor;
     tr_target target;
-    char *path; /* as it was given, for messages */
+    char *path; /* as given, for messages */
     char *temporary;
     unsigned char *buffer; /* collects small writes */
     size_t filled;
     uint64_t written; /* bytes so far */
 } tr_output;
 
+/* Opens an output. End it with tr_output_commit or tr_output_abort. */
 tr_status tr_output_open(tr_output *output, const char *path, tr_error *error);
-/* For a file that belongs to the program: a link at path is replaced, not followed, and the mode is what open() gives. */
+/* For a file that belongs to the program: a link at path is replaced, not followed, and mode is as in open(). */
 tr_status tr_output_open_own(tr_output *output, const char *path, unsigned mode, tr_error *error);
 tr_status tr_output_write(tr_output *output, const void *data, size_t size, tr_error *error);
-tr_status tr_output_pad(tr_output *output, size_t alignment, tr_error *error); /* zeros up to a multiple */
-/* Overwrites bytes already written (a header with sizes known only at the end). */
+/* Overwrites bytes already written, such as a header whose sizes are known only at the end. */
 tr_status tr_output_patch(tr_output *output, uint64_t offset, const void *data, size_t size, tr_error *error);
-/* Reads all of it again, from the disk where the system allows, in parts: take may change what it is given. */
+/* Reads all that was written again, from the disk where the system allows, and calls take with one part after the other.
+ * take may change the bytes that it is given. */
 typedef tr_status tr_output_take(void *argument, uint64_t offset, unsigned char *data, size_t size, tr_error *error);
 tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argument, tr_error *error);
-tr_status tr_output_commit(tr_output *output, tr_error *error); /* flushes, syncs, renames; frees either way */
-void tr_output_abort(tr_output *output);                        /* removes the temporary file; frees */
+/* Flushes to the disk and replaces the target. Frees the output, also on failure. */
+tr_status tr_output_commit(tr_output *output, tr_error *error);
+/* Removes the temporary file and frees the output. */
+void tr_output_abort(tr_output *output);
 
 #endif

@@ -22,25 +22,6 @@ static tr_status fail_errno(tr_error *error, const char *path, const char *what)
     return tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: %s: %s", path, what, strerror(errno));
 }
 
-tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name, tr_error *error)
-{
-    const int n = snprintf(path, TR_PATH, "%s/%s", folder, name);
-    if (n > 0 && n < TR_PATH)
-        return TR_OK;
-    return tr_fail(error, TR_ERROR_IO, "%.200s/%.200s: %s", folder, name, strerror(ENAMETOOLONG));
-}
-
-tr_status tr_path_look(const char *path, tr_path_kind *place, tr_error *error)
-{
-    struct stat st;
-    *place = TR_PATH_NOTHING;
-    if (stat(path, &st) == 0)
-        *place = S_ISREG(st.st_mode) ? TR_PATH_FILE : S_ISDIR(st.st_mode) ? TR_PATH_DIRECTORY : TR_PATH_OTHER;
-    else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) /* no file can have a name that is too long */
-        return tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: %s", path, strerror(errno));
-    return TR_OK;
-}
-
 /* ------------------------------------------------------------------------------------------------------------- making */
 
 static tr_status make_one(const char *path, tr_error *error)
@@ -55,7 +36,7 @@ static tr_status make_one(const char *path, tr_error *error)
     return fail_errno(error, path, "cannot be made");
 }
 
-/* The same for all folders above the file at path. */
+/* Makes all folders above path. */
 static tr_status make_above(const char *path, tr_error *error)
 {
     char part[TR_PATH];
@@ -103,8 +84,8 @@ static bool add_name(tr_folder_names *names, const char *name)
     return names->names[names->count] && ++names->count;
 }
 
-/* Closes folder. */
-static tr_status list(DIR *folder, const char *path, tr_folder_names *names, tr_error *error)
+/* Adds the entries of a folder, and closes it. */
+static tr_status list_names(DIR *folder, const char *path, tr_folder_names *names, tr_error *error)
 {
     const struct dirent *entry;
     bool memory = true;
@@ -117,7 +98,7 @@ static tr_status list(DIR *folder, const char *path, tr_folder_names *names, tr_
     const int problem = errno;
     closedir(folder);
     if (!memory)
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+        return tr_fail_memory(error, path);
     errno = problem;
     if (problem)
         return fail_errno(error, path, "cannot be read");
@@ -132,16 +113,18 @@ tr_status tr_folder_list(const char *path, tr_folder_names *names, tr_error *err
     DIR *folder = opendir(path);
     if (!folder)
         return errno == ENOENT ? TR_OK : fail_errno(error, path, "cannot be read");
-    return list(folder, path, names, error);
+    return list_names(folder, path, names, error);
 }
 
 tr_status tr_folder_entries(const tr_folder *folder, tr_folder_names *names, tr_error *error)
 {
     *names = (tr_folder_names){0};
-    const int again = openat(folder->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* which readdir() moves */
+    const int again =
+        openat(folder->descriptor, ".",
+               O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* a descriptor of its own, since readdir() moves its position */
     DIR *opened = again < 0 ? NULL : fdopendir(again);
     if (opened)
-        return list(opened, folder->path, names, error);
+        return list_names(opened, folder->path, names, error);
     const tr_status status = fail_errno(error, folder->path, "cannot be read");
     if (again >= 0)
         close(again);
@@ -176,8 +159,8 @@ void tr_folder_close(tr_folder *folder)
     folder->descriptor = -1;
 }
 
-/* One folder further: *descriptor is closed, and becomes that of the folder in it, or -1 if there is none. path: its name
- * for messages. */
+/* Replaces *descriptor by that of the folder `name` in it, or -1 if there is none; closes the old one. path: for messages.
+ */
 static tr_status enter_one(int *descriptor, const char *name, const char *path, bool make, tr_error *error)
 {
     struct stat st;
@@ -228,7 +211,7 @@ tr_status tr_folder_enter(tr_folder *inner, const tr_folder *folder, const char 
 
 static bool measure(int folder, int depth, tr_folder_sum *sum);
 
-/* False, here and below: errno says why. */
+/* Returns false with errno set on failure. */
 static bool measure_entry(int folder, const char *name, int depth, tr_folder_sum *sum)
 {
     struct stat st;
@@ -240,13 +223,13 @@ static bool measure_entry(int folder, const char *name, int depth, tr_folder_sum
         if (inner < 0 ? errno != ENOENT && errno != ENOTDIR : !measure(inner, depth + 1, sum))
             return false;
     }
-    sum->count += sum->count == before; /* a folder counts by what is in it */
+    sum->count += sum->count == before; /* a folder counts only if it is empty */
     if (S_ISREG(st.st_mode))
         sum->bytes += (uint64_t)st.st_size;
     return true;
 }
 
-/* Closes folder. */
+/* Adds all that is in a folder, and closes it. Returns false with errno set on failure. */
 static bool measure(int folder, int depth, tr_folder_sum *sum)
 {
     const struct dirent *entry;
@@ -273,7 +256,7 @@ tr_status tr_folder_measure(const tr_folder *folder, tr_folder_sum *sum, tr_erro
     return TR_OK;
 }
 
-/* The folder of the last part of name. *last: that part. */
+/* Opens the folder of the last part of name, and sets *last to that part. */
 static tr_status enter_above(tr_folder *inner, const tr_folder *folder, const char *name, const char **last, tr_error *error)
 {
     char above[TR_PATH];
@@ -293,7 +276,7 @@ static tr_status fail_inside(tr_error *error, const tr_folder *folder, const cha
     return fail_errno(error, path, what);
 }
 
-/* Looks at what has the name, in the folder above it, which stays open. *found: it is a regular file. */
+/* Opens the folder that contains name, sets *last to its last part, and *found and *size if that is a regular file. */
 static tr_status find_file(tr_folder *above, const tr_folder *folder, const char *name, const char **last, uint64_t *size,
                            bool *found, tr_error *error)
 {
@@ -302,7 +285,7 @@ static tr_status find_file(tr_folder *above, const tr_folder *folder, const char
     *size = 0;
     const tr_status status = enter_above(above, folder, name, last, error);
     if (status != TR_OK || above->descriptor < 0)
-        return status == TR_ERROR_UNSUPPORTED ? TR_OK : status; /* what a link leads to is not in this folder */
+        return status == TR_ERROR_UNSUPPORTED ? TR_OK : status; /* beyond a link: not in this folder */
     if (fstatat(above->descriptor, *last, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT || errno == ENAMETOOLONG ? TR_OK : fail_inside(error, folder, name, "cannot be looked at");
     *found = S_ISREG(st.st_mode);
@@ -319,12 +302,12 @@ tr_status tr_folder_size(const tr_folder *folder, const char *name, uint64_t *si
     return status;
 }
 
-static tr_status read_all(int file, const tr_folder *folder, const char *name, tr_buffer *content, tr_error *error)
+static tr_status read_to_end(int file, const tr_folder *folder, const char *name, tr_buffer *content, tr_error *error)
 {
     enum { BLOCK = 1 << 16 };
     for (;;) {
         if (!tr_buffer_reserve(content, BLOCK))
-            return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
+            return tr_fail_memory(error, name);
         const ssize_t n = read(file, content->data + content->size, BLOCK);
         if (n < 0 && errno == EINTR)
             continue;
@@ -348,7 +331,7 @@ tr_status tr_folder_read(const tr_folder *folder, const char *name, tr_buffer *c
     if (status == TR_OK && *found) {
         status = tr_open_regular(&file, above.descriptor, last, O_RDONLY | O_NOFOLLOW, 0, error);
         if (status == TR_OK) {
-            status = read_all(file, folder, name, content, error);
+            status = read_to_end(file, folder, name, content, error);
             close(file);
         } else {
             status = tr_fail_in(error, status, above.path);
@@ -379,7 +362,7 @@ tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_
     const char *last;
     tr_status status = enter_above(&inner, folder, name, &last, error);
     if (status == TR_ERROR_UNSUPPORTED)
-        return TR_OK; /* what a link leads to is not in this folder */
+        return TR_OK; /* beyond a link: not in this folder */
     const bool looked = inner.descriptor >= 0 && fstatat(inner.descriptor, last, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (inner.descriptor >= 0 && (!looked || (!S_ISDIR(st.st_mode) && unlinkat(inner.descriptor, last, 0) < 0))) {
         if (errno != ENOENT)
@@ -428,8 +411,9 @@ bool tr_folder_space(const char *path, uint64_t *bytes)
 
 /* -------------------------------------------------------------------------------------------------------------- locks */
 
-/* A holder removes the file while it still has the lock: whoever opened it before then must look again. False with errno 0:
- * nobody's, or another file has the name; else it cannot be told. */
+/* Whether the open lock file still has its name. The holder of a lock removes the file before it frees the lock, so that
+ * another process may have opened the removed file. Returns false with errno 0 if the name is gone or names another file,
+ * otherwise false with errno. */
 static bool still_named(int descriptor, int folder, const char *name)
 {
     struct stat a, b;

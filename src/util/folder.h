@@ -1,47 +1,42 @@
-/* Folders, the space around them, and locks between processes. */
+/* Folders, free disk space, and locks between processes. */
 #ifndef TR_UTIL_FOLDER_H
 #define TR_UTIL_FOLDER_H
 
 #include "util/buffer.h"
-#include "util/error.h"
+#include "util/path.h"
 
-enum { TR_PATH = 4096 }; /* bytes of a path, as Linux limits them */
+/* Makes a folder and those above it. An existing folder is no error. */
+tr_status tr_folder_make(const char *path, tr_error *error);
+/* Removes a folder if it is empty. */
+void tr_folder_drop_empty(const char *path);
 
-/* FOLDER/NAME, or an error where that is too long. path and folder must not overlap. */
-tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name, tr_error *error);
-
-/* What is at a path, where links lead. */
-typedef enum tr_path_kind { TR_PATH_NOTHING, TR_PATH_FILE, TR_PATH_DIRECTORY, TR_PATH_OTHER } tr_path_kind;
-/* Fails where that cannot be told: a folder above it may not be searched, links go in a circle, the disk fails. */
-tr_status tr_path_look(const char *path, tr_path_kind *place, tr_error *error) TR_CHECKED;
-
-tr_status tr_folder_make(const char *path, tr_error *error); /* with those above it; one that is there is no error */
-void tr_folder_drop_empty(const char *path); /* removes a folder in which there is nothing; else does nothing */
-
+/* The entries of a folder. */
 typedef struct tr_folder_names {
     char **names; /* sorted by bytes, without "." and ".." */
     size_t count;
 } tr_folder_names;
 
-/* What is in a folder; nothing if it does not exist. tr_folder_names_free() in any case. */
+/* Lists a folder. No entries if it does not exist. Free names with tr_folder_names_free, also after a failure. */
 tr_status tr_folder_list(const char *path, tr_folder_names *names, tr_error *error);
 void tr_folder_names_free(tr_folder_names *names);
 
-/* Bytes that this user may still write there; path need not exist, then it is where it would be made. */
+/* Sets *bytes to what this user may still write at path, or, if path does not exist, where it would be made. Returns false
+ * if that is not known. */
 bool tr_folder_space(const char *path, uint64_t *bytes);
 
-/* A folder by its descriptor: what is done in it follows no links, whatever becomes of the folders above. */
+/* An open folder. Functions with a tr_folder follow no links below it, whatever happens to the folders above. */
 typedef struct tr_folder {
-    int descriptor;     /* -1: there is none */
+    int descriptor;     /* -1: there is no folder */
     char path[TR_PATH]; /* for messages */
 } tr_folder;
 
-/* The folder at path, or where it leads to as a link; with descriptor -1 if there is none. */
+/* Opens the folder at path, or the one that a link at path leads to. descriptor is -1 if there is none. */
 tr_status tr_folder_open(tr_folder *folder, const char *path, tr_error *error);
-/* A folder in it; name may have several parts. What is missing is made (make), else descriptor is -1. TR_ERROR_UNSUPPORTED:
- * a part is a symbolic link. */
+/* Opens a folder below `folder`; name may have several parts. With make, missing parts are made; otherwise descriptor is -1
+ * if one is missing. TR_ERROR_UNSUPPORTED if a part is a symbolic link. */
 tr_status tr_folder_enter(tr_folder *inner, const tr_folder *folder, const char *name, bool make, tr_error *error);
-void tr_folder_close(tr_folder *folder); /* again: nothing happens */
+void tr_folder_close(tr_folder *folder); /* may be called again */
+/* Lists an open folder; see tr_folder_list. */
 tr_status tr_folder_entries(const tr_folder *folder, tr_folder_names *names, tr_error *error);
 
 typedef struct tr_folder_sum {
@@ -51,28 +46,29 @@ typedef struct tr_folder_sum {
 
 tr_status tr_folder_measure(const tr_folder *folder, tr_folder_sum *sum, tr_error *error) TR_CHECKED;
 
-/* In the next four, name may have several parts, and nothing after a symbolic link is in the folder. */
+/* In the next five functions name may have several parts; what lies beyond a symbolic link counts as not in the folder. */
 
-/* *found is false if that is no regular file, as a link is none. Fails where it cannot be told. */
+/* Sets *found and *size of a regular file; a link is none. Fails if that is not known. */
 tr_status tr_folder_size(const tr_folder *folder, const char *name, uint64_t *size, bool *found, tr_error *error) TR_CHECKED;
-/* Reads such a file whole; tr_buffer_free() in any case. */
+/* Reads a whole regular file. Free content with tr_buffer_free, also after a failure. */
 tr_status tr_folder_read(const tr_folder *folder, const char *name, tr_buffer *content, bool *found,
                          tr_error *error) TR_CHECKED;
-/* Gives a file another name in the same folder; replaces what has that name. */
+/* Renames a file within its folder. Replaces a file that has the new name. */
 tr_status tr_folder_rename(const tr_folder *folder, const char *from, const char *to, tr_error *error) TR_CHECKED;
-/* Removes a file or link; what else has that name stays, and none is no error. Adds to what was removed. */
+/* Removes a file or link and adds it to *removed. Anything else with that name stays; a missing file is no error. */
 tr_status tr_folder_unlink(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error);
-/* Removes the folder of that name, and those above it up to this one, as far as nothing is in them. */
+/* Removes the folder of that name if it is empty, then those above it up to `folder` as long as they are empty. */
 void tr_folder_prune(const tr_folder *folder, const char *name);
 
-/* A lock between processes: a file in a folder, which exists while one holds it. If the process ends, so does the lock. */
+/* A lock between processes: a file in a folder, which exists while a process holds the lock. The end of the process frees
+ * it. */
 typedef struct tr_lock {
     int descriptor;
-    const tr_folder *folder; /* these two are the caller's, and outlive the lock */
-    const char *name;
+    const tr_folder *folder; /* owned by the caller; must outlive the lock */
+    const char *name;        /* the same */
 } tr_lock;
 
-/* Takes the lock if nobody has it, else sets *taken to false. */
+/* Takes the lock. *taken is false if another process holds it. */
 tr_status tr_lock_try(tr_lock *lock, const tr_folder *folder, const char *name, bool *taken, tr_error *error);
 void tr_lock_release(tr_lock *lock);
 

@@ -1,13 +1,12 @@
 #include "util/numbers.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
-/* ln 2 in two parts: the first has so few bits that its product with an exponent is exact */
+/* ln 2 in two parts. The first has few enough bits for its product with an exponent to be exact. */
 static const double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
 
-/* 2^n, n from -1022 to 1023 */
+/* 2^n for -1022 <= n <= 1023 */
 static double power_of_two(int n)
 {
     const uint64_t bits = (uint64_t)(n + 1023) << 52;
@@ -16,7 +15,7 @@ static double power_of_two(int n)
     return power;
 }
 
-/* e^x = 2^n e^r, |r| <= ln 2 / 2: Taylor's series of e^r, even and odd powers side by side */
+/* e^x = 2^n e^r with |r| <= ln 2 / 2, and Taylor's series of e^r, even and odd powers in two independent sums. */
 double tr_exp(double x)
 {
     static const double factor[] = {
@@ -36,7 +35,7 @@ double tr_exp(double x)
     return (even + odd * r) * power_of_two((int)n);
 }
 
-/* log(2^n m) = n ln 2 + log m, m between sqrt(1/2) and sqrt(2): log m = 2 artanh s, s = (m - 1) / (m + 1) */
+/* log(2^n m) = n ln 2 + log m with sqrt(1/2) <= m < sqrt(2), and log m = 2 artanh s, s = (m - 1) / (m + 1). */
 double tr_log(double x)
 {
     if (!(x > 0) || isinf(x))
@@ -52,4 +51,22 @@ double tr_log(double x)
     for (int k = 23; k >= 3; k -= 2)
         sum = (sum + 1.0 / k) * square;
     return n * log2_high + (n * log2_low + 2 * s * (1 + sum));
+}
+
+/* The finalizer of SplitMix64 (Steele et al., 2014): every bit of the result depends on every bit of x. */
+static uint64_t mix_bits(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint64_t tr_random_key(uint64_t seed)
+{
+    return mix_bits(seed + 0x9e3779b97f4a7c15u);
+}
+
+uint64_t tr_random_add(uint64_t key, uint64_t x)
+{
+    return mix_bits(key + 0x9e3779b97f4a7c15u + mix_bits(x));
 }

@@ -10,24 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-bool tr_program_folder(char *folder, size_t size)
-{
-    const ssize_t n = readlink("/proc/self/exe", folder, size - 1);
-    if (n <= 0 || (size_t)n >= size - 1)
-        return false;
-    folder[n] = 0;
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = 0;
-    return slash != NULL;
-}
-
-bool tr_file_runs(const char *path)
-{
-    return access(path, X_OK) == 0;
-}
-
-/* What the program is to have for its standard input and output; NULL: those of this one. */
+/* Descriptors for the program's standard input and output. */
 typedef struct streams {
     int input, output;
 } streams;
@@ -38,8 +21,8 @@ static int choose_streams(posix_spawn_file_actions_t *actions, const streams *s)
     return problem ? problem : posix_spawn_file_actions_adddup2(actions, s->output, STDOUT_FILENO);
 }
 
-/* Starts the program with the signals that this one had before it began to wait. */
-static int start(const char *path, char *const arguments[], const streams *s, const sigset_t *signals, pid_t *child)
+/* Starts the program with the signal mask `signals`. s NULL: with this program's streams. Returns 0 or an errno. */
+static int start_program(const char *path, char *const arguments[], const streams *s, const sigset_t *signals, pid_t *child)
 {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
@@ -59,18 +42,18 @@ static int start(const char *path, char *const arguments[], const streams *s, co
     return problem;
 }
 
-/* Returns what waitpid() tells about the child once it has ended; -1 if it tells nothing. A signal that somebody sent may
- * have been for the whole group, so that the child has it, too: it is passed on if that has not ended the child soon. */
+/* Waits for the child and returns its wait status; -1 on failure. A signal that was sent to this process may have been sent
+ * to the whole group, including the child: it is passed on only if the child has not ended half a second later. */
 static int wait_for(pid_t child, const sigset_t *signals)
 {
     const struct timespec soon = {.tv_nsec = 500000000};
     int pending = 0;
     for (;;) {
-        int told;
+        int status;
         siginfo_t signal;
-        const pid_t ended = waitpid(child, &told, WNOHANG);
+        const pid_t ended = waitpid(child, &status, WNOHANG);
         if (ended == child)
-            return told;
+            return status;
         if (ended < 0)
             return -1;
         const int number = pending ? sigtimedwait(signals, &signal, &soon) : sigwaitinfo(signals, &signal);
@@ -83,10 +66,10 @@ static int wait_for(pid_t child, const sigset_t *signals)
     }
 }
 
-static tr_status run(const char *path, char *const arguments[], const streams *s, int *status, tr_error *error)
+static tr_status run_program(const char *path, char *const arguments[], const streams *s, int *status, tr_error *error)
 {
     const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
-    struct sigaction old_child, keep_child = {.sa_handler = SIG_DFL}; /* where it is ignored, nobody learns the status */
+    struct sigaction old_child, keep_child = {.sa_handler = SIG_DFL}; /* while SIGCHLD is ignored, the status is lost */
     sigset_t signals, before;
     pid_t child;
     sigemptyset(&signals);
@@ -95,21 +78,21 @@ static tr_status run(const char *path, char *const arguments[], const streams *s
         sigaddset(&signals, caught[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
     sigaction(SIGCHLD, &keep_child, &old_child);
-    const int problem = start(path, arguments, s, &before, &child);
-    const int told = problem ? -1 : wait_for(child, &signals);
+    const int problem = start_program(path, arguments, s, &before, &child);
+    const int wait_status = problem ? -1 : wait_for(child, &signals);
     sigaction(SIGCHLD, &old_child, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (problem)
         return tr_fail(error, TR_ERROR_IO, "%s: cannot be started: %s", path, strerror(problem));
-    if (told < 0)
+    if (wait_status < 0)
         return tr_fail(error, TR_ERROR_IO, "%s: it is not known how it ended", path);
-    *status = WIFEXITED(told) ? WEXITSTATUS(told) : 128 + WTERMSIG(told);
+    *status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     return TR_OK;
 }
 
 tr_status tr_process_run(const char *path, char *const arguments[], int *status, tr_error *error)
 {
-    return run(path, arguments, NULL, status, error);
+    return run_program(path, arguments, NULL, status, error);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- asking one */
@@ -136,7 +119,7 @@ static bool read_all(int descriptor, tr_buffer *answer)
     return good;
 }
 
-/* Files in memory take what pipes might have no room for, and nobody has to wait for the other. */
+/* Uses files in memory instead of pipes, so that neither side ever waits for the other to read or write. */
 tr_status tr_process_ask(const char *path, char *const arguments[], const char *text, size_t size, tr_buffer *answer,
                          int *status, tr_error *error)
 {
@@ -145,7 +128,7 @@ tr_status tr_process_ask(const char *path, char *const arguments[], const char *
     if (s.input < 0 || s.output < 0 || !write_all(s.input, text, size))
         result = tr_fail(error, TR_ERROR_IO, "%s: cannot be asked: %s", path, strerror(errno));
     if (result == TR_OK)
-        result = run(path, arguments, &s, status, error);
+        result = run_program(path, arguments, &s, status, error);
     if (result == TR_OK && !read_all(s.output, answer))
         result = tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: its answer cannot be read: %s", path,
                          strerror(errno));

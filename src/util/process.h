@@ -1,21 +1,19 @@
-/* This program's place, and other programs. */
+/* Runs other programs. */
 #ifndef TR_UTIL_PROCESS_H
 #define TR_UTIL_PROCESS_H
 
 #include "util/buffer.h"
-#include "util/error.h"
+#include "util/path.h"
 
-/* The folder in which the running program lies, without a slash at the end; false if the system does not tell. */
-bool tr_program_folder(char *folder, size_t size);
-bool tr_file_runs(const char *path); /* there is a file that may be executed */
-
-/* Runs the program at path until it ends; arguments[0] is its name, NULL stands behind the last. It has this program's
- * environment and streams. *status: its exit status, or 128 and the number of the signal that ended it.
- * Meanwhile an interrupt from the terminal is for the other program, which the terminal tells too; one that was sent to
- * this program alone is passed on. For programs that have one thread as yet. */
+/* Runs the program at path, with this program's environment and streams, and waits until it ends. arguments[0] is its name,
+ * NULL comes after the last. *status becomes its exit status, or 128 plus the number of the signal that ended it.
+ * TR_ERROR_IO if it cannot be started.
+ *
+ * An interrupt from the terminal also goes to the other program, so this one ignores it; a signal that was sent to this
+ * program alone is passed on. Only for programs with a single thread. */
 tr_status tr_process_run(const char *path, char *const arguments[], int *status, tr_error *error);
 
-/* The same for a program that reads text as its standard input; what it prints is appended to answer. */
+/* The same, with text as the program's standard input. Appends what it prints to answer. */
 tr_status tr_process_ask(const char *path, char *const arguments[], const char *text, size_t size, tr_buffer *answer,
                          int *status, tr_error *error);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a over 8-byte words with a final mix; keys are short. */
+/* FNV-1a over 8-byte words with a final mix: fast for short keys. */
 static uint32_t hash_bytes(const char *key, size_t size)
 {
     uint64_t h = 0xcbf29ce484222325u ^ size, word;
@@ -45,7 +45,7 @@ static tr_strmap_slot *find_slot(const tr_strmap *map, const char *key, size_t s
     }
 }
 
-static bool grow(tr_strmap *map)
+static bool grow_map(tr_strmap *map)
 {
     tr_strmap larger;
     if (!tr_strmap_init(&larger, (map->mask + 1) * 2))
@@ -61,7 +61,7 @@ static bool grow(tr_strmap *map)
 
 int32_t tr_strmap_add(tr_strmap *map, const char *key, size_t size, int32_t value)
 {
-    if (map->count >= map->mask - map->mask / 4 && !grow(map))
+    if (map->count >= map->mask - map->mask / 4 && !grow_map(map))
         return -1;
     tr_strmap_slot *slot = find_slot(map, key, size);
     if (slot->key)

@@ -1,5 +1,5 @@
-/* A map from byte strings to 32-bit numbers, built once and then only read: vocabularies and tensor names.
- * It keeps pointers to the keys, not copies. Thread-safe for reading. */
+/* A hash map from byte strings to 32-bit numbers, for vocabularies and tensor names. It keeps pointers to the keys, which
+ * must outlive it. Any number of threads may read a map that no thread changes. */
 #ifndef TR_UTIL_STRMAP_H
 #define TR_UTIL_STRMAP_H
 
@@ -17,14 +17,16 @@ typedef struct tr_strmap_slot {
 
 typedef struct tr_strmap {
     tr_strmap_slot *slots;
-    size_t mask, count; /* slots - 1 */
+    size_t mask, count; /* mask: number of slots - 1 */
 } tr_strmap;
 
-bool tr_strmap_init(tr_strmap *map, size_t expected) TR_CHECKED; /* false: out of memory */
+/* Makes an empty map with slots for `expected` keys. Returns false without memory. */
+bool tr_strmap_init(tr_strmap *map, size_t expected) TR_CHECKED;
 void tr_strmap_free(tr_strmap *map);
-/* Adds a key that is not there yet. Returns the value stored under the key: value, or an older one (a duplicate), or -1
- * when memory ran out. Values must be >= 0. Keys are shorter than 4 GiB. */
+/* Adds a key, shorter than 4 GiB, with a value >= 0, unless the map has the key already. Returns the value that the map now
+ * has for the key, or -1 without memory. */
 int32_t tr_strmap_add(tr_strmap *map, const char *key, size_t size, int32_t value) TR_CHECKED;
-int32_t tr_strmap_find(const tr_strmap *map, const char *key, size_t size); /* -1 if absent */
+/* Returns the value of a key, or -1 if the map does not have it. A zeroed map has no keys. */
+int32_t tr_strmap_find(const tr_strmap *map, const char *key, size_t size);
 
 #endif

@@ -2,9 +2,15 @@
 #include "util/team.h"
 
 #include <omp.h>
-#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #if defined(__SANITIZE_THREAD__)
 #define TR_THREAD_SANITIZER
@@ -14,6 +20,81 @@
 #endif
 #endif
 
+/* ----------------------------------------------------------------------------------------------------------- barriers */
+
+#if defined(__linux__)
+static void sleep_while(_Atomic uint32_t *word, uint32_t value)
+{
+    syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void wake_all(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, (uint32_t *)word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+}
+#else
+static void sleep_while(_Atomic uint32_t *word, uint32_t value)
+{
+    (void)word, (void)value;
+    sched_yield();
+}
+
+static void wake_all(_Atomic uint32_t *word)
+{
+    (void)word;
+}
+#endif
+
+/* Takes 40 to 140 cycles. */
+void tr_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+void tr_yield(void)
+{
+    sched_yield();
+}
+
+void tr_barrier_init(tr_barrier *barrier, int count)
+{
+    atomic_init(&barrier->arrived, 0);
+    atomic_init(&barrier->generation, 0);
+    atomic_init(&barrier->sleepers, 0);
+    barrier->count = (uint32_t)count;
+}
+
+void tr_barrier_wait(tr_barrier *barrier)
+{
+    if (barrier->count == 1)
+        return;
+    const uint32_t generation = atomic_load_explicit(&barrier->generation, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) + 1 == barrier->count) {
+        atomic_store_explicit(&barrier->arrived, 0, memory_order_relaxed);
+        /* Sequentially consistent with a sleeper's increment of sleepers: either it sees the new generation, or this thread
+         * sees the sleeper. */
+        atomic_fetch_add(&barrier->generation, 1);
+        if (atomic_load(&barrier->sleepers))
+            wake_all(&barrier->generation);
+        return;
+    }
+    for (int spin = 0; spin < TR_SPINS; spin++) {
+        if (atomic_load_explicit(&barrier->generation, memory_order_acquire) != generation)
+            return;
+        tr_pause();
+    }
+    atomic_fetch_add(&barrier->sleepers, 1);
+    while (atomic_load(&barrier->generation) == generation)
+        sleep_while(&barrier->generation, generation);
+    atomic_fetch_sub(&barrier->sleepers, 1);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- teams */
+
 /* A thread of the POSIX backend. */
 typedef struct helper {
     tr_team *team;
@@ -21,7 +102,7 @@ typedef struct helper {
     pthread_t handle;
 } helper;
 
-/* Helper threads of the POSIX backend: between runs they wait for a moment, then sleep. */
+/* Helper threads of the POSIX backend. Between runs they spin for TR_SPINS pauses, then sleep. */
 typedef struct pool {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
@@ -40,7 +121,7 @@ struct tr_team {
     pool pool;
 };
 
-/* Waits for the run behind the one that was seen; false: the end. */
+/* Waits until the generation is no longer `seen`. Returns false if the helpers are to end. */
 static bool next_run(pool *p, uint64_t seen)
 {
     for (int spin = 0; spin < TR_SPINS && atomic_load(&p->generation) == seen && !atomic_load(&p->stop); spin++)
@@ -61,7 +142,7 @@ static void *helper_main(void *argument)
     for (uint64_t seen = 0; next_run(p, seen); seen++) {
         p->function(p->argument, me->thread);
         if (atomic_fetch_sub(&p->running, 1) == 1) {
-            pthread_mutex_lock(&p->lock); /* not between the caller's look at it and its sleep */
+            pthread_mutex_lock(&p->lock); /* the caller must not be between its check of running and its wait */
             pthread_cond_signal(&p->done);
             pthread_mutex_unlock(&p->lock);
         }
@@ -120,9 +201,9 @@ static void pool_stop(pool *p)
 }
 
 #if !defined(TR_THREAD_SANITIZER)
-/* libgomp ends the process where the system gives it no thread: that there are enough is tried beforehand, with the team's
- * own. The threads of a region stay for the next one of the same caller (kept), so this costs some tens of microseconds a
- * thread, once. A team that had to start its own stays with them. */
+/* libgomp ends the process if the system refuses a thread. So the team first starts threads of its own, to see whether it
+ * can, and ends them again. libgomp keeps the threads of a region for the next region of the same caller (`kept` of them),
+ * so this costs some tens of microseconds a thread, once. A team that has run on threads of its own keeps them. */
 static bool openmp_can(tr_team *team, int kept)
 {
     if (team->size <= kept || team->pool.started)
@@ -133,8 +214,8 @@ static bool openmp_can(tr_team *team, int kept)
 }
 #endif
 
-/* False, with nothing run, where OpenMP grants fewer threads (inside a parallel region of the host, or OMP_THREAD_LIMIT), or
- * the system does, and under ThreadSanitizer, which does not see libgomp's own synchronisation. */
+/* Returns false, with nothing run, if OpenMP or the system grants fewer threads (inside a parallel region of the host, or
+ * with OMP_THREAD_LIMIT), and under ThreadSanitizer, which cannot see the synchronisation inside libgomp. */
 static bool openmp_run(tr_team *team, tr_team_function *function, void *argument)
 {
 #if defined(TR_THREAD_SANITIZER)
@@ -168,7 +249,7 @@ tr_status tr_team_create(int threads, tr_thread_backend backend, tr_team **team,
     tr_team *t = calloc(1, sizeof *t);
     if (!t || !(t->pool.helpers = calloc((size_t)threads, sizeof *t->pool.helpers))) {
         free(t);
-        return tr_fail(error, TR_ERROR_MEMORY, "threads: out of memory");
+        return tr_fail_memory(error, "threads");
     }
     t->size = threads;
     t->backend = backend;
@@ -208,4 +289,35 @@ tr_status tr_team_run(tr_team *team, tr_team_function *function, void *argument,
     if (pool_run(team, function, argument))
         return TR_OK;
     return tr_fail(error, TR_ERROR_MEMORY, "threads: the system does not give %d: ask for fewer (-T)", team->size);
+}
+
+tr_range tr_share(int n, int grain, int thread, int threads)
+{
+    const int64_t grains = ((int64_t)n + grain - 1) / grain;
+    const int64_t begin = grains * thread / threads * grain, end = grains * (thread + 1) / threads * grain;
+    return (tr_range){(int)(begin < n ? begin : n), (int)(end < n ? end : n)};
+}
+
+/* --------------------------------------------------------------------------------------------------------------- tasks */
+
+static void *run_task(void *argument)
+{
+    const tr_task *task = argument;
+    task->function(task->argument);
+    return NULL;
+}
+
+void tr_task_start(tr_task *task, void (*function)(void *argument), void *argument)
+{
+    task->function = function;
+    task->argument = argument;
+    task->threaded = pthread_create(&task->thread, NULL, run_task, task) == 0;
+    if (!task->threaded)
+        function(argument);
+}
+
+void tr_task_wait(tr_task *task)
+{
+    if (task->threaded)
+        pthread_join(task->thread, NULL);
 }

@@ -38,12 +38,11 @@ size_t tr_utf8_encode(uint32_t code, char out[4])
     return length;
 }
 
-/* Bytes at the front of text that are valid and not NUL; eight at a time while they are ASCII. */
-static size_t valid_prefix(const char *text, size_t size)
+size_t tr_utf8_valid_prefix(const char *text, size_t size)
 {
     size_t i = 0;
     while (i < size) {
-        uint64_t word;
+        uint64_t word; /* eight bytes at a time while they are ASCII */
         while (size - i >= sizeof word) {
             memcpy(&word, text + i, sizeof word);
             /* any byte with its top bit set, or zero */
@@ -69,28 +68,7 @@ static size_t valid_prefix(const char *text, size_t size)
 
 bool tr_utf8_valid(const char *text, size_t size)
 {
-    return valid_prefix(text, size) == size;
-}
-
-bool tr_utf8_clean(const char *text, size_t size, tr_buffer *out)
-{
-    if (!tr_buffer_append(out, "", 0)) /* a string, even if nothing follows */
-        return false;
-    while (size) {
-        size_t good = valid_prefix(text, size);
-        if (!tr_buffer_append(out, text, good))
-            return false;
-        if (good < size) {
-            size_t bad;
-            tr_utf8_decode(text + good, size - good, &bad);
-            if (!tr_buffer_append(out, "\xef\xbf\xbd", 3))
-                return false;
-            good += bad;
-        }
-        text += good;
-        size -= good;
-    }
-    return true;
+    return tr_utf8_valid_prefix(text, size) == size;
 }
 
 static bool is_printable(int32_t code)

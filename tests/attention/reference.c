@@ -126,7 +126,7 @@ typedef struct head {
     const trial *t;
     const bool *pattern;
     int64_t b, h;
-    const double *q, *k, *v; /* [queries, key_size], [keys, key_size], [keys, value_size] */
+    const double *q, *k, *v; /* [queries, d_k], [keys, d_k], [keys, d_v] */
     double *out, *weights;
 } head;
 

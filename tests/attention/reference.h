@@ -12,7 +12,7 @@ bool *reference_pattern(const trial *t);
 bool reference_allows(const trial *t, const bool *pattern, int64_t b, int64_t h, int64_t i, int64_t j);
 double reference_bias(const tr_attention_mask *mask, int64_t b, int64_t h, int64_t i, int64_t j);
 
-/* Of the trial's operands, or of others of its shape: out [batch, heads, queries, value_size], weights [batch, heads,
+/* Of the trial's operands, or of others of its shape: out [batch, heads, queries, d_v], weights [batch, heads,
  * queries, columns]. */
 void reference_attention(const trial *t, double *out, double *weights);
 void reference_of(const trial *t, const double *q, const double *k, const double *v, double *out, double *weights);

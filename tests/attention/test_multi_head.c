@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/half.h"
+#include "kernels/types.h"
 #include "layer.h"
 
 static const double tolerance = 1e-5;

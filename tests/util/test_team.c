@@ -11,7 +11,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "util/task.h"
 #include "util/team.h"
 
 enum { MOST = 8, ROUNDS = 2000 };

@@ -1,7 +1,7 @@
 #include "formats/gguf/container.h"
 
 #include "formats/gguf/blocks.h"
-#include "kernels/half.h"
+#include "kernels/types.h"
 
 #include <stdlib.h>
 #include <string.h>

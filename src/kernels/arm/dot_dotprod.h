@@ -1,6 +1,6 @@
 /* int8 dot products by sdot, four outputs at a time: signed by signed bytes, exact. The meaning of each function is in
  * i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 #include "kernels/arm/dot_shared.h"
 

@@ -1,6 +1,6 @@
 /* int8 dot products for every AArch64 CPU: products of bytes as int16 (smull), which holds them, then neighbours added to
  * int32 sums (sadalp). The meaning of each function is in i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 #include "kernels/arm/dot_shared.h"
 

@@ -1,6 +1,6 @@
 /* What the int8 dot products of all AArch64 levels share: inputs are kept as signed bytes, without offset. The meaning of
  * each function is in i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 
 typedef int8x16_t dot_levels;

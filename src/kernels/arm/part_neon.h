@@ -1,5 +1,5 @@
 /* The part of a 16-lane vector for NEON of AArch64: 4 floats. The meaning of each function is in part_portable.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 #include <arm_neon.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { LANES = 4, PARTS = 4 };
 #define TILE_ROWS 6 /* rows of x in a tile of the matrix product: accumulators fill the registers */
-#define WIDEN_TILES 8 /* more tiles than these that share a panel have its halves widened beforehand */
+#define WIDEN_TILES 8 /* if more tiles than this share a panel, its f16 or bf16 weights are widened first */
 typedef float32x4_t part;
 
 TR_INLINE uint32x4_t lane_mask(int n)

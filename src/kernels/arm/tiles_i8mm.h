@@ -1,8 +1,7 @@
-/* Matrix product with int8 weights by smmla, which takes two rows by two outputs by 8 inputs. Include
- * behind i8_tmpl.h.
+/* Matrix product with int8 weights by smmla, which multiplies two rows by two outputs over 8 inputs. Included by i8_tmpl.h.
  *
- * Two lines of a panel that follow each other hold 8 inputs; zipped by 4 bytes they give pairs of outputs with the 8 inputs
- * of each side by side. A tile is up to TILE_PAIRS pairs of rows by a panel: its sums fill the registers. */
+ * Two consecutive lines of a panel hold 8 inputs; zipped by 4 bytes they become pairs of outputs, each with its 8 inputs
+ * contiguous. A tile is up to TILE_PAIRS pairs of rows by a panel: its sums fill the registers. */
 
 enum { TILE_PAIRS = 3, TILE_TURNS = 8 /* pairs of outputs in a panel */ };
 
@@ -78,7 +77,7 @@ static void pairs_panel(const tr_matmul *op, int start, int rows, const i8_facto
         const int top = 2 * (all * k / tiles), pairs = all * (k + 1) / tiles - top / 2;
         const int8_t *x[2 * TILE_PAIRS];
         dot_panel sums[2 * TILE_PAIRS];
-        for (int r = 0; r < 2 * pairs; r++) /* behind the last row: it again */
+        for (int r = 0; r < 2 * pairs; r++) /* rows that do not exist repeat the last one */
             x[r] = (const int8_t *)op->q->rows + (size_t)(start + (top + r < rows ? top + r : rows - 1)) * op->q->stride;
         pairs_tile(x, w, (m->inputs + 3) / 4, w + panel_bytes, pairs, sums);
         for (int r = 0; r < 2 * pairs && top + r < rows; r++)
@@ -86,14 +85,14 @@ static void pairs_panel(const tr_matmul *op, int start, int rows, const i8_facto
     }
 }
 
-static bool dot_own_tiles(const tr_matmul *op, int first, int last)
+static bool dot_own_tiles(const tr_matmul *op, int begin, int end)
 {
     if (op->rows <= 2)
         return false;
     const int block = rows_in_cache(op->weight->inputs);
     for (int start = 0; start < op->rows; start += block)
-        for (int o = first; o < last; o += TR_PANEL) {
-            const i8_factors factors = i8_factors_of(op, o, last);
+        for (int o = begin; o < end; o += TR_PANEL) {
+            const i8_factors factors = i8_factors_of(op, o, end);
             pairs_panel(op, start, op->rows - start < block ? op->rows - start : block, &factors);
         }
     return true;

@@ -1,6 +1,6 @@
 /* int8 dot products by pairs of int16 (vpmaddwd), in which nothing can overflow. Inputs are kept as int16. The meaning of
  * each function is in i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 typedef __m256i dot_sum;    /* of four outputs, two sums each */
 typedef __m256i dot_input;  /* the same 4 inputs four times */
@@ -46,13 +46,13 @@ TR_INLINE void dot_put(char *row, int i, vec q)
     _mm256_storeu_si256((__m256i *)(row + 2 * (size_t)i), _mm256_permute4x64_epi64(words, 0xd8));
 }
 
-#define DOT_RAISES
+#define DOT_OFFSET_LEVELS
 typedef __m256i dot_levels;
 
 TR_INLINE dot_levels dot_levels_load(void)
 {
     return _mm256_add_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tr_screen_levels)),
-                           _mm256_set1_epi8(TR_SCREEN_MOST));
+                           _mm256_set1_epi8(TR_SCREEN_MAX));
 }
 
 TR_INLINE void dot_signed(const char *row, int i, int8_t *out)

@@ -1,6 +1,6 @@
 /* int8 dot products by pairs of int16 (vpmaddwd), in which nothing can overflow. Inputs are kept as int16. The meaning of
  * each function is in i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 typedef __m512i dot_sum;    /* of eight outputs, two sums each */
 typedef __m512i dot_input;  /* the same 4 inputs eight times */

@@ -1,6 +1,6 @@
 /* int8 dot products by vpdpbusd, a panel at a time. It multiplies unsigned with signed bytes and does not saturate: inputs
  * are kept with 128 added, and 128 colsum is taken from the sums. The meaning of each function is in i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 typedef __m512i dot_sum, dot_input, dot_weight;
 
@@ -18,7 +18,7 @@ typedef __m512i dot_levels;
 TR_INLINE dot_levels dot_levels_load(void)
 {
     return _mm512_add_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)tr_screen_levels)),
-                           _mm512_set1_epi8(TR_SCREEN_MOST));
+                           _mm512_set1_epi8(TR_SCREEN_MAX));
 }
 
 TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
@@ -36,12 +36,12 @@ TR_INLINE dot_input dot_input_load(const char *row, int group)
 
 TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, a, w); }
 
-#define DOT_RAISES
-TR_INLINE dot_sum dot_raised_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, w, a); }
+#define DOT_OFFSET_LEVELS
+TR_INLINE dot_sum dot_offset_add(dot_sum sum, dot_input a, dot_weight w) { return _mm512_dpbusd_epi32(sum, w, a); }
 
-TR_INLINE vec dot_raised_value(const dot_sum sums[DOT_PARTS], int32_t most)
+TR_INLINE vec dot_offset_value(const dot_sum sums[DOT_PARTS], int32_t offset)
 {
-    return (vec){{_mm512_cvtepi32_ps(_mm512_sub_epi32(sums[0], _mm512_set1_epi32(most)))}};
+    return (vec){{_mm512_cvtepi32_ps(_mm512_sub_epi32(sums[0], _mm512_set1_epi32(offset)))}};
 }
 
 TR_INLINE void dot_signed(const char *row, int i, int8_t *out)
@@ -50,7 +50,7 @@ TR_INLINE void dot_signed(const char *row, int i, int8_t *out)
     _mm_storeu_si128((__m128i *)out, _mm_xor_si128(bytes, _mm_set1_epi8(-128)));
 }
 
-#define DOT_LIES_IN_ORDER
+#define DOT_SUMS_IN_ORDER
 TR_INLINE int32_t dot_row(const char *row, const char *w, int inputs, int32_t *colsum)
 {
     __m512i sum = _mm512_setzero_si512(), weights = _mm512_setzero_si512();

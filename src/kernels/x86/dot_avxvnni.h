@@ -1,6 +1,6 @@
 /* int8 dot products by vpdpbusd, eight outputs at a time. It multiplies unsigned with signed bytes and does not saturate:
  * inputs are kept with 128 added, and 128 colsum is taken from the sums. The meaning of each function is in i8_tmpl.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 typedef __m256i dot_sum, dot_input, dot_weight;
 
@@ -21,7 +21,7 @@ typedef __m256i dot_levels;
 TR_INLINE dot_levels dot_levels_load(void)
 {
     return _mm256_add_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)tr_screen_levels)),
-                           _mm256_set1_epi8(TR_SCREEN_MOST));
+                           _mm256_set1_epi8(TR_SCREEN_MAX));
 }
 
 TR_INLINE dot_weight dot_nibbles_load(dot_levels levels, const char *line, int h, int half)
@@ -48,14 +48,14 @@ TR_INLINE dot_sum dot_add(dot_sum sum, dot_input a, dot_weight w)
 #endif
 }
 
-#define DOT_RAISES
-TR_INLINE dot_sum dot_raised_add(dot_sum sum, dot_input a, dot_weight w) { return dot_add(sum, w, a); }
+#define DOT_OFFSET_LEVELS
+TR_INLINE dot_sum dot_offset_add(dot_sum sum, dot_input a, dot_weight w) { return dot_add(sum, w, a); }
 
-TR_INLINE vec dot_raised_value(const dot_sum sums[DOT_PARTS], int32_t most)
+TR_INLINE vec dot_offset_value(const dot_sum sums[DOT_PARTS], int32_t offset)
 {
     vec value;
     UNROLL(2, h, 0, 2)
-        value.p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[h], _mm256_set1_epi32(most)));
+        value.p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[h], _mm256_set1_epi32(offset)));
     return value;
 }
 
@@ -65,7 +65,7 @@ TR_INLINE void dot_signed(const char *row, int i, int8_t *out)
     _mm_storeu_si128((__m128i *)out, _mm_xor_si128(bytes, _mm_set1_epi8(-128)));
 }
 
-#define DOT_LIES_IN_ORDER
+#define DOT_SUMS_IN_ORDER
 TR_INLINE int32_t dot_fold(__m256i sum)
 {
     __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));

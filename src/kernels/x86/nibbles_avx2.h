@@ -1,6 +1,6 @@
-/* Products of rows with one panel's nibbles (see i8_screen_tmpl.h) by vpmaddubsw: two products are at most 2 * 58 * 127, and
- * two of those still fit 16 bits. */
-/* A line a function, so that the levels can be compared. */
+/* Products of rows with one panel's nibbles (i8_screen_tmpl.h) by vpmaddubsw: the sum of two products is at most
+ * 2 * 58 * 127, and two such sums still fit 16 bits. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 TR_INLINE __m256i nibble_input(const int8_t *x)
 {
@@ -31,5 +31,5 @@ TR_INLINE void nibble_values(const nibble_rows *x, const char *w, int groups, co
     }
     UNROLL(2, r, 0, rows)
         UNROLL(2, h, 0, 2)
-            out[r].p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[r][h], _mm256_set1_epi32(x->most[r])));
+            out[r].p[h] = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[r][h], _mm256_set1_epi32(x->offset[r])));
 }

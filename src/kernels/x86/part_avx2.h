@@ -1,5 +1,5 @@
 /* The part of a 16-lane vector for AVX2 with FMA and F16C: 8 floats. The meaning of each function is in part_portable.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 #include <immintrin.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { LANES = 8, PARTS = 2 };
 #define TILE_ROWS 3 /* rows of x in a tile of the matrix product: accumulators fill the registers */
-#define WIDEN_TILES 8 /* more tiles than these that share a panel have its halves widened beforehand */
+#define WIDEN_TILES 8 /* if more tiles than this share a panel, its f16 or bf16 weights are widened first */
 typedef __m256 part;
 
 TR_INLINE __m256i lane_mask(int n)

@@ -1,6 +1,6 @@
 /* The part of a 16-lane vector for AVX-512 (F, BW, DQ, VL): all 16 floats. The meaning of each function is in
  * part_portable.h. */
-/* A line a function, so that the levels can be compared. */
+/* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
 #include <immintrin.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { LANES = 16, PARTS = 1 };
 #define TILE_ROWS 6 /* rows of x in a tile of the matrix product: accumulators fill the registers */
-#define WIDEN_TILES 8 /* more tiles than these that share a panel have its halves widened beforehand */
+#define WIDEN_TILES 8 /* if more tiles than this share a panel, its f16 or bf16 weights are widened first */
 typedef __m512 part;
 
 TR_INLINE __mmask16 lane_mask(int n) { return (__mmask16)_bzhi_u32(0xffff, n > 0 ? (unsigned)n : 0); }

@@ -3,7 +3,7 @@
  *     0 1 | 2 3   sums of block a with panels 0 1 | of block b
  *     4 5         rows of block a, b (64 inputs)
  *     6 7         64 inputs of panel 0, 1
- * Rows are stored as dot_avx512vnni.h stores them. Include behind i8_tmpl.h. */
+ * Rows are stored as dot_avx512vnni.h stores them. Included by i8_tmpl.h. */
 
 typedef struct tile_config {
     uint8_t palette, start_row, reserved[14];
@@ -24,15 +24,15 @@ static void configure_tiles(int height)
     _tile_loadconfig(&config);
 }
 
-/* What fills the registers once: rows [first, last) by one or two panels from output o on. The blocks of rows are height
- * rows each and begin at a and b; they may reach back over rows that are done already. */
+/* One fill of the registers: rows first .. last - 1 by one or two panels from output o on. The two blocks of rows have
+ * `height` rows each and begin at a and b; they may overlap rows that are already computed. */
 typedef struct tile_unit {
     int o, panels;
     int first, last, a, b;
     bool two_blocks;
 } tile_unit;
 
-/* A unit whose sums are there and become outputs, row by row, while the next unit is on its way through the tiles. */
+/* A unit whose sums are complete and become outputs, row by row, while the next unit is in the tiles. */
 typedef struct tile_pending {
     _Alignas(64) int32_t sums[4][TILE_LINES * TR_PANEL];
     i8_factors factors[2];
@@ -40,10 +40,10 @@ typedef struct tile_pending {
     int next; /* row */
 } tile_pending;
 
-static tile_unit unit_at(const tr_matmul *op, int height, int o, int last, int row)
+static tile_unit unit_at(const tr_matmul *op, int height, int o, int end, int row)
 {
     const int bottom = op->rows - height; /* the last block's first row */
-    tile_unit u = {.o = o, .panels = last - o > TR_PANEL ? 2 : 1, .first = row, .a = row < bottom ? row : bottom};
+    tile_unit u = {.o = o, .panels = end - o > TR_PANEL ? 2 : 1, .first = row, .a = row < bottom ? row : bottom};
     u.b = u.a + height < bottom ? u.a + height : bottom;
     u.two_blocks = u.a + height < op->rows;
     u.last = u.two_blocks ? u.b + height : op->rows;
@@ -99,7 +99,7 @@ TR_INLINE void tile_sums(const tr_matmul *op, const tile_unit *u, int height, ti
     }
 }
 
-static void run_unit(const tr_matmul *op, const tile_unit *u, int height, int last, tile_pending *pending, const char *ahead,
+static void run_unit(const tr_matmul *op, const tile_unit *u, int height, int end, tile_pending *pending, const char *ahead,
                      int lines)
 {
     if (u->two_blocks && u->panels == 2)
@@ -115,12 +115,12 @@ static void run_unit(const tr_matmul *op, const tile_unit *u, int height, int la
     _tile_stored(2, pending->sums[2], TR_LINE);
     _tile_stored(3, pending->sums[3], TR_LINE);
     for (int p = 0; p < u->panels; p++)
-        pending->factors[p] = i8_factors_of(op, u->o + p * TR_PANEL, last);
+        pending->factors[p] = i8_factors_of(op, u->o + p * TR_PANEL, end);
     pending->unit = *u;
     pending->next = u->first;
 }
 
-static bool dot_own_tiles(const tr_matmul *op, int first, int last)
+static bool dot_own_tiles(const tr_matmul *op, int begin, int end)
 {
     const tr_matrix *m = op->weight;
     if (op->rows < AMX_ROWS || m->inputs % TILE_INPUTS)
@@ -129,13 +129,13 @@ static bool dot_own_tiles(const tr_matmul *op, int first, int last)
     tile_pending pending;
     pending.next = pending.unit.last = 0;
     configure_tiles(height);
-    for (int o = first; o < last; o += 2 * TR_PANEL) {
+    for (int o = begin; o < end; o += 2 * TR_PANEL) {
         /* the next two panels come to the second-level cache while these are used */
         const char *ahead = (const char *)m->data + (size_t)(o / TR_PANEL + 2) * tr_panel_bytes(m->inputs);
         const int lines = 2 * TILE_LINES / ((blocks + 1) / 2);
         for (int row = 0; row < op->rows;) {
-            const tile_unit u = unit_at(op, height, o, last, row);
-            run_unit(op, &u, height, last, &pending, ahead, lines);
+            const tile_unit u = unit_at(op, height, o, end, row);
+            run_unit(op, &u, height, end, &pending, ahead, lines);
             ahead += (size_t)(lines * m->inputs / TILE_INPUTS) * TR_LINE;
             row = u.last;
         }

@@ -3,10 +3,10 @@
 #include <string.h>
 
 void tr_widen(const tr_kernels *kernels, const tr_rows *rows, const void *from, int count, int width, float *to,
-              size_t to_row)
+              size_t to_stride)
 {
     for (int i = 0; i < count; i++) {
-        float *row = to + (size_t)i * to_row;
+        float *row = to + (size_t)i * to_stride;
         const size_t at = (size_t)i * rows->strides.row;
         if (rows->element == TR_ELEMENT_F32) {
             memcpy(row, (const float *)from + at, (size_t)width * sizeof *row);

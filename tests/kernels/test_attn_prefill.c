@@ -7,13 +7,13 @@
 
 #include "fixture.h"
 
-#include "kernels/half.h"
+#include "kernels/types.h"
 
 typedef struct a_case {
     tr_attn_prefill op;
     float *q, *k, *v, *pool, *bias, *out, *weights;
     const float **blocks;
-    bool *wild;
+    bool *nonfinite;
     tr_attn_part parts[64];
     int32_t *limits;
     size_t outs, weight_count;
@@ -30,22 +30,23 @@ static void pack_blocks(const tr_kernels *level, a_case *c, tr_type from)
          *v = as_type(from, c->v, (size_t)(op->keys * op->value_size));
     c->pool = random_floats(size * (size_t)count, 1);
     c->blocks = malloc((size_t)count * sizeof *c->blocks);
-    c->wild = calloc((size_t)count, sizeof *c->wild);
+    c->nonfinite = calloc((size_t)count, sizeof *c->nonfinite);
     for (int b = 0; b < count; b++) {
         float *block = c->pool + (size_t)(count - 1 - b) * size;
         const int n = op->keys - b * TR_BLOCK < TR_BLOCK ? op->keys - b * TR_BLOCK : TR_BLOCK;
         const size_t bytes = tr_type_size(from);
         c->blocks[b] = block;
-        c->wild[b] = level->attn_pack(&(tr_attn_pack){.n = n,
-                                                      .head_size = op->head_size,
-                                                      .value_size = op->value_size,
-                                                      .from = from,
-                                                      .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
-                                                      .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
-                                                      .key_stride = (size_t)op->head_size,
-                                                      .value_stride = (size_t)op->value_size,
-                                                      .packed_keys = block,
-                                                      .packed_values = block + TR_BLOCK * padded});
+        c->nonfinite[b] =
+            level->attn_pack(&(tr_attn_pack){.n = n,
+                                             .head_size = op->head_size,
+                                             .value_size = op->value_size,
+                                             .from = from,
+                                             .keys = (char *)k + (size_t)(b * TR_BLOCK * op->head_size) * bytes,
+                                             .values = (char *)v + (size_t)(b * TR_BLOCK * op->value_size) * bytes,
+                                             .key_stride = (size_t)op->head_size,
+                                             .value_stride = (size_t)op->value_size,
+                                             .packed_keys = block,
+                                             .packed_values = block + TR_BLOCK * padded});
     }
     free(k), free(v);
 }
@@ -79,7 +80,7 @@ static a_case make_case(const tr_kernels *level, int head_size, int value_size, 
 static void free_case(a_case *c)
 {
     free(c->q), free(c->k), free(c->v), free(c->pool), free(c->bias), free(c->out), free(c->weights), free(c->blocks);
-    free(c->wild), free(c->limits);
+    free(c->nonfinite), free(c->limits);
 }
 
 /* Some of all masks at random. */
@@ -229,11 +230,11 @@ static void wild_of_level(const tr_kernels *level)
         const int bad = random_int(0, keys - 1);
         float *held = n % 2 ? c.k : c.v;
         held[bad * size + random_int(0, size - 1)] = n % 3 ? NAN : n % 2 ? NAN : INFINITY;
-        free(c.pool), free(c.blocks), free(c.wild);
+        free(c.pool), free(c.blocks), free(c.nonfinite);
         pack_blocks(level, &c, TR_TYPE_F32);
         c.op.blocks = c.blocks;
-        c.op.wild = c.wild;
-        assert_int_equal(c.wild[bad / TR_BLOCK], n % 2 == 0);
+        c.op.nonfinite = c.nonfinite;
+        assert_int_equal(c.nonfinite[bad / TR_BLOCK], n % 2 == 0);
         level->attn_prefill(&c.op);
         for (int i = 0; i < queries; i++) {
             const float *row = c.out + (size_t)i * c.op.out_stride, *was = before + (size_t)i * c.op.out_stride;
