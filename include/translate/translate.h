@@ -175,6 +175,7 @@ TR_API tr_model_options tr_model_default_options(void);
  * TR_ERROR_IO           A file cannot be opened or read.
  * TR_ERROR_FORMAT       A file is damaged, incomplete or contradictory. The message names the file and the tensor or field.
  * TR_ERROR_UNSUPPORTED  The file holds another kind of network, or is no translation model.
+ * TR_ERROR_NUMERIC      A weight is not a finite number, and is to be rounded to int8.
  * TR_ERROR_ARGUMENT     An option is out of range, this CPU does not run the kernel level, or the shortlist was made for
  *                       other vocabularies. */
 TR_API tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error);
@@ -569,13 +570,14 @@ typedef struct tr_result {
     /* TR_FLAG_... */
     unsigned flags;
 
-    /* With tr_translate_options.scores, otherwise 0 and NULL. score: the log-probability of the translation,
-     * which is the sum over its tokens, EOS included. mean_log_probability, min_log_probability: over its
-     * tokens, without those that were given (a language token, a prefix). The mean indicates the quality of the
-     * whole, the minimum that of its weakest place. */
+    /* With tr_translate_options.scores, otherwise 0: the log-probability of the translation, which is the sum
+     * over its tokens, EOS included. */
     float score;
+    /* The same: over its tokens, without those that were given (a language token, a prefix). The mean indicates
+     * the quality of the whole, the minimum that of its weakest place. */
     float mean_log_probability, min_log_probability;
-    /* [scored_count] tokens of all sentences in order, each sentence with its EOS. */
+    /* The same, otherwise NULL and 0: [scored_count] tokens of all sentences in order, each sentence with its
+     * EOS. */
     tr_scored_token *scored;
     size_t scored_count;
 
@@ -584,11 +586,14 @@ typedef struct tr_result {
     tr_translation *hypotheses;
     size_t hypothesis_count;
 
-    /* With tr_translate_options.align, otherwise NULL and 0: the tokens of all sentences (and of pieces of
-     * sentences that were split), concatenated. Text that is passed through unchanged, such as a blank line,
-     * has no tokens. source: the tokens of the text, without language tokens and EOS. target: the tokens of the
-     * translation, without EOS. Each sentence begins with its language token if the model is given one there. */
+    /* The following, with tr_translate_options.align, otherwise NULL and 0. Tokens of all sentences (and of
+     * pieces of sentences that were split) are concatenated. Text that is passed through unchanged, such as a
+     * blank line, has no tokens. */
+
+    /* The tokens of the text, without language tokens and EOS. */
     tr_tokens source;
+    /* The tokens of the translation, without EOS. Each sentence begins with its language token if the decoder is
+     * given one. */
     tr_tokens target;
     /* [source.count] The bytes of the caller's text that each token stands for, without the white space before
      * it; empty if it stands for none. With TR_FLAG_INVALID_UTF8 the bytes count in the text after replacement
