@@ -1,23 +1,22 @@
-/* The four steps of multi-head attention, on "You are welcome" padded to four words; docs/attention.md explains them. The
- * numbers are made up: a trained model brings embeddings and weights. tr_attention_multi_head_forward() takes all steps in
- * one call.
- */
+/* The four steps of multi-head attention, on "You are welcome" padded to four words; docs/attention.md explains them.
+ * Embeddings and weights are random here; a trained model has its own. tr_attention_multi_head_forward() does all steps in
+ * one call. */
 #include <stdint.h>
 #include <stdio.h>
 #include <translate/attention.h>
 
 enum { WORDS = 4, D_MODEL = 8, HEADS = 2, HEAD_SIZE = D_MODEL / HEADS, SIZE = WORDS * D_MODEL };
 
-static void make_up(uint32_t seed, int count, float *x) /* numbers between -1 and 1 */
+static void fill_random(uint32_t seed, int count, float *x) /* x [count]: numbers between -1 and 1 */
 {
     for (int i = 0; i < count; i++)
         x[i] = (float)((seed = seed * 1664525 + 1013904223) >> 8) / (1 << 23) - 1;
 }
 
-static void project(const float *x, uint32_t seed, float *y) /* y = x W^T with made-up weights W [D_MODEL, D_MODEL] */
+static void project(const float *x, uint32_t seed, float *y) /* y = x W^T, W [D_MODEL, D_MODEL] random */
 {
     float weight[D_MODEL][D_MODEL];
-    make_up(seed, D_MODEL * D_MODEL, weight[0]);
+    fill_random(seed, D_MODEL * D_MODEL, weight[0]);
     for (int i = 0; i < SIZE; i++) {
         y[i] = 0;
         for (int c = 0; c < D_MODEL; c++)
@@ -25,7 +24,7 @@ static void project(const float *x, uint32_t seed, float *y) /* y = x W^T with m
     }
 }
 
-static void show(const float *weights) /* [HEADS, WORDS, WORDS] */
+static void print_weights(const float *weights) /* [HEADS, WORDS, WORDS] */
 {
     static const char *const words[WORDS] = {"You", "are", "welcome", "PAD"};
     for (int i = 0; i < HEADS * WORDS; i++) {
@@ -46,7 +45,7 @@ int main(void)
     tr_error error;
 
     /* 1. Project the words, [batch 1, WORDS, D_MODEL], to queries, keys and values. */
-    make_up(1, SIZE, x);
+    fill_random(1, SIZE, x);
     project(x, 2, q);
     project(x, 3, k);
     project(x, 4, v);
@@ -57,7 +56,7 @@ int main(void)
         tr_attention_split_heads(f32, 1, WORDS, D_MODEL, HEADS, v, v_heads, &error))
         return fprintf(stderr, "%s\n", error.message), 1;
 
-    /* 3. Of each head, softmax(q k^T / sqrt(HEAD_SIZE)) v, over the keys that the mask allows: the first three words. */
+    /* 3. For each head, softmax(q k^T / sqrt(HEAD_SIZE)) v over the keys that the mask allows: the first three words. */
     const tr_attention_shape shape = {
         .batch = 1, .heads = HEADS, .queries = WORDS, .keys = WORDS, .d_k = HEAD_SIZE, .d_v = HEAD_SIZE};
     const int64_t length = 3;
@@ -71,6 +70,6 @@ int main(void)
 
     printf("x [1, %d, %d]  heads [1, %d, %d, %d]  weights [1, %d, %d, %d]  out [1, %d, %d]\n", WORDS, D_MODEL, HEADS, WORDS,
            HEAD_SIZE, HEADS, WORDS, WORDS, WORDS, D_MODEL);
-    show(weights);
+    print_weights(weights);
     return 0;
 }

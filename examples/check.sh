@@ -1,6 +1,5 @@
 #!/bin/sh
-# Runs an example: check.sh PROGRAM MODEL. A line out for each text in, none of them empty; one line for a model that
-# is missing.
+# check.sh PROGRAM MODEL: runs an example. It must print one non-empty line per text, and one line if the model is missing.
 set -eu
 output=$("$1" "$2" '今天天气很好' '你好。再见！' '谢谢')
 printf '%s\n' "$output"

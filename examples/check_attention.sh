@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs examples/attention.c: check_attention.sh PROGRAM. The shapes; of both heads a row for each word, whose weights
-# sum to 1 and leave the padding out.
+# check_attention.sh PROGRAM: runs examples/attention.c. It must print the shapes, and for both heads a row per word whose
+# weights sum to 1 and exclude the padding.
 set -eu
 output=$("$1")
 printf '%s\n' "$output"

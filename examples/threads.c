@@ -1,5 +1,5 @@
-/* One model shared by many threads, a context for each: threads MODEL TEXT... translates every text in a thread of its own.
- * A program that has its own threads gives each context a single one. */
+/* threads MODEL TEXT...: translates each text in a thread of its own. The threads share one model; each has a context. A
+ * program with many threads gives each context a single thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct job {
     pthread_t thread;
 } job;
 
-static void *work(void *argument)
+static void *translate_text(void *argument)
 {
     job *j = argument;
     tr_context_options options = tr_context_default_options();
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     int started = 0, failures = 0;
     for (; jobs && started < count; started++) {
         jobs[started] = (job){.model = model, .text = argv[started + 2]};
-        if (pthread_create(&jobs[started].thread, NULL, work, &jobs[started]))
+        if (pthread_create(&jobs[started].thread, NULL, translate_text, &jobs[started]))
             break;
     }
     for (int i = 0; i < started; i++) {

@@ -1,4 +1,4 @@
-/* Translates its arguments: translate MODEL TEXT... */
+/* translate MODEL TEXT...: translates each text and prints one line per text. */
 #include <stdio.h>
 #include <translate/translate.h>
 
