@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/ctranslate2/ctranslate2.h"
-#include "formats/peek.h"
+#include "formats/readers.h"
 #include "formats/zip.h"
 #include "tokenizer/bpe.h"
 #include "util/buffer.h"

@@ -1,10 +1,11 @@
 /* Why a directory cannot be opened: what is in it, and what is missing. */
-#include "formats/directory.h"
+#include "formats/json.h"
 #include "formats/recognise.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "util/file.h"
 #include "util/folder.h"
 #include "util/utf8.h"
 

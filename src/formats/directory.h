@@ -37,6 +37,11 @@ void tr_directory_language(const char *language, char out[TR_LANGUAGE]);
 /* Takes source_lang and target_lang, or src_lang and tgt_lang, from the fields of tokenizer_config.json. */
 void tr_directory_languages(tr_json_fields *fields, tr_package *package);
 
+/* Adds the languages whose tokens, such as ">>fra<<" and "<2fr>", are spelled between open and close in one of the files: a
+ * SentencePiece model, or a list of tokens in JSON or YAML. The file's bytes are searched, not parsed. */
+tr_status tr_directory_find_languages(const tr_directory *d, const char *file, const char *open,
+                                      const char *close) TR_CHECKED;
+
 /* The directory's own name, unless it is "." or ".."; out must be a zeroed string. */
 void tr_directory_name(const char *path, char *out, size_t size);
 

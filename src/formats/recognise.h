@@ -35,6 +35,9 @@ typedef enum tr_kind {
 /* Fails where memory is too short to tell. */
 tr_status tr_recognise(const void *data, size_t size, tr_kind *kind, tr_error *error) TR_CHECKED;
 
+/* True if a file begins like CTranslate2's model.bin, of any version. */
+bool tr_is_ct2_file(const void *data, size_t size);
+
 /* "is a safetensors file" */
 const char *tr_kind_is(tr_kind kind);
 /* "give its directory, which must hold config.json too"; "" if there is nothing to do */

@@ -2,7 +2,7 @@
 #ifndef TR_TOKENIZER_LANGUAGE_NAMES_H
 #define TR_TOKENIZER_LANGUAGE_NAMES_H
 
-#include "tokenizer/languages.h"
+#include "tokenizer/vocabulary.h"
 
 /* The last two languages that stand side by side in a file's name, with their scripts and regions. Other words that look
  * like codes do not count: languages of three letters do only where they have two as well ("eng"), or where the name is one

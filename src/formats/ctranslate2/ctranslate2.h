@@ -52,9 +52,6 @@ typedef struct tr_ct2_model {
     uint32_t text_count, text_capacity;
 } tr_ct2_model;
 
-/* Whether a file begins as model.bin does. */
-bool tr_ct2_recognise(const void *data, size_t size);
-
 /* A zeroed model is filled with what points into file. */
 tr_status tr_ct2_read(tr_bytes file, tr_ct2_model *model, tr_error *error);
 void tr_ct2_free(tr_ct2_model *model);

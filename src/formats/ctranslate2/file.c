@@ -345,32 +345,6 @@ void tr_ct2_free(tr_ct2_model *model)
     *model = (tr_ct2_model){0};
 }
 
-/* A name as converters write them; other formats begin with such a version number, too. */
-static bool is_plausible(const char *text)
-{
-    for (; *text; text++)
-        if (*text < '!' || *text > '~')
-            return false;
-    return true;
-}
-
-/* Newer versions are recognised, too, so that they are refused as such. */
-enum { PLAUSIBLE_VERSION = 32 };
-
-bool tr_ct2_recognise(const void *data, size_t size)
-{
-    tr_ct2_model model = {0};
-    reader r = {.data = data, .size = size, .model = &model};
-    const uint32_t version = number(&r, 4, "");
-    bool plausible = version >= 1 && version <= PLAUSIBLE_VERSION;
-    if (version >= SPEC_VERSION) {
-        plausible = is_plausible(string(&r, "")) && plausible;
-        number(&r, 4, "");
-    }
-    const bool holds_some = number(&r, 4, "") > 0;
-    return is_plausible(string(&r, "")) && plausible && holds_some && r.status == TR_OK;
-}
-
 /* ------------------------------------------------------------------------------------------------------------- look-up */
 
 tr_ct2_variable *tr_ct2_find(tr_ct2_model *model, const char *name)

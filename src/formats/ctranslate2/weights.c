@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/integers.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/int8.h"
 
 enum { NAME = 192, TENSORS = 3 };
 
@@ -189,10 +189,10 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
         return;
     }
     const float *factors = add_factors(b, v, scale, s);
-    const tr_integers integers = {(const int8_t *)v->data + (size_t)s->first * (size_t)v->shape[1], s->rows, v->shape[1],
-                                  factors, NULL};
+    const tr_int8_rows integers = {(const int8_t *)v->data + (size_t)s->first * (size_t)v->shape[1], s->rows, v->shape[1],
+                                   factors, NULL};
     if (factors)
-        b->status = tr_integers_add(b->weights, name, &integers, b->error);
+        b->status = tr_int8_rows_add(b->weights, name, &integers, b->error);
     for (p->count = 0; b->status == TR_OK && p->count < TENSORS; p->count++)
         p->tensors[p->count] = b->weights->tensors[b->weights->count - TENSORS + (size_t)p->count];
 }

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "formats/hf/hf.h"
-#include "formats/peek.h"
-#include "formats/peek_tokens.h"
+#include "formats/readers.h"
 
 static tr_status peek_fairseq(const tr_directory *d, bool words, tr_json_fields *settings)
 {
@@ -32,9 +31,9 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_files *files, co
         status = tr_directory_in(d, fields.status);
     if (status == TR_OK)
         switch (family->tokens) {
-        case TR_HF_MARIAN: status = tr_peek_tokens(d, "vocab.json", ">>", "<<"); break;
+        case TR_HF_MARIAN: status = tr_directory_find_languages(d, "vocab.json", ">>", "<<"); break;
         case TR_HF_PIECES:
-            status = tr_peek_tokens(d, files->pieces ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
+            status = tr_directory_find_languages(d, files->pieces ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
             break;
         case TR_HF_FAIRSEQ:
             *has_tokenizer = files->fairseq || (!files->words && files->library);

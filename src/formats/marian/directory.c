@@ -6,8 +6,7 @@
 
 #include "formats/marian/files.h"
 #include "formats/marian/marian.h"
-#include "formats/peek.h"
-#include "formats/peek_tokens.h"
+#include "formats/readers.h"
 #include "formats/shortlist.h"
 #include "formats/vocabularies.h"
 #include "formats/yaml.h"
@@ -245,7 +244,7 @@ static tr_status peek(opening *o, bool *has_tokenizer)
     *has_tokenizer = tr_ends_with(o->files.vocabularies[0], ".spm");
     if (status == TR_OK && !*has_tokenizer)
         status = tr_directory_has(&o->files.d, "source.spm", has_tokenizer);
-    return status == TR_OK ? tr_peek_tokens(&o->files.d, o->files.vocabularies[0], ">>", "<<") : status;
+    return status == TR_OK ? tr_directory_find_languages(&o->files.d, o->files.vocabularies[0], ">>", "<<") : status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- opening */

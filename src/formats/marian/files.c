@@ -14,7 +14,7 @@ enum { LARGEST_OPTIONS = 1 << 20 /* bytes */ };
 
 /* -------------------------------------------------------------------------------------------------------- which it is */
 
-tr_status tr_marian_recognise(const void *data, size_t size, bool *is, tr_error *error)
+tr_status tr_is_marian_file(const void *data, size_t size, bool *is, tr_error *error)
 {
     tr_zip *zip;
     *is = tr_marian_bin_recognise(data, size);
@@ -36,7 +36,7 @@ static tr_status is_model(const tr_directory *d, const char *name, bool *is)
     tr_status status = tr_directory_open(d, name, &file);
     if (status != TR_OK)
         return status;
-    status = tr_marian_recognise(file.data, file.size, is, d->error);
+    status = tr_is_marian_file(file.data, file.size, is, d->error);
     tr_file_close(&file);
     return tr_directory_in(d, tr_fail_in(d->error, status, name));
 }

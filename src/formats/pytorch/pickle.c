@@ -1,4 +1,4 @@
-#include "formats/pytorch/pickle_machine.h"
+#include "formats/pytorch/pickle.h"
 
 #include <string.h>
 
@@ -45,11 +45,80 @@ enum opcode {
     OP_FRAME = 0x95,
 };
 
-typedef tr_pickle_machine machine;
+/* Rows of a table, and the row at a place. */
+#define COUNT_OF(table, row)      ((table)->size / sizeof(row))
+#define ROW_AT(table, row, place) (&((row *)(void *)(table)->data)[place])
+
+/* A list or dict: places of its first and last pair, each + 1; 0: it is empty. */
+typedef struct chain {
+    size_t first, last;
+} chain;
+
+/* The first failure sticks; what follows it has no effect. */
+typedef struct machine {
+    const unsigned char *data, *at, *end;
+    bool limited; /* there is more behind end */
+    tr_pickle *pickle;
+    tr_buffer stack, memo; /* of tr_pickle_value */
+    bool stopped;
+    tr_status status;
+    tr_error *error;
+} machine;
+
+/* -------------------------------------------------------------------------------------------------------------- access */
+
+const tr_pickle_value *tr_pickle_items(const tr_pickle *pickle, const tr_pickle_value *tuple)
+{
+    return tuple->kind == TR_PICKLE_TUPLE && tuple->size ? ROW_AT(&pickle->items, tr_pickle_value, tuple->as.place) : NULL;
+}
+
+const tr_pickle_pair *tr_pickle_next(const tr_pickle *pickle, const tr_pickle_value *of, const tr_pickle_pair *before)
+{
+    if (of->kind != TR_PICKLE_LIST && of->kind != TR_PICKLE_DICT)
+        return NULL;
+    const size_t place = before ? before->next : ROW_AT(&pickle->chains, chain, of->as.place)->first;
+    return place ? ROW_AT(&pickle->pairs, tr_pickle_pair, place - 1) : NULL;
+}
+
+const tr_pickle_value *tr_pickle_find(const tr_pickle *pickle, const tr_pickle_value *dict, const char *name)
+{
+    const tr_pickle_value *found = NULL;
+    for (const tr_pickle_pair *pair = NULL; (pair = tr_pickle_next(pickle, dict, pair));)
+        if (tr_pickle_is_text(&pair->key, name))
+            found = &pair->value;
+    return found;
+}
+
+const tr_pickle_storage *tr_pickle_storages(const tr_pickle *pickle, size_t *count)
+{
+    *count = COUNT_OF(&pickle->storages, tr_pickle_storage);
+    return *count ? ROW_AT(&pickle->storages, tr_pickle_storage, 0) : NULL;
+}
+
+const tr_pickle_tensor *tr_pickle_tensors(const tr_pickle *pickle, size_t *count)
+{
+    *count = COUNT_OF(&pickle->tensors, tr_pickle_tensor);
+    return *count ? ROW_AT(&pickle->tensors, tr_pickle_tensor, 0) : NULL;
+}
+
+bool tr_pickle_is_text(const tr_pickle_value *value, const char *text)
+{
+    return value->kind == TR_PICKLE_TEXT && value->size == strlen(text) && memcmp(value->as.text, text, value->size) == 0;
+}
+
+void tr_pickle_free(tr_pickle *pickle)
+{
+    tr_buffer_free(&pickle->items);
+    tr_buffer_free(&pickle->pairs);
+    tr_buffer_free(&pickle->chains);
+    tr_buffer_free(&pickle->storages);
+    tr_buffer_free(&pickle->tensors);
+    *pickle = (tr_pickle){0};
+}
 
 static const tr_pickle_value none = {.kind = TR_PICKLE_NONE};
 
-void tr_pickle_damaged(machine *m, const char *why)
+static void fail_damaged(machine *m, const char *why)
 {
     if (m->status == TR_OK)
         m->status = tr_fail(m->error, TR_ERROR_FORMAT, "pickle, byte %zu: %s", (size_t)(m->at - m->data), why);
@@ -58,29 +127,29 @@ void tr_pickle_damaged(machine *m, const char *why)
 /* -------------------------------------------------------------------------------------------------------------- tables */
 
 /* Adds a row; most: rows at most. */
-void tr_pickle_add_row(machine *m, tr_buffer *table, const void *row, size_t size, size_t most)
+static void add_row(machine *m, tr_buffer *table, const void *row, size_t size, size_t most)
 {
     if (m->status != TR_OK)
         return;
     if (table->size / size >= most)
-        tr_pickle_damaged(m, "holds more than the weights of a network would");
+        fail_damaged(m, "holds more than the weights of a network would");
     else if (!tr_buffer_append(table, row, size))
         m->status = tr_fail(m->error, TR_ERROR_MEMORY, "pickle: out of memory");
 }
 
-void tr_pickle_push(machine *m, tr_pickle_value value)
+static void push_value(machine *m, tr_pickle_value value)
 {
-    tr_pickle_add_row(m, &m->stack, &value, sizeof value, TR_PICKLE_STACK);
+    add_row(m, &m->stack, &value, sizeof value, TR_PICKLE_STACK);
 }
 
 static size_t height(const machine *m)
 {
-    return TR_PICKLE_COUNT(&m->stack, tr_pickle_value);
+    return COUNT_OF(&m->stack, tr_pickle_value);
 }
 
 static tr_pickle_value *stack_at(const machine *m, size_t place)
 {
-    return TR_PICKLE_AT(&m->stack, tr_pickle_value, place);
+    return ROW_AT(&m->stack, tr_pickle_value, place);
 }
 
 static void cut_stack(machine *m, size_t to)
@@ -92,11 +161,11 @@ static tr_pickle_value top(machine *m)
 {
     if (m->status == TR_OK && height(m) && stack_at(m, height(m) - 1)->kind != TR_PICKLE_MARK)
         return *stack_at(m, height(m) - 1);
-    tr_pickle_damaged(m, "takes a value where there is none");
+    fail_damaged(m, "takes a value where there is none");
     return none;
 }
 
-tr_pickle_value tr_pickle_pop(machine *m)
+static tr_pickle_value pop_value(machine *m)
 {
     const tr_pickle_value value = top(m);
     if (m->status == TR_OK)
@@ -110,7 +179,7 @@ static size_t behind_mark(machine *m)
     for (size_t i = height(m); i > 0; i--)
         if (stack_at(m, i - 1)->kind == TR_PICKLE_MARK)
             return i;
-    tr_pickle_damaged(m, "asks for a mark where there is none");
+    fail_damaged(m, "asks for a mark where there is none");
     return height(m);
 }
 
@@ -119,7 +188,7 @@ static size_t behind_mark(machine *m)
 static const unsigned char *take(machine *m, uint64_t size)
 {
     if (m->status == TR_OK && size > (uint64_t)(m->end - m->at))
-        tr_pickle_damaged(m, m->limited ? "is longer than that of any weights" : "ends in the middle: truncated or damaged");
+        fail_damaged(m, m->limited ? "is longer than that of any weights" : "ends in the middle: truncated or damaged");
     if (m->status != TR_OK)
         return NULL;
     const unsigned char *bytes = m->at;
@@ -139,14 +208,14 @@ static uint64_t number(machine *m, int size)
 
 static void push_kind(machine *m, tr_pickle_kind kind, int64_t integer)
 {
-    tr_pickle_push(m, (tr_pickle_value){.kind = kind, .as.integer = integer});
+    push_value(m, (tr_pickle_value){.kind = kind, .as.integer = integer});
 }
 
 static void push_text(machine *m, uint64_t size)
 {
     const unsigned char *bytes = take(m, size);
     if (bytes)
-        tr_pickle_push(m, (tr_pickle_value){.kind = TR_PICKLE_TEXT, .size = (uint32_t)size, .as.text = (const char *)bytes});
+        push_value(m, (tr_pickle_value){.kind = TR_PICKLE_TEXT, .size = (uint32_t)size, .as.text = (const char *)bytes});
 }
 
 /* A whole number of any size, in two's complement. */
@@ -156,7 +225,7 @@ static void push_long(machine *m, uint64_t size)
     if (!bytes)
         return;
     if (size > sizeof(int64_t)) {
-        tr_pickle_push(m, (tr_pickle_value){.kind = TR_PICKLE_LONG, .size = (uint32_t)size, .as.text = (const char *)bytes});
+        push_value(m, (tr_pickle_value){.kind = TR_PICKLE_LONG, .size = (uint32_t)size, .as.text = (const char *)bytes});
         return;
     }
     uint64_t value = size && bytes[size - 1] & 0x80 ? UINT64_MAX : 0;
@@ -174,20 +243,20 @@ static void make_tuple(machine *m, size_t first, size_t to)
         return;
     const tr_pickle_value tuple = {.kind = TR_PICKLE_TUPLE,
                                    .size = (uint32_t)(height(m) - first),
-                                   .as.place = TR_PICKLE_COUNT(&m->pickle->items, tr_pickle_value)};
+                                   .as.place = COUNT_OF(&m->pickle->items, tr_pickle_value)};
     for (size_t i = first; i < height(m); i++) {
         if (stack_at(m, i)->kind == TR_PICKLE_MARK)
-            tr_pickle_damaged(m, "makes a tuple of a mark");
-        tr_pickle_add_row(m, &m->pickle->items, stack_at(m, i), sizeof(tr_pickle_value), TR_PICKLE_ITEMS);
+            fail_damaged(m, "makes a tuple of a mark");
+        add_row(m, &m->pickle->items, stack_at(m, i), sizeof(tr_pickle_value), TR_PICKLE_ITEMS);
     }
     cut_stack(m, to);
-    tr_pickle_push(m, tuple);
+    push_value(m, tuple);
 }
 
 static void make_short_tuple(machine *m, size_t size)
 {
     if (height(m) < size)
-        tr_pickle_damaged(m, "takes a value where there is none");
+        fail_damaged(m, "takes a value where there is none");
     else
         make_tuple(m, height(m) - size, height(m) - size);
 }
@@ -198,26 +267,26 @@ static void make_long_tuple(machine *m)
     make_tuple(m, first, first ? first - 1 : 0);
 }
 
-void tr_pickle_push_container(machine *m, tr_pickle_kind kind)
+static void push_container(machine *m, tr_pickle_kind kind)
 {
-    const tr_pickle_chain empty = {0, 0};
-    const size_t place = TR_PICKLE_COUNT(&m->pickle->chains, tr_pickle_chain);
-    tr_pickle_add_row(m, &m->pickle->chains, &empty, sizeof empty, TR_PICKLE_CHAINS);
-    tr_pickle_push(m, (tr_pickle_value){.kind = kind, .as.place = place});
+    const chain empty = {0, 0};
+    const size_t place = COUNT_OF(&m->pickle->chains, chain);
+    add_row(m, &m->pickle->chains, &empty, sizeof empty, TR_PICKLE_CHAINS);
+    push_value(m, (tr_pickle_value){.kind = kind, .as.place = place});
 }
 
 static void add_pair(machine *m, tr_pickle_value to, tr_pickle_kind kind, tr_pickle_value key, tr_pickle_value value)
 {
     const tr_pickle_pair pair = {key, value, 0};
     if (m->status == TR_OK && to.kind != kind)
-        tr_pickle_damaged(m, "adds an element to what is no list or dict");
-    tr_pickle_add_row(m, &m->pickle->pairs, &pair, sizeof pair, TR_PICKLE_PAIRS);
+        fail_damaged(m, "adds an element to what is no list or dict");
+    add_row(m, &m->pickle->pairs, &pair, sizeof pair, TR_PICKLE_PAIRS);
     if (m->status != TR_OK)
         return;
-    tr_pickle_chain *c = TR_PICKLE_AT(&m->pickle->chains, tr_pickle_chain, to.as.place);
-    const size_t place = TR_PICKLE_COUNT(&m->pickle->pairs, tr_pickle_pair);
+    chain *c = ROW_AT(&m->pickle->chains, chain, to.as.place);
+    const size_t place = COUNT_OF(&m->pickle->pairs, tr_pickle_pair);
     if (c->last)
-        TR_PICKLE_AT(&m->pickle->pairs, tr_pickle_pair, c->last - 1)->next = place;
+        ROW_AT(&m->pickle->pairs, tr_pickle_pair, c->last - 1)->next = place;
     else
         c->first = place;
     c->last = place;
@@ -228,7 +297,7 @@ static void add_marked(machine *m, tr_pickle_kind kind, size_t step)
 {
     const size_t first = behind_mark(m), last = height(m);
     if (m->status == TR_OK && (first < 2 || (last - first) % step))
-        tr_pickle_damaged(m, "adds half an element, or to nothing");
+        fail_damaged(m, "adds half an element, or to nothing");
     for (size_t i = first; m->status == TR_OK && i < last; i += step)
         add_pair(m, *stack_at(m, first - 2), kind, step == 2 ? *stack_at(m, i) : none, *stack_at(m, i + step - 1));
     if (m->status == TR_OK)
@@ -237,14 +306,134 @@ static void add_marked(machine *m, tr_pickle_kind kind, size_t step)
 
 static void append(machine *m)
 {
-    const tr_pickle_value value = tr_pickle_pop(m);
+    const tr_pickle_value value = pop_value(m);
     add_pair(m, top(m), TR_PICKLE_LIST, none, value);
 }
 
 static void set_item(machine *m)
 {
-    const tr_pickle_value value = tr_pickle_pop(m), key = tr_pickle_pop(m);
+    const tr_pickle_value value = pop_value(m), key = pop_value(m);
     add_pair(m, top(m), TR_PICKLE_DICT, key, value);
+}
+
+/* ----------------------------------------------------------------------------------------- what torch.save refers to */
+
+enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, GLOBALS_BEFORE_TYPES };
+
+static const struct {
+    const char *module, *name;
+    enum global global;
+} functions[] = {
+    {"collections", "OrderedDict", ORDERED_DICT},
+    {"torch._utils", "_rebuild_tensor", REBUILD_TENSOR},
+    {"torch._utils", "_rebuild_tensor_v2", REBUILD_TENSOR},
+    {"torch._utils", "_rebuild_parameter", REBUILD_PARAMETER},
+    {"torch._utils", "_rebuild_parameter_with_state", REBUILD_PARAMETER},
+};
+
+static const tr_torch_type types[] = {
+    {"FloatStorage", "F32", 4, true, TR_TYPE_F32},      {"HalfStorage", "F16", 2, true, TR_TYPE_F16},
+    {"BFloat16Storage", "BF16", 2, true, TR_TYPE_BF16}, {"DoubleStorage", "F64", 8, false, TR_TYPE_F32},
+    {"LongStorage", "I64", 8, false, TR_TYPE_F32},      {"IntStorage", "I32", 4, false, TR_TYPE_F32},
+    {"ShortStorage", "I16", 2, false, TR_TYPE_F32},     {"CharStorage", "I8", 1, false, TR_TYPE_F32},
+    {"ByteStorage", "U8", 1, false, TR_TYPE_F32},       {"BoolStorage", "BOOL", 1, false, TR_TYPE_F32},
+};
+
+enum { FUNCTIONS = sizeof functions / sizeof *functions, TYPES = sizeof types / sizeof *types };
+
+static void push_global(machine *m, tr_pickle_value module, tr_pickle_value name)
+{
+    enum { SHOWN = 80 };
+    if (m->status != TR_OK)
+        return;
+    if (module.kind != TR_PICKLE_TEXT || name.kind != TR_PICKLE_TEXT) {
+        fail_damaged(m, "names a function by something that is no text");
+        return;
+    }
+    for (int i = 0; i < FUNCTIONS; i++)
+        if (tr_pickle_is_text(&module, functions[i].module) && tr_pickle_is_text(&name, functions[i].name)) {
+            push_value(m, (tr_pickle_value){.kind = TR_PICKLE_GLOBAL, .as.place = functions[i].global});
+            return;
+        }
+    for (int i = 0; i < TYPES && tr_pickle_is_text(&module, "torch"); i++)
+        if (tr_pickle_is_text(&name, types[i].storage)) {
+            push_value(m, (tr_pickle_value){.kind = TR_PICKLE_GLOBAL, .as.place = GLOBALS_BEFORE_TYPES + (size_t)i});
+            return;
+        }
+    m->status = tr_fail(m->error, TR_ERROR_UNSUPPORTED, "refers to %.*s.%.*s: not weights, refused",
+                        module.size < SHOWN ? (int)module.size : SHOWN, module.as.text,
+                        name.size < SHOWN ? (int)name.size : SHOWN, name.as.text);
+}
+
+/* ('storage', torch.FloatStorage, key, device, elements) and, in the old format, None. */
+static void push_storage(machine *m)
+{
+    const tr_pickle_value id = pop_value(m);
+    const tr_pickle_value *part = tr_pickle_items(m->pickle, &id);
+    if (m->status != TR_OK)
+        return;
+    if (id.kind != TR_PICKLE_TUPLE || id.size < 5 || id.size > 6 || !tr_pickle_is_text(&part[0], "storage") ||
+        part[1].kind != TR_PICKLE_GLOBAL || part[1].as.place < GLOBALS_BEFORE_TYPES || part[2].kind != TR_PICKLE_TEXT ||
+        part[4].kind != TR_PICKLE_INT || part[4].as.integer < 0 || (id.size == 6 && part[5].kind != TR_PICKLE_NONE)) {
+        fail_damaged(m, "describes a storage in another way than torch.save does");
+        return;
+    }
+    const tr_pickle_storage storage = {part[2].as.text, part[2].size, (uint64_t)part[4].as.integer,
+                                       &types[part[1].as.place - GLOBALS_BEFORE_TYPES]};
+    const size_t place = COUNT_OF(&m->pickle->storages, tr_pickle_storage);
+    add_row(m, &m->pickle->storages, &storage, sizeof storage, TR_PICKLE_STORAGES);
+    push_value(m, (tr_pickle_value){.kind = TR_PICKLE_STORAGE, .as.place = place});
+}
+
+/* Sizes or strides of a tensor. */
+static bool read_sizes(const machine *m, const tr_pickle_value *tuple, int64_t sizes[TR_MAX_RANK])
+{
+    const tr_pickle_value *item = tr_pickle_items(m->pickle, tuple);
+    for (uint32_t i = 0; i < tuple->size; i++) {
+        if (item[i].kind != TR_PICKLE_INT || item[i].as.integer < 0)
+            return false;
+        if (i < TR_MAX_RANK)
+            sizes[i] = item[i].as.integer;
+    }
+    return true;
+}
+
+/* (storage, offset, sizes, strides, and what matters for training only) */
+static void push_tensor(machine *m, const tr_pickle_value *arguments)
+{
+    const tr_pickle_value *argument = tr_pickle_items(m->pickle, arguments);
+    tr_pickle_tensor tensor = {0};
+    if (arguments->size < 4 || argument[0].kind != TR_PICKLE_STORAGE || argument[1].kind != TR_PICKLE_INT ||
+        argument[1].as.integer < 0 || argument[2].kind != TR_PICKLE_TUPLE || argument[3].kind != TR_PICKLE_TUPLE ||
+        argument[2].size != argument[3].size || !read_sizes(m, &argument[2], tensor.shape) ||
+        !read_sizes(m, &argument[3], tensor.stride)) {
+        fail_damaged(m, "describes a tensor in another way than torch.save does");
+        return;
+    }
+    tensor.storage = argument[0].as.place;
+    tensor.offset = (uint64_t)argument[1].as.integer;
+    tensor.rank = argument[2].size;
+    const size_t place = COUNT_OF(&m->pickle->tensors, tr_pickle_tensor);
+    add_row(m, &m->pickle->tensors, &tensor, sizeof tensor, TR_PICKLE_TENSORS);
+    push_value(m, (tr_pickle_value){.kind = TR_PICKLE_TENSOR, .as.place = place});
+}
+
+static void call_global(machine *m)
+{
+    const tr_pickle_value arguments = pop_value(m), function = pop_value(m);
+    if (m->status == TR_OK && (function.kind != TR_PICKLE_GLOBAL || arguments.kind != TR_PICKLE_TUPLE))
+        fail_damaged(m, "calls what is no function");
+    if (m->status != TR_OK)
+        return;
+    if (function.as.place == REBUILD_TENSOR)
+        push_tensor(m, &arguments);
+    else if (function.as.place == ORDERED_DICT && arguments.size == 0)
+        push_container(m, TR_PICKLE_DICT);
+    else if (function.as.place == REBUILD_PARAMETER && arguments.size && /* (tensor, what matters for training) */
+             tr_pickle_items(m->pickle, &arguments)->kind == TR_PICKLE_TENSOR)
+        push_value(m, *tr_pickle_items(m->pickle, &arguments));
+    else
+        fail_damaged(m, "calls a function in another way than torch.save does");
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- memo */
@@ -254,20 +443,19 @@ static void put(machine *m, uint64_t index)
     static const tr_pickle_value unset = {.kind = TR_PICKLE_MARK};
     const tr_pickle_value value = top(m);
     if (index >= TR_PICKLE_MEMO)
-        tr_pickle_damaged(m, "remembers more than the weights of a network need");
-    while (m->status == TR_OK && TR_PICKLE_COUNT(&m->memo, tr_pickle_value) <= index)
-        tr_pickle_add_row(m, &m->memo, &unset, sizeof unset, TR_PICKLE_MEMO);
+        fail_damaged(m, "remembers more than the weights of a network need");
+    while (m->status == TR_OK && COUNT_OF(&m->memo, tr_pickle_value) <= index)
+        add_row(m, &m->memo, &unset, sizeof unset, TR_PICKLE_MEMO);
     if (m->status == TR_OK)
-        *TR_PICKLE_AT(&m->memo, tr_pickle_value, index) = value;
+        *ROW_AT(&m->memo, tr_pickle_value, index) = value;
 }
 
 static void get(machine *m, uint64_t index)
 {
-    if (index >= TR_PICKLE_COUNT(&m->memo, tr_pickle_value) ||
-        TR_PICKLE_AT(&m->memo, tr_pickle_value, index)->kind == TR_PICKLE_MARK)
-        tr_pickle_damaged(m, "refers to what it has not remembered");
+    if (index >= COUNT_OF(&m->memo, tr_pickle_value) || ROW_AT(&m->memo, tr_pickle_value, index)->kind == TR_PICKLE_MARK)
+        fail_damaged(m, "refers to what it has not remembered");
     else
-        tr_pickle_push(m, *TR_PICKLE_AT(&m->memo, tr_pickle_value, index));
+        push_value(m, *ROW_AT(&m->memo, tr_pickle_value, index));
 }
 
 /* ------------------------------------------------------------------------------------------------------------- machine */
@@ -283,21 +471,21 @@ static tr_pickle_value take_line(machine *m)
 static void find_global(machine *m)
 {
     const tr_pickle_value module = take_line(m), name = take_line(m);
-    tr_pickle_push_global(m, module, name);
+    push_global(m, module, name);
 }
 
 static void find_global_on_stack(machine *m)
 {
-    const tr_pickle_value name = tr_pickle_pop(m), module = tr_pickle_pop(m);
-    tr_pickle_push_global(m, module, name);
+    const tr_pickle_value name = pop_value(m), module = pop_value(m);
+    push_global(m, module, name);
 }
 
 /* Attributes of an OrderedDict (_metadata: versions of modules): not looked at. */
 static void drop_attributes(machine *m)
 {
-    tr_pickle_pop(m);
+    pop_value(m);
     if (top(m).kind != TR_PICKLE_DICT)
-        tr_pickle_damaged(m, "gives attributes to what is no OrderedDict");
+        fail_damaged(m, "gives attributes to what is no OrderedDict");
 }
 
 static void unknown_opcode(machine *m, unsigned opcode)
@@ -315,22 +503,22 @@ static void build(machine *m, unsigned opcode)
     case OP_TUPLE2: make_short_tuple(m, 2); break;
     case OP_TUPLE3: make_short_tuple(m, 3); break;
     case OP_TUPLE: make_long_tuple(m); break;
-    case OP_EMPTY_LIST: tr_pickle_push_container(m, TR_PICKLE_LIST); break;
+    case OP_EMPTY_LIST: push_container(m, TR_PICKLE_LIST); break;
     case OP_APPEND: append(m); break;
     case OP_APPENDS: add_marked(m, TR_PICKLE_LIST, 1); break;
-    case OP_EMPTY_DICT: tr_pickle_push_container(m, TR_PICKLE_DICT); break;
+    case OP_EMPTY_DICT: push_container(m, TR_PICKLE_DICT); break;
     case OP_SETITEM: set_item(m); break;
     case OP_SETITEMS: add_marked(m, TR_PICKLE_DICT, 2); break;
     case OP_GLOBAL: find_global(m); break;
     case OP_STACK_GLOBAL: find_global_on_stack(m); break;
-    case OP_REDUCE: tr_pickle_call(m); break;
+    case OP_REDUCE: call_global(m); break;
     case OP_BUILD: drop_attributes(m); break;
-    case OP_BINPERSID: tr_pickle_push_storage(m); break;
+    case OP_BINPERSID: push_storage(m); break;
     case OP_BINGET: get(m, number(m, 1)); break;
     case OP_LONG_BINGET: get(m, number(m, 4)); break;
     case OP_BINPUT: put(m, number(m, 1)); break;
     case OP_LONG_BINPUT: put(m, number(m, 4)); break;
-    case OP_MEMOIZE: put(m, TR_PICKLE_COUNT(&m->memo, tr_pickle_value)); break;
+    case OP_MEMOIZE: put(m, COUNT_OF(&m->memo, tr_pickle_value)); break;
     default: unknown_opcode(m, opcode);
     }
 }
@@ -355,7 +543,7 @@ static void step(machine *m, unsigned opcode)
     case OP_SHORT_BINUNICODE: push_text(m, number(m, 1)); break;
     case OP_BINUNICODE8: push_text(m, number(m, 8)); break;
     case OP_STOP:
-        m->pickle->root = tr_pickle_pop(m);
+        m->pickle->root = pop_value(m);
         m->stopped = true;
         break;
     default: build(m, opcode);
@@ -365,7 +553,7 @@ static void step(machine *m, unsigned opcode)
 static void run(machine *m)
 {
     if (number(m, 1) != OP_PROTO || m->status != TR_OK) {
-        tr_pickle_damaged(m, "is no pickle");
+        fail_damaged(m, "is no pickle");
         return;
     }
     const unsigned protocol = (unsigned)number(m, 1);
@@ -392,51 +580,4 @@ tr_status tr_pickle_read(const void *data, size_t size, tr_pickle *pickle, tr_er
     if (m.status != TR_OK)
         tr_pickle_free(pickle);
     return m.status;
-}
-
-void tr_pickle_free(tr_pickle *pickle)
-{
-    tr_buffer_free(&pickle->items);
-    tr_buffer_free(&pickle->pairs);
-    tr_buffer_free(&pickle->chains);
-    tr_buffer_free(&pickle->storages);
-    tr_buffer_free(&pickle->tensors);
-    *pickle = (tr_pickle){0};
-}
-
-/* -------------------------------------------------------------------------------------------------------------- access */
-
-const tr_pickle_value *tr_pickle_items(const tr_pickle *pickle, const tr_pickle_value *tuple)
-{
-    return tuple->kind == TR_PICKLE_TUPLE && tuple->size ? TR_PICKLE_AT(&pickle->items, tr_pickle_value, tuple->as.place)
-                                                         : NULL;
-}
-
-const tr_pickle_pair *tr_pickle_next(const tr_pickle *pickle, const tr_pickle_value *of, const tr_pickle_pair *before)
-{
-    if (of->kind != TR_PICKLE_LIST && of->kind != TR_PICKLE_DICT)
-        return NULL;
-    const size_t place = before ? before->next : TR_PICKLE_AT(&pickle->chains, tr_pickle_chain, of->as.place)->first;
-    return place ? TR_PICKLE_AT(&pickle->pairs, tr_pickle_pair, place - 1) : NULL;
-}
-
-const tr_pickle_value *tr_pickle_find(const tr_pickle *pickle, const tr_pickle_value *dict, const char *name)
-{
-    const tr_pickle_value *found = NULL;
-    for (const tr_pickle_pair *pair = NULL; (pair = tr_pickle_next(pickle, dict, pair));)
-        if (tr_pickle_is_text(&pair->key, name))
-            found = &pair->value;
-    return found;
-}
-
-const tr_pickle_storage *tr_pickle_storages(const tr_pickle *pickle, size_t *count)
-{
-    *count = TR_PICKLE_COUNT(&pickle->storages, tr_pickle_storage);
-    return *count ? TR_PICKLE_AT(&pickle->storages, tr_pickle_storage, 0) : NULL;
-}
-
-const tr_pickle_tensor *tr_pickle_tensors(const tr_pickle *pickle, size_t *count)
-{
-    *count = TR_PICKLE_COUNT(&pickle->tensors, tr_pickle_tensor);
-    return *count ? TR_PICKLE_AT(&pickle->tensors, tr_pickle_tensor, 0) : NULL;
 }
