@@ -84,8 +84,8 @@ typedef struct tr_network {
     tr_type type; /* of the matrices, as used */
     bool int8;    /* some matrix is I8: rows are quantised */
     tr_side source, target;
-    int *
-        windows; /* [encoder_heads]: how far away what an encoder's head attends to may be, -1: anywhere; NULL: all are -1 */
+    int *windows;              /* [encoder_heads]: how far away what an encoder's head attends to may be, -1: anywhere; NULL:
+                                  all are -1 */
     tr_encoder_layer *encoder; /* [encoder_layers] */
     tr_decoder_layer *decoder; /* [decoder_layers] */
     tr_linear output;          /* [outputs, d_model], an output for each target token that can come (config.allowed; else all
