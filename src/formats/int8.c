@@ -6,15 +6,15 @@
 #include "model/pack.h"
 #include "util/utf8.h"
 
-/* ------------------------------------------------------------------------------------------------- reading what is there */
+/* ------------------------------------------------------------------------------------------------- reading */
 
-/* Whether a name has the suffix, and something before it. */
+/* True if a name ends with suffix and is longer. */
 static bool has_suffix(const char *name, const char *suffix)
 {
     return tr_ends_with(name, suffix) && strcmp(name, suffix) != 0;
 }
 
-static void without(char out[TR_TENSOR_NAME], const char *name, const char *suffix)
+static void copy_without(char out[TR_TENSOR_NAME], const char *name, const char *suffix)
 {
     const size_t size = strlen(name) - strlen(suffix);
     memcpy(out, name, size);
@@ -26,18 +26,18 @@ tr_packed_part tr_packed_part_of(const tr_weights *weights, const tr_tensor *ten
     static const char *const beside[] = {TR_PACKED_SCALE, TR_PACKED_COLSUM, TR_PACKED_ALPHA, TR_PACKED_ROWS,
                                          TR_SCREEN_PANELS};
     if (has_suffix(tensor->name, TR_PACKED_PANELS)) {
-        without(name, tensor->name, TR_PACKED_PANELS);
+        copy_without(name, tensor->name, TR_PACKED_PANELS);
         return TR_PACKED_MATRIX;
     }
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
         if (has_suffix(tensor->name, beside[i])) {
-            without(name, tensor->name, beside[i]);
+            copy_without(name, tensor->name, beside[i]);
             return tr_weights_part(weights, name, TR_PACKED_PANELS) ? TR_PACKED_BESIDE : TR_PACKED_NONE;
         }
     return TR_PACKED_NONE;
 }
 
-/* Panels tell the inputs in fours only, so the settings tell them where they fit. */
+/* Panels give the inputs in fours; the settings give the exact number if it fits. */
 static int64_t inputs_of(const tr_config *c, const char *name, int64_t groups)
 {
     const bool encoder = strncmp(name, "enc.", 4) == 0;
@@ -66,7 +66,7 @@ tr_status tr_packed_matrix(const tr_weights *weights, const tr_config *config, c
 {
     char name[TR_TENSOR_NAME];
     const tr_tensor *scale, *colsum;
-    without(name, panels->name, TR_PACKED_PANELS);
+    copy_without(name, panels->name, TR_PACKED_PANELS);
     tr_status status = find_vector(weights, name, TR_PACKED_SCALE, TR_TYPE_F32, &scale, error);
     if (status == TR_OK)
         status = find_vector(weights, name, TR_PACKED_COLSUM, TR_TYPE_I32, &colsum, error);
@@ -134,7 +134,7 @@ tr_type tr_lossless_type(const tr_weights *weights)
 
 /* ----------------------------------------------------------------------------------------------- adding rows of integers */
 
-/* What panels and sums are made from. */
+/* The rows that panels and column sums are computed from. */
 typedef struct rows_origin {
     tr_origin origin;
     size_t outputs, inputs;

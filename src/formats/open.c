@@ -68,7 +68,7 @@ static tr_status recognise(const char *path, const format **found, tr_error *err
     return kind == TR_PATH_DIRECTORY ? recognise_directory(path, found, error) : recognise_file(path, found, error);
 }
 
-/* Fails with what path holds in place of a model. */
+/* Fails with a message that names the kind of file at path. */
 static tr_status fail_unrecognised(const char *path, tr_error *error)
 {
     tr_path_kind path_kind;

@@ -73,7 +73,7 @@ static const struct {
     {0, 9, "<!DOCTYPE", TR_KIND_WEB},
     {0, 9, "<!doctype", TR_KIND_WEB},
     {0, 5, "<html", TR_KIND_WEB},
-    {0, 15, "Entry not found", TR_KIND_WEB}, /* what the Hugging Face hub says in place of a file */
+    {0, 15, "Entry not found", TR_KIND_WEB}, /* the Hugging Face hub's answer in place of a file */
 };
 
 static bool holds(const unsigned char *data, size_t size, size_t at, const char *bytes, size_t count)
@@ -170,7 +170,7 @@ bool tr_is_ct2_file(const void *data, size_t size)
 static tr_status zip_kind(const void *data, size_t size, tr_kind *kind, tr_error *error)
 {
     static const struct {
-        const char *name; /* behind the first folder, if there is one */
+        const char *name; /* after the first folder, if there is one */
         tr_kind kind;
     } names[] = {{"constants.pkl", TR_KIND_SCRIPT}, /* before data.pkl, which TorchScript has, too */
                  {"model.weights.h5", TR_KIND_KERAS},
@@ -180,7 +180,7 @@ static tr_status zip_kind(const void *data, size_t size, tr_kind *kind, tr_error
     tr_zip *zip;
     size_t count, arrays = 0, first = NAMES;
     const tr_status status = tr_zip_open(data, size, &zip, error);
-    *kind = TR_KIND_TORCH; /* damaged, or large: what it is most often */
+    *kind = TR_KIND_TORCH; /* the most frequent kind, for archives that cannot be listed */
     if (status != TR_OK)
         return status == TR_ERROR_MEMORY ? status : TR_OK;
     const tr_zip_entry *entries = tr_zip_entries(zip, &count);

@@ -161,7 +161,7 @@ static size_t part_size(const char *text, size_t size)
     return cut;
 }
 
-/* Makes the spans from byte first of the buffer on relative to text, offset bytes of which precede what they refer to, and
+/* Adds offset to the spans from byte first of the buffer on, which makes them relative to text, and
  * drops the white space before each token. */
 static void shift_spans(tr_buffer *spans, size_t first, const char *text, size_t offset)
 {
@@ -441,7 +441,7 @@ static size_t decodable(const char *bytes, size_t size)
     return at;
 }
 
-/* Appends what the first count bytes of the run spell. */
+/* Appends the characters of the first count bytes of the run. */
 static bool grow_bytes(tr_incremental_text *g, size_t count)
 {
     const bool good = append_bytes(&g->text, g->bytes.data, count, NULL);

@@ -74,7 +74,7 @@ static tr_status find_vocabularies(const tr_directory *d, vocabulary_files *f)
     return status == TR_OK ? tr_directory_find(d, names[3], 2, &f->target) : status;
 }
 
-/* What is read is a copy: the file is closed again. */
+/* The result is a copy, so the file is closed. */
 static tr_status read_vocabulary(const tr_directory *d, const char *file, int rows, tr_vocabulary *vocabulary)
 {
     tr_package *package = d->package;

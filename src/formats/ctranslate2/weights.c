@@ -18,7 +18,7 @@ typedef struct slice {
     int64_t first, rows;
 } slice;
 
-/* What became of a slice. */
+/* A slice that was added. */
 typedef struct part {
     slice slice;
     const tr_tensor *tensors[TENSORS]; /* the matrix, or its panels, scale and sums */
@@ -305,7 +305,7 @@ static void add_norm(builder *b, const char *theirs, const char *prefix, const c
 /* Behind "encoder/layer_N/" and "decoder/layer_N/". */
 static const struct {
     const char *theirs;
-    const char *ours[3]; /* the parts that are stacked; NULL behind the last */
+    const char *ours[3]; /* the parts that are stacked, ended by NULL */
     bool norm, decoder;  /* a norm, not a matrix; only in the decoder */
     enum { ALWAYS, GATED, PLAIN } when;
 } layer_names[] = {
@@ -317,7 +317,7 @@ static const struct {
     {"attention/linear_2", {"cross_attn_o"}, false, true, ALWAYS},
     {"attention/layer_norm", {"cross_attn_norm"}, true, true, ALWAYS},
     {"ffn/linear_0", {"ffn_up"}, false, false, PLAIN},
-    {"ffn/linear_0", {"ffn_gate"}, false, false, GATED}, /* what the activation is of */
+    {"ffn/linear_0", {"ffn_gate"}, false, false, GATED}, /* input of the activation */
     {"ffn/linear_0_noact", {"ffn_up"}, false, false, GATED},
     {"ffn/linear_1", {"ffn_down"}, false, false, ALWAYS},
     {"ffn/layer_norm", {"ffn_norm"}, true, false, ALWAYS},
@@ -454,7 +454,7 @@ static void add_sides(builder *b)
     }
 }
 
-/* What nobody asked for may change what the model computes. */
+/* Fails if a variable was not read, as it may change the model's results. */
 static void check_rest(builder *b)
 {
     for (uint32_t i = 0; b->status == TR_OK && i < b->model->name_count; i++)

@@ -52,7 +52,7 @@ static tr_status check_same(const tr_gguf *gguf, const char *key, const char *ot
     return tr_fail(error, TR_ERROR_UNSUPPORTED, "key %s: is not the same as %s, which is not supported", other, key);
 }
 
-/* What llama.cpp computes whatever the file says: src/models/t5.cpp. */
+/* Settings that llama.cpp fixes in src/models/t5.cpp, whatever the file says. */
 static void fix_settings(const tr_gguf *gguf, tr_config *c)
 {
     c->decoder_heads = c->encoder_heads;
@@ -88,7 +88,7 @@ static tr_status read_settings(const tr_gguf *gguf, tr_config *c, tr_error *erro
 
 static const char name_embedding[] = "token_embd.weight", name_output[] = "output.weight";
 
-/* What the tensors say about the network. */
+/* Properties of the network that its tensors tell. */
 typedef struct survey {
     tr_tensor embedding, output; /* name "": there is none */
     bool gated;
@@ -217,7 +217,7 @@ static tr_status find_lists(const tr_gguf *gguf, int rows, token_lists *lists, t
     return TR_OK;
 }
 
-/* The converter fills the rows behind the tokenizer's pieces so. */
+/* The converter's name for embedding rows beyond the tokenizer's pieces. */
 static bool is_filler(const char *text, size_t size, int type)
 {
     static const char filler[] = "[PAD";
@@ -226,7 +226,7 @@ static bool is_filler(const char *text, size_t size, int type)
 
 /* The pieces by their ids, and the SentencePiece model that they were. The converter lists user-defined pieces as normal
  * ones; their score, 0, gives them away: a normal piece's is the logarithm of its probability. */
-static tr_status take_tokens(const token_lists *lists, tr_config *c, tr_piece *pieces, tr_buffer *spm,
+static tr_status read_tokens(const token_lists *lists, tr_config *c, tr_piece *pieces, tr_buffer *spm,
                              tr_spm_settings *settings, tr_error *error)
 {
     const unsigned char *at = lists->tokens->data;
@@ -280,7 +280,7 @@ static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_err
     if (status != TR_OK)
         return status;
     tr_piece *pieces = calloc((size_t)c->source_vocabulary, sizeof *pieces); /* rows are in the file: tr_package_check */
-    status = pieces ? take_tokens(&lists, c, pieces, &spm, &settings, error)
+    status = pieces ? read_tokens(&lists, c, pieces, &spm, &settings, error)
                     : tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);
     if (status == TR_OK && !tr_spm_write_settings(&spm, &settings))
         status = tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);

@@ -34,7 +34,7 @@ static uint64_t aligned(uint64_t offset)
 
 /* ----------------------------------------------------------------------------------------------------------- metadata */
 
-static void put(writer *w, const void *data, size_t size)
+static void put_bytes(writer *w, const void *data, size_t size)
 {
     w->full = w->full || !tr_buffer_append(&w->header, data, size);
 }
@@ -49,13 +49,13 @@ static void put_integer(writer *w, uint64_t value, size_t bytes)
 {
     unsigned char little[8];
     store_little(little, value, sizeof little);
-    put(w, little, bytes);
+    put_bytes(w, little, bytes);
 }
 
 static void put_string(writer *w, const char *text, size_t size)
 {
     put_integer(w, size, 8);
-    put(w, text, size);
+    put_bytes(w, text, size);
 }
 
 static void put_key(writer *w, const char *key, tr_gguf_type type)
@@ -126,7 +126,7 @@ static void put_tokens(writer *w, const char *key, const tr_vocabulary *vocabula
         put_string(w, vocabulary->pieces[i].data, vocabulary->pieces[i].size);
 }
 
-/* llama.cpp's llama_ftype: what most matrices are. It has no number for plain int8, and the key is optional. */
+/* llama.cpp's llama_ftype, the type of most matrices. It has no number for plain int8, and the key is optional. */
 static void put_file_type(writer *w, tr_type type)
 {
     if (type != TR_TYPE_I8)
@@ -252,10 +252,10 @@ static tr_status build_header(writer *w)
     const tr_status status = tr_encoder_list(&w->encoder, &w->tensors, w->error);
     if (status != TR_OK)
         return status;
-    put(w, "GGUF", 4);
+    put_bytes(w, "GGUF", 4);
     put_integer(w, TR_GGUF_VERSION, 4);
     const size_t counts_at = w->header.size;
-    put(w, counts, sizeof counts);
+    put_bytes(w, counts, sizeof counts);
     put_metadata(w);
     for (size_t i = 0; i < w->tensors.count; i++)
         describe_tensor(w, &w->tensors.items[i].tensor);

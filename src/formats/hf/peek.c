@@ -1,4 +1,4 @@
-/* What a Hugging Face directory says of itself without being read. */
+/* Peeks at a Hugging Face directory: settings and languages, without weights and vocabularies. */
 #include <string.h>
 
 #include "formats/hf/hf.h"
@@ -46,7 +46,7 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_files *files, co
     return status;
 }
 
-/* Their size: of the one file, or what the index of several says. */
+/* The size of the weight file, or the one that the index of several files gives. */
 static tr_status measure_weights(const tr_directory *d, const char *name)
 {
     tr_bytes bytes;
@@ -71,7 +71,7 @@ tr_status tr_peek_hf(const tr_directory *d, bool *has_tokenizer)
     const tr_hf_family *family;
     tr_hf_ties ties;
     tr_hf_files files;
-    tr_status status = tr_hf_look(d, &files);
+    tr_status status = tr_hf_find_files(d, &files);
     if (status == TR_OK)
         status = tr_hf_read_config(d, &files, &family, &ties);
     if (status == TR_OK)

@@ -1,4 +1,4 @@
-/* The files of a native Marian model: named by the options that Marian decodes with, else told by their usual names. */
+/* The files of a native Marian model: named by the options that Marian decodes with, else found by their usual names. */
 #include "formats/marian/files.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ static tr_status localise(const tr_marian_files *files, const char *path, char n
     return status;
 }
 
-/* What a list of the options names, if it has so many. */
+/* Element of a list of the options, if the list is long enough. */
 static const char *listed(const json_t *options, const char *key, size_t count, size_t i)
 {
     const json_t *list = json_object_get(options, key);

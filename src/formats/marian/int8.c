@@ -7,7 +7,7 @@
 #include "formats/int8.h"
 #include "formats/marian/marian.h"
 
-/* The multiplier behind so many integers; 0: it is none. */
+/* The multiplier stored after count integers; 0: it is invalid. */
 static float multiplier_of(const tr_marian_item *item, size_t count)
 {
     float multiplier;

@@ -45,19 +45,19 @@ enum opcode {
     OP_FRAME = 0x95,
 };
 
-/* Rows of a table, and the row at a place. */
+/* Number of rows in a table, and the row at an index. */
 #define COUNT_OF(table, row)      ((table)->size / sizeof(row))
 #define ROW_AT(table, row, place) (&((row *)(void *)(table)->data)[place])
 
-/* A list or dict: places of its first and last pair, each + 1; 0: it is empty. */
+/* A list or dict: indices of its first and last pair, each + 1; 0: it is empty. */
 typedef struct chain {
     size_t first, last;
 } chain;
 
-/* The first failure sticks; what follows it has no effect. */
+/* After the first failure nothing has an effect. */
 typedef struct machine {
     const unsigned char *data, *at, *end;
-    bool limited; /* there is more behind end */
+    bool limited; /* the data continues after end */
     tr_pickle *pickle;
     tr_buffer stack, memo; /* of tr_pickle_value */
     bool stopped;
@@ -69,14 +69,14 @@ typedef struct machine {
 
 const tr_pickle_value *tr_pickle_items(const tr_pickle *pickle, const tr_pickle_value *tuple)
 {
-    return tuple->kind == TR_PICKLE_TUPLE && tuple->size ? ROW_AT(&pickle->items, tr_pickle_value, tuple->as.place) : NULL;
+    return tuple->kind == TR_PICKLE_TUPLE && tuple->size ? ROW_AT(&pickle->items, tr_pickle_value, tuple->as.index) : NULL;
 }
 
 const tr_pickle_pair *tr_pickle_next(const tr_pickle *pickle, const tr_pickle_value *of, const tr_pickle_pair *before)
 {
     if (of->kind != TR_PICKLE_LIST && of->kind != TR_PICKLE_DICT)
         return NULL;
-    const size_t place = before ? before->next : ROW_AT(&pickle->chains, chain, of->as.place)->first;
+    const size_t place = before ? before->next : ROW_AT(&pickle->chains, chain, of->as.index)->first;
     return place ? ROW_AT(&pickle->pairs, tr_pickle_pair, place - 1) : NULL;
 }
 
@@ -126,12 +126,12 @@ static void fail_damaged(machine *m, const char *why)
 
 /* -------------------------------------------------------------------------------------------------------------- tables */
 
-/* Adds a row; most: rows at most. */
-static void add_row(machine *m, tr_buffer *table, const void *row, size_t size, size_t most)
+/* Adds a row to a table of at most max rows. */
+static void add_row(machine *m, tr_buffer *table, const void *row, size_t size, size_t max)
 {
     if (m->status != TR_OK)
         return;
-    if (table->size / size >= most)
+    if (table->size / size >= max)
         fail_damaged(m, "holds more than the weights of a network would");
     else if (!tr_buffer_append(table, row, size))
         m->status = tr_fail(m->error, TR_ERROR_MEMORY, "pickle: out of memory");
@@ -173,8 +173,8 @@ static tr_pickle_value pop_value(machine *m)
     return value;
 }
 
-/* The place behind the topmost mark. */
-static size_t behind_mark(machine *m)
+/* The index after the topmost mark. */
+static size_t after_mark(machine *m)
 {
     for (size_t i = height(m); i > 0; i--)
         if (stack_at(m, i - 1)->kind == TR_PICKLE_MARK)
@@ -185,7 +185,7 @@ static size_t behind_mark(machine *m)
 
 /* ------------------------------------------------------------------------------------------------------------- reading */
 
-static const unsigned char *take(machine *m, uint64_t size)
+static const unsigned char *take_bytes(machine *m, uint64_t size)
 {
     if (m->status == TR_OK && size > (uint64_t)(m->end - m->at))
         fail_damaged(m, m->limited ? "is longer than that of any weights" : "ends in the middle: truncated or damaged");
@@ -197,9 +197,9 @@ static const unsigned char *take(machine *m, uint64_t size)
 }
 
 /* Little-endian. */
-static uint64_t number(machine *m, int size)
+static uint64_t take_number(machine *m, int size)
 {
-    const unsigned char *bytes = take(m, (uint64_t)size);
+    const unsigned char *bytes = take_bytes(m, (uint64_t)size);
     uint64_t value = 0;
     for (int i = size - 1; bytes && i >= 0; i--)
         value = value << 8 | bytes[i];
@@ -213,7 +213,7 @@ static void push_kind(machine *m, tr_pickle_kind kind, int64_t integer)
 
 static void push_text(machine *m, uint64_t size)
 {
-    const unsigned char *bytes = take(m, size);
+    const unsigned char *bytes = take_bytes(m, size);
     if (bytes)
         push_value(m, (tr_pickle_value){.kind = TR_PICKLE_TEXT, .size = (uint32_t)size, .as.text = (const char *)bytes});
 }
@@ -221,7 +221,7 @@ static void push_text(machine *m, uint64_t size)
 /* A whole number of any size, in two's complement. */
 static void push_long(machine *m, uint64_t size)
 {
-    const unsigned char *bytes = take(m, size);
+    const unsigned char *bytes = take_bytes(m, size);
     if (!bytes)
         return;
     if (size > sizeof(int64_t)) {
@@ -236,14 +236,14 @@ static void push_long(machine *m, uint64_t size)
 
 /* ---------------------------------------------------------------------------------------------------------- containers */
 
-/* A tuple of the values from place first on, which leave the stack together with what lies below them down to place to. */
+/* Replaces the stack from index to on by a tuple of the values from index first on. */
 static void make_tuple(machine *m, size_t first, size_t to)
 {
     if (m->status != TR_OK)
         return;
     const tr_pickle_value tuple = {.kind = TR_PICKLE_TUPLE,
                                    .size = (uint32_t)(height(m) - first),
-                                   .as.place = COUNT_OF(&m->pickle->items, tr_pickle_value)};
+                                   .as.index = COUNT_OF(&m->pickle->items, tr_pickle_value)};
     for (size_t i = first; i < height(m); i++) {
         if (stack_at(m, i)->kind == TR_PICKLE_MARK)
             fail_damaged(m, "makes a tuple of a mark");
@@ -263,7 +263,7 @@ static void make_short_tuple(machine *m, size_t size)
 
 static void make_long_tuple(machine *m)
 {
-    const size_t first = behind_mark(m);
+    const size_t first = after_mark(m);
     make_tuple(m, first, first ? first - 1 : 0);
 }
 
@@ -272,7 +272,7 @@ static void push_container(machine *m, tr_pickle_kind kind)
     const chain empty = {0, 0};
     const size_t place = COUNT_OF(&m->pickle->chains, chain);
     add_row(m, &m->pickle->chains, &empty, sizeof empty, TR_PICKLE_CHAINS);
-    push_value(m, (tr_pickle_value){.kind = kind, .as.place = place});
+    push_value(m, (tr_pickle_value){.kind = kind, .as.index = place});
 }
 
 static void add_pair(machine *m, tr_pickle_value to, tr_pickle_kind kind, tr_pickle_value key, tr_pickle_value value)
@@ -283,7 +283,7 @@ static void add_pair(machine *m, tr_pickle_value to, tr_pickle_kind kind, tr_pic
     add_row(m, &m->pickle->pairs, &pair, sizeof pair, TR_PICKLE_PAIRS);
     if (m->status != TR_OK)
         return;
-    chain *c = ROW_AT(&m->pickle->chains, chain, to.as.place);
+    chain *c = ROW_AT(&m->pickle->chains, chain, to.as.index);
     const size_t place = COUNT_OF(&m->pickle->pairs, tr_pickle_pair);
     if (c->last)
         ROW_AT(&m->pickle->pairs, tr_pickle_pair, c->last - 1)->next = place;
@@ -292,10 +292,10 @@ static void add_pair(machine *m, tr_pickle_value to, tr_pickle_kind kind, tr_pic
     c->last = place;
 }
 
-/* All behind the mark goes to the list or dict below it; step: values an element. */
+/* Adds all values after the mark to the list or dict below it; step: values for each element. */
 static void add_marked(machine *m, tr_pickle_kind kind, size_t step)
 {
-    const size_t first = behind_mark(m), last = height(m);
+    const size_t first = after_mark(m), last = height(m);
     if (m->status == TR_OK && (first < 2 || (last - first) % step))
         fail_damaged(m, "adds half an element, or to nothing");
     for (size_t i = first; m->status == TR_OK && i < last; i += step)
@@ -304,7 +304,7 @@ static void add_marked(machine *m, tr_pickle_kind kind, size_t step)
         cut_stack(m, first - 1);
 }
 
-static void append(machine *m)
+static void append_item(machine *m)
 {
     const tr_pickle_value value = pop_value(m);
     add_pair(m, top(m), TR_PICKLE_LIST, none, value);
@@ -316,7 +316,7 @@ static void set_item(machine *m)
     add_pair(m, top(m), TR_PICKLE_DICT, key, value);
 }
 
-/* ----------------------------------------------------------------------------------------- what torch.save refers to */
+/* ----------------------------------------------------------------------------------------- globals of torch.save */
 
 enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, GLOBALS_BEFORE_TYPES };
 
@@ -352,12 +352,12 @@ static void push_global(machine *m, tr_pickle_value module, tr_pickle_value name
     }
     for (int i = 0; i < FUNCTIONS; i++)
         if (tr_pickle_is_text(&module, functions[i].module) && tr_pickle_is_text(&name, functions[i].name)) {
-            push_value(m, (tr_pickle_value){.kind = TR_PICKLE_GLOBAL, .as.place = functions[i].global});
+            push_value(m, (tr_pickle_value){.kind = TR_PICKLE_GLOBAL, .as.index = functions[i].global});
             return;
         }
     for (int i = 0; i < TYPES && tr_pickle_is_text(&module, "torch"); i++)
         if (tr_pickle_is_text(&name, types[i].storage)) {
-            push_value(m, (tr_pickle_value){.kind = TR_PICKLE_GLOBAL, .as.place = GLOBALS_BEFORE_TYPES + (size_t)i});
+            push_value(m, (tr_pickle_value){.kind = TR_PICKLE_GLOBAL, .as.index = GLOBALS_BEFORE_TYPES + (size_t)i});
             return;
         }
     m->status = tr_fail(m->error, TR_ERROR_UNSUPPORTED, "refers to %.*s.%.*s: not weights, refused",
@@ -373,16 +373,16 @@ static void push_storage(machine *m)
     if (m->status != TR_OK)
         return;
     if (id.kind != TR_PICKLE_TUPLE || id.size < 5 || id.size > 6 || !tr_pickle_is_text(&part[0], "storage") ||
-        part[1].kind != TR_PICKLE_GLOBAL || part[1].as.place < GLOBALS_BEFORE_TYPES || part[2].kind != TR_PICKLE_TEXT ||
+        part[1].kind != TR_PICKLE_GLOBAL || part[1].as.index < GLOBALS_BEFORE_TYPES || part[2].kind != TR_PICKLE_TEXT ||
         part[4].kind != TR_PICKLE_INT || part[4].as.integer < 0 || (id.size == 6 && part[5].kind != TR_PICKLE_NONE)) {
         fail_damaged(m, "describes a storage in another way than torch.save does");
         return;
     }
     const tr_pickle_storage storage = {part[2].as.text, part[2].size, (uint64_t)part[4].as.integer,
-                                       &types[part[1].as.place - GLOBALS_BEFORE_TYPES]};
+                                       &types[part[1].as.index - GLOBALS_BEFORE_TYPES]};
     const size_t place = COUNT_OF(&m->pickle->storages, tr_pickle_storage);
     add_row(m, &m->pickle->storages, &storage, sizeof storage, TR_PICKLE_STORAGES);
-    push_value(m, (tr_pickle_value){.kind = TR_PICKLE_STORAGE, .as.place = place});
+    push_value(m, (tr_pickle_value){.kind = TR_PICKLE_STORAGE, .as.index = place});
 }
 
 /* Sizes or strides of a tensor. */
@@ -398,7 +398,7 @@ static bool read_sizes(const machine *m, const tr_pickle_value *tuple, int64_t s
     return true;
 }
 
-/* (storage, offset, sizes, strides, and what matters for training only) */
+/* (storage, offset, sizes, strides, and arguments that only training needs) */
 static void push_tensor(machine *m, const tr_pickle_value *arguments)
 {
     const tr_pickle_value *argument = tr_pickle_items(m->pickle, arguments);
@@ -410,12 +410,12 @@ static void push_tensor(machine *m, const tr_pickle_value *arguments)
         fail_damaged(m, "describes a tensor in another way than torch.save does");
         return;
     }
-    tensor.storage = argument[0].as.place;
+    tensor.storage = argument[0].as.index;
     tensor.offset = (uint64_t)argument[1].as.integer;
     tensor.rank = argument[2].size;
     const size_t place = COUNT_OF(&m->pickle->tensors, tr_pickle_tensor);
     add_row(m, &m->pickle->tensors, &tensor, sizeof tensor, TR_PICKLE_TENSORS);
-    push_value(m, (tr_pickle_value){.kind = TR_PICKLE_TENSOR, .as.place = place});
+    push_value(m, (tr_pickle_value){.kind = TR_PICKLE_TENSOR, .as.index = place});
 }
 
 static void call_global(machine *m)
@@ -425,11 +425,11 @@ static void call_global(machine *m)
         fail_damaged(m, "calls what is no function");
     if (m->status != TR_OK)
         return;
-    if (function.as.place == REBUILD_TENSOR)
+    if (function.as.index == REBUILD_TENSOR)
         push_tensor(m, &arguments);
-    else if (function.as.place == ORDERED_DICT && arguments.size == 0)
+    else if (function.as.index == ORDERED_DICT && arguments.size == 0)
         push_container(m, TR_PICKLE_DICT);
-    else if (function.as.place == REBUILD_PARAMETER && arguments.size && /* (tensor, what matters for training) */
+    else if (function.as.index == REBUILD_PARAMETER && arguments.size && /* (tensor, arguments for training) */
              tr_pickle_items(m->pickle, &arguments)->kind == TR_PICKLE_TENSOR)
         push_value(m, *tr_pickle_items(m->pickle, &arguments));
     else
@@ -438,7 +438,7 @@ static void call_global(machine *m)
 
 /* ---------------------------------------------------------------------------------------------------------------- memo */
 
-static void put(machine *m, uint64_t index)
+static void put_memo(machine *m, uint64_t index)
 {
     static const tr_pickle_value unset = {.kind = TR_PICKLE_MARK};
     const tr_pickle_value value = top(m);
@@ -450,7 +450,7 @@ static void put(machine *m, uint64_t index)
         *ROW_AT(&m->memo, tr_pickle_value, index) = value;
 }
 
-static void get(machine *m, uint64_t index)
+static void get_memo(machine *m, uint64_t index)
 {
     if (index >= COUNT_OF(&m->memo, tr_pickle_value) || ROW_AT(&m->memo, tr_pickle_value, index)->kind == TR_PICKLE_MARK)
         fail_damaged(m, "refers to what it has not remembered");
@@ -464,7 +464,7 @@ static tr_pickle_value take_line(machine *m)
 {
     const unsigned char *end = m->at < m->end ? memchr(m->at, '\n', (size_t)(m->end - m->at)) : NULL;
     const size_t size = (size_t)((end ? end : m->end) - m->at);
-    const unsigned char *text = take(m, (uint64_t)size + 1);
+    const unsigned char *text = take_bytes(m, (uint64_t)size + 1);
     return (tr_pickle_value){.kind = TR_PICKLE_TEXT, .size = (uint32_t)size, .as.text = (const char *)text};
 }
 
@@ -480,7 +480,7 @@ static void find_global_on_stack(machine *m)
     push_global(m, module, name);
 }
 
-/* Attributes of an OrderedDict (_metadata: versions of modules): not looked at. */
+/* Drops the attributes of an OrderedDict (_metadata: versions of modules). */
 static void drop_attributes(machine *m)
 {
     pop_value(m);
@@ -495,7 +495,7 @@ static void unknown_opcode(machine *m, unsigned opcode)
                 (size_t)(m->at - m->data) - 1, opcode);
 }
 
-static void build(machine *m, unsigned opcode)
+static void run_container_opcode(machine *m, unsigned opcode)
 {
     switch (opcode) {
     case OP_EMPTY_TUPLE: make_short_tuple(m, 0); break;
@@ -504,7 +504,7 @@ static void build(machine *m, unsigned opcode)
     case OP_TUPLE3: make_short_tuple(m, 3); break;
     case OP_TUPLE: make_long_tuple(m); break;
     case OP_EMPTY_LIST: push_container(m, TR_PICKLE_LIST); break;
-    case OP_APPEND: append(m); break;
+    case OP_APPEND: append_item(m); break;
     case OP_APPENDS: add_marked(m, TR_PICKLE_LIST, 1); break;
     case OP_EMPTY_DICT: push_container(m, TR_PICKLE_DICT); break;
     case OP_SETITEM: set_item(m); break;
@@ -514,55 +514,55 @@ static void build(machine *m, unsigned opcode)
     case OP_REDUCE: call_global(m); break;
     case OP_BUILD: drop_attributes(m); break;
     case OP_BINPERSID: push_storage(m); break;
-    case OP_BINGET: get(m, number(m, 1)); break;
-    case OP_LONG_BINGET: get(m, number(m, 4)); break;
-    case OP_BINPUT: put(m, number(m, 1)); break;
-    case OP_LONG_BINPUT: put(m, number(m, 4)); break;
-    case OP_MEMOIZE: put(m, COUNT_OF(&m->memo, tr_pickle_value)); break;
+    case OP_BINGET: get_memo(m, take_number(m, 1)); break;
+    case OP_LONG_BINGET: get_memo(m, take_number(m, 4)); break;
+    case OP_BINPUT: put_memo(m, take_number(m, 1)); break;
+    case OP_LONG_BINPUT: put_memo(m, take_number(m, 4)); break;
+    case OP_MEMOIZE: put_memo(m, COUNT_OF(&m->memo, tr_pickle_value)); break;
     default: unknown_opcode(m, opcode);
     }
 }
 
-static void step(machine *m, unsigned opcode)
+static void run_opcode(machine *m, unsigned opcode)
 {
     switch (opcode) {
-    case OP_FRAME: number(m, 8); break;
+    case OP_FRAME: take_number(m, 8); break;
     case OP_MARK: push_kind(m, TR_PICKLE_MARK, 0); break;
     case OP_NONE: push_kind(m, TR_PICKLE_NONE, 0); break;
     case OP_NEWTRUE: push_kind(m, TR_PICKLE_BOOL, 1); break;
     case OP_NEWFALSE: push_kind(m, TR_PICKLE_BOOL, 0); break;
     case OP_BININT: push_long(m, 4); break;
-    case OP_BININT1: push_kind(m, TR_PICKLE_INT, (int64_t)number(m, 1)); break;
-    case OP_BININT2: push_kind(m, TR_PICKLE_INT, (int64_t)number(m, 2)); break;
-    case OP_LONG1: push_long(m, number(m, 1)); break;
-    case OP_LONG4: push_long(m, number(m, 4)); break;
-    case OP_BINFLOAT: push_kind(m, TR_PICKLE_FLOAT, (int64_t)number(m, 8)); break;
-    case OP_BINSTRING: push_text(m, number(m, 4)); break;
-    case OP_SHORT_BINSTRING: push_text(m, number(m, 1)); break;
-    case OP_BINUNICODE: push_text(m, number(m, 4)); break;
-    case OP_SHORT_BINUNICODE: push_text(m, number(m, 1)); break;
-    case OP_BINUNICODE8: push_text(m, number(m, 8)); break;
+    case OP_BININT1: push_kind(m, TR_PICKLE_INT, (int64_t)take_number(m, 1)); break;
+    case OP_BININT2: push_kind(m, TR_PICKLE_INT, (int64_t)take_number(m, 2)); break;
+    case OP_LONG1: push_long(m, take_number(m, 1)); break;
+    case OP_LONG4: push_long(m, take_number(m, 4)); break;
+    case OP_BINFLOAT: push_kind(m, TR_PICKLE_FLOAT, (int64_t)take_number(m, 8)); break;
+    case OP_BINSTRING: push_text(m, take_number(m, 4)); break;
+    case OP_SHORT_BINSTRING: push_text(m, take_number(m, 1)); break;
+    case OP_BINUNICODE: push_text(m, take_number(m, 4)); break;
+    case OP_SHORT_BINUNICODE: push_text(m, take_number(m, 1)); break;
+    case OP_BINUNICODE8: push_text(m, take_number(m, 8)); break;
     case OP_STOP:
         m->pickle->root = pop_value(m);
         m->stopped = true;
         break;
-    default: build(m, opcode);
+    default: run_container_opcode(m, opcode);
     }
 }
 
-static void run(machine *m)
+static void run_machine(machine *m)
 {
-    if (number(m, 1) != OP_PROTO || m->status != TR_OK) {
+    if (take_number(m, 1) != OP_PROTO || m->status != TR_OK) {
         fail_damaged(m, "is no pickle");
         return;
     }
-    const unsigned protocol = (unsigned)number(m, 1);
+    const unsigned protocol = (unsigned)take_number(m, 1);
     if (m->status == TR_OK && (protocol < 2 || protocol > 5))
         m->status = tr_fail(m->error, TR_ERROR_UNSUPPORTED, "pickle of protocol %u, only 2 to 5 are read", protocol);
     while (m->status == TR_OK && !m->stopped) {
-        const unsigned opcode = (unsigned)number(m, 1);
+        const unsigned opcode = (unsigned)take_number(m, 1);
         if (m->status == TR_OK)
-            step(m, opcode);
+            run_opcode(m, opcode);
     }
 }
 
@@ -573,7 +573,7 @@ tr_status tr_pickle_read(const void *data, size_t size, tr_pickle *pickle, tr_er
     machine m = {.data = data, .at = data, .pickle = pickle, .error = error};
     m.end = m.at + most;
     m.limited = most < size;
-    run(&m);
+    run_machine(&m);
     pickle->size = (size_t)(m.at - m.data);
     tr_buffer_free(&m.stack);
     tr_buffer_free(&m.memo);
