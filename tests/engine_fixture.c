@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "formats/gguf/gguf.h"
+#include "formats/open.h"
 
 const char *path_in(const char *folder, const char *name, const char *rest)
 {

@@ -6,7 +6,8 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "formats/gguf/gguf.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/open.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -79,7 +80,7 @@ static tr_type wanted_type(const cli_settings *s, const tr_package *package)
     case TR_COMPUTE_BF16: return TR_TYPE_BF16;
     case TR_COMPUTE_INT8: return TR_TYPE_I8;
     }
-    return tr_stored_type(package);
+    return tr_lossless_type(&package->weights);
 }
 
 static int on_progress(void *started, uint64_t done, uint64_t total)

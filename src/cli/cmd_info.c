@@ -5,7 +5,8 @@
 #include "cli/render.h"
 #include "cli/signals.h"
 #include "formats/gguf/gguf.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/open.h"
 #include "util/folder.h"
 #include "util/utf8.h"
 
@@ -35,13 +36,13 @@ static void count_tensor(summary *s, const tr_tensor *t)
     s->tensors[t->type]++;
     if (part == TR_PACKED_NONE)
         s->parameters += tr_tensor_elements(t);
-    else if (tr_packed_matrix(s->package, t, &matrix, NULL) == TR_OK)
+    else if (tr_packed_matrix(&s->package->weights, &s->package->config, t, &matrix, NULL) == TR_OK)
         s->parameters += (uint64_t)matrix.outputs * (uint64_t)matrix.inputs;
 }
 
 static summary summarise(const tr_package *package)
 {
-    summary s = {.package = package, .type = package->directory ? TR_TYPE_F32 : tr_stored_type(package)};
+    summary s = {.package = package, .type = package->directory ? TR_TYPE_F32 : tr_lossless_type(&package->weights)};
     for (size_t i = 0; i < package->weights.count; i++)
         count_tensor(&s, package->weights.tensors[i]);
     return s;

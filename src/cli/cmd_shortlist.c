@@ -5,6 +5,7 @@
 #include "cli/pairs.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "formats/open.h"
 #include "formats/shortlist.h"
 #include "pipeline/tokenizers.h"
 

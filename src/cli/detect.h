@@ -3,7 +3,7 @@
 #define TR_CLI_DETECT_H
 
 #include "cli/cli.h"
-#include "tokenizer/languages.h"
+#include "tokenizer/vocabulary.h"
 
 /* The language of text, one of codes if there are any, unless text is clearly in another one. A guess is warned of; none is
  * a failure. */

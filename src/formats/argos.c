@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/ctranslate2/ctranslate2.h"
-#include "formats/peek.h"
+#include "formats/readers.h"
 #include "formats/zip.h"
 #include "tokenizer/bpe.h"
 #include "util/buffer.h"
@@ -69,7 +69,7 @@ static tr_status find_root(const tr_zip *zip, char root[TR_ZIP_NAME], tr_error *
 
 /* ------------------------------------------------------------------------------------------------------------- package */
 
-/* What metadata.json says; strings are the JSON's. */
+/* Settings of metadata.json, whose strings json owns. */
 typedef struct facts {
     json_t *json;
     const char *prefix; /* the token that every translation begins with; "": there is none */
@@ -90,7 +90,7 @@ static tr_status read_facts(const tr_directory *d, facts *f)
     return tr_directory_in(d, fields.status);
 }
 
-/* Where both are there, Argos takes SentencePiece's. */
+/* If both exist, Argos uses SentencePiece. */
 static tr_status find_tokenizer(const tr_directory *d, const char **name)
 {
     static const char *const names[] = {spm, bpe};
@@ -181,8 +181,7 @@ static tr_status peek_package(const tr_directory *d)
 
 /* ---------------------------------------------------------------------------------------------------------------- both */
 
-/* Vocabularies are copies. So an archive of deflated entries is not needed any more once they are inflated, nor are weights
- * that went into panels. */
+/* Vocabularies are copies. So files are closed that only held deflated entries, or weights that were packed. */
 static tr_status read_archive(const tr_directory *d, tr_status (*read)(const tr_directory *d))
 {
     tr_package *package = d->package;
@@ -234,7 +233,7 @@ tr_status tr_open_argos(const char *path, tr_load load, tr_package *package, tr_
     return status;
 }
 
-/* The size is that of what is stored: packed, if the package is. */
+/* file_size is the size on disk: of the archive, if the package is one. */
 tr_status tr_peek_argos(const tr_directory *d, bool *has_tokenizer)
 {
     tr_bytes file;

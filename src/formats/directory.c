@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "util/utf8.h"
+
 tr_status tr_directory_has(const tr_directory *d, const char *name, bool *has)
 {
     return tr_package_has(d->package, d->path, name, has, d->error);
@@ -103,6 +105,50 @@ void tr_directory_languages(tr_json_fields *fields, tr_package *package)
                           package->source_language);
     tr_directory_language(tr_json_string(fields, "target_lang", tr_json_string(fields, "tgt_lang", "")),
                           package->target_language);
+}
+
+/* ------------------------------------------------------------------------------------------------------ language tokens */
+
+enum { MAX_TOKEN = TR_LANGUAGE + 4 }; /* bytes of the longest language token: ">>", its code, "<<" */
+
+/* Returns the size of the token at text that begins with open and ends with close; 0: none. */
+static size_t token_at(const char *text, const char *end, const char *open, const char *close)
+{
+    const size_t open_size = strlen(open), close_size = strlen(close);
+    const size_t limit = (size_t)(end - text) < MAX_TOKEN ? (size_t)(end - text) : MAX_TOKEN;
+    if (limit < open_size || memcmp(text, open, open_size) != 0)
+        return 0;
+    for (size_t i = open_size + 1; i + close_size <= limit; i++)
+        if (memcmp(text + i, close, close_size) == 0)
+            return i + close_size;
+    return 0;
+}
+
+/* True unless the token is part of a longer one. In JSON and YAML, quotation marks, white space or a colon enclose a whole
+ * token; in a SentencePiece model, the byte before it is its size. */
+static bool is_whole(const char *token, size_t size, const char *begin, const char *end, bool pieces)
+{
+    if (pieces)
+        return token > begin && (unsigned char)token[-1] == size;
+    return (token == begin || memchr("\"'\n ", token[-1], 4)) &&
+           (token + size == end || memchr("\"':\r\n ", token[size], 6));
+}
+
+tr_status tr_directory_find_languages(const tr_directory *d, const char *file, const char *open, const char *close)
+{
+    const bool pieces = tr_ends_with(file, ".spm") || tr_ends_with(file, ".model");
+    tr_bytes bytes;
+    tr_status status = tr_package_file(d->package, d->path, file, TR_LOAD_MAP, &bytes, d->error);
+    if (status != TR_OK)
+        return status;
+    const char *begin = bytes.data, *end = bytes.size ? begin + bytes.size : begin;
+    for (const char *p = begin; status == TR_OK && p < end && (p = memchr(p, open[0], (size_t)(end - p))); p++) {
+        const size_t size = token_at(p, end, open, close);
+        if (size && is_whole(p, size, begin, end, pieces))
+            status = tr_languages_add_target(&d->package->languages, open, p, size, 0, d->error);
+    }
+    tr_package_close_last(d->package);
+    return tr_directory_in(d, status);
 }
 
 void tr_directory_name(const char *path, char *out, size_t size)

@@ -145,7 +145,7 @@ json_t *tr_json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* jansson does not look at all that its callback returns: the first failure sticks. */
+/* jansson ignores some results of its callback, so the first failure is kept here. */
 typedef struct printing {
     tr_buffer *out;
     bool good;

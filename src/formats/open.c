@@ -1,75 +1,81 @@
-/* Which format a path holds, by content. */
-#include "formats/directory.h"
+#include "formats/open.h"
 
 #include <string.h>
 
+#include "formats/readers.h"
 #include "formats/recognise.h"
+#include "util/utf8.h"
+
+typedef struct format {
+    tr_status (*is)(const char *path, bool *is, tr_error *error); /* recognises a directory; NULL: the format is a file */
+    tr_status (*open)(const char *path, tr_load load, tr_package *package, tr_error *error);
+    tr_status (*peek)(const tr_directory *d, bool *has_tokenizer);
+} format;
+
+static const format gguf = {NULL, tr_open_gguf, tr_peek_gguf}, argos = {tr_is_argos, tr_open_argos, tr_peek_argos},
+                    ctranslate2 = {tr_is_ctranslate2, tr_open_ctranslate2, tr_peek_ctranslate2},
+                    marian = {tr_is_marian, tr_open_marian, tr_peek_marian}, hf = {tr_is_hf, tr_open_hf, tr_peek_hf};
 
 static bool starts_with(const tr_file *file, const char *magic, size_t size)
 {
     return file->size >= size && memcmp(file->data, magic, size) == 0;
 }
 
-static tr_status recognise_file(const char *path, tr_format *format, tr_error *error)
+static tr_status recognise_file(const char *path, const format **found, tr_error *error)
 {
-    tr_file head;
+    tr_file file;
     bool is = false;
-    tr_status status = tr_file_open(path, TR_LOAD_MAP, &head, error);
+    tr_status status = tr_file_open(path, TR_LOAD_MAP, &file, error);
     if (status != TR_OK)
         return status;
-    if (starts_with(&head, "GGUF", 4)) {
-        *format = TR_FORMAT_GGUF;
+    if (starts_with(&file, "GGUF", 4)) {
+        *found = &gguf;
     } else {
-        if (starts_with(&head, "PK\3\4", 4))
-            status = tr_is_argos_archive(head.data, head.size, &is, error);
+        if (starts_with(&file, "PK\3\4", 4))
+            status = tr_is_argos_archive(file.data, file.size, &is, error);
         if (status == TR_OK && is)
-            *format = TR_FORMAT_ARGOS;
+            *found = &argos;
         else if (status == TR_OK)
-            status = tr_marian_recognise(head.data, head.size, &is, error);
-        if (*format == TR_FORMAT_NONE && is)
-            *format = TR_FORMAT_MARIAN;
+            status = tr_is_marian_file(file.data, file.size, &is, error);
+        if (!*found && is)
+            *found = &marian;
     }
-    tr_file_close(&head);
+    tr_file_close(&file);
     return tr_fail_in(error, status, path);
 }
 
-static tr_status recognise_directory(const char *path, tr_format *format, tr_error *error)
+static tr_status recognise_directory(const char *path, const format **found, tr_error *error)
 {
-    static const struct {
-        tr_format format;
-        tr_status (*is)(const char *path, bool *is, tr_error *error);
-    } formats[] = {{TR_FORMAT_ARGOS, tr_is_argos},
-                   {TR_FORMAT_CTRANSLATE2, tr_is_ctranslate2},
-                   {TR_FORMAT_MARIAN, tr_is_marian},
-                   {TR_FORMAT_HF, tr_is_hf}};
+    static const format *const formats[] = {&argos, &ctranslate2, &marian, &hf};
     tr_status status = TR_OK;
     bool is = false;
     for (size_t i = 0; status == TR_OK && !is && i < sizeof formats / sizeof *formats; i++) {
-        status = formats[i].is(path, &is, error);
+        status = formats[i]->is(path, &is, error);
         if (status == TR_OK && is)
-            *format = formats[i].format;
+            *found = formats[i];
     }
     return status;
 }
 
-tr_status tr_package_recognise(const char *path, tr_format *format, tr_error *error)
+/* Sets *found to the format at path, NULL: no model. */
+static tr_status recognise(const char *path, const format **found, tr_error *error)
 {
-    tr_path_kind place;
-    *format = TR_FORMAT_NONE;
-    const tr_status status = tr_path_look(path, &place, error);
-    if (status != TR_OK || place == TR_PATH_OTHER)
+    tr_path_kind kind;
+    *found = NULL;
+    const tr_status status = tr_path_look(path, &kind, error);
+    if (status != TR_OK || kind == TR_PATH_OTHER)
         return status;
-    return place == TR_PATH_DIRECTORY ? recognise_directory(path, format, error) : recognise_file(path, format, error);
+    return kind == TR_PATH_DIRECTORY ? recognise_directory(path, found, error) : recognise_file(path, found, error);
 }
 
-/* The reason for refusing what is no model. */
-static tr_status refuse(const char *path, tr_error *error)
+/* Fails with a message that names the kind of file at path. */
+static tr_status fail_unrecognised(const char *path, tr_error *error)
 {
-    tr_path_kind place;
+    tr_path_kind path_kind;
     tr_file file;
     tr_kind kind;
-    tr_status status = tr_path_look(path, &place, error);
-    if (status == TR_OK && place == TR_PATH_DIRECTORY)
+    tr_status status = tr_path_look(path, &path_kind, error);
+    if (status == TR_OK && path_kind == TR_PATH_DIRECTORY)
         return tr_diagnose_directory(path, error);
     if (status == TR_OK)
         status = tr_file_open(path, TR_LOAD_MAP, &file, error);
@@ -89,20 +95,55 @@ static tr_status refuse(const char *path, tr_error *error)
 
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
-    tr_format format;
+    const format *found;
     *package = (tr_package){0};
-    tr_status status = tr_package_recognise(path, &format, error);
-    if (status != TR_OK)
-        return status;
-    switch (format) {
-    case TR_FORMAT_GGUF: status = tr_open_gguf(path, load, package, error); break;
-    case TR_FORMAT_ARGOS: status = tr_open_argos(path, load, package, error); break;
-    case TR_FORMAT_CTRANSLATE2: status = tr_open_ctranslate2(path, load, package, error); break;
-    case TR_FORMAT_MARIAN: status = tr_open_marian(path, load, package, error); break;
-    case TR_FORMAT_HF: status = tr_open_hf(path, load, package, error); break;
-    case TR_FORMAT_NONE: status = refuse(path, error); break;
-    }
+    tr_status status = recognise(path, &found, error);
+    if (status == TR_OK)
+        status = found ? found->open(path, load, package, error) : fail_unrecognised(path, error);
     if (status == TR_OK)
         tr_package_mark_mapped(package);
     return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- peek */
+
+static tr_status fail_peek(const tr_directory *d, bool *not_a_model)
+{
+    tr_path_kind kind;
+    const tr_status status = tr_path_look(d->path, &kind, d->error);
+    if (status != TR_OK)
+        return status;
+    if (kind == TR_PATH_FILE && tr_ends_with(d->path, ".gguf"))
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "has the name of a GGUF file, but is none");
+    *not_a_model = true;
+    return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is no model");
+}
+
+tr_status tr_package_peek(const char *path, tr_peek *peek, tr_error *error)
+{
+    tr_error local;
+    tr_package package = {0};
+    const format *found;
+    const tr_directory d = {path, TR_LOAD_MAP, &package, error ? error : &local};
+    *peek = (tr_peek){0};
+    tr_directory_name(path, package.name, sizeof package.name);
+    tr_status status = recognise(path, &found, d.error);
+    if (status == TR_OK)
+        status = found ? found->peek(&d, &peek->has_tokenizer) : fail_peek(&d, &peek->not_a_model);
+    if (status == TR_OK) {
+        peek->format = package.format;
+        peek->file_size = package.file_size;
+        memcpy(peek->name, package.name, sizeof peek->name);
+        memcpy(peek->source_language, package.source_language, TR_LANGUAGE);
+        memcpy(peek->target_language, package.target_language, TR_LANGUAGE);
+        peek->languages = package.languages;
+        package.languages = (tr_languages){0};
+    }
+    tr_package_close(&package);
+    return status;
+}
+
+void tr_peek_free(tr_peek *peek)
+{
+    tr_languages_free(&peek->languages);
 }

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/directory.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
 #include "formats/recognise.h"
 #include "formats/zip.h"
 #include "tokenizer/spm_check.h"
@@ -28,7 +27,7 @@ void tr_package_close(tr_package *package)
 }
 
 /* PATH/NAME, or PATH. */
-static tr_status join(char joined[TR_PATH], const char *path, const char *name, tr_error *error)
+static tr_status join_path(char joined[TR_PATH], const char *path, const char *name, tr_error *error)
 {
     if (name)
         return tr_path_join(joined, path, name, error);
@@ -38,7 +37,7 @@ static tr_status join(char joined[TR_PATH], const char *path, const char *name, 
     return TR_OK;
 }
 
-/* NULL: it is not there. */
+/* Returns NULL if the archive does not have it. */
 static const tr_zip_entry *find_entry(const tr_archive *a, const char *joined)
 {
     char name[TR_ZIP_NAME];
@@ -49,7 +48,7 @@ static const tr_zip_entry *find_entry(const tr_archive *a, const char *joined)
     return length > 0 && length < TR_ZIP_NAME ? tr_zip_find(a->zip, name) : NULL;
 }
 
-/* An entry that is used where it lies leaves file empty: there is nothing to close. */
+/* Leaves file empty if the entry is used where it lies in the archive: there is nothing to close. */
 static tr_status open_entry(const tr_archive *a, const char *joined, tr_file *file, tr_bytes *bytes, tr_error *error)
 {
     const tr_zip_entry *entry = find_entry(a, joined);
@@ -90,8 +89,8 @@ static tr_bytes bytes_of(const tr_file *file)
     return (tr_bytes){file->data, file->size};
 }
 
-/* Where a tensor comes from. */
-static const void *place_of(const tr_tensor *tensor)
+/* The bytes in a file that a tensor is read from. */
+static const void *file_bytes_of(const tr_tensor *tensor)
 {
     return tensor->origin ? tensor->origin->data : tensor->data;
 }
@@ -99,7 +98,7 @@ static const void *place_of(const tr_tensor *tensor)
 void tr_mark_mapped(tr_weights *weights, size_t first, tr_bytes mapping)
 {
     for (size_t i = first; i < weights->count; i++)
-        weights->tensors[i]->mapped |= lies_in(place_of(weights->tensors[i]), mapping);
+        weights->tensors[i]->mapped |= lies_in(file_bytes_of(weights->tensors[i]), mapping);
 }
 
 void tr_package_mark_mapped(tr_package *package)
@@ -109,10 +108,10 @@ void tr_package_mark_mapped(tr_package *package)
             tr_mark_mapped(&package->weights, 0, bytes_of(&package->files[f]));
 }
 
-/* A file of a directory may be there, and yet not be what it should: the file opened last is closed again. */
-static tr_status check_itself(tr_package *package, const char *path, const char *name, tr_bytes file, tr_error *error)
+/* Refuses a Git LFS pointer or a web page in place of the file, and closes the file, which is the last one. */
+static tr_status refuse_placeholder(tr_package *package, const char *path, const char *name, tr_bytes file, tr_error *error)
 {
-    const bool suspicious = file.size && memchr("v<E", *(const char *)file.data, 3); /* how those below begin */
+    const bool suspicious = file.size && memchr("v<E", *(const char *)file.data, 3); /* first bytes of the two kinds below */
     tr_kind kind = TR_KIND_UNKNOWN;
     const tr_status status = suspicious ? tr_recognise(file.data, file.size, &kind, error) : TR_OK;
     if (status == TR_OK && kind != TR_KIND_POINTER && kind != TR_KIND_WEB)
@@ -133,7 +132,7 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
     if (!files)
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     package->files = files;
-    tr_status status = join(joined, path, name, error);
+    tr_status status = join_path(joined, path, name, error);
     if (status == TR_OK)
         status = open_joined(package, joined, load, &files[package->file_count], bytes, error);
     if (status == TR_OK && !package->archive && !tr_buffer_append(&package->read, joined, strlen(joined) + 1)) {
@@ -143,20 +142,20 @@ tr_status tr_package_file(tr_package *package, const char *path, const char *nam
     if (status != TR_OK)
         return status;
     package->file_count++;
-    return name ? check_itself(package, path, name, *bytes, error) : TR_OK;
+    return name ? refuse_placeholder(package, path, name, *bytes, error) : TR_OK;
 }
 
 tr_status tr_package_has(const tr_package *package, const char *path, const char *name, bool *has, tr_error *error)
 {
     char joined[TR_PATH];
-    tr_path_kind place;
+    tr_path_kind kind;
     *has = false;
-    tr_status status = join(joined, path, name, error);
+    tr_status status = join_path(joined, path, name, error);
     if (status == TR_OK && package->archive) {
         *has = find_entry(package->archive, joined) != NULL;
     } else if (status == TR_OK) {
-        status = tr_path_look(joined, &place, error);
-        *has = status == TR_OK && place != TR_PATH_NOTHING;
+        status = tr_path_look(joined, &kind, error);
+        *has = status == TR_OK && kind != TR_PATH_NOTHING;
     }
     return status;
 }
@@ -166,26 +165,26 @@ void tr_package_close_last(tr_package *package)
     tr_file_close(&package->files[--package->file_count]);
 }
 
-/* What the package has of a file, in bytes. */
-static size_t used_of(const tr_package *package, tr_bytes file)
+/* Bytes of a file that weights and tokenizers use. */
+static size_t used_bytes(const tr_package *package, tr_bytes file)
 {
     size_t used = (lies_in(package->source_spm.data, file) ? package->source_spm.size : 0) +
                   (lies_in(package->target_spm.data, file) ? package->target_spm.size : 0) +
                   (lies_in(package->source_bpe.data, file) ? package->source_bpe.size : 0);
     for (size_t i = 0; i < package->weights.count; i++)
-        if (lies_in(place_of(package->weights.tensors[i]), file))
+        if (lies_in(file_bytes_of(package->weights.tensors[i]), file))
             used += package->weights.tensors[i]->bytes;
     return used;
 }
 
-/* Gives tensors memory of their own. False: there is none, some still point into the file. */
-static bool move_out(tr_package *package, tr_bytes file)
+/* Copies the tensors that point into a file. False: out of memory, some still point there. */
+static bool copy_tensors(tr_package *package, tr_bytes file)
 {
     for (size_t i = 0; i < package->weights.count; i++) {
         tr_tensor *t = package->weights.tensors[i];
-        if (!lies_in(place_of(t), file))
+        if (!lies_in(file_bytes_of(t), file))
             continue;
-        void *copy = t->origin ? NULL : malloc(t->bytes); /* what is made as it is read stays where it is */
+        void *copy = t->origin ? NULL : malloc(t->bytes); /* a tensor computed while it is read needs its file */
         if (!copy)
             return false;
         memcpy(copy, t->data, t->bytes);
@@ -195,14 +194,14 @@ static bool move_out(tr_package *package, tr_bytes file)
     return true;
 }
 
-/* Where matrices were packed, the vectors would keep all of a file in memory. */
+/* Without the copies, a few vectors would keep a whole file in memory whose matrices were packed. */
 static bool may_close(tr_package *package, const tr_file *file)
 {
     const tr_bytes bytes = bytes_of(file);
-    const size_t used = used_of(package, bytes);
+    const size_t used = used_bytes(package, bytes);
     const bool pieces = lies_in(package->source_spm.data, bytes) || lies_in(package->target_spm.data, bytes) ||
                         lies_in(package->source_bpe.data, bytes);
-    return used == 0 || (!pieces && !file->mapped && used < file->size / 2 && move_out(package, bytes));
+    return used == 0 || (!pieces && !file->mapped && used < file->size / 2 && copy_tensors(package, bytes));
 }
 
 void tr_package_close_unused(tr_package *package, int first)
@@ -241,7 +240,7 @@ static tr_status check_rows(const char *name, int64_t rows, int64_t columns, int
     return TR_OK;
 }
 
-/* Looks for the embedding name, plain or in int8; *found tells. */
+/* Checks the embedding NAME, stored as floats or in int8. *found: there is one. */
 static tr_status check_embedding(const tr_package *package, const char *name, int rows, bool *found, tr_error *error)
 {
     tr_matrix matrix;
@@ -253,7 +252,7 @@ static tr_status check_embedding(const tr_package *package, const char *name, in
         return check_rows(name, plain->shape[0], plain->rank == 2 ? plain->shape[1] : -1, rows, d_model, error);
     if (!panels)
         return TR_OK;
-    const tr_status status = tr_packed_matrix(package, panels, &matrix, error);
+    const tr_status status = tr_packed_matrix(&package->weights, &package->config, panels, &matrix, error);
     return status == TR_OK ? check_rows(panels->name, matrix.outputs, matrix.inputs, rows, d_model, error) : status;
 }
 
@@ -272,7 +271,7 @@ tr_status tr_package_check(const tr_package *package, tr_error *error)
 {
     tr_status status = tr_config_check(&package->config, error);
     if (status == TR_OK)
-        status = tr_packed_check(package, error);
+        status = tr_packed_check(&package->weights, &package->config, error);
     if (status == TR_OK)
         status = check_side(package, "enc.token_embd.weight", package->config.source_vocabulary, error);
     if (status == TR_OK)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "formats/ctranslate2/ctranslate2.h"
 #include "formats/zip.h"
 #include "util/utf8.h"
 
@@ -74,7 +73,7 @@ static const struct {
     {0, 9, "<!DOCTYPE", TR_KIND_WEB},
     {0, 9, "<!doctype", TR_KIND_WEB},
     {0, 5, "<html", TR_KIND_WEB},
-    {0, 15, "Entry not found", TR_KIND_WEB}, /* what the Hugging Face hub says in place of a file */
+    {0, 15, "Entry not found", TR_KIND_WEB}, /* the Hugging Face hub's answer in place of a file */
 };
 
 static bool holds(const unsigned char *data, size_t size, size_t at, const char *bytes, size_t count)
@@ -119,13 +118,59 @@ static bool is_flax(const unsigned char *d, size_t size)
     return true;
 }
 
+/* ---------------------------------------------------------------------------------------------- CTranslate2's model.bin */
+
+typedef struct bytes {
+    const unsigned char *data;
+    size_t size;
+} bytes;
+
+/* Takes a little-endian number from the front. False: there are too few bytes. */
+static bool take_number(bytes *b, size_t size, uint32_t *value)
+{
+    *value = 0;
+    if (b->size < size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        *value |= (uint32_t)b->data[i] << 8 * i;
+    b->data += size;
+    b->size -= size;
+    return true;
+}
+
+/* Takes a string, u16 size and as many bytes, the last of which is the NUL. False: no name that a converter writes. */
+static bool take_name(bytes *b)
+{
+    uint32_t size;
+    if (!take_number(b, 2, &size) || size == 0 || size > b->size || b->data[size - 1])
+        return false;
+    for (uint32_t i = 0; i + 1 < size; i++)
+        if (b->data[i] < '!' || b->data[i] > '~')
+            return false;
+    b->data += size;
+    b->size -= size;
+    return true;
+}
+
+bool tr_is_ct2_file(const void *data, size_t size)
+{
+    enum { SPEC_VERSION = 2, PLAUSIBLE_VERSION = 32 }; /* later versions too: the reader says that they are not supported */
+    bytes b = {data, size};
+    uint32_t version, revision, count;
+    if (!take_number(&b, 4, &version) || version < 1 || version > PLAUSIBLE_VERSION)
+        return false;
+    if (version >= SPEC_VERSION && !(take_name(&b) && take_number(&b, 4, &revision)))
+        return false;
+    return take_number(&b, 4, &count) && count > 0 && take_name(&b);
+}
+
 /* ---------------------------------------------------------------------------------------------------------- zip archives */
 
 /* By the names in it. */
 static tr_status zip_kind(const void *data, size_t size, tr_kind *kind, tr_error *error)
 {
     static const struct {
-        const char *name; /* behind the first folder, if there is one */
+        const char *name; /* after the first folder, if there is one */
         tr_kind kind;
     } names[] = {{"constants.pkl", TR_KIND_SCRIPT}, /* before data.pkl, which TorchScript has, too */
                  {"model.weights.h5", TR_KIND_KERAS},
@@ -135,7 +180,7 @@ static tr_status zip_kind(const void *data, size_t size, tr_kind *kind, tr_error
     tr_zip *zip;
     size_t count, arrays = 0, first = NAMES;
     const tr_status status = tr_zip_open(data, size, &zip, error);
-    *kind = TR_KIND_TORCH; /* damaged, or large: what it is most often */
+    *kind = TR_KIND_TORCH; /* the most frequent kind, for archives that cannot be listed */
     if (status != TR_OK)
         return status == TR_ERROR_MEMORY ? status : TR_OK;
     const tr_zip_entry *entries = tr_zip_entries(zip, &count);
@@ -165,7 +210,7 @@ static tr_kind plain_kind(const unsigned char *d, size_t size)
         return TR_KIND_ZIP;
     if (is_pickle(d, size))
         return TR_KIND_PICKLE;
-    if (tr_ct2_recognise(d, size))
+    if (tr_is_ct2_file(d, size))
         return TR_KIND_CT2;
     if (is_onnx(d, size))
         return TR_KIND_ONNX;

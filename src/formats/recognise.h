@@ -1,4 +1,4 @@
-/* What files are, by their content, and what to do about those that are no model by themselves. */
+/* Recognises the kind of a file by its content, and says what to do with a path that holds no model. */
 #ifndef TR_FORMATS_RECOGNISE_H
 #define TR_FORMATS_RECOGNISE_H
 
@@ -12,7 +12,7 @@ typedef enum tr_kind {
     TR_KIND_GGML,
     TR_KIND_SAFETENSORS,
     TR_KIND_TORCH,  /* torch.save's zip archive */
-    TR_KIND_PICKLE, /* or what came before that */
+    TR_KIND_PICKLE, /* torch.save before 1.6 */
     TR_KIND_SCRIPT, /* TorchScript */
     TR_KIND_CT2,    /* CTranslate2's model.bin */
     TR_KIND_NUMPY,  /* .npz */
@@ -32,16 +32,18 @@ typedef enum tr_kind {
     TR_KINDS,
 } tr_kind;
 
-/* Fails where memory is too short to tell. */
+/* Fails only if memory runs out. */
 tr_status tr_recognise(const void *data, size_t size, tr_kind *kind, tr_error *error) TR_CHECKED;
+
+/* True if a file begins like CTranslate2's model.bin, of any version. */
+bool tr_is_ct2_file(const void *data, size_t size);
 
 /* "is a safetensors file" */
 const char *tr_kind_is(tr_kind kind);
-/* "give its directory, which must hold config.json too"; "" if there is nothing to do */
+/* "give its directory, which must hold config.json too"; "" if there is no advice */
 const char *tr_kind_advice(tr_kind kind);
 
-/* Says why path, a directory in which no format found all that it needs, cannot be opened: one line that names what is
- * there and what is missing. */
+/* Fails with one line that says why the directory path is no model: which files it has and which are missing. */
 tr_status tr_diagnose_directory(const char *path, tr_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 enum { LENGTH_FIELD = 8 };
 
 typedef struct reader {
-    const unsigned char *data; /* behind the header; offsets count from here */
+    const unsigned char *data; /* after the header; offsets count from here */
     uint64_t size;
     tr_weights *weights;
     tr_error *error;

@@ -47,21 +47,21 @@ static tr_status measure_pieces(const json_t *json, const char *name, int rows, 
     return TR_OK;
 }
 
-/* Puts the added tokens to their ids, where there is no piece or the same one. *to is their place in the vocabulary's
- * text. */
-static tr_status place_added(const tr_added *added, const char *name, tr_piece *pieces, char **to, tr_error *error)
+/* Adds the added tokens, whose ids must have no other piece. Their texts are appended at *to. */
+static tr_status set_added(const tr_added *added, const char *name, tr_piece *pieces, char **to, tr_error *error)
 {
     for (size_t i = 0; added && i < added->ids.size; i++) {
         const char *token = added->text.data + added->starts.data[i];
         const size_t size = strlen(token);
-        tr_piece *place = &pieces[added->ids.data[i]];
-        if (size == 0 || (place->data && place->size == size && memcmp(place->data, token, size) == 0))
+        tr_piece *piece_at = &pieces[added->ids.data[i]];
+        if (size == 0 || (piece_at->data && piece_at->size == size && memcmp(piece_at->data, token, size) == 0))
             continue;
-        if (place->data)
+        if (piece_at->data)
             return tr_fail(error, TR_ERROR_FORMAT, "%s: added token %.100s has id %d, which is that of piece %.*s", name,
-                           token, (int)added->ids.data[i], (int)(place->size < 100 ? place->size : 100), place->data);
+                           token, (int)added->ids.data[i], (int)(piece_at->size < 100 ? piece_at->size : 100),
+                           piece_at->data);
         memcpy(*to, token, size);
-        *place = (tr_piece){*to, (uint32_t)size};
+        *piece_at = (tr_piece){*to, (uint32_t)size};
         *to += size;
     }
     return TR_OK;
@@ -84,18 +84,19 @@ tr_status tr_vocabulary_of_words(const json_t *json, const char *name, int rows,
     json_object_foreach((json_t *)json, piece, id)
     {
         const size_t size = strlen(piece);
-        if (status != TR_OK || size == 0) /* an empty piece is none: nothing is cut into it, it decodes to nothing */
+        if (status != TR_OK || size == 0) /* an empty piece stands for an id without one */
             continue;
-        tr_piece *place = &pieces[json_integer_value(id)];
-        if (place->data)
+        tr_piece *piece_at = &pieces[json_integer_value(id)];
+        if (piece_at->data)
             status = tr_fail(error, TR_ERROR_FORMAT, "%s: pieces %.100s and %.*s share id %lld", name, piece,
-                             (int)(place->size < 100 ? place->size : 100), place->data, (long long)json_integer_value(id));
+                             (int)(piece_at->size < 100 ? piece_at->size : 100), piece_at->data,
+                             (long long)json_integer_value(id));
         memcpy(to, piece, size);
-        *place = (tr_piece){to, (uint32_t)size};
+        *piece_at = (tr_piece){to, (uint32_t)size};
         to += size;
     }
     if (status == TR_OK)
-        status = place_added(added, name, pieces, &to, error);
+        status = set_added(added, name, pieces, &to, error);
     if (status == TR_OK) {
         return tr_fail_in(error, tr_vocabulary_init(vocabulary, pieces, (size_t)rows, text, error), name);
     }
@@ -106,7 +107,7 @@ tr_status tr_vocabulary_of_words(const json_t *json, const char *name, int rows,
 
 /* ---------------------------------------------------------------------------------------------------- lists of tokens */
 
-/* Tokens being collected; their bytes lie one after the other in text. */
+/* Tokens being collected, with their bytes in text. */
 typedef struct collector {
     const char *name;
     tr_piece *pieces;
@@ -115,8 +116,8 @@ typedef struct collector {
     tr_error *error;
 } collector;
 
-/* At most count tokens of bytes together. */
-static tr_status begin(collector *c, size_t count, size_t bytes)
+/* Allocates memory for count tokens that together have a number of bytes. */
+static tr_status begin_tokens(collector *c, size_t count, size_t bytes)
 {
     if (count > c->rows)
         return tr_fail(c->error, TR_ERROR_FORMAT, "%s: has %zu tokens, but the embedding has %zu rows", c->name, count,
@@ -126,8 +127,8 @@ static tr_status begin(collector *c, size_t count, size_t bytes)
     return c->pieces && c->text ? TR_OK : tr_fail(c->error, TR_ERROR_MEMORY, "%s: out of memory", c->name);
 }
 
-/* An empty token is none: nothing is cut into it, it decodes to nothing. */
-static void take(collector *c, const char *token, size_t size)
+/* Adds a token; an empty one stands for an id without a piece. */
+static void add_token(collector *c, const char *token, size_t size)
 {
     tr_piece *piece = &c->pieces[c->count++];
     if (size == 0)
@@ -137,7 +138,7 @@ static void take(collector *c, const char *token, size_t size)
     c->to += size;
 }
 
-static tr_status take_list(collector *c, const json_t *list)
+static tr_status add_list(collector *c, const json_t *list)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -146,21 +147,21 @@ static tr_status take_list(collector *c, const json_t *list)
             return tr_fail(c->error, TR_ERROR_FORMAT, "%s: token %zu is not a string", c->name, i);
         bytes += json_string_length(token);
     }
-    const tr_status status = begin(c, json_array_size(list), bytes);
+    const tr_status status = begin_tokens(c, json_array_size(list), bytes);
     for (size_t i = 0; status == TR_OK && i < json_array_size(list); i++)
-        take(c, json_string_value(json_array_get(list, i)), json_string_length(json_array_get(list, i)));
+        add_token(c, json_string_value(json_array_get(list, i)), json_string_length(json_array_get(list, i)));
     return status;
 }
 
-/* The first line end behind at, or the end. */
+/* The first line feed from at on, or end. */
 static const char *line_end(const char *at, const char *end)
 {
     const char *found = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
     return found ? found : end;
 }
 
-/* As CTranslate2 does it: a CR belongs to a token unless all lines have one. */
-static tr_status take_lines(collector *c, tr_bytes file)
+/* As CTranslate2 does, takes a CR for part of a token unless all lines have one. */
+static tr_status add_lines(collector *c, tr_bytes file)
 {
     const char *text = file.data, *end = text + file.size;
     size_t count = 0;
@@ -169,9 +170,9 @@ static tr_status take_lines(collector *c, tr_bytes file)
         const char *stop = line_end(at, end);
         returns = returns && stop > at && stop[-1] == '\r';
     }
-    const tr_status status = begin(c, count, file.size);
+    const tr_status status = begin_tokens(c, count, file.size);
     for (const char *at = text; status == TR_OK && at < end; at = line_end(at, end) + 1)
-        take(c, at, (size_t)(line_end(at, end) - at) - returns);
+        add_token(c, at, (size_t)(line_end(at, end) - at) - returns);
     return status;
 }
 
@@ -183,9 +184,9 @@ tr_status tr_vocabulary_of_list(tr_bytes file, const char *name, int rows, tr_vo
     if (tr_ends_with(name, ".json"))
         status = tr_json_parse_list(file.data, file.size, name, &list, error);
     else
-        status = file.size ? take_lines(&c, file) : tr_fail(error, TR_ERROR_FORMAT, "%s: is empty", name);
+        status = file.size ? add_lines(&c, file) : tr_fail(error, TR_ERROR_FORMAT, "%s: is empty", name);
     if (status == TR_OK && list)
-        status = take_list(&c, list);
+        status = add_list(&c, list);
     json_decref(list);
     if (status == TR_OK)
         return tr_fail_in(error, tr_vocabulary_init(vocabulary, c.pieces, c.count, c.text, error), name);
@@ -202,12 +203,12 @@ typedef struct piece_list {
     size_t offset;
 } piece_list;
 
-/* fairseq's own first ids, and the numbers of the three pieces of SentencePiece that they stand for. */
+/* fairseq's own first tokens, which replace the first three pieces of SentencePiece. */
 static const tr_piece fairseq_first[] = {{"<s>", 3}, {"<pad>", 5}, {"</s>", 4}, {"<unk>", 5}};
 
 enum { FAIRSEQ_FIRST = 4, SPM_FIRST = 3 };
 
-static bool take_piece(void *argument, const char *data, size_t size)
+static bool set_piece(void *argument, const char *data, size_t size)
 {
     piece_list *list = argument;
     const size_t number = list->next++, id = number + list->offset;
@@ -231,11 +232,11 @@ tr_status tr_vocabulary_of_pieces(tr_bytes spm, int rows, bool fairseq, const tr
     for (size_t i = 0; fairseq && i < FAIRSEQ_FIRST && i < list.rows; i++)
         list.pieces[i] = fairseq_first[i];
     char *text = NULL;
-    if (!tr_spm_pieces(spm.data, spm.size, take_piece, &list))
+    if (!tr_spm_pieces(spm.data, spm.size, set_piece, &list))
         status = tr_fail(error, TR_ERROR_FORMAT, "SentencePiece model: has more pieces than the embedding's %d rows", rows);
     if (status == TR_OK && added) {
         char *to = text = malloc(added->text.size + 1);
-        status = text ? place_added(added, "added_tokens_decoder", list.pieces, &to, error)
+        status = text ? set_added(added, "added_tokens_decoder", list.pieces, &to, error)
                       : tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
     }
     if (status == TR_OK)

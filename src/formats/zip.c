@@ -7,7 +7,7 @@
 
 #include "util/strmap.h"
 
-/* What deflate can make of a byte at most (zlib's technical details). */
+/* Maximum number of bytes that deflate makes of one (zlib's technical details). */
 enum { DEFLATE_RATIO = 1032, STORED = 0, ENCRYPTED = 1 };
 
 /* The archive as a file, for minizip. */

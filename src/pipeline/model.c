@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/open.h"
 #include "formats/shortlist.h"
 #include "pipeline/tokenizers.h"
 #include "util/team.h"

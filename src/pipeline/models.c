@@ -86,14 +86,14 @@ tr_status tr_models_look(const char *path, tr_indexed *item, tr_error *error)
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     item->name = last_part(item->path);
     tr_status status = tr_package_peek(path, &item->peek, error);
-    const bool foreign = status != TR_OK && item->peek.foreign;
+    const bool foreign = status != TR_OK && item->peek.not_a_model;
     if (status == TR_OK && !item->peek.has_tokenizer)
         status = tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: has no tokenizer, it takes tokens only", path);
     if (status == TR_OK)
         status = find_languages(item, error);
     if (status != TR_OK) {
         tr_models_forget(item);
-        item->peek.foreign = foreign;
+        item->peek.not_a_model = foreign;
     }
     return status;
 }
@@ -145,7 +145,7 @@ static tr_status add_entry(tr_model_index *m, const char *name, tr_error *error)
         return status;
     }
     if (status != TR_OK)
-        return item.peek.foreign ? TR_OK : add_warning(m, &why, error);
+        return item.peek.not_a_model ? TR_OK : add_warning(m, &why, error);
     status = add_item(m, &item, error);
     if (status != TR_OK)
         tr_models_forget(&item);

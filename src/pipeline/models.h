@@ -2,7 +2,7 @@
 #ifndef TR_PIPELINE_MODELS_H
 #define TR_PIPELINE_MODELS_H
 
-#include "formats/peek.h"
+#include "formats/open.h"
 
 typedef struct tr_indexed {
     char *path;
@@ -20,7 +20,7 @@ struct tr_model_index {
 };
 
 /* The languages of the model at path, as tr_model_index_open finds them. On failure nothing needs freeing;
- * item->peek.foreign tells then whether it is no model at all. */
+ * item->peek.not_a_model tells then whether it is no model at all. */
 tr_status tr_models_look(const char *path, tr_indexed *item, tr_error *error);
 void tr_models_forget(tr_indexed *item);
 

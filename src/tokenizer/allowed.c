@@ -96,7 +96,7 @@ static bool is_of(const tr_scripts *scripts, int32_t c)
 
 /* --------------------------------------------------------------------------------------------------------------- pieces */
 
-/* Without "▁" in front, or "@@" behind where a word goes on. */
+/* A piece without a leading "▁" or a trailing "@@". */
 static tr_piece bare(const char *piece, size_t size)
 {
     if (size > SPACE_PIECE && memcmp(piece, "\xe2\x96\x81", SPACE_PIECE) == 0)

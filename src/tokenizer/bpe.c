@@ -52,7 +52,7 @@ static int32_t add_symbol(tr_bpe *b, const char *symbol, size_t size)
     return number;
 }
 
-/* Of a pair that is there twice the first counts. pair: both symbols, one behind the other; it must stay. */
+/* The first of two equal pairs counts. pair: both symbols concatenated; it must outlive the table. */
 static bool add_merge(tr_bpe *b, const char *pair, size_t left_size, size_t size)
 {
     const int32_t left = add_symbol(b, pair, left_size), right = add_symbol(b, pair + left_size, size - left_size),
@@ -104,7 +104,7 @@ static bool ends_in(const char *line, size_t size, const char *end)
     return size >= length && memcmp(line + size - length, end, length) == 0;
 }
 
-/* The version in a first line "#version: 0.2"; more ".0" behind it are the same. */
+/* The version in a first line "#version: 0.2"; trailing ".0" are ignored. */
 static tr_status read_version(tr_bpe *b, const char *line, size_t size, tr_error *error)
 {
     const size_t whole = size;
@@ -235,7 +235,7 @@ typedef struct node {
     int32_t previous, next; /* -1: none */
 } node;
 
-/* A pair that may be merged: it is looked at again before it is. */
+/* A candidate for merging; it is checked again before it is merged. */
 typedef struct chance {
     int32_t rank, at;
 } chance;
@@ -302,7 +302,7 @@ static void join(cutting *c, int32_t at, int32_t result)
         c->nodes[left->next].previous = at;
 }
 
-/* Merges a pair wherever it is, from left to right, before another one is looked at. */
+/* Merges all occurrences of a pair, from left to right. */
 static void merge_round(cutting *c)
 {
     const int32_t rank = c->heap[0].rank;

@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------------------------------------------------- tables */
 
-/* ISO 639-1 codes, each with its ISO 639-3 code behind it (Debian's iso-codes, 4.15): aa aar, ab abk, ... */
+/* ISO 639-1 codes, each followed by its ISO 639-3 code (Debian's iso-codes, 4.15): aa aar, ab abk, ... */
 /* clang-format off */
 static const char two_letters[] =
     "aaaarababkaeaveafafrakakaamamhanargararaasasmavavaayaymazazebabakbebelbgbulbhbihbibisbmbambnbenbobodbrbrebsboscacat"
@@ -99,7 +99,7 @@ static void canonical(char language[4])
         }
 }
 
-/* Argos Translate's own codes, and what others call them. */
+/* Argos Translate's own codes, and the usual ones. */
 static const char *const argos[][2] = {{"zt", "zh-Hant"}, {"pb", "pt-BR"}};
 
 static bool parse(const char *code, tag *t)

@@ -5,7 +5,7 @@
 #include "tokenizer/language_codes.h"
 #include "util/utf8.h"
 
-enum { WORDS = 64 }; /* of a name; what is behind them does not count */
+enum { WORDS = 64 }; /* of a name; further ones are ignored */
 
 typedef struct word {
     const char *text;
@@ -61,7 +61,7 @@ static bool is_code(const name_parts *parts, word w)
     return tr_language_is_known(code) || tr_language_is_group(code) || (parts->any_code && w.size == 3);
 }
 
-/* Behind a code: "Hans", and, in capitals behind small letters, "CN" and "XX". */
+/* Parts after a code: "Hans", and, in capitals after lower-case letters, "CN" and "XX". */
 static bool is_script(word w)
 {
     return w.size == 4 && is_capital(w.text[0]) && all((word){w.text + 1, 3}, tr_is_small_letter);
@@ -72,7 +72,7 @@ static bool is_region(word w, word code)
     return w.size == 2 && all(w, is_capital) && all(code, tr_is_small_letter);
 }
 
-/* The language at word *at, which is moved behind it. */
+/* Reads the language at word *at and moves *at past it. */
 static bool take_language(const name_parts *parts, size_t *at, char out[TR_LANGUAGE])
 {
     size_t i = *at;

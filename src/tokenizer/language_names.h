@@ -2,12 +2,12 @@
 #ifndef TR_TOKENIZER_LANGUAGE_NAMES_H
 #define TR_TOKENIZER_LANGUAGE_NAMES_H
 
-#include "tokenizer/languages.h"
+#include "tokenizer/vocabulary.h"
 
-/* The last two languages that stand side by side in a file's name, with their scripts and regions. Other words that look
- * like codes do not count: languages of three letters do only where they have two as well ("eng"), or where the name is one
- * of OPUS-MT's or Argos Translate's; pairs without a mark between them only if one side is English and nothing else in the
- * name is a pair. False: there is none; then both are "". Either may be a group (tr_language_is_group). */
+/* Finds the last two adjacent language codes in a file's name, with their scripts and regions. A code of three letters
+ * counts only if the language also has one of two ("eng"), or if the name is one of OPUS-MT's or Argos Translate's. A pair
+ * without a separator counts only if one of the two is English and nothing else in the name is a pair. Either may be a group
+ * (tr_language_is_group). False: there is no pair; both are "". */
 bool tr_languages_of_name(const char *name, char source[TR_LANGUAGE], char target[TR_LANGUAGE]);
 
 #endif

@@ -25,7 +25,7 @@ bool tr_is_decimal(int32_t c)
     return is_ascii(c) ? tr_is_digit(c) : u_charType(c) == U_DECIMAL_DIGIT_NUMBER;
 }
 
-/* What sacremoses's lists of letters, numbers and currencies can contain. */
+/* True for characters that sacremoses's lists of letters, numbers and currencies can contain. */
 static bool is_listed(int32_t c)
 {
     enum { BEYOND = 0x10000, UNICODE = 7 };

@@ -50,7 +50,7 @@ static bool all_are(word w, tr_class *class)
     return i == w.size;
 }
 
-/* Appends w, behind a space unless the word before keeps it close. */
+/* Appends w, after a space unless it is joined to the word before. */
 static bool put(joining *j, word w)
 {
     return (j->close || tr_characters_add(j->out, ' ')) && tr_ids_append(j->out, w.data, w.size);

@@ -59,7 +59,7 @@ static void marks_before_quotes(tr_characters *text)
     }
 }
 
-/* Whether something stands behind a quote at text[at] that is not an end tag. White space alone is something, too. */
+/* True if a quote at text[at] is followed by anything, white space included, other than an end tag. */
 static bool goes_on(const tr_characters *text, size_t at, size_t *end)
 {
     size_t next = at + 1;

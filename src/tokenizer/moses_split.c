@@ -6,7 +6,7 @@
 
 enum { DOT = -1 }; /* one of several full stops in a row, which nothing may take apart */
 
-/* What a language changes. */
+/* Rules of single languages. */
 typedef struct manner {
     const char *language;
     tr_class *script; /* characters that are letters in its texts; NULL: none besides all texts' */
@@ -40,7 +40,7 @@ static void remove_controls(tr_characters *text)
     text->size = kept;
 }
 
-/* Marks but these stand alone: what they mean depends on their neighbours. */
+/* Marks that are words of their own. The meaning of the others depends on their neighbours. */
 static bool stands_alone(const manner *m, int32_t c)
 {
     return !tr_is_white(c) && c != '.' && c != '\'' && c != '`' && c != ',' && c != '-' && !tr_is_word_character(c) &&

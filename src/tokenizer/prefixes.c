@@ -6,7 +6,7 @@
 #include "tokenizer/letters.h"
 #include "util/utf8.h"
 
-/* What single characters a language takes for abbreviations: initials of names, for the most part. */
+/* Single characters that are abbreviations in a language, mainly initials of names. */
 enum {
     CAPITALS = 1, /* A to Z */
     SMALL = 2,    /* a to z */

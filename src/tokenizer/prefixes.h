@@ -1,5 +1,5 @@
-/* Abbreviations, whose full stop belongs to them wherever they stand: "Dr", "z.B". A language without a list of its own has
- * that of English. Lists are shorter than sacremoses's: a rare abbreviation only these have loses its full stop here. */
+/* Abbreviations that keep their full stop, Moses' "nonbreaking prefixes": "Dr", "z.B". A language without a list uses that
+ * of English. The lists are shorter than sacremoses's, so a few rare abbreviations lose their full stop. */
 #ifndef TR_TOKENIZER_PREFIXES_H
 #define TR_TOKENIZER_PREFIXES_H
 
@@ -12,7 +12,7 @@ typedef enum tr_prefix_kind {
     TR_PREFIX_ANY,
 } tr_prefix_kind;
 
-/* word: characters, without the full stop. */
+/* word [size]: code points, without the full stop. */
 tr_prefix_kind tr_prefix_kind_of(const char *language, const int32_t *word, size_t size);
 
 #endif

@@ -46,50 +46,50 @@ void tr_rewriting_swap(tr_rewriting *r)
 typedef struct pattern {
     const tr_rule *rule;
     int32_t from[TR_RULE_LONGEST];
-    size_t size, before; /* characters of from, and of the class before it: 0 or 1 */
+    size_t size, left; /* characters of from, and of the class left of it: 0 or 1 */
 } pattern;
 
 static pattern pattern_of(const tr_rule *rule)
 {
-    pattern p = {.rule = rule, .before = rule->before != NULL};
+    pattern p = {.rule = rule, .left = rule->left != NULL};
     const size_t bytes = strlen(rule->from);
     for (size_t i = 0, length; i < bytes && p.size < TR_RULE_LONGEST; i += length)
         p.from[p.size++] = tr_utf8_decode(rule->from + i, bytes - i, &length);
     return p;
 }
 
-/* Whether the pattern matches at text[at], where its class before begins. */
+/* True if the pattern matches from text[at] on, its left character included. */
 static bool matches(const pattern *p, const tr_characters *text, size_t at)
 {
-    const size_t whole = p->before + p->size + (p->rule->behind != NULL);
-    if (text->size - at < whole || text->data[at + p->before] != p->from[0])
+    const size_t whole = p->left + p->size + (p->rule->right != NULL);
+    if (text->size - at < whole || text->data[at + p->left] != p->from[0])
         return false;
     const int32_t *const c = text->data + at;
-    return memcmp(c + p->before, p->from, p->size * sizeof *c) == 0 && (!p->before || p->rule->before(*c)) &&
-           (!p->rule->behind || p->rule->behind(c[p->before + p->size]));
+    return memcmp(c + p->left, p->from, p->size * sizeof *c) == 0 && (!p->left || p->rule->left(*c)) &&
+           (!p->rule->right || p->rule->right(c[p->left + p->size]));
 }
 
-/* The first match from at on; text->size: there is none. */
-static size_t find(const pattern *p, const tr_characters *text, size_t at)
+/* The first match from at on; text->size: none. */
+static size_t find_match(const pattern *p, const tr_characters *text, size_t at)
 {
     while (at < text->size && !matches(p, text, at))
         at++;
     return at;
 }
 
-static bool apply(tr_rewriting *r, const tr_rule *rule)
+static bool apply_rule(tr_rewriting *r, const tr_rule *rule)
 {
     const pattern p = pattern_of(rule);
     const tr_characters *const text = &r->text;
-    size_t done = 0, at = find(&p, text, 0);
+    size_t done = 0, at = find_match(&p, text, 0);
     if (at == text->size)
         return true;
     while (at < text->size) {
-        if (!tr_ids_append(&r->spare, text->data + done, at + p.before - done) ||
+        if (!tr_ids_append(&r->spare, text->data + done, at + p.left - done) ||
             !tr_characters_read(&r->spare, rule->to, strlen(rule->to)))
             return false;
-        done = at + p.before + p.size;
-        at = find(&p, text, done + (rule->behind != NULL));
+        done = at + p.left + p.size;
+        at = find_match(&p, text, done + (rule->right != NULL));
     }
     if (!tr_ids_append(&r->spare, text->data + done, text->size - done))
         return false;
@@ -100,7 +100,7 @@ static bool apply(tr_rewriting *r, const tr_rule *rule)
 bool tr_rewrite(tr_rewriting *r, const tr_rule *rules, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!apply(r, &rules[i]))
+        if (!apply_rule(r, &rules[i]))
             return false;
     return true;
 }
@@ -112,17 +112,17 @@ static bool is_blank(int32_t c)
     return c == ' ';
 }
 
-/* The text becomes no longer: it stays where it is. */
+/* Works in place, as the text does not become longer. */
 static void collapse(tr_rewriting *r, tr_class *space)
 {
     int32_t *const data = r->text.data;
     size_t kept = 0;
-    bool behind = false; /* a space was kept just now */
+    bool after_space = false;
     for (size_t i = 0; i < r->text.size; i++) {
         const bool is = space(data[i]);
-        if (!is || !behind)
+        if (!is || !after_space)
             data[kept++] = is ? ' ' : data[i];
-        behind = is;
+        after_space = is;
     }
     r->text.size = kept;
 }

@@ -1,14 +1,14 @@
-/* A text as characters, and rules that rewrite it, one after the other over the whole text: what a list of regular
- * expressions does in other tokenizers. Every function that returns a bool returns false where memory runs out. */
+/* A text as code points, and rules that rewrite it one after the other, as a list of regular expressions does in other
+ * tokenizers. Functions that return a bool return false if memory runs out. */
 #ifndef TR_TOKENIZER_REWRITE_H
 #define TR_TOKENIZER_REWRITE_H
 
 #include "util/buffer.h"
 
-/* Code points; negative numbers stand for what is no character and matches nothing but itself. */
+/* Code points; a negative number is no character and matches only itself. */
 typedef tr_ids tr_characters;
 
-/* A text that is being rewritten; zeroed: an empty one. */
+/* A text that is being rewritten. A zeroed struct is an empty text. */
 typedef struct tr_rewriting {
     tr_characters text, spare; /* spare: memory for the next text */
 } tr_rewriting;
@@ -21,27 +21,27 @@ bool tr_characters_add(tr_characters *out, int32_t c) TR_CHECKED;
 
 typedef bool tr_class(int32_t c);
 
-/* A character of the class before, then from, then one of the class behind; from becomes to, the two stay. NULL: no such
- * character is asked for. A match takes all three: the next one starts behind them. */
+/* Replaces from by to between a character of class left and one of class right, which stay; NULL: no such character is
+ * needed. Matches do not overlap, these characters included. */
 typedef struct tr_rule {
-    tr_class *before;
+    tr_class *left;
     const char *from; /* UTF-8, 1 to TR_RULE_LONGEST characters */
-    tr_class *behind;
+    tr_class *right;
     const char *to; /* UTF-8 */
 } tr_rule;
 
 enum { TR_RULE_LONGEST = 8 };
 
-/* From left to right, each rule on what the one before has left. */
+/* Applies rules in order, each to the result of the one before, from left to right. */
 bool tr_rewrite(tr_rewriting *r, const tr_rule *rules, size_t count) TR_CHECKED;
 
-#define TR_COUNT(array) (sizeof(array) / sizeof *(array)) /* of a table's elements */
+#define TR_COUNT(array) (sizeof(array) / sizeof *(array)) /* elements of an array */
 
-void tr_rewrite_spaces(tr_rewriting *r); /* a space for each run of spaces */
-void tr_rewrite_white(tr_rewriting *r);  /* a space for each run of white space */
-void tr_rewrite_strip(tr_rewriting *r);  /* no white space at both ends */
+void tr_rewrite_spaces(tr_rewriting *r); /* replaces each run of spaces by one */
+void tr_rewrite_white(tr_rewriting *r);  /* replaces each run of white space by a space */
+void tr_rewrite_strip(tr_rewriting *r);  /* removes white space at both ends */
 
-/* Makes spare the text, once it is written. */
+/* Makes spare, which holds the new text, the text. */
 void tr_rewriting_swap(tr_rewriting *r);
 
 #endif

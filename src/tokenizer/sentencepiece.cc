@@ -17,14 +17,14 @@ struct tr_sentencepiece {
 namespace
 {
 
-/* The library's message begins with its own source file and the failed condition; those stay, they say most. */
+/* Keeps the library's message whole: it begins with a source file and the failed condition, its most useful parts. */
 tr_status fail(tr_error *error, const char *what, const sentencepiece::util::Status &status)
 {
     const bool memory = status.code() == sentencepiece::util::StatusCode::kResourceExhausted;
     return tr_fail(error, memory ? TR_ERROR_MEMORY : TR_ERROR_FORMAT, "SentencePiece: %s: %s", what, status.error_message());
 }
 
-/* Runs body, which returns a tr_status, and turns what it throws into one. */
+/* Runs body, which returns a tr_status, and turns exceptions into one. */
 template <typename Body> tr_status guarded(tr_error *error, const char *what, Body body) noexcept
 {
     try {
@@ -59,22 +59,26 @@ void tr_sentencepiece_destroy(tr_sentencepiece *model)
     delete model;
 }
 
-tr_status tr_sentencepiece_encode(const tr_sentencepiece *model, const char *text, size_t size, tr_sentencepiece_take *take,
-                                  void *argument, tr_error *error)
+tr_status tr_sentencepiece_encode(const tr_sentencepiece *model, const char *text, size_t size,
+                                  const tr_vocabulary *vocabulary, int unk_id, tr_ids *ids, tr_buffer *spans,
+                                  tr_error *error)
 {
     const char *const what = "cannot encode the text";
     return guarded(error, what, [&] {
         sentencepiece::ImmutableSentencePieceText result;
-        const auto status = model->processor.Encode(std::string_view(text, size), result.mutable_proto());
-        if (!status.ok())
-            return fail(error, what, status);
+        const auto encoded = model->processor.Encode(std::string_view(text, size), result.mutable_proto());
+        if (!encoded.ok())
+            return fail(error, what, encoded);
+        tr_status status = TR_OK;
         const int count = static_cast<int>(result.pieces_size());
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; status == TR_OK && i < count; i++) {
             const auto piece = result.pieces(i);
             const std::string &bytes = piece.piece();
-            if (!take(argument, bytes.data(), bytes.size(), piece.begin(), piece.end()))
-                return TR_ERROR_CANCELLED;
+            const tr_span span = {piece.begin(), piece.end()};
+            status = tr_vocabulary_append_id(vocabulary, bytes.data(), bytes.size(), unk_id, ids, error);
+            if (status == TR_OK && spans && !tr_buffer_append(spans, &span, sizeof span))
+                status = tr_fail(error, TR_ERROR_MEMORY, "SentencePiece: %s: out of memory", what);
         }
-        return TR_OK;
+        return status;
     });
 }

@@ -2,20 +2,19 @@
 #ifndef TR_TOKENIZER_SENTENCEPIECE_H
 #define TR_TOKENIZER_SENTENCEPIECE_H
 
-#include "util/error.h"
+#include "tokenizer/vocabulary.h"
 
 typedef struct tr_sentencepiece tr_sentencepiece; /* immutable, shared by threads */
 
-/* One piece of a text: its bytes, valid during the call, and the bytes [begin, end) of the text that it stands for.
- * Returning false stops the encoding with TR_ERROR_CANCELLED and leaves the error's text to take. */
-typedef bool tr_sentencepiece_take(void *argument, const char *piece, size_t size, size_t begin, size_t end);
-
 /* Loads a model that tr_spm_check accepted; data need not outlive the call. */
-tr_status tr_sentencepiece_create(const void *data, size_t size, tr_sentencepiece **model, tr_error *error);
+tr_status tr_sentencepiece_create(const void *data, size_t size, tr_sentencepiece **model, tr_error *error) TR_CHECKED;
 void tr_sentencepiece_destroy(tr_sentencepiece *model); /* NULL is allowed */
 
-/* Hands the pieces of text to take, in order. */
-tr_status tr_sentencepiece_encode(const tr_sentencepiece *model, const char *text, size_t size, tr_sentencepiece_take *take,
-                                  void *argument, tr_error *error);
+/* Cuts text into pieces and appends their ids in vocabulary to ids, unk_id for a piece that is not in it. Unless spans is
+ * NULL, appends for each id the tr_span of the bytes in text that the piece stands for. TR_ERROR_FORMAT: a piece is not in
+ * the vocabulary and unk_id is -1. On failure both may have grown. */
+tr_status tr_sentencepiece_encode(const tr_sentencepiece *model, const char *text, size_t size,
+                                  const tr_vocabulary *vocabulary, int unk_id, tr_ids *ids, tr_buffer *spans,
+                                  tr_error *error) TR_CHECKED;
 
 #endif

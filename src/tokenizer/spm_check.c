@@ -1,14 +1,12 @@
 #include "tokenizer/spm_check.h"
 
-#include "tokenizer/charsmap_check.h"
 #include "tokenizer/spm_fields.h"
 #include "util/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The library matches user-defined pieces through an array of this size, and reads past its end beyond it. */
-enum { MOST_NESTED = 64 };
+enum { MAX_NESTED = 64 }; /* size of the library's array of user-defined pieces that begin a text; it reads past its end */
 
 static const size_t largest_file = (size_t)1 << 30; /* the library counts bytes in int */
 
@@ -56,7 +54,7 @@ static bool read_fixed(reader *r, size_t size, uint64_t *value)
     return true;
 }
 
-/* The next field; false at a damaged one. There must be bytes left. */
+/* Reads the next field; there must be bytes left. False: it is damaged. */
 static inline bool read_field(reader *r, field *f)
 {
     uint64_t tag;
@@ -78,12 +76,178 @@ static inline bool read_field(reader *r, field *f)
     return false;
 }
 
+/* --------------------------------------------------------------------------------------------------- normalisation rules */
+
+/* precompiled_charsmap. Layout: u32 size of the trie in bytes; the trie's units, u32 each, little-endian; the replacements.
+ *
+ * The trie is darts-clone's. Unit q holds a label (the byte that leads to it), a base B(q) = q ^ offset, and a flag "a key
+ * ends here", in which case unit B(q) holds the key's value. The child of q under byte c is unit p = B(q) ^ c, if p's label
+ * is c. So a unit p belongs to exactly one base, p ^ label, whoever its parents are (they share children: it is an
+ * automaton rather than a tree). Units with the top bit set are values and children of nothing. */
+
+enum {
+    MAX_GROWTH = 120, /* bytes that a byte of text may become, where a space counts as the three of "▁"; NFKC needs 39 */
+    MAX_MATCHES = 32, /* size of the library's array of keys that a text begins with; it reads past its end */
+    BLOCK = 256,
+};
+
+typedef struct trie {
+    const unsigned char *units;
+    uint32_t count;
+    const unsigned char *texts;
+    size_t texts_size;
+} trie;
+
+static uint32_t load_unit(const unsigned char *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint32_t unit_at(const trie *t, uint32_t i)
+{
+    return load_unit(t->units + 4 * (size_t)i);
+}
+
+static bool is_value(uint32_t unit)
+{
+    return unit >> 31;
+}
+
+static bool ends_key(uint32_t unit)
+{
+    return unit >> 8 & 1;
+}
+
+static uint32_t base_of(uint32_t position, uint32_t unit)
+{
+    return position ^ (unit >> 10) << ((unit & 0x200) >> 6);
+}
+
+/* Limits how much a replacement grows a text; a value may also point into the middle of a replacement. */
+static tr_status check_replacements(const trie *t, tr_error *error)
+{
+    const unsigned char *const end = t->texts + t->texts_size;
+    if (t->texts_size == 0 || end[-1])
+        return tr_fail(error, TR_ERROR_FORMAT, "charsmap: the replacements do not end with a NUL");
+    for (const unsigned char *at = t->texts; at < end; at++) {
+        const unsigned char *const start = at;
+        at = memchr(at, 0, (size_t)(end - at));
+        size_t grown = (size_t)(at - start);
+        if (grown <= MAX_GROWTH / 3)
+            continue;
+        for (const unsigned char *c = start; c < at; c++)
+            grown += *c == ' ' ? 2 : 0;
+        if (grown > MAX_GROWTH)
+            return tr_fail(error, TR_ERROR_FORMAT, "charsmap: the replacement at byte %zu is longer than %d bytes",
+                           (size_t)(start - t->texts), MAX_GROWTH);
+    }
+    return TR_OK;
+}
+
+/* Arrays of the depth-first walk, [count] each. The members of a base are the units with that base, in a list. */
+typedef struct walk {
+    uint32_t *first, *next; /* 1 + position of a unit; 0 ends the list. first advances as members are done */
+    uint32_t *stack;        /* bases between the root and here */
+    uint8_t *state;         /* NEW, OPEN (on the stack) or DONE */
+    uint8_t *matches;       /* the largest number of keys that end on one path down from here */
+} walk;
+
+enum { NEW, OPEN, DONE };
+
+/* Checks for every unit that can have children, reachable or not, that all 256 possible ones are inside the array, and that
+ * its key's value is inside the replacements. Fills the lists of members. */
+static tr_status check_units(const trie *t, const walk *w, tr_error *error)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        const uint32_t unit = unit_at(t, i);
+        if (is_value(unit) && i > 0) /* the root's top bit is ignored */
+            continue;
+        const uint32_t base = base_of(i, unit), own = i ^ (unit & 0xff);
+        if ((base | (BLOCK - 1)) >= t->count)
+            return tr_fail(error, TR_ERROR_FORMAT, "charsmap: trie unit %u leads outside the %u units", i, t->count);
+        if (!is_value(unit)) {
+            w->next[i] = w->first[own];
+            w->first[own] = i + 1;
+        }
+        if (!ends_key(unit))
+            continue;
+        const uint32_t value = unit_at(t, base) & 0x7fffffff;
+        if (value >= t->texts_size)
+            return tr_fail(error, TR_ERROR_FORMAT, "charsmap: a replacement lies at byte %u of %zu", value, t->texts_size);
+    }
+    return TR_OK;
+}
+
+/* Checks the number of keys that one text can begin with: walks all paths, depth first without recursion. */
+static tr_status walk_from(const trie *t, const walk *w, uint32_t root, tr_error *error)
+{
+    size_t depth = 0;
+    w->stack[depth++] = root;
+    w->state[root] = OPEN;
+    while (depth) {
+        const uint32_t base = w->stack[depth - 1], member = w->first[base];
+        if (!member) {
+            w->state[base] = DONE;
+            depth--;
+            continue;
+        }
+        const uint32_t unit = unit_at(t, member - 1), below = base_of(member - 1, unit);
+        if (w->state[below] == NEW && w->first[below]) {
+            w->state[below] = OPEN;
+            w->stack[depth++] = below;
+            continue;
+        }
+        if (w->state[below] == OPEN)
+            return tr_fail(error, TR_ERROR_FORMAT, "charsmap: the trie has a cycle at unit %u", member - 1);
+        const uint8_t matches = (uint8_t)(w->matches[below] + ends_key(unit));
+        if (matches > MAX_MATCHES)
+            return tr_fail(error, TR_ERROR_FORMAT, "charsmap: more than %d rules begin alike", MAX_MATCHES);
+        if (matches > w->matches[base])
+            w->matches[base] = matches;
+        w->first[base] = w->next[member - 1];
+    }
+    return TR_OK;
+}
+
+static tr_status check_trie(const trie *t, tr_error *error)
+{
+    const size_t n = t->count;
+    uint32_t *const memory = calloc(n, 3 * sizeof *memory + 2);
+    if (!memory)
+        return tr_fail(error, TR_ERROR_MEMORY, "charsmap: out of memory");
+    walk w = {.first = memory, .next = memory + n, .stack = memory + 2 * n};
+    w.state = (uint8_t *)(memory + 3 * n);
+    w.matches = w.state + n;
+    tr_status status = check_units(t, &w, error);
+    if (status == TR_OK)
+        status = walk_from(t, &w, base_of(0, unit_at(t, 0)), error);
+    free(memory);
+    return status;
+}
+
+static tr_status check_charsmap(const unsigned char *charsmap, size_t size, tr_error *error)
+{
+    if (size == 0) /* no rules */
+        return TR_OK;
+    const size_t trie_size = size < 4 ? 0 : load_unit(charsmap);
+    if (size < 4 || trie_size > size - 4)
+        return tr_fail(error, TR_ERROR_FORMAT, "charsmap: a trie of %zu bytes in a field of %zu", trie_size, size);
+    /* Blocks of 256 units, so that a base and any byte stay inside one. The limit is that of a unit's offset. */
+    if (trie_size == 0 || trie_size % (4 * BLOCK) || trie_size > (size_t)1 << 31)
+        return tr_fail(error, TR_ERROR_FORMAT, "charsmap: a trie cannot have %zu bytes", trie_size);
+    const trie t = {charsmap + 4, (uint32_t)(trie_size / 4), charsmap + 4 + trie_size, size - 4 - trie_size};
+    const tr_status status = check_replacements(&t, error);
+    return status == TR_OK ? check_trie(&t, error) : status;
+}
+
+/* --------------------------------------------------------------------------------------------------- pieces and settings */
+
 typedef struct text {
     const char *data;
     size_t size;
 } text;
 
-/* What is known of the model so far. */
+/* The model as far as it has been checked. */
 typedef struct model {
     size_t pieces, unknown;
     uint8_t bytes[256]; /* byte pieces seen */
@@ -100,7 +264,7 @@ static tr_status fail_piece(const model *m, const char *why)
     return tr_fail(m->error, TR_ERROR_FORMAT, "SentencePiece model: piece %zu: %s", m->pieces, why);
 }
 
-static tr_status damaged(const model *m, const char *what)
+static tr_status fail_damaged(const model *m, const char *what)
 {
     return tr_fail(m->error, TR_ERROR_FORMAT, "SentencePiece model: %s: damaged or cut short", what);
 }
@@ -129,7 +293,7 @@ static tr_status add_user_defined(model *m, text t)
     return TR_OK;
 }
 
-static tr_status note_piece(model *m, text t, uint64_t type)
+static tr_status count_piece(model *m, text t, uint64_t type)
 {
     switch (type) {
     case TR_SPM_TYPE_NORMAL:
@@ -176,7 +340,7 @@ static tr_status check_piece(model *m, reader r)
         return fail_piece(m, t.size ? "longer than 1024 bytes" : "empty");
     if (!tr_utf8_valid(t.data, t.size))
         return fail_piece(m, "not valid UTF-8, or with a NUL");
-    const tr_status status = note_piece(m, t, type);
+    const tr_status status = count_piece(m, t, type);
     m->pieces++;
     return status;
 }
@@ -186,10 +350,10 @@ static tr_status check_trainer(model *m, reader r)
     while (r.at < r.end) {
         field f;
         if (!read_field(&r, &f))
-            return damaged(m, "trainer_spec");
+            return fail_damaged(m, "trainer_spec");
         if ((f.number == TR_SPM_TRAINER_MODEL_TYPE || f.number == TR_SPM_TRAINER_BYTE_FALLBACK) &&
             f.wire != TR_SPM_WIRE_VARINT)
-            return damaged(m, "trainer_spec");
+            return fail_damaged(m, "trainer_spec");
         if (f.number == TR_SPM_TRAINER_MODEL_TYPE && (f.value < TR_SPM_UNIGRAM || f.value > TR_SPM_CHAR))
             return tr_fail(m->error, TR_ERROR_UNSUPPORTED, "SentencePiece model: unknown model type %llu",
                            (unsigned long long)f.value);
@@ -205,11 +369,11 @@ static tr_status check_normalizer(model *m, reader r)
     while (r.at < r.end) {
         field f;
         if (!read_field(&r, &f) || (f.number == TR_SPM_NORMALIZER_CHARSMAP && (f.wire != TR_SPM_WIRE_BYTES || seen)))
-            return damaged(m, "normalizer_spec");
+            return fail_damaged(m, "normalizer_spec");
         if (f.number != TR_SPM_NORMALIZER_CHARSMAP)
             continue;
         seen = true;
-        const tr_status status = tr_charsmap_check(f.bytes.at, (size_t)f.value, m->error);
+        const tr_status status = check_charsmap(f.bytes.at, (size_t)f.value, m->error);
         if (status != TR_OK)
             return tr_fail_in(m->error, status, "SentencePiece model");
     }
@@ -221,7 +385,7 @@ static tr_status check_field(model *m, const field *f)
     if (f->number > TR_SPM_MODEL_DENORMALIZER)
         return TR_OK; /* a field of a later version */
     if (f->wire != TR_SPM_WIRE_BYTES)
-        return damaged(m, "a message");
+        return fail_damaged(m, "a message");
     if (f->number == TR_SPM_MODEL_PIECE)
         return check_piece(m, f->bytes);
     if (m->seen & 1u << f->number) /* protobuf would merge the two */
@@ -239,22 +403,22 @@ static int compare_texts(const void *left, const void *right)
     return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* At most MOST_NESTED user-defined pieces are each a prefix of the next. In sorted order a piece's prefixes stand before it,
- * and those that are prefixes of the piece just before it form a chain that is kept as a stack. */
+/* Checks that no chain of user-defined pieces, each a prefix of the next, is longer than MAX_NESTED. In sorted order the
+ * prefixes of a piece come before it; the stack holds those of the piece just before. */
 static tr_status check_nesting(const model *m)
 {
-    text chain[MOST_NESTED];
+    text chain[MAX_NESTED];
     size_t depth = 0;
-    if (m->users <= MOST_NESTED)
+    if (m->users <= MAX_NESTED)
         return TR_OK;
     qsort(m->user, m->users, sizeof *m->user, compare_texts);
     for (size_t i = 0; i < m->users; i++) {
         const text t = m->user[i];
         while (depth && (chain[depth - 1].size > t.size || memcmp(chain[depth - 1].data, t.data, chain[depth - 1].size)))
             depth--;
-        if (depth == MOST_NESTED)
+        if (depth == MAX_NESTED)
             return tr_fail(m->error, TR_ERROR_FORMAT, "SentencePiece model: more than %d user-defined pieces begin alike",
-                           MOST_NESTED);
+                           MAX_NESTED);
         chain[depth++] = t;
     }
     return TR_OK;
@@ -279,7 +443,7 @@ tr_status tr_spm_check(const void *data, size_t size, tr_error *error)
         return tr_fail(error, TR_ERROR_FORMAT, "SentencePiece model: a file of %zu bytes cannot be one", size);
     while (status == TR_OK && r.at < r.end) {
         field f;
-        status = read_field(&r, &f) ? check_field(&m, &f) : damaged(&m, "a message");
+        status = read_field(&r, &f) ? check_field(&m, &f) : fail_damaged(&m, "a message");
     }
     if (status == TR_OK)
         status = check_whole(&m);

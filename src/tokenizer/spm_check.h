@@ -9,17 +9,17 @@ enum {
     TR_SPM_MAX_PIECE = 1024, /* bytes; the loader recurses once a byte */
 };
 
-/* Wire format, piece count and lengths, UTF-8, finite scores, piece types, one unknown piece, all byte pieces or none, model
- * type, nesting of user-defined pieces, and the normalisation rules (precompiled_charsmap: trie and text inside its bounds).
- * That pieces are unique is left to the loader, which has to build an index of them anyway and reports it properly.
- * TR_ERROR_FORMAT says what is wrong. */
+/* Checks wire format, piece count and lengths, UTF-8, finite scores, piece types, one unknown piece, all byte pieces or
+ * none, model type, nesting of user-defined pieces, and the normalisation rules (precompiled_charsmap: trie and text inside
+ * its bounds). That pieces are unique is left to the loader, which has to build an index of them anyway and reports it
+ * properly. TR_ERROR_FORMAT says what is wrong. */
 tr_status tr_spm_check(const void *data, size_t size, tr_error *error);
 
-/* Where the self test lies in a file that passed the check, with its tag; *length 0 if there is none. The loader runs it and
- * prints to stderr when a sample comes out otherwise, so it is cut out before loading. */
+/* Finds the self test, with its tag, in a file that passed the check; *length is 0 if there is none. The loader runs it and
+ * prints failures to stderr, so it is removed before loading. */
 void tr_spm_self_test(const void *data, size_t size, size_t *offset, size_t *length);
 
-/* Hands the pieces of a file that passed the check to take, by their numbers; false: take returned false. */
+/* Calls take with the pieces of a file that passed the check, in order, until it returns false. Returns false if it did. */
 typedef bool tr_spm_take(void *argument, const char *piece, size_t size);
 bool tr_spm_pieces(const void *data, size_t size, tr_spm_take *take, void *argument);
 

@@ -1,4 +1,4 @@
-/* Numbers of a SentencePiece model file: fields and values of sentencepiece_model.proto, and protobuf's wire types. */
+/* Numbers in a SentencePiece model file: fields and values of sentencepiece_model.proto, and protobuf's wire types. */
 #ifndef TR_TOKENIZER_SPM_FIELDS_H
 #define TR_TOKENIZER_SPM_FIELDS_H
 
@@ -13,7 +13,7 @@ enum { TR_SPM_PIECE_TEXT = 1, TR_SPM_PIECE_SCORE = 2, TR_SPM_PIECE_TYPE = 3 };
 enum { TR_SPM_TRAINER_MODEL_TYPE = 3, TR_SPM_TRAINER_BYTE_FALLBACK = 35 };
 enum { TR_SPM_NORMALIZER_CHARSMAP = 2, TR_SPM_NORMALIZER_DUMMY_PREFIX = 3, TR_SPM_NORMALIZER_EXTRA_SPACES = 4 };
 
-/* Of a piece; GGUF's tokenizer.ggml.token_type has the same numbers. */
+/* Types of pieces; GGUF's tokenizer.ggml.token_type has the same numbers. */
 enum {
     TR_SPM_TYPE_NORMAL = 1,
     TR_SPM_TYPE_UNKNOWN = 2,

@@ -1,11 +1,11 @@
-/* Writes a SentencePiece model file from what it holds, for models that keep a tokenizer's parts only. The result is as
- * little to be trusted as the parts are: tr_spm_check is for both. */
+/* Builds a SentencePiece model file from its parts, for models that only store these. The result is as untrusted as the
+ * parts: check it with tr_spm_check. */
 #ifndef TR_TOKENIZER_SPM_WRITE_H
 #define TR_TOKENIZER_SPM_WRITE_H
 
 #include "util/buffer.h"
 
-/* What a model has besides its pieces. */
+/* The settings of a model. */
 typedef struct tr_spm_settings {
     int model_type; /* TR_SPM_UNIGRAM */
     bool byte_fallback, add_dummy_prefix, remove_extra_whitespaces;

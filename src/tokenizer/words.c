@@ -4,26 +4,27 @@
 #include <string.h>
 
 #include "tokenizer/bpe.h"
-#include "tokenizer/languages.h"
+#include "tokenizer/letters.h"
 #include "tokenizer/moses.h"
+#include "util/utf8.h"
 
 struct tr_words {
     tr_bpe *bpe;
     char source[TR_LANGUAGE], target[TR_LANGUAGE];
 };
 
-static const char goes_on[] = "@@", joint[] = "@@ ";
+static const char continuation[] = "@@", joint[] = "@@ ";
 
-static tr_status out_of_memory(tr_error *error)
+static tr_status fail_memory(tr_error *error)
 {
     return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
 }
 
-/* A code that is too long is that of no language with rules. */
-static void keep_language(const char *code, char kept[TR_LANGUAGE])
+/* A code that is too long is left out: no language with rules of its own has such a one. */
+static void copy_language(const char *code, char copy[TR_LANGUAGE])
 {
     if (strlen(code) < TR_LANGUAGE)
-        strcpy(kept, code);
+        strcpy(copy, code);
 }
 
 tr_status tr_words_create(const char *codes, size_t size, const char *source, const char *target, tr_words **words,
@@ -32,9 +33,9 @@ tr_status tr_words_create(const char *codes, size_t size, const char *source, co
     *words = NULL;
     tr_words *const w = calloc(1, sizeof *w);
     if (!w)
-        return out_of_memory(error);
-    keep_language(source, w->source);
-    keep_language(target, w->target);
+        return fail_memory(error);
+    copy_language(source, w->source);
+    copy_language(target, w->target);
     const tr_status status = tr_bpe_create(codes, size, &w->bpe, error);
     if (status == TR_OK)
         *words = w;
@@ -51,40 +52,119 @@ void tr_words_destroy(tr_words *words)
     free(words);
 }
 
-/* What one text needs. */
+/* -------------------------------------------------------------------------------------------------------- finding pieces */
+
+enum { REACH = 24 }; /* most bytes of normalised marks between one word and the next */
+
+/* Sets *c to the character that piece begins with and returns its size in piece, where moses_split.c escapes some. */
+static size_t unescape(const char *piece, size_t size, char *c)
+{
+    static const struct {
+        const char *written;
+        char plain;
+    } escapes[] = {{"&amp;", '&'},   {"&#124;", '|'}, {"&lt;", '<'},  {"&gt;", '>'},
+                   {"&apos;", '\''}, {"&quot;", '"'}, {"&#91;", '['}, {"&#93;", ']'}};
+    *c = *piece;
+    for (size_t i = 0; *piece == '&' && i < sizeof escapes / sizeof *escapes; i++) {
+        const size_t length = strlen(escapes[i].written);
+        if (length <= size && memcmp(piece, escapes[i].written, length) == 0) {
+            *c = escapes[i].plain;
+            return length;
+        }
+    }
+    return 1;
+}
+
+/* Size in the text of a piece that begins at at; 0: it is not there. */
+static size_t match_piece(const tr_piece_finder *f, size_t at, const char *piece, size_t size)
+{
+    size_t end = at;
+    for (size_t i = 0; i < size; end++) {
+        char c;
+        i += unescape(piece + i, size - i, &c);
+        if (end == f->size || f->text[end] != c)
+            return 0;
+    }
+    return end - at;
+}
+
+static bool begins_word(char c)
+{
+    return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* Returns the nearest offset from at on where the piece is, or at if it is not within reach. */
+static size_t find_ahead(const tr_piece_finder *f, size_t at, const char *piece, size_t size)
+{
+    size_t length;
+    for (size_t near = at; near < f->size && near - at <= REACH; near += length) {
+        tr_utf8_decode(f->text + near, f->size - near, &length);
+        if (match_piece(f, near, piece, size))
+            return near;
+    }
+    return at;
+}
+
+tr_span tr_piece_finder_next(tr_piece_finder *f, const char *piece, size_t size)
+{
+    const bool continued = size > 2 && memcmp(piece + size - 2, "@@", 2) == 0;
+    const size_t plain_size = continued ? size - 2 : size;
+    size_t at = f->at, length;
+    while (at < f->size && tr_is_white(tr_utf8_decode(f->text + at, f->size - at, &length)))
+        at += length;
+    if (!f->inside_word && plain_size && begins_word(*piece))
+        at = find_ahead(f, at, piece, plain_size);
+    f->inside_word = continued;
+    const size_t bytes = match_piece(f, at, piece, plain_size);
+    if (bytes)
+        f->at = at + bytes;
+    return (tr_span){at, at + bytes};
+}
+
+/* -------------------------------------------------------------------------------------------------------------- encoding */
+
+/* A text that is being encoded. */
 typedef struct encoding {
     const tr_words *words;
-    tr_words_take *take;
-    void *argument;
+    const tr_vocabulary *vocabulary;
+    int unk_id;
+    tr_ids *ids;
+    tr_buffer *spans;       /* NULL: not wanted */
+    tr_piece_finder finder; /* of spans */
     tr_error *error;
     tr_buffer piece;
-    tr_ids ends;
+    tr_ids ends; /* of a word's pieces */
 } encoding;
 
-static tr_status give_piece(encoding *e, const char *text, size_t size, bool last)
+static tr_status append_piece(encoding *e, const char *text, size_t size, bool last)
 {
     tr_buffer_clear(&e->piece);
-    if (!tr_buffer_append(&e->piece, text, size) || (!last && !tr_buffer_string(&e->piece, goes_on)))
-        return out_of_memory(e->error);
-    return e->take(e->argument, e->piece.data, e->piece.size) ? TR_OK : TR_ERROR_CANCELLED;
+    if (!tr_buffer_append(&e->piece, text, size) || (!last && !tr_buffer_string(&e->piece, continuation)))
+        return fail_memory(e->error);
+    if (e->spans) {
+        const tr_span span = tr_piece_finder_next(&e->finder, e->piece.data, e->piece.size);
+        if (!tr_buffer_append(e->spans, &span, sizeof span))
+            return fail_memory(e->error);
+    }
+    return tr_vocabulary_append_id(e->vocabulary, e->piece.data, e->piece.size, e->unk_id, e->ids, e->error);
 }
 
 static tr_status encode_word(encoding *e, const char *word, size_t size)
 {
     tr_status status = TR_OK;
-    size_t from = 0;
+    size_t begin = 0;
     e->ends.size = 0;
     if (!tr_bpe_cut(e->words->bpe, word, size, &e->ends))
-        return out_of_memory(e->error);
+        return fail_memory(e->error);
     for (size_t i = 0; status == TR_OK && i < e->ends.size; i++) {
-        const size_t to = (size_t)e->ends.data[i];
-        status = give_piece(e, word + from, to - from, to == size);
-        from = to;
+        const size_t end = (size_t)e->ends.data[i];
+        status = append_piece(e, word + begin, end - begin, end == size);
+        begin = end;
     }
     return status;
 }
 
-/* text: words with a space between two. */
+/* text: words separated by a space */
 static tr_status encode_words(encoding *e, const char *text, size_t size)
 {
     tr_status status = TR_OK;
@@ -97,21 +177,24 @@ static tr_status encode_words(encoding *e, const char *text, size_t size)
     return status;
 }
 
-tr_status tr_words_encode(const tr_words *words, const char *text, size_t size, tr_words_take *take, void *argument,
-                          tr_error *error)
+tr_status tr_words_encode(const tr_words *words, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
+                          tr_ids *ids, tr_buffer *spans, tr_error *error)
 {
-    encoding e = {.words = words, .take = take, .argument = argument, .error = error};
+    encoding e = {.words = words, .vocabulary = vocabulary, .unk_id = unk_id, .ids = ids, .spans = spans, .error = error};
     tr_rewriting r = {0};
     tr_buffer cut = {0};
+    e.finder = (tr_piece_finder){.text = text, .size = size};
     const bool done = tr_characters_read(&r.text, text, size) && tr_moses_normalise(&r, words->source) &&
                       tr_moses_split(&r, words->source, &cut);
     tr_rewriting_free(&r);
-    const tr_status status = done ? encode_words(&e, cut.data, cut.size) : out_of_memory(error);
+    const tr_status status = done ? encode_words(&e, cut.data, cut.size) : fail_memory(error);
     tr_buffer_free(&cut);
     tr_buffer_free(&e.piece);
     tr_ids_free(&e.ends);
     return status;
 }
+
+/* -------------------------------------------------------------------------------------------------------------- decoding */
 
 tr_status tr_words_decode(const tr_words *words, const char *pieces, size_t size, tr_buffer *text, tr_error *error)
 {
@@ -120,5 +203,5 @@ tr_status tr_words_decode(const tr_words *words, const char *pieces, size_t size
     const bool done = tr_characters_read(&r.text, pieces, size) && tr_rewrite(&r, joints, 1) &&
                       tr_moses_join(&r, words->target) && tr_characters_write(r.text.data, r.text.size, text);
     tr_rewriting_free(&r);
-    return done ? TR_OK : out_of_memory(error);
+    return done ? TR_OK : fail_memory(error);
 }

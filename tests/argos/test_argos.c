@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/open.h"
 
 enum { LEAST_LINES = 24, MOST_LINES = 64 };
 
@@ -122,7 +123,7 @@ static void test_found(void **state)
     assert_string_equal(p.source_language, f->source ? f->source : "aa");
     assert_string_equal(p.target_language, f->target ? f->target : "de");
     assert_true((p.source_bpe.data != NULL) == (f->source != NULL) && (p.source_spm.data != NULL) == (f->source == NULL));
-    assert_int_equal(tr_stored_type(&p), f->type);
+    assert_int_equal(tr_lossless_type(&p.weights), f->type);
     assert_true(p.directory == (f->type != TR_TYPE_I8) && !p.archive && p.config.no_source_eos);
     assert_int_equal(p.config.forced_first_id, f->prefix ? 90 : -1);
     tr_package_close(&p);

@@ -9,7 +9,7 @@
 #include "../engine_fixture.h"
 #include "kernels/dispatch.h"
 #include "decoding/decoding.h"
-#include "formats/package.h"
+#include "formats/open.h"
 #include "util/utf8.h"
 
 enum { LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };

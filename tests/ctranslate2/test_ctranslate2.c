@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "../engine_fixture.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/open.h"
 
 enum { LEAST_LINES = 40, MOST_LINES = 64 };
 
@@ -94,7 +95,7 @@ static void test_type(void **state)
     tr_error error;
     if (tr_package_open(fixture_path(f->name, ""), TR_LOAD_COPY, &package, &error))
         fail_msg("%s", error.message);
-    assert_int_equal(tr_stored_type(&package), f->type);
+    assert_int_equal(tr_lossless_type(&package.weights), f->type);
     assert_true(package.directory == (f->type != TR_TYPE_I8));
     assert_string_equal(package.name, f->name);
     tr_package_close(&package);

@@ -11,7 +11,7 @@
 
 #include "decoding/decoding.h"
 #include "kernels/dispatch.h"
-#include "formats/package.h"
+#include "formats/open.h"
 #include "util/team.h"
 
 enum { SENTENCES = 32, MOST_MEMBERS = 3 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/gguf/gguf.h"
+#include "formats/open.h"
 #include "util/buffer.h"
 
 char directory[PATH_SIZE];

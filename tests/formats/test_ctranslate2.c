@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "formats/ctranslate2/ctranslate2.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/recognise.h"
 #include "model/pack.h"
 #include "util/buffer.h"
 
@@ -325,7 +326,7 @@ static void test_int8(void **state)
         char name[64];
         snprintf(name, sizeof name, "enc.blk.0.attn_%c.weight%s", "qkv"[part], TR_PACKED_PANELS);
         const tr_tensor *panels = tensor(&p, name);
-        assert_int_equal(tr_packed_matrix(&p, panels, &m, NULL), TR_OK);
+        assert_int_equal(tr_packed_matrix(&p.weights, &p.config, panels, &m, NULL), TR_OK);
         assert_true(!m.data && m.outputs == D_MODEL && m.inputs == D_MODEL); /* nothing is made yet */
         unsigned char made[(D_MODEL + TR_PANEL - 1) / TR_PANEL * TR_PANEL * D_MODEL];
         int32_t sums[D_MODEL];
@@ -575,7 +576,7 @@ static void read_bytes(const void *data, size_t size, tr_status status, const ch
     const tr_status found = tr_ct2_read((tr_bytes){copy, size}, &read, &error);
     if (found != status || !strstr(error.message, needle))
         fail_msg("%zu bytes: wanted \"%s\", got \"%s\"", size, needle, error.message);
-    tr_ct2_recognise(copy, size);
+    tr_is_ct2_file(copy, size);
     if (found == TR_OK)
         tr_ct2_free(&read);
     free(copy);

@@ -1,5 +1,6 @@
 /* Hugging Face Marian directories: what they come to, and what is refused. */
 #include "fixture.h"
+#include "formats/open.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "formats/gguf/gguf.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
 #include "model/pack.h"
 
 static const char *const type_names[] = {"F32", "F16", "BF16"}; /* by tr_type */
@@ -83,7 +83,7 @@ static unsigned char *pack_model(fixture_ties ties, tr_type from, size_t *size)
             assert_int_equal(tr_weights_find(&packed.weights, t->name)->type, TR_TYPE_F32);
     }
     assert_int_equal(packed.weights.count, tensors);
-    assert_true(tr_stored_type(&packed) == TR_TYPE_I8 && tr_stored_type(&original) == from);
+    assert_true(tr_lossless_type(&packed.weights) == TR_TYPE_I8 && tr_lossless_type(&original.weights) == from);
     assert_int_equal(tr_gguf_verify(in_directory("packed.gguf"), NULL, NULL), TR_OK);
     write_package(&packed, in_directory("again.gguf"), TR_TYPE_I8);
     expect_file(in_directory("again.gguf"), file, *size);
@@ -139,7 +139,7 @@ static void test_unpacking(void **state)
             const size_t inputs = (size_t)t->shape[1];
             const tr_tensor *panels = find_part(&packed, t->name, TR_PACKED_PANELS),
                             *repacked = find_part(&again, t->name, TR_PACKED_PANELS);
-            assert_int_equal(tr_packed_matrix(&packed, panels, &m, NULL), TR_OK);
+            assert_int_equal(tr_packed_matrix(&packed.weights, &packed.config, panels, &m, NULL), TR_OK);
             for (size_t o = 0; o < (size_t)t->shape[0]; o++) {
                 tr_unpack_output(&m, (int)o, expected);
                 tr_from_f32(type, expected, inputs, rounded);
@@ -245,7 +245,7 @@ static void test_screen(void **state)
     assert_true(screen->type == TR_TYPE_I8 && screen->rank == 3 && screen->shape[0] == PANELS &&
                 screen->shape[1] == (INPUTS + 7) / 8 + 1 && screen->shape[2] == 64);
     const tr_tensor *panels = find_part(&packed, "dec.blk.7.ffn_down.weight", TR_PACKED_PANELS); /* the same weights */
-    assert_int_equal(tr_packed_matrix(&packed, panels, &m, NULL), TR_OK);
+    assert_int_equal(tr_packed_matrix(&packed.weights, &packed.config, panels, &m, NULL), TR_OK);
     assert_int_equal(m.inputs, INPUTS);
     for (int p = 0; p < PANELS; p++) {
         kernels->screen_pack(&m, 16 * p, coarse);

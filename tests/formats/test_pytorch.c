@@ -9,6 +9,7 @@
 
 #include "formats/gguf/gguf.h"
 #include "formats/hf/hf.h"
+#include "formats/open.h"
 #include "formats/pytorch/pytorch.h"
 
 static const char *const type_names[] = {"f32", "f16", "bf16"};

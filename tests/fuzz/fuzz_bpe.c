@@ -1,5 +1,5 @@
-/* BPE codes from anywhere, and behind a NUL a text: what loads must cut any text, by a language's rules, into pieces that
- * together are its words, and join any pieces. */
+/* BPE codes from anywhere, and after a NUL a text. Codes that load must cut any text by the rules of a language, and join
+ * any pieces. */
 #include "tokenizer/bpe.h"
 #include "tokenizer/words.h"
 #include "util/utf8.h"
@@ -8,23 +8,23 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-static bool keep_piece(void *argument, const char *piece, size_t size)
-{
-    tr_buffer *const pieces = argument;
-    if (size == 0 || !tr_utf8_valid(piece, size)) /* never so */
-        __builtin_trap();
-    return (!pieces->size || tr_buffer_string(pieces, " ")) && tr_buffer_append(pieces, piece, size);
-}
-
 static void cut_and_join(const tr_words *words, const char *text, size_t size)
 {
-    tr_buffer pieces = {0}, joined = {0};
+    const tr_vocabulary none = {0}; /* all ids are 0 */
+    tr_ids ids = {0};
+    tr_buffer spans = {0}, joined = {0};
     tr_error error;
-    if (tr_words_encode(words, text, size, keep_piece, &pieces, &error) == TR_OK)
-        tr_words_decode(words, pieces.data, pieces.size, &joined, &error);
+    if (tr_words_encode(words, text, size, &none, 0, &ids, &spans, &error) == TR_OK &&
+        spans.size != ids.size * sizeof(tr_span))
+        __builtin_trap();
+    const tr_span *const span = (const tr_span *)(const void *)spans.data;
+    for (size_t i = 0; i < spans.size / sizeof *span; i++)
+        if (span[i].begin > span[i].end || span[i].end > size)
+            __builtin_trap();
     if (tr_words_decode(words, text, size, &joined, &error) == TR_OK && !tr_utf8_valid(joined.data, joined.size))
         __builtin_trap();
-    tr_buffer_free(&pieces);
+    tr_ids_free(&ids);
+    tr_buffer_free(&spans);
     tr_buffer_free(&joined);
 }
 

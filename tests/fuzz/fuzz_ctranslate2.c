@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "formats/ctranslate2/ctranslate2.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/recognise.h"
 #include "formats/vocabularies.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -80,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (size)
         memcpy(copy, data, size);
-    if (!tr_ct2_recognise(copy, size)) {
+    if (!tr_is_ct2_file(copy, size)) {
         read_vocabulary(copy, size, "fuzz.txt");
         read_vocabulary(copy, size, "fuzz.json");
     }

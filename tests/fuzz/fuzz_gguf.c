@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/gguf/read.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
 #include "model/pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -15,7 +15,7 @@ volatile unsigned sink; /* keeps the reads of touch() */
 static unsigned touch_packed(const tr_package *package, const tr_tensor *panels)
 {
     tr_matrix matrix;
-    if (tr_packed_matrix(package, panels, &matrix, NULL) != TR_OK)
+    if (tr_packed_matrix(&package->weights, &package->config, panels, &matrix, NULL) != TR_OK)
         abort();
     float *output = malloc((size_t)matrix.inputs * sizeof *output);
     if (!output)

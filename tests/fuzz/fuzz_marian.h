@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/marian/marian.h"
+#include "formats/readers.h"
 #include "formats/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -68,7 +69,7 @@ static inline int fuzz_model(const uint8_t *data, size_t size,
     if (size)
         memcpy(copy, data, size);
     bool is;
-    tr_status status = tr_marian_recognise(copy, size, &is, &error);
+    tr_status status = tr_is_marian_file(copy, size, &is, &error);
     if (status == TR_OK)
         status = container((tr_bytes){copy, size}, &items, &error);
     if (status == TR_OK)

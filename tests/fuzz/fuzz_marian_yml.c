@@ -37,7 +37,7 @@ static void read_vocabulary(const void *data, size_t size, const char *name)
     tr_error error = {0};
     if (tr_marian_vocabulary((tr_bytes){data, size}, name, ROWS, &vocabulary, &specials, &error) != TR_OK)
         check_message(&error);
-    else if (vocabulary.size != ROWS || specials.end < 0 || specials.end >= ROWS || specials.unknown < 0)
+    else if (vocabulary.size != ROWS || specials.eos_id < 0 || specials.eos_id >= ROWS || specials.unk_id < 0)
         abort();
     tr_vocabulary_free(&vocabulary);
 }

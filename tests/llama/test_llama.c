@@ -9,7 +9,7 @@
 #include "../engine_fixture.h"
 #include "../formats/fixture.h"
 #include "formats/gguf/blocks.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
 
 enum { TEXTS = 32, LINES = 40, BLOCK_TYPES = 12 };
 
@@ -143,7 +143,7 @@ static void test_found(void **state)
     tr_package p;
     open_package(fixture_path(f->name, ".gguf"), &p); /* TR_LOAD_COPY */
     const tr_config *c = &p.config;
-    assert_int_equal(tr_stored_type(&p), f->type);
+    assert_int_equal(tr_lossless_type(&p.weights), f->type);
     assert_string_equal(p.format, "GGUF of llama.cpp");
     assert_string_equal(p.architecture, "t5");
     assert_string_equal(p.name, "A tiny T5");

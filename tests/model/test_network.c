@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "formats/package.h"
+#include "formats/open.h"
 #include "kernels/dispatch.h"
 #include "model/network.h"
 

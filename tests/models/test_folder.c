@@ -9,7 +9,7 @@
 
 #include "../engine_fixture.h"
 #include "../scratch.h"
-#include "formats/peek.h"
+#include "formats/open.h"
 #include "util/folder.h"
 #include "util/utf8.h"
 
@@ -335,7 +335,7 @@ static void test_what_is_left_out(void **state)
     has_warning(m, "ct2-tokens-fr-en", "no tokenizer");
     has_warning(m, "ct2-cut-fr-en", "is truncated");
     has_warning(m, "cut.fr-en.gguf", "truncated");
-    has_warning(m, "text.gguf", "named as a GGUF file");
+    has_warning(m, "text.gguf", "has the name of a GGUF file");
     has_warning(m, "dangling", "No such file");
     has_warning(m, "loop-to-itself", "symbolic links");
     tr_model_index_close(m);

@@ -23,8 +23,8 @@
 #include <translate/translate.h>
 
 #include "formats/gguf/gguf.h"
-#include "formats/packed.h"
-#include "formats/peek.h"
+#include "formats/int8.h"
+#include "formats/open.h"
 #include "util/utf8.h"
 
 /* As in sanitizer/allocator_interface.h, which GCC does not bring. */
@@ -412,7 +412,7 @@ static bool convert(const char *path, const char *scratch)
     check(status == TR_OK, "convert: cannot open what is open already: %s", error.message);
     if (status != TR_OK)
         return false;
-    status = tr_gguf_write(&package, scratch, tr_stored_type(&package), NULL, NULL, &error);
+    status = tr_gguf_write(&package, scratch, tr_lossless_type(&package.weights), NULL, NULL, &error);
     tr_package_close(&package);
     if (!computed(NULL, "convert", status, &error))
         return false;

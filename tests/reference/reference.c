@@ -1,4 +1,5 @@
 #include "reference.h"
+#include "formats/open.h"
 
 #include <stdio.h>
 #include <stdlib.h>

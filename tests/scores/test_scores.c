@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../engine_fixture.h"
+#include "formats/open.h"
 #include "kernels/kernels.h"
 
 static const char *const names[] = {"relu-1x1-f32",     "swish-3x3-f16",    "gelu-4x2-bf16-untied", "swish-1x2-f16-forced",

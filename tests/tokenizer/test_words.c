@@ -10,7 +10,6 @@
 
 #include "tokenizer/bpe.h"
 #include "tokenizer/moses.h"
-#include "tokenizer/places.h"
 #include "tokenizer/words.h"
 
 static json_t *load(void)
@@ -161,27 +160,27 @@ static void test_bad_codes(void **state)
     }
 }
 
-static bool stop(void *argument, const char *piece, size_t size)
-{
-    (void)piece, (void)size;
-    return ++*(int *)argument < 2;
-}
-
-static void test_stopped(void **state)
+/* A piece that the vocabulary does not have, without an unknown token. */
+static void test_unknown(void **state)
 {
     (void)state;
     static const char codes[] = "a b\n", text[] = "one two three";
+    const tr_vocabulary none = {0};
     tr_words *words;
-    int taken = 0;
+    tr_ids ids = {0};
+    tr_error error;
     assert_int_equal(tr_words_create(codes, sizeof codes - 1, "en", "a code that is too long for one", &words, NULL), TR_OK);
-    assert_int_equal(tr_words_encode(words, text, sizeof text - 1, stop, &taken, NULL), TR_ERROR_CANCELLED);
-    assert_int_equal(taken, 2);
+    assert_int_equal(tr_words_encode(words, text, sizeof text - 1, &none, -1, &ids, NULL, &error), TR_ERROR_FORMAT);
+    assert_non_null(strstr(error.message, "neither the piece \"o@@\" nor an unknown token"));
+    assert_int_equal(tr_words_encode(words, text, sizeof text - 1, &none, 7, &ids, NULL, &error), TR_OK);
+    assert_true(ids.size > 3 && ids.data[0] == 7 && ids.data[ids.size - 1] == 7);
+    tr_ids_free(&ids);
     tr_words_destroy(words);
     tr_words_destroy(NULL);
 }
 
-/* Where pieces are in a text that Moses has written in another way. */
-static void test_places(void **state)
+/* Pieces are found in a text that Moses has normalised. */
+static void test_finder(void **state)
 {
     (void)state;
     static const char text[] = " It's \u201cwell-known\u201d \u2013 or &amp; [3 < 4]\u200b, na\u00efve\u2026 now it now";
@@ -193,27 +192,27 @@ static void test_places(void **state)
         {"ve", "ve"},     {"...", ""},        {"now", "now"}, {"it", "it"},   {"now", "now"},
         {"now", ""},
     };
-    tr_places places = {.text = text, .size = sizeof text - 1};
+    tr_piece_finder finder = {.text = text, .size = sizeof text - 1};
     size_t end = 0;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        const tr_span span = tr_places_next(&places, pieces[i][0], strlen(pieces[i][0]));
+        const tr_span span = tr_piece_finder_next(&finder, pieces[i][0], strlen(pieces[i][0]));
         const size_t size = strlen(pieces[i][1]);
-        assert_true(span.begin >= end && span.end <= places.size);
+        assert_true(span.begin >= end && span.end <= finder.size);
         if (span.end - span.begin != size || memcmp(text + span.begin, pieces[i][1], size) != 0)
             fail_msg("piece %zu, %s: bytes %zu to %zu", i, pieces[i][0], span.begin, span.end);
         end = span.end > end ? span.end : end;
     }
-    places = (tr_places){.text = "", .size = 0};
-    assert_int_equal(tr_places_next(&places, "@@", 2).end, 0);
-    assert_int_equal(tr_places_next(&places, "a", 1).end, 0);
+    finder = (tr_piece_finder){.text = "", .size = 0};
+    assert_int_equal(tr_piece_finder_next(&finder, "@@", 2).end, 0);
+    assert_int_equal(tr_piece_finder_next(&finder, "a", 1).end, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut),       cmocka_unit_test(test_joined),    cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_long_word), cmocka_unit_test(test_bad_codes), cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_long_word), cmocka_unit_test(test_bad_codes), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_finder),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the variables of a CTranslate2 model say of its network, besides the weights. */
+/* Reads the settings of the network from the variables of a CTranslate2 model. */
 #include "formats/ctranslate2/ctranslate2.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static double setting(teller *t, const char *side, const char *key, double fallb
 
 /* ------------------------------------------------------------------------------------------------------------ features */
 
-/* What a variable must be for this program to compute the model. To add a feature: read it below, and take its line out. */
+/* Values that variables must have to be supported. To add a feature: read its variable below and remove its line. */
 typedef enum rule {
     ANY,    /* it has no effect here */
     ABSENT, /* not be there */
@@ -199,7 +199,7 @@ static int count_heads(teller *t, const char *side)
     return heads < 1 ? 1 : (int)heads;
 }
 
-/* What the stacked queries, keys and values have rows for. */
+/* Checks the number of rows of stacked queries, keys and values. */
 static int head_size(teller *t, const char *side, int heads)
 {
     char name[NAME];
@@ -345,8 +345,8 @@ static void read_positions(teller *t)
     t->config->max_positions = encoder < decoder ? encoder : decoder;
 }
 
-/* The first heads of a layer; -1 counts from the end, 0 heads are all. The last layer's first head is what every model has
- * whose converter was told nothing, and that says nothing. Nor is anything refused: nothing else depends on it. */
+/* Alignment uses the first heads of a layer; -1 counts from the end, 0 heads are all. The last layer's first head is the
+ * converter's default and therefore ignored. No value is an error, as nothing else depends on it. */
 static void read_alignment(teller *t)
 {
     tr_config *c = t->config;

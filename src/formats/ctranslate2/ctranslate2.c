@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "formats/hf/hf.h"
-#include "formats/packed.h"
-#include "formats/peek.h"
+#include "formats/int8.h"
+#include "formats/readers.h"
+#include "formats/recognise.h"
 #include "formats/vocabularies.h"
 
 typedef struct opening {
@@ -40,7 +41,7 @@ tr_status tr_is_ctranslate2(const char *path, bool *is, tr_error *error)
     bool theirs = false;
     const tr_directory d = {path, TR_LOAD_MAP, &package, error ? error : &local};
     tr_status status = tr_directory_open(&d, "model.bin", &file);
-    *is = status == TR_OK && tr_ct2_recognise(file.data, file.size);
+    *is = status == TR_OK && tr_is_ct2_file(file.data, file.size);
     tr_file_close(&file);
     if (*is)
         status = is_transformers(&d, &theirs);
@@ -73,7 +74,7 @@ static tr_status find_vocabularies(const tr_directory *d, vocabulary_files *f)
     return status == TR_OK ? tr_directory_find(d, names[3], 2, &f->target) : status;
 }
 
-/* What is read is a copy: the file is closed again. */
+/* The result is a copy, so the file is closed. */
 static tr_status read_vocabulary(const tr_directory *d, const char *file, int rows, tr_vocabulary *vocabulary)
 {
     tr_package *package = d->package;
@@ -148,7 +149,7 @@ static tr_status read_weights(opening *o)
     if (status == TR_OK)
         status = tr_package_check(package, d->error);
     /* int8 stays int8, as its engine has it; floats are computed exactly */
-    package->directory = status == TR_OK && tr_stored_type(package) != TR_TYPE_I8;
+    package->directory = status == TR_OK && tr_lossless_type(&package->weights) != TR_TYPE_I8;
     return tr_directory_in(d, status);
 }
 

@@ -1,5 +1,5 @@
-/* The parts of a CTranslate2 model directory, from memory. Facts: OpenNMT/CTranslate2, python/ctranslate2/specs and
- * src/models (what a converter writes, what the engine makes of it); docs/formats.md has the table of names. */
+/* Readers of the parts of a CTranslate2 model directory. Facts: OpenNMT/CTranslate2, python/ctranslate2/specs (what a
+ * converter writes) and src/models (how the engine reads it); docs/formats.md has the table of names. */
 #ifndef TR_FORMATS_CTRANSLATE2_H
 #define TR_FORMATS_CTRANSLATE2_H
 
@@ -21,22 +21,22 @@ typedef enum tr_ct2_type {
 } tr_ct2_type;
 
 typedef struct tr_ct2_variable {
-    const char *name; /* for messages; aliases stand for it, too */
+    const char *name; /* for messages; aliases may name it, too */
     tr_ct2_type type;
     int rank; /* 0: a scalar */
     int64_t shape[TR_MAX_RANK];
     const unsigned char *data; /* in the file, at any address */
     uint64_t bytes;            /* = elements * size of type */
     bool mapped;               /* data lies in the mapping of a file */
-    int32_t parts;             /* for weights.c: what became of it, -1: nothing yet */
+    int32_t parts;             /* for weights.c: tensors made of it; -1: not looked at yet */
 } tr_ct2_variable;
 
 /* A name of a variable, its own or an alias. */
 typedef struct tr_ct2_name {
     const char *text;
     uint32_t variable;
-    bool used;    /* something was read from it */
-    bool implied; /* ALIAS_scale, which no file spells out */
+    bool used;    /* the variable was read under this name */
+    bool implied; /* ALIAS_scale, which files leave out */
 } tr_ct2_name;
 
 typedef struct tr_ct2_model {
@@ -48,54 +48,51 @@ typedef struct tr_ct2_model {
     tr_ct2_name *names;
     uint32_t name_count, name_capacity;
     tr_strmap index; /* of names */
-    char **texts;    /* names made here, not found in the file */
+    char **texts;    /* names that are not in the file */
     uint32_t text_count, text_capacity;
 } tr_ct2_model;
 
-/* Whether a file begins as model.bin does. */
-bool tr_ct2_recognise(const void *data, size_t size);
-
-/* A zeroed model is filled with what points into file. */
+/* Fills a zeroed model, which points into file. */
 tr_status tr_ct2_read(tr_bytes file, tr_ct2_model *model, tr_error *error);
 void tr_ct2_free(tr_ct2_model *model);
 
-/* NULL if absent. find marks the name as used. */
+/* Returns NULL if absent; marks the name as used. */
 tr_ct2_variable *tr_ct2_find(tr_ct2_model *model, const char *name);
 bool tr_ct2_has(const tr_ct2_model *model, const char *name);
 
 bool tr_ct2_is_floating(tr_ct2_type type);
-/* The one number of a scalar of any type. False: it is none. */
+/* Reads a scalar of any type. False: the variable is no scalar. */
 bool tr_ct2_scalar(const tr_ct2_variable *variable, double *value);
 
-/* ------------------------------------------------------------------------------------------------------ what they mean */
+/* -------------------------------------------------------------------------------------------------- settings, weights */
 
-/* What config.json says or, before version 6, the variables. */
+/* Settings from config.json or, before version 6, from variables. */
 typedef struct tr_ct2_settings {
     tr_piece unk, bos, eos;
-    tr_piece start; /* data NULL: each sentence must come with its own */
+    tr_piece start; /* data NULL: each sentence must bring its own */
     bool source_bos, source_eos;
-    float epsilon; /* -1: the usual one */
+    float epsilon; /* -1: the default */
 } tr_ct2_settings;
 
-/* The strings point into json (NULL: there is no config.json) or into the file. */
+/* Strings point into json (NULL: no config.json) or into the file. */
 tr_status tr_ct2_settings_read(tr_ct2_model *model, const json_t *json, tr_ct2_settings *settings, tr_error *error);
 
-/* Shape and settings of the network, all but token ids. TR_ERROR_UNSUPPORTED names what this program cannot compute. */
+/* Fills config, without token ids. TR_ERROR_UNSUPPORTED names a setting that is not supported. */
 tr_status tr_ct2_config(tr_ct2_model *model, const tr_ct2_settings *settings, tr_config *config, tr_error *error);
 
-/* The name of the encoder's embedding, which is a list of one or, in older models, no list. */
+/* The name of the encoder's embedding, which in newer models is an element of a list. */
 const char *tr_ct2_source_embedding(const tr_ct2_model *model);
-/* The decoder starts from zeros in place of a token, as Marian has it. */
+/* True if the decoder's first input is zeros in place of a token's embedding, as in Marian. */
 bool tr_ct2_starts_from_zero(tr_ct2_model *model);
 
-/* Token ids, from the vocabularies, once the shape is known. */
+/* Fills the token ids of config from the vocabularies. */
 tr_status tr_ct2_ids(const tr_ct2_settings *settings, const tr_vocabulary *source, const tr_vocabulary *target,
                      bool from_zero, tr_config *config, tr_error *error);
 
-/* Adds all of the network's tensors, under our names. Variables that nobody asked for are refused by name. */
+/* Adds all tensors of the network under our names. Fails if a variable is left over. */
 tr_status tr_ct2_weights(tr_ct2_model *model, const tr_config *config, tr_weights *weights, tr_error *error);
 
-/* Opens the network and the vocabularies of a directory into its package: all but a tokenizer. */
+/* Reads the network and the vocabularies of a directory into its package, without a tokenizer. */
 tr_status tr_ct2_open(const tr_directory *d);
 
 #endif

@@ -16,7 +16,7 @@ enum { NEWEST_VERSION = 6, NEWEST_REVISION = 7, TYPED_VERSION = 4, ALIASES_VERSI
 
 static const unsigned type_sizes[TR_CT2_TYPES] = {4, 1, 2, 4, 2, 2};
 
-/* The first failure sticks; what is read behind it is 0. */
+/* After the first failure all reads give 0. */
 typedef struct reader {
     const unsigned char *data;
     uint64_t size, at;
@@ -27,7 +27,7 @@ typedef struct reader {
 
 /* ------------------------------------------------------------------------------------------------------------- values */
 
-static const unsigned char *take(reader *r, uint64_t bytes, const char *what)
+static const unsigned char *take_bytes(reader *r, uint64_t bytes, const char *what)
 {
     if (r->status != TR_OK)
         return NULL;
@@ -42,21 +42,21 @@ static const unsigned char *take(reader *r, uint64_t bytes, const char *what)
     return data;
 }
 
-static uint32_t number(reader *r, unsigned bytes, const char *what)
+static uint32_t take_number(reader *r, unsigned bytes, const char *what)
 {
-    const unsigned char *data = take(r, bytes, what);
+    const unsigned char *data = take_bytes(r, bytes, what);
     uint32_t value = 0;
     for (unsigned i = 0; data && i < bytes; i++)
         value |= (uint32_t)data[i] << 8 * i;
     return value;
 }
 
-/* "" where it fails. */
-static const char *string(reader *r, const char *what)
+/* Returns "" on failure. */
+static const char *take_string(reader *r, const char *what)
 {
     const uint64_t begin = r->at;
-    const uint32_t size = number(r, 2, what);
-    const unsigned char *text = take(r, size, what);
+    const uint32_t size = take_number(r, 2, what);
+    const unsigned char *text = take_bytes(r, size, what);
     if (r->status == TR_OK && (size == 0 || memchr(text, 0, size) != text + size - 1))
         r->status = tr_fail(r->error, TR_ERROR_FORMAT, "%s at byte %llu is not a string that ends in NUL", what,
                             (unsigned long long)begin);
@@ -65,8 +65,8 @@ static const char *string(reader *r, const char *what)
 
 /* --------------------------------------------------------------------------------------------------------------- names */
 
-/* Makes room for one more. */
-static bool make_room(void **array, uint32_t count, uint32_t *capacity, size_t element)
+/* Grows an array so that one more element fits. */
+static bool reserve_one(void **array, uint32_t count, uint32_t *capacity, size_t element)
 {
     if (count < *capacity)
         return true;
@@ -81,38 +81,38 @@ static bool make_room(void **array, uint32_t count, uint32_t *capacity, size_t e
     return true;
 }
 
-static void out_of_memory(reader *r)
+static void fail_memory(reader *r)
 {
     r->status = tr_fail(r->error, TR_ERROR_MEMORY, "out of memory");
 }
 
-/* Notes text as a name made here, to be freed with the model. */
+/* Keeps a name that is not in the file, to be freed with the model. */
 static const char *keep_text(reader *r, char *text)
 {
     tr_ct2_model *m = r->model;
     void *texts = m->texts;
-    if (!text || !make_room(&texts, m->text_count, &m->text_capacity, sizeof *m->texts)) {
+    if (!text || !reserve_one(&texts, m->text_count, &m->text_capacity, sizeof *m->texts)) {
         m->texts = texts;
         free(text);
-        out_of_memory(r);
+        fail_memory(r);
         return "";
     }
     m->texts = texts;
     return m->texts[m->text_count++] = text;
 }
 
-/* A variable goes by that name from now on. */
+/* Gives a variable a name. */
 static void add_name(reader *r, const char *text, uint32_t variable, bool implied)
 {
     tr_ct2_model *m = r->model;
     void *names = m->names;
     if (r->status != TR_OK)
         return;
-    const bool room = make_room(&names, m->name_count, &m->name_capacity, sizeof *m->names);
+    const bool room = reserve_one(&names, m->name_count, &m->name_capacity, sizeof *m->names);
     m->names = names;
     const int32_t id = (int32_t)m->name_count, stored = room ? tr_strmap_add(&m->index, text, strlen(text), id) : -1;
     if (stored < 0)
-        out_of_memory(r);
+        fail_memory(r);
     else if (stored != id)
         r->status = tr_fail(r->error, TR_ERROR_FORMAT, "variable %.100s: is there twice", text);
     else
@@ -189,22 +189,22 @@ static tr_ct2_type type_of(reader *r, const char *name, uint32_t code)
 
 static void read_shape(reader *r, tr_ct2_variable *v)
 {
-    const uint32_t rank = number(r, 1, v->name);
+    const uint32_t rank = take_number(r, 1, v->name);
     if (r->status == TR_OK && rank > TR_MAX_RANK)
         r->status = tr_fail(r->error, TR_ERROR_FORMAT, "variable %.100s: has %u dimensions, must be at most %d", v->name,
                             (unsigned)rank, TR_MAX_RANK);
     v->rank = r->status == TR_OK ? (int)rank : 0;
     for (int i = 0; i < v->rank; i++)
-        v->shape[i] = number(r, 4, v->name);
+        v->shape[i] = take_number(r, 4, v->name);
 }
 
 static void read_payload(reader *r, tr_ct2_variable *v)
 {
-    const uint32_t code = number(r, 1, v->name);
+    const uint32_t code = take_number(r, 1, v->name);
     v->type = type_of(r, v->name, code);
     const unsigned element = type_sizes[v->type];
-    v->bytes = (uint64_t)number(r, 4, v->name) * (r->model->version < TYPED_VERSION ? element : 1);
-    v->data = take(r, v->bytes, v->name);
+    v->bytes = (uint64_t)take_number(r, 4, v->name) * (r->model->version < TYPED_VERSION ? element : 1);
+    v->data = take_bytes(r, v->bytes, v->name);
     uint64_t wanted = element;
     for (int i = 0; i < v->rank; i++) { /* UINT64_MAX stands for too many: no file has as many bytes */
         const uint64_t size = (uint64_t)v->shape[i];
@@ -219,15 +219,15 @@ static void read_variable(reader *r)
 {
     tr_ct2_model *m = r->model;
     void *variables = m->variables;
-    tr_ct2_variable v = {.name = string(r, "the name of a variable"), .parts = -1};
+    tr_ct2_variable v = {.name = take_string(r, "the name of a variable"), .parts = -1};
     if (m->revision == 1)
         v.name = rename_revision_1(r, v.name);
     read_shape(r, &v);
     read_payload(r, &v);
     if (r->status != TR_OK)
         return;
-    if (!make_room(&variables, m->count, &m->capacity, sizeof *m->variables))
-        out_of_memory(r);
+    if (!reserve_one(&variables, m->count, &m->capacity, sizeof *m->variables))
+        fail_memory(r);
     m->variables = variables;
     if (r->status != TR_OK)
         return;
@@ -253,7 +253,7 @@ static void add_scale_alias(reader *r, const char *alias, const char *name)
 {
     char *scale = join(name, "_scale");
     if (!scale) {
-        out_of_memory(r);
+        fail_memory(r);
         return;
     }
     const tr_ct2_name *stored = find_name(r->model, scale);
@@ -269,7 +269,7 @@ static void add_scale_alias(reader *r, const char *alias, const char *name)
 /* An alias stands for a name that is there already, so that none can lead in a circle. */
 static void read_alias(reader *r)
 {
-    const char *alias = string(r, "an alias"), *name = string(r, "what an alias stands for");
+    const char *alias = take_string(r, "an alias"), *name = take_string(r, "what an alias stands for");
     const tr_ct2_name *target = r->status == TR_OK ? find_name(r->model, name) : NULL;
     if (r->status != TR_OK)
         return;
@@ -289,15 +289,15 @@ static void read_alias(reader *r)
 static void read_head(reader *r)
 {
     tr_ct2_model *m = r->model;
-    m->version = number(r, 4, "the version");
+    m->version = take_number(r, 4, "the version");
     m->spec = "";
     m->revision = 1;
     if (r->status == TR_OK && (m->version < 1 || m->version > NEWEST_VERSION))
         r->status = tr_fail(r->error, TR_ERROR_UNSUPPORTED, "version %u of the file is not known, only 1 to %d",
                             (unsigned)m->version, NEWEST_VERSION);
     if (m->version >= SPEC_VERSION) {
-        m->spec = string(r, "the kind of model");
-        m->revision = number(r, 4, "the revision");
+        m->spec = take_string(r, "the kind of model");
+        m->revision = take_number(r, 4, "the revision");
     }
     if (r->status == TR_OK && (m->revision < 1 || m->revision > NEWEST_REVISION) && strcmp(m->spec, "TransformerSpec") == 0)
         r->status = tr_fail(r->error, TR_ERROR_UNSUPPORTED, "revision %u of %.60s is not known, only 1 to %d",
@@ -309,7 +309,7 @@ static void read_head(reader *r)
 static uint32_t read_count(reader *r, const char *what)
 {
     enum { MOST = 1 << 17 };
-    const uint32_t count = number(r, 4, what);
+    const uint32_t count = take_number(r, 4, what);
     if (count > MOST)
         r->status =
             tr_fail(r->error, TR_ERROR_FORMAT, "claims %u %s, more than the %d that are read", (unsigned)count, what, MOST);
@@ -321,7 +321,7 @@ tr_status tr_ct2_read(tr_bytes file, tr_ct2_model *model, tr_error *error)
     reader r = {.data = file.data, .size = file.size, .model = model, .error = error};
     *model = (tr_ct2_model){0};
     if (!tr_strmap_init(&model->index, 512))
-        out_of_memory(&r);
+        fail_memory(&r);
     read_head(&r);
     const uint32_t count = read_count(&r, "variables");
     for (uint32_t i = 0; r.status == TR_OK && i < count; i++)
@@ -343,32 +343,6 @@ void tr_ct2_free(tr_ct2_model *model)
     free(model->variables);
     tr_strmap_free(&model->index);
     *model = (tr_ct2_model){0};
-}
-
-/* A name as converters write them; other formats begin with such a version number, too. */
-static bool is_plausible(const char *text)
-{
-    for (; *text; text++)
-        if (*text < '!' || *text > '~')
-            return false;
-    return true;
-}
-
-/* Newer versions are recognised, too, so that they are refused as such. */
-enum { PLAUSIBLE_VERSION = 32 };
-
-bool tr_ct2_recognise(const void *data, size_t size)
-{
-    tr_ct2_model model = {0};
-    reader r = {.data = data, .size = size, .model = &model};
-    const uint32_t version = number(&r, 4, "");
-    bool plausible = version >= 1 && version <= PLAUSIBLE_VERSION;
-    if (version >= SPEC_VERSION) {
-        plausible = is_plausible(string(&r, "")) && plausible;
-        number(&r, 4, "");
-    }
-    const bool holds_some = number(&r, 4, "") > 0;
-    return is_plausible(string(&r, "")) && plausible && holds_some && r.status == TR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- look-up */

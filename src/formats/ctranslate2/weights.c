@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/integers.h"
-#include "formats/packed.h"
+#include "formats/int8.h"
+#include "formats/int8.h"
 
 enum { NAME = 192, TENSORS = 3 };
 
@@ -18,7 +18,7 @@ typedef struct slice {
     int64_t first, rows;
 } slice;
 
-/* What became of a slice. */
+/* A slice that was added. */
 typedef struct part {
     slice slice;
     const tr_tensor *tensors[TENSORS]; /* the matrix, or its panels, scale and sums */
@@ -189,10 +189,10 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
         return;
     }
     const float *factors = add_factors(b, v, scale, s);
-    const tr_integers integers = {(const int8_t *)v->data + (size_t)s->first * (size_t)v->shape[1], s->rows, v->shape[1],
-                                  factors, NULL};
+    const tr_int8_rows integers = {(const int8_t *)v->data + (size_t)s->first * (size_t)v->shape[1], s->rows, v->shape[1],
+                                   factors, NULL};
     if (factors)
-        b->status = tr_integers_add(b->weights, name, &integers, b->error);
+        b->status = tr_int8_rows_add(b->weights, name, &integers, b->error);
     for (p->count = 0; b->status == TR_OK && p->count < TENSORS; p->count++)
         p->tensors[p->count] = b->weights->tensors[b->weights->count - TENSORS + (size_t)p->count];
 }
@@ -305,7 +305,7 @@ static void add_norm(builder *b, const char *theirs, const char *prefix, const c
 /* Behind "encoder/layer_N/" and "decoder/layer_N/". */
 static const struct {
     const char *theirs;
-    const char *ours[3]; /* the parts that are stacked; NULL behind the last */
+    const char *ours[3]; /* the parts that are stacked, ended by NULL */
     bool norm, decoder;  /* a norm, not a matrix; only in the decoder */
     enum { ALWAYS, GATED, PLAIN } when;
 } layer_names[] = {
@@ -317,7 +317,7 @@ static const struct {
     {"attention/linear_2", {"cross_attn_o"}, false, true, ALWAYS},
     {"attention/layer_norm", {"cross_attn_norm"}, true, true, ALWAYS},
     {"ffn/linear_0", {"ffn_up"}, false, false, PLAIN},
-    {"ffn/linear_0", {"ffn_gate"}, false, false, GATED}, /* what the activation is of */
+    {"ffn/linear_0", {"ffn_gate"}, false, false, GATED}, /* input of the activation */
     {"ffn/linear_0_noact", {"ffn_up"}, false, false, GATED},
     {"ffn/linear_1", {"ffn_down"}, false, false, ALWAYS},
     {"ffn/layer_norm", {"ffn_norm"}, true, false, ALWAYS},
@@ -454,7 +454,7 @@ static void add_sides(builder *b)
     }
 }
 
-/* What nobody asked for may change what the model computes. */
+/* Fails if a variable was not read, as it may change the model's results. */
 static void check_rest(builder *b)
 {
     for (uint32_t i = 0; b->status == TR_OK && i < b->model->name_count; i++)

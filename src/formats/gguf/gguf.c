@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf/fields.h"
-#include "formats/gguf/languages.h"
+#include "formats/gguf/keys.h"
 #include "formats/gguf/read.h"
-#include "formats/peek.h"
-#include "formats/xxh64.h"
+#include "formats/readers.h"
 
 /* ----------------------------------------------------------------------------------------------------------- settings */
 
@@ -96,6 +94,74 @@ static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_erro
     return status == TR_OK ? tr_config_check(config, error) : status;
 }
 
+/* ----------------------------------------------------------------------------------------------------------- languages */
+
+static tr_status read_place(const tr_gguf *gguf, const char *key, tr_language_place *place, tr_error *error)
+{
+    char name[32] = "";
+    const tr_status status = tr_gguf_read_string(gguf, key, name, sizeof name, error);
+    if (status == TR_OK && *name && !tr_language_place_parse(name, place))
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "key %s: %s is not supported", key, name);
+    return status;
+}
+
+static tr_status read_codes(const tr_gguf *gguf, int vocabulary, tr_languages *languages, tr_error *error)
+{
+    const tr_gguf_entry *codes = tr_gguf_find(gguf, TR_KEY_LANGUAGES), *ids;
+    tr_status status = tr_gguf_find_ids(gguf, TR_KEY_LANGUAGE_IDS, vocabulary, &ids, error);
+    if (status != TR_OK || (!codes && !ids))
+        return status;
+    if (!codes || !codes->array || codes->type != TR_GGUF_STRING || !ids || ids->count != codes->count)
+        return tr_gguf_fail_key(error, TR_KEY_LANGUAGES,
+                                "is not an array of as many strings as " TR_KEY_LANGUAGE_IDS " has numbers");
+    if (codes->count > TR_MAX_LANGUAGES)
+        return tr_gguf_fail_key(error, TR_KEY_LANGUAGES, "holds too many languages");
+    const unsigned char *at = codes->data;
+    for (uint64_t i = 0; status == TR_OK && i < codes->count; i++) {
+        size_t size;
+        const char *code = tr_gguf_string(&at, &size);
+        if (memchr(code, 0, size))
+            return tr_gguf_fail_key(error, TR_KEY_LANGUAGES, "holds a NUL");
+        status = tr_languages_add(languages, code, size, (int32_t)tr_gguf_element(ids, i), error);
+    }
+    return status;
+}
+
+static tr_status read_special(const tr_gguf *gguf, int vocabulary, tr_ids *special, tr_error *error)
+{
+    const tr_gguf_entry *entry;
+    const tr_status status = tr_gguf_find_ids(gguf, TR_KEY_SPECIAL, vocabulary, &entry, error);
+    if (status != TR_OK || !entry)
+        return status;
+    if (entry->count > (uint64_t)vocabulary)
+        return tr_gguf_fail_key(error, TR_KEY_SPECIAL, "holds more ids than there are");
+    for (uint64_t i = 0; i < entry->count; i++) {
+        const int32_t id = (int32_t)tr_gguf_element(entry, i);
+        if (!tr_ids_append(special, &id, 1))
+            return tr_fail(error, TR_ERROR_MEMORY, "key " TR_KEY_SPECIAL ": out of memory");
+    }
+    return TR_OK;
+}
+
+static tr_status read_languages(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    const tr_config *c = &package->config;
+    const int shared = c->source_vocabulary < c->target_vocabulary ? c->source_vocabulary : c->target_vocabulary;
+    tr_languages *l = &package->languages;
+    tr_status status = read_place(gguf, TR_KEY_SOURCE_PLACE, &l->source, error);
+    if (status == TR_OK)
+        status = read_place(gguf, TR_KEY_TARGET_PLACE, &l->target, error);
+    const bool target_only = l->target >= TR_LANGUAGE_TARGET_START && l->source == TR_LANGUAGE_NOWHERE;
+    const bool source_only = l->target < TR_LANGUAGE_TARGET_START;
+    if (status == TR_OK)
+        status = read_codes(gguf,
+                            target_only   ? c->target_vocabulary
+                            : source_only ? c->source_vocabulary
+                                          : shared,
+                            l, error);
+    return status == TR_OK ? read_special(gguf, c->target_vocabulary, &package->special, error) : status;
+}
+
 /* ------------------------------------------------------------------------------------------------ tensors, vocabularies */
 
 /* A list of ids is used where it lies. */
@@ -170,9 +236,8 @@ static tr_bytes *tokenizer_part(tr_package *package, const char *name)
     return strcmp(name, TR_TENSOR_SOURCE_BPE) == 0 ? &package->source_bpe : NULL;
 }
 
-static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+static tr_status add_tensor(tr_package *package, const tr_tensor *tensor, tr_error *error)
 {
-    tr_package *package = argument;
     if (strcmp(tensor->name, TR_TENSOR_SHORTLIST_OFFSETS) == 0 || strcmp(tensor->name, TR_TENSOR_SHORTLIST_WORDS) == 0)
         return add_shortlist(package, tensor, error);
     if (strcmp(tensor->name, TR_TENSOR_ALLOWED) == 0)
@@ -186,6 +251,19 @@ static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *e
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name);
     *bytes = (tr_bytes){tensor->data, tensor->bytes};
     return TR_OK;
+}
+
+static tr_status read_tensors(const tr_gguf *gguf, tr_package *package, tr_error *error)
+{
+    tr_gguf_tensors tensors;
+    tr_tensor tensor;
+    tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
+    while (status == TR_OK && tensors.left) {
+        status = tr_gguf_tensors_next(&tensors, &tensor, error);
+        if (status == TR_OK)
+            status = add_tensor(package, &tensor, error);
+    }
+    return status;
 }
 
 /* The array of strings at key as a vocabulary of rows ids; a shorter array leaves the last ids without a piece. */
@@ -248,11 +326,11 @@ static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *er
 {
     tr_status status = read_settings(gguf, package, error);
     if (status == TR_OK)
-        status = tr_gguf_read_languages(gguf, package, error);
+        status = read_languages(gguf, package, error);
     if (status == TR_OK)
         status = read_checksum(gguf, package, error);
     if (status == TR_OK)
-        status = tr_gguf_tensors(gguf, add_tensor, package, error);
+        status = read_tensors(gguf, package, error);
     if (status == TR_OK)
         status = tr_package_check(package, error);
     if (status == TR_OK)
@@ -317,18 +395,24 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
 
 /* --------------------------------------------------------------------------------------------------------------- peek */
 
-static tr_status peek_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+/* Sets *has_tokenizer if a tensor holds one. */
+static tr_status peek_tensors(const tr_gguf *gguf, bool *has_tokenizer, tr_error *error)
 {
-    (void)error;
-    *(bool *)argument |= strcmp(tensor->name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(tensor->name, TR_TENSOR_SOURCE_BPE) == 0;
-    return TR_OK;
+    tr_gguf_tensors tensors;
+    tr_tensor t;
+    tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
+    while (status == TR_OK && tensors.left) {
+        status = tr_gguf_tensors_next(&tensors, &t, error);
+        *has_tokenizer |= strcmp(t.name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(t.name, TR_TENSOR_SOURCE_BPE) == 0;
+    }
+    return status;
 }
 
 static tr_status peek_own(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
     package->config.source_vocabulary = package->config.target_vocabulary = INT_MAX; /* ids do not matter */
     const tr_status status = read_version(gguf, error);
-    return status == TR_OK ? tr_gguf_read_languages(gguf, package, error) : status;
+    return status == TR_OK ? read_languages(gguf, package, error) : status;
 }
 
 static tr_status peek_kind(const tr_gguf *gguf, tr_package *package, bool *has_tokenizer, tr_error *error)
@@ -342,7 +426,7 @@ static tr_status peek_kind(const tr_gguf *gguf, tr_package *package, bool *has_t
         status = tr_gguf_peek_llama(gguf, package, error);
         *has_tokenizer = true;
     }
-    return status == TR_OK ? tr_gguf_tensors(gguf, peek_tensor, has_tokenizer, error) : status;
+    return status == TR_OK ? peek_tensors(gguf, has_tokenizer, error) : status;
 }
 
 tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
@@ -362,58 +446,4 @@ tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
         tr_gguf_free(&gguf);
     }
     return tr_directory_in(d, status);
-}
-
-/* ------------------------------------------------------------------------------------------------------------- verify */
-
-/* XXH64 of all bytes of a mapped file, those of the checksum itself taken as zero. */
-static uint64_t hash_file(const tr_gguf *gguf, const tr_gguf_entry *entry)
-{
-    enum { PART = 1 << 20 };
-    static const unsigned char zeros[8];
-    const unsigned char *behind = entry->data + sizeof zeros;
-    tr_xxh64 hash;
-    tr_xxh64_init(&hash);
-    tr_xxh64_add(&hash, gguf->data, (size_t)(entry->data - gguf->data));
-    tr_xxh64_add(&hash, zeros, sizeof zeros);
-    for (size_t left = (size_t)(gguf->data + gguf->size - behind), n; left; behind += n, left -= n) {
-        n = left < PART ? left : PART;
-        tr_xxh64_add(&hash, behind, n);
-        tr_pages_drop(behind, n);
-    }
-    return tr_xxh64_result(&hash);
-}
-
-static tr_status verify(const tr_gguf *gguf, uint64_t *checksum, tr_error *error)
-{
-    const tr_gguf_entry *entry = tr_gguf_find(gguf, TR_KEY_CHECKSUM);
-    int64_t stored;
-    if (!tr_gguf_find(gguf, TR_KEY_FILE_SIZE) || !entry || entry->array || entry->type != TR_GGUF_U64)
-        return tr_fail(error, TR_ERROR_FORMAT, "holds no size and checksum to verify");
-    tr_gguf_integer(entry, &stored);
-    const uint64_t actual = hash_file(gguf, entry);
-    if (checksum)
-        *checksum = actual;
-    if (actual != (uint64_t)stored)
-        return tr_fail(error, TR_ERROR_FORMAT, "is damaged: checksum %016llx, must be %016llx", (unsigned long long)actual,
-                       (unsigned long long)stored);
-    return TR_OK;
-}
-
-tr_status tr_gguf_verify(const char *path, uint64_t *checksum, tr_error *error)
-{
-    tr_error local;
-    tr_file file;
-    tr_gguf gguf;
-    error = error ? error : &local;
-    tr_status status = tr_file_open(path, TR_LOAD_MAP, &file, error);
-    if (status != TR_OK)
-        return status;
-    status = tr_gguf_parse(&gguf, file.data, file.size, error); /* compares the size */
-    if (status == TR_OK) {
-        status = verify(&gguf, checksum, error);
-        tr_gguf_free(&gguf);
-    }
-    tr_file_close(&file);
-    return tr_fail_in(error, status, path);
 }

@@ -2,8 +2,7 @@
 #ifndef TR_FORMATS_GGUF_KEYS_H
 #define TR_FORMATS_GGUF_KEYS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "formats/gguf/container.h"
 
 #define TR_KEY_FILE_SIZE          "translate.file_size"
 #define TR_KEY_CHECKSUM           "translate.checksum"
@@ -31,37 +30,21 @@
 #define TR_KEY_SHORTLIST_FIRST "translate.shortlist.first"
 #define TR_KEY_SHORTLIST_BEST  "translate.shortlist.best"
 
-/* The lists of a shortlist (model/shortlist.h), i32. */
+/* The arrays of a shortlist (model/shortlist.h), i32. */
 #define TR_TENSOR_SHORTLIST_OFFSETS "shortlist.offsets"
 #define TR_TENSOR_SHORTLIST_WORDS   "shortlist.words"
 
-/* The target ids that can come at all (config.allowed), i32. */
+/* The target ids that the model may produce (config.allowed), i32. */
 #define TR_TENSOR_ALLOWED "output.allowed"
 
-/* SentencePiece models, kept as tensors of bytes. */
+/* SentencePiece models and BPE codes, stored as tensors of bytes. */
 #define TR_TENSOR_SOURCE_SPM "translate.source.spm"
 #define TR_TENSOR_TARGET_SPM "translate.target.spm"
 #define TR_TENSOR_SOURCE_BPE "translate.source.bpe"
 
-enum { TR_LAYOUT_VERSION = 1 }; /* of these keys: raised when an older reader would go wrong */
+enum { TR_LAYOUT_VERSION = 1 }; /* of these keys: raised when an older reader would misread a file */
 
-typedef enum tr_gguf_kind {
-    TR_GGUF_SIZE,  /* int >= 0, stored as u32 */
-    TR_GGUF_TOKEN, /* int, -1 if there is none, stored as i32 */
-    TR_GGUF_FLAG,  /* bool */
-    TR_GGUF_REAL,  /* float, stored as f32 */
-} tr_gguf_kind;
-
-/* A field of tr_config, or of another struct, and the key that holds it. */
-typedef struct tr_gguf_field {
-    const char *key;
-    tr_gguf_kind kind;
-    bool required; /* else the struct holds its value already */
-    size_t offset; /* in the struct */
-    bool later;    /* files of before it have none: written only where it is not the default */
-} tr_gguf_field;
-
-/* tr_config's, in the files that this program writes. */
+/* The fields of tr_config in files that this program writes. */
 extern const tr_gguf_field tr_gguf_fields[];
 extern const size_t tr_gguf_field_count;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf/fields.h"
+#include "formats/gguf/keys.h"
 #include "formats/gguf/read.h"
 #include "tokenizer/spm_check.h"
 #include "tokenizer/spm_fields.h"
@@ -52,7 +52,7 @@ static tr_status check_same(const tr_gguf *gguf, const char *key, const char *ot
     return tr_fail(error, TR_ERROR_UNSUPPORTED, "key %s: is not the same as %s, which is not supported", other, key);
 }
 
-/* What llama.cpp computes whatever the file says: src/models/t5.cpp. */
+/* Settings that llama.cpp fixes in src/models/t5.cpp, whatever the file says. */
 static void fix_settings(const tr_gguf *gguf, tr_config *c)
 {
     c->decoder_heads = c->encoder_heads;
@@ -88,7 +88,7 @@ static tr_status read_settings(const tr_gguf *gguf, tr_config *c, tr_error *erro
 
 static const char name_embedding[] = "token_embd.weight", name_output[] = "output.weight";
 
-/* What the tensors say about the network. */
+/* Properties of the network that its tensors tell. */
 typedef struct survey {
     tr_tensor embedding, output; /* name "": there is none */
     bool gated;
@@ -105,11 +105,9 @@ static bool is_part(const char *name, const char *part, long *layer)
     return strcmp(end, part) == 0;
 }
 
-static tr_status survey_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+static void survey_tensor(survey *s, const tr_tensor *tensor)
 {
-    survey *s = argument;
     long layer;
-    (void)error;
     if (strcmp(tensor->name, name_embedding) == 0)
         s->embedding = *tensor;
     if (strcmp(tensor->name, name_output) == 0)
@@ -118,7 +116,19 @@ static tr_status survey_tensor(void *argument, const tr_tensor *tensor, tr_error
         s->gated = true;
     if (is_part(tensor->name, ".attn_rel_b.weight", &layer) && layer != 0)
         memcpy(s->layered, tensor->name, sizeof s->layered);
-    return TR_OK;
+}
+
+static tr_status survey_tensors(const tr_gguf *gguf, survey *s, tr_error *error)
+{
+    tr_gguf_tensors tensors;
+    tr_tensor tensor;
+    tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
+    while (status == TR_OK && tensors.left) {
+        status = tr_gguf_tensors_next(&tensors, &tensor, error);
+        if (status == TR_OK)
+            survey_tensor(s, &tensor);
+    }
+    return status;
 }
 
 /* A file may hold the embedding once more as its output matrix. */
@@ -129,15 +139,18 @@ static bool is_tied(const survey *s)
            (a->type == b->type && a->blocks == b->blocks && a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0);
 }
 
-typedef struct adding {
-    tr_weights *weights;
-    bool tied;
-} adding;
-
-static tr_status add_tensor(void *argument, const tr_tensor *tensor, tr_error *error)
+/* Adds all tensors, without the output matrix if it is tied. */
+static tr_status add_tensors(const tr_gguf *gguf, bool tied, tr_weights *weights, tr_error *error)
 {
-    const adding *a = argument;
-    return a->tied && strcmp(tensor->name, name_output) == 0 ? TR_OK : tr_weights_add(a->weights, tensor, error);
+    tr_gguf_tensors tensors;
+    tr_tensor tensor;
+    tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
+    while (status == TR_OK && tensors.left) {
+        status = tr_gguf_tensors_next(&tensors, &tensor, error);
+        if (status == TR_OK && !(tied && strcmp(tensor.name, name_output) == 0))
+            status = tr_weights_add(weights, &tensor, error);
+    }
+    return status;
 }
 
 /* T5's first version: a tied output is scaled by d_model^-0.5 (Raffel et al., 2020; Transformers). llama.cpp leaves that
@@ -146,7 +159,7 @@ static tr_status read_tensors(const tr_gguf *gguf, tr_package *package, tr_error
 {
     tr_config *c = &package->config;
     survey s = {.gated = false};
-    tr_status status = tr_gguf_tensors(gguf, survey_tensor, &s, error);
+    tr_status status = survey_tensors(gguf, &s, error);
     if (status != TR_OK)
         return status;
     if (!*s.embedding.name || s.embedding.rank != 2 || s.embedding.shape[0] > TR_MAX_VOCABULARY)
@@ -154,13 +167,13 @@ static tr_status read_tensors(const tr_gguf *gguf, tr_package *package, tr_error
     if (*s.layered)
         return tr_fail(error, TR_ERROR_UNSUPPORTED,
                        "tensor %s: relative positions of each layer's own (UMT5) are not supported", s.layered);
-    adding a = {&package->weights, is_tied(&s)};
+    const bool tied = is_tied(&s);
     c->gated = s.gated;
     c->activation = s.gated ? TR_ACTIVATION_GELU_TANH : TR_ACTIVATION_RELU;
-    c->logits_scale = a.tied && c->d_model > 0 ? 1 / sqrtf((float)c->d_model) : 1;
+    c->logits_scale = tied && c->d_model > 0 ? 1 / sqrtf((float)c->d_model) : 1;
     c->source_vocabulary = c->target_vocabulary = (int)s.embedding.shape[0];
     status = tr_config_check(c, error);
-    return status == TR_OK ? tr_gguf_tensors(gguf, add_tensor, &a, error) : status;
+    return status == TR_OK ? add_tensors(gguf, tied, &package->weights, error) : status;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- tokenizer */
@@ -204,7 +217,7 @@ static tr_status find_lists(const tr_gguf *gguf, int rows, token_lists *lists, t
     return TR_OK;
 }
 
-/* The converter fills the rows behind the tokenizer's pieces so. */
+/* The converter's name for embedding rows beyond the tokenizer's pieces. */
 static bool is_filler(const char *text, size_t size, int type)
 {
     static const char filler[] = "[PAD";
@@ -213,7 +226,7 @@ static bool is_filler(const char *text, size_t size, int type)
 
 /* The pieces by their ids, and the SentencePiece model that they were. The converter lists user-defined pieces as normal
  * ones; their score, 0, gives them away: a normal piece's is the logarithm of its probability. */
-static tr_status take_tokens(const token_lists *lists, tr_config *c, tr_piece *pieces, tr_buffer *spm,
+static tr_status read_tokens(const token_lists *lists, tr_config *c, tr_piece *pieces, tr_buffer *spm,
                              tr_spm_settings *settings, tr_error *error)
 {
     const unsigned char *at = lists->tokens->data;
@@ -267,7 +280,7 @@ static tr_status read_tokenizer(const tr_gguf *gguf, tr_package *package, tr_err
     if (status != TR_OK)
         return status;
     tr_piece *pieces = calloc((size_t)c->source_vocabulary, sizeof *pieces); /* rows are in the file: tr_package_check */
-    status = pieces ? take_tokens(&lists, c, pieces, &spm, &settings, error)
+    status = pieces ? read_tokens(&lists, c, pieces, &spm, &settings, error)
                     : tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);
     if (status == TR_OK && !tr_spm_write_settings(&spm, &settings))
         status = tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", TR_KEY_TOKENS);

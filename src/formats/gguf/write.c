@@ -1,20 +1,22 @@
+/* Writes GGUF files and verifies their checksums. */
+#include "formats/gguf/gguf.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/gguf/gguf.h"
-#include "kernels/dispatch.h"
-#include "formats/gguf/container.h"
+#include "formats/gguf/encode.h"
 #include "formats/gguf/keys.h"
-#include "formats/stored.h"
 #include "formats/xxh64.h"
+#include "kernels/dispatch.h"
 #include "util/buffer.h"
 
-/* A file under way. */
+/* A file that is being written. */
 typedef struct writer {
     const tr_package *package;
-    tr_store store;
-    tr_buffer header; /* all before the data */
-    bool full;        /* header ran out of memory */
+    tr_encoder encoder;
+    tr_file_tensors tensors;
+    tr_buffer header; /* everything before the data */
+    bool full;        /* out of memory for the header */
     uint64_t entries;
     size_t size_at, checksum_at; /* offsets of those two values */
     uint64_t bytes;              /* of the whole file */
@@ -32,12 +34,12 @@ static uint64_t aligned(uint64_t offset)
 
 /* ----------------------------------------------------------------------------------------------------------- metadata */
 
-static void put(writer *w, const void *data, size_t size)
+static void put_bytes(writer *w, const void *data, size_t size)
 {
     w->full = w->full || !tr_buffer_append(&w->header, data, size);
 }
 
-static void store(unsigned char *to, uint64_t value, size_t bytes)
+static void store_little(unsigned char *to, uint64_t value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         to[i] = (unsigned char)(value >> 8 * i);
@@ -46,14 +48,14 @@ static void store(unsigned char *to, uint64_t value, size_t bytes)
 static void put_integer(writer *w, uint64_t value, size_t bytes)
 {
     unsigned char little[8];
-    store(little, value, sizeof little);
-    put(w, little, bytes);
+    store_little(little, value, sizeof little);
+    put_bytes(w, little, bytes);
 }
 
 static void put_string(writer *w, const char *text, size_t size)
 {
     put_integer(w, size, 8);
-    put(w, text, size);
+    put_bytes(w, text, size);
 }
 
 static void put_key(writer *w, const char *key, tr_gguf_type type)
@@ -124,7 +126,7 @@ static void put_tokens(writer *w, const char *key, const tr_vocabulary *vocabula
         put_string(w, vocabulary->pieces[i].data, vocabulary->pieces[i].size);
 }
 
-/* llama.cpp's llama_ftype: what most matrices are. It has no number for plain int8, and the key is optional. */
+/* llama.cpp's llama_ftype, the type of most matrices. It has no number for plain int8, and the key is optional. */
 static void put_file_type(writer *w, tr_type type)
 {
     if (type != TR_TYPE_I8)
@@ -165,7 +167,7 @@ static void put_metadata(writer *w)
     w->checksum_at = w->header.size;
     put_integer(w, 0, 8);
     put_u32(w, TR_KEY_ALIGNMENT, TR_GGUF_ALIGNMENT);
-    put_file_type(w, w->store.type);
+    put_file_type(w, w->encoder.type);
     put_text(w, TR_KEY_NAME, package->name);
     put_u32(w, TR_KEY_VERSION, TR_LAYOUT_VERSION);
     put_text(w, TR_KEY_SOURCE_LANGUAGE, package->source_language);
@@ -194,19 +196,8 @@ static void put_metadata(writer *w)
 
 /* ------------------------------------------------------------------------------------------------------------ tensors */
 
-static tr_status count_tensor(void *argument, const tr_stored *stored, tr_error *error)
+static void describe_tensor(writer *w, const tr_tensor *t)
 {
-    writer *w = argument;
-    (void)stored, (void)error;
-    w->entries++;
-    return TR_OK;
-}
-
-static tr_status describe_tensor(void *argument, const tr_stored *stored, tr_error *error)
-{
-    writer *w = argument;
-    const tr_tensor *t = &stored->tensor;
-    (void)error;
     put_string(w, t->name, strlen(t->name));
     put_integer(w, (uint32_t)t->rank, 4);
     for (int i = t->rank - 1; i >= 0; i--) /* innermost first */
@@ -214,122 +205,119 @@ static tr_status describe_tensor(void *argument, const tr_stored *stored, tr_err
     put_integer(w, tr_gguf_tensor_code(t->type), 4);
     put_integer(w, w->bytes, 8);
     w->bytes = aligned(w->bytes + t->bytes);
-    return TR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- output */
 
 /* Writes and hashes. */
-static tr_status emit(writer *w, const void *data, size_t size)
+static tr_status write_hashed(writer *w, const void *data, size_t size)
 {
     const tr_status status = tr_output_write(&w->output, data, size, w->error);
     tr_xxh64_add(&w->hash, data, size);
     return status;
 }
 
-static tr_status report(writer *w)
+static tr_status report_progress(writer *w)
 {
     if (w->progress && w->progress(w->argument, w->output.written, w->bytes))
         return tr_fail(w->error, TR_ERROR_CANCELLED, "cancelled");
     return TR_OK;
 }
 
-static tr_status emit_part(void *argument, const void *data, size_t size, tr_error *error)
+static tr_status write_part(void *argument, const void *data, size_t size, tr_error *error)
 {
-    (void)error; /* it is w->error */
-    const tr_status status = emit(argument, data, size);
-    return status == TR_OK ? report(argument) : status;
+    (void)error; /* is w->error */
+    const tr_status status = write_hashed(argument, data, size);
+    return status == TR_OK ? report_progress(argument) : status;
 }
 
-static tr_status emit_padding(writer *w)
+static tr_status write_padding(writer *w)
 {
     static const unsigned char zeros[TR_GGUF_ALIGNMENT];
-    return emit(w, zeros, (size_t)(aligned(w->output.written) - w->output.written));
+    return write_hashed(w, zeros, (size_t)(aligned(w->output.written) - w->output.written));
 }
 
-static tr_status write_tensor(void *argument, const tr_stored *stored, tr_error *error)
+static tr_status write_tensor(writer *w, const tr_file_tensor *t)
 {
-    writer *w = argument;
-    tr_status status = tr_store_write(&w->store, stored, error);
+    tr_status status = tr_encoder_write(&w->encoder, t, w->error);
     if (status == TR_OK)
-        status = emit_padding(w);
-    return status == TR_OK ? report(w) : status;
+        status = write_padding(w);
+    return status == TR_OK ? report_progress(w) : status;
 }
 
-/* Header, metadata, descriptions; sets w->bytes. */
+/* Builds header, metadata and descriptions; sets w->bytes. */
 static tr_status build_header(writer *w)
 {
-    static const unsigned char counts[16]; /* tensors and entries, known at the end */
-    put(w, "GGUF", 4);
-    put_integer(w, TR_GGUF_VERSION, 4);
-    const size_t counts_at = w->header.size;
-    put(w, counts, sizeof counts);
-    put_metadata(w);
-    const uint64_t entries = w->entries;
-    w->entries = 0;
-    tr_status status = tr_store_list(&w->store, count_tensor, w, w->error);
-    if (status == TR_OK)
-        status = tr_store_list(&w->store, describe_tensor, w, w->error);
+    static const unsigned char counts[16]; /* numbers of tensors and of entries, patched below */
+    const tr_status status = tr_encoder_list(&w->encoder, &w->tensors, w->error);
     if (status != TR_OK)
         return status;
+    put_bytes(w, "GGUF", 4);
+    put_integer(w, TR_GGUF_VERSION, 4);
+    const size_t counts_at = w->header.size;
+    put_bytes(w, counts, sizeof counts);
+    put_metadata(w);
+    for (size_t i = 0; i < w->tensors.count; i++)
+        describe_tensor(w, &w->tensors.items[i].tensor);
     if (w->full)
         return tr_fail(w->error, TR_ERROR_MEMORY, "out of memory");
     w->bytes += aligned(w->header.size);
     unsigned char *header = (unsigned char *)w->header.data;
-    store(header + counts_at, w->entries, 8);
-    store(header + counts_at + 8, entries, 8);
-    store(header + w->size_at, w->bytes, 8);
+    store_little(header + counts_at, w->tensors.count, 8);
+    store_little(header + counts_at + 8, w->entries, 8);
+    store_little(header + w->size_at, w->bytes, 8);
     return TR_OK;
 }
 
-/* What is read again: its hash, and how the file begins. */
-typedef struct reading {
+/* A file that is read again to compare it with what was written. */
+typedef struct rereading {
     const writer *w;
     tr_xxh64 hash;
-    uint64_t checksum; /* that the file must have */
-} reading;
+    uint64_t checksum; /* expected in the file */
+} rereading;
 
-/* The header is compared byte by byte, all the rest by the hash of what was meant to be written. */
+/* Compares the header byte by byte, and hashes all bytes. */
 static tr_status reread(void *argument, uint64_t offset, unsigned char *data, size_t size, tr_error *error)
 {
-    reading *r = argument;
+    rereading *r = argument;
     const writer *w = r->w;
     unsigned char checksum[8];
     bool same = true;
     if (w->checksum_at >= offset && w->checksum_at + sizeof checksum <= offset + size) {
-        unsigned char *there = data + (w->checksum_at - offset);
-        store(checksum, r->checksum, sizeof checksum);
-        same = memcmp(there, checksum, sizeof checksum) == 0;
-        memset(there, 0, sizeof checksum); /* as it was hashed, and is in the header in memory */
+        unsigned char *in_file = data + (w->checksum_at - offset);
+        store_little(checksum, r->checksum, sizeof checksum);
+        same = memcmp(in_file, checksum, sizeof checksum) == 0;
+        memset(in_file, 0, sizeof checksum); /* as in the header in memory, which was hashed */
     }
     if (offset < w->header.size) {
         const size_t n = w->header.size - offset < size ? (size_t)(w->header.size - offset) : size;
         same = same && memcmp(data, w->header.data + offset, n) == 0;
     }
     tr_xxh64_add(&r->hash, data, size);
-    return same ? TR_OK : tr_fail(error, TR_ERROR_IO, "%s: what is read again is not what was written", w->output.path);
+    return same ? TR_OK
+                : tr_fail(error, TR_ERROR_IO, "%s: reading it again gives other bytes than were written", w->output.path);
 }
 
 static tr_status verify_written(writer *w)
 {
-    reading r = {.w = w, .checksum = tr_xxh64_result(&w->hash)};
+    rereading r = {.w = w, .checksum = tr_xxh64_result(&w->hash)};
     tr_xxh64_init(&r.hash);
     const tr_status status = tr_output_reread(&w->output, reread, &r, w->error);
     if (status == TR_OK && (w->output.written != w->bytes || tr_xxh64_result(&r.hash) != r.checksum))
-        return tr_fail(w->error, TR_ERROR_IO, "%s: what is read again is not what was written", w->output.path);
+        return tr_fail(w->error, TR_ERROR_IO, "%s: reading it again gives other bytes than were written", w->output.path);
     return status;
 }
 
 static tr_status write_all(writer *w)
 {
     tr_xxh64_init(&w->hash);
-    tr_status status = emit(w, w->header.data, w->header.size);
+    tr_status status = write_hashed(w, w->header.data, w->header.size);
     if (status == TR_OK)
-        status = emit_padding(w);
-    if (status == TR_OK)
-        status = tr_store_list(&w->store, write_tensor, w, w->error);
+        status = write_padding(w);
+    for (size_t i = 0; status == TR_OK && i < w->tensors.count; i++)
+        status = write_tensor(w, &w->tensors.items[i]);
     unsigned char checksum[8];
-    store(checksum, tr_xxh64_result(&w->hash), sizeof checksum);
+    store_little(checksum, tr_xxh64_result(&w->hash), sizeof checksum);
     if (status == TR_OK)
         status = tr_output_patch(&w->output, w->checksum_at, checksum, sizeof checksum, w->error);
     return status;
@@ -341,8 +329,8 @@ tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type typ
     if (type > TR_TYPE_I8)
         return tr_fail(error, TR_ERROR_ARGUMENT, "%s: matrices cannot be stored as %s", path, tr_type_name(type));
     writer w = {.package = package, .progress = progress, .argument = argument, .error = error};
-    w.store = (tr_store){.package = package, .type = type, .sink = emit_part, .argument = &w};
-    tr_status status = tr_kernels_select(NULL, &w.store.kernels, error);
+    w.encoder = (tr_encoder){.package = package, .type = type, .sink = write_part, .argument = &w};
+    tr_status status = tr_kernels_select(NULL, &w.encoder.kernels, error);
     if (status == TR_OK)
         status = build_header(&w);
     if (status == TR_OK)
@@ -357,6 +345,61 @@ tr_status tr_gguf_write(const tr_package *package, const char *path, tr_type typ
             tr_output_abort(&w.output);
     }
     tr_buffer_free(&w.header);
-    tr_store_free(&w.store);
+    tr_file_tensors_free(&w.tensors);
+    tr_encoder_free(&w.encoder);
     return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- verify */
+
+/* XXH64 of a mapped file with zeros in place of the checksum. */
+static uint64_t hash_file(const tr_gguf *gguf, const tr_gguf_entry *entry)
+{
+    enum { CHUNK = 1 << 20 };
+    static const unsigned char zeros[8];
+    const unsigned char *rest = entry->data + sizeof zeros;
+    tr_xxh64 hash;
+    tr_xxh64_init(&hash);
+    tr_xxh64_add(&hash, gguf->data, (size_t)(entry->data - gguf->data));
+    tr_xxh64_add(&hash, zeros, sizeof zeros);
+    for (size_t left = (size_t)(gguf->data + gguf->size - rest), n; left; rest += n, left -= n) {
+        n = left < CHUNK ? left : CHUNK;
+        tr_xxh64_add(&hash, rest, n);
+        tr_pages_drop(rest, n);
+    }
+    return tr_xxh64_result(&hash);
+}
+
+static tr_status compare_checksum(const tr_gguf *gguf, uint64_t *checksum, tr_error *error)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, TR_KEY_CHECKSUM);
+    int64_t stored;
+    if (!tr_gguf_find(gguf, TR_KEY_FILE_SIZE) || !entry || entry->array || entry->type != TR_GGUF_U64)
+        return tr_fail(error, TR_ERROR_FORMAT, "holds no size and checksum to verify");
+    tr_gguf_integer(entry, &stored);
+    const uint64_t actual = hash_file(gguf, entry);
+    if (checksum)
+        *checksum = actual;
+    if (actual != (uint64_t)stored)
+        return tr_fail(error, TR_ERROR_FORMAT, "is damaged: checksum %016llx, must be %016llx", (unsigned long long)actual,
+                       (unsigned long long)stored);
+    return TR_OK;
+}
+
+tr_status tr_gguf_verify(const char *path, uint64_t *checksum, tr_error *error)
+{
+    tr_error local;
+    tr_file file;
+    tr_gguf gguf;
+    error = error ? error : &local;
+    tr_status status = tr_file_open(path, TR_LOAD_MAP, &file, error);
+    if (status != TR_OK)
+        return status;
+    status = tr_gguf_parse(&gguf, file.data, file.size, error); /* compares the size */
+    if (status == TR_OK) {
+        status = compare_checksum(&gguf, checksum, error);
+        tr_gguf_free(&gguf);
+    }
+    tr_file_close(&file);
+    return tr_fail_in(error, status, path);
 }

@@ -13,7 +13,7 @@ static tr_activation read_activation(tr_json_fields *settings, const char *key, 
     return activation;
 }
 
-/* What the configurations of BART and all that came of it have in common. */
+/* Common settings of BART and of the families derived from it. */
 typedef struct bart_defaults {
     int d_model, layers, heads, ffn, max_positions, vocabulary;
     const char *activation;
@@ -37,7 +37,7 @@ static void bart_shape(tr_json_fields *s, const bart_defaults *d, tr_config *c, 
     ties->tie_output = tr_json_bool(s, "tie_word_embeddings", true);
 }
 
-/* The defaults are those of MarianConfig. Keys that transformers' Marian network never looks at are not looked at here
+/* The defaults are those of MarianConfig. Keys that transformers' Marian network ignores are ignored here
  * either, whatever they say: static_position_embeddings (always sinusoidal), normalize_before (always post-norm),
  * normalize_embedding, add_final_layer_norm (no such norms), add_bias_logits (final_logits_bias is always added). */
 static void marian_shape(tr_json_fields *s, tr_config *c, tr_hf_ties *ties)
@@ -71,7 +71,7 @@ static void mbart_shape(tr_json_fields *s, tr_config *c, tr_hf_ties *ties)
     c->pre_norm = c->final_norm = true;
 }
 
-/* M2M100, NLLB-200, SMaLL-100. Positions begin at 2, the row behind the padding's. */
+/* M2M100, NLLB-200, SMaLL-100. Positions begin at 2, the row after that of padding. */
 static void m2m100_shape(tr_json_fields *s, tr_config *c, tr_hf_ties *ties)
 {
     bart_shape(s, &(bart_defaults){1024, 12, 16, 4096, 1024, 128112, "relu"}, c, ties);
@@ -226,14 +226,14 @@ static void read_forbidden(tr_json_fields *fields, tr_config *c)
         forbid(fields, "suppress_tokens", json_array_get(tokens, i), c);
 }
 
-/* As transformers does: where there is a generation_config.json, it alone says what is forced and forbidden; token ids
+/* As transformers does: where there is a generation_config.json, it alone lists forced and forbidden tokens; token ids
  * that it lacks come from config.json. */
 static void read_tokens(tr_json_fields *settings, tr_json_fields *generation, const tr_hf_family *family, tr_config *c)
 {
     tr_json_fields *rules = generation->object ? generation : settings;
     c->start_id =
         read_id(generation, "decoder_start_token_id", read_id(settings, "decoder_start_token_id", family->start_id));
-    c->eos_id = read_id(generation, "eos_token_id", read_id(settings, "eos_token_id", family->end_id));
+    c->eos_id = read_id(generation, "eos_token_id", read_id(settings, "eos_token_id", family->eos_id));
     c->pad_id = read_id(generation, "pad_token_id", read_id(settings, "pad_token_id", family->pad_id));
     c->forced_first_id = read_id(rules, "forced_bos_token_id", -1);
     c->forced_last_id = read_id(rules, "forced_eos_token_id", -1);

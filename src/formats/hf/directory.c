@@ -8,7 +8,7 @@
 #include "formats/recognise.h"
 #include "util/utf8.h"
 
-#define INDEX ".index.json" /* behind the name of weights that are divided among several files */
+#define INDEX ".index.json" /* follows the name of weights in several files */
 
 /* ------------------------------------------------------------------------------------------------------------- weights */
 
@@ -19,7 +19,7 @@ tr_status tr_hf_find_weights(const tr_directory *d, const char **name)
     return tr_directory_find(d, names, sizeof names / sizeof *names, name);
 }
 
-tr_status tr_hf_look(const tr_directory *d, tr_hf_files *f)
+tr_status tr_hf_find_files(const tr_directory *d, tr_hf_files *f)
 {
     const struct {
         const char *name;
@@ -63,7 +63,7 @@ static tr_status add_shard(const tr_directory *d, shards *s, const char *name)
     return status;
 }
 
-/* Opens what an index names: only files beside it. */
+/* Opens the files that an index names, which must be in its directory. */
 static tr_status add_indexed(const tr_directory *d, shards *s, const char *index, const json_t *root)
 {
     const char *tensor;
@@ -113,7 +113,7 @@ tr_status tr_hf_read_config(const tr_directory *d, const tr_hf_files *files, con
 {
     tr_package *package = d->package;
     json_t *settings, *generation = NULL;
-    if (!files->config || !files->weights) /* says what is missing before anything is read */
+    if (!files->config || !files->weights) /* reports missing files before reading any */
         return tr_diagnose_directory(d->path, d->error);
     tr_status status = tr_directory_json(d, "config.json", &settings);
     if (status == TR_OK)
@@ -150,7 +150,7 @@ tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_err
     const tr_directory d = {path, load, package, error ? error : &local};
     const tr_hf_family *family = NULL;
     tr_hf_files files;
-    tr_status status = tr_hf_look(&d, &files);
+    tr_status status = tr_hf_find_files(&d, &files);
     if (status == TR_OK)
         status = read_network(&d, &files, &family);
     if (status == TR_OK)

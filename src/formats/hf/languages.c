@@ -1,5 +1,5 @@
 /* The languages of Hugging Face's multilingual tokenizers: their tokens have no place in SentencePiece models, and where a
- * directory does not list them, they are those that fairseq trained with, numbered behind the pieces in this order
+ * directory does not list them, they are those that fairseq trained with, numbered after the pieces in this order
  * (FAIRSEQ_LANGUAGE_CODES in transformers' tokenization_*.py). */
 #include "formats/hf/languages.h"
 
@@ -50,7 +50,7 @@ static const tr_hf_tokenizer classes[] = {
     {"SMALL100Tokenizer", TR_LANGUAGE_NOWHERE, TR_LANGUAGE_SOURCE_FIRST, m2m100, "__", false},
 };
 
-/* By name, which may have "Fast" behind it. */
+/* By name, which may end in "Fast". */
 static const tr_hf_tokenizer *find_class(const char *name)
 {
     const size_t size = strlen(name), fast = size > 4 && strcmp(name + size - 4, "Fast") == 0 ? 4 : 0;

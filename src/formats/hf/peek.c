@@ -1,9 +1,8 @@
-/* What a Hugging Face directory says of itself without being read. */
+/* Peeks at a Hugging Face directory: settings and languages, without weights and vocabularies. */
 #include <string.h>
 
 #include "formats/hf/hf.h"
-#include "formats/peek.h"
-#include "formats/peek_tokens.h"
+#include "formats/readers.h"
 
 static tr_status peek_fairseq(const tr_directory *d, bool words, tr_json_fields *settings)
 {
@@ -32,9 +31,9 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_files *files, co
         status = tr_directory_in(d, fields.status);
     if (status == TR_OK)
         switch (family->tokens) {
-        case TR_HF_MARIAN: status = tr_peek_tokens(d, "vocab.json", ">>", "<<"); break;
+        case TR_HF_MARIAN: status = tr_directory_find_languages(d, "vocab.json", ">>", "<<"); break;
         case TR_HF_PIECES:
-            status = tr_peek_tokens(d, files->pieces ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
+            status = tr_directory_find_languages(d, files->pieces ? "spiece.model" : TR_HF_TOKENIZER_JSON, "<2", ">");
             break;
         case TR_HF_FAIRSEQ:
             *has_tokenizer = files->fairseq || (!files->words && files->library);
@@ -47,7 +46,7 @@ static tr_status peek_tokens(const tr_directory *d, const tr_hf_files *files, co
     return status;
 }
 
-/* Their size: of the one file, or what the index of several says. */
+/* The size of the weight file, or the one that the index of several files gives. */
 static tr_status measure_weights(const tr_directory *d, const char *name)
 {
     tr_bytes bytes;
@@ -72,7 +71,7 @@ tr_status tr_peek_hf(const tr_directory *d, bool *has_tokenizer)
     const tr_hf_family *family;
     tr_hf_ties ties;
     tr_hf_files files;
-    tr_status status = tr_hf_look(d, &files);
+    tr_status status = tr_hf_find_files(d, &files);
     if (status == TR_OK)
         status = tr_hf_read_config(d, &files, &family, &ties);
     if (status == TR_OK)

@@ -1,5 +1,5 @@
 /* tokenizer.json, as the tokenizers library saves it: transformers 5 leaves no other file of a tokenizer that was made from
- * a SentencePiece model. What it holds is put together to such a model again. */
+ * a SentencePiece model, which is rebuilt from it. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static bool is_character(tr_piece piece)
     return true;
 }
 
-/* "left right", or ["left", "right"]: what they make together in out; its size, 0 if it is no merge. */
+/* Concatenates the two parts of a merge, "left right" or ["left", "right"], in out and returns the size; 0: no merge. */
 static size_t merged(const json_t *merge, char out[TR_SPM_MAX_PIECE])
 {
     const char *left = json_string_value(merge), *right = left ? strchr(left, ' ') : NULL;
@@ -191,7 +191,7 @@ static tr_status read_charsmap(reading *r, const json_t *normalizer)
     return TR_OK;
 }
 
-/* Spaces one behind the other become one: {"Regex": " {2,}"} to " ", or to "▁". */
+/* Consecutive spaces become one: {"Regex": " {2,}"} to " ", or to "▁". */
 static bool joins_spaces(const json_t *normalizer)
 {
     const char *pattern = json_string_value(json_object_get(json_object_get(normalizer, "pattern"), "Regex"));

@@ -72,7 +72,7 @@ typedef struct match {
     size_t number_size;
 } match;
 
-/* One of two words at *name, which moves behind it; NULL: neither. */
+/* Returns the one of two words that *name begins with and moves *name past it; NULL: neither. */
 static const char *take_word(const char **name, const char *first, const char *second)
 {
     const char *const words[] = {first, second};
@@ -253,7 +253,7 @@ static tr_status add_others(const tr_weights *raw, tr_weights *weights, tr_error
     return status;
 }
 
-/* By content; the name says what a damaged file was meant to be. */
+/* Chooses the reader by content, for a damaged file by its name. */
 static tr_status read_file(const tr_weight_file *file, tr_tensor_rename *renaming, tr_weights *raw, tr_error *error)
 {
     enum { HEADER = 8 }; /* bytes before a safetensors header, which is JSON */

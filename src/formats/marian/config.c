@@ -1,4 +1,4 @@
-/* What the options in a Marian model (config_parser.cpp has them all, and their defaults) say of its network. */
+/* What the options in a Marian model (config_parser.cpp has all, with defaults) mean for its network. */
 #include "formats/marian/marian.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ static void refuse_others(teller *t)
 
 /* --------------------------------------------------------------------------------------------------------------- norms */
 
-/* What a string of operations comes to. */
+/* The meaning of a string of operations. */
 typedef struct operations {
     bool add, norm;
 } operations;
@@ -71,7 +71,7 @@ static void note_norm(teller *t, const char *key, char operation)
     t->norms = true;
 }
 
-/* d, dropout, does nothing here; a adds what the sublayer read, n and r normalise. */
+/* d, dropout, has no effect in inference; a adds the sublayer's input, n and r normalise. */
 static operations read_operations(teller *t, const char *key, const char *fallback)
 {
     operations o = {false, false};
@@ -132,7 +132,7 @@ static tr_activation read_activation(teller *t, const char *key, const char *fal
     return TR_ACTIVATION_RELU;
 }
 
-/* KEY or, where that is 0, what the encoder has. */
+/* The value of KEY, or the encoder's if it is 0. */
 static int decoders(teller *t, const char *key, int encoders)
 {
     const int own = tr_json_int(&t->fields, key, 0);
@@ -181,7 +181,7 @@ static void read_history(teller *t)
     }
 }
 
-/* What Marian's own --alignment takes: the first head of this layer. Nothing else depends on it, so nothing is refused. */
+/* Marian's --alignment uses the first head of this layer. No value is an error, as nothing else depends on it. */
 static void read_alignment(teller *t)
 {
     tr_config *c = t->config;
@@ -226,7 +226,7 @@ static void read_positions(teller *t)
         c->embedding_scale = sqrtf((float)c->d_model);
 }
 
-/* Rows of an embedding: what dim-vocabs says or, where that is 0, what the file has. */
+/* Rows of an embedding: those of dim-vocabs or, if that is 0, those of the file. */
 static int vocabulary_size(teller *t, const json_t *sizes, size_t side, const char *embedding)
 {
     const json_t *size = json_array_get(sizes, side);

@@ -6,8 +6,7 @@
 
 #include "formats/marian/files.h"
 #include "formats/marian/marian.h"
-#include "formats/peek.h"
-#include "formats/peek_tokens.h"
+#include "formats/readers.h"
 #include "formats/shortlist.h"
 #include "formats/vocabularies.h"
 #include "formats/yaml.h"
@@ -24,7 +23,7 @@ typedef struct opening {
 
 /* -------------------------------------------------------------------------------------------------------- vocabularies */
 
-/* A SentencePiece model stays open; of others what is read is a copy. */
+/* A SentencePiece model stays open; vocabularies of other kinds are copied. */
 static tr_status read_vocabulary(const opening *o, const char *name, int rows, tr_vocabulary *vocabulary, tr_bytes *spm,
                                  tr_marian_specials *specials)
 {
@@ -37,8 +36,8 @@ static tr_status read_vocabulary(const opening *o, const char *name, int rows, t
         *spm = bytes;
         status = tr_directory_in(
             d, tr_fail_in(d->error, tr_vocabulary_of_pieces(bytes, rows, false, NULL, vocabulary, d->error), name));
-        specials->end = tr_vocabulary_find(vocabulary, "</s>", 4);
-        specials->unknown = tr_vocabulary_find(vocabulary, "<unk>", 5);
+        specials->eos_id = tr_vocabulary_find(vocabulary, "</s>", 4);
+        specials->unk_id = tr_vocabulary_find(vocabulary, "<unk>", 5);
         return status;
     }
     status = tr_directory_in(d, tr_marian_vocabulary(bytes, name, rows, vocabulary, specials, d->error));
@@ -81,11 +80,11 @@ static tr_status read_vocabularies(opening *o)
     }
     if (status != TR_OK)
         return status;
-    if (source.end != target.end || source.end < 0)
+    if (source.eos_id != target.eos_id || source.eos_id < 0)
         return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "the end mark </s> must have the same id in both vocabularies");
-    c->eos_id = source.end;
-    c->unk_id = source.unknown;
-    forbid(package->target, target.unknown, c);
+    c->eos_id = source.eos_id;
+    c->unk_id = source.unk_id;
+    forbid(package->target, target.unk_id, c);
     status = tr_directory_in(d, tr_languages_collect(&package->source, ">>", &package->languages, d->error));
     if (status != TR_OK)
         return status;
@@ -148,7 +147,7 @@ static void note_int8(opening *o)
     package->config.length_factor = o->files.length_factor > 0 ? (float)o->files.length_factor : LENGTH_FACTOR;
 }
 
-/* What tensors point into becomes theirs. */
+/* Hands the memory that tensors point into to the table of weights. */
 static tr_status hand_over(opening *o)
 {
     tr_status status = TR_OK;
@@ -245,15 +244,15 @@ static tr_status peek(opening *o, bool *has_tokenizer)
     *has_tokenizer = tr_ends_with(o->files.vocabularies[0], ".spm");
     if (status == TR_OK && !*has_tokenizer)
         status = tr_directory_has(&o->files.d, "source.spm", has_tokenizer);
-    return status == TR_OK ? tr_peek_tokens(&o->files.d, o->files.vocabularies[0], ">>", "<<") : status;
+    return status == TR_OK ? tr_directory_find_languages(&o->files.d, o->files.vocabularies[0], ">>", "<<") : status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- opening */
 
 static const char format[] = "Marian model";
 
-/* has_tokenizer: where to tell of a peek; NULL: all is read. */
-static tr_status run(const tr_directory *d, bool *has_tokenizer)
+/* Peeks if has_tokenizer is not NULL, else reads everything. */
+static tr_status read_or_peek(const tr_directory *d, bool *has_tokenizer)
 {
     char folder[TR_PATH];
     opening *o = calloc(1, sizeof *o);
@@ -276,7 +275,7 @@ tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr
     tr_error local;
     *package = (tr_package){.format = format, .architecture = "marian", .directory = true};
     const tr_directory d = {path, load, package, error ? error : &local};
-    const tr_status status = run(&d, NULL);
+    const tr_status status = read_or_peek(&d, NULL);
     if (status != TR_OK)
         tr_package_close(package);
     return status;
@@ -285,5 +284,5 @@ tr_status tr_open_marian(const char *path, tr_load load, tr_package *package, tr
 tr_status tr_peek_marian(const tr_directory *d, bool *has_tokenizer)
 {
     d->package->format = format;
-    return run(d, has_tokenizer);
+    return read_or_peek(d, has_tokenizer);
 }

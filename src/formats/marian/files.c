@@ -1,4 +1,4 @@
-/* The files of a native Marian model: named by the options that Marian decodes with, else told by their usual names. */
+/* The files of a native Marian model: named by the options that Marian decodes with, else found by their usual names. */
 #include "formats/marian/files.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { LARGEST_OPTIONS = 1 << 20 /* bytes */ };
 
 /* -------------------------------------------------------------------------------------------------------- which it is */
 
-tr_status tr_marian_recognise(const void *data, size_t size, bool *is, tr_error *error)
+tr_status tr_is_marian_file(const void *data, size_t size, bool *is, tr_error *error)
 {
     tr_zip *zip;
     *is = tr_marian_bin_recognise(data, size);
@@ -36,7 +36,7 @@ static tr_status is_model(const tr_directory *d, const char *name, bool *is)
     tr_status status = tr_directory_open(d, name, &file);
     if (status != TR_OK)
         return status;
-    status = tr_marian_recognise(file.data, file.size, is, d->error);
+    status = tr_is_marian_file(file.data, file.size, is, d->error);
     tr_file_close(&file);
     return tr_directory_in(d, tr_fail_in(d->error, status, name));
 }
@@ -98,7 +98,7 @@ static tr_status localise(const tr_marian_files *files, const char *path, char n
     return status;
 }
 
-/* What a list of the options names, if it has so many. */
+/* Element of a list of the options, if the list is long enough. */
 static const char *listed(const json_t *options, const char *key, size_t count, size_t i)
 {
     const json_t *list = json_object_get(options, key);

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/integers.h"
+#include "formats/int8.h"
 #include "formats/marian/marian.h"
 
-/* The multiplier behind so many integers; 0: it is none. */
+/* The multiplier stored after count integers; 0: it is invalid. */
 static float multiplier_of(const tr_marian_item *item, size_t count)
 {
     float multiplier;
@@ -56,13 +56,13 @@ tr_status tr_marian_int8(const tr_marian_item *item, bool embedding, float alpha
     const float multiplier = multiplier_of(item, (size_t)outputs * (size_t)inputs);
     if (multiplier == 0)
         return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: has no multiplier above 0 behind its integers", item->name);
-    const tr_integers integers = {.rows = (const int8_t *)item->data,
-                                  .outputs = outputs,
-                                  .inputs = inputs,
-                                  .factors = repeat(weights, name, outputs, 1 / multiplier, error),
-                                  .alpha = alpha != 0 ? repeat(weights, name, 1, alpha, error) : NULL};
-    if (!integers.factors || (alpha != 0 && !integers.alpha))
+    const tr_int8_rows integers = {.rows = (const int8_t *)item->data,
+                                   .outputs = outputs,
+                                   .inputs = inputs,
+                                   .scales = repeat(weights, name, outputs, 1 / multiplier, error),
+                                   .alpha = alpha != 0 ? repeat(weights, name, 1, alpha, error) : NULL};
+    if (!integers.scales || (alpha != 0 && !integers.alpha))
         return TR_ERROR_MEMORY;
-    const tr_status status = tr_integers_add(weights, name, &integers, error);
-    return status == TR_OK && embedding ? tr_integers_keep_rows(weights, name, &integers, error) : status;
+    const tr_status status = tr_int8_rows_add(weights, name, &integers, error);
+    return status == TR_OK && embedding ? tr_int8_rows_keep(weights, name, &integers, error) : status;
 }

@@ -74,7 +74,7 @@ static bool take_shape(text *t, tr_marian_item *item)
     return true;
 }
 
-/* What the header says; each key once, in any order. */
+/* Reads the header's keys: each once, in any order. */
 typedef struct header {
     text type;
     bool has_shape, has_order, column_order;

@@ -8,7 +8,7 @@
 #include "formats/yaml.h"
 #include "util/utf8.h"
 
-/* Marian leaves out what is behind the rows that the model has. */
+/* Marian ignores tokens beyond the rows of the model. */
 static void cut_behind(json_t *json, int rows)
 {
     const char *token;
@@ -56,10 +56,10 @@ tr_status tr_marian_vocabulary(tr_bytes file, const char *name, int rows, tr_voc
         mapped ? read_map(file, name, rows, vocabulary, error) : tr_vocabulary_of_list(file, name, rows, vocabulary, error);
     if (status != TR_OK)
         return status;
-    specials->end = special_id(vocabulary, mapped, "</s>", "eos", 0);
-    specials->unknown = special_id(vocabulary, mapped, "<unk>", "UNK", 1);
-    if (specials->end >= 0 && specials->unknown >= 0)
+    specials->eos_id = special_id(vocabulary, mapped, "</s>", "eos", 0);
+    specials->unk_id = special_id(vocabulary, mapped, "<unk>", "UNK", 1);
+    if (specials->eos_id >= 0 && specials->unk_id >= 0)
         return TR_OK;
     tr_vocabulary_free(vocabulary);
-    return tr_fail(error, TR_ERROR_FORMAT, "%s: has no token %s", name, specials->end < 0 ? "</s>" : "<unk>");
+    return tr_fail(error, TR_ERROR_FORMAT, "%s: has no token %s", name, specials->eos_id < 0 ? "</s>" : "<unk>");
 }

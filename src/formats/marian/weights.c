@@ -61,7 +61,7 @@ static void add_floats(builder *b, const tr_marian_item *item, shape kind, tr_ty
     b->status = tr_weights_add(b->weights, &t, b->error);
 }
 
-/* NAME_QuantMultA, what was measured before the model was converted; 0 if it is not there. That of a shared embedding, as an
+/* NAME_QuantMultA, measured before the model was converted; 0 if absent. That of a shared embedding, as an
  * output matrix, is there twice: other engines look for none_QuantMultA. */
 static float alpha_of(builder *b, const tr_marian_item *matrix)
 {
@@ -119,7 +119,7 @@ static void add(builder *b, const char *theirs, shape kind, const char *ours)
 
 /* -------------------------------------------------------------------------------------------------------------- layers */
 
-/* A layer, or a part of one: prefixes of both sides' names, without what joins them to the rest. */
+/* A layer, or a part of one: the prefixes of Marian's names and of ours, without the separators. */
 typedef struct place {
     char theirs[NAME / 2], ours[NAME / 2];
 } place;
@@ -152,7 +152,7 @@ static void add_norms(builder *b, const place *at, const char *before, const cha
         add_norm(b, from, "", to);
 }
 
-/* PREFIX_W and PREFIX_b with letter behind them */
+/* PREFIX_W and PREFIX_b followed by letter */
 static void add_linear(builder *b, const place *at, const char *letter, const char *kind, const char *part)
 {
     char from[NAME], to[NAME];
@@ -214,7 +214,7 @@ static void add_ssru(builder *b, const place *at)
     add_norms(b, at, "", "_ffn", "ssru");
 }
 
-/* Layer theirs, from 1 on, of a side becomes layer ours, from 0 on; what: behind its name. */
+/* Marian's layer theirs, from 1 on, becomes layer ours, from 0 on; what follows the layer in the name. */
 static place place_of(const char *side, int theirs, const char *what, int ours)
 {
     place p;
@@ -281,7 +281,7 @@ static void add_sides(builder *b)
     }
 }
 
-/* What nobody asked for may change what the model computes. */
+/* Fails if an item was not read, as it may change the model's results. */
 static void check_rest(builder *b)
 {
     for (size_t i = 0; i < b->items->count; i++)

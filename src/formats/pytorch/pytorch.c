@@ -26,7 +26,7 @@ typedef struct reader {
     tr_zip *zip;       /* NULL: the old format */
     char prefix[NAME]; /* of the archive's folder: "archive/" */
     tr_strmap keys;    /* the old format: place of a storage among extents */
-    extent *extents;   /* by the archive's entry, or by place; data NULL: not looked for yet */
+    extent *extents;   /* by the archive's entry, or by index; data NULL: not located yet */
     size_t extent_count;
     uint64_t copied; /* bytes of tensors that had to be put in order */
     tr_tensor_rename *renaming;
@@ -226,7 +226,7 @@ static tr_status add_wanted(reader *r)
         name[pair->key.size] = 0;
         r->renaming(name, ours);
         if (*ours)
-            status = add_tensor(r, name, ours, &tensors[pair->value.as.place]);
+            status = add_tensor(r, name, ours, &tensors[pair->value.as.index]);
     }
     return status;
 }
@@ -315,7 +315,7 @@ static tr_status next_pickle(const reader *r, size_t *at, tr_pickle *pickle)
     return status;
 }
 
-/* The version, and on what machine the file was made. */
+/* The version, and the byte order of the machine that wrote the file. */
 static tr_status check_origin(const reader *r, size_t *at)
 {
     enum { VERSION = 1001 };
@@ -335,7 +335,7 @@ static tr_status check_origin(const reader *r, size_t *at)
     return status;
 }
 
-/* Fills a map of what the object's pickle says of the storages, by key: the first mention counts. */
+/* Maps the keys of the object's pickle to its storages; the first one of a key counts. */
 static tr_status map_storages(const reader *r, tr_strmap *map)
 {
     size_t count;
@@ -376,7 +376,7 @@ static tr_status add_extent(reader *r, const tr_pickle_value *key, const tr_strm
     return TR_OK;
 }
 
-/* The list of keys gives the order of the storages behind it. */
+/* The storages follow in the order of the list of keys. */
 static tr_status find_storages(reader *r, const tr_pickle *keys, size_t at)
 {
     size_t count = 0;
