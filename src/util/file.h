@@ -77,4 +77,8 @@ tr_status tr_output_reread(tr_output *output, tr_output_take *take, void *argume
 tr_status tr_output_commit(tr_output *output, tr_error *error); /* flushes, syncs, renames; frees either way */
 void tr_output_abort(tr_output *output);                        /* removes the temporary file; frees */
 
+/* Writes a whole file, as tr_output_open or tr_output_open_own do: it appears complete or not at all. */
+tr_status tr_file_write(const char *path, const void *data, size_t size, tr_error *error);
+tr_status tr_file_write_own(const char *path, unsigned mode, const void *data, size_t size, tr_error *error);
+
 #endif
