@@ -242,7 +242,7 @@ class Resume(FileTest):
             self.leave(self.part, content, run)
             self.bad(1, *self.args, "--resume", says=[says, "out.txt.part"])
             self.assertEqual((self.part.read_bytes(), self.run_file.read_bytes()), (content, run))
-        self.bad(1, "-i", self.input, "-o", "/dev/null", "--resume", says="no regular file")
+        self.bad(1, "-i", self.input, "-o", "/dev/null", "--resume", says="not a regular file")
 
 
 class Comparing(FileTest):
@@ -400,7 +400,7 @@ class Comparing(FileTest):
 
     def test_without_a_description(self):
         self.part.write_bytes(self.kept)
-        self.bad(1, *self.args, "--resume", says=["out.txt.part: there is no ", "out.txt.part.run", "delete it"])
+        self.bad(1, *self.args, "--resume", says=["out.txt.part: its description ", "out.txt.part.run is missing", "delete it"])
         for content in (b"", b"nonsense\n", b"\0" * 100, b"a: b"):
             self.leave(self.part, self.kept, content)
             self.bad(1, *self.args, "--resume", says=["out.txt.part.run: is damaged", "delete it and "])
@@ -418,7 +418,7 @@ class Comparing(FileTest):
         self.assertFalse(self.part.exists())
 
     def test_says_how_to_continue(self):
-        for before, now, way in ((["-b2"], [], "give --beam as before, or delete it"), ([], ["-b2"], "leave --beam out, or delete it"),
+        for before, now, way in ((["-b2"], [], "give --beam as before, or delete it"), ([], ["-b2"], "omit --beam, or delete it"),
                                  ([], ["-m", "changed"], "continue with the same, or delete it")):
             run = self.run_of(*before, "-i", self.input, "-o", self.folder / "other.txt")
             self.leave(self.part, self.kept, run)
