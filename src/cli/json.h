@@ -11,7 +11,7 @@ typedef struct cli_translation {
     const cli_line *line;
     uint64_t number;              /* of the line, from 1 */
     const tr_result *result;      /* with --tokens its texts are tokens */
-    const tr_result *pivot;       /* of the first of two models, whose text result translates; else NULL */
+    const tr_result *pivot;       /* of the first of two models, translated by result; else NULL */
     unsigned flags;               /* of all models */
     float score;                  /* sum over all models */
     const tr_model *source_model; /* the model of the result's source tokens */
@@ -26,7 +26,7 @@ json_t *cli_json_links(const tr_alignment *alignment) TR_CHECKED;
 json_t *cli_json_spans(const tr_span *spans, size_t count) TR_CHECKED;
 json_t *cli_json_pieces(const tr_model *model, bool target, const tr_tokens *tokens) TR_CHECKED;
 
-/* Prints a value, whose reference it takes, and a newline on standard output. value NULL: reports that memory is short. */
+/* Prints value and a newline on standard output, and releases value. value NULL: reports that memory is short. */
 int cli_print_json(json_t *value, size_t flags);
 
 #endif

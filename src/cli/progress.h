@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef struct cli_progress {
-    uint64_t done, total;   /* bytes: what the bar shows */
+    uint64_t done, total;   /* bytes, shown by the bar */
     uint64_t lines, tokens; /* shown as numbers with CLI_UNIT_LINES */
 } cli_progress;
 

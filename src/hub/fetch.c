@@ -164,15 +164,15 @@ static tr_status check_size(fetch *f, uint64_t size, tr_error *error)
 /* Compares the headers with the expected size and digest, or stores them if nothing is expected. */
 static tr_status check_file(fetch *f, const tr_http_answer *a, tr_error *error)
 {
-    tr_hub_file told = {0};
+    tr_hub_file claimed = {0};
     const uint64_t offset = a->status == 206 ? a->first : 0;
     char identity[TR_HTTP_TAG];
     identity_of(a, identity);
-    if (tr_hub_set_digest(&told, identity)) {
-        if (f->file->digest == told.digest && strcmp(f->file->hex, told.hex) != 0)
+    if (tr_hub_set_digest(&claimed, identity)) {
+        if (f->file->digest == claimed.digest && strcmp(f->file->hex, claimed.hex) != 0)
             return tr_fail(error, TR_ERROR_FORMAT, "the repository has just changed, or the server is wrong: try again");
         if (f->file->digest == TR_HUB_NO_DIGEST)
-            tr_hub_set_digest(f->file, told.hex);
+            tr_hub_set_digest(f->file, claimed.hex);
     }
     tr_status status = check_size(f, a->linked_size, error);
     if (status == TR_OK && a->status == 206)

@@ -76,11 +76,11 @@ static bool header(const char *line, size_t size, const char *name, char *value,
 
 static uint64_t number(const char *text, const char **end)
 {
-    char *behind = (char *)text;
+    char *after = (char *)text;
     errno = 0;
-    const unsigned long long value = *text >= '0' && *text <= '9' ? strtoull(text, &behind, 10) : 0;
-    *end = behind;
-    return behind == text || errno ? TR_HTTP_UNKNOWN : value;
+    const unsigned long long value = *text >= '0' && *text <= '9' ? strtoull(text, &after, 10) : 0;
+    *end = after;
+    return after == text || errno ? TR_HTTP_UNKNOWN : value;
 }
 
 /* bytes 100-199/200; bytes 100-199/'*'; bytes '*'/200 */
