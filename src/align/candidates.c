@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The pairs that each token of a side is in: pairs[starts[t] .. starts[t + 1]), ascending. */
-typedef struct places {
+/* The pairs with token t of a side: pairs[starts[t] .. starts[t + 1]), ascending. */
+typedef struct token_pairs {
     size_t *starts;
     uint32_t *pairs;
-} places;
+} token_pairs;
 
 typedef struct row {
     int32_t *ids;
@@ -17,15 +17,15 @@ typedef struct row {
 
 typedef struct search {
     const tr_parallel *text;
-    int given, given_size, explained_size, most;
-    places given_in;
-    uint32_t *frequency; /* [explained_size]: pairs that hold it */
+    int given, given_size, explained_size, max_candidates;
+    token_pairs given_in;
+    uint32_t *frequency; /* [explained_size] pairs with the token */
     row *rows;           /* [given_size] */
-    atomic_int next;     /* token whose row nobody has begun */
+    atomic_int next;     /* next token whose row is to be made */
     atomic_bool failed;
 } search;
 
-static bool find_places(const tr_parallel *text, int side, int vocabulary, places *p)
+static bool find_pairs(const tr_parallel *text, int side, int vocabulary, token_pairs *p)
 {
     const tr_text_side *s = &text->side[side];
     p->starts = calloc((size_t)vocabulary + 2, sizeof *p->starts);
@@ -40,22 +40,22 @@ static bool find_places(const tr_parallel *text, int side, int vocabulary, place
         int length;
         const int32_t *ids = tr_parallel_sentence(text, side, pair, &length);
         for (int i = 0; i < length; i++)
-            p->pairs[p->starts[ids[i] + 1]++] = (uint32_t)pair; /* ends where the next one's begin */
+            p->pairs[p->starts[ids[i] + 1]++] = (uint32_t)pair; /* now the end of this token's pairs */
     }
     return true;
 }
 
 /* Working memory of one thread. */
-typedef struct tally {
-    uint32_t *counts; /* [explained]: pairs together with the row's token */
-    uint32_t *last;   /* [explained]: the pair + 1 that counted last */
-    int32_t *seen;    /* [explained]: those with a count */
+typedef struct row_counts {
+    uint32_t *counts; /* [explained] pairs that also have the row's token */
+    uint32_t *last;   /* [explained] 1 + the last pair that was counted */
+    int32_t *seen;    /* [explained] tokens with a count */
     int size;
-} tally;
+} row_counts;
 
-static void count_row(const search *s, int token, tally *t)
+static void count_row(const search *s, int token, row_counts *t)
 {
-    const places *in = &s->given_in;
+    const token_pairs *in = &s->given_in;
     t->size = 0;
     for (size_t k = in->starts[token]; k < in->starts[token + 1]; k++) {
         const uint32_t pair = in->pairs[k];
@@ -90,10 +90,10 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The most typical ones, in seen[0 .. most). */
-static bool keep_best(const search *s, tally *t)
+/* Moves the best candidates to seen[0..). */
+static bool keep_best(const search *s, row_counts *t)
 {
-    if (t->size <= s->most)
+    if (t->size <= s->max_candidates)
         return true;
     rated *list = malloc((size_t)t->size * sizeof *list);
     if (!list)
@@ -104,14 +104,14 @@ static bool keep_best(const search *s, tally *t)
         t->counts[t->seen[i]] = t->last[t->seen[i]] = 0;
     }
     qsort(list, (size_t)t->size, sizeof *list, by_rate);
-    for (int i = 0; i < s->most; i++)
+    for (int i = 0; i < s->max_candidates; i++)
         t->seen[i] = list[i].id;
-    t->size = s->most;
+    t->size = s->max_candidates;
     free(list);
     return true;
 }
 
-static bool make_row(search *s, int token, tally *t)
+static bool make_row(search *s, int token, row_counts *t)
 {
     count_row(s, token, t);
     if (!keep_best(s, t))
@@ -131,7 +131,7 @@ static void make_rows(void *argument, int thread)
 {
     search *s = argument;
     const size_t n = (size_t)s->explained_size;
-    tally t = {calloc(n, sizeof *t.counts), calloc(n, sizeof *t.last), calloc(n, sizeof *t.seen), 0};
+    row_counts t = {calloc(n, sizeof *t.counts), calloc(n, sizeof *t.last), calloc(n, sizeof *t.seen), 0};
     bool good = t.counts && t.last && t.seen;
     (void)thread;
     for (int token; good && (token = atomic_fetch_add(&s->next, 1)) < s->given_size;)
@@ -143,7 +143,7 @@ static void make_rows(void *argument, int thread)
     free(t.seen);
 }
 
-/* One table of all rows. */
+/* Joins the rows to one table. */
 static bool join_rows(const search *s, tr_align_candidates *found)
 {
     *found = (tr_align_candidates){.given = s->given_size, .explained = s->explained_size};
@@ -160,19 +160,19 @@ static bool join_rows(const search *s, tr_align_candidates *found)
     return true;
 }
 
-static bool prepare(search *s)
+static bool allocate_search(search *s)
 {
     const tr_parallel *text = s->text;
-    places explained_in = {0};
+    token_pairs explained_in = {0};
     s->frequency = calloc((size_t)s->explained_size, sizeof *s->frequency);
     s->rows = calloc((size_t)s->given_size, sizeof *s->rows);
-    bool good = s->frequency && s->rows && find_places(text, !s->given, s->explained_size, &explained_in);
+    bool good = s->frequency && s->rows && find_pairs(text, !s->given, s->explained_size, &explained_in);
     for (int t = 0; good && t < s->explained_size; t++)
         for (size_t k = explained_in.starts[t]; k < explained_in.starts[t + 1]; k++)
             s->frequency[t] += k == explained_in.starts[t] || explained_in.pairs[k] != explained_in.pairs[k - 1];
     free(explained_in.starts);
     free(explained_in.pairs);
-    return good && find_places(text, s->given, s->given_size, &s->given_in);
+    return good && find_pairs(text, s->given, s->given_size, &s->given_in);
 }
 
 tr_status tr_align_candidates_find(const tr_parallel *text, int given, const int vocabulary[2], tr_team *team,
@@ -181,9 +181,9 @@ tr_status tr_align_candidates_find(const tr_parallel *text, int given, const int
     *found = (tr_align_candidates){0};
     const int each = TR_ALIGN_CANDIDATES_ALL / vocabulary[given];
     search s = {.text = text, .given = given, .given_size = vocabulary[given], .explained_size = vocabulary[!given]};
-    s.most = each < 1 ? 1 : each < TR_ALIGN_CANDIDATES_EACH ? each : TR_ALIGN_CANDIDATES_EACH;
+    s.max_candidates = each < 1 ? 1 : each < TR_ALIGN_CANDIDATES_EACH ? each : TR_ALIGN_CANDIDATES_EACH;
     tr_status status = TR_OK;
-    bool good = prepare(&s);
+    bool good = allocate_search(&s);
     if (good)
         status = tr_team_run(team, make_rows, &s, error);
     good = good && status == TR_OK && !atomic_load(&s.failed) && join_rows(&s, found);

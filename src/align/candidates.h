@@ -1,5 +1,5 @@
-/* Which tokens of one side each token of the other may explain: those that stand in the same pairs. Only these are in the
- * tables of an alignment model. */
+/* Candidates: the tokens of one side that a token of the other side may explain, because they occur in the same pairs. The
+ * tables of an alignment model hold only these. */
 #ifndef TR_ALIGN_CANDIDATES_H
 #define TR_ALIGN_CANDIDATES_H
 
@@ -14,12 +14,12 @@ typedef struct tr_align_candidates {
 } tr_align_candidates;
 
 enum {
-    TR_ALIGN_CANDIDATES_EACH = 512,    /* of a token at most */
-    TR_ALIGN_CANDIDATES_ALL = 1 << 25, /* of all together, near enough: large vocabularies have fewer each */
+    TR_ALIGN_CANDIDATES_EACH = 512,    /* maximum for a token */
+    TR_ALIGN_CANDIDATES_ALL = 1 << 25, /* approximate maximum of all: tokens of large vocabularies have fewer */
 };
 
-/* given: 0, source tokens have rows; 1, target tokens do. Of more than fit, those are taken that are most typical: whose
- * number of pairs together, squared, is largest beside the candidate's own number of pairs. TR_ERROR_MEMORY. */
+/* given: the side whose tokens have rows, 0: source, 1: target. If there are too many candidates, takes those with the
+ * largest (pairs with both tokens)^2 / (pairs with the candidate). TR_ERROR_MEMORY. */
 tr_status tr_align_candidates_find(const tr_parallel *text, int given, const int vocabulary[2], tr_team *team,
                                    tr_align_candidates *found, tr_error *error);
 void tr_align_candidates_free(tr_align_candidates *candidates);

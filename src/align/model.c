@@ -6,7 +6,7 @@
 
 enum {
     PAIRS = 64,
-    ROWS = 256, /* that a thread takes at a time */
+    ROWS = 256, /* that a thread gets at a time */
     LEAST = 1 << 12
 };
 
@@ -15,13 +15,13 @@ tr_align_settings tr_align_default(void)
     return (tr_align_settings){.iterations = 5, .tension = 4, .null = 0.08, .alpha = 0.01};
 }
 
-/* What all threads share. */
+/* Shared by all threads. */
 typedef struct learning {
     const tr_parallel *text;
     int given;
     const tr_align_settings *settings;
     tr_align_model *model;
-    atomic_size_t next; /* pair or row that nobody has begun */
+    atomic_size_t next; /* next pair or row */
     atomic_bool failed, stop;
     tr_align_progress *progress;
     void *argument;
@@ -48,11 +48,11 @@ static void sort_positions(const int32_t *ids, int n, int32_t *order)
     }
 }
 
-/* The place of id in ids[from .. count), ascending: of the first that is not below it. */
+/* The index of the first element of ids[from .. count), which is ascending, that is not below id. */
 static int lower_bound(const int32_t *ids, int from, int count, int32_t id)
 {
     int step = 1, low = from;
-    while (low + step < count && ids[low + step] < id) /* what comes next is near */
+    while (low + step < count && ids[low + step] < id) /* exponential search: the next one is near */
         low += step, step *= 2;
     int high = low + step < count ? low + step : count;
     while (low < high) {
@@ -65,7 +65,7 @@ static int lower_bound(const int32_t *ids, int from, int count, int32_t id)
     return low;
 }
 
-/* A row of the matrix: of one given token. */
+/* Fills the row of a given token. */
 static void look_up(const tr_align_model *model, int32_t token, const int32_t *explained, int n, const int32_t *order,
                     float *t, int32_t *at)
 {
@@ -86,7 +86,7 @@ static void look_up(const tr_align_model *model, int32_t token, const int32_t *e
 static void diagonal(double tension, int j, int n, int m, float *prior)
 {
     const double centre = (double)(j + 1) / n * m - 1, factor = exp(-tension / m);
-    const int above = (int)floor(centre) + 1; /* the first position behind the diagonal */
+    const int above = (int)floor(centre) + 1; /* the first position after the diagonal */
     double sum = 0, d = exp(-tension * (above - centre) / m);
     for (int i = above; i < m; i++, d *= factor)
         sum += d, prior[i] = (float)d;
@@ -97,7 +97,7 @@ static void diagonal(double tension, int j, int n, int m, float *prior)
         prior[i] = (float)(prior[i] / sum);
 }
 
-/* Less than a millionth of an alignment is none. */
+/* Ignores shares below a millionth. */
 static void add_count(_Atomic uint64_t *count, float share)
 {
     const uint64_t units = (uint64_t)((double)share * TR_ALIGN_UNIT);
@@ -105,7 +105,7 @@ static void add_count(_Atomic uint64_t *count, float share)
         atomic_fetch_add_explicit(count, units, memory_order_relaxed);
 }
 
-/* Who explains token j, and how much of it. */
+/* Computes the share of each given token in explaining token j. */
 static void explain(const learning *l, workspace *w, const int32_t *given, int m, int32_t token, int j)
 {
     tr_align_model *model = l->model;
@@ -125,7 +125,7 @@ static void explain(const learning *l, workspace *w, const int32_t *given, int m
     }
 }
 
-static void take_pair(const learning *l, workspace *w, size_t pair)
+static void count_pair(const learning *l, workspace *w, size_t pair)
 {
     int m, n;
     const int32_t *given = tr_parallel_sentence(l->text, l->given, pair, &m);
@@ -139,7 +139,7 @@ static void take_pair(const learning *l, workspace *w, size_t pair)
     }
 }
 
-static void expect(void *argument, int thread)
+static void run_expectation(void *argument, int thread)
 {
     learning *l = argument;
     const size_t pairs = l->text->pairs;
@@ -148,7 +148,7 @@ static void expect(void *argument, int thread)
         atomic_store(&l->failed, true);
     for (size_t p; w && !atomic_load(&l->stop) && (p = atomic_fetch_add(&l->next, PAIRS)) < pairs;) {
         for (size_t k = p; k < p + PAIRS && k < pairs; k++)
-            take_pair(l, w, k);
+            count_pair(l, w, k);
         if (thread == 0 && l->progress && l->progress(l->argument, l->done + p, pairs * (uint64_t)l->settings->iterations))
             atomic_store(&l->stop, true);
     }
@@ -168,7 +168,7 @@ static double digamma(double x)
     return result + log(x) + 1. / 24 * xx2 - 7. / 960 * xx4 + 31. / 8064 * xx4 * xx2 - 127. / 30720 * xx4 * xx4;
 }
 
-/* t of n candidates from their counts; those of what never came stay. */
+/* Computes t of n candidates from their counts; keeps t if the counts are 0. */
 static void normalise(double alpha, const _Atomic uint64_t *counts, size_t n, float *t)
 {
     uint64_t units = 0;
@@ -183,7 +183,7 @@ static void normalise(double alpha, const _Atomic uint64_t *counts, size_t n, fl
     }
 }
 
-static void maximise(void *argument, int thread)
+static void run_maximisation(void *argument, int thread)
 {
     learning *l = argument;
     tr_align_model *model = l->model;
@@ -198,7 +198,7 @@ static void maximise(void *argument, int thread)
 
 /* ------------------------------------------------------------------------------------------------------------ learning */
 
-static bool prepare(tr_align_model *model)
+static bool init_model(tr_align_model *model)
 {
     const tr_align_candidates *c = &model->candidates;
     const size_t all = c->starts[c->given], explained = (size_t)c->explained;
@@ -228,14 +228,14 @@ static tr_status iterate(learning *l, tr_team *team, tr_error *error)
 {
     clear_counts(l->model);
     atomic_store(&l->next, 0);
-    tr_status status = tr_team_run(team, expect, l, error);
+    tr_status status = tr_team_run(team, run_expectation, l, error);
     if (status == TR_OK && atomic_load(&l->failed))
         status = tr_fail(error, TR_ERROR_MEMORY, "alignment model: out of memory");
     if (status == TR_OK && atomic_load(&l->stop))
         status = tr_fail(error, TR_ERROR_CANCELLED, "alignment model: cancelled");
     atomic_store(&l->next, 0);
     if (status == TR_OK)
-        status = tr_team_run(team, maximise, l, error);
+        status = tr_team_run(team, run_maximisation, l, error);
     l->done += l->text->pairs;
     return status;
 }
@@ -249,7 +249,7 @@ tr_status tr_align_learn(const tr_parallel *text, int given, const int vocabular
     tr_status status = tr_align_candidates_find(text, given, vocabulary, team, &model->candidates, error);
     if (status != TR_OK)
         return status;
-    if (!prepare(model))
+    if (!init_model(model))
         status = tr_fail(error, TR_ERROR_MEMORY, "alignment model: out of memory");
     for (int i = 0; status == TR_OK && i < settings->iterations; i++)
         status = iterate(&l, team, error);

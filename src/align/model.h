@@ -16,10 +16,10 @@ typedef struct tr_align_settings {
     double alpha; /* of the Dirichlet prior; 0: plain expectation maximisation */
 } tr_align_settings;
 
-/* Those of fast_align: 5, 4, 0.08, 0.01. */
+/* The settings of fast_align: 5, 4, 0.08, 0.01. */
 tr_align_settings tr_align_default(void);
 
-/* Of all iterations together; from thread 0. Non-zero: stop. */
+/* Progress of all iterations; called from thread 0. Non-zero: stop. */
 typedef int tr_align_progress(void *argument, uint64_t done, uint64_t total);
 
 typedef struct tr_align_model {

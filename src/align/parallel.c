@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool grow(void **memory, size_t *capacity, size_t needed, size_t size)
+static bool grow_array(void **memory, size_t *capacity, size_t needed, size_t size)
 {
     if (needed <= *capacity)
         return true;
@@ -16,15 +16,15 @@ static bool grow(void **memory, size_t *capacity, size_t needed, size_t size)
     return larger != NULL;
 }
 
-static bool reserve(tr_parallel *text, size_t source_count, size_t target_count)
+static bool reserve_sides(tr_parallel *text, size_t source_count, size_t target_count)
 {
     const size_t counts[2] = {source_count, target_count};
     size_t capacity = 0;
     for (int s = 0; s < 2; s++) {
         tr_text_side *side = &text->side[s];
         capacity = text->pair_capacity;
-        if (!grow((void **)&side->ids, &side->capacity, side->size + counts[s], sizeof *side->ids) ||
-            !grow((void **)&side->ends, &capacity, text->pairs + 1, sizeof *side->ends))
+        if (!grow_array((void **)&side->ids, &side->capacity, side->size + counts[s], sizeof *side->ids) ||
+            !grow_array((void **)&side->ends, &capacity, text->pairs + 1, sizeof *side->ends))
             return false;
     }
     text->pair_capacity = capacity;
@@ -67,7 +67,7 @@ static void thin_out(tr_parallel *text)
 bool tr_parallel_add(tr_parallel *text, const int32_t *source, size_t source_count, const int32_t *target,
                      size_t target_count)
 {
-    const size_t most = text->most ? text->most : TR_PARALLEL_TOKENS;
+    const size_t max = text->max_tokens ? text->max_tokens : TR_PARALLEL_TOKENS;
     if (!text->stride)
         text->stride = 1;
     if (!source_count || !target_count) {
@@ -80,14 +80,14 @@ bool tr_parallel_add(tr_parallel *text, const int32_t *source, size_t source_cou
     }
     if (text->given++ % text->stride)
         return true;
-    if (!reserve(text, source_count, target_count))
+    if (!reserve_sides(text, source_count, target_count))
         return false;
     memcpy(text->side[0].ids + text->side[0].size, source, source_count * sizeof *source);
     memcpy(text->side[1].ids + text->side[1].size, target, target_count * sizeof *target);
     text->side[0].ends[text->pairs] = (uint32_t)(text->side[0].size += source_count);
     text->side[1].ends[text->pairs] = (uint32_t)(text->side[1].size += target_count);
     text->pairs++;
-    while (text->side[0].size + text->side[1].size > most && text->pairs > 1)
+    while (text->side[0].size + text->side[1].size > max && text->pairs > 1)
         thin_out(text);
     return true;
 }

@@ -13,7 +13,7 @@
 
 /* -------------------------------------------------------------------------------------------------------------- by text */
 
-/* A text that is being read. */
+/* Reading a text, to find its tokens and scripts. */
 typedef struct survey {
     const tr_tokenizer *tokenizer;
     bool *marks;
@@ -23,7 +23,7 @@ typedef struct survey {
     uint64_t tokens;
 } survey;
 
-static int take_line(survey *s, const cli_line *line)
+static int add_line(survey *s, const cli_line *line)
 {
     tr_error error;
     s->clean.size = s->ids.size = 0;
@@ -38,7 +38,7 @@ static int take_line(survey *s, const cli_line *line)
     return CLI_DONE;
 }
 
-static int take_lines(const cli_settings *settings, survey *s, cli_reader *reader)
+static int add_lines(const cli_settings *settings, survey *s, cli_reader *reader)
 {
     enum { LINES = 1024, BYTES = 1 << 18 };
     const cli_line *lines;
@@ -49,14 +49,14 @@ static int take_lines(const cli_settings *settings, survey *s, cli_reader *reade
     while (!status && count && !(status = cli_reader_next(reader, LINES, BYTES, &lines, &count))) {
         for (size_t i = 0; !status && i < count; i++)
             if (lines[i].size)
-                status = take_line(s, &lines[i]);
+                status = add_line(s, &lines[i]);
         cli_progress_update(&(cli_progress){.done = reader->consumed, .total = reader->file_size});
     }
     cli_progress_stop();
     return status;
 }
 
-/* What the file's text becomes, and every single character of the scripts that it is written in. */
+/* Marks the tokens of the file's text, and every single character of the scripts that it is written in. */
 static int mark_text(const cli_settings *settings, const tr_package *package, const char *path, bool *marks)
 {
     tr_tokenizer *tokenizer;
@@ -69,11 +69,11 @@ static int mark_text(const cli_settings *settings, const tr_package *package, co
     survey s = {.tokenizer = tokenizer, .marks = marks};
     int status = cli_reader_open(&reader, path);
     if (!status) {
-        status = take_lines(settings, &s, &reader);
+        status = add_lines(settings, &s, &reader);
         cli_reader_close(&reader);
     }
     if (!status && !s.tokens)
-        status = cli_fail("%s: holds no text, so it cannot say which tokens can come", path);
+        status = cli_fail("%s: holds no text to take tokens from", path);
     const tr_scripts scripts = tr_scripts_of_census(&s.census);
     if (!status)
         tr_allow_characters(package->target, &scripts, marks);
@@ -89,12 +89,12 @@ static int mark_scripts(const cli_settings *settings, const tr_package *package,
 {
     tr_scripts scripts;
     if (*names && !tr_scripts_parse(names, &scripts))
-        return cli_usage(settings, "--allowed script: %s: not names of scripts as of ISO 15924, such as Latn or Hani,Latn",
-                         names);
+        return cli_usage(settings,
+                         "--allowed script: %s: is not a list of ISO 15924 script names, such as Latn or Hani,Latn", names);
     if (!*names && (!*package->target_language || package->languages.count))
-        return cli_fail("--allowed script: the model does not say its target language; name the scripts, as in script:Latn");
+        return cli_fail("--allowed script: the target language of the model is unknown; name the script, as in script:Latn");
     if (!*names && !tr_scripts_of_language(package->target_language, &scripts))
-        return cli_fail("--allowed script: it is not known what %s is written in; name the scripts, as in script:Latn",
+        return cli_fail("--allowed script: the script of %s is unknown; name it, as in script:Latn",
                         package->target_language);
     tr_allow_scripts(package->target, &scripts, marks);
     return CLI_DONE;
@@ -108,7 +108,7 @@ static void mark_id(const tr_package *package, bool *marks, int32_t id)
         marks[id] = true;
 }
 
-/* Tokens that are no text, and those that the network itself asks for. */
+/* Marks special tokens, and those that the configuration forces. */
 static void mark_special(const tr_package *package, bool *marks)
 {
     const tr_config *c = &package->config;
@@ -119,7 +119,7 @@ static void mark_special(const tr_package *package, bool *marks)
         mark_id(package, marks, package->special.data[i]);
 }
 
-static int take_marks(tr_package *package, const bool *marks, int32_t **ids)
+static int list_marked(tr_package *package, const bool *marks, int32_t **ids)
 {
     tr_config *c = &package->config;
     int count = 0;
@@ -134,7 +134,7 @@ static int take_marks(tr_package *package, const bool *marks, int32_t **ids)
     return CLI_DONE;
 }
 
-static int mark(const cli_settings *settings, const tr_package *package, bool *marks)
+static int mark_allowed(const cli_settings *settings, const tr_package *package, bool *marks)
 {
     const char *how = settings->allowed;
     if (strncmp(how, "text:", 5) == 0 && how[5])
@@ -159,15 +159,15 @@ int cli_allow_tokens(const cli_settings *settings, tr_package *package, int32_t 
     const size_t size =
         package->target->size > (size_t)c->target_vocabulary ? package->target->size : (size_t)c->target_vocabulary;
     bool *marks = calloc(size, sizeof *marks);
-    int status = marks ? mark(settings, package, marks) : cli_fail_memory();
+    int status = marks ? mark_allowed(settings, package, marks) : cli_fail_memory();
     if (!status) {
         mark_special(package, marks);
-        status = take_marks(package, marks, ids);
+        status = list_marked(package, marks, ids);
     }
     free(marks);
     if (!status && !c->allowed)
-        cli_warn(settings, "--allowed %s: leaves nothing out: no list is stored", settings->allowed);
+        cli_warn(settings, "--allowed %s: allows all tokens, so no list is stored", settings->allowed);
     else if (!status && settings->verbose)
-        cli_note("%d of %d target tokens can come", c->allowed_count, c->target_vocabulary);
+        cli_note("%d of %d target tokens are allowed", c->allowed_count, c->target_vocabulary);
     return status;
 }

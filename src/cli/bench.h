@@ -1,4 +1,4 @@
-/* translate bench: what its files share. */
+/* translate bench: lines, the work of a pass, and the limits of the machine. */
 #ifndef TR_CLI_BENCH_H
 #define TR_CLI_BENCH_H
 
@@ -10,17 +10,17 @@
 /* -------------------------------------------------------------------------------------------------------------- lines */
 
 typedef struct bench_lines {
-    tr_buffer text; /* all lines, one behind the other */
-    size_t *ends;   /* [count]: where each ends in text */
+    tr_buffer text; /* all lines, concatenated */
+    size_t *ends;   /* [count] end of each line in text */
     size_t count, capacity;
     bool tokens;        /* the lines are pieces separated by spaces */
-    tr_tokens *sources; /* [count], once tokenized; cut to what the model takes */
+    tr_tokens *sources; /* [count], after tokenizing; cut to the length that the model takes */
     uint64_t source_tokens;
 } bench_lines;
 
-/* Reads the lines of --input, or takes those that are built in. */
+/* Reads the lines of --input, or uses the built-in ones. */
 int bench_lines_collect(bench_lines *lines, const cli_settings *settings);
-/* Makes sources. warn: say how many lines had to be cut. */
+/* Stores the tokens of the lines in sources. warn: warn of lines that had to be cut. */
 int bench_lines_tokenize(bench_lines *lines, const cli_settings *settings, const cli_model *model, double *seconds,
                          bool warn);
 void bench_lines_free(bench_lines *lines);
@@ -29,12 +29,12 @@ void bench_lines_free(bench_lines *lines);
 
 enum { BENCH_TYPES = TR_TYPE_I8 + 1 }; /* of matrices, by tr_type */
 
-/* What one pass over all lines asks of the machine. */
+/* One pass over all lines. */
 typedef struct bench_pass {
-    uint64_t target_tokens;                       /* end marks not counted */
-    tr_profile counts;                            /* of all threads together; cache_bytes: their sum */
-    int groups;                                   /* of threads, that took part */
-    double seconds, seconds_of[TR_PROFILE_PARTS]; /* its time, and how it divides */
+    uint64_t target_tokens;                       /* without EOS */
+    tr_profile counts;                            /* of all threads together */
+    int groups;                                   /* of threads that took part */
+    double seconds, seconds_of[TR_PROFILE_PARTS]; /* its time, and that of each part */
 } bench_pass;
 
 typedef struct bench_span {
@@ -43,12 +43,12 @@ typedef struct bench_span {
 } bench_span;
 
 typedef struct bench_work {
-    bench_span *step; /* [step_count]: the weights that a decoding step reads, in the order of reading */
+    bench_span *step; /* [step_count] weights that a decoding step reads, in the order of reading */
     size_t step_count, step_capacity;
-    double step_bytes;        /* their sum, and the caches at mean length */
-    double step_rows;         /* hypotheses in a step, in the mean */
-    double target_macs;       /* multiply-adds for a target token, in the mean */
-    double source_macs;       /* for a source token, in the mean */
+    double step_bytes;        /* of these and of the caches at mean length */
+    double step_rows;         /* mean number of hypotheses in a step */
+    double target_macs;       /* mean multiply-adds of a target token */
+    double source_macs;       /* of a source token */
     double bytes;             /* that the pass must read */
     double macs[BENCH_TYPES]; /* multiply-adds that the pass must do, by type of weights; attention is F32 */
 } bench_work;
@@ -59,11 +59,11 @@ void bench_work_free(bench_work *work);
 
 /* ------------------------------------------------------------------------------------------------------------- limits */
 
-/* What the machine can do, all threads together. */
+/* Peak speeds of the machine, all threads together. */
 typedef struct bench_limits {
     double peak[BENCH_TYPES]; /* multiply-adds a second, by type; 0 where none is needed */
     double step_read;         /* bytes a second of the weights that a decoding step reads, again and again */
-    double memory_read;       /* bytes a second out of memory, past the caches */
+    double memory_read;       /* bytes a second from memory, past the caches */
 } bench_limits;
 
 int bench_limits_measure(bench_limits *limits, const bench_work *work, const tr_kernels *kernels, tr_team *team, int groups);

@@ -1,4 +1,4 @@
-/* What this machine's cores and memory can do, measured on the threads that translate, with the kernels' own primitives. */
+/* Peak arithmetic and memory speed, measured on the threads that translate, with the kernels' own primitives. */
 #define _GNU_SOURCE
 #include "cli/bench.h"
 
@@ -9,18 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROUNDS = 5, AHEAD = 2048 }; /* the best of the rounds: a limit is what can be done; bytes to fetch ahead */
+enum { ROUNDS = 5, AHEAD = 2048 }; /* the best round counts, because a limit is wanted; AHEAD: bytes to prefetch */
 
 static const double round_seconds = 0.05;
 
-/* One measurement: all threads do the same at the same time. */
+/* One measurement: all threads do the same work at the same time. */
 typedef struct trial {
     const tr_kernels *kernels;
     int threads, groups;
     void (*run)(struct trial *trial, int thread);
     tr_type type;    /* of multiply-adds */
     size_t ahead;    /* of reading */
-    int64_t repeats; /* how often each thread does its share */
+    int64_t repeats; /* of each thread's share */
     const bench_work *work;
     char *memory;
     size_t memory_bytes;
@@ -35,25 +35,26 @@ static void run_peak(trial *t, int thread)
     t->done[thread] = t->kernels->peak(t->type, t->repeats);
 }
 
-/* Reads the part of memory that falls to a member, and returns its bytes. */
-static size_t read_share(const trial *t, const bench_span *span, int member, int members)
+/* Reads one thread's share of a span, and returns its bytes. */
+static size_t read_share(const trial *t, const bench_span *span, int thread, int threads)
 {
     const int lines = (int)(span->bytes / 256);
-    const tr_range own = tr_share(lines, 1, member, members);
+    const tr_range own = tr_share(lines, 1, thread, threads);
     const size_t bytes = (size_t)(own.end - own.begin) * 256;
     t->kernels->read_memory((const char *)span->data + (size_t)own.begin * 256, bytes, t->ahead);
     return bytes;
 }
 
-/* A decoding step's weights, without computing: groups read all of them, the members of a group share them and meet once. */
+/* Reads the weights of a decoding step without computing: each group reads all of them, its threads share them and meet
+ * once. */
 static void run_steps(trial *t, int thread)
 {
-    const int members = t->threads / t->groups, member = thread % members;
+    const int group_threads = t->threads / t->groups;
     double bytes = 0;
     for (int64_t r = 0; r < t->repeats; r++) {
         for (size_t i = 0; i < t->work->step_count; i++)
-            bytes += (double)read_share(t, &t->work->step[i], member, members);
-        if (members > 1)
+            bytes += (double)read_share(t, &t->work->step[i], thread % group_threads, group_threads);
+        if (group_threads > 1)
             tr_barrier_wait(&t->barrier);
     }
     t->done[thread] = bytes;
@@ -71,8 +72,8 @@ static void touch_memory(trial *t, int thread)
     memset(t->memory + ((size_t)own.begin << 21), 1, (size_t)(own.end - own.begin) << 21);
 }
 
-/* A thread's own time counts, so that other programs on the machine do not lower its limits; with more threads than cores,
- * whose own times add up to more than there is, the time on the wall. */
+/* Measures the CPU time of the thread, so that other programs do not lower the limits; with more threads than cores the wall
+ * time, because then CPU times overlap. */
 static void run_thread(void *argument, int thread)
 {
     trial *t = argument;
@@ -96,12 +97,12 @@ static int run_once(trial *t, tr_team *team, double *speed)
     return CLI_DONE;
 }
 
-/* The greatest speed of several rounds, each of them long enough to be timed. best grows, it does not shrink. */
-static int measure(trial *t, tr_team *team, bool repeat, double *best)
+/* Raises *best to the greatest speed of several rounds, each long enough to be timed. */
+static int measure_best(trial *t, tr_team *team, bool repeat, double *best)
 {
     double speed;
     t->repeats = 1;
-    int status = run_once(t, team, &speed); /* also brings everything near */
+    int status = run_once(t, team, &speed); /* also warms the caches */
     while (!status && repeat && t->longest < round_seconds / 4) {
         t->repeats *= 2;
         status = run_once(t, team, &speed);
@@ -115,16 +116,16 @@ static int measure(trial *t, tr_team *team, bool repeat, double *best)
     return status;
 }
 
-/* Reading with and without fetching ahead: what is better counts. */
+/* The better of reading with and without prefetching. */
 static int measure_reading(trial *t, tr_team *team, bool repeat, double *best)
 {
     t->ahead = 0;
-    const int status = measure(t, team, repeat, best);
+    const int status = measure_best(t, team, repeat, best);
     t->ahead = AHEAD;
-    return status ? status : measure(t, team, repeat, best);
+    return status ? status : measure_best(t, team, repeat, best);
 }
 
-/* Memory that no cache holds, in huge pages; less where little is free. */
+/* Reads memory too large for caches, in huge pages; less if little is free. */
 static int measure_memory(trial *t, tr_team *team, double *best)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), spare = (size_t)sysconf(_SC_AVPHYS_PAGES) * page / 4;
@@ -158,7 +159,7 @@ int bench_limits_measure(bench_limits *limits, const bench_work *work, const tr_
     for (int type = 0; !status && type < BENCH_TYPES; type++) {
         t.type = (tr_type)type;
         if (work->macs[type] > 0)
-            status = measure(&t, team, true, &limits->peak[type]);
+            status = measure_best(&t, team, true, &limits->peak[type]);
     }
     t.run = run_steps;
     if (!status)

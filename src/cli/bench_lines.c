@@ -3,11 +3,12 @@
 
 #include "cli/lines.h"
 #include "cli/pieces.h"
+#include "util/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What is translated where no file is named: sixteen lines of everyday length, repeated. */
+/* The default lines: sixteen of everyday length, repeated. */
 static const char *const built_in[] = {
     "今天天气很好，我们一起去公园散步吧。",
     "请问最近的地铁站怎么走？",
@@ -45,7 +46,7 @@ static int add_line(bench_lines *l, const char *text, size_t size)
     return CLI_DONE;
 }
 
-static bool blank(const cli_line *line)
+static bool is_blank(const cli_line *line)
 {
     size_t i = 0;
     while (i < line->size && (line->text[i] == ' ' || line->text[i] == '\t'))
@@ -61,7 +62,7 @@ static int read_lines(bench_lines *l, const char *input)
         const cli_line *lines;
         status = cli_reader_next(&reader, CHUNK, CHUNK, &lines, &count);
         for (size_t i = 0; !status && i < count; i++)
-            if (!blank(&lines[i]))
+            if (!is_blank(&lines[i]))
                 status = add_line(l, lines[i].text, lines[i].size);
     }
     cli_reader_close(&reader);
@@ -107,26 +108,26 @@ static void free_sources(bench_lines *l)
         memset(l->sources, 0, l->count * sizeof *l->sources);
 }
 
-/* Lines beyond the model's length lose their end: it is speed that counts here. */
+/* Longer lines than the model takes lose their ends, since only speed matters here. */
 int bench_lines_tokenize(bench_lines *lines, const cli_settings *settings, const cli_model *model, double *seconds,
                          bool warn)
 {
-    const size_t longest = (size_t)model->info.max_source_length - 1; /* without the end mark */
+    const size_t longest = (size_t)model->info.max_source_length - 1; /* without EOS */
     size_t cut = 0;
     int status = CLI_DONE;
     free_sources(lines);
     lines->source_tokens = 0;
-    const double start = cli_seconds();
+    const double start = tr_seconds();
     for (size_t i = 0; !status && i < lines->count; i++)
         status = tokenize_line(lines, model, i);
-    *seconds = cli_seconds() - start;
+    *seconds = tr_seconds() - start;
     for (size_t i = 0; !status && i < lines->count; i++) {
         cut += lines->sources[i].count > longest;
         lines->sources[i].count = lines->sources[i].count > longest ? longest : lines->sources[i].count;
         lines->source_tokens += lines->sources[i].count;
     }
     if (cut && warn)
-        cli_warn(settings, "%zu lines are longer than the model takes, their ends are left out", cut);
+        cli_warn(settings, "%zu lines are longer than the model takes, their ends are ignored", cut);
     return status;
 }
 

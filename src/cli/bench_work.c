@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 /* The work of a group of matrices. */
-typedef struct load {
+typedef struct matrix_load {
     double bytes;             /* to read all of them once */
     double macs[BENCH_TYPES]; /* for one row */
-    bench_work *order;        /* gets their memory in the order of reading; NULL: nobody asks */
+    bench_work *order;        /* collects their memory in the order of reading; NULL: not needed */
     bool complete;
-} load;
+} matrix_load;
 
-static void add_memory(load *l, const void *data, size_t bytes)
+static void add_memory(matrix_load *l, const void *data, size_t bytes)
 {
     bench_work *w = l->order;
     l->bytes += (double)bytes;
@@ -30,13 +30,13 @@ static void add_memory(load *l, const void *data, size_t bytes)
     w->step[w->step_count++] = (bench_span){data, bytes};
 }
 
-static void add_vector(load *l, const void *data, int n)
+static void add_vector(matrix_load *l, const void *data, int n)
 {
     if (data)
         add_memory(l, data, (size_t)n * sizeof(float));
 }
 
-static void add_linear(load *l, const tr_linear *linear)
+static void add_linear(matrix_load *l, const tr_linear *linear)
 {
     const tr_matrix *m = &linear->weight;
     add_memory(l, m->data,
@@ -48,7 +48,7 @@ static void add_linear(load *l, const tr_linear *linear)
     l->macs[m->type] += (double)m->outputs * m->inputs;
 }
 
-static void add_feedforward(load *l, const tr_feedforward *f)
+static void add_feedforward(matrix_load *l, const tr_feedforward *f)
 {
     add_linear(l, &f->up);
     if (f->gate.weight.data)
@@ -57,9 +57,9 @@ static void add_feedforward(load *l, const tr_feedforward *f)
 }
 
 /* A row of the encoder, and of the projections to all decoder layers' keys and values. */
-static load encoder_load(const tr_network *n)
+static matrix_load encoder_load(const tr_network *n)
 {
-    load l = {.complete = true};
+    matrix_load l = {.complete = true};
     for (int i = 0; i < n->config.encoder_layers; i++) {
         const tr_attention *self = &n->encoder[i].self;
         add_linear(&l, &self->query), add_linear(&l, &self->key), add_linear(&l, &self->value),
@@ -75,7 +75,7 @@ static load encoder_load(const tr_network *n)
 
 /* The output projection; for few rows its coarse copy is read instead, where there is one (see tr_screen): 4 bits a weight
  * of an int8 matrix, else a byte. The few outputs that are then computed exactly do not count. */
-static void add_output(load *l, const tr_network *n, double rows, bool screened)
+static void add_output(matrix_load *l, const tr_network *n, double rows, bool screened)
 {
     const tr_matrix *m = &n->output.weight;
     const bool int8 = m->type == TR_TYPE_I8;
@@ -93,9 +93,9 @@ static void add_output(load *l, const tr_network *n, double rows, bool screened)
 }
 
 /* A row of the decoder and of the output projection; cross-attention's keys and values are there already. */
-static load decoder_load(const tr_network *n, double rows, bool screened, bench_work *order)
+static matrix_load decoder_load(const tr_network *n, double rows, bool screened, bench_work *order)
 {
-    load l = {.order = order, .complete = true};
+    matrix_load l = {.order = order, .complete = true};
     for (int i = 0; i < n->config.decoder_layers; i++) {
         const tr_decoder_layer *layer = &n->decoder[i];
         const tr_attention *self = &layer->self, *cross = &layer->cross;
@@ -121,7 +121,7 @@ static double sum(const double macs[BENCH_TYPES])
  *   + turns x (encoder layers + cross projections)       weights: once a turn of the encoder
  *   + (self + cross positions) x a position's keys and values in all decoder layers.
  * Multiply-adds:
- *     rows x (decoder layers + output matrix)            a row is a token of a hypothesis, the end mark included
+ *     rows x (decoder layers + output matrix)            a row is a token of a hypothesis, including EOS
  *   + source positions x (encoder layers + cross projections)
  *   + positions attended to, in each layer, x 2 widths   q·k and the weighted sum of values; in f32, whatever the weights
  * are Embedding, LayerNorm, softmax and activations are left out: they are none of these. */
@@ -130,7 +130,8 @@ bool bench_work_make(bench_work *work, const tr_network *network, const bench_pa
     const tr_config *c = &network->config;
     const tr_profile *p = &pass->counts;
     *work = (bench_work){.step_rows = (double)p->rows / (double)p->steps};
-    const load encoder = encoder_load(network), decoder = decoder_load(network, work->step_rows, p->screened > 0, work);
+    const matrix_load encoder = encoder_load(network),
+                      decoder = decoder_load(network, work->step_rows, p->screened > 0, work);
     const tr_kv_shape shape = tr_decoder_kv_shape(network);
     const double position_bytes = (double)shape.layers * shape.heads * 2 * (double)shape.row_bytes;
     const double cache_bytes = (double)(p->self_positions + p->cross_positions) * position_bytes;

@@ -1,13 +1,90 @@
-/* The command translate: what its files share. */
+/* The command translate: settings, subcommands, messages. */
 #ifndef TR_CLI_CLI_H
 #define TR_CLI_CLI_H
 
-#include "cli/options.h"
+#include "util/buffer.h"
 #include "util/folder.h" /* TR_PATH */
 
 #include <translate/translate.h>
 
+#include <stdbool.h>
+
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit status */
+
+typedef struct cli_command cli_command;
+
+/* The values of an option that can be given several times. */
+typedef struct cli_list {
+    const char **values; /* allocated */
+    int count;
+} cli_list;
+
+enum { CLI_AUTO = -1 }; /* load, loop_guard: the program decides */
+
+/* The parsed command line. Fields of options that a command does not have keep their defaults. */
+typedef struct cli_settings {
+    const cli_command *command;
+    const char *model;           /* NULL: the default model */
+    cli_list ensemble;           /* further models, PATH[:WEIGHT], that decode together with it */
+    const char *models;          /* a folder of models; NULL: none */
+    const char *source, *target; /* languages, NULL: the model's */
+    const char *input, *output;  /* NULL or "-": the standard streams */
+    int threads, batch_size;     /* threads 0: the usable cores */
+    int compute;                 /* a tr_compute */
+    int load;                    /* a tr_load, or CLI_AUTO */
+    const char *shortlist;       /* NULL: auto */
+    const char *allowed;         /* convert; NULL: the list that IN has */
+    const char *attention;       /* NULL: exact */
+    int full_vocabulary;         /* true: ignore the model's list of allowed target tokens */
+    int max_length, min_length;  /* tokens of a sentence's translation */
+    int split;                   /* a tr_split */
+    int loop_guard;              /* false, true or CLI_AUTO */
+    tr_search_options search;    /* except forbidden and stopping, which come from the next two: */
+    int stopping;                /* a tr_stopping */
+    cli_list forbidden;          /* tokens */
+    const char *prefix;          /* NULL: none */
+    bool tsv;                    /* each line brings its own prefix */
+    bool scores, stream;
+    int fixed_length, rounds;  /* bench */
+    bool limits, parts, score; /* bench */
+    bool tokens, json, stats, quiet, verbose, help, version, resume;
+    bool verify;                         /* info */
+    bool force;                          /* convert, shortlist */
+    bool ids, decode;                    /* tokenize */
+    bool alignment;                      /* score, translate */
+    int alignment_layer, alignment_head; /* counted from 1; 0: the model's */
+    float alignment_threshold;
+    const char *translation; /* attention; NULL: the model's own */
+    const char *file;        /* pull; NULL: the files that a model needs */
+    bool list, remove;       /* pull */
+    int timeout, retries;    /* pull; timeout in seconds */
+    int first, best;         /* shortlist */
+    char **arguments;        /* the arguments that are no options, in order; the array is allocated */
+    int argument_count;
+} cli_settings;
+
+/* Commands as bits: an option lists those that have it. */
+enum {
+    CMD_TRANSLATE = 1,
+    CMD_BENCH = 2,
+    CMD_CONVERT = 4,
+    CMD_INFO = 8,
+    CMD_TOKENIZE = 16,
+    CMD_PULL = 32,
+    CMD_SCORE = 64,
+    CMD_ATTENTION = 128,
+    CMD_SHORTLIST = 256
+};
+
+struct cli_command {
+    const char *name; /* "translate" or "translate bench" */
+    unsigned bit;
+    int (*run)(const cli_settings *settings); /* returns the exit status */
+    int min_arguments, max_arguments;         /* max -1: any number */
+    const char *usage;                        /* lines of the synopsis */
+    const char *about;                        /* what it does, for --help */
+    const char *epilogue;                     /* examples and the rest, for --help */
+};
 
 int cli_translate(const cli_settings *settings);
 int cli_bench(const cli_settings *settings);
@@ -19,23 +96,38 @@ int cli_pull(const cli_settings *settings);
 int cli_attention(const cli_settings *settings);
 int cli_shortlist(const cli_settings *settings);
 
-/* Prints "translate: ..." as one line on stderr, taking the progress bar away first; returns CLI_FAILED. */
+/* ------------------------------------------------------------------------------------------------- options (options.c) */
+
+/* Parses arguments[0..count) (without the program's and the command's name). Options and other arguments may be mixed;
+ * "--" ends options; a later option overrides an earlier one. Returns CLI_DONE, or prints a message and returns another
+ * status. Call cli_settings_free in either case. */
+int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings);
+cli_settings cli_default_settings(const cli_command *command);
+void cli_settings_free(cli_settings *settings);
+
+/* Prints a command's help to stdout. */
+void cli_help(const cli_command *command);
+
+/* Appends the TEXT arguments, joined by a space. Prints a message on failure. */
+int cli_join_arguments(const cli_settings *settings, tr_buffer *text);
+
+/* ----------------------------------------------------------------------------------------------- messages (messages.c) */
+
+/* Prints "translate: ..." as one line on stderr, after removing the progress bar; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same for wrong usage, with the way to the command's help behind it; returns CLI_USAGE. */
+/* The same for wrong usage, followed by a hint at the command's --help; returns CLI_USAGE. */
 int cli_usage(const cli_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail_memory(void);
-/* What the library said. */
-int cli_fail_error(const tr_error *error);
+int cli_fail_error(const tr_error *error); /* prints the library's message */
 /* Prints "translate: warning: ..." unless --quiet. */
 void cli_warn(const cli_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "translate: ..." on stderr: information that was asked for. */
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* printf() for names and other text from outside that is no translation: at most a line, and nothing in it that a terminal
- * would obey. A newline is printed only for one that ends the format. */
+/* printf() to stdout for names and other text from outside that is no translation: at most a line, and no control
+ * characters that a terminal would obey. A newline is printed only where it ends the format. */
 int cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-double cli_seconds(void);        /* of a steady clock */
-double cli_peak_megabytes(void); /* most memory that this process had resident so far, in units of 10^6 bytes */
+double cli_peak_megabytes(void); /* peak resident memory of this process so far, in units of 10^6 bytes (measure.c) */
 
 #endif

@@ -1,4 +1,4 @@
-/* translate attention TEXT -o FILE: what the network looks at, as a page, a picture or arrays. */
+/* translate attention TEXT -o FILE: attention weights as a page, a picture or arrays. */
 #define _GNU_SOURCE
 #include "cli/lines.h"
 #include "cli/output.h"
@@ -16,14 +16,14 @@
 
 typedef struct form {
     const char *ending, *name;
-    uint64_t most; /* weights */
+    uint64_t max_weights;
     tr_status (*make)(const tr_view *view, tr_buffer *out, tr_error *error);
 } form;
 
 static const form forms[] = {
-    {".html", "the page", TR_VIEW_PAGE_MOST, tr_view_page},
-    {".svg", "a picture", TR_VIEW_SVG_MOST, tr_view_svg},
-    {".npz", "an archive", TR_VIEW_NPZ_MOST, tr_view_npz},
+    {".html", "the page", TR_VIEW_MAX_PAGE, tr_view_page},
+    {".svg", "a picture", TR_VIEW_MAX_SVG, tr_view_svg},
+    {".npz", "an archive", TR_VIEW_MAX_NPZ, tr_view_npz},
 };
 
 static const form *find_form(const char *file)
@@ -41,19 +41,19 @@ typedef struct look {
     const form *form;
     cli_model model;
     tr_pair pair;
-    const char *source_language, *target_language; /* as the library is told them */
+    const char *source_language, *target_language; /* codes for the library */
     tr_buffer text;
     char *translation;
     tr_tokens source, target;
     tr_score *score;
-    int32_t *rows;       /* [row_count] of the encoder: the source, and the marks around it */
+    int32_t *rows;       /* [row_count] token ids of the encoder: the source and the special tokens around it */
     tr_view_text *names; /* [row_count + 2 steps] */
     int32_t *alignment;  /* [steps] */
     int row_count;
-    bool cut; /* the translation was stopped before its end mark */
+    bool cut; /* the translation was stopped before EOS */
 } look;
 
-/* Language idx of the pair, by the model's own code; NULL: the model has no choice. */
+/* The model's code of the language at an index; NULL: the model has no choice. */
 static const char *code_of(const look *l, int index)
 {
     return index < 0 ? NULL : l->model.model->package.languages.items[index].code;
@@ -71,7 +71,7 @@ static int choose_languages(look *l)
 }
 
 /* Tokens of a text, or, with --tokens, of pieces. */
-static int take_tokens(look *l, cli_side side, const char *text, size_t size, tr_tokens *tokens)
+static int parse_tokens(look *l, cli_side side, const char *text, size_t size, tr_tokens *tokens)
 {
     tr_error error;
     if (!l->settings->tokens) {
@@ -85,8 +85,8 @@ static int take_tokens(look *l, cli_side side, const char *text, size_t size, tr
     return status;
 }
 
-/* The token of a language that targets of this model begin with, where the caller's text has none. */
-static int put_first(look *l)
+/* Puts the token of the language before the target, if the model needs it and the text does not have it. */
+static int prepend_language(look *l)
 {
     const int32_t first = l->pair.start.first_id;
     tr_ids ids = {0};
@@ -98,7 +98,7 @@ static int put_first(look *l)
     return good ? CLI_DONE : cli_fail_memory();
 }
 
-static int translate(look *l)
+static int translate_source(look *l)
 {
     tr_error error;
     tr_tokens *targets;
@@ -107,38 +107,38 @@ static int translate(look *l)
     options.target_language = l->target_language;
     if (tr_translate_tokens(l->model.context, &l->source, 1, &options, &targets, &error))
         return cli_fail_error(&error);
-    const size_t model_most = (size_t)l->model.info.max_target_length, most = (size_t)options.max_length;
+    const size_t model_max = (size_t)l->model.info.max_target_length, max = (size_t)options.max_length;
     l->target = targets[0];
-    l->cut = l->target.count == (most < model_most ? most : model_most);
+    l->cut = l->target.count == (max < model_max ? max : model_max);
     free(targets);
     return CLI_DONE;
 }
 
-static int take_texts(look *l)
+static int find_tokens(look *l)
 {
     const char *given = l->settings->translation;
     int status = cli_join_arguments(l->settings, &l->text);
     if (!status)
-        status = take_tokens(l, CLI_SOURCE, l->text.data, l->text.size, &l->source);
+        status = parse_tokens(l, CLI_SOURCE, l->text.data, l->text.size, &l->source);
     if (!status && !l->source.count)
-        return cli_fail("TEXT: there is nothing in it to look at");
+        return cli_fail("TEXT: has no tokens to show");
     if (!status && given)
-        status = take_tokens(l, CLI_TARGET, given, strlen(given), &l->target);
+        status = parse_tokens(l, CLI_TARGET, given, strlen(given), &l->target);
     if (status)
         return status;
-    return given ? put_first(l) : translate(l);
+    return given ? prepend_language(l) : translate_source(l);
 }
 
 /* -------------------------------------------------------------------------------------------------------- the numbers */
 
-/* Of the decoder: the target's tokens and the end mark, if it came. */
+/* Steps of the decoder: the target's tokens and EOS, if it was generated. */
 static int count_steps(const look *l)
 {
     return (int)l->target.count + !l->cut;
 }
 
-/* The maps as large as they will be, so that what no form holds is not computed. What the model does not take is for the
- * scorer to say. */
+/* Refuses maps that are too large for the form before they are computed. A target that is too long for the model is reported
+ * by tr_score_tokens. */
 static int check_size(const look *l)
 {
     const tr_model_info *i = &l->model.info;
@@ -149,10 +149,10 @@ static int check_size(const look *l)
                           .decoder = {i->decoder_layers, i->decoder_heads, steps, steps, NULL},
                           .cross = {i->decoder_layers, i->decoder_heads, steps, rows, NULL}};
     tr_error error;
-    return tr_view_fits(&view, l->form->most, l->form->name, &error) ? cli_fail_error(&error) : CLI_DONE;
+    return tr_view_fits(&view, l->form->max_weights, l->form->name, &error) ? cli_fail_error(&error) : CLI_DONE;
 }
 
-static int compute(look *l)
+static int compute_attention(look *l)
 {
     tr_error error;
     const tr_config *config = &l->model.model->package.config;
@@ -183,13 +183,13 @@ static tr_view_text piece_of(const look *l, cli_side side, int32_t id)
     return text;
 }
 
-/* A map that the model has nothing for (recurrent decoders) is one without layers. */
+/* A map that the model does not have (recurrent decoders have no self-attention) gets no layers. */
 static tr_attention_map map_of(const tr_attention_map *map, int rows, int columns)
 {
     return map->weights ? *map : (tr_attention_map){0, 0, rows, columns, NULL};
 }
 
-/* Links count the source's own tokens and lead from each target token to one of them. */
+/* A link's source counts the source's own tokens, without special ones. Each target token has at most one link. */
 static void fill_alignment(const look *l)
 {
     for (int i = 0; i < count_steps(l); i++)
@@ -223,14 +223,14 @@ static tr_view_text text_of(const char *s)
     return (tr_view_text){s, strlen(s)};
 }
 
-/* The model's name, else its file's. */
+/* The model's name, else that of its file. */
 static tr_view_text model_name(const look *l)
 {
     const char *slash = strrchr(l->model.path, '/');
     return text_of(*l->model.info.name ? l->model.info.name : slash && slash[1] ? slash + 1 : l->model.path);
 }
 
-static int take_translation(look *l)
+static int set_translation(look *l)
 {
     tr_error error;
     tr_buffer pieces = {0};
@@ -247,7 +247,7 @@ static int take_translation(look *l)
     return l->translation ? CLI_DONE : cli_fail_memory();
 }
 
-static int make(look *l, tr_buffer *out)
+static int render_view(look *l, tr_buffer *out)
 {
     if (!fill_names(l))
         return cli_fail_memory();
@@ -288,17 +288,17 @@ static int write_file(const cli_settings *settings, const tr_buffer *file)
     return status && cli_interrupted() ? 128 + cli_interrupted() : status;
 }
 
-static int run(look *l, tr_buffer *file)
+static int show_attention(look *l, tr_buffer *file)
 {
     int status = choose_languages(l);
     if (!status)
-        status = take_texts(l);
+        status = find_tokens(l);
     if (!status)
-        status = compute(l);
+        status = compute_attention(l);
     if (!status)
-        status = take_translation(l);
+        status = set_translation(l);
     if (!status)
-        status = make(l, file);
+        status = render_view(l, file);
     return status ? status : write_file(l->settings, file);
 }
 
@@ -315,7 +315,7 @@ int cli_attention(const cli_settings *settings)
     if (!settings->tokens && !l.model.info.has_tokenizer)
         status = cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", l.model.path);
     if (!status)
-        status = run(&l, &file);
+        status = show_attention(&l, &file);
     tr_scores_free(l.score, 1);
     tr_tokens_free(&l.source);
     tr_tokens_free(&l.target);

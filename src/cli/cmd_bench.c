@@ -1,10 +1,11 @@
-/* translate bench: how fast a model runs, from token numbers to token numbers; where the time goes, and how near to what the
- * machine can do that is. */
+/* translate bench: the speed of a model, from token ids to token ids; the time of its parts; and the share of the machine's
+ * peak that it reaches. */
 #include "cli/bench.h"
-#include "cli/render.h"
-#include "cli/search.h"
+#include "cli/json.h"
+#include "cli/translate_options.h"
 
 #include "pipeline/model.h"
+#include "util/clock.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>
@@ -20,11 +21,11 @@ typedef struct bench {
     double *seconds, *seconds_text; /* [rounds] */
     double *seconds_score;          /* [rounds] --score */
     uint64_t target_tokens;
-    double peak_megabytes; /* without what measuring the limits takes */
-    bench_pass pass;       /* --parts, --limits: one more pass, with a profile */
+    double peak_megabytes; /* before the limits are measured */
+    bench_pass pass;       /* --parts, --limits: an additional pass, with a profile */
     bench_work work;       /* --limits */
     bench_limits limits;
-    bench_pass score_pass; /* --score: the same of scoring */
+    bench_pass score_pass; /* --score: the same for scoring */
     bench_work score_work;
 } bench;
 
@@ -33,18 +34,17 @@ typedef struct bench {
 static int translate_all(bench *b, double *seconds, tr_tokens **outputs)
 {
     tr_error error;
-    const double start = cli_seconds();
+    const double start = tr_seconds();
     if (tr_translate_tokens(b->model.context, b->lines.sources, b->lines.count, &b->options, outputs, &error))
         return cli_fail_error(&error);
-    *seconds = cli_seconds() - start;
+    *seconds = tr_seconds() - start;
     b->target_tokens = 0;
     for (size_t i = 0; i < b->lines.count; i++)
         b->target_tokens += (*outputs)[i].count;
     return CLI_DONE;
 }
 
-/* Scores what was translated. Forced lengths have no end marks, and no target may be longer than the model takes with one.
- */
+/* Scores the translations. With --fixed-length they have no EOS; otherwise the model's maximum length includes it. */
 static int score_all(bench *b, double *seconds, tr_tokens *outputs)
 {
     const size_t longest = (size_t)b->model.info.max_target_length - !b->settings->fixed_length;
@@ -56,15 +56,15 @@ static int score_all(bench *b, double *seconds, tr_tokens *outputs)
     options.no_end = b->settings->fixed_length != 0;
     for (size_t i = 0; i < b->lines.count; i++)
         outputs[i].count = outputs[i].count < longest ? outputs[i].count : longest;
-    const double start = cli_seconds();
+    const double start = tr_seconds();
     if (tr_score_tokens(b->model.context, b->lines.sources, outputs, b->lines.count, &options, &scores, &error))
         return cli_fail_error(&error);
-    *seconds = cli_seconds() - start;
+    *seconds = tr_seconds() - start;
     tr_scores_free(scores, b->lines.count);
     return CLI_DONE;
 }
 
-static int pass(bench *b, bool first, double *seconds_text, double *seconds, double *seconds_score)
+static int run_pass(bench *b, bool first, double *seconds_text, double *seconds, double *seconds_score)
 {
     tr_tokens *outputs = NULL;
     int status = bench_lines_tokenize(&b->lines, b->settings, &b->model, seconds_text, first);
@@ -76,12 +76,12 @@ static int pass(bench *b, bool first, double *seconds_text, double *seconds, dou
     return status;
 }
 
-static int all_passes(bench *b)
+static int run_passes(bench *b)
 {
     double ignored;
-    int status = pass(b, true, &ignored, &ignored, &ignored);
+    int status = run_pass(b, true, &ignored, &ignored, &ignored);
     for (int round = 0; !status && round < b->settings->rounds; round++) {
-        status = pass(b, false, &b->seconds_text[round], &b->seconds[round], &b->seconds_score[round]);
+        status = run_pass(b, false, &b->seconds_text[round], &b->seconds[round], &b->seconds_score[round]);
         if (!status && b->settings->verbose)
             cli_note("pass %d: %.3f s, %.1f tokens/s", round + 1, b->seconds[round],
                      (double)b->target_tokens / b->seconds[round]);
@@ -90,11 +90,11 @@ static int all_passes(bench *b)
     return status;
 }
 
-/* The threads of a pass are in one part or another at any time: their groups' mean is how its time divides. */
+/* At any time each thread is in one part: the mean over the groups is the time of a part. */
 static void divide_seconds(bench_pass *p, tr_profile *profiles, int threads)
 {
     for (int t = 0; t < threads; t++) {
-        tr_profile_enter(&profiles[t], TR_PROFILE_REST); /* ends the part at hand */
+        tr_profile_enter(&profiles[t], TR_PROFILE_REST); /* ends the present part */
         tr_profile_add(&p->counts, &profiles[t]);
         p->groups += profiles[t].steps > 0;
     }
@@ -106,7 +106,7 @@ static void divide_seconds(bench_pass *p, tr_profile *profiles, int threads)
     }
 }
 
-/* One pass more, whose parts are timed: translating, or, where outputs are there, scoring them. */
+/* An additional pass with a profile. *outputs NULL: translates and stores outputs; else scores them. */
 static int profiled_pass(bench *b, tr_tokens **outputs, bench_pass *p)
 {
     tr_scheduler *scheduler = b->model.context->scheduler;
@@ -164,7 +164,7 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Takes the report. */
+/* Takes over the reference to report. */
 static int print_table(json_t *report)
 {
     const char *key;
@@ -190,7 +190,7 @@ static json_t *add_real(json_t *object, const char *key, double value)
     return tr_json_set(object, key, tr_json_number(value));
 }
 
-/* Seconds of the profiled pass, which are not quite the median of the timed ones: shares are what they tell. */
+/* Seconds of the profiled pass, whose sum differs a little from the median of the timed passes. */
 static json_t *report_parts(const bench *b, json_t *object)
 {
     static const char *const keys[TR_PROFILE_PARTS] = {
@@ -209,7 +209,7 @@ static json_t *report_parts(const bench *b, json_t *object)
     return object;
 }
 
-static double most(const double peak[BENCH_TYPES])
+static double max_peak(const double peak[BENCH_TYPES])
 {
     double best = 0;
     for (int t = 0; t < BENCH_TYPES; t++)
@@ -217,7 +217,7 @@ static double most(const double peak[BENCH_TYPES])
     return best;
 }
 
-/* All multiply-adds of a pass at the peak. */
+/* The time of all multiply-adds of a pass at peak speed. */
 static double arithmetic_seconds(const bench_work *w, const bench_limits *l)
 {
     double seconds = 0;
@@ -238,8 +238,8 @@ static json_t *report_score(const bench *b, json_t *object, double seconds)
     return object;
 }
 
-/* What the machine would do if it did nothing but read, or nothing but multiply and add, all the time; and how much of that
- * is reached. (The two can overlap: each is a bound of its own.) */
+/* Two bounds: the speed if the machine only read weights, and if it only multiplied and added; and the shares reached. (Both
+ * can overlap, so each is a bound of its own.) */
 static json_t *report_limits(const bench *b, json_t *object, double tokens_per_second)
 {
     const bench_work *w = &b->work;
@@ -248,7 +248,7 @@ static json_t *report_limits(const bench *b, json_t *object, double tokens_per_s
     const double arithmetic = arithmetic_seconds(w, l);
     const double by_memory = (double)b->pass.target_tokens / (w->bytes / l->step_read);
     const double by_arithmetic = (double)b->pass.target_tokens / arithmetic;
-    object = add_real(object, "peak_gmacs", 1e-9 * (l->peak[type] > 0 ? l->peak[type] : most(l->peak)));
+    object = add_real(object, "peak_gmacs", 1e-9 * (l->peak[type] > 0 ? l->peak[type] : max_peak(l->peak)));
     object = add_real(object, "peak_f32_gmacs", 1e-9 * l->peak[TR_TYPE_F32]);
     object = add_real(object, "read_gbs", 1e-9 * l->step_read);
     object = add_real(object, "memory_gbs", 1e-9 * l->memory_read);
@@ -263,7 +263,7 @@ static json_t *report_limits(const bench *b, json_t *object, double tokens_per_s
     return object;
 }
 
-static int report(bench *b)
+static int print_report(bench *b)
 {
     const cli_settings *s = b->settings;
     const double seconds = median(b->seconds, s->rounds), seconds_text = median(b->seconds_text, s->rounds);
@@ -287,31 +287,31 @@ static int report(bench *b)
     return s->json ? cli_print_json(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : print_table(object);
 }
 
-static int check(const bench *b)
+static int check_model(const bench *b)
 {
     const tr_model_info *info = &b->model.info;
     if (!b->settings->tokens && !info->has_tokenizer)
         return cli_fail("%s: the model has no tokenizer; give lines of tokens, with --tokens -i FILE", b->model.path);
     if (b->settings->fixed_length > info->max_target_length)
-        return cli_usage(b->settings, "--fixed-length %d: the model goes to %d", b->settings->fixed_length,
+        return cli_usage(b->settings, "--fixed-length %d: the model takes at most %d", b->settings->fixed_length,
                          info->max_target_length);
     return CLI_DONE;
 }
 
-static int measure(bench *b)
+static int measure_speed(bench *b)
 {
     const cli_settings *s = b->settings;
     int status = bench_lines_collect(&b->lines, s);
     if (!status)
         status = cli_model_open(&b->model, s, true);
     if (!status)
-        status = check(b);
+        status = check_model(b);
     if (status)
         return status;
     const tr_ids nothing = {0};
     b->options = tr_translate_default_options();
     b->options.max_length = s->max_length;
-    b->options.search = cli_search(s, &nothing);
+    b->options.search = cli_search_options(s, &nothing);
     b->options.scores = s->scores;
     b->options.source_language = s->source;
     b->options.target_language = s->target;
@@ -320,12 +320,12 @@ static int measure(bench *b)
     b->seconds = calloc((size_t)s->rounds, sizeof *b->seconds);
     b->seconds_text = calloc((size_t)s->rounds, sizeof *b->seconds_text);
     b->seconds_score = calloc((size_t)s->rounds, sizeof *b->seconds_score);
-    status = b->seconds && b->seconds_text && b->seconds_score ? all_passes(b) : cli_fail_memory();
+    status = b->seconds && b->seconds_text && b->seconds_score ? run_passes(b) : cli_fail_memory();
     if (!status && (s->parts || s->limits))
         status = profiled_passes(b);
     if (!status && s->limits)
         status = measure_limits(b);
-    return status ? status : report(b);
+    return status ? status : print_report(b);
 }
 
 int cli_bench(const cli_settings *settings)
@@ -333,12 +333,12 @@ int cli_bench(const cli_settings *settings)
     if (settings->tokens && !settings->input)
         return cli_usage(settings, "--tokens: needs --input FILE with lines of tokens");
     if (settings->limits && settings->ensemble.count)
-        return cli_usage(settings, "--limits: are counted for one model, not with --ensemble");
-    const int wrong = cli_search_check(settings);
+        return cli_usage(settings, "--limits: not with --ensemble; limits are those of one model");
+    const int wrong = cli_check_search_options(settings);
     if (wrong)
         return wrong;
     bench b = {.settings = settings};
-    const int status = measure(&b);
+    const int status = measure_speed(&b);
     bench_work_free(&b.work);
     bench_work_free(&b.score_work);
     bench_lines_free(&b.lines);

@@ -23,7 +23,7 @@ static char scratch[TR_PATH];
 static const char scratch_name[] = "model.gguf";
 static int scratch_folder = -1;
 
-/* Removes the folder and whatever is in it. Also called when the input is cut short while it is mapped. */
+/* Removes the folder and all files in it. Also called by the SIGBUS handler, when the mapped input is cut short. */
 static void remove_scratch(void)
 {
     if (scratch_folder >= 0)
@@ -54,7 +54,7 @@ static int make_scratch(const char *out)
     return scratch_folder >= 0 ? CLI_DONE : cli_fail("%s: cannot write: %s", scratch, strerror(errno));
 }
 
-static int check_places(const cli_settings *s, const char *in, const char *out)
+static int check_paths(const cli_settings *s, const char *in, const char *out)
 {
     struct stat a, b;
     const bool exists = stat(out, &b) == 0;
@@ -96,12 +96,12 @@ static int on_progress(void *started, uint64_t done, uint64_t total)
     return cli_interrupted() != 0;
 }
 
-/* Writing verifies the bytes; that the file opens is the last check. */
+/* tr_gguf_write verifies the bytes; opening the file is the last check. */
 static int write_and_verify(const cli_settings *s, const tr_package *package, const char *file)
 {
     tr_error error;
     tr_package written;
-    bool running = s->quiet; /* then the bar is never started */
+    bool running = s->quiet; /* then the bar is not started */
     const tr_type type = wanted_type(s, package);
     tr_status status = tr_gguf_write(package, file, type, on_progress, &running, &error);
     cli_progress_stop();
@@ -117,7 +117,7 @@ static int write_and_verify(const cli_settings *s, const tr_package *package, co
     return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
 }
 
-/* Gives the finished file the place of target. */
+/* Moves the finished file to the target. */
 static int move_to(const tr_target *target, const char *file)
 {
     int descriptor;
@@ -142,7 +142,7 @@ static int convert_to(const cli_settings *s, const tr_package *package, const tr
     return status;
 }
 
-/* Damage must not get a good checksum. Files of others, and directories, have none. */
+/* A damaged file must not get a valid checksum. Files of other programs, and directories, have no checksum to verify. */
 static tr_status open_verified(const char *in, tr_package *package, tr_error *error)
 {
     tr_status status = tr_package_open(in, TR_LOAD_MAP, package, error);
@@ -151,7 +151,7 @@ static tr_status open_verified(const char *in, tr_package *package, tr_error *er
     return status;
 }
 
-static int convert(const cli_settings *settings, const char *in, const tr_target *target)
+static int convert_model(const cli_settings *settings, const char *in, const tr_target *target)
 {
     tr_package package;
     tr_error error;
@@ -178,12 +178,12 @@ int cli_convert(const cli_settings *settings)
     named.model = settings->arguments[0];
     int status = cli_model_find(in, &named);
     if (!status)
-        status = check_places(settings, in, settings->arguments[1]);
+        status = check_paths(settings, in, settings->arguments[1]);
     if (status)
         return status;
     if (tr_target_find(&target, settings->arguments[1], &error))
         return cli_fail_error(&error);
-    status = convert(settings, in, &target);
+    status = convert_model(settings, in, &target);
     tr_target_free(&target);
     return cli_interrupted() ? 128 + cli_interrupted() : status;
 }

@@ -1,8 +1,8 @@
 /* translate info FILE */
 #include "cli/cli.h"
 #include "cli/info_models.h"
+#include "cli/json.h"
 #include "cli/model.h"
-#include "cli/render.h"
 #include "cli/signals.h"
 #include "formats/gguf/gguf.h"
 #include "formats/int8.h"
@@ -24,7 +24,7 @@ typedef struct summary {
     bool verified;
 } summary;
 
-/* An int8 matrix is one tensor, with its scales and sums, and has the parameters of its shape: padding is none. */
+/* An int8 matrix counts as one tensor with its scales and sums, and as many parameters as its shape, without padding. */
 static void count_tensor(summary *s, const tr_tensor *t)
 {
     char name[TR_TENSOR_NAME];
@@ -103,8 +103,8 @@ static json_t *json_languages(const tr_languages *l)
     return codes;
 }
 
-/* Whether JSON can hold the texts that a model's author or owner chose. */
-static bool are_texts(const char *path, const tr_package *p)
+/* Whether the path and the model's own texts are UTF-8, which JSON needs. */
+static bool has_valid_texts(const char *path, const tr_package *p)
 {
     bool good = tr_utf8_valid(path, strlen(path)) && tr_utf8_valid(p->architecture, strlen(p->architecture)) &&
                 tr_utf8_valid(p->name, strlen(p->name)) && tr_utf8_valid(p->source_language, strlen(p->source_language)) &&
@@ -118,7 +118,7 @@ static int print_json(const char *path, const summary *s)
 {
     const tr_package *p = s->package;
     char checksum[17];
-    if (!are_texts(path, p))
+    if (!has_valid_texts(path, p))
         return cli_fail("%s: its name or one of its texts is not UTF-8", path);
     snprintf(checksum, sizeof checksum, "%016" PRIx64, p->checksum);
     const bool bpe = p->source_bpe.data != NULL;
@@ -198,7 +198,7 @@ static void print_vocabulary(const tr_package *p)
         printf("shortlist     the first %d tokens, and at most %d for each source token\n", p->shortlist.first,
                p->shortlist.best);
     else if (p->shortlist.offsets)
-        printf("shortlist     at most %d tokens for each source token, and what the end mark allows\n", p->shortlist.best);
+        printf("shortlist     at most %d tokens for each source token, and those that EOS allows\n", p->shortlist.best);
     if (c->allowed)
         printf("allowed       %d of the target tokens\n", c->allowed_count);
 }
@@ -217,7 +217,7 @@ static void print_weights(const summary *s)
     printf("parameters    %" PRIu64 " (%.1f million)\n", s->parameters, (double)s->parameters / 1e6);
 }
 
-/* Either side of a model that has tokens for languages may be all of them. */
+/* In a model with language tokens, source and target may be any of its languages. */
 static void print_languages(const tr_package *p)
 {
     const tr_languages *l = &p->languages;

@@ -1,4 +1,4 @@
-/* translate pull OWNER/NAME: what needs no network is done here, the rest by translate-pull. */
+/* translate pull OWNER/NAME: lists and removes models; translate-pull downloads them. */
 #include "cli/cli.h"
 #include "cli/hub.h"
 #include "cli/progress.h"
@@ -17,17 +17,17 @@ static void print_entry(void *context, const tr_hub_entry *entry)
     cli_print("%10.1f MB  hf:%s%s\n", (double)entry->bytes / 1e6, entry->name.label, entry->whole ? "" : "  (incomplete)");
 }
 
-static int list(const cli_settings *s)
+static int list_models(const cli_settings *s)
 {
     char cache[TR_PATH];
     tr_error error;
     bool any = false;
     if (s->argument_count)
-        return cli_usage(s, "--list: shows everything, it takes no name");
+        return cli_usage(s, "--list: lists all models, it takes no name");
     if (tr_hub_cache_list(print_entry, &any, &error) || tr_hub_cache(cache, &error))
         return cli_fail_error(&error);
     if (s->verbose || (!any && cli_progress_possible()))
-        cli_note("the cache is %s%s", cache, any ? "" : ": there is nothing in it");
+        cli_note("the cache is %s%s", cache, any ? "" : ", which is empty");
     return CLI_DONE;
 }
 
@@ -39,9 +39,9 @@ static int remove_model(const cli_settings *s, const tr_hub_name *name)
     if (tr_hub_cache_remove(name, all, &r, &error))
         return cli_fail_error(&error);
     if (!r.found)
-        return cli_fail("%s: is not in the cache (translate pull --list shows what is)", s->arguments[0]);
+        return cli_fail("%s: is not in the cache (see translate pull --list)", s->arguments[0]);
     if (r.left && !r.removed.count)
-        return cli_fail("%s: nothing was removed: translate did not download what is in %s", s->arguments[0], r.folder);
+        return cli_fail("%s: nothing was removed: translate did not download the files in %s", s->arguments[0], r.folder);
     if (r.left)
         cli_warn(s, "%s: %zu file%s that translate did not download %s left in %s", s->arguments[0], r.left,
                  r.left == 1 ? "" : "s", r.left == 1 ? "was" : "were", r.folder);
@@ -52,12 +52,12 @@ static int remove_model(const cli_settings *s, const tr_hub_name *name)
 
 /* --------------------------------------------------------------------------------------------------------- downloading */
 
-static int download(const cli_settings *s, const tr_hub_name *name)
+static int download_model(const cli_settings *s, const tr_hub_name *name)
 {
-    enum { MOST = 16 };
+    enum { MAX_ARGUMENTS = 16 };
     char timeout[32], retries[32], label[TR_HUB_LABEL], folder[TR_PATH];
     tr_error error;
-    const char *arguments[MOST] = {"translate-pull"};
+    const char *arguments[MAX_ARGUMENTS] = {"translate-pull"};
     int n = 1;
     if (!s->output && tr_hub_cache_folder(folder, name, &error))
         return cli_fail_error(&error);
@@ -91,12 +91,12 @@ int cli_pull(const cli_settings *settings)
     tr_hub_name name;
     tr_error error;
     if (settings->list)
-        return list(settings);
+        return list_models(settings);
     if (!settings->argument_count)
         return cli_usage(settings, "pull: which model? usage: %s", settings->command->usage);
     if (tr_hub_parse(settings->arguments[0], &name, &error))
         return cli_usage(settings, "%s", error.message);
     if (settings->remove && (settings->output || settings->file))
-        return cli_usage(settings, "--remove: removes what is in the cache; it goes with neither --output nor --file");
-    return settings->remove ? remove_model(settings, &name) : download(settings, &name);
+        return cli_usage(settings, "--remove: not with --output or --file; it removes models from the cache");
+    return settings->remove ? remove_model(settings, &name) : download_model(settings, &name);
 }

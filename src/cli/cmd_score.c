@@ -1,15 +1,24 @@
-/* translate score: pairs of a source and a target to what the model thinks of them. */
-#include "cli/alignment.h"
+/* translate score: the log-probability of targets, given their sources. */
+#include "cli/json.h"
 #include "cli/lines.h"
 #include "cli/output.h"
 #include "cli/pieces.h"
-#include "cli/scores.h"
+#include "cli/translate_options.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK_LINES = 4096, CHUNK_BYTES = 1 << 20 };
+
+/* A pair: two fields of a line. */
+typedef struct score_pair {
+    const char *source, *target;
+    size_t source_size, target_size;
+    bool carriage_return;
+} score_pair;
 
 typedef struct scoring {
     const cli_settings *settings;
@@ -17,7 +26,7 @@ typedef struct scoring {
     tr_score_options options;
     cli_output output;
     uint64_t line; /* lines before the chunk */
-    cli_pair *pairs;
+    score_pair *pairs;
     size_t count, capacity;
     tr_buffer out;
 } scoring;
@@ -29,12 +38,63 @@ static int set_options(scoring *s)
     s->options.source_language = c->source;
     s->options.target_language = c->target;
     s->options.align = c->alignment || c->json;
-    return cli_alignment_options(c, &s->model, &s->options.alignment);
+    return cli_align_options(c, &s->model, &s->options.alignment);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ printing */
+
+static bool append_score(const score_pair *pair, const tr_text_score *score, bool alignment, tr_buffer *out)
+{
+    char number[32];
+    const int size = snprintf(number, sizeof number, "%.4f", (double)score->score.log_probability);
+    if (!tr_buffer_append(out, number, (size_t)size))
+        return false;
+    if (alignment && (!tr_buffer_append(out, "\t", 1) || !cli_print_links(&score->score.alignment, out)))
+        return false;
+    return tr_buffer_append(out, pair->carriage_return ? "\r\n" : "\n", 1 + (size_t)pair->carriage_return);
+}
+
+/* Four decimals, as in plain output. */
+static json_t *json_log(float value)
+{
+    return tr_json_number(round((double)value * 1e4) / 1e4);
+}
+
+static json_t *json_logs(const tr_score *score)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < score->count; i++)
+        array = tr_json_append(array, json_log(score->log_probabilities[i]));
+    return array;
+}
+
+static json_t *json_score(const cli_model *model, const score_pair *pair, uint64_t number, const tr_text_score *score)
+{
+    json_t *o = tr_json_set(json_object(), "line", json_integer((json_int_t)number));
+    o = tr_json_set(o, "source", tr_json_clean(pair->source, pair->source_size));
+    o = tr_json_set(o, "target", tr_json_clean(pair->target, pair->target_size));
+    o = tr_json_set(o, "score", json_log(score->score.log_probability));
+    o = tr_json_set(o, "mean", json_log(score->score.mean_log_probability));
+    o = tr_json_set(o, "minimum", json_log(score->score.min_log_probability));
+    o = tr_json_set(o, "source_tokens", cli_json_pieces(model->model, false, &score->source));
+    o = tr_json_set(o, "tokens", cli_json_pieces(model->model, true, &score->target));
+    o = tr_json_set(o, "log_probabilities", json_logs(&score->score));
+    o = tr_json_set(o, "alignment", cli_json_links(&score->score.alignment));
+    if (score->source_spans)
+        o = tr_json_set(o, "source_spans", cli_json_spans(score->source_spans, score->source.count));
+    return score->target_spans ? tr_json_set(o, "spans", cli_json_spans(score->target_spans, score->target.count)) : o;
+}
+
+static bool append_score_json(const cli_model *model, const score_pair *pair, uint64_t number, const tr_text_score *score,
+                              tr_buffer *out)
+{
+    return tr_json_print(json_score(model, pair, number, score), JSON_COMPACT | JSON_REAL_PRECISION(9), out) &&
+           tr_buffer_append(out, "\n", 1);
 }
 
 /* ------------------------------------------------------------------------------------------------------- reading a pair */
 
-static int take_pair(scoring *s, const cli_line *line, uint64_t number)
+static int add_pair(scoring *s, const cli_line *line, uint64_t number)
 {
     const char *tab = memchr(line->text, '\t', line->size), *end = line->text + line->size;
     if (!tab)
@@ -43,18 +103,18 @@ static int take_pair(scoring *s, const cli_line *line, uint64_t number)
         return cli_fail("line %" PRIu64 ": has more than one TAB; a line is a source, a TAB and a target", number);
     if (s->count == s->capacity) {
         const size_t more = s->capacity ? 2 * s->capacity : 64;
-        cli_pair *grown = realloc(s->pairs, more * sizeof *grown);
+        score_pair *grown = realloc(s->pairs, more * sizeof *grown);
         if (!grown)
             return cli_fail_memory();
         s->pairs = grown;
         s->capacity = more;
     }
     s->pairs[s->count++] =
-        (cli_pair){line->text, tab + 1, (size_t)(tab - line->text), (size_t)(end - tab - 1), line->carriage_return};
+        (score_pair){line->text, tab + 1, (size_t)(tab - line->text), (size_t)(end - tab - 1), line->carriage_return};
     return CLI_DONE;
 }
 
-static int parse(const scoring *s, cli_side side, const char *text, size_t size, uint64_t line, tr_tokens *tokens)
+static int parse_tokens(const scoring *s, cli_side side, const char *text, size_t size, uint64_t line, tr_tokens *tokens)
 {
     tr_ids ids = {0};
     const int status = s->settings->ids ? cli_parse_ids(&s->model, side, text, size, line, &ids)
@@ -65,7 +125,7 @@ static int parse(const scoring *s, cli_side side, const char *text, size_t size,
 
 /* ------------------------------------------------------------------------------------------------------------- scoring */
 
-/* The same from tokens: pairs[first, first + count), with results as of texts. *status is the command's. */
+/* Scores pairs[first .. first + count) of tokens. Returns the library's status; *status: of this program. */
 static tr_status score_tokens(scoring *s, size_t first, size_t count, tr_text_score *results, int *status, tr_error *error)
 {
     tr_tokens *sources = calloc(count, sizeof *sources), *targets = calloc(count, sizeof *targets);
@@ -73,11 +133,11 @@ static tr_status score_tokens(scoring *s, size_t first, size_t count, tr_text_sc
     tr_status failed = TR_OK;
     *status = sources && targets ? CLI_DONE : cli_fail_memory();
     for (size_t i = 0; i < count && !*status; i++) {
-        const cli_pair *p = &s->pairs[first + i];
+        const score_pair *p = &s->pairs[first + i];
         const uint64_t line = s->settings->argument_count ? 0 : s->line + first + i + 1;
-        *status = parse(s, CLI_SOURCE, p->source, p->source_size, line, &sources[i]);
+        *status = parse_tokens(s, CLI_SOURCE, p->source, p->source_size, line, &sources[i]);
         if (!*status)
-            *status = parse(s, CLI_TARGET, p->target, p->target_size, line, &targets[i]);
+            *status = parse_tokens(s, CLI_TARGET, p->target, p->target_size, line, &targets[i]);
     }
     if (!*status)
         failed = tr_score_tokens(s->model.context, sources, targets, count, &s->options, &scores, error);
@@ -100,7 +160,7 @@ static tr_status score_texts(scoring *s, size_t first, size_t count, tr_text_sco
     tr_status failed = TR_OK;
     *status = texts && sizes ? CLI_DONE : cli_fail_memory();
     for (size_t i = 0; i < count && !*status; i++) {
-        const cli_pair *p = &s->pairs[first + i];
+        const score_pair *p = &s->pairs[first + i];
         texts[i] = p->source, texts[count + i] = p->target;
         sizes[i] = p->source_size, sizes[count + i] = p->target_size;
     }
@@ -112,15 +172,15 @@ static tr_status score_texts(scoring *s, size_t first, size_t count, tr_text_sco
     return failed;
 }
 
-static int print(scoring *s, size_t first, size_t count, const tr_text_score *results)
+static int print_scores(scoring *s, size_t first, size_t count, const tr_text_score *results)
 {
     for (size_t i = 0; i < count; i++) {
-        const cli_pair *p = &s->pairs[first + i];
+        const score_pair *p = &s->pairs[first + i];
         const uint64_t line = s->line + first + i + 1;
         if (results[i].flags & TR_FLAG_INVALID_UTF8)
             cli_warn(s->settings, "line %" PRIu64 ": invalid UTF-8 or NUL became U+FFFD", line);
-        const bool good = s->settings->json ? cli_render_score_json(&s->model, p, line, &results[i], &s->out)
-                                            : cli_render_score(p, &results[i], s->settings->alignment, &s->out);
+        const bool good = s->settings->json ? append_score_json(&s->model, p, line, &results[i], &s->out)
+                                            : append_score(p, &results[i], s->settings->alignment, &s->out);
         if (!good)
             return cli_fail_memory();
     }
@@ -129,8 +189,8 @@ static int print(scoring *s, size_t first, size_t count, const tr_text_score *re
     return status;
 }
 
-/* pairs[first, first + count) of the chunk. What cannot be scored ends the run; what comes before it is scored and written
- * first: then one pair at a time. */
+/* Scores pairs[first .. first + count) of the chunk. A pair that cannot be scored ends the run after the pairs before it are
+ * written: these are then scored one by one. */
 static int score_pairs(scoring *s, size_t first, size_t count)
 {
     tr_text_score *results = NULL;
@@ -149,32 +209,32 @@ static int score_pairs(scoring *s, size_t first, size_t count)
         for (size_t i = 0; i < count && !status; i++)
             status = score_pairs(s, first + i, 1);
     } else if (!status) {
-        status = failed ? cli_fail_error(&error) : print(s, first, count, results);
+        status = failed ? cli_fail_error(&error) : print_scores(s, first, count, results);
     }
     tr_text_scores_free(results, results ? count : 0);
     return status;
 }
 
-/* Whether the vocabularies have what a line of tokens holds; says what they lack. */
-static int check_tokens(const scoring *s, const cli_pair *p, uint64_t line)
+/* Checks that the vocabularies have the tokens of a line; prints a message about a missing one. */
+static int check_tokens(const scoring *s, const score_pair *p, uint64_t line)
 {
     tr_tokens tokens = {0};
-    int status = parse(s, CLI_SOURCE, p->source, p->source_size, line, &tokens);
+    int status = parse_tokens(s, CLI_SOURCE, p->source, p->source_size, line, &tokens);
     tr_tokens_free(&tokens);
     if (!status)
-        status = parse(s, CLI_TARGET, p->target, p->target_size, line, &tokens);
+        status = parse_tokens(s, CLI_TARGET, p->target, p->target_size, line, &tokens);
     tr_tokens_free(&tokens);
     return status;
 }
 
-/* Lines before a bad one are scored all the same. */
-static int one_chunk(scoring *s, const cli_line *lines, size_t count)
+/* Lines before a bad one are scored nevertheless. */
+static int score_chunk(scoring *s, const cli_line *lines, size_t count)
 {
     int bad = CLI_DONE;
     s->count = 0;
     for (size_t i = 0; i < count && !bad; i++) {
         const uint64_t number = s->line + i + 1;
-        bad = take_pair(s, &lines[i], number);
+        bad = add_pair(s, &lines[i], number);
         if (!bad && (s->settings->tokens || s->settings->ids) && (bad = check_tokens(s, &s->pairs[s->count - 1], number)))
             s->count--;
     }
@@ -182,23 +242,23 @@ static int one_chunk(scoring *s, const cli_line *lines, size_t count)
     return status ? status : bad;
 }
 
-static int all_lines(scoring *s, cli_reader *reader)
+static int score_lines(scoring *s, cli_reader *reader)
 {
     for (;;) {
         const cli_line *lines;
         size_t count;
         int status = cli_reader_next(reader, CHUNK_LINES, CHUNK_BYTES, &lines, &count);
         if (!status && count)
-            status = one_chunk(s, lines, count);
+            status = score_chunk(s, lines, count);
         if (status || !count)
             return status;
         s->line += count;
     }
 }
 
-static int both_arguments(scoring *s)
+static int score_arguments(scoring *s)
 {
-    cli_pair pair = {.source = s->settings->arguments[0], .target = s->settings->arguments[1]};
+    score_pair pair = {.source = s->settings->arguments[0], .target = s->settings->arguments[1]};
     pair.source_size = strlen(pair.source);
     pair.target_size = strlen(pair.target);
     s->pairs = malloc(sizeof *s->pairs);
@@ -217,7 +277,7 @@ static int score_all(scoring *s, cli_reader *reader)
     if (!status)
         status = cli_output_open(&s->output, s->settings, reader->descriptor);
     if (!status)
-        status = s->settings->argument_count ? both_arguments(s) : all_lines(s, reader);
+        status = s->settings->argument_count ? score_arguments(s) : score_lines(s, reader);
     if (!status)
         status = cli_output_finish(&s->output);
     if (status)
@@ -230,7 +290,7 @@ int cli_score(const cli_settings *settings)
     if (settings->input && settings->argument_count)
         return cli_usage(settings, "--input %s: SOURCE is given too; only one of them", settings->input);
     if (settings->argument_count == 1)
-        return cli_usage(settings, "TARGET: is missing; a pair is SOURCE and TARGET, files of pairs are read with -i");
+        return cli_usage(settings, "TARGET: is missing; give SOURCE and TARGET, or a file of pairs with -i");
     scoring s = {.settings = settings};
     cli_reader reader = {.descriptor = -1};
     int status = settings->argument_count ? CLI_DONE : cli_reader_open(&reader, settings->input);

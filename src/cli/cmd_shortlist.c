@@ -1,4 +1,4 @@
-/* translate shortlist SOURCE.txt TARGET.txt -o FILE.bin: which target tokens the words of a source allow. */
+/* translate shortlist SOURCE.txt TARGET.txt -o FILE.bin: learns a lexical shortlist. */
 #define _GNU_SOURCE
 #include "align/lexicon.h"
 #include "cli/model.h"
@@ -15,13 +15,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-typedef struct making {
+typedef struct learning {
     const cli_settings *settings;
     tr_package package;
     tr_tokenizer *tokenizers[2];
     tr_team *team;
     tr_parallel text;
-} making;
+} learning;
 
 static int check_output(const cli_settings *s)
 {
@@ -35,7 +35,7 @@ static int check_output(const cli_settings *s)
     return s->force ? CLI_DONE : cli_fail("%s: exists already; --force replaces it", s->output);
 }
 
-static int prepare(making *m, const char *model)
+static int open_tokenizers(learning *m, const char *model)
 {
     tr_error error;
     const int threads = m->settings->threads ? m->settings->threads : tr_usable_cores();
@@ -61,7 +61,8 @@ static int on_progress(void *argument, uint64_t done, uint64_t total)
     return cli_interrupted() != 0;
 }
 
-/* For vocabularies of their own: the target token that is spelled like a source token, as names and figures are. */
+/* For separate vocabularies: the target token with the same spelling as each source token, as of names and numbers; -1:
+ * none. */
 static int32_t *find_copies(const tr_package *package)
 {
     const size_t count = (size_t)package->config.source_vocabulary;
@@ -73,14 +74,14 @@ static int32_t *find_copies(const tr_package *package)
     return copies;
 }
 
-static int learn(making *m, tr_shortlist *shortlist)
+static int learn_shortlist(learning *m, tr_shortlist *shortlist)
 {
     const cli_settings *s = m->settings;
     const tr_config *c = &m->package.config;
     const bool separate = m->package.target != &m->package.source;
     const int vocabulary[2] = {c->source_vocabulary, c->target_vocabulary};
     const tr_lexicon_settings settings = {s->first, s->best, c->eos_id, c->no_source_eos, tr_align_default()};
-    int32_t *copies = separate ? find_copies(&m->package) : NULL; /* else the reader adds them itself */
+    int32_t *copies = separate ? find_copies(&m->package) : NULL; /* for a shared vocabulary the reader adds them itself */
     bool running = s->quiet;                                      /* then the bar is never started */
     tr_error error;
     if (separate && !copies)
@@ -94,25 +95,25 @@ static int learn(making *m, tr_shortlist *shortlist)
     return status != TR_OK ? cli_fail_error(&error) : CLI_DONE;
 }
 
-static void tell(const making *m, const tr_shortlist *shortlist)
+static void print_counts(const learning *m, const tr_shortlist *shortlist)
 {
     const tr_parallel *t = &m->text;
     int covered = 0;
     for (int s = 0; s < shortlist->sources; s++)
         covered += shortlist->offsets[s + 1] > shortlist->offsets[s];
     cli_note("%zu pairs of sentences, of %" PRIu64 "; %" PRIu64 " with an empty side and %" PRIu64
-             " with more than %d tokens were left out",
+             " with more than %d tokens were ignored",
              t->pairs, t->given, t->empty, t->too_long, TR_PARALLEL_LENGTH);
-    cli_note("%d of %d source tokens have a list, of %.1f target tokens in the mean", covered, shortlist->sources,
+    cli_note("%d of %d source tokens have a list, with %.1f target tokens on average", covered, shortlist->sources,
              covered ? (double)shortlist->count / covered : 0);
 }
 
-static int make(making *m, const char *model)
+static int make_shortlist(learning *m, const char *model)
 {
     const cli_settings *s = m->settings;
     tr_shortlist shortlist = {0};
     tr_error error;
-    int status = prepare(m, model);
+    int status = open_tokenizers(m, model);
     if (!status)
         status = cli_read_pairs(s, s->arguments, m->tokenizers, m->team, &m->text);
     if (status && cli_interrupted())
@@ -120,9 +121,9 @@ static int make(making *m, const char *model)
     if (!status && !m->text.pairs)
         status = cli_fail("%s, %s: hold no pair of sentences to learn from", s->arguments[0], s->arguments[1]);
     if (!status)
-        status = learn(m, &shortlist);
+        status = learn_shortlist(m, &shortlist);
     if (!status && s->verbose)
-        tell(m, &shortlist);
+        print_counts(m, &shortlist);
     if (!status && tr_shortlist_write(&shortlist, s->output, &error))
         status = cli_fail_error(&error);
     tr_shortlist_free(&shortlist);
@@ -132,7 +133,7 @@ static int make(making *m, const char *model)
 int cli_shortlist(const cli_settings *settings)
 {
     char path[TR_PATH];
-    making m = {.settings = settings};
+    learning m = {.settings = settings};
     tr_error error;
     int status = check_output(settings);
     if (!status)
@@ -144,7 +145,7 @@ int cli_shortlist(const cli_settings *settings)
         return cli_fail("signals: cannot be caught, too many open files");
     if (tr_package_open(path, TR_LOAD_MAP, &m.package, &error))
         return cli_fail_error(&error);
-    status = make(&m, path);
+    status = make_shortlist(&m, path);
     tr_parallel_free(&m.text);
     tr_team_destroy(m.team);
     tr_tokenizer_destroy(m.tokenizers[0]);

@@ -1,4 +1,4 @@
-/* translate tokenize: text to pieces or numbers, and back. */
+/* translate tokenize: from text to pieces or ids, and back. */
 #include "cli/lines.h"
 #include "cli/output.h"
 #include "cli/pieces.h"
@@ -15,7 +15,7 @@ typedef struct tokenizing {
     tr_buffer out;
 } tokenizing;
 
-static int encode(tokenizing *t, const cli_line *line)
+static int encode_line(tokenizing *t, const cli_line *line)
 {
     tr_tokens tokens;
     tr_error error;
@@ -27,7 +27,7 @@ static int encode(tokenizing *t, const cli_line *line)
     return good ? CLI_DONE : cli_fail_memory();
 }
 
-static int decode(tokenizing *t, const cli_line *line)
+static int decode_line(tokenizing *t, const cli_line *line)
 {
     tr_ids ids = {0};
     tr_error error;
@@ -44,10 +44,10 @@ static int decode(tokenizing *t, const cli_line *line)
     return status;
 }
 
-static int one_line(tokenizing *t, const cli_line *line)
+static int add_line(tokenizing *t, const cli_line *line)
 {
     t->line++;
-    const int status = t->settings->decode ? decode(t, line) : encode(t, line);
+    const int status = t->settings->decode ? decode_line(t, line) : encode_line(t, line);
     if (status)
         return status;
     return tr_buffer_append(&t->out, line->carriage_return ? "\r\n" : "\n", 1 + (size_t)line->carriage_return)
@@ -55,37 +55,37 @@ static int one_line(tokenizing *t, const cli_line *line)
                : cli_fail_memory();
 }
 
-static int flush(tokenizing *t)
+static int write_lines(tokenizing *t)
 {
     const int status = cli_write(1, "standard output", t->out.data, t->out.size);
     tr_buffer_clear(&t->out);
     return status;
 }
 
-static int all_lines(tokenizing *t, cli_reader *reader)
+static int tokenize_input(tokenizing *t, cli_reader *reader)
 {
     for (;;) {
         const cli_line *lines;
         size_t count;
         int status = cli_reader_next(reader, CHUNK_LINES, CHUNK_BYTES, &lines, &count);
         for (size_t i = 0; !status && i < count; i++)
-            status = one_line(t, &lines[i]);
+            status = add_line(t, &lines[i]);
         if (!status)
-            status = flush(t);
+            status = write_lines(t);
         if (status || !count)
             return status;
     }
 }
 
-static int all_arguments(tokenizing *t)
+static int tokenize_arguments(tokenizing *t)
 {
     tr_buffer text = {0};
     int status = cli_join_arguments(t->settings, &text);
     const cli_line line = {text.data, text.size, false};
     if (!status)
-        status = one_line(t, &line);
+        status = add_line(t, &line);
     if (!status)
-        status = flush(t);
+        status = write_lines(t);
     tr_buffer_free(&text);
     return status;
 }
@@ -102,7 +102,7 @@ int cli_tokenize(const cli_settings *settings)
     if (!status && !t.model.info.has_tokenizer)
         status = cli_fail("%s: the model has no tokenizer", t.model.path);
     if (!status)
-        status = settings->argument_count ? all_arguments(&t) : all_lines(&t, &reader);
+        status = settings->argument_count ? tokenize_arguments(&t) : tokenize_input(&t, &reader);
     cli_reader_close(&reader);
     cli_model_close(&t.model);
     tr_buffer_free(&t.out);

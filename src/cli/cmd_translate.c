@@ -1,14 +1,11 @@
 /* translate [OPTIONS] [TEXT...] */
 #define _GNU_SOURCE
-#include "cli/alignment.h"
-#include "cli/answers.h"
-#include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/resume.h"
-#include "cli/search.h"
 #include "cli/signals.h"
-#include "cli/stream.h"
+#include "cli/translate_options.h"
+#include "cli/translator.h"
 #include "pipeline/model.h"
+#include "util/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,174 +14,173 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Lines that are translated together: enough that threads seldom wait for each other's last sentences. Text appears as it is
- * done; tokens (--tokens), and what goes through two models, appear chunk by chunk, so the first is small, and they grow
- * while one takes less than a second. */
+/* Lines are translated in chunks, large enough that threads seldom wait for each other's last sentences. The lines of a
+ * chunk are written as they are done. Tokens (--tokens), and texts that go through two models, are written chunk by chunk:
+ * there the first chunk is small, and chunks grow as long as one takes less than a second. */
 enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20 };
 
-enum { GUARD_ON, GUARD_OFF }; /* cli_settings.loop_guard */
-
-typedef struct job {
+typedef struct translation {
     const cli_settings *settings;
-    cli_chain chain;
+    cli_route route;
     cli_translator translator;
-    tr_ids forbidden; /* tokens that never come */
+    tr_ids forbidden; /* --forbid */
     cli_reader reader;
     cli_output output;
-    uint64_t bytes_done;  /* of the input: the chunks before this one */
-    uint64_t chunk_bytes; /* of this one */
-    cli_totals before;    /* counted in those */
-    bool same_terminal;   /* what is written may go to the terminal that shows the progress */
-} job;
+    uint64_t bytes_done;  /* of the input, in chunks that are done */
+    uint64_t chunk_bytes; /* of the present chunk */
+    cli_totals before;    /* counts before the present chunk */
+} translation;
 
-/* -------------------------------------------------------------------------------------------------------------- usage */
+/* ------------------------------------------------------------------------------------------------------------- opening */
 
-static bool writes_file(const cli_settings *s)
+/* The source language is detected from the input that can be read now; no input is lost by that. */
+static int open_models(translation *j)
 {
-    return s->output && strcmp(s->output, "-") != 0;
-}
-
-static int check_usage(const cli_settings *s)
-{
-    if (s->input && s->argument_count)
-        return cli_usage(s, "--input %s: TEXT is given too; only one of them", s->input);
-    if (s->ids && !s->tokens)
-        return cli_usage(s, "--ids: needs --tokens");
-    if (s->resume && !writes_file(s))
-        return cli_usage(s, "--resume: needs --output FILE");
-    if (s->resume && s->argument_count)
-        return cli_usage(s, "--resume: needs lines from a file or standard input, not TEXT");
-    if (s->loop_guard == GUARD_ON && s->tokens)
-        return cli_usage(s, "--loop-guard on: guards text; --tokens gives what the network says");
-    if (s->loop_guard == GUARD_ON && s->stream)
-        return cli_usage(s, "--loop-guard on: translates some sentences again; --stream has printed them");
-    int status = cli_alignment_check(s);
+    const cli_settings *s = j->settings;
+    if (!j->route.index && !cli_detects(s)) {
+        j->route.count = 1;
+        return cli_model_open(&j->route.models[0], s, true);
+    }
+    if (!cli_detects(s))
+        return cli_route_open(&j->route, s, NULL, 0);
+    tr_buffer joined = {0};
+    const char *sample = NULL;
+    size_t size = 0;
+    int status = s->argument_count ? cli_join_arguments(s, &joined) : cli_reader_sample(&j->reader, &sample, &size);
     if (!status)
-        status = cli_stream_check(s);
-    return status ? status : cli_search_check(s);
+        status = cli_route_open(&j->route, s, sample ? sample : joined.data, sample ? size : joined.size);
+    tr_buffer_free(&joined);
+    return status;
 }
 
-/* What can only be said once the models are known. */
-static int settle_options(job *j)
+/* Fills in the options that depend on the models. */
+static int set_options(translation *j)
 {
-    const cli_model *model = &j->chain.links[0].model; /* those of a folder have a tokenizer */
-    if (!j->settings->tokens && !model->info.has_tokenizer)
-        return cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", model->path);
+    const cli_settings *s = j->settings;
+    const cli_route *route = &j->route;
+    tr_translate_options *options = &j->translator.options;
+    if (!s->tokens && !route->models[0].info.has_tokenizer)
+        return cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", route->models[0].path);
     int status = CLI_DONE;
-    for (int i = 0; !status && i < j->chain.count; i++)
-        status = cli_alignment_options(j->settings, &j->chain.links[i].model, &j->translator.options.alignment);
+    for (int i = 0; !status && s->alignment && i < route->count; i++)
+        status = cli_align_options(s, &route->models[i], &options->alignment);
     if (!status)
-        status = cli_search_forbidden(j->settings, &j->chain.links[j->chain.count - 1].model, &j->forbidden);
-    j->translator.options.search = cli_search(j->settings, &j->forbidden);
+        status = cli_forbidden_ids(s, &route->models[route->count - 1], &j->forbidden);
+    options->search = cli_search_options(s, &j->forbidden);
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- one chunk */
-
-/* Each model of a chain counts as much as the others; lines and tokens are the last one's. */
-static void show_progress(const job *j, const tr_progress *p)
-{
-    const cli_totals *totals = &j->before; /* the translator counts what is written */
-    const int models = j->chain.count, link = j->translator.link;
-    const bool last = link + 1 == models;
-    const double share = (link + (p->texts ? (double)p->texts_done / (double)p->texts : 0)) / models;
-    const cli_progress now = {.done = j->bytes_done + (uint64_t)(share * (double)j->chunk_bytes),
-                              .total = j->reader.file_size,
-                              .lines = totals->lines + (last ? p->texts_done : 0),
-                              .tokens = totals->target_tokens + (last ? p->target_tokens : 0)};
-    cli_progress_update(&now);
-}
-
-static int on_progress(void *argument, const tr_progress *p)
-{
-    show_progress(argument, p);
-    return cli_interrupted() != 0;
-}
-
-static int write_output(void *argument, const char *data, size_t size)
-{
-    job *j = argument;
-    if (j->same_terminal)
-        cli_progress_clear();
-    return cli_output_write(&j->output, data, size);
-}
-
-static int run_chunk(job *j, const cli_line *lines, size_t count, bool break_lines)
-{
-    j->chunk_bytes = j->reader.consumed - j->bytes_done;
-    j->before = j->translator.totals;
-    const int status = cli_translate_lines(&j->translator, lines, count, break_lines, write_output, j);
-    j->bytes_done = j->reader.consumed;
-    j->chunk_bytes = 0;
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------------------------- resume */
-
-static int wrong_part(const job *j, const char *why)
-{
-    return cli_fail("%s: %s; delete it to start from the beginning", j->output.part, why);
-}
-
-static int keep_output(void *buffer, const char *data, size_t size)
-{
-    return tr_buffer_append(buffer, data, size) ? CLI_DONE : cli_fail_memory();
-}
-
-/* Translates the last finished line again: it tells whether FILE.part belongs to this input, also where that is a stream. */
-static int check_last_line(job *j, const cli_line *line)
-{
-    const cli_totals before = j->translator.totals;
-    const tr_buffer *last = &j->output.last;
-    j->translator.totals.lines = j->output.lines - 1;
-    tr_buffer again = {0};
-    int status = cli_translate_lines(&j->translator, line, 1, false, keep_output, &again);
-    j->translator.totals = before;
-    j->translator.totals.lines = j->output.lines;
-    if (!status && (again.size != last->size || memcmp(again.data, last->data, last->size) != 0))
-        status = wrong_part(j, "its last line is not what this input gives");
-    tr_buffer_free(&again);
-    return status;
-}
-
-static bool reads(const tr_model *model, const struct stat *output)
+static bool reads_file(const tr_model *model, const struct stat *file)
 {
     struct stat st;
     const tr_buffer *files = &model->package.read;
-    for (const char *file = files->data, *end = file + files->size; file < end; file += strlen(file) + 1)
-        if (stat(file, &st) == 0 && st.st_dev == output->st_dev && st.st_ino == output->st_ino)
+    for (const char *name = files->data, *end = name + files->size; name < end; name += strlen(name) + 1)
+        if (stat(name, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino)
             return true;
     return false;
 }
 
-static int refuse_model_as_output(const job *j)
+static int refuse_model_as_output(const translation *j)
 {
     struct stat output;
     bool read = false;
-    if (!j->output.part || lstat(j->output.target.path, &output) < 0)
+    if (lstat(j->output.target.path, &output) < 0)
         return CLI_DONE;
-    for (int i = 0; i < j->chain.count; i++) {
-        const cli_model *model = &j->chain.links[i].model;
-        read |= reads(model->model, &output);
+    for (int i = 0; i < j->route.count; i++) {
+        const cli_model *model = &j->route.models[i];
+        read |= reads_file(model->model, &output);
         for (int other = 0; other < model->other_count; other++)
-            read |= reads(model->others[other], &output);
+            read |= reads_file(model->others[other], &output);
     }
     return read ? cli_usage(j->settings, "%s: is the model and the output", j->settings->output) : CLI_DONE;
 }
 
-/* Before the first byte: what the lines of FILE.part depend on, or the same as of those that are there. */
-static int begin_part(job *j)
+/* Writes FILE.part.run, or compares it with this run. */
+static int begin_part(translation *j)
 {
     tr_buffer run = {0};
-    int status = cli_resume_describe(j->settings, &j->reader, &j->chain, &run);
+    int status = cli_resume_describe(j->settings, &j->reader, &j->route, &run);
     if (!status)
         status = cli_output_resume(&j->output, j->settings, &run);
     tr_buffer_free(&run);
     return status;
 }
 
-/* Passes over the lines of the input that FILE.part already holds. */
-static int skip_finished(job *j)
+/* Each of two models counts as half of the work; lines and tokens are those of the last model. */
+static int show_progress(void *argument, const tr_progress *p)
+{
+    const translation *j = argument;
+    const int models = j->route.count, model = j->translator.model;
+    const bool last = model + 1 == models;
+    const double share = (model + (p->texts ? (double)p->texts_done / (double)p->texts : 0)) / models;
+    const cli_progress now = {.done = j->bytes_done + (uint64_t)(share * (double)j->chunk_bytes),
+                              .total = j->reader.file_size,
+                              .lines = j->before.lines + (last ? p->texts_done : 0),
+                              .tokens = j->before.target_tokens + (last ? p->target_tokens : 0)};
+    cli_progress_update(&now);
+    return cli_interrupted() != 0;
+}
+
+/* Opens input, output and models. */
+static int open_all(translation *j)
+{
+    const cli_settings *s = j->settings;
+    const bool text = s->argument_count > 0;
+    const bool file = s->output && strcmp(s->output, "-") != 0;
+    int status = cli_models_folder(s) || cli_detects(s) ? cli_route_find(&j->route, s) : CLI_DONE;
+    if (!status && !text)
+        status = cli_reader_open(&j->reader, s->input);
+    if (status)
+        return status;
+    const bool bar = !s->quiet && !text && j->reader.file_size && cli_progress_possible();
+    if (file || bar) {
+        if (!cli_catch_interrupts())
+            return cli_fail("signals: cannot be caught, too many open files");
+        j->translator.options.on_progress = show_progress;
+        j->translator.options.on_progress_argument = j;
+    }
+    status = cli_output_open(&j->output, s, j->reader.descriptor);
+    if (status)
+        return status;
+    if (!text && !s->input && !s->quiet && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        cli_note("type text, then Enter; Ctrl-D ends (see also translate --help)");
+    status = open_models(j);
+    if (!status)
+        status = set_options(j);
+    if (!status && j->output.part)
+        status = refuse_model_as_output(j);
+    if (!status && j->output.part && !text)
+        status = begin_part(j);
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- resume */
+
+static int wrong_part(const translation *j, const char *why)
+{
+    return cli_fail("%s: %s; delete it to start from the beginning", j->output.part, why);
+}
+
+/* Translates the last finished line again and compares: this tells whether FILE.part belongs to the input even if that is a
+ * stream. */
+static int check_last_line(translation *j, const cli_line *line)
+{
+    cli_translator *t = &j->translator;
+    const cli_totals before = t->totals;
+    const tr_buffer *last = &j->output.last;
+    t->totals.lines = j->output.lines - 1;
+    t->output = NULL;
+    int status = cli_translate_lines(t, line, 1, false);
+    t->output = &j->output;
+    t->totals = before;
+    t->totals.lines = j->output.lines;
+    if (!status && (t->rendered.size != last->size || memcmp(t->rendered.data, last->data, last->size) != 0))
+        status = wrong_part(j, "its last line is not what this input gives");
+    return status;
+}
+
+/* Skips the lines of the input whose output FILE.part already has. */
+static int skip_finished(translation *j)
 {
     for (uint64_t left = j->output.lines; left;) {
         const cli_line *lines;
@@ -207,13 +203,23 @@ static int skip_finished(job *j)
     return CLI_DONE;
 }
 
-/* -------------------------------------------------------------------------------------------------------- the whole run */
+/* --------------------------------------------------------------------------------------------------------- translating */
 
-static int run_lines(job *j)
+static int translate_chunk(translation *j, const cli_line *lines, size_t count)
+{
+    j->chunk_bytes = j->reader.consumed - j->bytes_done;
+    j->before = j->translator.totals;
+    const int status = cli_translate_lines(&j->translator, lines, count, false);
+    j->bytes_done = j->reader.consumed;
+    j->chunk_bytes = 0;
+    return status;
+}
+
+static int translate_input(translation *j)
 {
     const bool stream = j->settings->stream; /* a line at a time */
     const size_t largest = stream ? 1 : LARGEST_CHUNK;
-    size_t limit = !stream && (j->settings->tokens || j->chain.count > 1) ? FIRST_CHUNK : largest;
+    size_t limit = !stream && (j->settings->tokens || j->route.count > 1) ? FIRST_CHUNK : largest;
     int status = skip_finished(j);
     if (!status && !j->settings->quiet && !stream) {
         const cli_progress first = {j->bytes_done, j->reader.file_size, j->translator.totals.lines, 0};
@@ -225,45 +231,45 @@ static int run_lines(job *j)
         status = cli_reader_next(&j->reader, limit, CHUNK_BYTES, &lines, &count);
         if (status || !count)
             break;
-        const double start = cli_seconds();
-        status = run_chunk(j, lines, count, false);
-        if (count == limit && limit < largest && cli_seconds() - start < 1)
+        const double start = tr_seconds();
+        status = translate_chunk(j, lines, count);
+        if (count == limit && limit < largest && tr_seconds() - start < 1)
             limit *= 2;
     }
     cli_progress_stop();
     return status;
 }
 
-static int run_text(job *j)
+static int translate_arguments(translation *j)
 {
     tr_buffer text = {0};
     int status = cli_join_arguments(j->settings, &text);
     const cli_line line = {text.data, text.size, false};
     if (!status)
-        status = run_chunk(j, &line, 1, true);
+        status = cli_translate_lines(&j->translator, &line, 1, true);
     tr_buffer_free(&text);
     return status;
 }
 
-static void print_stats(const job *j)
+static void print_stats(const translation *j)
 {
     const cli_totals *t = &j->translator.totals;
     double load_seconds = 0;
-    for (int i = 0; i < j->chain.count; i++)
-        load_seconds += j->chain.links[i].model.load_seconds;
+    for (int i = 0; i < j->route.count; i++)
+        load_seconds += j->route.models[i].load_seconds;
     cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, load %.1f ms, peak %.1f MB", t->sentences,
              t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0, load_seconds * 1e3,
              cli_peak_megabytes());
 }
 
-/* What remains to be said and done when the run did not come to its end. */
-static int abandon(job *j, int status)
+/* After a failure or an interrupt: says what is left, and returns the exit status. */
+static int abandon_output(translation *j, int status)
 {
     char *part = j->output.part ? strdup(j->output.part) : NULL;
     const bool kept = cli_output_abandon(&j->output);
     const int number = cli_interrupted();
     if (number && kept)
-        cli_fail("interrupted: %s holds what is done; the same command with --resume continues it",
+        cli_fail("interrupted: %s has the finished lines; the same command with --resume continues",
                  part ? part : "FILE.part");
     else if (number && part)
         cli_fail("interrupted: nothing was written");
@@ -271,79 +277,38 @@ static int abandon(job *j, int status)
     return number ? 128 + number : status;
 }
 
-/* The language is detected from what there is to translate, as far as it can be read now; nothing of it is taken away. */
-static int open_chain(job *j)
-{
-    const cli_settings *s = j->settings;
-    if (!cli_detects(s))
-        return cli_chain_open(&j->chain, s, NULL, 0);
-    tr_buffer joined = {0};
-    const char *sample = NULL;
-    size_t size = 0;
-    int status = s->argument_count ? cli_join_arguments(s, &joined) : cli_reader_sample(&j->reader, &sample, &size);
-    if (!status)
-        status = cli_chain_open(&j->chain, s, sample ? sample : joined.data, sample ? size : joined.size);
-    tr_buffer_free(&joined);
-    return status;
-}
-
-static int run(job *j)
-{
-    const cli_settings *s = j->settings;
-    const bool text = s->argument_count > 0;
-    int status = cli_chain_find(&j->chain, s);
-    if (!status && !text)
-        status = cli_reader_open(&j->reader, s->input);
-    if (status)
-        return status;
-    j->same_terminal = !writes_file(s) && isatty(STDOUT_FILENO);
-    const bool bar = !s->quiet && !text && j->reader.file_size && cli_progress_possible();
-    if ((writes_file(s) || bar) && !cli_catch_interrupts())
-        return cli_fail("signals: cannot be caught, too many open files");
-    status = cli_output_open(&j->output, s, j->reader.descriptor);
-    if (status)
-        return status;
-    if (!text && !s->input && !s->quiet && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
-        cli_note("type text, then Enter; Ctrl-D ends (translate --help tells more)");
-    status = open_chain(j);
-    if (!status)
-        status = settle_options(j);
-    if (!status)
-        status = refuse_model_as_output(j);
-    if (!status && j->output.part && !text)
-        status = begin_part(j);
-    if (!status)
-        status = text ? run_text(j) : run_lines(j);
-    if (!status && cli_interrupted())
-        status = CLI_FAILED;
-    if (!status)
-        status = cli_output_finish(&j->output);
-    if (!status && s->stats)
-        print_stats(j);
-    return status;
-}
-
 int cli_translate(const cli_settings *settings)
 {
-    int status = check_usage(settings);
+    int status = cli_check_translate_options(settings);
     if (status)
         return status;
-    job j = {.settings = settings, .reader.descriptor = -1, .output.descriptor = -1};
-    j.translator = (cli_translator){.settings = settings, .chain = &j.chain, .options = tr_translate_default_options()};
+    translation j = {.settings = settings, .reader.descriptor = -1, .output = {.descriptor = -1, .run.descriptor = -1}};
+    j.translator = (cli_translator){
+        .settings = settings, .route = &j.route, .output = &j.output, .options = tr_translate_default_options()};
     j.translator.options.max_length = settings->max_length;
     j.translator.options.min_length = settings->min_length;
     j.translator.options.split = (tr_split)settings->split;
     j.translator.options.scores = settings->scores;
     j.translator.options.align = settings->alignment;
-    j.translator.options.loop_guard = settings->loop_guard != GUARD_OFF && !settings->stream;
-    j.translator.options.on_progress = on_progress;
-    j.translator.options.on_progress_argument = &j;
-    status = run(&j);
+    j.translator.options.loop_guard = settings->loop_guard && !settings->stream;
+    status = open_all(&j);
+    if (!status)
+        status = settings->argument_count ? translate_arguments(&j) : translate_input(&j);
+    if (!status && cli_interrupted())
+        status = CLI_FAILED;
+    if (!status)
+        status = cli_output_finish(&j.output);
+    if (!status && settings->stats)
+        print_stats(&j);
     if (status)
-        status = abandon(&j, status);
-    cli_reader_close(&j.reader);
-    cli_chain_leave(&j.chain);
-    cli_translator_free(&j.translator);
+        status = abandon_output(&j, status);
+    if (!settings->argument_count)
+        cli_reader_close(&j.reader);
+    for (int i = 0; i < j.route.count; i++)
+        cli_model_leave(&j.route.models[i]);
+    if (j.route.index)
+        tr_model_index_close(j.route.index);
+    tr_buffer_free(&j.translator.rendered);
     tr_ids_free(&j.forbidden);
     return status;
 }

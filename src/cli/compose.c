@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first model's side. */
-typedef struct middle {
-    const tr_span *spans; /* [count] where its target tokens are, in the order of the text */
+/* The target tokens of the first model, and their links. */
+typedef struct pivot_links {
+    const tr_span *spans; /* [count] of the target tokens in the pivot text, ascending */
     size_t count;
-    tr_link *links; /* [link_count] by target */
+    tr_link *links; /* [link_count] in the order of targets */
     size_t link_count;
-} middle;
+} pivot_links;
 
 static int by_target(const void *a, const void *b)
 {
@@ -21,10 +21,10 @@ static int by_target(const void *a, const void *b)
     return (x->target > y->target) - (x->target < y->target);
 }
 
-static bool open_middle(const tr_result *pivot, middle *m)
+static bool sort_links(const tr_result *pivot, pivot_links *m)
 {
     const size_t count = pivot->alignment.count, size = count * sizeof *m->links;
-    *m = (middle){pivot->target_spans, pivot->target.count, malloc(size + 1), count};
+    *m = (pivot_links){pivot->target_spans, pivot->target.count, malloc(size + 1), count};
     if (!m->links)
         return false;
     if (count)
@@ -33,8 +33,8 @@ static bool open_middle(const tr_result *pivot, middle *m)
     return true;
 }
 
-/* The first token that ends behind a byte. */
-static size_t first_token(const middle *m, size_t byte)
+/* The first token that ends after a byte. */
+static size_t first_token(const pivot_links *m, size_t byte)
 {
     size_t low = 0, high = m->count;
     while (low < high) {
@@ -47,8 +47,8 @@ static size_t first_token(const middle *m, size_t byte)
     return low;
 }
 
-/* The first link with a token or one behind it. */
-static size_t first_link(const middle *m, size_t token)
+/* The first link of a token or a later one. */
+static size_t first_link(const pivot_links *m, size_t token)
 {
     size_t low = 0, high = m->link_count;
     while (low < high) {
@@ -61,8 +61,8 @@ static size_t first_link(const middle *m, size_t token)
     return low;
 }
 
-/* What a link from bytes of the text between becomes: one from each source token that is linked with any of them. */
-static bool follow(const middle *m, tr_span bytes, tr_link second, tr_buffer *out)
+/* Replaces a link from bytes of the pivot text by links from each source token that is linked with any of these bytes. */
+static bool append_composed(const pivot_links *m, tr_span bytes, tr_link second, tr_buffer *out)
 {
     for (size_t token = first_token(m, bytes.begin); token < m->count && m->spans[token].begin < bytes.end; token++) {
         if (m->spans[token].begin == m->spans[token].end)
@@ -76,8 +76,8 @@ static bool follow(const middle *m, tr_span bytes, tr_link second, tr_buffer *ou
     return true;
 }
 
-/* Several ways between two tokens become one link. */
-static size_t merge(tr_link *links, size_t count)
+/* Merges links between the same two tokens. */
+static size_t merge_links(tr_link *links, size_t count)
 {
     size_t kept = 0;
     tr_links_sort(links, count);
@@ -89,13 +89,13 @@ static size_t merge(tr_link *links, size_t count)
     return kept;
 }
 
-static bool compose(const middle *m, const tr_span *spans, tr_alignment *alignment)
+static bool compose_links(const pivot_links *m, const tr_span *spans, tr_alignment *alignment)
 {
     tr_buffer out = {0};
     bool good = tr_buffer_reserve(&out, alignment->count * sizeof(tr_link));
     for (size_t i = 0; good && i < alignment->count; i++) {
         const tr_span bytes = spans[alignment->links[i].source];
-        good = bytes.begin == bytes.end || follow(m, bytes, alignment->links[i], &out);
+        good = bytes.begin == bytes.end || append_composed(m, bytes, alignment->links[i], &out);
     }
     if (!good) {
         tr_buffer_free(&out);
@@ -103,12 +103,12 @@ static bool compose(const middle *m, const tr_span *spans, tr_alignment *alignme
     }
     free(alignment->links);
     alignment->links = (tr_link *)(void *)out.data;
-    alignment->count = merge(alignment->links, out.size / sizeof(tr_link));
+    alignment->count = merge_links(alignment->links, out.size / sizeof(tr_link));
     return true;
 }
 
-/* Both parts of a copy: the second model's result, and the first one's source. */
-static bool copy_both(const tr_result *pivot, const tr_result *result, tr_result *composed)
+/* Copies the result of the second model with the source of the first one. */
+static bool copy_result(const tr_result *pivot, const tr_result *result, tr_result *composed)
 {
     tr_result first;
     if (tr_result_copy(result, composed, NULL) != TR_OK)
@@ -129,12 +129,12 @@ static bool copy_both(const tr_result *pivot, const tr_result *result, tr_result
 
 bool cli_compose(const tr_result *pivot, const tr_result *result, tr_result *composed)
 {
-    middle m;
-    if (!copy_both(pivot, result, composed))
+    pivot_links m;
+    if (!copy_result(pivot, result, composed))
         return false;
-    bool good = open_middle(pivot, &m) && compose(&m, result->source_spans, &composed->alignment);
+    bool good = sort_links(pivot, &m) && compose_links(&m, result->source_spans, &composed->alignment);
     for (size_t i = 0; good && i < composed->hypothesis_count; i++)
-        good = compose(&m, result->source_spans, &composed->hypotheses[i].alignment);
+        good = compose_links(&m, result->source_spans, &composed->hypotheses[i].alignment);
     free(m.links);
     if (!good)
         tr_result_clear(composed);

@@ -1,12 +1,13 @@
-/* Alignments over two models: the first one's source with the second one's target, by the text between them. */
+/* Word alignment over two models: from the first model's source to the second model's target, through the pivot text. */
 #ifndef TR_CLI_COMPOSE_H
 #define TR_CLI_COMPOSE_H
 
 #include <translate/translate.h>
 
-/* A copy of result, which was made of pivot's text, with source tokens and spans of pivot, and links composed: a source
- * token is linked with a target token where both are linked with the same bytes of the text between. Weights are the sum
- * over those of products. False: memory is short; composed is to be cleared (tr_result_clear) otherwise. */
+/* Copies result, which is the translation of pivot's text, with the source tokens and spans of pivot, and composed links: a
+ * source token is linked with a target token if both are linked with the same bytes of the pivot text. A link's weight is
+ * the sum, over these bytes' tokens, of the products of both weights. Clear composed with tr_result_clear. False: out of
+ * memory; then there is nothing to clear. */
 bool cli_compose(const tr_result *pivot, const tr_result *result, tr_result *composed);
 
 #endif

@@ -1,6 +1,6 @@
-/* translate-detect [CODE...]: the language of standard input, one of CODE if it can be, as "CODE TAB sure" or "CODE TAB
- * guess"; nothing if there is nothing to tell by. The part of translate -s auto that needs CLD2, a program of its own so
- * that the others start without it. */
+/* translate-detect [CODE...]: prints the language of standard input, one of CODE if possible, as "CODE TAB sure" or "CODE
+ * TAB guess"; prints nothing if it cannot be detected. translate -s auto runs it as a program of its own, so that other
+ * programs start without CLD2. */
 #include "detect/detect.h"
 
 #include "util/buffer.h"

@@ -11,29 +11,34 @@
 
 #define PROGRAM "translate-pull"
 
-/* Bytes of path that lead to a folder which is there already. One whose name begins as the next one's does is as good. */
-static size_t length_of_existing(const char *path)
+/* The length of path[0..size) without its last part: up to the last slash. */
+static size_t parent_length(const char *path, size_t size)
 {
-    char above[TR_PATH];
+    while (size && path[size - 1] != '/')
+        size--;
+    return size ? size - 1 : 0;
+}
+
+/* The length of the part of path that is an existing folder. */
+static size_t existing_length(const char *path)
+{
+    char folder[TR_PATH];
     size_t size = strlen(path);
-    for (; size < TR_PATH; size--) {
-        snprintf(above, sizeof above, "%.*s", (int)size, path);
-        if (!size || tr_is_directory(above))
-            return size;
+    for (; size && size < TR_PATH; size = parent_length(path, size)) {
+        snprintf(folder, sizeof folder, "%.*s", (int)size, path);
+        if (tr_is_directory(folder))
+            break;
     }
     return size;
 }
 
-/* Removes path and the folders above it, down to a length, as far as nothing is in them. */
+/* Removes path and the folders above it that are longer than length, as far as they are empty. */
 static void drop_folders(const char *path, size_t length)
 {
-    char left[TR_PATH];
-    size_t size = strlen(path);
-    for (; size < TR_PATH && size > length; size -= size > 0) {
-        snprintf(left, sizeof left, "%.*s", (int)size, path);
-        tr_folder_drop_empty(left);
-        while (size > length && path[size - 1] != '/')
-            size--;
+    char folder[TR_PATH];
+    for (size_t size = strlen(path); size > length && size < TR_PATH; size = parent_length(path, size)) {
+        snprintf(folder, sizeof folder, "%.*s", (int)size, path);
+        tr_folder_drop_empty(folder);
     }
 }
 
@@ -42,14 +47,14 @@ int cli_hub_run(const char *what, const char *folder, char *const arguments[])
     char program[TR_PATH];
     tr_error error;
     int status;
-    const size_t before = length_of_existing(folder);
+    const size_t before = existing_length(folder);
     if (*TR_HUB_MISSING)
-        return cli_fail("%s: this build has no downloads: " TR_HUB_MISSING, what);
+        return cli_fail("%s: this build cannot download: " TR_HUB_MISSING, what);
     if (cli_program_find(program, PROGRAM, what))
         return CLI_FAILED;
     if (tr_process_run(program, arguments, &status, &error) != TR_OK)
         status = cli_fail_error(&error);
-    if (status) /* translate-pull itself may change nothing outside the folder */
+    if (status) /* translate-pull itself may not change anything outside the folder */
         drop_folders(folder, before);
     return status;
 }
@@ -74,5 +79,5 @@ int cli_hub_find(char path[TR_PATH], const char *wanted, const cli_settings *set
         return status;
     if (tr_hub_cache_find(path, &name, &found, &error))
         return cli_fail_error(&error);
-    return found ? CLI_DONE : cli_fail("%s: what was downloaded is no model", wanted);
+    return found ? CLI_DONE : cli_fail("%s: the downloaded files are not a model", wanted);
 }

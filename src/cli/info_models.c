@@ -1,9 +1,9 @@
 #include "cli/info_models.h"
 
-#include "cli/chain.h"
-#include "cli/render.h"
+#include "cli/json.h"
+#include "cli/route.h"
 #include "cli/signals.h"
-#include "formats/open.h"
+#include "formats/peek.h"
 #include "util/folder.h"
 #include "util/utf8.h"
 
@@ -13,8 +13,8 @@
 
 typedef const char *code_at(const tr_model_index *models, size_t item, size_t language);
 
-/* *models stays NULL if there are none in it. */
-static int open_models(const char *path, tr_model_index **models)
+/* *models stays NULL if the folder has no models. */
+static int open_folder(const char *path, tr_model_index **models)
 {
     tr_error error;
     cli_guard_model_file(path, NULL);
@@ -45,9 +45,9 @@ int cli_info_folder(const cli_settings *settings, const char **folder, tr_model_
     const tr_status peeked = tr_package_peek(path, &peek, &error);
     if (peeked == TR_OK)
         tr_peek_free(&peek);
-    else if (peek.not_a_model)
-        status = open_models(path, models);
-    else if (peeked == TR_ERROR_MEMORY) /* other failures are told where the model is opened */
+    else if (peek.foreign)
+        status = open_folder(path, models);
+    else if (peeked == TR_ERROR_MEMORY) /* other failures are reported when the model is opened */
         status = cli_fail_error(&error);
     if (*models)
         *folder = path;
@@ -64,7 +64,7 @@ static json_t *json_codes(const tr_model_index *models, size_t item, code_at *co
     return codes;
 }
 
-/* A file's name may be no UTF-8, which JSON cannot hold: null. */
+/* null if text is not UTF-8, as a file's name may be. */
 static json_t *json_text(const char *text)
 {
     return tr_json_text(text, strlen(text), NULL);
@@ -90,7 +90,7 @@ static int print_json(const tr_model_index *models, const char *folder)
 
 static const tr_model_index *sorted_models; /* for qsort */
 
-/* What is made for one pair by its languages, then what has several, both by name. */
+/* Models for one pair of languages come before those for several; each sorted by languages. */
 static int by_languages(const void *a, const void *b)
 {
     const size_t i = *(const size_t *)a, k = *(const size_t *)b;

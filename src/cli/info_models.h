@@ -4,14 +4,14 @@
 
 #include "cli/cli.h"
 
-/* *folder: the folder that the settings mean, by --models or as FILE where that is a directory that is no model but holds
- * some; NULL: a model is meant. *models is what it holds, NULL where that was not needed to tell. */
+/* *folder: the folder of models that settings name, by --models, or as FILE if that is a directory of models; NULL: they
+ * name a model. *models: the folder's index, or NULL if it has not been read yet. */
 int cli_info_folder(const cli_settings *settings, const char **folder, tr_model_index **models);
 
-/* Lists it, and closes models. */
+/* Prints the models of the folder, and closes models. */
 int cli_info_models(const cli_settings *settings, const char *folder, tr_model_index *models);
 
-/* Prints a language's code behind others, on the next line where this one, filled up to *column, has no room. */
+/* Prints a language code after others; begins a new line if the present one, which is *column wide, has no space. */
 void cli_print_code(int *column, const char *code);
 
 #endif

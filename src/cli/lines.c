@@ -49,30 +49,30 @@ void cli_reader_close(cli_reader *reader)
     reader->lines = NULL;
 }
 
-/* True if read() would not block: data, the end, or an error. */
-static bool ready(const cli_reader *reader)
+/* True if read() would not block: there is data, the end, or an error. */
+static bool is_ready(const cli_reader *reader)
 {
     struct pollfd p = {.fd = reader->descriptor, .events = POLLIN};
     return poll(&p, 1, 0) != 0;
 }
 
-/* Waits until ready; false if an interrupt came. */
+/* Waits until read() would not block. False: interrupted. */
 static bool wait_ready(const cli_reader *reader)
 {
     struct pollfd p[2] = {{.fd = reader->descriptor, .events = POLLIN},
                           {.fd = cli_interrupt_descriptor(), .events = POLLIN}};
     while (!cli_interrupted()) {
-        const int n = poll(p, 2, -1); /* a descriptor of -1 is left out */
+        const int n = poll(p, 2, -1); /* poll() ignores a descriptor of -1 */
         if (n > 0 && p[0].revents)
             return !cli_interrupted();
         if (n < 0 && errno != EINTR)
-            return true; /* read() will tell */
+            return true; /* read() will report the error */
     }
     return false;
 }
 
-/* Makes room behind data[end). */
-static bool make_room(cli_reader *reader)
+/* Reserves READ_SIZE bytes after data[end). */
+static bool reserve_data(cli_reader *reader)
 {
     if (reader->capacity - reader->end >= READ_SIZE)
         return true;
@@ -87,7 +87,7 @@ static bool make_room(cli_reader *reader)
 
 static int read_more(cli_reader *reader)
 {
-    if (!make_room(reader))
+    if (!reserve_data(reader))
         return cli_fail("%s: out of memory for a line", reader->name);
     for (;;) {
         const ssize_t n = read(reader->descriptor, reader->data + reader->end, reader->capacity - reader->end);
@@ -107,7 +107,8 @@ static int read_more(cli_reader *reader)
     }
 }
 
-/* Appends the line data[begin..begin + size), with `ending` bytes of line end behind it, as an offset: data may move. */
+/* Appends the line data[begin..begin + size), which `ending` bytes of line end follow. Its text is set later: data may move.
+ */
 static bool add_line(cli_reader *reader, size_t *count, size_t size, size_t ending)
 {
     if (*count == reader->line_capacity) {
@@ -142,7 +143,7 @@ static bool complete_line(cli_reader *reader, size_t *size)
 
 int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, const cli_line **lines, size_t *count)
 {
-    if (reader->begin) /* what is left of the last chunk goes to the front */
+    if (reader->begin) /* moves the unread bytes to the front */
         memmove(reader->data, reader->data + reader->begin, reader->end - reader->begin);
     reader->end -= reader->begin;
     reader->begin = 0;
@@ -160,13 +161,13 @@ int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, cons
                 return cli_fail_memory();
             break;
         }
-        if (n ? !ready(reader) : !wait_ready(reader))
+        if (n ? !is_ready(reader) : !wait_ready(reader))
             break;
         const int status = read_more(reader);
         if (status)
             return status;
     }
-    const char *text = reader->data; /* the lines lie one behind the other */
+    const char *text = reader->data; /* the lines are contiguous */
     for (size_t i = 0; i < n; i++) {
         reader->lines[i].text = text;
         text += reader->lines[i].size + reader->lines[i].carriage_return + 1;
@@ -176,9 +177,9 @@ int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, cons
     return n == 0 && cli_interrupted() ? CLI_FAILED : CLI_DONE;
 }
 
-enum { SAMPLE = 1 << 16 };
+enum { SAMPLE = 1 << 16 }; /* bytes */
 
-/* Whole lines, or what there is if no more is to come or it is enough; 0 while they are blank. */
+/* Bytes of whole lines, or of all that is unread if it is enough or the input has ended; 0 while they are blank. */
 static size_t sample_size(const cli_reader *reader)
 {
     const char *from = reader->data + reader->begin;
@@ -197,7 +198,7 @@ int cli_reader_sample(cli_reader *reader, const char **text, size_t *size)
     int status = CLI_DONE;
     *size = 0;
     while (!status && !reader->at_end && reader->end - reader->begin < SAMPLE) {
-        if (*size ? !ready(reader) : !wait_ready(reader))
+        if (*size ? !is_ready(reader) : !wait_ready(reader))
             break;
         status = read_more(reader);
         *size = sample_size(reader);
@@ -206,10 +207,9 @@ int cli_reader_sample(cli_reader *reader, const char **text, size_t *size)
     return cli_interrupted() ? CLI_FAILED : status;
 }
 
-int cli_join_arguments(const cli_settings *settings, tr_buffer *text)
+void cli_keep_one_line(char *text, size_t size, bool tabs)
 {
-    bool good = tr_buffer_reserve(text, 1); /* "" is a text, too */
-    for (int i = 0; good && i < settings->argument_count; i++)
-        good = tr_buffer_string(text, i ? " " : "") && tr_buffer_string(text, settings->arguments[i]);
-    return good ? CLI_DONE : cli_fail_memory();
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '\n' || (tabs && text[i] == '\t'))
+            text[i] = ' ';
 }

@@ -1,8 +1,8 @@
-/* Reading lines in chunks: all that is there at once, never waiting for more while there is something to work on. */
+/* Reading lines in chunks: all lines that are available, without waiting for more. */
 #ifndef TR_CLI_LINES_H
 #define TR_CLI_LINES_H
 
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "util/buffer.h"
 
 #include <sys/types.h>
@@ -15,11 +15,11 @@ typedef struct cli_line {
 
 typedef struct cli_reader {
     int descriptor;
-    const char *name; /* for messages: the path or "standard input" */
+    const char *name; /* for messages: the path, or "standard input" */
     bool at_end;
-    uint64_t file_size; /* of a regular file, from where reading began; 0 if it is none */
-    off_t file_start;   /* where that is */
-    uint64_t consumed;  /* bytes of the lines given out so far */
+    uint64_t file_size; /* of a regular file: bytes from file_start on; else 0 */
+    off_t file_start;   /* where reading began */
+    uint64_t consumed;  /* bytes of the lines returned so far */
     char *data;         /* [capacity]; unread bytes are data[begin..end), the first scanned of them hold no "\n" */
     size_t begin, end, scanned, capacity;
     cli_line *lines;
@@ -30,16 +30,16 @@ typedef struct cli_reader {
 int cli_reader_open(cli_reader *reader, const char *path);
 void cli_reader_close(cli_reader *reader);
 
-/* Gives the next lines, at most max_lines, and no further ones once they hold max_bytes. It waits for the first, then
- * takes what can be read without waiting. *count 0: the end. The lines live until the next call.
- * CLI_FAILED: a message was printed, or an interrupt came (cli_interrupted). */
+/* Returns the next lines, at most max_lines, and stops after max_bytes. Waits for the first line, and takes those after it
+ * that can be read without waiting. *count 0: the end. The lines live until the next call.
+ * CLI_FAILED: a message was printed, or the program was interrupted (cli_interrupted). */
 int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, const cli_line **lines, size_t *count);
 
-/* The beginning of what cli_reader_next will give, at most 64 KB: a line that is not blank, with those before it and what
- * can be read behind it without waiting; empty if there is none. Lives until the next call. */
+/* Returns the beginning of the lines that cli_reader_next will return, at most 64 KB: up to the first line that is not
+ * blank, and lines after it that can be read without waiting; empty if there is no such line. Lives until the next call. */
 int cli_reader_sample(cli_reader *reader, const char **text, size_t *size);
 
-/* Appends the TEXT arguments, joined by a space. */
-int cli_join_arguments(const cli_settings *settings, tr_buffer *text);
+/* Replaces line breaks in text by spaces, and TABs too if tabs: a model may emit any byte, one line must stay one line. */
+void cli_keep_one_line(char *text, size_t size, bool tabs);
 
 #endif

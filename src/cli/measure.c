@@ -1,17 +1,10 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 
-#include "util/clock.h"
-
 #include <stdio.h>
 #include <sys/resource.h>
 
-double cli_seconds(void)
-{
-    return 1e-9 * (double)tr_nanoseconds();
-}
-
-/* getrusage() counts what the process that started this one had in memory, too, if it used vfork(): ask /proc first. */
+/* /proc comes first: after vfork() getrusage() counts the memory of the parent process, too. */
 double cli_peak_megabytes(void)
 {
     char line[256];

@@ -1,4 +1,4 @@
-/* What all subcommands say: one line on stderr each; and what they print of names from outside. */
+/* Messages of all subcommands, a line on stderr each; and printing of names from outside. */
 #include "cli/cli.h"
 
 #include "cli/progress.h"
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(const char *before, const char *format, va_list arguments, const char *after)
+static void print_message(const char *before, const char *format, va_list arguments, const char *after)
 {
     char line[4096 + 1024];
     if (vsnprintf(line, sizeof line, format, arguments) < 0)
         *line = 0;
-    tr_utf8_make_printable(line); /* a file's name may hold anything */
+    tr_utf8_make_printable(line); /* names of files may hold control characters */
     cli_progress_clear();
     fprintf(stderr, "translate: %s%s%s\n", before, line, after);
 }
@@ -37,14 +37,14 @@ int cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say("", format, arguments, "");
+    print_message("", format, arguments, "");
     va_end(arguments);
     return CLI_FAILED;
 }
 
 int cli_fail_memory(void)
 {
-    return cli_fail("memory: there is not enough");
+    return cli_fail("out of memory");
 }
 
 int cli_fail_error(const tr_error *error)
@@ -58,7 +58,7 @@ int cli_usage(const cli_settings *settings, const char *format, ...)
     snprintf(after, sizeof after, " (try '%s --help')", settings->command->name);
     va_list arguments;
     va_start(arguments, format);
-    say("", format, arguments, after);
+    print_message("", format, arguments, after);
     va_end(arguments);
     return CLI_USAGE;
 }
@@ -69,7 +69,7 @@ void cli_warn(const cli_settings *settings, const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    say("warning: ", format, arguments, "");
+    print_message("warning: ", format, arguments, "");
     va_end(arguments);
 }
 
@@ -77,6 +77,6 @@ void cli_note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say("", format, arguments, "");
+    print_message("", format, arguments, "");
     va_end(arguments);
 }

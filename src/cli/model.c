@@ -2,12 +2,13 @@
 #include "cli/model.h"
 
 #include "cli/config.h"
-#include "cli/ensemble.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
+#include "util/clock.h"
 #include "util/process.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ const char *cli_type_name(tr_type type)
 
 /* --------------------------------------------------------------------------------------------------- the default model */
 
-/* Beside the program, so that an installation can be moved and a build tree works; then where it was installed. */
-static bool default_model(char path[TR_PATH])
+/* Looks beside the program first, so that build trees and moved installations work; then where it was installed. */
+static bool find_default_model(char path[TR_PATH])
 {
     static const char *const beside[] = {"../share/translate/" MODEL_NAME, "../models/" MODEL_NAME};
     char folder[TR_PATH], candidate[TR_PATH];
@@ -39,18 +40,8 @@ static bool default_model(char path[TR_PATH])
     return access(path, R_OK) == 0;
 }
 
-int cli_model_find(char path[TR_PATH], const cli_settings *settings)
-{
-    const char *variable = getenv("TRANSLATE_MODEL");
-    const char *wanted = settings->model ? settings->model : variable && *variable ? variable : NULL;
-    if (!wanted)
-        return default_model(path) ? CLI_DONE
-                                   : cli_fail("no model: there is no " TR_MODEL_PATH
-                                              "; name a model file with -m FILE or in $TRANSLATE_MODEL");
-    return cli_model_resolve(path, wanted, settings);
-}
-
-int cli_model_resolve(char path[TR_PATH], const char *name, const cli_settings *settings)
+/* name: a path, or hf:OWNER/NAME. */
+static int resolve_name(char path[TR_PATH], const char *name, const cli_settings *settings)
 {
     if (strncmp(name, "hf:", 3) == 0)
         return cli_hub_find(path, name, settings);
@@ -59,9 +50,33 @@ int cli_model_resolve(char path[TR_PATH], const char *name, const cli_settings *
     return CLI_DONE;
 }
 
+int cli_model_find(char path[TR_PATH], const cli_settings *settings)
+{
+    const char *variable = getenv("TRANSLATE_MODEL");
+    const char *wanted = settings->model ? settings->model : variable && *variable ? variable : NULL;
+    if (wanted)
+        return resolve_name(path, wanted, settings);
+    return find_default_model(path)
+               ? CLI_DONE
+               : cli_fail("no model: there is no " TR_MODEL_PATH "; name a model file with -m FILE or in $TRANSLATE_MODEL");
+}
+
+const char *cli_models_folder(const cli_settings *settings)
+{
+    const char *variable = getenv("TRANSLATE_MODELS");
+    if (settings->models || settings->model || !variable || !*variable || settings->tokens)
+        return settings->models;
+    return settings->source || settings->target ? variable : NULL;
+}
+
+bool cli_detects(const cli_settings *settings)
+{
+    return settings->source && strcmp(settings->source, "auto") == 0;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- languages */
 
-/* Before any input is read. Tokens bring their languages' with them. */
+/* So that wrong languages are reported before any input is read. With --tokens the tokens tell the languages. */
 static int check_languages(const cli_settings *settings, const tr_model *model)
 {
     tr_error error;
@@ -71,27 +86,101 @@ static int check_languages(const cli_settings *settings, const tr_model *model)
     return error.status == TR_ERROR_ARGUMENT ? cli_usage(settings, "%s", error.message) : cli_fail_error(&error);
 }
 
+/* ----------------------------------------------------------------------------------------------------------- ensemble */
+
+/* value: PATH or PATH:WEIGHT. The text after the last colon is a weight if it is a number. */
+static int parse_member(const cli_settings *settings, const char *value, char name[TR_PATH], float *weight)
+{
+    const char *colon = strrchr(value, ':');
+    size_t size = strlen(value);
+    char *end = NULL;
+    *weight = 1;
+    if (colon && colon[1] && strchr("0123456789.-", colon[1])) {
+        const float number = strtof(colon + 1, &end);
+        if (!*end) {
+            if (!(number > 0) || !isfinite(number))
+                return cli_usage(settings, "--ensemble %s: the weight is not a number above 0", value);
+            *weight = number;
+            size = (size_t)(colon - value);
+        }
+    }
+    if (!size)
+        return cli_usage(settings, "--ensemble %s: names no model", value);
+    if (size >= TR_PATH)
+        return cli_fail("--ensemble: %s", strerror(ENAMETOOLONG));
+    memcpy(name, value, size);
+    name[size] = 0;
+    return CLI_DONE;
+}
+
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int open_member(cli_model *model, const cli_settings *settings, const tr_model_options *options, const char *value,
+                       float *weight)
+{
+    char name[TR_PATH], path[TR_PATH];
+    tr_model *other;
+    tr_model_info info;
+    tr_error error;
+    int status = parse_member(settings, value, name, weight);
+    if (!status)
+        status = resolve_name(path, name, settings);
+    if (status)
+        return status;
+    if (tr_model_open(path, options, &other, &error))
+        return cli_fail_error(&error);
+    model->others[model->other_count++] = other;
+    tr_model_get_info(other, &info);
+    model->info.max_source_length = min_int(model->info.max_source_length, info.max_source_length);
+    model->info.max_target_length = min_int(model->info.max_target_length, info.max_target_length);
+    if (settings->verbose)
+        cli_note("with %s: weight %g to 1, d_model %d, layers %d+%d, weights %s", path, (double)*weight, info.d_model,
+                 info.encoder_layers, info.decoder_layers, info.compute);
+    return CLI_DONE;
+}
+
+/* Opens the further models of --ensemble as -m's was opened, and enters them in context, which then points into model. */
+static int open_ensemble(cli_model *model, const cli_settings *settings, const tr_model_options *options,
+                         tr_context_options *context)
+{
+    const int count = settings->ensemble.count;
+    int status = CLI_DONE;
+    if (count >= TR_MAX_ENSEMBLE)
+        return cli_usage(settings, "--ensemble: %d models with that of -m, the maximum is %d", count + 1, TR_MAX_ENSEMBLE);
+    if (options->load == TR_LOAD_MAP)
+        cli_guard_model_file("-m or --ensemble", NULL);
+    model->weights[0] = 1;
+    for (int i = 0; i < count && !status; i++)
+        status = open_member(model, settings, options, settings->ensemble.values[i], &model->weights[i + 1]);
+    context->ensemble = (const tr_model *const *)model->others;
+    context->ensemble_count = count;
+    context->ensemble_weights = model->weights;
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------------------------ opening */
 
-static void describe(const cli_model *model)
+static void print_details(const cli_model *model)
 {
     const tr_model_info *i = &model->info;
     cli_note("model %s: %s, %s %s-%s, d_model %d, layers %d+%d, weights %s", model->path, i->format, i->architecture,
              *i->source_language ? i->source_language : "?", *i->target_language ? i->target_language : "?", i->d_model,
              i->encoder_layers, i->decoder_layers, i->compute);
     if (i->has_shortlist)
-        cli_note("the shortlist says which tokens can come; --shortlist off allows all");
+        cli_note("the shortlist limits the target tokens of each source; --shortlist off allows all");
     if (i->vocabulary_subset)
-        cli_note("%d of %d target tokens can come; --allowed off allows all", i->vocabulary_subset, i->target_vocabulary);
+        cli_note("%d of %d target tokens are allowed; --allowed off allows all", i->vocabulary_subset, i->target_vocabulary);
     cli_note("kernels %s, loaded in %.1f ms", i->cpu, model->load_seconds * 1e3);
 }
 
-/* Reading the file pays where much is to be translated: memory of our own can have huge pages. */
+/* Copying the file pays off for much text: the copy can lie in huge pages. */
 static tr_load choose_load(const cli_settings *settings)
 {
-    enum { AUTO, MAP };
-    if (settings->load != AUTO)
-        return settings->load == MAP ? TR_LOAD_MAP : TR_LOAD_COPY;
+    if (settings->load != CLI_AUTO)
+        return (tr_load)settings->load;
     struct stat input;
     const bool whole_file = !settings->argument_count &&
                             (settings->input ? stat(settings->input, &input) == 0 : fstat(STDIN_FILENO, &input) == 0) &&
@@ -102,7 +191,7 @@ static tr_load choose_load(const cli_settings *settings)
 
 int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context)
 {
-    *model = (cli_model){.model = NULL};
+    *model = (cli_model){.source = settings->source, .target = settings->target};
     int status = cli_model_find(model->path, settings);
     if (status)
         return status;
@@ -114,32 +203,33 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
     options.load = load;
     options.compute = (tr_compute)settings->compute;
     options.shortlist = settings->shortlist;
-    options.full_vocabulary = settings->all_tokens;
+    options.full_vocabulary = settings->full_vocabulary;
     options.attention_windows = settings->attention;
     tr_context_options context = tr_context_default_options();
     context.threads = settings->threads;
     context.batch_size = settings->batch_size;
-    const double start = cli_seconds();
+    const double start = tr_seconds();
     if (tr_model_open(model->path, &options, &model->model, &error))
         return cli_fail_error(&error);
     tr_model_get_info(model->model, &model->info);
     status = check_languages(settings, model->model);
-    if (!status && with_context)
-        status = cli_ensemble_open(model, settings, &options, &context);
+    if (!status && with_context && settings->ensemble.count)
+        status = open_ensemble(model, settings, &options, &context);
     if (!status && with_context && tr_context_create(model->model, &context, &model->context, &error))
         status = cli_fail_error(&error);
-    model->load_seconds = cli_seconds() - start;
+    model->load_seconds = tr_seconds() - start;
     if (status)
         cli_model_close(model);
     else if (settings->verbose)
-        describe(model);
+        print_details(model);
     return status;
 }
 
 void cli_model_close(cli_model *model)
 {
     tr_context_destroy(model->context);
-    cli_ensemble_close(model);
+    while (model->other_count)
+        tr_model_close(model->others[--model->other_count]);
     tr_model_close(model->model);
     model->context = NULL;
     model->model = NULL;
@@ -148,7 +238,7 @@ void cli_model_close(cli_model *model)
 void cli_model_leave(cli_model *model)
 {
 #if defined(__SANITIZE_ADDRESS__)
-    cli_model_close(model); /* what is still there counts as lost */
+    cli_model_close(model); /* the sanitizer reports memory that is not freed */
 #else
     (void)model;
 #endif

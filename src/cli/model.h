@@ -1,4 +1,4 @@
-/* Finding and opening the model that the command line means. */
+/* Finding and opening the model of the command line, and those of --ensemble. */
 #ifndef TR_CLI_MODEL_H
 #define TR_CLI_MODEL_H
 
@@ -9,27 +9,32 @@
 
 typedef struct cli_model {
     char path[TR_PATH];
+    const char *source, *target; /* languages to translate between; NULL: the model's default */
     tr_model *model;
-    tr_context *context;                   /* NULL where none was asked for */
-    tr_model_info info;                    /* with an ensemble, lengths are what all of it can take */
+    tr_context *context;                   /* NULL if none was asked for */
+    tr_model_info info;                    /* with an ensemble, lengths are what all of its models can take */
     tr_model *others[TR_MAX_ENSEMBLE - 1]; /* [other_count] --ensemble */
-    float weights[TR_MAX_ENSEMBLE];
+    float weights[TR_MAX_ENSEMBLE];        /* [1 + other_count] */
     int other_count;
     double load_seconds; /* from open to ready */
 } cli_model;
 
-/* The path of the model that the settings mean, or of the default one. */
+/* Stores the path of the model that settings name: --model, else $TRANSLATE_MODEL, else the default model. hf:... models
+ * that are not in the cache are downloaded. Prints a message on failure. */
 int cli_model_find(char path[TR_PATH], const cli_settings *settings);
 
-/* The same of a name such as -m has. */
-int cli_model_resolve(char path[TR_PATH], const char *name, const cli_settings *settings);
-
-/* Finds the model and opens it, with a context if with_context. Prints a message on failure; then nothing needs closing. */
+/* Finds and opens the model, with a context (and --ensemble) if with_context. Prints a message on failure; then nothing
+ * needs closing. */
 int cli_model_open(cli_model *model, const cli_settings *settings, bool with_context);
 void cli_model_close(cli_model *model);
-/* At the end of the program: leaves everything to the system, which takes it back faster than piece by piece. */
+/* For the end of the program: frees nothing, because the system is faster at that. */
 void cli_model_leave(cli_model *model);
 
-const char *cli_type_name(tr_type type); /* of weights, as --compute spells it: "int8" */
+/* The folder of models that settings name: --models, else $TRANSLATE_MODELS if a language is given and no model; else NULL.
+ */
+const char *cli_models_folder(const cli_settings *settings);
+bool cli_detects(const cli_settings *settings); /* -s auto */
+
+const char *cli_type_name(tr_type type); /* as --compute spells it: "int8" */
 
 #endif

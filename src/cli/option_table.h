@@ -1,22 +1,27 @@
-/* The table of all options, that the parser and --help read. */
+/* The table of all options: the parser, --help and --resume read it. */
 #ifndef TR_CLI_OPTION_TABLE_H
 #define TR_CLI_OPTION_TABLE_H
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 #include <stddef.h>
 
 typedef enum cli_option_kind {
     KIND_FLAG,   /* sets a bool */
     KIND_TEXT,   /* keeps the value */
-    KIND_LIST,   /* a text that may be given several times: keeps all values */
+    KIND_LIST,   /* a text that can be given several times: keeps all values */
     KIND_NUMBER, /* an int from low to high */
     KIND_WHOLE,  /* an uint64_t */
     KIND_REAL,   /* a float from low to high */
-    KIND_CHOICE, /* one of the words in .value, separated by '|'; stores its index as an int */
+    KIND_CHOICE, /* one of the words in .choices: stores its value as an int */
     KIND_EXPAND, /* stands for the options in .value, separated by spaces */
-    KIND_LATER,  /* known, but not in this version; not shown by --help */
 } cli_option_kind;
+
+/* A word that an option takes, and its value. */
+typedef struct cli_choice {
+    const char *word; /* NULL ends the list */
+    int value;
+} cli_choice;
 
 typedef enum cli_option_group {
     GROUP_MODEL,
@@ -29,19 +34,21 @@ typedef enum cli_option_group {
     GROUP_GENERAL
 } cli_option_group;
 
-/* Beside the commands: what translate writes does not depend on the option, or on the models alone that it names. --resume
- * compares all others. */
+/* A bit beside the commands: the option does not change what translate writes, or only by the models that it names. --resume
+ * compares all other options. */
 enum { CLI_NEUTRAL = 1 << 30 };
 
 typedef struct cli_option {
-    unsigned commands; /* CMD_... that know it; CLI_NEUTRAL */
+    unsigned commands; /* CMD_... that have it; CLI_NEUTRAL */
     cli_option_group group;
     cli_option_kind kind;
     char letter; /* 0 if there is none */
-    const char *name, *value;
-    size_t offset; /* of its field in cli_settings */
-    int low, high;
+    const char *name;
+    const char *value; /* how help calls the value; NULL for KIND_FLAG and KIND_CHOICE */
+    size_t offset;     /* of its field in cli_settings */
+    int low, high;     /* inclusive bounds of numbers */
     const char *help;
+    const cli_choice *choices; /* KIND_CHOICE */
 } cli_option;
 
 extern const cli_option cli_options[]; /* [cli_option_count] */

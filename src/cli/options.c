@@ -1,5 +1,4 @@
-#include "cli/options.h"
-
+/* Parsing the command line, and --help. */
 #include "cli/cli.h"
 #include "cli/option_table.h"
 
@@ -13,7 +12,18 @@ enum { NAME_SIZE = 64 };
 
 static bool takes_value(const cli_option *o)
 {
-    return o->kind != KIND_FLAG && o->kind != KIND_EXPAND && o->kind != KIND_LATER;
+    return o->kind != KIND_FLAG && o->kind != KIND_EXPAND;
+}
+
+/* How help and messages call the value: "FILE", or the words of a choice, "auto|off". */
+static const char *value_name(const cli_option *o, char words[NAME_SIZE])
+{
+    if (o->kind != KIND_CHOICE)
+        return o->value;
+    int size = 0;
+    for (const cli_choice *c = o->choices; c->word && size < NAME_SIZE; c++)
+        size += snprintf(words + size, (size_t)(NAME_SIZE - size), "%s%s", c == o->choices ? "" : "|", c->word);
+    return words;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- values */
@@ -66,22 +76,17 @@ static bool store_real(const cli_option *o, const char *value, cli_settings *set
 
 static bool store_choice(const cli_option *o, const char *value, cli_settings *settings)
 {
-    const size_t size = strlen(value);
-    const char *word = o->value;
-    for (int index = 0;; index++) {
-        const size_t length = strcspn(word, "|");
-        if (length == size && memcmp(word, value, size) == 0) {
-            *(int *)((char *)settings + o->offset) = index;
+    for (const cli_choice *c = o->choices; c->word; c++)
+        if (strcmp(c->word, value) == 0) {
+            *(int *)((char *)settings + o->offset) = c->value;
             return true;
         }
-        if (!word[length])
-            return false;
-        word += length + 1;
-    }
+    return false;
 }
 
-static int store(const cli_option *o, const char *value, cli_settings *settings)
+static int store_value(const cli_option *o, const char *value, cli_settings *settings)
 {
+    char words[NAME_SIZE];
     switch (o->kind) {
     case KIND_FLAG: *(bool *)((char *)settings + o->offset) = true; break;
     case KIND_TEXT:
@@ -107,9 +112,8 @@ static int store(const cli_option *o, const char *value, cli_settings *settings)
         break;
     case KIND_CHOICE:
         if (!store_choice(o, value, settings))
-            return cli_usage(settings, "--%s: '%s' is not available, only %s", o->name, value, o->value);
+            return cli_usage(settings, "--%s: '%s' is not available, only %s", o->name, value, value_name(o, words));
         break;
-    case KIND_LATER: return cli_usage(settings, "--%s: not in this version", o->name);
     case KIND_EXPAND: break; /* by the caller */
     }
     return CLI_DONE;
@@ -117,7 +121,7 @@ static int store(const cli_option *o, const char *value, cli_settings *settings)
 
 /* -------------------------------------------------------------------------------------------------------------- names */
 
-static const cli_option *find(unsigned command, char letter, const char *name, size_t size)
+static const cli_option *find_option(unsigned command, char letter, const char *name, size_t size)
 {
     for (int i = 0; i < cli_option_count; i++) {
         const cli_option *o = &cli_options[i];
@@ -158,13 +162,13 @@ static int edit_distance(const char *a, size_t a_size, const char *b)
 }
 
 /* The option that was probably meant: the one that begins so, else the nearest; NULL if none is near. */
-static const char *nearest(unsigned command, const char *name, size_t size)
+static const char *nearest_name(unsigned command, const char *name, size_t size)
 {
     const char *best = NULL;
     int best_distance = size < 5 ? 2 : 3; /* at most one or two typing errors */
     for (int i = 0; i < cli_option_count; i++) {
         const cli_option *o = &cli_options[i];
-        if (!(o->commands & command) || o->kind == KIND_LATER)
+        if (!(o->commands & command))
             continue;
         if (size >= 2 && strncmp(o->name, name, size) == 0)
             return o->name;
@@ -179,7 +183,7 @@ static const char *nearest(unsigned command, const char *name, size_t size)
 
 static int unknown_option(const cli_settings *settings, const char *name, size_t size)
 {
-    const char *meant = nearest(settings->command->bit, name, size);
+    const char *meant = nearest_name(settings->command->bit, name, size);
     if (meant)
         return cli_usage(settings, "--%.*s: unknown option, did you mean --%s?", (int)size, name, meant);
     return cli_usage(settings, "--%.*s: unknown option", (int)size, name);
@@ -187,12 +191,13 @@ static int unknown_option(const cli_settings *settings, const char *name, size_t
 
 /* ------------------------------------------------------------------------------------------------------------ parsing */
 
-/* text: NAME or NAME=VALUE. next: the argument behind it, or NULL; *used says whether it was taken as the value. */
+/* text: NAME or NAME=VALUE. next: the following argument, or NULL; *used: next is the option's value. */
 static int parse_long(const char *text, const char *next, bool *used, cli_settings *settings)
 {
     const size_t size = strcspn(text, "=");
     const char *value = text[size] ? text + size + 1 : NULL;
-    const cli_option *o = find(settings->command->bit, 0, text, size);
+    const cli_option *o = find_option(settings->command->bit, 0, text, size);
+    char words[NAME_SIZE];
     *used = false;
     if (!o)
         return unknown_option(settings, text, size);
@@ -200,13 +205,13 @@ static int parse_long(const char *text, const char *next, bool *used, cli_settin
         return cli_usage(settings, "--%s: takes no value", o->name);
     if (takes_value(o) && !value) {
         if (!next)
-            return cli_usage(settings, "--%s: needs a value, %s", o->name, o->value);
+            return cli_usage(settings, "--%s: needs a value, %s", o->name, value_name(o, words));
         value = next;
         *used = true;
     }
     if (o->kind != KIND_EXPAND)
-        return store(o, value, settings);
-    /* Choices store an index, so the text need not outlive this call. */
+        return store_value(o, value, settings);
+    /* Choices store a number, so the text need not outlive this call. */
     char part[NAME_SIZE];
     for (const char *from = o->value; *from; from += strspn(from, " ")) {
         const size_t length = strcspn(from, " ");
@@ -220,24 +225,25 @@ static int parse_long(const char *text, const char *next, bool *used, cli_settin
     return CLI_DONE;
 }
 
-/* text: the letters behind one dash; the first that takes a value takes the rest, else the next argument. */
+/* text: the letters after one dash. The first one that takes a value takes the rest of text, else the next argument. */
 static int parse_letters(const char *text, const char *next, bool *used, cli_settings *settings)
 {
+    char words[NAME_SIZE];
     *used = false;
     for (; *text; text++) {
-        const cli_option *o = find(settings->command->bit, *text, NULL, 0);
+        const cli_option *o = find_option(settings->command->bit, *text, NULL, 0);
         if (!o && (unsigned char)*text >= 0x80)
-            return cli_usage(settings, "-%s: unknown option; text that begins with a dash goes behind --", text);
+            return cli_usage(settings, "-%s: unknown option; put -- before text that begins with a dash", text);
         if (!o)
             return cli_usage(settings, "-%c: unknown option", *text);
         if (takes_value(o)) {
             const char *value = text[1] ? text + 1 : next;
             *used = !text[1];
             if (!value)
-                return cli_usage(settings, "-%c: needs a value, %s", o->letter, o->value);
-            return store(o, value, settings);
+                return cli_usage(settings, "-%c: needs a value, %s", o->letter, value_name(o, words));
+            return store_value(o, value, settings);
         }
-        const int status = store(o, NULL, settings);
+        const int status = store_value(o, NULL, settings);
         if (status)
             return status;
     }
@@ -247,7 +253,7 @@ static int parse_letters(const char *text, const char *next, bool *used, cli_set
 static int check_arguments(const cli_settings *settings)
 {
     const cli_command *command = settings->command;
-    const bool names = command->bit & (CMD_CONVERT | CMD_INFO | CMD_PULL | CMD_SHORTLIST); /* others take text */
+    const bool names = command->bit & (CMD_CONVERT | CMD_INFO | CMD_PULL | CMD_SHORTLIST); /* the others take text */
     if (settings->help || settings->version)
         return CLI_DONE;
     if (settings->argument_count < command->min_arguments)
@@ -277,7 +283,8 @@ cli_settings cli_default_settings(const cli_command *command)
     return (cli_settings){.command = command,
                           .batch_size = 32,
                           .max_length = 512,
-                          .loop_guard = -1,
+                          .load = CLI_AUTO,
+                          .loop_guard = CLI_AUTO,
                           .search = tr_search_default_options(),
                           .rounds = 3,
                           .timeout = 30,
@@ -314,11 +321,19 @@ int cli_parse(const cli_command *command, char **arguments, int count, cli_setti
     return check_arguments(settings);
 }
 
+int cli_join_arguments(const cli_settings *settings, tr_buffer *text)
+{
+    bool good = tr_buffer_reserve(text, 1); /* "" is a text, too */
+    for (int i = 0; good && i < settings->argument_count; i++)
+        good = tr_buffer_string(text, i ? " " : "") && tr_buffer_string(text, settings->arguments[i]);
+    return good ? CLI_DONE : cli_fail_memory();
+}
+
 /* --------------------------------------------------------------------------------------------------------------- help */
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 79 };
 
-/* Words from column HELP_COLUMN on. */
+/* Wraps text between HELP_COLUMN and HELP_WIDTH. */
 static void print_wrapped(const char *text, int column)
 {
     while (*text) {
@@ -340,11 +355,11 @@ static void print_wrapped(const char *text, int column)
 
 static void print_option(const cli_option *o)
 {
-    char left[HELP_WIDTH + 1];
+    char left[HELP_WIDTH + 1], words[NAME_SIZE];
     const char letter[] = {'-', o->letter, ',', ' ', 0};
     const bool value = takes_value(o);
     const int size = snprintf(left, sizeof left, "  %s--%s%s%s", o->letter ? letter : "    ", o->name, value ? " " : "",
-                              value ? o->value : "");
+                              value ? value_name(o, words) : "");
     fputs(left, stdout);
     if (size + 2 > HELP_COLUMN)
         printf("\n%*s", HELP_COLUMN, "");
@@ -360,7 +375,7 @@ void cli_help(const cli_command *command)
         bool titled = false;
         for (int i = 0; i < cli_option_count; i++) {
             const cli_option *o = &cli_options[i];
-            if (!(o->commands & command->bit) || o->group != group || o->kind == KIND_LATER)
+            if (!(o->commands & command->bit) || o->group != group)
                 continue;
             if (!titled)
                 printf("\n%s:\n", cli_option_group_titles[group]);

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "cli/output.h"
 
-#include "cli/resume.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 
 #include <errno.h>
@@ -14,18 +14,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SCAN_SIZE = 1 << 16, LARGEST_RUN = 1 << 20 };
+enum { SCAN_SIZE = 1 << 16 };
 
 /* ------------------------------------------------------------------------------------------------------------ scanning */
 
-/* What FILE.part holds: the output of so many lines of input, and what it has of the last one. */
+/* Reading FILE.part: counts the lines of input whose output is complete, and keeps the output of the last one. */
 typedef struct scan {
     cli_output *output;
-    bool lists;       /* a line of input has several, which begin with its number (--n-best) */
+    bool lists;       /* --n-best: a line of input gives a list of lines, which begin with its number */
     off_t keep;       /* bytes up to the end of the last complete line */
     off_t list_start; /* of the last list */
     tr_buffer before; /* the list before it */
-    tr_buffer line;   /* in hand */
+    tr_buffer line;   /* that is being read */
 } scan;
 
 /* Whether two lines begin with the same number. */
@@ -36,23 +36,23 @@ static bool same_list(const tr_buffer *a, const tr_buffer *b)
     return size && size <= b->size && memcmp(a->data, b->data, size) == 0;
 }
 
-static void swap(tr_buffer *a, tr_buffer *b)
+static void swap_buffers(tr_buffer *a, tr_buffer *b)
 {
     const tr_buffer kept = *a;
     *a = *b;
     *b = kept;
 }
 
-/* A complete line that ends at end. */
-static bool take_line(scan *s, off_t end)
+/* Counts s->line, which is complete and ends at byte end. */
+static bool count_line(scan *s, off_t end)
 {
     cli_output *output = s->output;
     const bool more = s->lists && same_list(&output->last, &s->line);
     if (more && !tr_buffer_append(&output->last, s->line.data, s->line.size))
         return false;
     if (!more) {
-        swap(&s->before, &output->last);
-        swap(&output->last, &s->line);
+        swap_buffers(&s->before, &output->last);
+        swap_buffers(&output->last, &s->line);
         s->list_start = s->keep;
         output->lines++;
     }
@@ -70,7 +70,7 @@ static int scan_blocks(scan *s, char *block)
         for (ssize_t i = 0; i < n;) {
             const char *newline = memchr(block + i, '\n', (size_t)(n - i));
             const ssize_t size = newline ? newline + 1 - (block + i) : n - i;
-            if (!tr_buffer_append(&s->line, block + i, (size_t)size) || (newline && !take_line(s, at + i + size)))
+            if (!tr_buffer_append(&s->line, block + i, (size_t)size) || (newline && !count_line(s, at + i + size)))
                 return cli_fail_memory();
             i += size;
         }
@@ -79,15 +79,15 @@ static int scan_blocks(scan *s, char *block)
     return n < 0 ? cli_fail("%s: %s", output->part, strerror(errno)) : CLI_DONE;
 }
 
-/* Counts the complete lines of part, keeps the last one, and cuts off what is behind it. Of lists the last one may lack some
- * of its lines: it is cut off, too. */
+/* Counts the complete lines of part, keeps the last one, and truncates part after it. The last list may be incomplete and is
+ * cut off, too. */
 static int scan_part(cli_output *output, bool lists)
 {
     char *block = malloc(SCAN_SIZE);
     scan s = {.output = output, .lists = lists};
     int status = block ? scan_blocks(&s, block) : cli_fail_memory();
     if (!status && lists && output->lines) {
-        swap(&output->last, &s.before);
+        swap_buffers(&output->last, &s.before);
         s.keep = s.list_start;
         output->lines--;
     }
@@ -106,7 +106,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* FILE.part is not this run's to remove. */
+/* FILE.part belongs to another run: this one must not remove it. */
 static void leave_part(cli_output *output)
 {
     if (output->descriptor >= 0)
@@ -114,7 +114,7 @@ static void leave_part(cli_output *output)
     output->descriptor = -1;
 }
 
-/* Another run may have FILE.part, or have just given it its name. */
+/* Fails if another run is writing FILE.part, or has just renamed it to FILE. */
 static int lock_part(cli_output *output)
 {
     bool ours = false;
@@ -125,10 +125,10 @@ static int lock_part(cli_output *output)
     if (ours)
         return CLI_DONE;
     leave_part(output);
-    return cli_fail("%s: another run is writing it: wait for its end, or give another --output", output->part);
+    return cli_fail("%s: another run is writing it: wait until it has finished, or give another --output", output->part);
 }
 
-/* What is in FILE.part is for --resume; an empty one is as good as none. */
+/* A FILE.part that is not empty is left for --resume. */
 static int look_into_part(cli_output *output, const cli_settings *settings)
 {
     struct stat st;
@@ -160,12 +160,12 @@ static int open_part(cli_output *output, const cli_settings *settings, const str
     return status;
 }
 
-/* A device or a pipe; not a file that has taken its place. */
+/* Opens a device or a pipe, but not a regular file that has replaced it meanwhile. */
 static int open_other(cli_output *output, const cli_settings *settings)
 {
     struct stat st;
     if (settings->resume)
-        return cli_fail("%s: is no regular file, nothing to resume", settings->output);
+        return cli_fail("%s: is not a regular file, there is nothing to resume", settings->output);
     output->descriptor = open(settings->output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (output->descriptor < 0)
         return cli_fail("%s: cannot write: %s", settings->output, strerror(errno));
@@ -191,8 +191,8 @@ static int open_file(cli_output *output, const cli_settings *settings, int input
         output->part = NULL;
         return cli_fail_memory();
     }
-    if (asprintf(&output->run, "%s.run", output->part) < 0) {
-        output->run = NULL;
+    if (asprintf(&output->run.path, "%s.run", output->part) < 0) {
+        output->run.path = NULL;
         return cli_fail_memory();
     }
     return open_part(output, settings, &input);
@@ -200,112 +200,23 @@ static int open_file(cli_output *output, const cli_settings *settings, int input
 
 int cli_output_open(cli_output *output, const cli_settings *settings, int input)
 {
-    *output = (cli_output){.descriptor = STDOUT_FILENO, .run_descriptor = -1, .name = "standard output"};
-    if (!settings->output || strcmp(settings->output, "-") == 0)
+    *output = (cli_output){.descriptor = STDOUT_FILENO, .run.descriptor = -1, .name = "standard output"};
+    if (!settings->output || strcmp(settings->output, "-") == 0) {
+        output->terminal = isatty(STDOUT_FILENO);
         return CLI_DONE;
+    }
     output->descriptor = -1;
     return open_file(output, settings, input);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ resuming */
 
-/* What a run wrote down. *found false: there is no such file. The file stays open, so that this run knows it again. */
-static int read_run(cli_output *output, tr_buffer *run, bool *found)
-{
-    struct stat st;
-    tr_error error;
-    ssize_t n = 1;
-    *found = lstat(output->run, &st) == 0 || errno != ENOENT;
-    if (!*found)
-        return CLI_DONE;
-    if (tr_open_regular(&output->run_descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error))
-        return cli_fail_error(&error);
-    while (n && run->size < LARGEST_RUN) {
-        if (!tr_buffer_reserve(run, SCAN_SIZE))
-            return cli_fail_memory();
-        n = read(output->run_descriptor, run->data + run->size, SCAN_SIZE);
-        if (n < 0 && errno != EINTR)
-            return cli_fail("%s: cannot read: %s", output->run, strerror(errno));
-        run->size += n > 0 ? (size_t)n : 0;
-    }
-    return CLI_DONE;
-}
-
-static void close_run(cli_output *output)
-{
-    if (output->run_descriptor > STDERR_FILENO)
-        close(output->run_descriptor);
-    output->run_descriptor = -1;
-}
-
-/* But not one that another run is seen to have put there. */
-static void remove_run(cli_output *output)
-{
-    bool ours;
-    if (output->run_descriptor > STDERR_FILENO &&
-        (tr_file_is_named(output->run_descriptor, output->run, &ours, NULL) != TR_OK || ours))
-        unlink(output->run);
-    close_run(output);
-}
-
-static int check_run(cli_output *output, const tr_buffer *now)
-{
-    bool found;
-    tr_buffer before = {0};
-    int status = read_run(output, &before, &found);
-    if (!status && !found)
-        status = cli_fail("%s: there is no %s, which tells what it was made from; delete it to start from the beginning",
-                          output->part, output->run);
-    if (!status && !cli_resume_is_description(&before))
-        status = cli_fail("%s: is damaged, or not of this program; delete it and %s to start from the beginning",
-                          output->run, output->part);
-    if (!status)
-        status = cli_resume_compare(&before, now, output->part);
-    tr_buffer_free(&before);
-    return status;
-}
-
-/* What is not of this program is not replaced. */
-static int make_way(cli_output *output)
-{
-    bool found;
-    tr_buffer before = {0};
-    int status = read_run(output, &before, &found);
-    if (!status && found && !cli_resume_is_description(&before))
-        status = cli_fail("%s: is a file of another kind, and the output needs that name: move it, or give another --output",
-                          output->run);
-    close_run(output);
-    tr_buffer_free(&before);
-    return status;
-}
-
-static int write_run(cli_output *output, const tr_buffer *run)
-{
-    tr_output file;
-    tr_error error;
-    const int status = make_way(output);
-    if (status)
-        return status;
-    if (tr_output_open_own(&file, output->run, tr_target_mode(&output->target), &error))
-        return cli_fail_error(&error);
-    if (tr_output_write(&file, run->data, run->size, &error)) {
-        tr_output_abort(&file);
-        return cli_fail_error(&error);
-    }
-    if (tr_output_commit(&file, &error))
-        return cli_fail_error(&error);
-    if (tr_open_regular(&output->run_descriptor, AT_FDCWD, output->run, O_RDONLY | O_NOFOLLOW, 0, &error)) {
-        unlink(output->run);
-        return cli_fail_error(&error);
-    }
-    return CLI_DONE;
-}
-
 int cli_output_resume(cli_output *output, const cli_settings *settings, const tr_buffer *run)
 {
     if (!output->part)
         return CLI_DONE;
-    int status = output->continues ? check_run(output, run) : write_run(output, run);
+    const int status = output->continues ? cli_run_file_check(&output->run, run, output->part)
+                                         : cli_run_file_write(&output->run, run, tr_target_mode(&output->target));
     if (status)
         return status;
     output->resumable = true;
@@ -314,7 +225,7 @@ int cli_output_resume(cli_output *output, const cli_settings *settings, const tr
 
 /* ------------------------------------------------------------------------------------------------------------ writing */
 
-/* hint: what follows the reason of a failure. */
+/* hint: the end of the message of a failure. */
 static int write_all(int descriptor, const char *name, const char *hint, const void *data, size_t size)
 {
     const char *from = data;
@@ -327,7 +238,7 @@ static int write_all(int descriptor, const char *name, const char *hint, const v
             struct pollfd p = {.fd = descriptor, .events = POLLOUT};
             poll(&p, 1, -1);
         } else if (errno == EPIPE) {
-            return CLI_FAILED; /* the reader has gone, as "head" does: no reason for a message */
+            return CLI_FAILED; /* without a message: the reader has ended, as "head" does */
         } else if (errno != EINTR) {
             return cli_fail("%s: cannot write: %s%s", name, strerror(errno), hint);
         } else if (cli_interrupted()) {
@@ -344,29 +255,32 @@ int cli_write(int descriptor, const char *name, const void *data, size_t size)
 
 int cli_output_write(cli_output *output, const void *data, size_t size)
 {
-    const char *hint = output->resumable ? "; what is done is kept, the same command with --resume continues it" : "";
+    const char *hint = output->resumable ? "; finished lines are kept, the same command with --resume continues" : "";
+    if (output->terminal)
+        cli_progress_clear();
     return write_all(output->descriptor, output->name, hint, data, size);
 }
 
-static void output_free(cli_output *output)
+static void close_output(cli_output *output)
 {
     if (output->descriptor > STDERR_FILENO)
         close(output->descriptor);
-    close_run(output);
+    cli_run_file_close(&output->run);
     tr_target_free(&output->target);
     free(output->part);
-    free(output->run);
     tr_buffer_free(&output->last);
-    *output = (cli_output){.descriptor = -1, .run_descriptor = -1};
+    *output = (cli_output){.descriptor = -1, .run.descriptor = -1};
 }
 
 int cli_output_finish(cli_output *output)
 {
     tr_error error;
+    if (output->descriptor == STDOUT_FILENO)
+        return CLI_DONE;
     if (output->part && tr_target_replace(&output->target, output->descriptor, output->part, &error))
         return cli_fail_error(&error);
-    remove_run(output);
-    output_free(output);
+    cli_run_file_remove(&output->run);
+    close_output(output);
     return CLI_DONE;
 }
 
@@ -378,9 +292,9 @@ bool cli_output_abandon(cli_output *output)
         ours = false;
     const bool kept = ours && output->resumable && (fstat(output->descriptor, &st) < 0 || st.st_size > 0);
     if (!kept)
-        remove_run(output);
+        cli_run_file_remove(&output->run);
     if (ours && !kept)
         unlink(output->part);
-    output_free(output);
+    close_output(output);
     return kept;
 }

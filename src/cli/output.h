@@ -2,35 +2,36 @@
 #ifndef TR_CLI_OUTPUT_H
 #define TR_CLI_OUTPUT_H
 
-#include "cli/cli.h"
-#include "util/buffer.h"
+#include "cli/resume.h"
 #include "util/file.h"
 
 typedef struct cli_output {
     int descriptor;
-    const char *name;   /* for messages */
-    tr_target target;   /* the file */
-    char *part;         /* NULL: written directly, nothing to rename */
-    char *run;          /* FILE.part.run, see cli/resume.h */
-    int run_descriptor; /* of the one that this run wrote or continues */
-    bool continues;     /* part has something that an earlier run left */
-    bool resumable;     /* what is in part stays, with run, if this run does not come to its end */
-    uint64_t lines;     /* complete lines that an earlier run left in part */
-    tr_buffer last;     /* the last of them */
+    const char *name; /* for messages */
+    bool terminal;    /* standard output is a terminal, which may show the progress bar */
+    tr_target target; /* the file */
+    char *part;       /* path of FILE.part; NULL: written directly, nothing to rename */
+    cli_run_file run; /* FILE.part.run */
+    bool continues;   /* part has lines of an earlier run */
+    bool resumable;   /* if this run fails, part and run stay for --resume */
+    uint64_t lines;   /* complete lines that an earlier run left in part */
+    tr_buffer last;   /* the last of them */
 } cli_output;
 
-/* settings->output NULL or "-": standard output. A FILE that is no regular file (a device, a pipe) is written directly.
- * FILE.part is opened, and changed nowhere. input: a descriptor; being the same file as the output is wrong usage. */
+/* Opens settings->output; NULL or "-": standard output. A FILE that is not a regular file (a device, a pipe) is written
+ * directly. Otherwise opens FILE.part, and does not change its content yet. input: the descriptor of the input, to refuse
+ * the same file. Prints a message on failure; then call cli_output_abandon. */
 int cli_output_open(cli_output *output, const cli_settings *settings, int input);
-/* Before the first write to a FILE.part that --resume is to be able to continue: run tells what the output depends on. What
- * an earlier run left must depend on the same; then its incomplete last line is dropped, the others are counted. */
+/* To be called before the first write if --resume is to be able to continue the run. run: a description of all that the
+ * output depends on (cli_resume_describe). If an earlier run left lines in FILE.part, checks that its description is the
+ * same, counts its lines, and cuts off an incomplete last one. */
 int cli_output_resume(cli_output *output, const cli_settings *settings, const tr_buffer *run);
 int cli_output_write(cli_output *output, const void *data, size_t size);
-int cli_output_finish(cli_output *output); /* the file is complete: it gets its name */
-/* Closes. FILE.part stays if there is something to resume from, and then true is returned. */
+int cli_output_finish(cli_output *output); /* renames the complete file */
+/* After a failure: closes. Returns true if FILE.part is kept for --resume. */
 bool cli_output_abandon(cli_output *output);
 
-/* Writes all to a descriptor, waiting where it must. */
+/* Writes all bytes to a descriptor, waiting if necessary. */
 int cli_write(int descriptor, const char *name, const void *data, size_t size);
 
 #endif

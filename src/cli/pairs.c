@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES = 2048, READ_BYTES = 1 << 20, LONGEST = 64 * TR_PARALLEL_LENGTH /* bytes of a line that is looked at */ };
+enum { LINES = 2048, READ_BYTES = 1 << 20, MAX_LINE = 64 * TR_PARALLEL_LENGTH /* bytes; longer lines are not tokenized */ };
 
-/* Tokens of a line, in the memory of the thread that cut it. */
-typedef struct cut_line {
+/* Tokens of a line: ids[first .. first + count) of a thread. */
+typedef struct line_tokens {
     int thread;
     size_t first, count;
-} cut_line;
+} line_tokens;
 
-typedef struct worker {
+typedef struct tokenizing_thread {
     tr_ids ids;
     tr_buffer clean;
     tr_status status;
     tr_error error;
-} worker;
+} tokenizing_thread;
 
 typedef struct pairs {
     const cli_settings *settings;
@@ -31,15 +31,15 @@ typedef struct pairs {
     tr_tokenizer *const *tokenizers;
     tr_team *team;
     tr_parallel *text;
-    worker *workers;       /* one a thread */
-    tr_buffer lines[2];    /* at hand, one behind the other */
-    size_t ends[2][LINES]; /* of each */
+    tokenizing_thread *threads; /* one for each thread of the team */
+    tr_buffer lines[2];         /* present lines, concatenated */
+    size_t ends[2][LINES];      /* of each line */
     size_t count[2];
-    cut_line cut[2][LINES];
-    atomic_size_t next; /* line that no thread has begun */
+    line_tokens tokens[2][LINES];
+    atomic_size_t next; /* next line to tokenize */
     atomic_bool failed;
     atomic_uint_fast64_t invalid; /* lines with invalid UTF-8 */
-    uint64_t line;                /* lines of both read before these */
+    uint64_t line;                /* lines before the present ones */
 } pairs;
 
 /* ------------------------------------------------------------------------------------------------------------- cutting */
@@ -51,15 +51,15 @@ static const char *line_of(const pairs *p, int side, size_t i, size_t *size)
     return *size ? p->lines[side].data + first : "";
 }
 
-/* A line that is too long to be of use stays as it is: one token too many. */
-static void cut(pairs *p, int side, size_t i, int thread)
+/* A line that is too long is not tokenized, and counts one token too many. */
+static void tokenize_line(pairs *p, int side, size_t i, int thread)
 {
-    worker *w = &p->workers[thread];
+    tokenizing_thread *w = &p->threads[thread];
     size_t size;
     const char *text = line_of(p, side, i, &size);
-    cut_line *c = &p->cut[side][i];
-    *c = (cut_line){thread, w->ids.size, 0};
-    if (size > LONGEST) {
+    line_tokens *c = &p->tokens[side][i];
+    *c = (line_tokens){thread, w->ids.size, 0};
+    if (size > MAX_LINE) {
         c->count = TR_PARALLEL_LENGTH + 1;
         return;
     }
@@ -75,45 +75,45 @@ static void cut(pairs *p, int side, size_t i, int thread)
     c->count = w->ids.size - c->first;
 }
 
-static void cut_lines(void *argument, int thread)
+static void tokenize_lines(void *argument, int thread)
 {
     pairs *p = argument;
     const size_t count = p->count[0];
-    worker *w = &p->workers[thread];
+    tokenizing_thread *w = &p->threads[thread];
     w->ids.size = 0;
     for (size_t i; !atomic_load(&p->failed) && (i = atomic_fetch_add(&p->next, 1)) < count;) {
-        cut(p, 0, i, thread);
-        cut(p, 1, i, thread);
+        tokenize_line(p, 0, i, thread);
+        tokenize_line(p, 1, i, thread);
         if (w->status != TR_OK)
             atomic_store(&p->failed, true);
     }
 }
 
-static int fail_worker(const pairs *p)
+static int fail_thread(const pairs *p)
 {
     for (int t = 0; t < tr_team_size(p->team); t++)
-        if (p->workers[t].status != TR_OK)
-            return cli_fail_error(&p->workers[t].error);
+        if (p->threads[t].status != TR_OK)
+            return cli_fail_error(&p->threads[t].error);
     return CLI_FAILED;
 }
 
 static const int32_t *tokens_of(const pairs *p, int side, size_t i)
 {
-    const cut_line *c = &p->cut[side][i];
-    return c->count <= TR_PARALLEL_LENGTH && c->count ? p->workers[c->thread].ids.data + c->first : NULL;
+    const line_tokens *c = &p->tokens[side][i];
+    return c->count <= TR_PARALLEL_LENGTH && c->count ? p->threads[c->thread].ids.data + c->first : NULL;
 }
 
-/* Cuts the lines at hand and adds them to the text. */
-static int take(pairs *p)
+/* Tokenizes the present lines and adds them to the text. */
+static int add_lines(pairs *p)
 {
     tr_error error;
     atomic_store(&p->next, 0);
-    if (tr_team_run(p->team, cut_lines, p, &error))
+    if (tr_team_run(p->team, tokenize_lines, p, &error))
         return cli_fail_error(&error);
     if (atomic_load(&p->failed))
-        return fail_worker(p);
+        return fail_thread(p);
     for (size_t i = 0; i < p->count[0]; i++)
-        if (!tr_parallel_add(p->text, tokens_of(p, 0, i), p->cut[0][i].count, tokens_of(p, 1, i), p->cut[1][i].count))
+        if (!tr_parallel_add(p->text, tokens_of(p, 0, i), p->tokens[0][i].count, tokens_of(p, 1, i), p->tokens[1][i].count))
             return cli_fail_memory();
     p->line += p->count[0];
     return CLI_DONE;
@@ -121,8 +121,8 @@ static int take(pairs *p)
 
 /* ------------------------------------------------------------------------------------------------------------- reading */
 
-/* LINES lines of a side, or fewer at its end. */
-static int fill(pairs *p, int side)
+/* Reads LINES lines of a side, or fewer at its end. */
+static int read_lines(pairs *p, int side)
 {
     const cli_line *lines;
     size_t count = 1;
@@ -146,19 +146,19 @@ static int read_all(pairs *p)
     if (!p->settings->quiet && sizes[0] && sizes[1])
         cli_progress_start(&(cli_progress){.total = sizes[0] + sizes[1]}, CLI_UNIT_BYTES);
     for (;;) {
-        int status = fill(p, 0);
+        int status = read_lines(p, 0);
         if (!status)
-            status = fill(p, 1);
+            status = read_lines(p, 1);
         if (status)
             return status;
         if (p->count[0] != p->count[1]) {
             const int fewer = p->count[1] < p->count[0];
-            return cli_fail("%s: ends behind line %" PRIu64 ", and %s goes on: line by line they must belong together",
+            return cli_fail("%s: ends after line %" PRIu64 ", but %s goes on: both need the same number of lines",
                             p->readers[fewer].name, p->line + p->count[fewer], p->readers[!fewer].name);
         }
         if (!p->count[0])
             return CLI_DONE;
-        status = take(p);
+        status = add_lines(p);
         if (status)
             return status;
         cli_progress_update(
@@ -193,16 +193,16 @@ int cli_read_pairs(const cli_settings *settings, char *const paths[2], tr_tokeni
     p->tokenizers = tokenizers;
     p->team = team;
     p->text = text;
-    p->workers = calloc(threads, sizeof *p->workers);
-    status = p->workers ? open_and_read(p, paths) : cli_fail_memory();
-    for (size_t t = 0; p->workers && t < threads; t++) {
-        tr_ids_free(&p->workers[t].ids);
-        tr_buffer_free(&p->workers[t].clean);
+    p->threads = calloc(threads, sizeof *p->threads);
+    status = p->threads ? open_and_read(p, paths) : cli_fail_memory();
+    for (size_t t = 0; p->threads && t < threads; t++) {
+        tr_ids_free(&p->threads[t].ids);
+        tr_buffer_free(&p->threads[t].clean);
     }
     if (!status && atomic_load(&p->invalid))
         cli_warn(settings, "%s, %s: %" PRIuFAST64 " lines hold invalid UTF-8 or NUL bytes, taken as U+FFFD", paths[0],
                  paths[1], atomic_load(&p->invalid));
-    free(p->workers);
+    free(p->threads);
     tr_buffer_free(&p->lines[0]);
     tr_buffer_free(&p->lines[1]);
     free(p);

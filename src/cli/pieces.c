@@ -53,7 +53,7 @@ int cli_parse_ids(const cli_model *model, cli_side side, const char *text, size_
         for (size_t i = 0; i < length && id >= 0; i++)
             id = token[i] >= '0' && token[i] <= '9' && id < limit ? id * 10 + (token[i] - '0') : -1;
         if (id < 0 || id >= limit)
-            return bad_token(model, token, length, line, "is no token number");
+            return bad_token(model, token, length, line, "is not a token number");
         const int32_t narrow = (int32_t)id;
         if (!tr_ids_append(ids, &narrow, 1))
             return cli_fail_memory();
@@ -67,7 +67,7 @@ bool cli_print_pieces(const cli_model *model, cli_side side, const int32_t *ids,
         size_t size = 0;
         const char *piece =
             side == CLI_SOURCE ? tr_source_piece(model->model, ids[i], &size) : tr_target_piece(model->model, ids[i], &size);
-        if (!piece) { /* a row of the matrix without a name */
+        if (!piece) { /* the matrix has more rows than the vocabulary */
             piece = "<unk>";
             size = 5;
         }
@@ -83,6 +83,18 @@ bool cli_print_ids(const int32_t *ids, size_t count, tr_buffer *out)
     for (size_t i = 0; i < count; i++) {
         const int size = snprintf(number, sizeof number, "%s%" PRId32, i ? " " : "", ids[i]);
         if (!tr_buffer_append(out, number, (size_t)size))
+            return false;
+    }
+    return true;
+}
+
+bool cli_print_links(const tr_alignment *alignment, tr_buffer *out)
+{
+    char text[32];
+    for (size_t i = 0; i < alignment->count; i++) {
+        const tr_link *link = &alignment->links[i];
+        const int size = snprintf(text, sizeof text, "%s%d-%d", i ? " " : "", (int)link->source, (int)link->target);
+        if (!tr_buffer_append(out, text, (size_t)size))
             return false;
     }
     return true;

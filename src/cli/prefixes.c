@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies the fields behind each line's first TAB, NUL-terminated; offsets are pointers later, when they do not move. */
+/* Copies the field after each line's first TAB to memory, NUL-terminated; offsets[i]: where it begins, SIZE_MAX: there is
+ * none. Offsets become pointers later, when memory no longer moves. */
 static bool copy_fields(cli_prefixes *p, const cli_line *lines, size_t count, size_t *offsets)
 {
     for (size_t i = 0; i < count; i++) {
         const cli_line *line = &lines[i];
         const char *tab = line->size ? memchr(line->text, '\t', line->size) : NULL;
         const size_t size = tab ? (size_t)(tab - line->text) : line->size;
-        p->own[i] = (cli_line){line->text, size, line->carriage_return};
+        p->bare_lines[i] = (cli_line){line->text, size, line->carriage_return};
         offsets[i] = SIZE_MAX;
         if (!tab || size + 1 == line->size)
             continue;
@@ -27,20 +28,16 @@ static bool copy_fields(cli_prefixes *p, const cli_line *lines, size_t count, si
 static bool split_lines(cli_prefixes *p, const cli_line *lines, size_t count)
 {
     size_t *offsets = malloc((count + 1) * sizeof *offsets);
-    p->own = malloc((count + 1) * sizeof *p->own);
-    const bool good = offsets && p->own && copy_fields(p, lines, count, offsets);
+    p->bare_lines = malloc((count + 1) * sizeof *p->bare_lines);
+    const bool good = offsets && p->bare_lines && copy_fields(p, lines, count, offsets);
     for (size_t i = 0; good && i < count; i++)
         p->texts[i] = offsets[i] == SIZE_MAX ? NULL : p->memory.data + offsets[i];
-    p->lines = p->own;
     free(offsets);
     return good;
 }
 
 int cli_prefixes_make(cli_prefixes *prefixes, const cli_settings *settings, const cli_line *lines, size_t count)
 {
-    *prefixes = (cli_prefixes){.lines = lines};
-    if (!settings->prefix && !settings->tsv)
-        return CLI_DONE;
     prefixes->texts = malloc((count + 1) * sizeof *prefixes->texts);
     if (!prefixes->texts)
         return cli_fail_memory();
@@ -52,6 +49,6 @@ int cli_prefixes_make(cli_prefixes *prefixes, const cli_settings *settings, cons
 void cli_prefixes_free(cli_prefixes *prefixes)
 {
     free(prefixes->texts);
-    free(prefixes->own);
+    free(prefixes->bare_lines);
     tr_buffer_free(&prefixes->memory);
 }

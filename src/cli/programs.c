@@ -3,7 +3,8 @@
 #include "cli/config.h"
 #include "util/process.h"
 
-/* Beside the tool in a build folder; where it was installed, which may have been moved since; where it was to be. */
+/* Looks beside the tool (in a build folder), in an installation relative to the tool (it may have been moved), and where the
+ * build was to be installed. */
 int cli_program_find(char path[TR_PATH], const char *name, const char *what)
 {
     char folder[TR_PATH], installed[TR_PATH];

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "cli/progress.h"
 
-#include "cli/cli.h"
+#include "util/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ void cli_progress_start(const cli_progress *at, cli_unit unit)
     state.running = true;
     state.unit = unit;
     state.first = *at;
-    state.started = cli_seconds();
+    state.started = tr_seconds();
     state.last_draw = state.started; /* short work shows no bar */
 }
 
@@ -69,7 +69,7 @@ static int format_unit(const cli_progress *now, double elapsed, char *out, size_
 }
 
 /* One row of ASCII, so that columns are bytes. */
-static void draw(const cli_progress *now, double elapsed)
+static void draw_bar(const cli_progress *now, double elapsed)
 {
     char bar[BAR_WIDTH + 1], left[32] = "-:--", row[256];
     const double share = now->done >= now->total ? 1 : (double)now->done / (double)now->total;
@@ -92,11 +92,11 @@ void cli_progress_update(const cli_progress *now)
 {
     if (!state.running)
         return;
-    const double time = cli_seconds();
+    const double time = tr_seconds();
     if (time - state.last_draw < 0.1)
         return;
     state.last_draw = time;
-    draw(now, time - state.started);
+    draw_bar(now, time - state.started);
 }
 
 void cli_progress_clear(void)
@@ -112,4 +112,9 @@ void cli_progress_stop(void)
 {
     cli_progress_clear();
     state.running = false;
+}
+
+bool cli_progress_drawn(void)
+{
+    return state.drawn;
 }

@@ -1,4 +1,4 @@
-/* translate-pull: the part of the command that downloads, a program of its own so that the others start without libcurl. */
+/* translate-pull: downloads models; a program of its own, so that other programs start without libcurl. */
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -37,7 +37,7 @@ static void on_note(void *context, const char *line)
         cli_note("%s", line);
 }
 
-static int run(const cli_settings *settings)
+static int pull_model(const cli_settings *settings)
 {
     tr_hub_name name;
     tr_error error;
@@ -60,14 +60,14 @@ static int run(const cli_settings *settings)
         return CLI_DONE;
     if (status != TR_ERROR_CANCELLED)
         return cli_fail("%s", error.message);
-    cli_fail("interrupted: what has arrived is kept, the same command continues");
+    cli_fail("interrupted: downloaded parts are kept, the same command continues");
     return 128 + cli_interrupted();
 }
 
 static const cli_command command = {
     "translate pull",
     CMD_PULL,
-    run,
+    pull_model,
     1,
     1,
     "translate-pull [OPTIONS] OWNER/NAME[@REVISION]",
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     else if (!status && settings.version)
         printf("translate %s\n", tr_version());
     else if (!status)
-        status = run(&settings);
+        status = pull_model(&settings);
     cli_settings_free(&settings);
     return status;
 }

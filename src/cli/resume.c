@@ -7,6 +7,7 @@
 #include "formats/xxh64.h"
 #include "pipeline/model.h"
 #include "util/file.h"
+#include "util/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,14 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION "version of translate: " /* begins each description */
+#define VERSION "version of translate: " /* begins every description */
 
-enum { BLOCK = 1 << 18 };
+enum { BLOCK = 1 << 18, MAX_DESCRIPTION = 1 << 20, READ_SIZE = 1 << 16 }; /* bytes */
 
 /* ------------------------------------------------------------------------------------------------------------- content */
 
-/* A file's bytes from a place on. */
-static int hash_open(int descriptor, off_t from, const char *name, uint64_t *size, uint64_t *result)
+/* Hashes a file's bytes from an offset on. */
+static int hash_descriptor(int descriptor, off_t from, const char *name, uint64_t *size, uint64_t *result)
 {
     tr_xxh64 hash;
     ssize_t n = 1;
@@ -53,14 +54,14 @@ static int hash_path(const char *path, uint64_t *size, uint64_t *result)
     tr_error error;
     if (tr_open_regular(&descriptor, AT_FDCWD, path, O_RDONLY, 0, &error))
         return cli_fail_error(&error);
-    const int status = hash_open(descriptor, 0, path, size, result);
+    const int status = hash_descriptor(descriptor, 0, path, size, result);
     close(descriptor);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ describing */
 
-/* What would end a line, or look like what stands for it, becomes \xHH. */
+/* Writes control characters and backslashes as \xHH, so that a value stays on its line. */
 static bool add_text(tr_buffer *lines, const char *text)
 {
     char code[5];
@@ -99,7 +100,7 @@ static int describe_input(const cli_reader *reader, tr_buffer *lines)
         return cli_fail("%s: %s", reader->name, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return tr_buffer_string(lines, "input: a stream\n") ? CLI_DONE : cli_fail_memory();
-    const int status = hash_open(reader->descriptor, reader->file_start, reader->name, &size, &hash);
+    const int status = hash_descriptor(reader->descriptor, reader->file_start, reader->name, &size, &hash);
     if (status)
         return status;
     return tr_buffer_string(lines, "input: ") && add_content(lines, size, hash) && tr_buffer_string(lines, "\n")
@@ -107,13 +108,11 @@ static int describe_input(const cli_reader *reader, tr_buffer *lines)
                : cli_fail_memory();
 }
 
-/* One of the words that an option's values are, before FILE. */
+/* Whether value is one of the words before FILE in "auto|off|FILE". */
 static bool is_word(const cli_option *o, const char *value)
 {
     const size_t size = strlen(value);
-    if (strcmp(value, "FILE") == 0) /* stands for a name; this is one */
-        return false;
-    for (const char *word = o->value; *word; word += strcspn(word, "|") + (word[strcspn(word, "|")] == '|'))
+    for (const char *word = o->value; strcmp(word, "FILE") != 0; word += strcspn(word, "|") + 1)
         if (strcspn(word, "|") == size && memcmp(word, value, size) == 0)
             return true;
     return false;
@@ -122,7 +121,7 @@ static bool is_word(const cli_option *o, const char *value)
 static int add_option_text(const cli_option *o, const char *value, tr_buffer *lines)
 {
     uint64_t size, hash;
-    if (!strstr(o->value, "FILE") || is_word(o, value))
+    if (!tr_ends_with(o->value, "FILE") || is_word(o, value))
         return add_text(lines, value) ? CLI_DONE : cli_fail_memory();
     const int status = hash_path(value, &size, &hash);
     return status || add_content(lines, size, hash) ? status : cli_fail_memory();
@@ -139,15 +138,15 @@ static int add_list(const cli_option *o, const cli_list *list, tr_buffer *lines)
     return status;
 }
 
-static bool add_choice(const cli_option *o, int index, tr_buffer *lines)
+static bool add_choice(const cli_option *o, int value, tr_buffer *lines)
 {
-    const char *word = o->value;
-    for (int i = 0; i < index; i++)
-        word += strcspn(word, "|") + 1;
-    return tr_buffer_append(lines, word, strcspn(word, "|"));
+    const cli_choice *c = o->choices;
+    while (c->word && c->value != value)
+        c++;
+    return tr_buffer_string(lines, c->word ? c->word : "");
 }
 
-static size_t size_of(const cli_option *o)
+static size_t field_size(const cli_option *o)
 {
     switch (o->kind) {
     case KIND_FLAG: return sizeof(bool);
@@ -157,8 +156,7 @@ static size_t size_of(const cli_option *o)
     case KIND_CHOICE: return sizeof(int);
     case KIND_WHOLE: return sizeof(uint64_t);
     case KIND_REAL: return sizeof(float);
-    case KIND_EXPAND:
-    case KIND_LATER: break;
+    case KIND_EXPAND: break;
     }
     return 0;
 }
@@ -174,13 +172,12 @@ static int add_value(const cli_option *o, const void *field, tr_buffer *lines)
     case KIND_CHOICE: good = add_choice(o, *(const int *)field, lines); break;
     case KIND_WHOLE: good = add_format(lines, "%" PRIu64, *(const uint64_t *)field); break;
     case KIND_REAL: good = add_format(lines, "%.9g", (double)*(const float *)field); break;
-    case KIND_EXPAND:
-    case KIND_LATER: break;
+    case KIND_EXPAND: break;
     }
     return good ? CLI_DONE : cli_fail_memory();
 }
 
-/* Those that have another value than the default, and matter. */
+/* Options that change the output and do not have their default value. */
 static int describe_options(const cli_settings *settings, tr_buffer *lines)
 {
     const cli_settings defaults = cli_default_settings(settings->command);
@@ -188,8 +185,8 @@ static int describe_options(const cli_settings *settings, tr_buffer *lines)
     for (int i = 0; !status && i < cli_option_count; i++) {
         const cli_option *o = &cli_options[i];
         const void *field = (const char *)settings + o->offset;
-        const bool matters = (o->commands & settings->command->bit) && !(o->commands & CLI_NEUTRAL);
-        if (!matters || memcmp(field, (const char *)&defaults + o->offset, size_of(o)) == 0)
+        const bool relevant = (o->commands & settings->command->bit) && !(o->commands & CLI_NEUTRAL);
+        if (!relevant || memcmp(field, (const char *)&defaults + o->offset, field_size(o)) == 0)
             continue;
         status = add_format(lines, "--%s: ", o->name) ? add_value(o, field, lines) : cli_fail_memory();
         if (!status && !tr_buffer_string(lines, "\n"))
@@ -198,8 +195,8 @@ static int describe_options(const cli_settings *settings, tr_buffer *lines)
     return status;
 }
 
-/* A GGUF file holds the checksum of its content; else all files that the model was read from are read again, but for the
- * shortlist of an option, which has a line of its own. */
+/* A GGUF file holds the checksum of its content. For others, all files of the model are read again, except --shortlist,
+ * which has its own line. */
 static int hash_model(const tr_package *package, const char *shortlist, uint64_t *result)
 {
     tr_xxh64 all;
@@ -229,9 +226,9 @@ static int describe_model(const cli_settings *settings, const tr_model *model, c
     if (status)
         return status;
     tr_model_get_info(model, &info);
-    /* A directory is named after its place, which does not matter. */
+    /* The name of a directory is its path, which does not matter. */
     const char *name = model->package.has_checksum ? info.name : "";
-    /* With bf16 the sums differ where the CPU multiplies it itself; else all CPUs give the same bits. */
+    /* All CPUs give the same bits, except that bf16 sums differ on those that multiply bf16 themselves. */
     const char *cpu = strcmp(info.compute, "bf16") == 0 ? info.cpu : "";
     return tr_buffer_string(lines, key) && tr_buffer_string(lines, ": ") && add_text(lines, name) &&
                    add_format(lines, "%s%" PRIu64 " bytes, checksum %016" PRIx64, *name ? ", " : "", info.file_size, hash) &&
@@ -240,115 +237,203 @@ static int describe_model(const cli_settings *settings, const tr_model *model, c
                : cli_fail_memory();
 }
 
-static int describe_link(const cli_settings *settings, const cli_link *link, const char *key, tr_buffer *lines)
+/* The model, its languages and its ensemble. */
+static int describe_step(const cli_settings *settings, const cli_model *step, const char *key, tr_buffer *lines)
 {
-    int status = describe_model(settings, link->model.model, key, lines);
-    if (!status && link->source && !(tr_buffer_string(lines, ", from ") && add_text(lines, link->source)))
+    int status = describe_model(settings, step->model, key, lines);
+    if (!status && step->source && !(tr_buffer_string(lines, ", from ") && add_text(lines, step->source)))
         status = cli_fail_memory();
-    if (!status && link->target && !(tr_buffer_string(lines, ", to ") && add_text(lines, link->target)))
+    if (!status && step->target && !(tr_buffer_string(lines, ", to ") && add_text(lines, step->target)))
         status = cli_fail_memory();
     if (!status && !tr_buffer_string(lines, "\n"))
         status = cli_fail_memory();
-    for (int i = 0; !status && i < link->model.other_count; i++) {
+    for (int i = 0; !status && i < step->other_count; i++) {
         char member[48];
         snprintf(member, sizeof member, "model %d of the ensemble", i + 2);
-        status = describe_model(settings, link->model.others[i], member, lines);
-        if (!status && !add_format(lines, ", weight %.9g\n", (double)link->model.weights[i + 1]))
+        status = describe_model(settings, step->others[i], member, lines);
+        if (!status && !add_format(lines, ", weight %.9g\n", (double)step->weights[i + 1]))
             status = cli_fail_memory();
     }
     return status;
 }
 
-int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const cli_chain *chain, tr_buffer *lines)
+int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const cli_route *route, tr_buffer *lines)
 {
     int status = add_format(lines, VERSION "%s\n", tr_version()) ? CLI_DONE : cli_fail_memory();
     if (!status)
         status = describe_input(reader, lines);
     if (!status)
         status = describe_options(settings, lines);
-    for (int i = 0; !status && i < chain->count; i++)
-        status = describe_link(settings, &chain->links[i], i ? "second model" : "model", lines);
+    for (int i = 0; !status && i < route->count; i++)
+        status = describe_step(settings, &route->models[i], i ? "second model" : "model", lines);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- comparing */
 
-/* A line of a description; the key ends before ": ". */
-typedef struct line {
+/* A line "KEY: VALUE" of a description. */
+typedef struct entry {
     const char *key, *value;
-    int key_size, value_size;
-} line;
+    int key_size, value_size; /* value_size -1: the description has no such line */
+} entry;
 
-/* Takes the line that *text begins with. False: there is none. */
-static bool next_line(const char **text, const char *end, line *l)
+/* Parses the line at *text, and moves *text after it. False: there is none. */
+static bool next_entry(const char **text, const char *end, entry *l)
 {
     const char *newline = *text < end ? memchr(*text, '\n', (size_t)(end - *text)) : NULL;
     const char *colon = newline ? memmem(*text, (size_t)(newline - *text), ": ", 2) : NULL;
     if (!colon)
         return false;
-    *l = (line){*text, colon + 2, (int)(colon - *text), (int)(newline - colon - 2)};
+    *l = (entry){*text, colon + 2, (int)(colon - *text), (int)(newline - colon - 2)};
     *text = newline + 1;
     return true;
 }
 
-/* The line of that key; value_size -1: there is none, the option had its default. */
-static line find_line(const tr_buffer *lines, const line *like)
+/* Finds the line with the same key. An option without a line has its default. */
+static entry find_entry(const tr_buffer *lines, const entry *like)
 {
     const char *text = lines->data, *end = text + lines->size;
-    line l;
-    while (next_line(&text, end, &l))
+    entry l;
+    while (next_entry(&text, end, &l))
         if (l.key_size == like->key_size && memcmp(l.key, like->key, (size_t)l.key_size) == 0)
             return l;
-    return (line){like->key, "", like->key_size, -1};
+    return (entry){like->key, "", like->key_size, -1};
 }
 
-static bool same_value(const line *a, const line *b)
+static bool same_value(const entry *a, const entry *b)
 {
     return a->value_size == b->value_size && memcmp(a->value, b->value, a->value_size > 0 ? (size_t)a->value_size : 0) == 0;
 }
 
-static int fail_line(const char *part, const line *before, const line *now)
+static int fail_difference(const char *part, const entry *before, const entry *now)
 {
-    enum { LONGEST = 120 };
-    const line *const both[] = {before, now};
+    enum { MAX_SHOWN = 120 };
+    const entry *const both[] = {before, now};
     const bool option = *now->key == '-';
-    char shown[2][LONGEST + 1], way[2 * LONGEST];
+    char shown[2][MAX_SHOWN + 1], way[2 * MAX_SHOWN];
     for (int i = 0; i < 2; i++)
-        snprintf(shown[i], sizeof shown[i], "%.*s", both[i]->value_size < 0 ? LONGEST : both[i]->value_size,
+        snprintf(shown[i], sizeof shown[i], "%.*s", both[i]->value_size < 0 ? MAX_SHOWN : both[i]->value_size,
                  both[i]->value_size >= 0 ? both[i]->value
                  : option                 ? "the default"
                                           : "none");
     if (!option)
         snprintf(way, sizeof way, "continue with the same");
     else if (before->value_size < 0)
-        snprintf(way, sizeof way, "leave %.*s out", now->key_size, now->key);
+        snprintf(way, sizeof way, "omit %.*s", now->key_size, now->key);
     else
         snprintf(way, sizeof way, "give %.*s as before", now->key_size, now->key);
     return cli_fail("%s: was made with another %.*s (%s, now %s); %s, or delete it to start from the beginning", part,
                     now->key_size, now->key, shown[0], shown[1], way);
 }
 
-/* Reports the first line of a that b has otherwise, or not. */
-static int compare(const tr_buffer *a, const tr_buffer *b, bool a_is_now, const char *part)
+/* Reports the first line of a whose value differs in b. */
+static int compare_descriptions(const tr_buffer *a, const tr_buffer *b, bool a_is_now, const char *part)
 {
     const char *text = a->data, *end = text + a->size;
-    line l;
-    while (next_line(&text, end, &l)) {
-        const line other = find_line(b, &l);
+    entry l;
+    while (next_entry(&text, end, &l)) {
+        const entry other = find_entry(b, &l);
         if (!same_value(&l, &other))
-            return a_is_now ? fail_line(part, &other, &l) : fail_line(part, &l, &other);
+            return a_is_now ? fail_difference(part, &other, &l) : fail_difference(part, &l, &other);
     }
     return CLI_DONE;
 }
 
-bool cli_resume_is_description(const tr_buffer *lines)
+static bool is_description(const tr_buffer *lines)
 {
     return lines->size > strlen(VERSION) && memcmp(lines->data, VERSION, strlen(VERSION)) == 0 &&
            lines->data[lines->size - 1] == '\n';
 }
 
-int cli_resume_compare(const tr_buffer *before, const tr_buffer *now, const char *part)
+/* ------------------------------------------------------------------------------------------------------------ the file */
+
+/* Reads the file, which stays open. *found false: there is none. */
+static int read_run(cli_run_file *file, tr_buffer *run, bool *found)
 {
-    const int status = compare(now, before, true, part);
-    return status ? status : compare(before, now, false, part);
+    struct stat st;
+    tr_error error;
+    ssize_t n = 1;
+    *found = lstat(file->path, &st) == 0 || errno != ENOENT;
+    if (!*found)
+        return CLI_DONE;
+    if (tr_open_regular(&file->descriptor, AT_FDCWD, file->path, O_RDONLY | O_NOFOLLOW, 0, &error))
+        return cli_fail_error(&error);
+    while (n && run->size < MAX_DESCRIPTION) {
+        if (!tr_buffer_reserve(run, READ_SIZE))
+            return cli_fail_memory();
+        n = read(file->descriptor, run->data + run->size, READ_SIZE);
+        if (n < 0 && errno != EINTR)
+            return cli_fail("%s: cannot read: %s", file->path, strerror(errno));
+        run->size += n > 0 ? (size_t)n : 0;
+    }
+    return CLI_DONE;
+}
+
+static void close_run(cli_run_file *file)
+{
+    if (file->descriptor > STDERR_FILENO)
+        close(file->descriptor);
+    file->descriptor = -1;
+}
+
+void cli_run_file_close(cli_run_file *file)
+{
+    close_run(file);
+    free(file->path);
+    file->path = NULL;
+}
+
+void cli_run_file_remove(cli_run_file *file)
+{
+    bool ours;
+    if (file->descriptor > STDERR_FILENO && (tr_file_is_named(file->descriptor, file->path, &ours, NULL) != TR_OK || ours))
+        unlink(file->path);
+    close_run(file);
+}
+
+int cli_run_file_check(cli_run_file *file, const tr_buffer *run, const char *part)
+{
+    bool found;
+    tr_buffer before = {0};
+    int status = read_run(file, &before, &found);
+    if (!status && !found)
+        status = cli_fail("%s: its description %s is missing; delete it to start from the beginning", part, file->path);
+    if (!status && !is_description(&before))
+        status = cli_fail("%s: is damaged, or not of this program; delete it and %s to start from the beginning", file->path,
+                          part);
+    if (!status)
+        status = compare_descriptions(run, &before, true, part);
+    if (!status)
+        status = compare_descriptions(&before, run, false, part);
+    tr_buffer_free(&before);
+    return status;
+}
+
+/* Refuses to replace a file of another kind. */
+static int check_replaceable(cli_run_file *file)
+{
+    bool found;
+    tr_buffer before = {0};
+    int status = read_run(file, &before, &found);
+    if (!status && found && !is_description(&before))
+        status = cli_fail("%s: is a file of another kind, and the output needs that name: move it, or give another --output",
+                          file->path);
+    close_run(file);
+    tr_buffer_free(&before);
+    return status;
+}
+
+int cli_run_file_write(cli_run_file *file, const tr_buffer *run, unsigned mode)
+{
+    tr_error error;
+    const int status = check_replaceable(file);
+    if (status)
+        return status;
+    if (tr_file_write_own(file->path, mode, run->data, run->size, &error))
+        return cli_fail_error(&error);
+    if (tr_open_regular(&file->descriptor, AT_FDCWD, file->path, O_RDONLY | O_NOFOLLOW, 0, &error)) {
+        unlink(file->path);
+        return cli_fail_error(&error);
+    }
+    return CLI_DONE;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t caught;
-static int wake[2] = {-1, -1}; /* a pipe: poll() returns whichever thread the signal went to */
+static int wake[2] = {-1, -1}; /* a pipe, so that poll() returns although another thread got the signal */
 
 static void on_interrupt(int number)
 {
@@ -39,7 +39,7 @@ bool cli_catch_interrupts(void)
     sigemptyset(&action.sa_mask);
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; i++)
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup, background jobs */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* as in nohup and background jobs */
             sigaction(numbers[i], &action, NULL);
     return true;
 }
@@ -54,15 +54,17 @@ int cli_interrupt_descriptor(void)
     return wake[0];
 }
 
-/* Prepared beforehand: a handler may only call what is safe in a signal. */
+/* Prepared in advance, because a signal handler must not format text. */
 static char bus_message[4400];
 static size_t bus_size;
 static void (*bus_cleanup)(void);
 
 static void on_bus(int number)
 {
+    static const char clear[] = "\r\x1b[K";
     (void)number;
-    const ssize_t ignored = write(STDERR_FILENO, bus_message, bus_size);
+    ssize_t ignored = cli_progress_drawn() ? write(STDERR_FILENO, clear, sizeof clear - 1) : 0;
+    ignored = write(STDERR_FILENO, bus_message, bus_size);
     (void)ignored;
     if (bus_cleanup)
         bus_cleanup();
@@ -76,8 +78,7 @@ void cli_guard_model_file(const char *path, void (*cleanup)(void))
     tr_utf8_make_printable(shown);
     bus_cleanup = cleanup;
     const int size = snprintf(bus_message, sizeof bus_message,
-                              "%stranslate: %s: the model file was cut short or became unreadable while in use\n",
-                              cli_progress_possible() ? "\r\x1b[K" : "", shown);
+                              "translate: %s: the model file was cut short or became unreadable while in use\n", shown);
     bus_size = size < 0 ? 0 : (size_t)size < sizeof bus_message ? (size_t)size : sizeof bus_message - 1;
     struct sigaction action = {.sa_handler = on_bus};
     sigemptyset(&action.sa_mask);

@@ -1,32 +1,28 @@
-/* --stream: a line's translation is printed piece by piece, as it is found. */
+/* --stream: prints a line's translation while it is generated. */
 #ifndef TR_CLI_STREAM_H
 #define TR_CLI_STREAM_H
 
-#include "cli/answers.h"
-#include "cli/render.h"
+#include "cli/output.h"
 
 /* A sentence of the line. */
-typedef struct cli_spoken {
-    tr_buffer text; /* what waits for the sentences before */
+typedef struct cli_streamed_sentence {
+    tr_buffer text; /* waits until the sentences before it are complete */
     bool done;
-} cli_spoken;
+} cli_streamed_sentence;
 
 typedef struct cli_stream {
-    cli_form form;
-    cli_writer *write;
-    void *argument;
-    cli_spoken *sentences; /* [count] of the line at hand */
+    cli_output *output;
+    bool keep_one_line, replace_tabs; /* see cli_keep_one_line */
+    cli_streamed_sentence *sentences; /* [count] of the line */
     int count;
-    int at;         /* the first that is not done: it is printed as it comes */
+    int current;    /* the first sentence that is not done: its text is printed as it comes */
     size_t printed; /* bytes of the line */
-    int status;
+    int status;     /* of the first failure */
 } cli_stream;
 
-/* Whether it goes with the other options. */
-int cli_stream_check(const cli_settings *settings);
-/* tr_translate_options.token of a call with one text; argument: the stream. */
-int cli_stream_take(void *argument, const tr_token_event *step);
-/* The line is complete, and is to be this: prints what is missing. */
+/* tr_translate_options.on_token of a call with one text; argument: the stream. */
+int cli_stream_token(void *argument, const tr_token_event *event);
+/* The line is complete; rendered: the whole line. Prints what is missing of it. */
 int cli_stream_end(cli_stream *stream, const tr_buffer *rendered);
 void cli_stream_free(cli_stream *stream);
 

@@ -19,8 +19,8 @@ extern "C" {
 namespace
 {
 
-enum { GUESSES = 3 };             // that CLD2 makes at once
-constexpr size_t many_hints = 16; // more candidates than these say nothing
+enum { GUESSES = 3 };             // that CLD2 returns
+constexpr size_t many_hints = 16; // with more candidates, hints are useless
 
 struct Guesses {
     CLD2::Language languages[GUESSES];
@@ -36,7 +36,7 @@ struct Candidates {
 Guesses ask(const std::string &text, const char *hints, int flags)
 {
     const CLD2::CLDHints all_hints = {hints, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
-    Guesses guesses = {}; // it fills nothing where it does not take the text for UTF-8
+    Guesses guesses = {}; // CLD2 leaves it unset if the text is not UTF-8
     double scores[GUESSES];
     int bytes, valid;
     CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), true, &all_hints, flags,
@@ -53,7 +53,7 @@ bool is_known(CLD2::Language language)
     return language != CLD2::UNKNOWN_LANGUAGE && language != CLD2::TG_UNKNOWN_LANGUAGE;
 }
 
-// The candidate that is a language best; one in another script of it will do. NULL: there is none.
+// The candidate for a language, preferably in its script; NULL: none.
 const char *find(const Candidates &candidates, CLD2::Language language)
 {
     const char *code = CLD2::LanguageCode(language), *found = nullptr;
@@ -73,7 +73,7 @@ const char *find(const Candidates &candidates, CLD2::Language language)
     return found;
 }
 
-// The first candidate among the guesses for at least so much of the text.
+// The first candidate among the guesses with at least a given share of the text.
 const char *find_among(const Candidates &candidates, const Guesses &guesses, int percent)
 {
     for (int i = 0; i < GUESSES; i++)
@@ -83,7 +83,7 @@ const char *find_among(const Candidates &candidates, const Guesses &guesses, int
     return nullptr;
 }
 
-// As CLD2 spells languages, "fr,en", so that these weigh more.
+// Hints for CLD2: languages in its spelling, "fr,en", which get more weight.
 std::string list_hints(const Candidates &candidates)
 {
     std::string list;
@@ -96,7 +96,7 @@ std::string list_hints(const Candidates &candidates)
 
 bool writes(CLD2::Language language, CLD2::ULScript script)
 {
-    for (int i = 0; i < 4; i++) // a language's scripts; the first is repeated behind the last
+    for (int i = 0; i < 4; i++) // the scripts of a language; the first one is repeated after the last
         if (CLD2::LanguageRecognizedScript(language, i) == script)
             return true;
     return false;
@@ -109,7 +109,7 @@ CLD2::Language language_of(const char *code)
                                         : CLD2::UNKNOWN_LANGUAGE;
 }
 
-// The first candidate, other than the language but, that is written as that one is.
+// The first candidate that shares the script of the language but, and is not that language.
 const char *find_in_script(const Candidates &candidates, CLD2::Language language, const char *but)
 {
     const CLD2::ULScript script = CLD2::LanguageRecognizedScript(language, 0);
@@ -123,7 +123,7 @@ const char *find_in_script(const Candidates &candidates, CLD2::Language language
     return nullptr;
 }
 
-// Characters of the scripts that CLD2 takes for one.
+// Counts characters of the scripts that CLD2 does not distinguish.
 struct EastAsian {
     int ideographs, kana, hangul;
 };
@@ -148,10 +148,10 @@ bool expects(const Candidates &candidates, CLD2::Language language)
     return candidates.count == 0;
 }
 
-// Whether nobody else writes so: of all languages, or of the candidates.
+// Whether no other language, of all or of the candidates, uses the script.
 bool is_settled_by_script(const std::string &text, const Candidates &candidates, CLD2::Language language, const char *code)
 {
-    enum { MANY = 5 }; // ideographs; a Japanese text has a syllable in between
+    enum { MANY = 5 }; // ideographs; a Japanese text of that length has syllables, too
     const CLD2::ULScript script = CLD2::LanguageRecognizedScript(language, 0);
     if (CLD2::ULScriptRecognitionType(script) == CLD2::RTypeOne)
         return true;
@@ -165,14 +165,14 @@ bool is_settled_by_script(const std::string &text, const Candidates &candidates,
     return code && candidates.count && script != CLD2::ULScript_Latin && !find_in_script(candidates, language, code);
 }
 
-// The language that CLD2 takes the text for is none of the candidates.
+// CLD2 detects a language that is not among the candidates.
 tr_detected choose_other(const std::string &text, const Candidates &candidates, const Guesses &guesses, bool sure)
 {
     enum { MUCH = 25 }; // percent of the text
     const std::string hints = list_hints(candidates);
     const CLD2::Language top = guesses.languages[0];
     const Guesses hinted = ask(text, hints.empty() ? nullptr : hints.c_str(), CLD2::kCLDFlagBestEffort);
-    const char *found = find(candidates, hinted.languages[0]); // its kin may be meant: Norwegian for Danish
+    const char *found = find(candidates, hinted.languages[0]); // a related language may be meant: Norwegian for Danish
     if (found && !writes(language_of(found), CLD2::LanguageRecognizedScript(top, 0)))
         found = nullptr;
     if (!found)
@@ -184,7 +184,7 @@ tr_detected choose_other(const std::string &text, const Candidates &candidates, 
     return {CLD2::LanguageCode(top), sure};
 }
 
-// CLD2 takes text that repeats itself for none: then its beginning must do.
+// CLD2 detects nothing in text that repeats itself: then use only its beginning.
 Guesses ask_best_effort(const std::string &text)
 {
     enum { BEGINNING = 512 };

@@ -95,15 +95,7 @@ tr_status tr_shortlist_write(const tr_shortlist *shortlist, const char *path, tr
     if (words)
         memcpy(file + HEADER + 8 * offsets, shortlist->words, 4 * words);
     put_u64(file, 1, checksum_of(file + CHECKED_FROM, size - CHECKED_FROM));
-    tr_output output;
-    tr_status status = tr_output_open(&output, path, error);
-    if (status == TR_OK) {
-        status = tr_output_write(&output, file, size, error);
-        if (status == TR_OK)
-            status = tr_output_commit(&output, error);
-        else
-            tr_output_abort(&output);
-    }
+    const tr_status status = tr_file_write(path, file, size, error);
     free(file);
     return status;
 }

@@ -9,7 +9,7 @@
 
 /* ----------------------------------------------------------------------------------------------------------- manifest */
 
-/* False: that is no entry of a list. */
+/* False: the entry is invalid. */
 static bool read_file(const json_t *item, tr_hub_file *file)
 {
     const char *name = json_string_value(json_object_get(item, "name"));
@@ -88,21 +88,13 @@ tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_h
                                 const tr_hub_manifest *manifest, tr_error *error)
 {
     char path[TR_PATH];
-    tr_output output;
     tr_status status = tr_path_join(path, folder, list, error);
     if (status != TR_OK)
         return status;
     tr_buffer text = {0};
     status = tr_json_print(manifest_json(name, manifest), JSON_INDENT(1), &text)
-                 ? tr_output_open_own(&output, path, 0666, error)
+                 ? tr_file_write_own(path, 0666, text.data, text.size, error)
                  : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    if (status == TR_OK) {
-        status = tr_output_write(&output, text.data, text.size, error);
-        if (status == TR_OK)
-            status = tr_output_commit(&output, error);
-        else
-            tr_output_abort(&output);
-    }
     tr_buffer_free(&text);
     return status;
 }
@@ -131,11 +123,11 @@ tr_status tr_hub_cache(char path[TR_PATH], tr_error *error)
     const char *own = getenv("TRANSLATE_CACHE"), *common = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (own && *own)
         return tr_path_join(path, own, "hub", error);
-    if (common && *common == '/') /* the XDG specification: a relative one is to be ignored */
+    if (common && *common == '/') /* the XDG specification says to ignore relative paths */
         return tr_path_join(path, common, "translate/hub", error);
     if (home && *home)
         return tr_path_join(path, home, ".cache/translate/hub", error);
-    return tr_fail(error, TR_ERROR_IO, "cache: there is no place for it, set HOME or TRANSLATE_CACHE");
+    return tr_fail(error, TR_ERROR_IO, "cache: its place is unknown, set HOME or TRANSLATE_CACHE");
 }
 
 static tr_status repository_folder(char path[TR_PATH], const tr_hub_name *name, tr_error *error)
@@ -183,7 +175,7 @@ static bool is_gguf(const char *name)
     return size > 5 && strcmp(name + size - 5, ".gguf") == 0;
 }
 
-/* The folder, if it holds a whole model of several files; else the one GGUF file in it. False: it is no model. */
+/* The folder, if it holds a whole model of several files; else the one GGUF file in it. *found false: it holds no model. */
 static tr_status choose_path(char path[TR_PATH], const tr_hub_name *name, const char *folder, const tr_hub_files *files,
                              bool *found, tr_error *error)
 {
@@ -236,7 +228,7 @@ static tr_status visit_revision(const listing *l, const tr_folder *folder, const
     tr_hub_manifest manifest;
     tr_folder_sum sum;
     if (tr_hub_parse(label, &entry.name, NULL) != TR_OK)
-        return TR_OK; /* nothing of ours */
+        return TR_OK; /* not a folder of the cache */
     tr_status status = tr_hub_manifest_read(folder, TR_HUB_MANIFEST, &manifest, &entry.whole, error);
     if (status == TR_OK && entry.whole)
         status = tr_hub_manifest_holds(folder, &manifest, &entry.whole, error);
@@ -252,7 +244,7 @@ static tr_status visit_revision(const listing *l, const tr_folder *folder, const
 
 static tr_status visit_folder(const listing *l, const tr_folder *folder, const char *label, int depth, tr_error *error);
 
-/* What is in a folder, if that is a folder itself. */
+/* Lists an inner folder, if it is a folder. */
 static tr_status visit_inner(const listing *l, const tr_folder *folder, const char *name, const char *label, int depth,
                              tr_error *error)
 {
@@ -271,7 +263,7 @@ static tr_status visit_inner(const listing *l, const tr_folder *folder, const ch
     return status == TR_ERROR_UNSUPPORTED ? TR_OK : status; /* a link */
 }
 
-/* depth 0: folder is the cache, 1: an owner's, 2: a repository's, 3: a revision's. label: its name so far. */
+/* depth 0: folder is the cache, 1: an owner, 2: a repository, 3: a revision. label: its name so far. */
 static tr_status visit_folder(const listing *l, const tr_folder *folder, const char *label, int depth, tr_error *error)
 {
     if (depth == 3)
@@ -298,23 +290,22 @@ tr_status tr_hub_cache_list(void (*visit)(void *context, const tr_hub_entry *ent
     return status;
 }
 
-void tr_hub_folders_prune(const tr_folder *folder, const char *name)
+void tr_hub_file_folders(char folders[TR_PATH], const char *name)
 {
-    char above[TR_PATH];
     const char *slash = strrchr(name, '/');
-    snprintf(above, sizeof above, "%.*s", slash ? (int)(slash - name) : 0, name);
-    tr_folder_prune(folder, above);
+    snprintf(folders, TR_PATH, "%.*s", slash ? (int)(slash - name) : 0, name);
 }
 
 tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error)
 {
     static const char *const endings[] = {"", TR_HUB_PART, TR_HUB_TAG};
-    char companion[TR_PATH];
+    char companion[TR_PATH], folders[TR_PATH];
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < sizeof endings / sizeof *endings; i++)
         if (snprintf(companion, sizeof companion, "%s%s", name, endings[i]) < TR_PATH)
             status = tr_folder_unlink(folder, companion, removed, error);
-    tr_hub_folders_prune(folder, name);
+    tr_hub_file_folders(folders, name);
+    tr_folder_prune(folder, folders);
     return status;
 }
 
@@ -329,7 +320,7 @@ static tr_status remove_listed(const tr_folder *folder, const char *list, tr_fol
     return status;
 }
 
-/* The lists themselves; they go last, so that what is interrupted can be done again. */
+/* Removes the lists themselves, last, so that an interrupted removal can be repeated. */
 static tr_status remove_own(const tr_folder *folder, tr_folder_sum *removed, tr_error *error)
 {
     tr_folder_names names;

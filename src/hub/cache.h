@@ -1,4 +1,4 @@
-/* The user's cache of pulled models: where they lie, and what is whole. Nothing here asks the network. */
+/* The user's cache of downloaded models: paths, and which models are complete. Nothing here uses the network. */
 #ifndef TR_HUB_CACHE_H
 #define TR_HUB_CACHE_H
 
@@ -10,7 +10,7 @@
 #define TR_HUB_BEGUN    TR_HUB_OWN "begun.json"
 #define TR_HUB_LOCK     TR_HUB_OWN "lock"
 #define TR_HUB_PART     ".part"
-#define TR_HUB_TAG      ".part.tag" /* beside it: which state of the file it is a part of */
+#define TR_HUB_TAG      ".part.tag" /* the identity of the file that a part belongs to */
 #define TR_HUB_UNKNOWN  UINT64_MAX
 
 enum { TR_HUB_HEX = 65 };
@@ -18,7 +18,7 @@ enum { TR_HUB_HEX = 65 };
 typedef enum tr_hub_digest {
     TR_HUB_NO_DIGEST,
     TR_HUB_SHA256,   /* of the content: large files */
-    TR_HUB_GIT_SHA1, /* of "blob SIZE\0" and the content: what git calls the file by */
+    TR_HUB_GIT_SHA1, /* of "blob SIZE\0" and the content: git's object name */
 } tr_hub_digest;
 
 typedef struct tr_hub_file {
@@ -36,24 +36,24 @@ typedef struct tr_hub_files {
 /* Appends a copy. False: out of memory. */
 bool tr_hub_files_add(tr_hub_files *files, const tr_hub_file *file);
 void tr_hub_files_free(tr_hub_files *files);
-const tr_hub_file *tr_hub_files_find(const tr_hub_files *files, const char *name); /* NULL if it is not there */
-/* Stores hex as the file's digest: 64 digits are SHA-256, 40 git's SHA-1; anything else is no digest, and false. */
+const tr_hub_file *tr_hub_files_find(const tr_hub_files *files, const char *name); /* NULL if it is not in the list */
+/* Stores hex as the file's digest: 64 digits are SHA-256, 40 git's SHA-1; returns false for anything else. */
 bool tr_hub_set_digest(tr_hub_file *file, const char *hex);
 
-/* A list of a folder's files. TR_HUB_MANIFEST is written when everything is there, and removed before anything changes;
- * TR_HUB_BEGUN is written before anything comes, and removed at the end. */
+/* A list of a folder's files. TR_HUB_MANIFEST is written when the model is complete, and removed before any file changes.
+ * TR_HUB_BEGUN is written before the download begins, and removed at the end. */
 typedef struct tr_hub_manifest {
-    char commit[TR_HUB_HEX]; /* "" if the server did not tell */
+    char commit[TR_HUB_HEX]; /* "" if unknown */
     tr_hub_files files;
 } tr_hub_manifest;
 
-/* Reads FOLDER/LIST. *found is false if there is none, or none that makes sense. Free it in any case. */
+/* Reads FOLDER/LIST. *found is false if it is missing or invalid. Call tr_hub_manifest_free in either case. */
 tr_status tr_hub_manifest_read(const tr_folder *folder, const char *list, tr_hub_manifest *manifest, bool *found,
                                tr_error *error);
 tr_status tr_hub_manifest_write(const char *folder, const char *list, const tr_hub_name *name,
                                 const tr_hub_manifest *manifest, tr_error *error);
 void tr_hub_manifest_free(tr_hub_manifest *manifest);
-/* Every file of the manifest lies in the folder, not a link to it, and has its size. */
+/* Whether every file of the manifest is in the folder, is not a link, and has its size. */
 tr_status tr_hub_manifest_holds(const tr_folder *folder, const tr_hub_manifest *manifest, bool *holds,
                                 tr_error *error) TR_CHECKED;
 
@@ -61,12 +61,14 @@ tr_status tr_hub_manifest_holds(const tr_folder *folder, const tr_hub_manifest *
 tr_status tr_hub_cache(char path[TR_PATH], tr_error *error);
 /* The folder of one revision, whether it exists or not. */
 tr_status tr_hub_cache_folder(char path[TR_PATH], const tr_hub_name *name, tr_error *error);
-/* Opens that folder; descriptor -1: there is none, unless it is made (make). Below the cache itself no link is followed. */
+/* Opens that folder; make: creates it if necessary. descriptor -1: it does not exist. Links below the cache are not
+ * followed. */
 tr_status tr_hub_cache_open(tr_folder *folder, const tr_hub_name *name, bool make, tr_error *error);
-/* Removes a file of a list, its companions, and the folders that it alone needed. Adds to what was removed. */
+/* Removes a file of a list, its .part files, and folders that become empty. Adds its size to *removed. */
 tr_status tr_hub_file_remove(const tr_folder *folder, const char *name, tr_folder_sum *removed, tr_error *error);
-void tr_hub_folders_prune(const tr_folder *folder, const char *name); /* these folders alone */
-/* What -m takes: the folder if it holds a whole model, or the one GGUF file in it. *found is false if it is not whole. */
+/* The part of a file's name before its last slash; "" without a slash. */
+void tr_hub_file_folders(char folders[TR_PATH], const char *name);
+/* The path for -m: the folder if it holds a whole model, or the one GGUF file in it. *found is false if it is incomplete. */
 tr_status tr_hub_cache_find(char path[TR_PATH], const tr_hub_name *name, bool *found, tr_error *error);
 
 typedef struct tr_hub_entry {
@@ -80,11 +82,11 @@ tr_status tr_hub_cache_list(void (*visit)(void *context, const tr_hub_entry *ent
 typedef struct tr_hub_removal {
     bool found;            /* there was a folder */
     tr_folder_sum removed; /* of its files */
-    size_t left;           /* files that no list names, which stayed */
-    char folder[TR_PATH];  /* where some of them are; with several revisions there may be others elsewhere */
+    size_t left;           /* files that no list names, which were not removed */
+    char folder[TR_PATH];  /* where some of them are */
 } tr_hub_removal;
 
-/* Removes one revision, or all of them: the files that the cache's own lists name, then the folders, if they are empty. */
+/* Removes one revision, or all: the files that the cache's own lists name, then empty folders. */
 tr_status tr_hub_cache_remove(const tr_hub_name *name, bool all_revisions, tr_hub_removal *removal, tr_error *error);
 
 #endif

@@ -28,45 +28,46 @@ static const char *const companions[] = {
     "target_vocabulary.*",
 };
 
-enum { AT_TOP = FNM_PATHNAME | FNM_PERIOD }; /* a star stands for no slash, nor for a dot in front */
+enum { AT_TOP = FNM_PATHNAME | FNM_PERIOD }; /* a star matches no slash and no leading dot */
 
-static tr_status add(tr_hub_files *chosen, const tr_hub_file *file, tr_error *error)
+static tr_status add_file(tr_hub_files *chosen, const tr_hub_file *file, tr_error *error)
 {
     if (chosen->count == TR_HUB_MAX_FILES)
         return tr_fail(error, TR_ERROR_FORMAT, "more than %d files are too many", TR_HUB_MAX_FILES);
     return tr_hub_files_add(chosen, file) ? TR_OK : tr_fail(error, TR_ERROR_MEMORY, "out of memory");
 }
 
-/* Appends those that match and are not there yet. */
-static tr_status take(const tr_hub_files *listed, const char *pattern, int flags, tr_hub_files *chosen, tr_error *error)
+/* Appends the files that match and are not in chosen yet. */
+static tr_status add_matching(const tr_hub_files *listed, const char *pattern, int flags, tr_hub_files *chosen,
+                              tr_error *error)
 {
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < listed->count; i++)
         if (fnmatch(pattern, listed->items[i].name, flags) == 0 && !tr_hub_files_find(chosen, listed->items[i].name))
-            status = add(chosen, &listed->items[i], error);
+            status = add_file(chosen, &listed->items[i], error);
     return status;
 }
 
-/* The index and its shards, or the one file. Nothing is appended if the form is not there. */
-static tr_status take_form(const tr_hub_files *listed, const char *const form[2], tr_hub_files *chosen, tr_error *error)
+/* Appends the index and its shards, or the one file; nothing if the repository does not have this form. */
+static tr_status add_weights(const tr_hub_files *listed, const char *const form[2], tr_hub_files *chosen, tr_error *error)
 {
     if (!tr_hub_files_find(listed, form[0]))
         return TR_OK;
-    tr_status status = form[1] ? take(listed, form[1], AT_TOP, chosen, error) : TR_OK;
+    tr_status status = form[1] ? add_matching(listed, form[1], AT_TOP, chosen, error) : TR_OK;
     if (status == TR_OK && form[1] && chosen->count == 0)
         return tr_fail(error, TR_ERROR_FORMAT, "there is %s but none of its parts, %s", form[0], form[1]);
-    return status == TR_OK ? take(listed, form[0], AT_TOP, chosen, error) : status;
+    return status == TR_OK ? add_matching(listed, form[0], AT_TOP, chosen, error) : status;
 }
 
-static tr_status take_model(const tr_hub_files *listed, tr_hub_files *chosen, tr_error *error)
+static tr_status add_model(const tr_hub_files *listed, tr_hub_files *chosen, tr_error *error)
 {
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && chosen->count == 0 && i < sizeof weights / sizeof *weights; i++)
-        status = take_form(listed, weights[i], chosen, error);
+        status = add_weights(listed, weights[i], chosen, error);
     if (chosen->count == 0)
         return status;
     for (size_t i = 0; status == TR_OK && i < sizeof companions / sizeof *companions; i++)
-        status = take(listed, companions[i], AT_TOP, chosen, error);
+        status = add_matching(listed, companions[i], AT_TOP, chosen, error);
     return status;
 }
 
@@ -83,16 +84,16 @@ tr_status tr_hub_choose(const tr_hub_files *listed, const char *pattern, tr_hub_
 {
     tr_status status = TR_OK;
     if (pattern) {
-        status = take(listed, pattern, FNM_PERIOD, chosen, error);
+        status = add_matching(listed, pattern, FNM_PERIOD, chosen, error);
         if (status == TR_OK && chosen->count == 0)
             status = tr_fail(error, TR_ERROR_ARGUMENT, "holds no file that matches '%s'", pattern);
         return status;
     }
     if (tr_hub_files_find(listed, "config.json"))
-        status = take_model(listed, chosen, error);
+        status = add_model(listed, chosen, error);
     if (status != TR_OK || chosen->count)
         return status;
-    status = take(listed, "*.gguf", AT_TOP, chosen, error);
+    status = add_matching(listed, "*.gguf", AT_TOP, chosen, error);
     if (status == TR_OK && chosen->count > 1)
         return fail_several(chosen, error);
     if (status == TR_OK && chosen->count == 0)

@@ -6,9 +6,9 @@
 
 enum { TR_HUB_MAX_FILES = 1000 };
 
-/* Appends to chosen those files of listed that are needed: the weights in the first form that is there, and what belongs to
- * them; a GGUF file where there are no others. With a pattern ("*.gguf"): all that match it. The folders of a repository
- * are only looked into for a pattern. Messages lack the repository's name. */
+/* Appends to chosen the files of listed that a model needs: the weights in the best form, and their companions; without them
+ * the GGUF file. With a pattern ("*.gguf"): all files that match it. Only a pattern chooses files in inner folders. Messages
+ * do not name the repository. */
 tr_status tr_hub_choose(const tr_hub_files *listed, const char *pattern, tr_hub_files *chosen, tr_error *error);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 /* Where systems keep what the C library, libcurl and OpenSSL read after their start. Single files where possible: /etc and
- * /run hold secrets. A link counts for what it leads to. */
+ * /run hold secrets. Links are followed. */
 static const char *const places[] = {
-    /* names of servers; the folders under /run are those of who replaces resolv.conf meanwhile */
+    /* names of servers; the folders under /run belong to programs that replace resolv.conf */
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/services",
     "/etc/protocols", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/connman",
     /* certificates */

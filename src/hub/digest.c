@@ -15,7 +15,7 @@
 
 enum { BLOCK = 1 << 20 };
 
-static bool begin(EVP_MD_CTX *context, tr_hub_digest kind, uint64_t size)
+static bool begin_digest(EVP_MD_CTX *context, tr_hub_digest kind, uint64_t size)
 {
     char head[32];
     if (EVP_DigestInit_ex(context, kind == TR_HUB_SHA256 ? EVP_sha256() : EVP_sha1(), NULL) != 1)
@@ -64,7 +64,7 @@ tr_status tr_hub_digest_file(const char *path, tr_hub_digest kind, uint64_t size
     }
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     unsigned char *block = malloc(BLOCK);
-    if (!context || !block || !begin(context, kind, size))
+    if (!context || !block || !begin_digest(context, kind, size))
         status = tr_fail(error, TR_ERROR_MEMORY, "%s: libcrypto cannot compute its digest", path);
     else
         status = add_content(context, file, block, path, options, error);

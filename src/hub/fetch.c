@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MUCH = 1 << 20 }; /* bytes after which a lost connection was a good one */
+enum { MUCH = 1 << 20 }; /* bytes after which losing the connection does not count as a failure */
 
-/* For files whose size nobody tells: how many bytes all those of one download may have together, after how many the free
- * space is looked at again, and what stays free at least: 5 % of what was, or RESERVE if that is less. A hub tells the sizes
- * of large files; only settings and vocabularies come without. */
+/* Limits for files of unknown size: bytes of all such files of a download, bytes after which the free space is checked
+ * again, and the space that must stay free: 5 %, or RESERVE if that is less. A hub tells the sizes of large files; only
+ * those of settings and vocabularies are unknown. */
 static const uint64_t MAX_UNSIZED = (uint64_t)4 << 30, LOOK_AGAIN = 64 << 20, RESERVE = 1 << 30;
 
 typedef struct fetch {
@@ -22,15 +22,15 @@ typedef struct fetch {
     const tr_hub_name *name;
     const tr_folder *folder;
     tr_hub_file *file;
-    tr_hub_file expected; /* file before the server said anything */
+    tr_hub_file expected; /* the file before the first answer */
     tr_hub_meter *meter;
     tr_partial_file part;
     char part_path[TR_PATH], tag_path[TR_PATH];
-    char identity[TR_HTTP_TAG]; /* of what the part belongs to: the digest or tag that the endpoint tells; "": none */
-    char tag[TR_HTTP_TAG];      /* and the tag of the host that sends it */
+    char identity[TR_HTTP_TAG]; /* of the file that the part belongs to: its digest or tag at the endpoint; "": none */
+    char tag[TR_HTTP_TAG];      /* its tag at the host that sends it */
     uint64_t received;          /* bytes of this connection */
-    uint64_t has_room;          /* of unknown size: the disk has room for so many bytes of it */
-    bool restart;               /* what is there cannot be continued: ask for everything */
+    uint64_t has_room;          /* unknown size: bytes that fit on the disk */
+    bool restart;               /* the part cannot be continued: request the whole file */
 } fetch;
 
 /* ---------------------------------------------------------------------------------------------------------------- tags */
@@ -46,7 +46,7 @@ static void bare_tag(const char *tag, char out[TR_HTTP_TAG])
     snprintf(out, TR_HTTP_TAG, "%.*s", (int)size, tag);
 }
 
-/* Takes the line that begins at *text. */
+/* Copies the line at *text, and moves *text after it. */
 static void take_line(const char **text, const char *end, char out[TR_HTTP_TAG])
 {
     const char *newline = memchr(*text, '\n', (size_t)(end - *text));
@@ -56,7 +56,7 @@ static void take_line(const char **text, const char *end, char out[TR_HTTP_TAG])
     *text = newline ? newline + 1 : end;
 }
 
-/* Where there are none, or they make no sense, they stay empty. */
+/* Reads identity and tag, which stay empty if they are missing or invalid. */
 static tr_status read_tags(fetch *f, tr_error *error)
 {
     char name[TR_PATH];
@@ -75,17 +75,9 @@ static tr_status read_tags(fetch *f, tr_error *error)
 
 static tr_status write_tags(const fetch *f, tr_error *error)
 {
-    tr_output output;
     char text[2 * TR_HTTP_TAG + 2];
     const int size = snprintf(text, sizeof text, "%s\n%s\n", f->identity, f->tag);
-    tr_status status = tr_output_open_own(&output, f->tag_path, 0666, error);
-    if (status != TR_OK)
-        return status;
-    status = tr_output_write(&output, text, (size_t)size, error);
-    if (status == TR_OK)
-        return tr_output_commit(&output, error);
-    tr_output_abort(&output);
-    return status;
+    return tr_file_write_own(f->tag_path, 0666, text, (size_t)size, error);
 }
 
 static bool strong(const char *tag)
@@ -95,7 +87,7 @@ static bool strong(const char *tag)
 
 /* ----------------------------------------------------------------------------------------------------------- the part */
 
-/* Drops the part, and all that the server said of the file it belonged to. */
+/* Empties the part, and forgets the file that it belonged to. */
 static tr_status start_over(fetch *f, tr_error *error)
 {
     if (f->file->size != f->expected.size)
@@ -112,7 +104,7 @@ static void drop_part(const fetch *f)
     tr_file_remove(f->tag_path);
 }
 
-/* Opens what an earlier run has left; drops it if it cannot belong to the file that is wanted now. */
+/* Opens the part of an earlier run; empties it if it cannot belong to the wanted file. */
 static tr_status open_part(fetch *f, tr_error *error)
 {
     tr_status status = tr_partial_file_open(&f->part, f->part_path, error);
@@ -129,7 +121,7 @@ static tr_status open_part(fetch *f, tr_error *error)
 
 /* ----------------------------------------------------------------------------------------------- while the server talks */
 
-/* The digest or tag under which the endpoint knows the file; "" if this answer does not tell. */
+/* The file's digest or tag at the endpoint; "" if this answer has none. */
 static void identity_of(const tr_http_answer *a, char out[TR_HTTP_TAG])
 {
     out[0] = 0;
@@ -139,7 +131,7 @@ static void identity_of(const tr_http_answer *a, char out[TR_HTTP_TAG])
         bare_tag(a->tag, out);
 }
 
-/* Before the last host is asked, one may know that the file has changed since. */
+/* A redirect may already tell that the file has changed. */
 static tr_status on_redirect(void *context, tr_http_get *get, const tr_http_answer *a, tr_error *error)
 {
     fetch *f = context;
@@ -169,18 +161,18 @@ static tr_status check_size(fetch *f, uint64_t size, tr_error *error)
     return TR_OK;
 }
 
-/* What the headers say of the file must be what is expected, or becomes it. */
+/* Compares the headers with the expected size and digest, or stores them if nothing is expected. */
 static tr_status check_file(fetch *f, const tr_http_answer *a, tr_error *error)
 {
-    tr_hub_file told = {0};
+    tr_hub_file claimed = {0};
     const uint64_t offset = a->status == 206 ? a->first : 0;
     char identity[TR_HTTP_TAG];
     identity_of(a, identity);
-    if (tr_hub_set_digest(&told, identity)) {
-        if (f->file->digest == told.digest && strcmp(f->file->hex, told.hex) != 0)
-            return tr_fail(error, TR_ERROR_FORMAT, "the repository was changed just now, or the server is wrong: try again");
+    if (tr_hub_set_digest(&claimed, identity)) {
+        if (f->file->digest == claimed.digest && strcmp(f->file->hex, claimed.hex) != 0)
+            return tr_fail(error, TR_ERROR_FORMAT, "the repository has just changed, or the server is wrong: try again");
         if (f->file->digest == TR_HUB_NO_DIGEST)
-            tr_hub_set_digest(f->file, told.hex);
+            tr_hub_set_digest(f->file, claimed.hex);
     }
     tr_status status = check_size(f, a->linked_size, error);
     if (status == TR_OK && a->status == 206)
@@ -190,7 +182,7 @@ static tr_status check_file(fetch *f, const tr_http_answer *a, tr_error *error)
     return status;
 }
 
-/* Remembers what the part belongs to, before its first byte. */
+/* Writes the identity of the part's file, before the first byte. */
 static tr_status note_tags(fetch *f, const tr_http_answer *a, tr_error *error)
 {
     identity_of(a, f->identity);
@@ -216,15 +208,15 @@ static tr_status on_begin(void *context, const tr_http_answer *a, tr_error *erro
     return status == TR_OK ? note_tags(f, a, error) : status;
 }
 
-/* Before size bytes more of a file whose size nobody told: such a file could fill the disk. */
+/* Before size more bytes of a file of unknown size, which could fill the disk. */
 static tr_status check_unsized(fetch *f, size_t size, tr_error *error)
 {
     uint64_t space = UINT64_MAX;
     const uint64_t before = f->meter->unsized + f->part.size, wanted = f->part.size + size;
     if (before > MAX_UNSIZED || size > MAX_UNSIZED - before) {
-        if (start_over(f, error) != TR_OK) /* what is there will never be a file */
+        if (start_over(f, error) != TR_OK) /* the part is useless */
             return error->status;
-        return tr_fail(error, TR_ERROR_FORMAT, "the server sends more than %d GB and does not tell the size",
+        return tr_fail(error, TR_ERROR_FORMAT, "the server sends more than %d GB without telling the size",
                        (int)(MAX_UNSIZED >> 30));
     }
     if (wanted <= f->has_room)
@@ -232,7 +224,7 @@ static tr_status check_unsized(fetch *f, size_t size, tr_error *error)
     tr_folder_space(f->part_path, &space);
     const uint64_t share = space / 20 + before / 20, reserve = share < RESERVE ? share : RESERVE;
     if (space < reserve || space - reserve < size)
-        return tr_fail(error, TR_ERROR_IO, "the disk has room for %.1f MB, and the server does not tell how much is needed",
+        return tr_fail(error, TR_ERROR_IO, "the disk has room for %.1f MB, and the server does not tell the size",
                        (double)space / 1e6);
     const uint64_t more = space - reserve - size;
     f->has_room = wanted + (more < LOOK_AGAIN ? more : LOOK_AGAIN);
@@ -261,7 +253,7 @@ static bool is_whole(const fetch *f)
     return f->file->size != TR_HUB_UNKNOWN && f->part.size == f->file->size;
 }
 
-/* "Range not satisfiable": all of it may be there already. */
+/* "Range not satisfiable": the part may be the whole file. */
 static tr_status judge_range(fetch *f, const tr_http_answer *a, tr_error *error)
 {
     if (a->total != f->part.size || a->total == 0)
@@ -270,7 +262,7 @@ static tr_status judge_range(fetch *f, const tr_http_answer *a, tr_error *error)
     return check_size(f, a->total, error);
 }
 
-/* One request. *again: the next one may bring more. */
+/* One request. *again: another request may get more. */
 static tr_status receive_once(fetch *f, tr_http *http, const char *url, int *losses, bool *again, tr_error *error)
 {
     tr_http_answer answer;
@@ -309,7 +301,7 @@ static tr_status receive(fetch *f, tr_http *http, const char *url, tr_error *err
     while (again && status == TR_OK) {
         status = receive_once(f, http, url, &losses, &again, error);
         again = again && !is_whole(f);
-        if (again && ++requests > 10000) /* each brought something, but this leads nowhere */
+        if (again && ++requests > 10000) /* each one got data, but too little */
             return tr_fail(error, TR_ERROR_IO, "the server breaks off again and again");
     }
     return status;
@@ -343,7 +335,7 @@ static tr_status receive_and_verify(fetch *f, tr_http *http, const char *url, tr
         status = verify(f, &good, error);
         if (good || !continued)
             break;
-        status = start_over(f, error); /* what the earlier run left may be what is wrong */
+        status = start_over(f, error); /* the part of the earlier run may be damaged */
         if (status != TR_OK)
             return status;
     }

@@ -11,9 +11,9 @@
 #include <strings.h>
 
 enum { MAX_REDIRECTS = 8, SLOWEST = 100 /* bytes a second */, FIRST_WAIT = 200, LONGEST_WAIT = 30000 /* ms */ };
-enum { LONGEST_ASKED_WAIT = 300 /* seconds */, MAX_USELESS = 1 << 16 };
-/* Bytes of headers in one exchange, trailers and 1xx answers included. libcurl keeps headers in memory; its own limit,
- * 300 kB in newer versions, leaves trailers out. A hub and its CDN send a few kB. */
+enum { LONGEST_ASKED_WAIT = 300 /* seconds */, MAX_SKIPPED = 1 << 16 /* bytes */ };
+/* Bytes of headers in one exchange, including trailers and 1xx answers. libcurl keeps headers in memory; its own limit, 300
+ * kB in newer versions, does not count trailers. A hub and its CDN send a few kB. */
 enum { MAX_HEADERS = 1 << 18 };
 
 tr_status tr_http_open(tr_http *http, const tr_hub_options *options, tr_error *error)
@@ -50,12 +50,12 @@ typedef struct exchange {
     tr_http_get *get;
     tr_http_answer *answer;
     tr_error *error;
-    tr_status status; /* of the functions */
+    tr_status status; /* of the callbacks */
     bool begun;
-    size_t headers; /* bytes of them, in this exchange */
-    size_t useless; /* bytes that were passed over */
-    uint64_t since; /* when the last bytes were counted, in nanoseconds */
-    size_t recent;  /* bytes since then */
+    size_t headers; /* bytes in this exchange */
+    size_t skipped; /* bytes of content that was not wanted */
+    uint64_t since; /* begin of the present interval of counting, in nanoseconds */
+    size_t recent;  /* bytes received since then */
 } exchange;
 
 /* If line (not NUL-terminated) is the header name (lower case), stores its value and returns true. */
@@ -69,18 +69,18 @@ static bool header(const char *line, size_t size, const char *name, char *value,
         from++;
     while (end > from && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    if ((size_t)(end - from) < room) /* one that is too long counts as none */
+    if ((size_t)(end - from) < room) /* a value that is too long is ignored */
         snprintf(value, room, "%.*s", (int)(end - from), from);
     return true;
 }
 
 static uint64_t number(const char *text, const char **end)
 {
-    char *behind = (char *)text;
+    char *after = (char *)text;
     errno = 0;
-    const unsigned long long value = *text >= '0' && *text <= '9' ? strtoull(text, &behind, 10) : 0;
-    *end = behind;
-    return behind == text || errno ? TR_HTTP_UNKNOWN : value;
+    const unsigned long long value = *text >= '0' && *text <= '9' ? strtoull(text, &after, 10) : 0;
+    *end = after;
+    return after == text || errno ? TR_HTTP_UNKNOWN : value;
 }
 
 /* bytes 100-199/200; bytes 100-199/'*'; bytes '*'/200 */
@@ -131,7 +131,7 @@ static size_t on_header(char *line, size_t one, size_t size, void *context)
         return 0;
     }
     if (size > 5 && strncasecmp(line, "HTTP/", 5) == 0)
-        clear_answer(a); /* "100 Continue" may have come before it */
+        clear_answer(a); /* "100 Continue" may precede it */
     else
         read_header(a, line, size);
     return size;
@@ -154,7 +154,7 @@ static void read_facts(exchange *x)
     x->answer->retry_after = wait > 0 ? (int64_t)wait : -1;
 }
 
-static bool begin(exchange *x)
+static bool begin_content(exchange *x)
 {
     read_facts(x);
     if (is_content(x->answer->status) && !x->begun)
@@ -168,11 +168,11 @@ static size_t on_data(char *data, size_t one, size_t size, void *context)
     exchange *x = context;
     (void)one;
     x->recent += size;
-    if (!x->begun && !begin(x))
+    if (!x->begun && !begin_content(x))
         return 0;
-    if (!is_content(x->answer->status)) { /* a page for people; a short one is read, so that the connection stays */
-        x->useless += size;
-        return x->useless <= MAX_USELESS ? size : 0;
+    if (!is_content(x->answer->status)) { /* an error page; a short one is read, so that the connection stays open */
+        x->skipped += size;
+        return x->skipped <= MAX_SKIPPED ? size : 0;
     }
     x->status = x->get->data(x->get->context, data, size, x->error);
     return x->status == TR_OK ? size : 0;
@@ -180,7 +180,7 @@ static size_t on_data(char *data, size_t one, size_t size, void *context)
 
 /* ----------------------------------------------------------------------------------------------------------- requests */
 
-/* scheme://host:port of an address, allocated; NULL if it is none. */
+/* scheme://host:port of an address, allocated; NULL if it is not an address. */
 static char *origin(const char *url)
 {
     CURLU *parts = curl_url();
@@ -235,8 +235,7 @@ static bool make_headers(const exchange *x, struct curl_slist **list)
     return add_header(list, "Range: bytes=", range) && (!*get->validator || add_header(list, "If-Range: ", get->validator));
 }
 
-/* Where a site has certificates of its own, the variables that curl and OpenSSL know say so; libcurl itself reads
- * neither. */
+/* Own certificates of a site, as the curl command and OpenSSL find them; libcurl reads neither variable. */
 static const char *certificates(void)
 {
     const char *curl = getenv("CURL_CA_BUNDLE"), *openssl = getenv("SSL_CERT_FILE");
@@ -274,7 +273,7 @@ static bool stopped(const tr_http *http)
     return http->options->stop(http->options->context);
 }
 
-/* Waits for the network, or for what wakes. */
+/* Waits for the network, or for the wake descriptor. */
 static void poll_network(const tr_http *http, int milliseconds)
 {
     struct curl_waitfd wake = {.fd = http->options->wake, .events = CURL_WAIT_POLLIN};
@@ -282,7 +281,7 @@ static void poll_network(const tr_http *http, int milliseconds)
     curl_multi_poll(http->multi, wakes ? &wake : NULL, wakes, milliseconds, NULL);
 }
 
-/* libcurl's own limit looks back five seconds, and takes that much longer. */
+/* libcurl's own limit takes five seconds longer. */
 static bool stalls(exchange *x)
 {
     const uint64_t now = tr_nanoseconds(), timeout = (uint64_t)x->http->options->timeout;
@@ -339,7 +338,7 @@ static bool may_pass(CURLcode code)
 }
 
 /* libcurl reports a line beyond its own limit (100 kB, in trailers 4 kB) as a lack of memory: CURLE_OUT_OF_MEMORY, in newer
- * versions CURLE_TOO_LARGE (100), in trailers CURLE_RECV_ERROR with this text. A true lack looks the same. */
+ * versions CURLE_TOO_LARGE (100), in trailers CURLE_RECV_ERROR with this text. A true lack of memory looks the same. */
 static bool is_long_line(const exchange *x, CURLcode code, const char *why)
 {
     curl_off_t answered = 0;
@@ -353,16 +352,16 @@ static tr_http_outcome explain(const exchange *x, const char *url, CURLcode code
     const char *name = host ? host : url;
     tr_http_outcome outcome = may_pass(code) ? TR_HTTP_LOST : TR_HTTP_FAILED;
     if (x->status != TR_OK)
-        outcome = TR_HTTP_FAILED; /* and *error says why */
+        outcome = TR_HTTP_FAILED; /* *error is set */
     else if (stopped(x->http))
         outcome = TR_HTTP_FAILED, tr_fail(x->error, TR_ERROR_CANCELLED, "interrupted");
     else if (is_long_line(x, code, why))
         outcome = TR_HTTP_FAILED,
-        tr_fail(x->error, TR_ERROR_FORMAT, "%s: the server sends a header line that is too long, or memory is out", name);
+        tr_fail(x->error, TR_ERROR_FORMAT, "%s: the server sends a header line that is too long, or out of memory", name);
     else if (code == CURLE_OUT_OF_MEMORY)
         tr_fail(x->error, TR_ERROR_MEMORY, "out of memory");
     else if (code == CURLE_OPERATION_TIMEDOUT)
-        tr_fail(x->error, TR_ERROR_IO, "%s: nothing comes for %d s", name, x->http->options->timeout);
+        tr_fail(x->error, TR_ERROR_IO, "%s: no data for %d s", name, x->http->options->timeout);
     else
         tr_fail(x->error, TR_ERROR_IO, "%s: %s", name, *why ? why : curl_easy_strerror(code));
     free(host);
@@ -383,7 +382,7 @@ static tr_http_outcome exchange_once(exchange *x, const char *url)
     CURLcode code = CURLE_OUT_OF_MEMORY;
     clear_answer(x->answer);
     x->begun = false;
-    x->headers = x->useless = 0;
+    x->headers = x->skipped = 0;
     x->answer->status = 0;
     if (make_headers(x, &headers)) {
         set_options(x, url, headers, why);
@@ -391,7 +390,7 @@ static tr_http_outcome exchange_once(exchange *x, const char *url)
     }
     curl_slist_free_all(headers);
     if (code == CURLE_OK && !x->begun)
-        begin(x); /* there was no content */
+        begin_content(x); /* there was no content */
     const long status = x->answer->status;
     if (x->status != TR_OK || (code != CURLE_OK && (status < 300 || is_content(status) || stopped(x->http))))
         return explain(x, url, code, why);
@@ -399,7 +398,7 @@ static tr_http_outcome exchange_once(exchange *x, const char *url)
     return is_content(status) ? TR_HTTP_DONE : judge_status(x);
 }
 
-/* The address that a redirect leads to, allocated; NULL with *error if it leads nowhere one should go. */
+/* The address that a redirect leads to, allocated; NULL with *error if it is missing or refused. */
 static char *next_address(const exchange *x, const char *from)
 {
     const char *to = NULL;

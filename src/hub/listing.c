@@ -95,7 +95,7 @@ static uint64_t size_of(const json_t *value)
     return json_is_integer(value) && size >= 0 ? (uint64_t)size : TR_HUB_UNKNOWN;
 }
 
-/* A large file lies outside of git, which has a pointer to it only. */
+/* git only stores a pointer to a large file. */
 static void read_facts(const json_t *item, tr_hub_file *file)
 {
     const json_t *large = json_object_get(item, "lfs");

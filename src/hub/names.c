@@ -7,7 +7,7 @@
 
 enum { MAX_PART = 200 }; /* leaves room for ".part.tag" in the 255 bytes that file systems allow */
 
-static bool plain(char c)
+static bool is_plain(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
@@ -18,7 +18,7 @@ static bool take_word(const char *text, size_t size, char out[TR_HUB_NAME])
     if (size == 0 || size >= TR_HUB_NAME || text[0] == '.' || text[0] == '-')
         return false;
     for (size_t i = 0; i < size; i++)
-        if (!plain(text[i]))
+        if (!is_plain(text[i]))
             return false;
     memcpy(out, text, size);
     out[size] = 0;
@@ -82,14 +82,14 @@ bool tr_hub_encode(tr_buffer *out, const char *text, bool keep_slashes)
     for (; *text; text++) {
         const unsigned char byte = (unsigned char)*text;
         const char code[] = {'%', digits[byte >> 4], digits[byte & 15]};
-        const bool as_it_is = plain(*text) || (keep_slashes && *text == '/');
+        const bool as_it_is = is_plain(*text) || (keep_slashes && *text == '/');
         if (!tr_buffer_append(out, as_it_is ? text : code, as_it_is ? 1 : sizeof code))
             return false;
     }
     return true;
 }
 
-static int digit(char c)
+static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -97,7 +97,7 @@ static int digit(char c)
 bool tr_hub_decode(tr_buffer *out, const char *text)
 {
     while (*text) {
-        const int high = *text == '%' ? digit(text[1]) : -1, low = high < 0 ? -1 : digit(text[2]);
+        const int high = *text == '%' ? hex_digit(text[1]) : -1, low = high < 0 ? -1 : hex_digit(text[2]);
         const char byte = (char)(high * 16 + low);
         if (!tr_buffer_append(out, low < 0 ? text : &byte, 1))
             return false;

@@ -1,5 +1,5 @@
-/* The whole way: make the folder and lock it, give up all other rights, list, choose, look what is there, fetch what is not,
- * and give all files their names. */
+/* A download: makes and locks the folder, gives up all other rights, lists the repository, chooses files, finds those that
+ * are missing, fetches them, and renames all of them. */
 #include "hub/hub.h"
 
 #include "hub/choose.h"
@@ -20,16 +20,16 @@ typedef struct pull {
     tr_folder place; /* the same, open */
     bool in_cache;
     bool listed;            /* old and begun were read */
-    bool changed;           /* files are getting their names */
-    tr_hub_manifest wanted; /* what is to be there in the end */
-    tr_hub_manifest old;    /* what was there before, as far as the cache knows */
-    tr_hub_manifest begun;  /* what downloads that did not come to their end may have left */
+    bool changed;           /* renaming has begun */
+    tr_hub_manifest wanted; /* the files of the complete model */
+    tr_hub_manifest old;    /* the manifest found in the cache */
+    tr_hub_manifest begun;  /* files that unfinished downloads may have left */
     bool *missing;          /* of each wanted file */
 } pull;
 
 /* ---------------------------------------------------------------------------------------------- what is there already */
 
-/* The cache knows of this very file that it was verified, and it has its size still. */
+/* Whether the cache has verified this file before, and it still has its size. */
 static bool known_before(const pull *p, const tr_hub_file *file, uint64_t size)
 {
     const tr_hub_file *old = tr_hub_files_find(&p->old.files, file->name);
@@ -39,8 +39,8 @@ static bool known_before(const pull *p, const tr_hub_file *file, uint64_t size)
                                             : *p->wanted.commit && strcmp(p->wanted.commit, p->old.commit) == 0;
 }
 
-/* A link is not followed: the file takes its place. */
-static tr_status look_for(pull *p, tr_hub_file *file, bool *missing, tr_error *error)
+/* A link is not followed, but replaced by the file. */
+static tr_status check_file(pull *p, tr_hub_file *file, bool *missing, tr_error *error)
 {
     char path[TR_PATH], hex[TR_HUB_HEX];
     uint64_t size;
@@ -62,7 +62,7 @@ static tr_status look_for(pull *p, tr_hub_file *file, bool *missing, tr_error *e
     return status;
 }
 
-/* *size: bytes of the file that an earlier run has left. */
+/* *size: bytes of the part that an earlier run has left. */
 static tr_status part_size(const pull *p, const tr_hub_file *file, uint64_t *size, bool *found, tr_error *error)
 {
     char name[TR_PATH];
@@ -94,8 +94,8 @@ static tr_status read_lists(pull *p, tr_error *error)
     return status;
 }
 
-/* Finds out what is missing, and whether there is room for it. *total: bytes of the missing files. */
-static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
+/* Finds the missing files, and checks the free space. *total: bytes of the missing files. */
+static tr_status find_missing(pull *p, uint64_t *total, size_t *count, tr_error *error)
 {
     uint64_t needed = 0;
     *total = *count = 0;
@@ -103,7 +103,7 @@ static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
         tr_hub_file *file = &p->wanted.files.items[i];
         uint64_t part = 0;
         bool found;
-        tr_status status = look_for(p, file, &p->missing[i], error);
+        tr_status status = check_file(p, file, &p->missing[i], error);
         if (status == TR_OK && p->missing[i])
             status = part_size(p, file, &part, &found, error);
         if (status != TR_OK)
@@ -113,7 +113,7 @@ static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
         ++*count;
         const uint64_t size = file->size == TR_HUB_UNKNOWN ? 0 : file->size;
         if (size > UINT64_MAX - *total)
-            return tr_fail(error, TR_ERROR_FORMAT, "the sizes of its files cannot be true");
+            return tr_fail(error, TR_ERROR_FORMAT, "the sizes of its files are impossible");
         *total += size;
         needed += size ? size - part : 0;
     }
@@ -122,16 +122,15 @@ static tr_status look(pull *p, uint64_t *total, size_t *count, tr_error *error)
 
 /* ------------------------------------------------------------------------------------------------------------ fetching */
 
-/* Makes the folders that the file needs; a link in their place is refused. */
+/* Makes the folders of the file; refuses links in their place. */
 static tr_status make_folders(const pull *p, const char *name, tr_error *error)
 {
-    char above[TR_PATH];
+    char folders[TR_PATH];
     tr_folder inner;
-    const char *slash = strrchr(name, '/');
-    if (!slash)
+    tr_hub_file_folders(folders, name);
+    if (!*folders)
         return TR_OK;
-    snprintf(above, sizeof above, "%.*s", (int)(slash - name), name);
-    const tr_status status = tr_folder_enter(&inner, &p->place, above, true, error);
+    const tr_status status = tr_folder_enter(&inner, &p->place, folders, true, error);
     tr_folder_close(&inner);
     return status;
 }
@@ -144,7 +143,7 @@ static tr_status fetch_file(pull *p, tr_hub_file *file, tr_hub_meter *meter, tr_
     return status == TR_ERROR_CANCELLED ? status : tr_fail_in(error, status, file->name);
 }
 
-/* Appends those that are not there yet. */
+/* Appends those that files lacks. */
 static bool add_names(tr_hub_files *files, const tr_hub_files *more)
 {
     bool good = true;
@@ -153,7 +152,7 @@ static bool add_names(tr_hub_files *files, const tr_hub_files *more)
     return good;
 }
 
-/* Whatever becomes of this run, what it leaves can be removed: by a list of all that is there or may come. */
+/* Writes a list of all files that exist or may be downloaded, so that they can be removed if this run fails. */
 static tr_status note_begun(pull *p, tr_error *error)
 {
     memcpy(p->begun.commit, p->wanted.commit, sizeof p->begun.commit);
@@ -178,12 +177,12 @@ static tr_status fetch_missing(pull *p, uint64_t total, tr_error *error)
 
 /* ----------------------------------------------------------------------------------------------------------- the end */
 
-/* Gives a verified file its name. */
+/* Renames a verified file. */
 static tr_status name_file(const pull *p, const tr_hub_file *file, tr_error *error)
 {
     char part[TR_PATH], tag[TR_PATH];
     tr_folder_sum removed = {0};
-    snprintf(part, sizeof part, "%s" TR_HUB_PART, file->name); /* tr_hub_fetch() has seen that there is room */
+    snprintf(part, sizeof part, "%s" TR_HUB_PART, file->name); /* tr_hub_fetch() has checked the length */
     snprintf(tag, sizeof tag, "%s" TR_HUB_TAG, file->name);
     const tr_status status = tr_folder_rename(&p->place, part, file->name, error);
     if (status == TR_OK)
@@ -191,7 +190,8 @@ static tr_status name_file(const pull *p, const tr_hub_file *file, tr_error *err
     return status;
 }
 
-/* Files that another pull of the same commit has brought stay known; those of an older commit go. */
+/* Files that another pull of the same commit has downloaded are kept in the manifest; those of an older commit are removed.
+ */
 static tr_status keep_or_drop_old(pull *p, tr_error *error)
 {
     tr_folder_sum removed = {0};
@@ -205,7 +205,7 @@ static tr_status keep_or_drop_old(pull *p, tr_error *error)
     return status;
 }
 
-/* What another pull has begun and this one did not finish stays known while there is a part of it; else it goes. */
+/* Files that another pull has begun stay in the list while there are parts of them; others are removed. */
 static tr_status settle_begun(pull *p, tr_error *error)
 {
     tr_hub_manifest left = {0};
@@ -232,9 +232,9 @@ static tr_status settle_begun(pull *p, tr_error *error)
     return status;
 }
 
-/* From the first change until the manifest is written again the model counts as incomplete: before new files get their names
- * there is none, and where old files only go it names what is not there. */
-static tr_status finish(pull *p, size_t missing, tr_error *error)
+/* Renames the files and writes the manifest. Meanwhile the model counts as incomplete: the manifest is removed before new
+ * files are renamed, and names missing files while old ones are removed. */
+static tr_status rename_files(pull *p, size_t missing, tr_error *error)
 {
     tr_folder_sum removed = {0};
     tr_status status = TR_OK;
@@ -265,7 +265,7 @@ static void note_work(const pull *p, uint64_t total, size_t count)
     p->options->note(p->options->context, line);
 }
 
-/* Which files of the repository are wanted. */
+/* Lists the repository, and chooses the wanted files. */
 static tr_status choose_files(pull *p, tr_error *error)
 {
     tr_hub_manifest listing = {0};
@@ -281,7 +281,7 @@ static tr_status pull_locked(pull *p, tr_error *error)
 {
     uint64_t total;
     size_t count;
-    tr_status status = tr_hub_confine(p->folder, error); /* before anything comes from outside */
+    tr_status status = tr_hub_confine(p->folder, error); /* before any data is received */
     if (status == TR_OK)
         status = read_lists(p, error);
     if (status == TR_OK)
@@ -291,7 +291,7 @@ static tr_status pull_locked(pull *p, tr_error *error)
     p->missing = calloc(p->wanted.files.count, sizeof *p->missing);
     if (!p->missing)
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
-    status = look(p, &total, &count, error);
+    status = find_missing(p, &total, &count, error);
     if (status != TR_OK)
         return status;
     note_work(p, total, count);
@@ -299,7 +299,7 @@ static tr_status pull_locked(pull *p, tr_error *error)
         status = note_begun(p, error);
     if (status == TR_OK)
         status = fetch_missing(p, total, error);
-    return status == TR_OK ? finish(p, count, error) : status;
+    return status == TR_OK ? rename_files(p, count, error) : status;
 }
 
 static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
@@ -321,7 +321,7 @@ static tr_status take_lock(const pull *p, tr_lock *lock, tr_error *error)
     return status;
 }
 
-/* Whether there may be something of a file that only the list of what was begun names. */
+/* Whether there may be a part of a file that only p->begun names. */
 static bool is_left(const pull *p, const tr_hub_file *file)
 {
     uint64_t size;
@@ -332,15 +332,18 @@ static bool is_left(const pull *p, const tr_hub_file *file)
            (tr_folder_size(&p->place, file->name, &size, &found, NULL) != TR_OK || found);
 }
 
-/* After a failure: a list of files none of which has begun to come, and the folders that were made for them. */
+/* After a failure: removes the list if no file of it has been begun, and the folders that were made for them. */
 static void drop_list(const pull *p)
 {
+    char folders[TR_PATH];
     tr_folder_sum removed = {0};
     bool left = p->changed || !p->listed;
     for (size_t i = 0; !left && i < p->begun.files.count; i++)
         left = is_left(p, &p->begun.files.items[i]);
-    for (size_t i = 0; !left && i < p->begun.files.count; i++)
-        tr_hub_folders_prune(&p->place, p->begun.files.items[i].name);
+    for (size_t i = 0; !left && i < p->begun.files.count; i++) {
+        tr_hub_file_folders(folders, p->begun.files.items[i].name);
+        tr_folder_prune(&p->place, folders);
+    }
     if (!left && p->in_cache)
         tr_folder_unlink(&p->place, TR_HUB_BEGUN, &removed, NULL);
 }

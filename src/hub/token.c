@@ -1,4 +1,4 @@
-/* The user's endpoint and token, where the hub's own tools keep them. */
+/* The user's endpoint and token, as Hugging Face's own tools store them. */
 #define _GNU_SOURCE
 #include "hub/token.h"
 
@@ -47,7 +47,8 @@ static tr_status trim(const char *text, size_t size, char **copy, tr_error *erro
     return TR_OK;
 }
 
-/* The hub's own tools keep it in a file. Where the user's folder belongs to another one, as under sudo, there is none. */
+/* Reads the token file of Hugging Face's own tools. If the home folder belongs to another user, as under sudo, there is
+ * none. */
 static tr_status read_token(const char *path, char **token, tr_error *error)
 {
     tr_file file;
@@ -79,7 +80,7 @@ tr_status tr_hub_token(char **token, tr_error *error)
         if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f) {
             free(*token);
             *token = NULL;
-            return tr_fail(error, TR_ERROR_ARGUMENT, "%s: is not a token: there is a strange character in it",
+            return tr_fail(error, TR_ERROR_ARGUMENT, "%s: is not a token: it has an invalid character",
                            given ? "HF_TOKEN" : path);
         }
     return status;

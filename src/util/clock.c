@@ -15,6 +15,11 @@ uint64_t tr_nanoseconds(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+double tr_seconds(void)
+{
+    return 1e-9 * (double)tr_nanoseconds();
+}
+
 uint64_t tr_thread_nanoseconds(void)
 {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);

@@ -6,6 +6,8 @@
 
 /* Nanoseconds since some fixed moment. */
 uint64_t tr_nanoseconds(void);
+/* Seconds since the same moment. */
+double tr_seconds(void);
 /* Nanoseconds of CPU time that the calling thread has used. */
 uint64_t tr_thread_nanoseconds(void);
 

@@ -488,3 +488,27 @@ void tr_output_abort(tr_output *output)
     remove_temporary(output);
     output_free(output);
 }
+
+/* opened: the status of opening output. */
+static tr_status write_whole(tr_output *output, tr_status opened, const void *data, size_t size, tr_error *error)
+{
+    if (opened != TR_OK)
+        return opened;
+    const tr_status status = tr_output_write(output, data, size, error);
+    if (status == TR_OK)
+        return tr_output_commit(output, error);
+    tr_output_abort(output);
+    return status;
+}
+
+tr_status tr_file_write(const char *path, const void *data, size_t size, tr_error *error)
+{
+    tr_output output;
+    return write_whole(&output, tr_output_open(&output, path, error), data, size, error);
+}
+
+tr_status tr_file_write_own(const char *path, unsigned mode, const void *data, size_t size, tr_error *error)
+{
+    tr_output output;
+    return write_whole(&output, tr_output_open_own(&output, path, mode, error), data, size, error);
+}

@@ -86,4 +86,8 @@ tr_status tr_output_commit(tr_output *output, tr_error *error);
 /* Removes the temporary file and frees the output. */
 void tr_output_abort(tr_output *output);
 
+/* Writes a whole file, as tr_output_open or tr_output_open_own do: it appears complete or not at all. */
+tr_status tr_file_write(const char *path, const void *data, size_t size, tr_error *error);
+tr_status tr_file_write_own(const char *path, unsigned mode, const void *data, size_t size, tr_error *error);
+
 #endif

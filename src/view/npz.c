@@ -11,7 +11,7 @@
 
 /* --------------------------------------------------------------------------------------------------- minizip's file */
 
-/* The archive grows in a buffer; minizip goes back to fill in what it learns later. */
+/* The archive is built in a buffer; minizip goes back to fill in sizes. */
 typedef struct memory {
     tr_buffer *out;
     size_t begin; /* of the archive in out */
@@ -46,7 +46,7 @@ static uLong ZCALLBACK write_memory(voidpf opaque, voidpf stream, const void *fr
 {
     memory *m = stream;
     (void)opaque;
-    const size_t over = end_of(m) - m->at; /* bytes that are there already */
+    const size_t over = end_of(m) - m->at; /* bytes to overwrite */
     const size_t n = size < over ? size : over;
     if (n)
         memcpy(m->out->data + m->begin + m->at, from, n);
@@ -88,7 +88,7 @@ static bool put_array(zipFile zip, const char *name, const char *type, const cha
 {
     enum { MAGIC = 10, ALIGN = 64, PART = 1 << 24 };
     char file[64], header[256];
-    const zip_fileinfo info = {.tmz_date = {.tm_mday = 1, .tm_year = 1980}}; /* the same arrays are the same bytes */
+    const zip_fileinfo info = {.tmz_date = {.tm_mday = 1, .tm_year = 1980}}; /* equal arrays give equal bytes */
     snprintf(file, sizeof file, "%s.npy", name);
     memset(header, ' ', sizeof header);
     const int n = snprintf(header + MAGIC, sizeof header - MAGIC, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
@@ -178,10 +178,9 @@ tr_status tr_view_npz(const tr_view *view, tr_buffer *out, tr_error *error)
                                      .ztell64_file = tell_memory,
                                      .zseek64_file = seek_memory,
                                      .zclose_file = close_memory,
-                                     .zerror_file =
-                                         close_memory, /* no error to tell: a write says itself how much it took */
+                                     .zerror_file = close_memory, /* no error function: writes report errors themselves */
                                      .opaque = &m};
-    const tr_status status = tr_view_check(view, TR_VIEW_NPZ_MOST, "an archive", error);
+    const tr_status status = tr_view_check(view, TR_VIEW_MAX_NPZ, "an archive", error);
     if (status != TR_OK)
         return status;
     zipFile zip = zipOpen2_64("", APPEND_STATUS_CREATE, NULL, &functions);

@@ -1,4 +1,4 @@
-/* The page: attention.html, with the data where its marks are. */
+/* The page: attention.html, with the data in place of its marks. */
 #include "view/writer.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ enum { LEVELS = 255 };
 
 /* --------------------------------------------------------------------------------------------------------------- data */
 
-/* The root of a weight in 8 bits: faint weights keep as many steps as the eye can tell. */
+/* The square root of a weight in 8 bits, so that small weights keep visible differences. */
 static unsigned char quantise(float weight)
 {
     return weight > 0 ? (unsigned char)lrintf(sqrtf(weight < 1 ? weight : 1) * LEVELS) : 0; /* NaN: 0 */
@@ -104,7 +104,7 @@ static void put_mark(tr_view_writer *w, const tr_view *v, const char *name, size
 }
 
 /* A mark is {{name}}. */
-static void fill(tr_view_writer *w, const tr_view *v, const char *at)
+static void fill_template(tr_view_writer *w, const tr_view *v, const char *at)
 {
     for (const char *mark; (mark = strstr(at, "{{"));) {
         const char *end = strstr(mark, "}}");
@@ -121,9 +121,9 @@ tr_status tr_view_page(const tr_view *view, tr_buffer *out, tr_error *error)
 {
     const size_t size = out->size;
     tr_view_writer w = {.out = out};
-    const tr_status status = tr_view_check(view, TR_VIEW_PAGE_MOST, "the page", error);
+    const tr_status status = tr_view_check(view, TR_VIEW_MAX_PAGE, "the page", error);
     if (status != TR_OK)
         return status;
-    fill(&w, view, tr_view_template);
+    fill_template(&w, view, tr_view_template);
     return tr_view_done(&w, size, error);
 }

@@ -8,10 +8,10 @@
 
 #include "util/utf8.h"
 
-/* In units of the sheet, which a browser takes for pixels. */
+/* In units of the sheet, which browsers show as pixels. */
 enum {
     MARGIN = 36,
-    BLOCK = 480, /* width of a kind's part */
+    BLOCK = 480, /* width of the part of a kind */
     GUTTER = 40, /* between two of them */
     BLOCKS = 3,
     WIDTH = 2 * MARGIN + BLOCKS * BLOCK + (BLOCKS - 1) * GUTTER,
@@ -36,12 +36,12 @@ typedef struct kind {
     const tr_attention_map *map;
     const char *name;
     const tr_view_text *rows, *columns;
-    bool triangle; /* columns behind a row's own are not written yet */
+    bool triangle; /* a row only has weights up to its own column */
 } kind;
 
 /* --------------------------------------------------------------------------------------------------------------- texts */
 
-/* About how wide a character is, in parts of the font's size: what the sheet's layout goes by, as no font is at hand. */
+/* The approximate width of a character, relative to the font size: the layout does not know the font. */
 static double width_of_character(int32_t code)
 {
     const bool wide = code >= 0x1100 && (code < 0x1200 || code >= 0x2e80) && !(code >= 0xfb00 && code < 0xfe30);
@@ -57,14 +57,14 @@ static double width_of(tr_view_text text)
 }
 
 /* Bytes of text that fit into a line: up to a space, or to where characters need none between them. */
-static size_t fit_line(tr_view_text text, double most)
+static size_t fit_line(tr_view_text text, double max_width)
 {
     double width = 0;
     size_t end = 0, length;
     for (size_t i = 0; i < text.size; i += length) {
         const int32_t code = tr_utf8_decode(text.data + i, text.size - i, &length);
         width += width_of_character(code);
-        if (width > most)
+        if (width > max_width)
             return end ? end : i ? i : length;
         if (code == ' ' || code >= 0x2e80)
             end = i + length;
@@ -72,7 +72,7 @@ static size_t fit_line(tr_view_text text, double most)
     return text.size;
 }
 
-/* Lines of a text from *y on, which is moved behind them. */
+/* Draws a text as lines from *y on, and moves *y after them. */
 static void put_lines(tr_view_writer *w, tr_view_text text, const char *class, double size, double *y)
 {
     do {
@@ -92,7 +92,7 @@ static int step_of(float weight)
     return weight > 0 ? (int)lrintf(sqrtf(weight < 1 ? weight : 1) * STEPS) : 0;
 }
 
-/* Cells of one step as a path; neighbours in a row are one piece. */
+/* Draws the cells of one colour step as a path; neighbours in a row are one rectangle. */
 static void put_step(tr_view_writer *w, const unsigned char *steps, int rows, int columns, int step)
 {
     bool any = false;
@@ -113,7 +113,7 @@ static void put_step(tr_view_writer *w, const unsigned char *steps, int rows, in
         tr_view_print(w, "\"/>");
 }
 
-/* weights [rows, columns] in a frame at x, y, a cell being that wide and high. */
+/* Draws weights [rows, columns] in a frame at x, y; cell: width and height of a cell. */
 static void put_map(tr_view_writer *w, const kind *k, const float *weights, double x, double y, double cell)
 {
     const int rows = k->map->rows, columns = k->map->columns;
@@ -147,7 +147,7 @@ static void average(const tr_attention_map *map, int layer, float *sum)
 
 /* ---------------------------------------------------------------------------------------------- an average with labels */
 
-/* Without SentencePiece's sign of a space in front of it. */
+/* Without SentencePiece's leading space symbol. */
 static tr_view_text name_of(tr_view_text token)
 {
     const bool space = token.size > 3 && memcmp(token.data, "\xe2\x96\x81", 3) == 0;
@@ -156,32 +156,32 @@ static tr_view_text name_of(tr_view_text token)
 
 static double longest(const tr_view_text *tokens, int count, double size)
 {
-    double most = 2 * size;
+    double width = 2 * size;
     for (int i = 0; i < count; i++)
-        most = fmax(most, width_of(name_of(tokens[i])) * size);
-    return fmin(most, LONGEST_LABEL) + 6;
+        width = fmax(width, width_of(name_of(tokens[i])) * size);
+    return fmin(width, LONGEST_LABEL) + 6;
 }
 
 typedef struct large {
     double cell, size; /* of a cell, of the font */
-    double left, top;  /* what the labels take */
+    double left, top;  /* space for the labels */
 } large;
 
-/* Labels and cells together fill the width, unless cells would become larger than need be. */
+/* Labels and cells together fill the width, but cells have a maximum size. */
 static large lay_out(const kind *k)
 {
     large l = {.cell = LARGEST_CELL, .size = 13};
     for (int round = 0; round < 3; round++) { /* the labels' size and the cells' depend on each other */
         l.left = longest(k->rows, k->map->rows, l.size);
         l.top = longest(k->columns, k->map->columns, l.size);
-        const int most = k->map->columns > k->map->rows ? k->map->columns : k->map->rows;
-        l.cell = fmin(LARGEST_CELL, (BLOCK - l.left) / (most ? most : 1));
+        const int cells = k->map->columns > k->map->rows ? k->map->columns : k->map->rows;
+        l.cell = fmin(LARGEST_CELL, (BLOCK - l.left) / (cells ? cells : 1));
         l.size = fmin(13, l.cell * 0.82);
     }
     return l;
 }
 
-/* A token that is longer than its place is squeezed into it. */
+/* A token that is longer than its space is compressed. */
 static void put_label(tr_view_writer *w, tr_view_text token, double size, double x, double y, bool upright)
 {
     const double width = width_of(token) * size;
@@ -223,7 +223,7 @@ static void put_grid(tr_view_writer *w, const kind *k, float *mean, double x, do
     const tr_attention_map *map = k->map;
     const size_t cells = (size_t)map->rows * (size_t)map->columns;
     const double pitch = pitch_of(k), side = pitch - GAP, size = fmin(11, pitch * 0.4);
-    const int most = map->rows > map->columns ? map->rows : map->columns;
+    const int longer = map->rows > map->columns ? map->rows : map->columns;
     for (int h = 0; h <= map->heads; h++) {
         tr_view_print(w, "<text class=\"s m\" font-size=\"%.1f\" x=\"%.2f\" y=\"%.2f\">", size, x + SIDE + (h + 0.5) * pitch,
                       y);
@@ -236,7 +236,7 @@ static void put_grid(tr_view_writer *w, const kind *k, float *mean, double x, do
         average(map, l, mean);
         for (int h = 0; h <= map->heads; h++) {
             const float *weights = h ? map->weights + ((size_t)l * (size_t)map->heads + (size_t)h - 1) * cells : mean;
-            put_map(w, k, weights, x + SIDE + h * pitch, top, side / (most ? most : 1));
+            put_map(w, k, weights, x + SIDE + h * pitch, top, side / (longer ? longer : 1));
         }
     }
 }
@@ -266,7 +266,7 @@ static void put_kind(tr_view_writer *w, const kind *k, const int32_t *alignment,
     free(mean);
 }
 
-/* What the colours mean. */
+/* The legend of the colours. */
 static void put_legend(tr_view_writer *w, double y, bool alignment)
 {
     enum { STEP = 18, BEGIN = MARGIN + 96 };
@@ -298,7 +298,7 @@ static void put_sheet(tr_view_writer *w, const tr_view *v)
         highest = fmax(highest, height_of_large(&kinds[i]));
         small = fmax(small, pitch_of(&kinds[i]) * kinds[i].map->layers);
     }
-    /* How high the sheet is is known when the texts are; they are short, so they are written first, behind a fixed head. */
+    /* The height of the sheet depends on the texts; they are short, so they are written first, after a fixed head. */
     tr_buffer body = {0};
     tr_view_writer inner = {.out = &body};
     put_lines(&inner, v->text, "b", 17, &y);
@@ -327,7 +327,7 @@ tr_status tr_view_svg(const tr_view *view, tr_buffer *out, tr_error *error)
 {
     const size_t size = out->size;
     tr_view_writer w = {.out = out};
-    const tr_status status = tr_view_check(view, TR_VIEW_SVG_MOST, "a picture", error);
+    const tr_status status = tr_view_check(view, TR_VIEW_MAX_SVG, "a picture", error);
     if (status != TR_OK)
         return status;
     put_sheet(&w, view);

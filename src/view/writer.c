@@ -15,7 +15,7 @@ void tr_view_put(tr_view_writer *w, const void *data, size_t size)
 
 void tr_view_print(tr_view_writer *w, const char *format, ...)
 {
-    char text[512]; /* numbers and words of this program's, no texts from outside */
+    char text[512]; /* numbers and constant words only */
     va_list arguments;
     va_start(arguments, format);
     const int size = vsnprintf(text, sizeof text, format, arguments);
@@ -33,7 +33,7 @@ static bool is_shown(int32_t code)
            !(code >= 0xfdd0 && code <= 0xfdef);
 }
 
-/* Appends the text character by character, some of them in the way that replace (NULL: as it is) spells them. */
+/* Appends the text character by character. replace returns how a character is spelled, NULL: as it is. */
 static void put_text(tr_view_writer *w, tr_view_text text, const char *(*replace)(int32_t code))
 {
     for (size_t i = 0, length; i < text.size; i += length) {
@@ -104,7 +104,7 @@ static tr_status check_map(const tr_attention_map *map, const char *name, size_t
     return TR_OK;
 }
 
-/* Of one map; what does not fit into 64 bits is more than anything holds. */
+/* Weights of one map. A number that does not fit into 64 bits exceeds every limit. */
 static uint64_t count_weights(const tr_attention_map *map)
 {
     const uint64_t heads = (uint64_t)map->layers * (uint64_t)map->heads;
@@ -112,20 +112,20 @@ static uint64_t count_weights(const tr_attention_map *map)
     return cells && heads > UINT64_MAX / 4 / cells ? UINT64_MAX / 4 : heads * cells;
 }
 
-tr_status tr_view_fits(const tr_view *view, uint64_t most, const char *name, tr_error *error)
+tr_status tr_view_fits(const tr_view *view, uint64_t max_weights, const char *name, tr_error *error)
 {
     const uint64_t weights = count_weights(&view->encoder) + count_weights(&view->decoder) + count_weights(&view->cross);
-    if (weights <= most)
+    if (weights <= max_weights)
         return TR_OK;
     return tr_fail(error, TR_ERROR_UNSUPPORTED,
                    "attention: %llu weights (%d by %d tokens, %d + %d layers) are too many for %s, which holds %llu; take a "
                    "shorter text%s",
                    (unsigned long long)weights, view->encoder.rows, view->cross.rows, view->encoder.layers,
-                   view->cross.layers, name, (unsigned long long)most,
-                   most < TR_VIEW_NPZ_MOST && weights <= TR_VIEW_NPZ_MOST ? ", or write .npz" : "");
+                   view->cross.layers, name, (unsigned long long)max_weights,
+                   max_weights < TR_VIEW_MAX_NPZ && weights <= TR_VIEW_MAX_NPZ ? ", or write .npz" : "");
 }
 
-tr_status tr_view_check(const tr_view *view, uint64_t most, const char *name, tr_error *error)
+tr_status tr_view_check(const tr_view *view, uint64_t max_weights, const char *name, tr_error *error)
 {
     const size_t sources = view->source_count, targets = view->target_count;
     tr_status status = check_map(&view->encoder, "encoder", sources, sources, error);
@@ -133,5 +133,5 @@ tr_status tr_view_check(const tr_view *view, uint64_t most, const char *name, tr
         status = check_map(&view->decoder, "decoder", targets, targets, error);
     if (status == TR_OK)
         status = check_map(&view->cross, "cross", targets, sources, error);
-    return status == TR_OK ? tr_view_fits(view, most, name, error) : status;
+    return status == TR_OK ? tr_view_fits(view, max_weights, name, error) : status;
 }

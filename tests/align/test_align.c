@@ -148,7 +148,7 @@ static void memory_is_bounded(void **unused)
 {
     enum { PAIRS = 5000, MOST = 1000 };
     (void)unused;
-    tr_parallel text = {.most = MOST};
+    tr_parallel text = {.max_tokens = MOST};
     for (int32_t i = 0; i < PAIRS; i++) {
         const int32_t ids[3] = {i, i, i};
         assert_true(tr_parallel_add(&text, ids, (size_t)i % 3 + 1, ids, 1));

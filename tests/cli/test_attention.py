@@ -161,7 +161,7 @@ class Refused(AttentionTest):
 
     def test_replaces_whole(self):
         out = self.file("view.html", b"old")
-        self.bad(1, "attention", " ", "-o", out, says="nothing in it")
+        self.bad(1, "attention", " ", "-o", out, says="no tokens to show")
         self.assertEqual(out.read_bytes(), b"old")
         self.good("attention", TEXT, "-o", out)
         self.assertTrue(out.read_bytes().startswith(b"<!doctype html>"))

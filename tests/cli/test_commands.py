@@ -282,7 +282,7 @@ class Convert(CommandTest):
         self.assertNotRegex(out, "[\u4e00-\u9fff]")
         self.assertRegex(out, r"2019[\s\S]*3\.5")
         self.assertEqual(self.good("-m", model, "--allowed", "off", stdin=text), self.good(stdin=text))
-        self.assertIn(b"target tokens can come", self.run_tool("-m", model, "-v", "你好").stderr)
+        self.assertIn(b"target tokens are allowed", self.run_tool("-m", model, "-v", "你好").stderr)
 
     def test_allowed_by_text(self):
         """What the text becomes, and what else can be spelled in its script."""

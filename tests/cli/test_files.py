@@ -1,4 +1,5 @@
 """Output files: complete or not at all, interrupted and resumed; links, permissions, limits."""
+
 import json
 import os
 import pathlib
@@ -113,32 +114,47 @@ class Replacing(FileTest):
     def test_mode(self):
         pairs = self.file("pairs.txt", text_of([LINES[0]] * 20))
         for mode in (0o600, 0o640, 0o400, 0o604, 0o755, 0o4711):
-            for name, *args in (("out.txt", "好", "-o"), ("scores.txt", "score", "好", "Good", "-o"),
-                                ("view.svg", "attention", "好", "-o"), ("model.gguf", "convert", "-f", support.MODEL),
-                                ("lex.bin", "shortlist", pairs, pairs, "-f", "-o")):
+            for name, *args in (
+                ("out.txt", "好", "-o"),
+                ("scores.txt", "score", "好", "Good", "-o"),
+                ("view.svg", "attention", "好", "-o"),
+                ("model.gguf", "convert", "-f", support.MODEL),
+                ("lex.bin", "shortlist", pairs, pairs, "-f", "-o"),
+            ):
                 out = self.old(name, mode)
                 self.good(*args, out)
                 self.assertNotEqual(out.read_bytes(), b"old")
                 self.assertEqual(self.mode(out), mode & 0o777, (name, oct(mode)))  # nobody runs it as another
 
     def test_never_more_readable_than_in_the_end(self):
-        for mode, umask, meanwhile, end in ((0o600, 0, 0o600, 0o600), (0o644, 0, 0o600, 0o644),
-                                            (None, 0o077, 0o600, 0o600), (None, 0o022, 0o644, 0o644)):
+        for mode, umask, meanwhile, end in (
+            (0o600, 0, 0o600, 0o600),
+            (0o644, 0, 0o600, 0o644),
+            (None, 0o077, 0o600, 0o600),
+            (None, 0o022, 0o644, 0o644),
+        ):
             self.output.unlink(missing_ok=True)
             if mode is not None:
                 self.old("out.txt", mode)
             with self.started("-o", self.output, umask=umask, **unprivileged()) as p:
                 wait_for(lambda: self.part.with_name("out.txt.part.run").exists())
-                self.assertEqual((self.mode(self.part), self.mode(self.part.with_name("out.txt.part.run"))),
-                                 (meanwhile, meanwhile))
+                self.assertEqual(
+                    (self.mode(self.part), self.mode(self.part.with_name("out.txt.part.run"))), (meanwhile, meanwhile)
+                )
                 out, err = p.communicate("好\n".encode(), timeout=90)
                 self.assertEqual((p.returncode, out, err), (0, b"", b""))
             self.assertEqual((self.output.read_bytes(), self.mode(self.output)), (self.new, end))
 
     @unittest.skipIf(os.geteuid(), "only root gives files away")
     def test_owner(self):
-        for owner, group, mode, mine in ((65534, 65534, 0o640, 0o640), (0, 65534, 0o640, 0o640), (0, 0, 0o644, 0o644),
-                                         (0, 0, 0o660, 0o600), (0, 0, 0o664, 0o644), (0, 0, 0o604, 0o600)):
+        for owner, group, mode, mine in (
+            (65534, 65534, 0o640, 0o640),
+            (0, 65534, 0o640, 0o640),
+            (0, 0, 0o644, 0o644),
+            (0, 0, 0o660, 0o600),
+            (0, 0, 0o664, 0o644),
+            (0, 0, 0o604, 0o600),
+        ):
             out = self.old("out.txt", mode, owner, group)
             self.good("-o", out, "好")  # may not give it to root, nor root's group
             st = out.stat()
@@ -184,8 +200,13 @@ class Replacing(FileTest):
                 r = subprocess.run([support.TOOL, "-o", "/dev/stdout", "好"], stdout=out, env=environment(), timeout=90)
             self.assertEqual((r.returncode, self.output.read_bytes(), self.mode(self.output)), (0, self.new, 0o600))
         with tempfile.TemporaryFile(dir=self.folder) as out:  # a file without a name cannot be replaced
-            r = subprocess.run([support.TOOL, "-o", "/dev/stdout", "好"], stdout=out, stderr=subprocess.PIPE,
-                               env=environment(), timeout=90)
+            r = subprocess.run(
+                [support.TOOL, "-o", "/dev/stdout", "好"],
+                stdout=out,
+                stderr=subprocess.PIPE,
+                env=environment(),
+                timeout=90,
+            )
             self.assertEqual((r.returncode, self.names()), (1, ["in.txt", "out.txt"]))
             self.assertRegex(r.stderr.decode(), r"\Atranslate: /dev/stdout: [^\n]*no name\n\Z")
 
@@ -238,11 +259,14 @@ class Resume(FileTest):
 
     def test_belongs_to_another_run(self):
         rows, run = self.expected().splitlines(keepends=True), self.run_of(*self.args)
-        for content, says in ((b"".join(rows) + b"more\n", "more lines"), (b"".join(rows[:5]) + b"other\n", "last line")):
+        for content, says in (
+            (b"".join(rows) + b"more\n", "more lines"),
+            (b"".join(rows[:5]) + b"other\n", "last line"),
+        ):
             self.leave(self.part, content, run)
             self.bad(1, *self.args, "--resume", says=[says, "out.txt.part"])
             self.assertEqual((self.part.read_bytes(), self.run_file.read_bytes()), (content, run))
-        self.bad(1, "-i", self.input, "-o", "/dev/null", "--resume", says="no regular file")
+        self.bad(1, "-i", self.input, "-o", "/dev/null", "--resume", says="not a regular file")
 
 
 class Comparing(FileTest):
@@ -255,8 +279,9 @@ class Comparing(FileTest):
         self.run_file = self.folder / "out.txt.part.run"
 
     def refused(self, *options, says, kept=None):
-        message = self.bad(1, *options, *self.args, "--resume",
-                           says=[f"{self.part}: was made with another {says}", "delete it"])
+        message = self.bad(
+            1, *options, *self.args, "--resume", says=[f"{self.part}: was made with another {says}", "delete it"]
+        )
         self.assertEqual(self.part.read_bytes(), self.kept, message)
         self.assertFalse(self.output.exists())
         return message
@@ -267,30 +292,44 @@ class Comparing(FileTest):
         pairs = self.file("pairs.txt", text_of([LINES[0]] * 20))
         self.good("shortlist", pairs, pairs, "-o", lexicon)
         for options, says in (
-                (["--max-length", "3"], "--max-length (the default, now 3)"), (["--min-length", "3"], "--min-length"),
-                (["-b2"], "--beam"), (["-b2", "-n2"], "--beam"),
-                (["--compute", "f32"], "--compute (the default, now f32)"),
-                (["--split", "never"], "--split"), (["--exact"], "--compute"),
-                (["--loop-guard", "off"], "--loop-guard"),
-                (["--json"], "--json (the default, now on)"), (["--scores"], "--scores"),
-                (["--alignment"], "--alignment"),
-                (["--allowed", "off"], "--allowed"), (["--shortlist", "off"], "--shortlist (the default, now off)"),
-                (["--shortlist", lexicon], "--shortlist (the default, now "),
-                (["--prefix", "a\nb\\"], "--prefix (the default, now a\\x0ab\\x5c)"),
-                (["--attention", "local:3"], "--attention"), (["--no-unknown"], "--no-unknown"),
-                (["--sample"], "--sample"),
-                (["--length-penalty", "0.3"], "--length-penalty (the default, now 0.3"),
-                (["--sample", "--seed", "5"], "--sample"),
-                (["--forbid", "▁the", "--forbid", "▁a"], "--forbid (the default, now ▁the, ▁a)"),
-                (["--no-repeat-ngram", "3"], "--no-repeat-ngram"), (["--tsv"], "--tsv")):
+            (["--max-length", "3"], "--max-length (the default, now 3)"),
+            (["--min-length", "3"], "--min-length"),
+            (["-b2"], "--beam"),
+            (["-b2", "-n2"], "--beam"),
+            (["--compute", "f32"], "--compute (the default, now f32)"),
+            (["--split", "never"], "--split"),
+            (["--exact"], "--compute"),
+            (["--loop-guard", "off"], "--loop-guard"),
+            (["--json"], "--json (the default, now on)"),
+            (["--scores"], "--scores"),
+            (["--alignment"], "--alignment"),
+            (["--allowed", "off"], "--allowed"),
+            (["--shortlist", "off"], "--shortlist (the default, now off)"),
+            (["--shortlist", lexicon], "--shortlist (the default, now "),
+            (["--prefix", "a\nb\\"], "--prefix (the default, now a\\x0ab\\x5c)"),
+            (["--attention", "local:3"], "--attention"),
+            (["--no-unknown"], "--no-unknown"),
+            (["--sample"], "--sample"),
+            (["--length-penalty", "0.3"], "--length-penalty (the default, now 0.3"),
+            (["--sample", "--seed", "5"], "--sample"),
+            (["--forbid", "▁the", "--forbid", "▁a"], "--forbid (the default, now ▁the, ▁a)"),
+            (["--no-repeat-ngram", "3"], "--no-repeat-ngram"),
+            (["--tsv"], "--tsv"),
+        ):
             self.leave(self.part, self.kept, run)
             self.refused(*options, says=says)
             self.assertEqual(self.run_file.read_bytes(), run)
             other = self.run_of(*options, "-i", self.input, "-o", self.folder / "other.txt")
             self.leave(self.part, self.kept, other)
             self.refused(says=says.split(" ")[0])
-        for options in (["-T", "1"], ["--batch-size", "1"], ["--load", "map"], ["-q"], ["--max-length", "512"],
-                        ["--allowed", "auto"]):
+        for options in (
+            ["-T", "1"],
+            ["--batch-size", "1"],
+            ["--load", "map"],
+            ["-q"],
+            ["--max-length", "512"],
+            ["--allowed", "auto"],
+        ):
             self.leave(self.part, self.kept, run)
             self.good(*options, *self.args, "--resume")
             self.assertEqual(self.output.read_bytes(), self.expected())
@@ -301,17 +340,51 @@ class Comparing(FileTest):
         text = self.good("--help").decode()
         every = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)", text, re.M))
         run = self.run_of(*self.args)
-        neutral = {"model", "ensemble", "models", "load", "input", "output", "resume", "stats", "threads", "batch-size",
-                   "quiet", "verbose", "help", "version", "stream", "exact"}
-        values = {"source": "zh", "target": "en", "compute": "f16", "shortlist": "off", "allowed": "off",
-                  "attention": "local:2",
-                  "split": "never", "loop-guard": "off", "stopping": "never", "forbid": "▁a", "prefix": "a"}
-        needs = {"top-k": ["--sample"], "top-p": ["--sample"], "temperature": ["--sample"], "seed": ["--sample"],
-                 "n-best": ["-b2"], "alternatives": ["-b2", "-n2"],
-                 "alternatives-min": ["--alternatives", "-b2", "-n2"],
-                 "ids": ["--tokens"], "max-length-more": ["--max-length-factor", "2"],
-                 "alignment-head": ["--alignment"],
-                 "alignment-layer": ["--alignment"], "alignment-threshold": ["--alignment"]}
+        neutral = {
+            "model",
+            "ensemble",
+            "models",
+            "load",
+            "input",
+            "output",
+            "resume",
+            "stats",
+            "threads",
+            "batch-size",
+            "quiet",
+            "verbose",
+            "help",
+            "version",
+            "stream",
+            "exact",
+        }
+        values = {
+            "source": "zh",
+            "target": "en",
+            "compute": "f16",
+            "shortlist": "off",
+            "allowed": "off",
+            "attention": "local:2",
+            "split": "never",
+            "loop-guard": "off",
+            "stopping": "never",
+            "forbid": "▁a",
+            "prefix": "a",
+        }
+        needs = {
+            "top-k": ["--sample"],
+            "top-p": ["--sample"],
+            "temperature": ["--sample"],
+            "seed": ["--sample"],
+            "n-best": ["-b2"],
+            "alternatives": ["-b2", "-n2"],
+            "alternatives-min": ["--alternatives", "-b2", "-n2"],
+            "ids": ["--tokens"],
+            "max-length-more": ["--max-length-factor", "2"],
+            "alignment-head": ["--alignment"],
+            "alignment-layer": ["--alignment"],
+            "alignment-threshold": ["--alignment"],
+        }
         flags = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)(?: {2,}|$)", text, re.M))
         for name in sorted(every - neutral):
             number = "0.5" if name in ("top-p", "alternatives-min", "alignment-threshold") else "2"
@@ -360,7 +433,7 @@ class Comparing(FileTest):
             path.write_bytes(before)
         shutil.move(model, self.folder / "moved")  # the same by another name
         whole = self.good(*args, "-m", self.folder / "moved", "-i", self.input)
-        self.leave(self.part, whole[:whole.index(b"\n") + 1], run)
+        self.leave(self.part, whole[: whole.index(b"\n") + 1], run)
         self.good(*args, "-m", self.folder / "moved", *self.args, "--resume")
         self.assertEqual(self.output.read_bytes(), whole)
 
@@ -400,7 +473,12 @@ class Comparing(FileTest):
 
     def test_without_a_description(self):
         self.part.write_bytes(self.kept)
-        self.bad(1, *self.args, "--resume", says=["out.txt.part: there is no ", "out.txt.part.run", "delete it"])
+        self.bad(
+            1,
+            *self.args,
+            "--resume",
+            says=["out.txt.part: its description ", "out.txt.part.run is missing", "delete it"],
+        )
         for content in (b"", b"nonsense\n", b"\0" * 100, b"a: b"):
             self.leave(self.part, self.kept, content)
             self.bad(1, *self.args, "--resume", says=["out.txt.part.run: is damaged", "delete it and "])
@@ -408,7 +486,11 @@ class Comparing(FileTest):
 
     def test_description_of_others_is_not_lost(self):
         self.run_file.write_bytes(b"precious\n")
-        for args in (self.args, ("-i", self.run_file, "-o", self.output), ("-i", self.input, "-o", self.output, "--resume")):
+        for args in (
+            self.args,
+            ("-i", self.run_file, "-o", self.output),
+            ("-i", self.input, "-o", self.output, "--resume"),
+        ):
             self.bad(1, *args, says="out.txt.part.run: is a file of another kind")
         self.bad(1, *self.args, "-m", self.file("bad.gguf", b"x"))
         self.good("-o", self.output, "好")
@@ -418,9 +500,11 @@ class Comparing(FileTest):
         self.assertFalse(self.part.exists())
 
     def test_says_how_to_continue(self):
-        for before, now, way in ((["-b2"], [], "give --beam as before, or delete it"),
-                                 ([], ["-b2"], "leave --beam out, or delete it"),
-                                 ([], ["-m", "changed"], "continue with the same, or delete it")):
+        for before, now, way in (
+            (["-b2"], [], "give --beam as before, or delete it"),
+            ([], ["-b2"], "omit --beam, or delete it"),
+            ([], ["-m", "changed"], "continue with the same, or delete it"),
+        ):
             run = self.run_of(*before, "-i", self.input, "-o", self.folder / "other.txt")
             self.leave(self.part, self.kept, run)
             if "changed" in now:
@@ -455,8 +539,9 @@ class HostileParts(FileTest):
             if os.geteuid() == 0 and path.exists() and not path.is_symlink():
                 os.chown(path, 65534, 65534)
         for resume in ([], ["--resume"]):
-            self.bad(1, *self.args, *resume, says=["out.txt.part", *(says if resume else ())], timeout=20,
-                     **unprivileged())
+            self.bad(
+                1, *self.args, *resume, says=["out.txt.part", *(says if resume else ())], timeout=20, **unprivileged()
+            )
             self.assertEqual(self.precious.read_bytes(), self.line + b"torn")
             self.assertFalse(self.output.exists())
 
@@ -529,8 +614,9 @@ class Limits(FileTest):
     def test_output(self):
         r = self.run_tool("-i", self.input, "-o", self.output, **at_most(700))
         self.assertEqual((r.returncode, r.stdout), (1, b""))
-        self.assertRegex(r.stderr.decode(),
-                         r"\Atranslate: [^\n]*out\.txt: cannot write: File too large; [^\n]*--resume[^\n]*\n\Z")
+        self.assertRegex(
+            r.stderr.decode(), r"\Atranslate: [^\n]*out\.txt: cannot write: File too large; [^\n]*--resume[^\n]*\n\Z"
+        )
         self.assertEqual(self.names(), ["in.txt", "out.txt.part", "out.txt.part.run"])
         self.good("-i", self.input, "-o", self.output, "--resume")
         self.assertEqual(self.output.read_bytes(), self.expected())
@@ -539,9 +625,13 @@ class Limits(FileTest):
     def test_nothing_is_left_that_cannot_be_resumed(self):
         pairs = self.file("pairs.txt", text_of([f"{line}\tGood" for line in LINES]))
         before = self.names()
-        for args in (("score", "-i", pairs, "-o", self.output), ("attention", "好", "-o", self.folder / "view.svg"),
-                     ("-o", self.output, " ".join(LINES)), ("convert", support.MODEL, self.folder / "m.gguf"),
-                     ("shortlist", pairs, pairs, "-o", self.folder / "lex.bin")):
+        for args in (
+            ("score", "-i", pairs, "-o", self.output),
+            ("attention", "好", "-o", self.folder / "view.svg"),
+            ("-o", self.output, " ".join(LINES)),
+            ("convert", support.MODEL, self.folder / "m.gguf"),
+            ("shortlist", pairs, pairs, "-o", self.folder / "lex.bin"),
+        ):
             self.bad(1, *args, says="File too large", **at_most(64))
             self.assertEqual(self.names(), before, args)
 
@@ -568,8 +658,11 @@ class NoFiles(CommandTest):
         self.refused("convert", support.MODEL, self.pipe)
 
     def test_directory(self):
-        for kind in ("reference/fixtures/relu-1x1-f32/model", "ctranslate2/fixtures/marian-int8",
-                     "marian/fixtures/plain-npz"):
+        for kind in (
+            "reference/fixtures/relu-1x1-f32/model",
+            "ctranslate2/fixtures/marian-int8",
+            "marian/fixtures/plain-npz",
+        ):
             model = self.folder / kind.replace("/", "-")
             shutil.copytree(ROOT / "tests" / kind, model)
             args = ["-m", model, "--tokens", "a"]
@@ -610,15 +703,16 @@ class Interrupted(CommandTest):
             wait_for(lambda: part.exists() and part.stat().st_size)
             p.send_signal(number)
             self.assertEqual(p.wait(90), status)
-            self.assertRegex(p.stderr.read().decode(),
-                             r"\Atranslate: interrupted: [^\n]*out\.txt\.part[^\n]*--resume[^\n]*\n\Z")
+            self.assertRegex(
+                p.stderr.read().decode(), r"\Atranslate: interrupted: [^\n]*out\.txt\.part[^\n]*--resume[^\n]*\n\Z"
+            )
         self.assertFalse(output.exists())
         done = part.read_bytes().count(b"\n")
         self.assertTrue(part.read_bytes().endswith(b"\n"))
         self.assertTrue(0 < done < 4000, done)
         if stdin_open:
-            self.good(*args, "--resume", stdin=text_of(lines[:done + 50]))
-            self.assertEqual(output.read_bytes(), self.good(*options, stdin=text_of(lines[:done + 50])))
+            self.good(*args, "--resume", stdin=text_of(lines[: done + 50]))
+            self.assertEqual(output.read_bytes(), self.good(*options, stdin=text_of(lines[: done + 50])))
         else:
             self.good(*args, "--resume")
             self.assertEqual(output.read_bytes(), self.good(*options, "-i", source))

@@ -356,7 +356,7 @@ class Auto(ModelsTest):
         args = ("--models", self.models, "-s", "auto", "-t", "en", "Tag")
         r = self.run_tool(*args)
         self.assertEqual(r.returncode, 0, r.stderr)
-        self.assertRegex(r.stderr.decode(), r"\Atranslate: warning: -s auto: [^\n]* de, which is a guess")
+        self.assertRegex(r.stderr.decode(), r"\Atranslate: warning: -s auto: [^\n]* probably de;")
         self.good("-q", *args)
 
     def test_errors(self):

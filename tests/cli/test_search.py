@@ -88,7 +88,7 @@ class WrongUsage(CommandTest):
                 (["--tokens", "--loop-guard", "on"], ["--loop-guard", "--tokens"])]:
             self.bad(2, *options, SENTENCE, says=says)
         self.bad(2, "--tsv", "--prefix", "x", says=["--prefix", "--tsv"])
-        self.bad(2, "--forbid", "zzqq piece", SENTENCE, says=["--forbid", "'zzqq'", "no token"])
+        self.bad(2, "--forbid", "zzqq piece", SENTENCE, says=["--forbid", "'zzqq'", "not a token"])
         self.bad(1, "--tokens", "--ids", "--forbid", "99999", "5", says="99999")
         self.bad(2, "bench", "--beam", "0", says="--beam")
         self.bad(2, "bench", "--sample", "-b2", says="--sample")

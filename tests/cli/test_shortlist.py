@@ -1,4 +1,5 @@
 """translate shortlist: from a parallel text to a list that translates."""
+
 import itertools
 import signal
 import struct
@@ -46,7 +47,7 @@ class Shortlist(CommandTest):
             self.assertLessEqual(set(target), allowed, (zh, en))
         free, listed = (self.good(*args, "医生喜欢苹果。").decode() for args in ((), ("--shortlist", self.out)))
         self.assertEqual(listed, free)
-        self.assertIn(b"the shortlist says", self.run_tool("--shortlist", self.out, "-v", "医生").stderr)
+        self.assertIn(b"the shortlist limits", self.run_tool("--shortlist", self.out, "-v", "医生").stderr)
         # words that the text lacks cannot come
         self.assertNotRegex(self.good("--shortlist", self.out, "今天天气很好。").decode(), "weather")
 
@@ -69,9 +70,9 @@ class Shortlist(CommandTest):
         self.file("zh.txt", self.zh.read_bytes() + b"\nx\n" + "长".encode() * 20000 + b"\n")
         self.file("en.txt", self.en.read_bytes() + b"y\n\nz")
         told = self.run_tool("shortlist", self.zh, self.en, "-o", self.out, "-v").stderr.decode()
-        self.assertRegex(told,
-                         r"100 pairs of sentences, of 100; 2 with an empty side "
-                         r"and 1 with more than 256 tokens were left out")
+        self.assertRegex(
+            told, r"100 pairs of sentences, of 100; 2 with an empty side and 1 with more than 256 tokens were ignored"
+        )
         self.assertRegex(told, r"\d+ of 12001 source tokens have a list")
 
     def test_invalid_text(self):
@@ -84,12 +85,16 @@ class Shortlist(CommandTest):
     def test_refuses(self):
         run = ("shortlist", self.zh, self.en, "-o", self.out)
         short = self.file("short.txt", b"\n".join(self.en.read_bytes().split(b"\n")[:70]) + b"\n")
-        self.bad(1, "shortlist", self.zh, short, "-o", self.out, says=[str(short), "ends behind line 70", "zh.txt goes on"])
-        self.bad(1, "shortlist", short, self.en, "-o", self.out, says=[str(short), "ends behind line 70", "en.txt goes on"])
+        self.bad(
+            1, "shortlist", self.zh, short, "-o", self.out, says=[str(short), "ends after line 70", "zh.txt goes on"]
+        )
+        self.bad(
+            1, "shortlist", short, self.en, "-o", self.out, says=[str(short), "ends after line 70", "en.txt goes on"]
+        )
         empty, blank = self.file("empty", b""), self.file("blank", b"\n \n")
         self.bad(1, "shortlist", empty, empty, "-o", self.out, says="no pair of sentences")
         self.bad(1, "shortlist", blank, self.file("other", b"x\ny\n"), "-o", self.out, says="no pair of sentences")
-        self.bad(1, "shortlist", self.zh, empty, "-o", self.out, says="ends behind line 0")
+        self.bad(1, "shortlist", self.zh, empty, "-o", self.out, says="ends after line 0")
         self.bad(1, "shortlist", self.folder / "none", self.en, "-o", self.out, says="none")
         self.bad(1, "shortlist", self.zh, self.folder, "-o", self.out, says=str(self.folder))
         self.bad(1, *run, "-m", self.folder / "none.gguf", says="none.gguf")

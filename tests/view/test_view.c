@@ -194,7 +194,7 @@ static void test_too_large(void **unused)
         const tr_attention_map map = {sizes[i].layers, sizes[i].heads, n, n, &none};
         const tr_view v = {
             .source_count = (size_t)n, .target_count = (size_t)n, .encoder = map, .decoder = map, .cross = map};
-        static const uint64_t most[FORMS] = {TR_VIEW_PAGE_MOST, TR_VIEW_SVG_MOST, TR_VIEW_NPZ_MOST};
+        static const uint64_t most[FORMS] = {TR_VIEW_MAX_PAGE, TR_VIEW_MAX_SVG, TR_VIEW_MAX_NPZ};
         for (int f = 0; f < FORMS; f++) {
             assert_int_equal(tr_view_fits(&v, most[f], "it", NULL), sizes[i].fits_into[f] ? TR_ERROR_UNSUPPORTED : TR_OK);
             if (sizes[i].fits_into[f])

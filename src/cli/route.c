@@ -1,4 +1,4 @@
-#include "cli/chain.h"
+#include "cli/route.h"
 
 #include "cli/detect.h"
 #include "cli/signals.h"
@@ -7,21 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is in the file is not known: neither that it is a model nor that it is none. */
+/* The file could not be examined: it may be a model or not. */
 static bool could_not_look(tr_status status)
 {
     return status == TR_ERROR_MEMORY || status == TR_ERROR_IO;
 }
 
 /* --------------------------------------------------------------------------------------------------------- the folder */
-
-const char *cli_models_folder(const cli_settings *settings)
-{
-    const char *variable = getenv("TRANSLATE_MODELS");
-    if (settings->models || settings->model || !variable || !*variable || settings->tokens)
-        return settings->models;
-    return settings->source || settings->target ? variable : NULL;
-}
 
 void cli_models_warn(const tr_model_index *models, const cli_settings *settings)
 {
@@ -53,23 +45,19 @@ int cli_models_open(tr_model_index **models, const char *folder, const cli_setti
 
 /* ---------------------------------------------------------------------------------------------------------- the source */
 
-bool cli_detects(const cli_settings *settings)
+/* The candidates for the source language: those that models of the folder translate into the target, perhaps by way of
+ * another language. */
+static int list_folder_sources(const cli_route *route, const cli_settings *settings, tr_languages *codes)
 {
-    return settings->source && strcmp(settings->source, "auto") == 0;
-}
-
-/* The languages that may come out: those of the folder that lead to the target. */
-static int list_sources(const cli_chain *chain, const cli_settings *settings, tr_languages *codes)
-{
-    tr_route route;
+    tr_route found;
     const char *code;
     tr_status status = TR_OK;
-    for (size_t i = 0; i < tr_model_index_count(chain->models); i++)
-        for (size_t k = 0; status == TR_OK && (code = tr_model_index_source(chain->models, i, k)); k++) {
+    for (size_t i = 0; i < tr_model_index_count(route->index); i++)
+        for (size_t k = 0; status == TR_OK && (code = tr_model_index_source(route->index, i, k)); k++) {
             const size_t before = codes->count;
             status = tr_languages_add(codes, code, strlen(code), 0, NULL);
-            if (codes->count > before && tr_model_index_route(chain->models, code, settings->target, &route, NULL) != TR_OK)
-                codes->items[before].id = -1; /* leads nowhere */
+            if (codes->count > before && tr_model_index_route(route->index, code, settings->target, &found, NULL) != TR_OK)
+                codes->items[before].id = -1; /* there is no way to the target */
         }
     size_t kept = 0;
     for (size_t i = 0; i < codes->count; i++)
@@ -83,8 +71,8 @@ static int list_sources(const cli_chain *chain, const cli_settings *settings, tr
                            cli_models_folder(settings));
 }
 
-/* Those of one model; what cannot be told now is told when it is opened. */
-static int list_own_sources(const cli_settings *settings, tr_languages *codes)
+/* The source languages of the model. If it is not a valid model, opening it will print the message. */
+static int list_model_sources(const cli_settings *settings, tr_languages *codes)
 {
     char path[TR_PATH] = "";
     tr_indexed item;
@@ -102,19 +90,19 @@ static int list_own_sources(const cli_settings *settings, tr_languages *codes)
     return could_not_look(looked) ? cli_fail_error(&error) : CLI_DONE;
 }
 
-static int detect(cli_chain *chain, const cli_settings *settings, const char *text, size_t size)
+static int detect_source(cli_route *route, const cli_settings *settings, const char *text, size_t size)
 {
     tr_languages codes = {0};
-    int status = chain->models ? list_sources(chain, settings, &codes) : list_own_sources(settings, &codes);
+    int status = route->index ? list_folder_sources(route, settings, &codes) : list_model_sources(settings, &codes);
     if (!status)
-        status = cli_detect(settings, text, size, &codes, chain->detected, sizeof chain->detected);
+        status = cli_detect(settings, text, size, &codes, route->detected, sizeof route->detected);
     tr_languages_free(&codes);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- opening */
 
-int cli_chain_find(cli_chain *chain, const cli_settings *settings)
+int cli_route_find(cli_route *route, const cli_settings *settings)
 {
     const char *folder = cli_models_folder(settings);
     if (settings->models && settings->model)
@@ -132,64 +120,55 @@ int cli_chain_find(cli_chain *chain, const cli_settings *settings)
         return cli_usage(settings, "target language: with a folder of models, name one with -t LANG");
     if (!settings->source)
         return cli_usage(settings, "source language: with a folder of models, name one with -s LANG, or -s auto");
-    return cli_models_open(&chain->models, folder, settings);
+    return cli_models_open(&route->index, folder, settings);
 }
 
-static void describe(const cli_chain *chain, const tr_route *route)
+static void print_route(const tr_route *found)
 {
-    if (chain->count == 1)
-        cli_note("%s to %s: %s", route->steps[0].source, route->steps[0].target, route->steps[0].path);
+    const tr_route_step *steps = found->steps;
+    if (found->count == 1)
+        cli_note("%s to %s: %s", steps[0].source, steps[0].target, steps[0].path);
     else
-        cli_note("%s to %s to %s: %s, then %s", route->steps[0].source, route->steps[0].target, route->steps[1].target,
-                 route->steps[0].path, route->steps[1].path);
+        cli_note("%s to %s to %s: %s, then %s", steps[0].source, steps[0].target, steps[1].target, steps[0].path,
+                 steps[1].path);
 }
 
-/* The models of the way from source to target. */
-static int choose(cli_chain *chain, const cli_settings *settings, const char *source, cli_settings named[TR_MAX_ROUTE_STEPS])
+/* Stores the folder's models from source to target, and their languages, in step_settings. */
+static int choose_models(cli_route *route, const cli_settings *settings, const char *source,
+                         cli_settings step_settings[TR_MAX_ROUTE_STEPS])
 {
-    tr_route route;
+    tr_route found;
     tr_error error;
-    if (tr_model_index_route(chain->models, source, settings->target, &route, &error))
+    if (tr_model_index_route(route->index, source, settings->target, &found, &error))
         return cli_fail_error(&error);
-    chain->count = route.count;
-    for (int i = 0; i < route.count; i++) {
-        named[i].model = route.steps[i].path;
-        named[i].source = route.steps[i].source;
-        named[i].target = route.steps[i].target;
+    route->count = found.count;
+    for (int i = 0; i < found.count; i++) {
+        step_settings[i].model = found.steps[i].path;
+        step_settings[i].source = found.steps[i].source;
+        step_settings[i].target = found.steps[i].target;
     }
     if (settings->verbose)
-        describe(chain, &route);
+        print_route(&found);
     return CLI_DONE;
 }
 
-int cli_chain_open(cli_chain *chain, const cli_settings *settings, const char *text, size_t size)
+int cli_route_open(cli_route *route, const cli_settings *settings, const char *text, size_t size)
 {
-    cli_settings named[TR_MAX_ROUTE_STEPS];
-    int status = cli_detects(settings) ? detect(chain, settings, text, size) : CLI_DONE;
+    cli_settings step_settings[TR_MAX_ROUTE_STEPS];
+    int status = cli_detects(settings) ? detect_source(route, settings, text, size) : CLI_DONE;
     if (status)
         return status;
-    const char *source = *chain->detected ? chain->detected : settings->source;
+    const char *source = *route->detected ? route->detected : settings->source;
     for (int i = 0; i < TR_MAX_ROUTE_STEPS; i++) {
-        named[i] = *settings;
-        named[i].source = source;
+        step_settings[i] = *settings;
+        step_settings[i].source = source;
     }
-    chain->count = 1;
-    if (chain->models)
-        status = choose(chain, settings, source, named);
-    for (int i = 0; !status && i < chain->count; i++) {
-        cli_link *link = &chain->links[i];
-        link->source = named[i].source;
-        link->target = named[i].target;
-        status = cli_model_open(&link->model, &named[i], true);
-    }
-    if (!status && chain->count > 1)
+    route->count = 1;
+    if (route->index)
+        status = choose_models(route, settings, source, step_settings);
+    for (int i = 0; !status && i < route->count; i++)
+        status = cli_model_open(&route->models[i], &step_settings[i], true);
+    if (!status && route->count > 1)
         cli_guard_model_file(cli_models_folder(settings), NULL);
     return status;
-}
-
-void cli_chain_leave(cli_chain *chain)
-{
-    for (int i = 0; i < chain->count; i++)
-        cli_model_leave(&chain->links[i].model);
-    tr_model_index_close(chain->models);
 }

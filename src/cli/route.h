@@ -1,0 +1,26 @@
+/* Models from a folder (--models), and detection of the source language (-s auto). The usual case, one model between
+ * languages that are known, needs none of this. */
+#ifndef TR_CLI_ROUTE_H
+#define TR_CLI_ROUTE_H
+
+#include "cli/model.h"
+
+/* The models that texts go through: one, or two if they are translated by way of another language. */
+typedef struct cli_route {
+    cli_model models[TR_MAX_ROUTE_STEPS]; /* [count]; the second translates what the first gives */
+    int count;
+    tr_model_index *index; /* of --models; NULL: the model is named or the default one */
+    char detected[32];     /* the source language of -s auto; "" without it */
+} cli_route;
+
+/* Indexes a folder of models, and prints its warnings. A folder without any model is a failure, with a message. */
+int cli_models_open(tr_model_index **models, const char *folder, const cli_settings *settings);
+void cli_models_warn(const tr_model_index *models, const cli_settings *settings); /* prints its warnings alone */
+
+/* Checks the options that name models and languages, and indexes the folder, if there is one. */
+int cli_route_find(cli_route *route, const cli_settings *settings);
+/* Then opens the models, each with a context. text: a sample of the input, to detect its language from. Prints a message on
+ * failure. */
+int cli_route_open(cli_route *route, const cli_settings *settings, const char *text, size_t size);
+
+#endif
