@@ -19,6 +19,11 @@ const char *tr_type_name(tr_type type)
     return "unknown";
 }
 
+bool tr_type_is_real(tr_type type)
+{
+    return type <= TR_TYPE_BF16 || type == TR_TYPE_BLOCKS;
+}
+
 /* -------------------------------------------------------------------------------------------------------------- table */
 
 void tr_weights_free(tr_weights *weights)

@@ -13,11 +13,7 @@
 
 const char *tr_type_name(tr_type type); /* "f32" */
 
-/* Whether tr_tensor_to_f32 reads it. */
-static inline bool tr_type_is_real(tr_type type)
-{
-    return type <= TR_TYPE_BF16 || type == TR_TYPE_BLOCKS;
-}
+bool tr_type_is_real(tr_type type); /* whether tr_tensor_to_f32 reads it: floats, and blocks */
 
 enum { TR_MAX_RANK = 4, TR_TENSOR_NAME = 64, TR_MAX_BLOCK = 256 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/shortlist.h"
+#include "model/transformer.h"
 #include "pipeline/tokenizers.h"
 #include "util/task.h"
 

@@ -7,4 +7,9 @@
 double tr_exp(double x);
 double tr_log(double x);
 
+static inline int tr_max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 #endif
