@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./run.sh ARGS...: installs what the build needs and builds, if anything is missing or changed, then runs build/translate ARGS...
+# ./run.sh ARGS...: installs what the build needs and builds, if anything is missing or changed, then runs
+# build/translate ARGS...
 set -eu
 root=$(readlink -f "$0")
 root=${root%/*}

@@ -7,7 +7,7 @@
 #   --tsan                 in build-tsan, with ThreadSanitizer, the tests of suite `threads`
 #   --clang                in build-clang, with clang
 #   --aarch64              in build-aarch64, for ARM, under QEMU: the tests of what differs from CPU to CPU (Debian)
-#   --avx2                 in build-avx2, under QEMU without AVX-512 and AVX-VNNI: these tests
+#   --avx2                 under QEMU without AVX-512 and AVX-VNNI: these tests
 set -eu
 root=$(readlink -f "$0")
 root=${root%/*}
@@ -21,12 +21,15 @@ root=${root%/*}
 dir=$root/build
 needs=("${build_needs[@]}" "${test_needs[@]}")
 options=(tests=true bench=true)
-select=()
+select=() # arguments of meson test
+suite=
+wrapper=
 runner=()
 patterns=()
+texts=true # and the tests of texts, of which no compiler knows
 prepare=
 live=false
-emulated=(-e kernels -e network -e team -e circles -e 'default model' -e levels)
+emulated=(kernels network team circles 'default model' levels)
 # A test program that a sanitizer stops must not look like one that ended with a status the test expected.
 export ASAN_OPTIONS=abort_on_error=1 TSAN_OPTIONS=halt_on_error=1:abort_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
@@ -38,11 +41,12 @@ for argument; do
     --sanitize)
         dir=$root/build-asan
         options+=(werror=true buildtype=debugoptimized 'b_sanitize=address,undefined' b_lundef=false)
+        texts=false
         ;;
     --tsan)
         dir=$root/build-tsan
         options+=(werror=true buildtype=debugoptimized b_sanitize=thread b_lundef=false)
-        select+=(--suite threads)
+        suite=threads
         # ThreadSanitizer needs its own places in the address space, which some kernels' randomisation takes.
         ! setarch -R true 2>/dev/null || runner=(setarch -R)
         ;;
@@ -51,25 +55,26 @@ for argument; do
         export CC=clang CXX=clang++
         needs+=("${clang_needs[@]}")
         options+=(werror=true)
+        texts=false
         ;;
     --aarch64)
         dir=$root/build-aarch64
         needs=("${tool_needs[@]}" "${aarch64_needs[@]}")
         options+=(werror=true bench=false)
         prepare=prepare_aarch64
-        emulated+=(-e reference)
+        emulated+=(reference)
         ;;
     --avx2)
-        dir=$root/build-avx2
         needs+=("${emulate_needs[@]}")
-        options+=(werror=true bench=false)
         prepare=prepare_avx2
+        wrapper=$root/tools/qemu.sh
+        select+=(--wrapper "$wrapper")
         ;;
     -*)
         printf '%s: %s: unknown option\n' "${0##*/}" "$argument" >&2
         exit 2
         ;;
-    *) patterns+=(-e "$argument") ;;
+    *) patterns+=("$argument") ;;
     esac
 done
 
@@ -77,18 +82,21 @@ if [ "$prepare" ]; then
     "$prepare" "$dir"
     [ ${#patterns[@]} -gt 0 ] || patterns=("${emulated[@]}")
 fi
-build "$dir" all "${options[@]}"
-
-if [ ${#patterns[@]} -gt 0 ]; then
-    # Meson lists "PROJECT:SUITE / NAME", newer ones "SUITE - PROJECT:NAME".
-    mapfile -t names < <(meson test -C "$dir" --no-rebuild --list "${select[@]}" 2>/dev/null </dev/null |
-        sed -E 's#^[^/]* / ##; t; s#^([^:]* - )?[^:]*:##' | grep -F "${patterns[@]}")
+# chosen names|targets: of the tests that are meant. Only what they need is built.
+chosen() { python3 "$root/tools/choose_tests.py" "$1" "$dir" "$suite" "${patterns[@]}"; }
+if [ "$suite" ] || [ ${#patterns[@]} -gt 0 ]; then
+    "$live" && target=all || target=chosen
+    build "$dir" "$target" "${options[@]}"
+    mapfile -t names < <(chosen names)
     [ ${#names[@]} -gt 0 ] || fail "no test has a name like that; meson test -C $dir --list shows them"
     select+=("${names[@]}")
+else
+    build "$dir" all "${options[@]}"
+    "$texts" || select+=(--no-suite texts)
 fi
 
 status=0
-results=$dir/meson-logs/testlog.json
+results=$dir/meson-logs/testlog${wrapper:+-${wrapper##*/}}.json # Meson's name for it
 rm -f "$results"
 # The tests of a sanitizer or under an emulator take some times as long.
 "${runner[@]}" meson test -C "$dir" --no-rebuild --quiet --print-errorlogs --timeout-multiplier 10 "${select[@]}" \

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Attention as a library: time, memory and error of every kind by length, beside PyTorch's scaled_dot_product_attention.
 
-attention.c calls the kinds; PyTorch runs in a process of its own, in the Python that has it (bench.py --python), on the same sizes,
-with as many threads, in turn with them. That process is this file: attention.py HEADS SIZE. It converses by lines, "LENGTH THREADS
-ELEMENT CAUSAL", answered by the seconds of a call."""
+attention.c calls the kinds; PyTorch runs in a process of its own, in the Python that has it (bench.py --python), on the same
+sizes, with as many threads, in turn with them. That process is this file: attention.py HEADS SIZE. It converses by lines,
+"LENGTH THREADS ELEMENT CAUSAL", answered by the seconds of a call."""
 import json
 import math
 import subprocess
@@ -30,7 +30,8 @@ def serve(heads, size):
             torch.set_num_threads(int(threads))
             if made != (length, element):
                 kind = {"f32": torch.float32, "bf16": torch.bfloat16}[element]
-                made, inputs = (length, element), [torch.randn(1, int(heads), int(length), int(size)).to(kind) for _ in range(3)]
+                made, inputs = (length, element), [torch.randn(1, int(heads), int(length), int(size)).to(kind)
+                                                   for _ in range(3)]
                 torch.nn.functional.scaled_dot_product_attention(*inputs)
             calls, taken, start = 0, 0, time.perf_counter()
             while taken < LEAST_SECONDS:
@@ -72,7 +73,8 @@ def report(b, *args):
 def beside(b, peer, length, threads, element, causal, rounds):
     """Exact attention and PyTorch's, in turn: milliseconds of each round of PyTorch's, and what attention.c says of ours."""
     options = ("--threads", threads, "--element", element, "--no-error", "--follow", *(["--causal"] if causal else []))
-    ours = subprocess.Popen(command(b, length, ["exact"], *options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    ours = subprocess.Popen(command(b, length, ["exact"], *options), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            text=True)
     theirs = []
     for _ in range(rounds):
         ours.stdout.readline()  # it is ready, or a round is over
@@ -87,13 +89,14 @@ def beside(b, peer, length, threads, element, causal, rounds):
 
 
 def speed(b, peer, length, threads, element, kinds, causal=False):
-    """Milliseconds of a call of PyTorch and of each kind, medians and the best. Where calls take seconds there are fewer rounds of exact
-    attention and of PyTorch's, where they take less, more."""
+    """Milliseconds of a call of PyTorch and of each kind, medians and the best. Where calls take seconds there are fewer
+    rounds of exact attention and of PyTorch's, where they take less, more."""
     from common import median
 
     rounds = min(4 * b.o.rounds, b.o.rounds * 4096 // length)
     theirs, exact = beside(b, peer, length, threads, element, causal, max(1, rounds))
-    others = report(b, length, [kind for kind in kinds if kind != "exact"], "--threads", threads, "--element", element, "--no-error",
+    others = report(b, length, [kind for kind in kinds if kind != "exact"], "--threads", threads, "--element", element,
+                    "--no-error",
                     "--rounds", max(b.o.rounds, rounds), *(["--causal"] if causal else []))
     row = {"length": length, "threads": threads, "element": element, "causal": causal, "rounds": len(theirs),
            "peer_ms": median(theirs), "peer_best_ms": min(theirs), "ms": {}, "best_ms": {}}
@@ -103,8 +106,8 @@ def speed(b, peer, length, threads, element, kinds, causal=False):
 
 
 def fit(points):
-    """The straight line time = start + slope length through points, (length, ms), whose deviations are least in proportion to the time:
-    start, slope, and the largest deviation."""
+    """The straight line time = start + slope length through points, (length, ms), whose deviations are least in proportion
+    to the time: start, slope, and the largest deviation."""
     weights = [1 / ms**2 for _, ms in points]
     total = math.fsum(weights)
     mean_x = math.fsum(w * x for w, (x, _) in zip(weights, points)) / total
@@ -123,7 +126,8 @@ def fits(rows):
                       and (row["threads"], row["element"]) == (threads, element)]
             if len(points) > 2:
                 start, slope, deviation = fit(points)
-                out.append({"kind": kind, "threads": threads, "element": element, "start_ms": start, "us_a_position": 1e3 * slope,
+                out.append({"kind": kind, "threads": threads, "element": element, "start_ms": start,
+                            "us_a_position": 1e3 * slope,
                             "deviation": deviation})
     return out
 
@@ -146,7 +150,8 @@ def errors(b, threads):
                                    ("near", "bf16", ("--near", NEAR))):
         for length in (1024, 4096):
             for row in report(b, length, KINDS, "--threads", threads, "--element", element, "--rounds", 0, *options):
-                rows.append({"inputs": what, "element": element, "length": length, "kind": row["kind"], "error": row["error"],
+                rows.append({"inputs": what, "element": element, "length": length, "kind": row["kind"],
+                             "error": row["error"],
                              "largest_error": row["largest_error"]})
     return rows
 

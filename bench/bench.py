@@ -16,10 +16,11 @@ Sections, each of which can be run alone, or `all`:
 Each writes its results to bench/results.json; `tables` then puts README.md's tables and the plots out of that file in their
 places (and is done behind every run unless --no-tables).
 
---opus is a model of the shape of opus-mt-zh-en, whose text may be noise: it is decoded at a fixed length (a GGUF file in f32, or
-what --hf names). --hf is the same as a Hugging Face Marian directory, for CTranslate2 and for its tokenizer; --model-hf is that of
-the default model. --python is the Python that has ctranslate2, sentencepiece and transformers, and torch for attention; bench.py itself needs
-none of them. --lines is a text of one sentence a line. Stop everything else before you measure.
+--opus is a model of the shape of opus-mt-zh-en, whose text may be noise: it is decoded at a fixed length (a GGUF file in
+f32, or what --hf names). --hf is the same as a Hugging Face Marian directory, for CTranslate2 and for its tokenizer;
+--model-hf is that of the default model. --python is the Python that has ctranslate2, sentencepiece and transformers, and
+torch for attention; bench.py itself needs none of them. --lines is a text of one sentence a line. Stop everything else
+before you measure.
 
 A short run of everything: bench/bench.py all --rounds 1 --count 8 --results /tmp/results.json --no-tables
 """

@@ -3,10 +3,11 @@
 
     bench/bergamot.py DIR... --lines TEXT [--python PYTHON] [--core N] [--rounds 5] [--count 16] [--shortlist]
 
-DIR holds model.PAIR.intgemm.alphas.bin and its vocabularies; tests/bergamot/make_bergamot.py --no-eos makes such models of every
-published shape, whose text is noise and runs to each engine's own cap: 2 n + 2 tokens of n source tokens here, 2 n + 4, at most 256,
-there. --python is the Python that has fxtranslate and sentencepiece. Both engines run on the same core, in turns, each in a
-process of its own; wall time, the median of the rounds. Without --shortlist both compute the full vocabulary.
+DIR holds model.PAIR.intgemm.alphas.bin and its vocabularies; tests/bergamot/make_bergamot.py --no-eos makes such models of
+every published shape, whose text is noise and runs to each engine's own cap: 2 n + 2 tokens of n source tokens here, 2 n +
+4, at most 256, there. --python is the Python that has fxtranslate and sentencepiece. Both engines run on the same core, in
+turns, each in a process of its own; wall time, the median of the rounds. Without --shortlist both compute the full
+vocabulary.
 """
 import argparse
 import json
@@ -21,11 +22,13 @@ import common
 PEER = r"""
 import pathlib, sys, time
 import fxtranslate, sentencepiece
-folder, lines, listed = pathlib.Path(sys.argv[1]), open(sys.argv[2], encoding="utf-8").read().splitlines(), sys.argv[3] == "1"
+folder, listed = pathlib.Path(sys.argv[1]), sys.argv[3] == "1"
+lines = open(sys.argv[2], encoding="utf-8").read().splitlines()
 def one(*patterns):
     return next((p.read_bytes() for pattern in patterns for p in sorted(folder.glob(pattern))), None)
 source = one("srcvocab.*.spm", "vocab.*.spm")
-engine = fxtranslate.Translator(one("model.*.bin"), source, one("trgvocab.*.spm", "vocab.*.spm"), one("lex.*.bin") if listed else None)
+engine = fxtranslate.Translator(one("model.*.bin"), source, one("trgvocab.*.spm", "vocab.*.spm"),
+                                one("lex.*.bin") if listed else None)
 pieces = sentencepiece.SentencePieceProcessor(model_proto=source)
 tokens = sum(min(2 * len(pieces.encode(line)) + 4, 256) for line in lines)
 engine.translate(lines[0])
@@ -56,7 +59,8 @@ class Peer:
 
 
 def ours(o, folder, lines):
-    command = ["taskset", "-c", str(o.core), str(o.tool), "bench", "--json", "-m", folder, "-i", lines, "-T", "1", "--batch-size", "1",
+    command = ["taskset", "-c", str(o.core), str(o.tool), "bench", "--json", "-m", folder, "-i", lines, "-T", "1",
+               "--batch-size", "1",
                "--rounds", "1", "--shortlist", "auto" if o.shortlist else "off"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["tokens_per_second"]
 

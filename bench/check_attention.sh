@@ -1,12 +1,13 @@
 #!/bin/sh
-# Runs bench/attention.c: check_attention.sh PROGRAM. A line of JSON for each kind; exact attention has no error, and neither has a
-# window over everything; a pattern shows the window.
+# Runs bench/attention.c: check_attention.sh PROGRAM. A line of JSON for each kind; exact attention has no error, and neither
+# has a window over everything; a pattern shows the window.
 set -eu
 fail() {
     echo "bench attention: $*" >&2
     exit 1
 }
-output=$("$1" --rounds 1 --threads 1 --heads 2 --size 16 70 exact local:80 local:4 block-sparse:16,1,1,2 linear low-rank:8 pool:4)
+output=$("$1" --rounds 1 --threads 1 --heads 2 --size 16 70 \
+    exact local:80 local:4 block-sparse:16,1,1,2 linear low-rank:8 pool:4)
 printf '%s\n' "$output"
 [ "$(printf '%s\n' "$output" | grep -c '^{"kind": .*"median_ms": [0-9.]*, .*"error": .*"working_bytes": .*}$')" = 7 ] ||
     fail 'not a line for each kind'

@@ -56,7 +56,8 @@ class Results:
         self.sections = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def store(self, section, settings, rows):
-        self.sections[section] = {"machine": machine(), "date": str(datetime.date.today()), "settings": settings, "rows": rows}
+        self.sections[section] = {"machine": machine(), "date": str(datetime.date.today()), "settings": settings,
+                                  "rows": rows}
         part = self.path.with_name(self.path.name + ".part")
         part.write_text(json.dumps(self.sections, ensure_ascii=False, indent=1) + "\n")
         part.replace(self.path)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Draws docs/patterns.svg: which keys (across) the queries (down) see in each kind of attention, as the library says it, and what the
-kinds without a matrix of scores compute in its place: patterns.py [PROGRAM [SVG]], PROGRAM being what attention.c was built to."""
+"""Draws docs/patterns.svg: which keys (across) the queries (down) see in each kind of attention, as the library says it, and
+what the kinds without a matrix of scores compute in its place: patterns.py [PROGRAM [SVG]], PROGRAM being what attention.c
+was built to."""
 import pathlib
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import plot
 LENGTH, CELL, STEP, TOP, SIDE = 24, 5, 143, 30, 120
 WINDOW, BLOCK, LOCAL_BLOCKS, GLOBAL_TOKENS = 3, 4, 1, 2
 STYLE = plot.STYLE + """
-.frame { fill: none; stroke: #8b949e; stroke-width: 1 } .seen { fill: #1f6feb } .global { fill: #1a7f37 } .random { fill: #bc4c00 }
+.frame { fill: none; stroke: #8b949e; stroke-width: 1 } .seen { fill: #1f6feb }
+.global { fill: #1a7f37 } .random { fill: #bc4c00 }
 .small { font-size: 11px } .soft { fill: #1f6feb; fill-opacity: .18; stroke: #1f6feb }
 @media (prefers-color-scheme: dark) { .seen { fill: #4493f8 } .global { fill: #3fb950 } .random { fill: #f0883e }
 .soft { fill: #4493f8; fill-opacity: .25; stroke: #4493f8 } }
@@ -21,7 +23,8 @@ STYLE = plot.STYLE + """
 def patterns(program):
     """The kind's rows of keys that are seen, true or false, as the library has them."""
     kinds = ("exact", f"local:{WINDOW}", f"block-sparse:{BLOCK},{LOCAL_BLOCKS},1,{GLOBAL_TOKENS}")
-    said = subprocess.run([program, "--pattern", str(LENGTH), *kinds], check=True, capture_output=True, text=True).stdout.splitlines()
+    said = subprocess.run([program, "--pattern", str(LENGTH), *kinds], check=True, capture_output=True,
+                          text=True).stdout.splitlines()
     return [[[cell == "#" for cell in line] for line in said[i + 1:i + 1 + LENGTH]] for i in range(0, len(said), LENGTH + 1)]
 
 
@@ -67,7 +70,8 @@ def draw(program):
     panels = [("exact", lambda x: cells(x, exact, seen), [("all keys", "")]),
               ("exact, causal", lambda x: cells(x, causal, seen), [("what came before", "")]),
               ("local", lambda x: cells(x, local, seen), [(f"window {WINDOW}", "")]),
-              ("block-sparse", lambda x: cells(x, sparse, why), [("local", "seen"), ("global", "global"), ("random", "random")]),
+              ("block-sparse", lambda x: cells(x, sparse, why), [("local", "seen"), ("global", "global"),
+                                                                 ("random", "random")]),
               ("linear", linear, [("n × d times d × d", "")]),
               ("low-rank", low_rank, [("n × r times r × d", "")])]
     body = []
@@ -78,10 +82,13 @@ def draw(program):
             body.append(plot.text(x, TOP + SIDE + 17, word, kind=f"small {kind}".strip()))
             x += 6 * len(word) + 7
     width, height = STEP * len(panels), TOP + SIDE + 26
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-            f'aria-label="Which keys the queries see in each kind of attention">\n<style>{STYLE}</style>\n' + "\n".join(body) + "\n</svg>\n")
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            'role="img" '
+            f'aria-label="Which keys the queries see in each kind of attention">\n<style>{STYLE}</style>\n' +
+            "\n".join(body) + "\n</svg>\n")
 
 
 if __name__ == "__main__":
-    program, file = [*sys.argv[1:], *(common.ROOT / "build/bench/attention", common.ROOT / "docs/patterns.svg")[len(sys.argv) - 1:]]
+    program, file = [*sys.argv[1:],
+                     *(common.ROOT / "build/bench/attention", common.ROOT / "docs/patterns.svg")[len(sys.argv) - 1:]]
     pathlib.Path(file).write_text(draw(program), encoding="utf-8")

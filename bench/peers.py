@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Speed beside CTranslate2: the same weights, the same lines, alternating round by round.
 
-CTranslate2 runs in a process of its own, in the Python that has it (bench.py --python), because its CPU level is chosen by the
-environment before it starts. That process is this file:
+CTranslate2 runs in a process of its own, in the Python that has it (bench.py --python), because its CPU level is chosen by
+the environment before it starts. That process is this file:
     peers.py CONVERTED TYPE THREADS BATCH LENGTH SPM LINES BEAM
 It converses by lines: "split I" to time split I of the threads, answered by tokens a second.
 """
@@ -31,7 +31,8 @@ def serve(converted, compute, threads, batch, length, spm, lines_file, beam):
     threads, batch, length = int(threads), int(batch), int(length)
     pieces = sentencepiece.SentencePieceProcessor(spm)
     source = [pieces.encode(line.strip(), out_type=str) + ["</s>"] for line in open(lines_file, encoding="utf-8")]
-    engines = [ctranslate2.Translator(converted, device="cpu", inter_threads=workers, intra_threads=team, compute_type=compute)
+    engines = [ctranslate2.Translator(converted, device="cpu", inter_threads=workers, intra_threads=team,
+                                      compute_type=compute)
                for workers, team in splits_of(batch, threads)]
     limits = {"min_decoding_length": length, "max_decoding_length": length} if length else {"max_decoding_length": 512}
     print(ctranslate2.__version__, flush=True)
@@ -51,7 +52,8 @@ class Peer:
         converted = b.folder / f"{pathlib.Path(hf).name}.ct2-{peer_type}"
         if not converted.exists():
             b.run(b.o.python, "-c", CONVERT, hf, converted, peer_type)
-        command = [b.o.python, __file__, converted, peer_type, threads, batch, length, pathlib.Path(hf) / "source.spm", lines,
+        command = [b.o.python, __file__, converted, peer_type, threads, batch, length, pathlib.Path(hf) / "source.spm",
+                   lines,
                    beam]
         self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env={**os.environ, **LEVELS[level]})
@@ -92,9 +94,11 @@ def compare(b, name, hf, model, compute, batch, threads, length, level, beam=1):
         theirs, mine = alternate(b.o.rounds, peer.run, ours)
     finally:
         peer.close()
-    note(f"peers: {name} {compute} {level or 'best'}, batch {batch}, beam {beam}, {threads} threads: {theirs:.0f}, {mine:.0f}: "
+    note(f"peers: {name} {compute} {level or 'best'}, batch {batch}, beam {beam}, {threads} threads: {theirs:.0f}, "
+         f"{mine:.0f}: "
          f"{mine / theirs:.2f}")
-    return {"model": name, "compute": compute, "batch_size": batch, "threads": threads, "length": length, "level": level, "beam": beam,
+    return {"model": name, "compute": compute, "batch_size": batch, "threads": threads, "length": length, "level": level,
+            "beam": beam,
             "peer": f"CTranslate2 {peer.version}", "peer_tokens_per_second": theirs, "tokens_per_second": mine,
             "ratio": mine / theirs}
 
@@ -138,10 +142,12 @@ def startup_row(b):
     seconds, memory = [], []
     for _ in range(max(3, 2 * b.o.rounds)):
         start = time.perf_counter()
-        memory.append(int(b.run(b.o.python, "-c", STARTING, converted, pathlib.Path(b.o.hf) / "source.spm").stdout) * 1.024e-3)
+        memory.append(int(b.run(b.o.python, "-c", STARTING, converted,
+                                pathlib.Path(b.o.hf) / "source.spm").stdout) * 1.024e-3)
         seconds.append(time.perf_counter() - start)
     note(f"startup: CTranslate2: {1e3 * median(seconds):.0f} ms")
-    return {"what": "CTranslate2 from Python, opus int8, 8 tokens", "ms": 1e3 * median(seconds), "least_ms": 1e3 * min(seconds),
+    return {"what": "CTranslate2 from Python, opus int8, 8 tokens", "ms": 1e3 * median(seconds),
+            "least_ms": 1e3 * min(seconds),
             "peak_mb": median(memory)}
 
 

@@ -12,9 +12,11 @@ text { font: 12px system-ui, sans-serif; fill: #57606a } .title { font-weight: 6
 .line { stroke: #4493f8 } .peer { fill: #6e7681 } .limit2 { stroke: #f778ba } }
 """
 KINDS = """
-.kind { stroke-width: 2; fill: none } .k0 { stroke: #8b949e; stroke-dasharray: 5 4 } .k1 { stroke: #1f6feb } .k2 { stroke: #1a7f37 }
+.kind { stroke-width: 2; fill: none } .k0 { stroke: #8b949e; stroke-dasharray: 5 4 } .k1 { stroke: #1f6feb }
+.k2 { stroke: #1a7f37 }
 .k3 { stroke: #bf3989 } .k4 { stroke: #bc4c00 } .k5 { stroke: #8250df } .k6 { stroke: #9a6700 }
-@media (prefers-color-scheme: dark) { .k1 { stroke: #4493f8 } .k2 { stroke: #3fb950 } .k3 { stroke: #f778ba } .k4 { stroke: #f0883e }
+@media (prefers-color-scheme: dark) { .k1 { stroke: #4493f8 } .k2 { stroke: #3fb950 }
+.k3 { stroke: #f778ba } .k4 { stroke: #f0883e }
 .k5 { stroke: #a371f7 } .k6 { stroke: #d29922 } }
 """
 WIDTH, PANEL, LEFT, TOP, BAR = 860, 400, 190, 48, 13
@@ -87,14 +89,16 @@ def curve(rows, x, height):
         out.append(path([at(row, key) for row in rows], kind))
     out += [f'<circle cx="{at(row, keys[0])[0]:.1f}" cy="{at(row, keys[0])[1]:.1f}" r="3" class="ours"/>' for row in rows]
     place = x
-    for kind, name, width in (("line", "reached", 85), ("limit", "allowed by memory", 150), ("limit limit2", "by arithmetic", 120)):
+    for kind, name, width in (("line", "reached", 85), ("limit", "allowed by memory", 150),
+                              ("limit limit2", "by arithmetic", 120)):
         out.append(path([(place, height - 13), (place + 22, height - 13)], kind) + text(place + 27, height - 9, name))
         place += width
     return out
 
 
 def logarithmic(lines, x, height, title, units, first_name):
-    """Lines of (length, value) over each other, both axes logarithmic, one kind of line each; the first one's name beside it."""
+    """Lines of (length, value) over each other, both axes logarithmic, one kind of line each; the first one's name beside
+    it."""
     out = [text(x, 20, title, kind="title")]
     left, right, top, bottom = x + 52, x + PANEL - 12, TOP, height - 58
     points = [point for line in lines for point in line if point[1] > 0]
@@ -111,7 +115,8 @@ def logarithmic(lines, x, height, title, units, first_name):
         name = f"{10**(power - 3):g} {units[1]}" if power >= 3 else f"{10**power:g} {units[0]}"
         out.append(path([(left, y), (right, y)], "grid") + text(left - 6, y + 4, name, "end"))
     for length in dict.fromkeys(length for length, _ in points):
-        out.append(text(at(length, 10**low)[0], bottom + 16, short(length) if length < 1000 else f"{length // 1024}k", "middle"))
+        out.append(text(at(length, 10**low)[0], bottom + 16, short(length) if length < 1000 else f"{length // 1024}k",
+                        "middle"))
     out.append(path([(left, top), (left, bottom), (right, bottom)], "axis"))
     across, up = at(*lines[0][-1])
     out.append(text(across - (28 if up < top + 20 else 8), up + (4 if up < top + 20 else -8), first_name, "end"))
@@ -133,13 +138,16 @@ def draw_attention(sections):
     bytes_of = [[(row["length"], 4e-6 * heads * row["length"]**2) for row in memory]]
     bytes_of += [[(row["length"], 1e-6 * row["working_bytes"][kind]) for row in memory] for kind in kinds]
     size = found["settings"]["size"]
-    body = logarithmic(times, 10, height, f"A call by length, f32, {heads} heads of {size}, {threads} threads", ("ms", "s"), "PyTorch")
+    body = logarithmic(times, 10, height, f"A call by length, f32, {heads} heads of {size}, {threads} threads", ("ms", "s"),
+                       "PyTorch")
     body += logarithmic(bytes_of, WIDTH - PANEL, height, "Working memory by length", ("MB", "GB"), "all scores")
     place = 10
     for i, name in enumerate(kinds, 1):
-        body.append(path([(place, height - 13), (place + 20, height - 13)], f"kind k{i}") + text(place + 25, height - 9, name))
+        body.append(path([(place, height - 13), (place + 20, height - 13)],
+                         f"kind k{i}") + text(place + 25, height - 9, name))
         place += 56 + 6.6 * len(name)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+            'role="img" '
             f'aria-label="Attention by length">\n<style>{STYLE}{KINDS}</style>\n' + "\n".join(body) + "\n</svg>\n")
 
 
@@ -154,5 +162,6 @@ def draw(sections):
     width = WIDTH if compared and last else PANEL + 20
     body = bars(compared, 10, height) if compared else []
     body += curve(last, WIDTH - PANEL if compared else 10, height) if last else []
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            'role="img" '
             f'aria-label="Speed of translate">\n<style>{STYLE}</style>\n' + "\n".join(body) + "\n</svg>\n")

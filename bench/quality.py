@@ -3,10 +3,10 @@
 
     bench/quality.py --model MODEL [--model ...] [--compute f32,bf16,int8] [--count 1000] [--seed 1] TSV...
 
-TSV files (plain or .xz) hold SOURCE TAB REFERENCE a line; COUNT lines are drawn from all of them by the seed. A MODEL is what
-`translate -m` takes, a directory or a file; it is run with each type in turn. Needs sacrebleu, whose default signatures are
-printed below the table, with "same": lines that have the very text of the first row. The range behind the difference is the
-middle 95 % of paired bootstrap resamples (Koehn, 2004): a difference inside it may be chance.
+TSV files (plain or .xz) hold SOURCE TAB REFERENCE a line; COUNT lines are drawn from all of them by the seed. A MODEL is
+what `translate -m` takes, a directory or a file; it is run with each type in turn. Needs sacrebleu, whose default signatures
+are printed below the table, with "same": lines that have the very text of the first row. The range behind the difference is
+the middle 95 % of paired bootstrap resamples (Koehn, 2004): a difference inside it may be chance.
 """
 import argparse
 import lzma
@@ -64,7 +64,8 @@ def main():
     pairs = read_pairs(options.tsv, options.count, options.seed)
     sources, references = [p[0] for p in pairs], [p[1] for p in pairs]
     bleu, chrf, first = BLEU(), CHRF(), None
-    print(f"{len(pairs)} lines, seed {options.seed}\n\n| model | type | BLEU | difference (95 %) | chrF | same |\n|---|---|---|---|---|---|")
+    print(f"{len(pairs)} lines, seed {options.seed}\n\n| model | type | BLEU | difference (95 %) | chrF | same |\n"
+          "|---|---|---|---|---|---|")
     for model in options.model:
         for compute in options.compute.split(","):
             texts = translate(options, model, compute, sources)

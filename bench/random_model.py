@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes a Marian model of any shape with random weights, as a Hugging Face directory or nearly so.
 
-    random_model.py DIR --tokenizer FROM [--d-model 64] [--heads 2] [--ffn 256] [--layers 2] [--decoder-layers N] [--positions 8192]
+    random_model.py DIR --tokenizer FROM [--d-model 64] [--heads 2] [--ffn 256] [--layers 2] [--decoder-layers N]
+    [--positions 8192]
                     [--seed 0]
 
 DIR gets config.json and model.safetensors, in f32, and FROM's source.spm and vocab.json. Its text is noise: speed and memory

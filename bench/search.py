@@ -20,8 +20,8 @@ def speed(b):
 
 
 def memory(b):
-    """The most memory of a run by its beam, on one thread, what is left of it without the model and one sentence, and what keys and
-    values take of that."""
+    """The most memory of a run by its beam, on one thread, what is left of it without the model and one sentence, and what
+    keys and values take of that."""
     rows = []
     for name, model in b.models():
         file = b.as_type(model, "int8")
@@ -39,15 +39,16 @@ def memory(b):
 
 
 def scoring(b):
-    """Scoring translations against making them, greedily and by beam search, and how much of what the machine can multiply it
-    reaches."""
+    """Scoring translations against making them, greedily and by beam search, and how much of what the machine can multiply
+    it reaches."""
     rows = []
     for name, model in b.models():
         file = b.as_type(model, "int8")
         for batch in (1, 32):
             lines = b.lines_file(b.lines(b.count_for(batch)))
             for beam in (1, BEAM):
-                report = b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", 1, "--beam", beam, "--score", "--limits",
+                report = b.bench("-m", file, "-i", lines, "--batch-size", batch, "-T", 1, "--beam", beam, "--score",
+                                 "--limits",
                                  *b.length_of(name))
                 rows.append({"model": name, "batch_size": batch, "beam": beam, **{key: report[key] for key in (
                     "tokens_per_second", "score_tokens_per_second", "score_speedup", "arithmetic_percent",

@@ -11,7 +11,8 @@ TYPES = ("f32", "bf16", "int8")
 PARTS = ("encoder", "self_attention", "cross_attention", "feed_forward", "output", "rest")
 KEPT = ("tokens_per_second", "seconds", "memory_percent", "arithmetic_percent", "memory_tokens_per_second",
         "arithmetic_tokens_per_second", "read_gbs", "memory_gbs", "peak_gmacs", "peak_f32_gmacs", "step_mb", "step_rows",
-        "target_token_mmacs", "source_token_mmacs", "peak_rss_mb", "threads", "batch_size", "compute", "cpu", "seconds_parts",
+        "target_token_mmacs", "source_token_mmacs", "peak_rss_mb", "threads", "batch_size", "compute", "cpu",
+        "seconds_parts",
         *(f"seconds_{part}" for part in PARTS))
 PRODUCT = re.compile(r"(\S+)\s+matmul (\S+)\s+(\d+) x\s+(\d+) x\s+(\d+)\s+([0-9.]+) us\s+([0-9.]+) of\s+([0-9.]+) GMAC/s\s+"
                      r"([0-9.]+) of\s+([0-9.]+) GB/s")
@@ -60,7 +61,8 @@ def scaling_threads(b, name, file):
         args = ("-m", file, "-i", lines, "--batch-size", batch, *b.length_of(name))
         runs = [lambda t=t, a=args: b.bench(*a, "-T", t, rounds=1)["tokens_per_second"] for t in b.threads()]
         for threads, speed in zip(b.threads(), alternate(b.o.rounds, *runs)):
-            rows.append({"by": "threads", "model": name, "batch_size": batch, "threads": threads, "tokens_per_second": speed})
+            rows.append({"by": "threads", "model": name, "batch_size": batch, "threads": threads,
+                         "tokens_per_second": speed})
         note(f"scaling: {name}, batch {batch}, by threads: {[round(r['tokens_per_second']) for r in rows[-len(runs):]]}")
     return rows
 

@@ -3,11 +3,11 @@
 
     bench/shortlist.py --model MODEL --train TSV... --dev TSV... [--shape MODEL] [--count 1000] [--rounds 5]
 
-TSV files (plain or .xz) hold SOURCE TAB TARGET a line. From the training ones a list by script, one by text and a shortlist are made
-for the model; COUNT lines of the development ones are translated with each: BLEU, the difference to all tokens with the
-middle 95 % of paired bootstrap resamples, and lines that are the same. Then speed at batch 1 on one thread, alternating: the
-median of a run's tokens a second over that with all tokens in the same round. --shape: another model for the speed, such as one of
-OPUS-MT's shape with random weights, which decodes --length tokens a line. Needs sacrebleu.
+TSV files (plain or .xz) hold SOURCE TAB TARGET a line. From the training ones a list by script, one by text and a shortlist
+are made for the model; COUNT lines of the development ones are translated with each: BLEU, the difference to all tokens with
+the middle 95 % of paired bootstrap resamples, and lines that are the same. Then speed at batch 1 on one thread, alternating:
+the median of a run's tokens a second over that with all tokens in the same round. --shape: another model for the speed, such
+as one of OPUS-MT's shape with random weights, which decodes --length tokens a line. Needs sacrebleu.
 """
 import argparse
 import json

@@ -20,7 +20,8 @@ def milliseconds(*command):
 
 def tokens_per_second(*command):
     text = "\n".join(TEXT * 8) + "\n"
-    return json.loads(subprocess.run(command, check=True, capture_output=True, input=text.encode()).stdout)["tokens_per_second"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True,
+                                     input=text.encode()).stdout)["tokens_per_second"]
 
 
 def main():
@@ -37,7 +38,8 @@ def main():
     for batch in ("1", "32"):
         bench = ("bench", "--json", "--rounds", "1", "--batch-size", batch)
         speeds = alternate(max(3, o.rounds // 10), *(lambda t=t, a=a: tokens_per_second(t, *bench, *a) for t, a in tools))
-        print(f"speed, batch {batch:<3} {speeds[0]:9.0f} tok/s {speeds[1]:9.0f} tok/s {speeds[1] / speeds[0]:7.3f}", flush=True)
+        print(f"speed, batch {batch:<3} {speeds[0]:9.0f} tok/s {speeds[1]:9.0f} tok/s {speeds[1] / speeds[0]:7.3f}",
+              flush=True)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ def kernels(section):
         counts = unique(row["rows"] for row in rows)
         body = []
         for kind, inputs, outputs in unique((row["type"], row["inputs"], row["outputs"]) for row in rows):
-            here = {row["rows"]: row for row in rows if (row["type"], row["inputs"], row["outputs"]) == (kind, inputs, outputs)}
+            here = {row["rows"]: row for row in rows if (row["type"], row["inputs"],
+                                                         row["outputs"]) == (kind, inputs, outputs)}
             one = here[counts[0]]
             cells = [f"{number(one['gbs'])} ({percent(one['gbs'], one['read_gbs'])})"]
             cells += [f"{number(here[n]['gmacs'])} ({percent(here[n]['gmacs'], here[n]['peak_gmacs'])})" if n in here else ""
@@ -70,7 +71,8 @@ def end_to_end(section):
                 for kind, batch in unique((row["compute"], row["batch_size"]) for row in rows)]
         header = [f"{model}: tokens/s (% of memory / % of arithmetic)", *(f"{n} thread{'s' * (n > 1)}" for n in threads)]
         parts.append(table(header, body))
-    chosen = [row for row in section["rows"] if row["compute"] == "int8" and row["batch_size"] in (1, 32) and row["threads"] == 1]
+    chosen = [row for row in section["rows"] if row["compute"] == "int8" and row["batch_size"] in (1, 32)
+              and row["threads"] == 1]
     body = [[f"{row['model']}, batch {row['batch_size']}", *(percent(row[f"seconds_{key}"], row["seconds_parts"])
                                                            for key, _ in PARTS)] for row in chosen]
     parts.append(table(["where the time goes: int8, 1 thread", *(title for _, title in PARTS)], body))
@@ -97,7 +99,8 @@ def scaling(section):
         body = [[row["batch_size"], thousands(row["tokens_per_second"]), f"{row['memory_percent']:.0f} %",
                  f"{row['arithmetic_percent']:.0f} %"] for row in rows if row["by"] == "batch"]
         parts.append(table([f"{model}, int8, one thread, by batch size", "tokens/s", "of memory", "of arithmetic"], body))
-        body = [[row["source_tokens"], number(row["encoder_ms"]), number(row["cross_attention_ms"]), number(row["sentence_ms"])]
+        body = [[row["source_tokens"], number(row["encoder_ms"]), number(row["cross_attention_ms"]),
+                 number(row["sentence_ms"])]
                 for row in rows if row["by"] == "length"]
         parts.append(table([f"{model}, int8, one thread, batch 1, by source tokens", "encoder, ms", "cross-attention, ms",
                             "a sentence, ms"], body))
@@ -106,7 +109,8 @@ def scaling(section):
 
 def sources(section):
     rows = section["rows"]
-    body = [[thousands(row["source_tokens"]), number(row["encoder_ms"]), f"{1e3 * row['encoder_ms'] / row['source_tokens']:.0f}",
+    body = [[thousands(row["source_tokens"]), number(row["encoder_ms"]),
+             f"{1e3 * row['encoder_ms'] / row['source_tokens']:.0f}",
              number(row["cross_attention_ms"]), number(row["sentence_ms"]), f"{row['peak_rss_mb']:.1f}",
              f"{1e3 * (row['peak_rss_mb'] - rows[0]['peak_rss_mb']) / (row['source_tokens'] - rows[0]['source_tokens']):.1f}"
              if row is not rows[0] else ""] for row in rows]
@@ -135,11 +139,14 @@ def peers(section):
 def search(section):
     body = [[f"{row['model']} int8, batch {row['batch_size']}, beam {row['beam']}", f"{row['peak_rss_mb']:.1f}",
              f"{row['more_mb']:.1f}", f"{row['cache_mb']:.1f}"] for row in section["rows"]["memory"]]
-    memory = table(["one thread", "peak memory, MB", "more than one sentence greedily, MB", "of it keys and values, MB"], body)
+    memory = table(["one thread", "peak memory, MB", "more than one sentence greedily, MB", "of it keys and values, MB"],
+                   body)
     body = [[f"{row['model']} int8, batch {row['batch_size']}, beam {row['beam']}", thousands(row["tokens_per_second"]),
              f"{row['arithmetic_percent']:.0f} %", thousands(row["score_tokens_per_second"]),
-             f"{row['score_arithmetic_percent']:.0f} %", f"{row['score_speedup']:.2f}"] for row in section["rows"]["scoring"]]
-    scoring = table(["tokens/s, one thread", "translating", "of what multiply-adds allow", "scoring", "of what multiply-adds allow",
+             f"{row['score_arithmetic_percent']:.0f} %", f"{row['score_speedup']:.2f}"]
+            for row in section["rows"]["scoring"]]
+    scoring = table(["tokens/s, one thread", "translating", "of what multiply-adds allow", "scoring",
+                     "of what multiply-adds allow",
                      "ratio"], body)
     return f"{beside(section['rows']['speed'])}\n\n{memory}\n\n{scoring}"
 
@@ -156,7 +163,8 @@ def side_by_side(section, rows):
     body = [[thousands(row["length"]), number(row["peer_ms"]), number(row["ms"]["exact"]),
              f"{row['peer_ms'] / row['ms']['exact']:.2f}", *(number(row["ms"][kind]) for kind in kinds[1:])] for row in rows]
     what = f"{rows[0]['element']}, {rows[0]['threads']} thread{'s' * (rows[0]['threads'] > 1)}"
-    return table([f"{what}: ms by length", f"PyTorch {section['settings']['torch'].split('+')[0]}", "exact", "ratio", *kinds[1:]], body)
+    return table([f"{what}: ms by length", f"PyTorch {section['settings']['torch'].split('+')[0]}", "exact", "ratio",
+                  *kinds[1:]], body)
 
 
 def attention(section):
@@ -188,7 +196,8 @@ def attention(section):
 
 def published(section):
     body = [[row["what"], thousands(row["size_mb"]), f"{row['direct_s']:.2f}", thousands(row["direct_mb"]),
-             f"{row['convert_s']:.1f}", thousands(row["convert_mb"]), thousands(row["largest_mb"] + 100), f"{row['file_s']:.2f}",
+             f"{row['convert_s']:.1f}", thousands(row["convert_mb"]), thousands(row["largest_mb"] + 100),
+             f"{row['file_s']:.2f}",
              thousands(row["file_mb"])] for row in section["rows"]]
     return table(["model", "MB", "first line as it is, s", "peak, MB", "convert to int8, s", "peak, MB", "its limit, MB",
                   "first line of the file, s", "peak, MB"], body)
@@ -209,6 +218,7 @@ def render(results, folder):
         new = f"{begin}\n{where(section)}\n\n{SECTIONS[name](section)}\n{end}"
         text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: new, text, flags=re.DOTALL)
     readme.write_text(text, encoding="utf-8")
-    for file, drawing in (("speed.svg", plot.draw(results.sections)), ("attention.svg", plot.draw_attention(results.sections))):
+    for file, drawing in (("speed.svg", plot.draw(results.sections)),
+                          ("attention.svg", plot.draw_attention(results.sections))):
         if drawing:
             (pathlib.Path(folder) / file).write_text(drawing, encoding="utf-8")

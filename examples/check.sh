@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs an example: check.sh PROGRAM MODEL. A line out for each text in, none of them empty; one line for a model that is missing.
+# Runs an example: check.sh PROGRAM MODEL. A line out for each text in, none of them empty; one line for a model that
+# is missing.
 set -eu
 output=$("$1" "$2" '今天天气很好' '你好。再见！' '谢谢')
 printf '%s\n' "$output"

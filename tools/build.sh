@@ -112,9 +112,10 @@ configure() {
     done
 }
 
-# build DIR TARGET OPTION=VALUE...: one build at a time in DIR; whoever waited finds the work done.
+# build DIR TARGET OPTION=VALUE...: one build at a time in DIR; whoever waited finds the work done. The target `chosen` is
+# what the caller's function of that name prints.
 build() {
-    local dir=$1 target=$2
+    local dir=$1 target=$2 targets
     shift 2
     (
         mkdir -p "$dir"
@@ -124,6 +125,12 @@ build() {
         install_needs "${needs[@]}"
         note 'building…'
         configure "$dir" "$@"
+        if [ "$target" = chosen ]; then
+            quietly ninja -C "$dir" build.ninja || fail "$dir: meson setup failed"
+            mapfile -t targets < <(chosen targets)
+            [ ${#targets[@]} -eq 0 ] || quietly ninja -C "$dir" "${targets[@]}" || fail "$dir: the build failed"
+            exit
+        fi
         touch "$dir/.building"
         quietly ninja -C "$dir" "$target" || fail "$dir: the build failed"
         mv "$dir/.building" "$dir/.built"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing script sets or uses
-# Builds for CPUs that this one is not: what test.sh --aarch64 and --avx2 need. Programs run in QEMU's user mode, which has
-# neither AVX-512 nor AVX-VNNI. Source tools/build.sh first.
+# CPUs that this one is not: what test.sh --aarch64 and --avx2 need. Programs run in QEMU's user mode, which has neither
+# AVX-512 nor AVX-VNNI. Source tools/build.sh first.
 
 emulate_needs=('command qemu-x86_64 qemu-user')
 aarch64_needs=(
@@ -8,7 +8,8 @@ aarch64_needs=(
     'command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu'
     'command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu'
 )
-aarch64_packages=(libsentencepiece-dev libjansson-dev libminizip-dev libyaml-dev libicu-dev zlib1g-dev libcmocka-dev libgomp1)
+aarch64_packages=(libsentencepiece-dev libjansson-dev libminizip-dev libyaml-dev libicu-dev zlib1g-dev libcmocka-dev
+    libgomp1)
 
 # make_sysroot DIR: Debian's arm64 libraries, unpacked into DIR by an apt-get with a state of its own: neither this machine's
 # packages nor its architectures change.
@@ -32,43 +33,36 @@ make_sysroot() {
     printf '%s\n' "$packages" >"$dir/.packages"
 }
 
-# write_cross_file FILE ARCHITECTURE CPUS EMULATOR...: CPUS is a list of 'MODEL: LEVELS', in Meson's words, that dispatch must
-# find there; the first is that on which all tests run.
-write_cross_file() {
-    local file=$1 architecture=$2 cpus=$3 word prefix='' emulator=''
-    shift 3
-    for word; do
-        emulator+="'$word', "
-    done
-    [ "$architecture" = x86_64 ] || prefix=$architecture-linux-gnu-
-    local main=${cpus%%:*}
-    main=${main#"'"}
+# prepare_aarch64 DIR, prepare_avx2: what must be there before the build. CPUs are given as 'MODEL: LEVELS', the levels being
+# those that dispatch must find there; the first is that on which all tests run.
+prepare_aarch64() {
+    local sysroot=$1/sysroot file=$1/cross.ini
+    mkdir -p "$1"
+    make_sysroot "$sysroot"
     cat >"$file.new" <<END
 [binaries]
-c = '${prefix}gcc'
-cpp = '${prefix}g++'
-ar = '${prefix}ar'
-strip = '${prefix}strip'
+c = 'aarch64-linux-gnu-gcc'
+cpp = 'aarch64-linux-gnu-g++'
+ar = 'aarch64-linux-gnu-ar'
+strip = 'aarch64-linux-gnu-strip'
 pkgconfig = 'pkg-config'
-exe_wrapper = [$emulator'-cpu', '$main']
+exe_wrapper = ['qemu-aarch64', '-L', '$sysroot', '-cpu', 'max']
 
 [host_machine]
 system = 'linux'
-cpu_family = '$architecture'
-cpu = '$architecture'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
 endian = 'little'
 
 [properties]
 needs_exe_wrapper = true
-emulator = [$emulator]
-emulated_cpus = [$cpus]
-END
-    [ "$architecture" = x86_64 ] || cat >>"$file.new" <<END
+emulator = ['qemu-aarch64', '-L', '$sysroot']
+emulated_cpus = ['max: portable neon dotprod i8mm', 'neoverse-n1: portable neon dotprod', 'cortex-a72: portable neon']
 sys_root = '$sysroot'
-pkg_config_libdir = '$sysroot/usr/lib/$architecture-linux-gnu/pkgconfig'
+pkg_config_libdir = '$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig'
 
 [built-in options]
-c_link_args = ['-Wl,-rpath-link,$sysroot/usr/lib/$architecture-linux-gnu:$sysroot/lib/$architecture-linux-gnu']
+c_link_args = ['-Wl,-rpath-link,$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu']
 cpp_link_args = c_link_args
 END
     # An unchanged file stays as it is: Meson configures again when it is newer.
@@ -77,20 +71,10 @@ END
     else
         mv "$file.new" "$file"
     fi
+    setup=(--cross-file "$file")
 }
 
-# prepare_aarch64 DIR, prepare_avx2 DIR: what must be there before build DIR; set `setup`, options of meson setup.
-prepare_aarch64() {
-    local sysroot=$1/sysroot
-    mkdir -p "$1"
-    make_sysroot "$sysroot"
-    write_cross_file "$1/cross.ini" aarch64 "'max: portable neon dotprod i8mm', 'neoverse-n1: portable neon dotprod',
-  'cortex-a72: portable neon'" qemu-aarch64 -L "$sysroot"
-    setup=(--cross-file "$1/cross.ini")
-}
-
+# The programs are those of this machine; tools/qemu.sh starts them.
 prepare_avx2() {
-    mkdir -p "$1"
-    write_cross_file "$1/cross.ini" x86_64 "'max: portable avx2', 'Haswell: portable avx2', 'Nehalem: portable'" qemu-x86_64
-    setup=(--cross-file "$1/cross.ini")
+    export TR_EMULATED='qemu-x86_64; max: portable avx2; Haswell: portable avx2; Nehalem: portable'
 }

@@ -24,7 +24,8 @@ engine_scripts=(
     tests/marian/make_models.py
     tests/bergamot/compare.py
 )
-# The same with an engine that runs under Node.js: left out where that or npm is missing. Packages: tests/engines/package.json.
+# The same with an engine that runs under Node.js: left out where that or npm is missing. Packages:
+# tests/engines/package.json.
 node_scripts=('tests/bergamot/compare.py --node')
 
 prepare_engines() {

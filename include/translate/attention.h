@@ -1,3 +1,4 @@
+/* clang-format off */
 /* Attention as functions: every kind that the textbooks teach, on the kernels that the models run on.
  *
  *     const tr_attention_shape shape = {.batch = 1, .heads = 8, .queries = 60, .keys = 60, .key_size = 64, .value_size =

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* translate: a small, fast runtime for encoder-decoder translation models.
  *
  *     tr_error error;

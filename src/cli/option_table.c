@@ -20,9 +20,10 @@ const cli_option cli_options[] = {
     {NEUTRAL | WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
      "zh-en model that comes with the program"},
-    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]", FIELD(ensemble), 0, 0,
-     "a model that decodes together with that of -m: their log-probabilities are added up at each step, times WEIGHT (default "
-     "1; that of -m: 1); can be repeated"},
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]",
+     FIELD(ensemble), 0, 0,
+     "a model that decodes together with that of -m: their log-probabilities are added up at each step, times WEIGHT "
+     "(default 1; that of -m: 1); can be repeated"},
     {NEUTRAL | CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "folder of models: the one for -s and -t is chosen, or two, mostly over English; default: $TRANSLATE_MODELS, if a "
      "language is named and -m is not"},
@@ -36,9 +37,11 @@ const cli_option cli_options[] = {
     {CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
      "language of the input, where the model has several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
      "one"},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target),
+     0, 0,
      "language of the output; translate info lists a model's languages"},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8",
+     FIELD(compute), 0, 0,
      "type of the weights; default auto: as stored (a directory: f32)"},
     {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", "auto|f32|f16|bf16|int8", FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN"},
@@ -50,7 +53,8 @@ const cli_option cli_options[] = {
      "map the model file, or read it into memory: slower to start, faster to run, and the file may change meanwhile; auto "
      "(default): copy for bench and for whole files of text, else map"},
 
-    {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0, 0,
+    {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist),
+     0, 0,
      "which target tokens a source allows: auto (default): as the model says, if it has a shortlist; off: all; or a lexical "
      "shortlist in Marian's binary form"},
     {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "attention", "exact|local:W[@HEADS]",
@@ -64,7 +68,8 @@ const cli_option cli_options[] = {
     {NEUTRAL | CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read lines from FILE; default standard input"},
     {CMD_SCORE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
-     "read pairs from FILE: a source, a TAB and a target a line; default standard input, if SOURCE and TARGET are not given"},
+     "read pairs from FILE: a source, a TAB and a target a line; default standard input, if SOURCE and TARGET are not "
+     "given"},
     {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "lines to translate, blank ones are left out; default: lines that are built in"},
     {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
@@ -139,7 +144,8 @@ const cli_option cli_options[] = {
     {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 'd', "decode", NULL, FIELD(decode), 0, 0,
      "the other way: from target pieces (with --ids: numbers) to text"},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stream", NULL, FIELD(stream), 0, 0,
-     "print each translation as it is made, line by line; without the loop guard, since what is printed cannot be taken back"},
+     "print each translation as it is made, line by line; without the loop guard, since what is printed cannot be taken "
+     "back"},
     {NEUTRAL | CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stats", NULL, FIELD(stats), 0, 0,
      "at the end, one line on stderr: sentences, tokens, time, speed, memory"},
 
@@ -150,8 +156,8 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_NUMBER, 0, "min-length", "N", FIELD(min_length), 0, 1 << 20,
      "fewest tokens that a sentence becomes; default 0"},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "loop-guard", "on|off", FIELD(loop_guard), 0, 0,
-     "a sentence whose translation runs in a circle is translated again with constraints against repetition; default on (with "
-     "--tokens: off)"},
+     "a sentence whose translation runs in a circle is translated again with constraints against repetition; default on "
+     "(with --tokens: off)"},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off compute=f32", 0, 0, 0,
      "for comparison with other implementations: --split never --loop-guard off --compute f32; use it on the published "
      "directory or an f32 file, an int8 file holds rounded weights"},
@@ -206,15 +212,15 @@ const cli_option cli_options[] = {
      "passes that are timed; the median counts; default 3"},
 
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "score", NULL, FIELD(score), 0, 0,
-     "also score each pass's translations, as translate score does, and tell how fast that is; with --limits also how much of "
-     "what this machine can compute is reached"},
+     "also score each pass's translations, as translate score does, and tell how fast that is; with --limits also how much "
+     "of what this machine can compute is reached"},
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "parts", NULL, FIELD(parts), 0, 0,
      "also tell how the time divides between the parts of the network"},
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure what this machine's cores and memory can do, and tell how much of it is reached; with --parts"},
 
-    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N", FIELD(threads),
-     0, TR_TEAM_MAX, "default 0: as many as there are usable cores"},
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_SPEED, KIND_NUMBER, 'T', "threads", "N",
+     FIELD(threads), 0, TR_TEAM_MAX, "default 0: as many as there are usable cores"},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
      4096, "sentences side by side in a worker, default 32; 1: one sentence at a time, shared by all threads"},
 

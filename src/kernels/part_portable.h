@@ -89,7 +89,8 @@ TR_INLINE bool part_any_above(part a, part b) /* or NaN */
     return (m[0] | m[1] | m[2] | m[3]) != 0;
 }
 
-/* 2^n where t = n + 1.5 * 2^23: n stands in the low bits of t; with other t anything, so that the sum may be more than an int holds */
+/* 2^n where t = n + 1.5 * 2^23: n stands in the low bits of t; with other t anything, so that the sum may be more than an
+ * int holds */
 TR_INLINE part part_exp2_magic(part t)
 {
     typedef uint32_t words __attribute__((vector_size(16)));

@@ -8,8 +8,8 @@ typedef struct vec {
     part p[PARTS];
 } vec;
 
-/* Loops of constant length whose variables shall stay in registers: unrolled whole, n being at least their length. Builds that
- * look for errors do without: their checks, multiplied, take minutes to compile. */
+/* Loops of constant length whose variables shall stay in registers: unrolled whole, n being at least their length. Builds
+ * that look for errors do without: their checks, multiplied, take minutes to compile. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CHECKED_BUILD
 #endif
@@ -33,7 +33,8 @@ TR_INLINE int part_lanes(int n, int h)
 }
 
 #define VEC_UNARY(name, expression) TR_INLINE vec name(vec a) { EACH_PART(h) a.p[h] = expression; return a; }
-#define VEC_BINARY(name, function) TR_INLINE vec name(vec a, vec b) { EACH_PART(h) a.p[h] = function(a.p[h], b.p[h]); return a; }
+#define VEC_BINARY(name, function) \
+    TR_INLINE vec name(vec a, vec b) { EACH_PART(h) a.p[h] = function(a.p[h], b.p[h]); return a; }
 
 VEC_BINARY(vec_add, part_add)
 VEC_BINARY(vec_sub, part_sub)
@@ -187,8 +188,10 @@ TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
     /* lane j of low and high together: the sums 4i + j, i = 0..3; then a transposition */
     const part low = fold_in_lanes(a.p[0], b.p[0], c.p[0], d.p[0]), high = fold_in_lanes(a.p[1], b.p[1], c.p[1], d.p[1]);
     const part even = _mm256_permute2f128_ps(low, high, 0x20), odd = _mm256_permute2f128_ps(low, high, 0x31);
-    const __m256d first = _mm256_castps_pd(_mm256_unpacklo_ps(even, odd)), second = _mm256_castps_pd(_mm256_unpackhi_ps(even, odd));
-    return (vec){{_mm256_castpd_ps(_mm256_permute4x64_pd(first, 0xd8)), _mm256_castpd_ps(_mm256_permute4x64_pd(second, 0xd8))}};
+    const __m256d first = _mm256_castps_pd(_mm256_unpacklo_ps(even, odd));
+    const __m256d second = _mm256_castps_pd(_mm256_unpackhi_ps(even, odd));
+    return (vec){{_mm256_castpd_ps(_mm256_permute4x64_pd(first, 0xd8)),
+                  _mm256_castpd_ps(_mm256_permute4x64_pd(second, 0xd8))}};
 }
 #elif defined(TR_PART_NEON)
 TR_INLINE vec vec_fold4(vec a, vec b, vec c, vec d)
@@ -230,7 +233,8 @@ TR_INLINE vec vec_fold16(vec a, vec b, vec c, vec d)
 }
 #endif
 
-/* e^x for -88 <= x <= 88.37 by a polynomial of degree 6 on [-ln2/2, ln2/2] (Cephes expf), relative error below 2e-7; NaN stays. */
+/* e^x for -88 <= x <= 88.37 by a polynomial of degree 6 on [-ln2/2, ln2/2] (Cephes expf), relative error below 2e-7; NaN
+ * stays. */
 TR_INLINE vec vec_exp_inside(vec x)
 {
     const vec magic = vec_set1(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
@@ -255,9 +259,9 @@ TR_INLINE vec vec_exp(vec x)
     return vec_zero_below(vec_exp_inside(clipped), x, vec_set1(-87.33654f));
 }
 
-/* e^x for x <= 0, as a power of 2 by a polynomial of degree 5 on [-1/2, 1/2], relative error below 3e-7 near 0. Farther below it grows,
- * by 2e-8 times the distance, but where such numbers are added up each adds little to the 1 of the greatest. For x < -87 it is anything
- * (vec_exp_distance: 0). NaN stays. */
+/* e^x for x <= 0, as a power of 2 by a polynomial of degree 5 on [-1/2, 1/2], relative error below 3e-7 near 0. Farther
+ * below it grows, by 2e-8 times the distance, but where such numbers are added up each adds little to the 1 of the greatest.
+ * For x < -87 it is anything (vec_exp_distance: 0). NaN stays. */
 TR_INLINE vec vec_exp_near(vec x)
 {
     const vec magic = vec_set1(12582912.0f), scale = vec_set1(1.44269504f); /* see vec_exp_inside */

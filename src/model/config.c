@@ -115,7 +115,7 @@ static tr_status check_ids(const tr_config *c, tr_error *error)
     const int source = c->source_vocabulary - 1, target = c->target_vocabulary - 1;
     const field_range fields[] = {
         {"start_id", c->start_id, c->start_zeros ? -1 : 0, c->start_zeros ? -1 : target},
-        {"end_id", c->eos_id, 0, source < target ? source : target}, /* it ends sources and targets */
+        {"eos_id", c->eos_id, 0, source < target ? source : target}, /* it ends sources and targets */
         {"pad_id", c->pad_id, -1, target},
         {"unk_id", c->unk_id, -1, source},
         {"forced_first_id", c->forced_first_id, -1, target},
@@ -138,14 +138,14 @@ static bool is_activation(tr_activation activation)
 static tr_status check_mixer(const tr_config *c, tr_error *error)
 {
     if (c->mixer < TR_MIXER_SELF_ATTENTION || c->mixer > TR_MIXER_AAN)
-        return tr_fail(error, TR_ERROR_FORMAT, "history is %d, an unknown kind", (int)c->mixer);
+        return tr_fail(error, TR_ERROR_FORMAT, "mixer is %d, an unknown kind", (int)c->mixer);
     if (c->mixer != TR_MIXER_AAN)
         return TR_OK;
     if (!is_activation(c->aan_activation))
-        return tr_fail(error, TR_ERROR_FORMAT, "average_activation is %d, an unknown kind", (int)c->aan_activation);
+        return tr_fail(error, TR_ERROR_FORMAT, "aan_activation is %d, an unknown kind", (int)c->aan_activation);
     const field_range fields[] = {
-        {"average_ffn", c->aan_ffn, 1, TR_MAX_FFN},
-        {"average_depth", c->aan_depth, 1, TR_MAX_FFN_DEPTH},
+        {"aan_ffn", c->aan_ffn, 1, TR_MAX_FFN},
+        {"aan_depth", c->aan_depth, 1, TR_MAX_FFN_DEPTH},
     };
     return check_ranges(fields, sizeof fields / sizeof *fields, error);
 }
@@ -156,10 +156,10 @@ static tr_status check_combinations(const tr_config *c, tr_error *error)
     if (c->post_norm && !c->pre_norm)
         return tr_fail(error, TR_ERROR_FORMAT, "post_norm is set without pre_norm");
     if (c->unnormalised_kv && !c->pre_norm)
-        return tr_fail(error, TR_ERROR_FORMAT, "raw_keys is set without pre_norm");
+        return tr_fail(error, TR_ERROR_FORMAT, "unnormalised_kv is set without pre_norm");
     if (c->no_output_projection && (tr_config_heads_width(c, c->encoder_heads) != c->d_model ||
                                     tr_config_heads_width(c, c->decoder_heads) != c->d_model))
-        return tr_fail(error, TR_ERROR_FORMAT, "no_projection is set, but the heads together are not d_model %d wide",
+        return tr_fail(error, TR_ERROR_FORMAT, "no_output_projection is set, but the heads together are not d_model %d wide",
                        c->d_model);
     if (c->positions == TR_POSITIONS_RELATIVE && c->mixer != TR_MIXER_SELF_ATTENTION)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "positions are relative, and the decoder has no self-attention");

@@ -104,8 +104,7 @@ typedef struct tr_config {
 tr_config tr_config_default(void);
 
 /* Checks every field against the bounds above and against other fields (d_model divisible by heads, ids inside their
- * vocabulary). TR_ERROR_FORMAT, TR_ERROR_UNSUPPORTED; the message names the field by its key in GGUF
- * files. */
+ * vocabulary). TR_ERROR_FORMAT, TR_ERROR_UNSUPPORTED; the message names the field. */
 tr_status tr_config_check(const tr_config *config, tr_error *error);
 
 /* Names of settings; parsing returns false for an unknown name. */

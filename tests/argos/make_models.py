@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_argos.c: tiny random Argos Translate packages, and what CTranslate2 and SentencePiece, or in its
-place sacremoses and subword-nmt, make of texts as Argos calls them.
+"""Makes the fixtures of test_argos.c: tiny random Argos Translate packages, and what CTranslate2 and SentencePiece, or in
+its place sacremoses and subword-nmt, make of texts as Argos calls them.
 
     python3 tests/argos/make_models.py
     python3 tests/argos/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
-Needs ctranslate2, sentencepiece, sacremoses, subword-nmt and numpy, and what tests/ctranslate2/make_models.py needs; the test
-itself needs none of them.
-Each is fixtures/NAME.argosmodel and NAME.json: texts, their pieces, the pieces of greedy decoding, and the text that they are;
-with bpe.model also texts of which only the pieces are known, since the network could have gone either way.
-An installed package is fixtures/folder; BAD-*.argosmodel are to be refused.
+Needs ctranslate2, sentencepiece, sacremoses, subword-nmt and numpy, and what tests/ctranslate2/make_models.py needs; the
+test itself needs none of them. Each is fixtures/NAME.argosmodel and NAME.json: texts, their pieces, the pieces of greedy
+decoding, and the text that they are; with bpe.model also texts of which only the pieces are known, since the network could
+have gone either way. An installed package is fixtures/folder; BAD-*.argosmodel are to be refused.
 """
 import io
 import json
@@ -96,7 +95,8 @@ def record(directory, tokenizer, targets, prefix):
         pieces, tokens, value, margin = translate(translator, tokenizer, text, prefix)
         # a prefix once more among the tokens stays a text in Argos
         if len(lines) < TEXTS and margin >= MARGIN and len(set(tokens)) > 3 and text and prefix not in tokens[1:]:
-            lines.append({"text": text, "pieces": pieces, "tokens": [targets.index(token) for token in tokens], "value": value})
+            lines.append({"text": text, "pieces": pieces, "tokens": [targets.index(token) for token in tokens],
+                          "value": value})
     return lines if len(lines) == TEXTS and len({line["value"] for line in lines}) > TEXTS // 2 else None
 
 
@@ -145,7 +145,8 @@ def write_package(name, spec, seed, tokenizer_file, files, recorded):
     prefix, top = spec.get("prefix", ""), f"translate-{source}_{target}-1_0"
     facts = {"package_version": "1.0", "argos_version": "1.9", "from_code": source, "from_name": "Aaish", "to_code": target,
              "to_name": "German", **({"target_prefix": prefix} if prefix else {})}
-    entries = [(f"{top}/", b""), (f"{top}/metadata.json", json.dumps(facts).encode()), (f"{top}/README.md", b"# A package\n"),
+    entries = [(f"{top}/", b""), (f"{top}/metadata.json", json.dumps(facts).encode()),
+               (f"{top}/README.md", b"# A package\n"),
                (f"{top}/{tokenizer_file[0]}", tokenizer_file[1]), (f"{top}/stanza/aa.pt", b"not looked at")]
     entries += [(f"{top}/model/{entry}", data) for entry, data in files.items()]
     path = os.path.join(HERE, name + ".argosmodel")
@@ -168,7 +169,8 @@ def make(name, spec, spm_data):
             save(seed, spec, sources, targets, directory)
             lines = record(directory, tokenizer, targets, prefix)
             if lines:
-                return write_package(name, spec, seed, ("sentencepiece.model", spm_data), files_of(directory), {"lines": lines})
+                return write_package(name, spec, seed, ("sentencepiece.model", spm_data), files_of(directory),
+                                     {"lines": lines})
     raise SystemExit(f"{name}: no seed gives translations that differ")
 
 

@@ -1,5 +1,5 @@
-"""What make_models.py needs for packages with bpe.model: Argos Translate's tokenizer of those, made of its parts sacremoses and
-subword-nmt, and texts to learn pieces from and to translate."""
+"""What make_models.py needs for packages with bpe.model: Argos Translate's tokenizer of those, made of its parts sacremoses
+and subword-nmt, and texts to learn pieces from and to translate."""
 import io
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer

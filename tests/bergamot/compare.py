@@ -5,9 +5,9 @@
     python3 tests/bergamot/compare.py --check [--node] [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 For each DIR: the reference (make_bergamot.py --decode), fxtranslate if this Python has it (it runs SSRU decoders alone, and
-stops two tokens later, so that a line of its may go on where ours was cut), and with --node Bergamot's own engine (bergamot.js;
-NODE_PATH says where its package is). Where DIR holds a shortlist, all is done with and without it. Exits 1 where fewer than
-98 of 100 lines are the reference's.
+stops two tokens later, so that a line of its may go on where ours was cut), and with --node Bergamot's own engine
+(bergamot.js; NODE_PATH says where its package is). Where DIR holds a shortlist, all is done with and without it. Exits 1
+where fewer than 98 of 100 lines are the reference's.
 
 --check does this with fixtures/, whose lines must be the same as often as the numbers below say: the reference and
 fxtranslate, or with --node Bergamot's engine alone.
@@ -52,7 +52,8 @@ def output(command, lines):
 
 
 def reference(folder, lines, listed):
-    answer = output([sys.executable, str(HERE / "make_bergamot.py"), "--decode", str(folder), *([] if listed else ["--no-shortlist"])], lines)
+    answer = output([sys.executable, str(HERE / "make_bergamot.py"), "--decode", str(folder),
+                     *([] if listed else ["--no-shortlist"])], lines)
     return [line.split("\t", 1)[1] for line in answer] if answer else None
 
 
@@ -63,7 +64,8 @@ def native(folder, lines, listed):
     if not fxtranslate:
         return None
     try:
-        engine = fxtranslate.Translator(one("model.*.bin"), one("srcvocab.*.spm", "vocab.*.spm"), one("trgvocab.*.spm", "vocab.*.spm"),
+        engine = fxtranslate.Translator(one("model.*.bin"), one("srcvocab.*.spm", "vocab.*.spm"),
+                                        one("trgvocab.*.spm", "vocab.*.spm"),
                                         one("lex.*.bin") if listed else None)
         return [engine.translate(line) for line in lines]
     except (KeyboardInterrupt, SystemExit):
@@ -119,7 +121,8 @@ def main():
     bad = 0
     for folder in o.folders:
         for listed in (True, False) if any(folder.glob("lex.*.bin")) else (False,):
-            ours = output([o.translate, "-m", str(folder), "--split", "never", "--shortlist", "auto" if listed else "off"], lines)
+            ours = output([o.translate, "-m", str(folder), "--split", "never", "--shortlist", "auto" if listed else "off"],
+                          lines)
             if not ours:
                 sys.exit(f"{folder}: translate failed")
             others = {"reference": reference(folder, lines, listed), "fxtranslate": native(folder, lines, listed)}

@@ -56,7 +56,8 @@ def quantise(w: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def int8_item(name: str, w: np.ndarray) -> tuple:
-    """shape says [in, out] but the bytes lie as [out, in]; embeddings stay [vocabulary, dim]. The multiplier follows the bytes."""
+    """shape says [in, out] but the bytes lie as [out, in]; embeddings stay [vocabulary, dim]. The multiplier follows the
+    bytes."""
     q, multiplier = quantise(w)
     data = (q if "Wemb" in name else q.T).tobytes() + struct.pack("<f", multiplier)
     return name, INTGEMM8, w.shape, padded(data)
@@ -65,9 +66,11 @@ def int8_item(name: str, w: np.ndarray) -> tuple:
 def write_container(path: pathlib.Path, items: list[tuple]) -> None:
     names = [name.encode() + b"\0" for name, *_ in items]
     head = struct.pack("<QQ", 1, len(items))
-    head += b"".join(struct.pack("<4Q", len(n), kind, len(shape), len(data)) for n, (_, kind, shape, data) in zip(names, items))
+    head += b"".join(struct.pack("<4Q", len(n), kind, len(shape), len(data))
+                     for n, (_, kind, shape, data) in zip(names, items))
     head += b"".join(names) + b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in items)
-    gap = (len(head) + 8) // ALIGN * ALIGN + ALIGN - len(head) - 8  # 1 to 256 zero bytes: data starts on the next 256-byte line
+    # 1 to 256 zero bytes: data starts on the next 256-byte line
+    gap = (len(head) + 8) // ALIGN * ALIGN + ALIGN - len(head) - 8
     with open(path, "wb") as f:
         f.write(head + struct.pack("<Q", gap) + bytes(gap))
         for *_, data in items:
@@ -113,7 +116,8 @@ def checksum(payload: bytes) -> int:
 
 
 def write_shortlist(path: pathlib.Path, lists: list[np.ndarray], first: int, best: int) -> None:
-    """first: the ids below it are always allowed. best: how long a list may be. Lists are sorted; the last may not be empty."""
+    """first: the ids below it are always allowed. best: how long a list may be. Lists are sorted; the last may not be
+    empty."""
     offsets = np.concatenate([[0], np.cumsum([len(l) for l in lists])]).astype("<u8")
     words = np.concatenate(lists).astype("<u4")
     payload = struct.pack("<4Q", first, best, len(offsets), len(words)) + offsets.tobytes() + words.tobytes()
@@ -129,7 +133,8 @@ class Shortlist:
         self.words = np.frombuffer(raw, "<u4", words, 48 + 8 * offsets)
 
     def candidates(self, source: list[int], shared: bool, vocabulary: int) -> np.ndarray:
-        """The frequent ids, each source id's list, the source ids themselves if shared, filled up to a multiple of 8; sorted."""
+        """The frequent ids, each source id's list, the source ids themselves if shared, filled up to a multiple of 8;
+        sorted."""
         allowed = set(range(min(self.first, vocabulary))) | (set(source) if shared else set())
         for s in source:
             allowed.update(self.words[int(self.offsets[s]):int(self.offsets[s + 1])].tolist())
@@ -189,7 +194,8 @@ def random_weights(o: argparse.Namespace, src_size: int, trg_size: int, split: b
     w[f"decoder_l{o.dec}_ffn_ffn_ln_scale"] *= rng.choice([F32(-1), F32(1)], (1, o.dim))
     if not o.full_range:
         for name in filter(is_matrix, w):
-            pairs = w[name].reshape(-1, 2) if "Wemb" in name else w[name].T  # a view whose rows run along the inner dimension
+            # a view whose rows run along the inner dimension
+            pairs = w[name].reshape(-1, 2) if "Wemb" in name else w[name].T
             pairs[0, :2] = 2 * np.abs(w[name]).max(), 0  # 127 beside 0; all others are within 64
     return w
 
@@ -207,7 +213,8 @@ def model_yml(o: argparse.Namespace, src_size: int, trg_size: int, split: bool) 
         "transformer-ffn-depth": 2, "transformer-ffn-activation": "relu", "transformer-preprocess": "",
         "transformer-postprocess": "dan", "transformer-postprocess-emb": "d", "transformer-postprocess-top": "",
         "transformer-decoder-autoreg": "rnn" if o.decoder == "ssru" else "self-attention", "dec-cell": "ssru",
-        "dec-cell-base-depth": 2, "dec-cell-high-depth": 1, "enc-cell": "gru", "enc-cell-depth": 1, "enc-type": "bidirectional",
+        "dec-cell-base-depth": 2, "dec-cell-high-depth": 1, "enc-cell": "gru", "enc-cell-depth": 1,
+        "enc-type": "bidirectional",
         "dim-rnn": 1024, "layer-normalization": False, "tied-embeddings": split, "tied-embeddings-all": not split,
         "tied-embeddings-src": False, "transformer-no-projection": False, "transformer-pool": False,
         "transformer-tied-layers": [], "transformer-train-position-embeddings": False, "transformer-depth-scaling": False,
@@ -333,7 +340,8 @@ class Network:
             x = self.feed_forward(name + "_ffn", x)
         return self.affine(self.trg, x, "decoder_ff_logit_out_b")
 
-    def greedy(self, ids: list[int], eos: int, limit: int, allowed: np.ndarray | None = None) -> tuple[list[int], list[np.ndarray]]:
+    def greedy(self, ids: list[int], eos: int, limit: int,
+               allowed: np.ndarray | None = None) -> tuple[list[int], list[np.ndarray]]:
         """Target ids without the end mark, and each step's logits; allowed is a shortlist's sorted candidate ids."""
         state, out, logits = self.start(ids), [], []
         for position in range(limit):
@@ -371,7 +379,8 @@ def make(o: argparse.Namespace) -> None:
     split = bool(o.trg_spm) and pathlib.Path(o.trg_spm).read_bytes() != pathlib.Path(o.spm).read_bytes()
     src_size, trg_size = source.get_piece_size(), target.get_piece_size()
     if trg_size % 8 or o.dim % 64 or o.ffn % 64 or o.dim % o.heads:
-        sys.exit("make_bergamot: the target vocabulary must be a multiple of 8, dim and ffn of 64: Marian's int8 kernels need it")
+        sys.exit("make_bergamot: the target vocabulary must be a multiple of 8, dim and ffn of 64: Marian's int8 kernels "
+                 "need it")
     out = pathlib.Path(o.out)
     out.mkdir(parents=True, exist_ok=True)
     for pattern in ("model.*.bin", "model.*.npz", "lex.*.s2t.bin", "*vocab.*.spm"):  # what an earlier run left
@@ -394,7 +403,8 @@ def make(o: argparse.Namespace) -> None:
     output = "decoder_Wemb_QuantMultA" if split else "Wemb_QuantMultA"
     if not o.no_alphas:
         items += [float_item(name, value) for name, value in alphas.items() if name != output]
-        items.append(int8_item(output, alphas[output]))  # its name says Wemb, so marian-conv turns this number into int8, too
+        # its name says Wemb, so marian-conv turns this number into int8, too
+        items.append(int8_item(output, alphas[output]))
         if not split:
             items.append(float_item("none_QuantMultA", alphas[output]))  # fxtranslate reads this one, Marian the other
     meta = (model_yml(o, src_size, trg_size, split) + "\0").encode()
@@ -418,7 +428,8 @@ def one(directory: pathlib.Path, pattern: str) -> pathlib.Path | None:
 def decode(o: argparse.Namespace) -> None:
     directory = pathlib.Path(o.decode)
     items = read_container(one(directory, "model.*.intgemm*.bin"))
-    options = dict(line.split(": ", 1) for line in items["special:model.yml"][2].decode().rstrip("\0").splitlines() if ": " in line)
+    options = dict(line.split(": ", 1) for line in items["special:model.yml"][2].decode().rstrip("\0").splitlines()
+                   if ": " in line)
     o.dim, o.ffn, o.heads = (int(options[k]) for k in ("dim-emb", "transformer-dim-ffn", "transformer-heads"))
     o.enc, o.dec = int(options["enc-depth"]), int(options["dec-depth"])
     o.decoder = "ssru" if options["transformer-decoder-autoreg"] == "rnn" else "self-attention"
@@ -430,7 +441,8 @@ def decode(o: argparse.Namespace) -> None:
             q, multiplier = int8_values(shape, data)
             floats[name] = q.reshape(shape).astype(F32) * (F32(1) / F32(multiplier))
     network = Network(o, floats, Int8Affine(items, floats))
-    source, target = (sentencepiece.SentencePieceProcessor(model_file=str(one(directory, p) or one(directory, "vocab.*.spm")))
+    source, target = (sentencepiece.SentencePieceProcessor(model_file=str(one(directory, p)
+                                                                          or one(directory, "vocab.*.spm")))
                       for p in ("srcvocab.*.spm", "trgvocab.*.spm"))
     lex = one(directory, "lex.*.s2t.bin")
     shortlist = Shortlist(lex) if lex and not o.no_shortlist else None
@@ -449,11 +461,13 @@ def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("out", nargs="?")
     p.add_argument("--spm", help="SentencePiece model; its size must be a multiple of 8")
-    p.add_argument("--trg-spm", help="another target vocabulary: encoder_Wemb and decoder_Wemb, no Wemb (as Firefox's CJK models)")
+    p.add_argument("--trg-spm",
+                   help="another target vocabulary: encoder_Wemb and decoder_Wemb, no Wemb (as Firefox's CJK models)")
     p.add_argument("--arch", choices=ARCHITECTURES, default="tiny")
     for name in ("dim", "ffn", "enc", "dec", "heads"):
         p.add_argument("--" + name, type=int, help=f"overrides the architecture's {name}")
-    p.add_argument("--decoder", choices=("ssru", "self-attention"), default="ssru", help="Marian runs both, fxtranslate only ssru")
+    p.add_argument("--decoder", choices=("ssru", "self-attention"), default="ssru",
+                   help="Marian runs both, fxtranslate only ssru")
     p.add_argument("--pair", default="zhen", help="the language pair in the file names")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--shortlist", action="store_true")

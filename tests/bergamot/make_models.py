@@ -85,7 +85,8 @@ def make(name: str, spec: dict, vocabularies: list[pathlib.Path], lines: bytes) 
     out.mkdir(parents=True, exist_ok=True)
     for old in out.iterdir():
         old.unlink()
-    arguments = [str(out), "--spm", str(vocabularies[0]), "--arch", "mini", "--ffn", "64", "--pair", "enzh", "--seed", str(spec["seed"])]
+    arguments = [str(out), "--spm", str(vocabularies[0]), "--arch", "mini", "--ffn", "64", "--pair", "enzh", "--seed",
+                 str(spec["seed"])]
     arguments += ["--trg-spm", str(vocabularies[1])] if spec.get("two") else []
     arguments += ["--decoder", "self-attention"] if spec.get("attention") else []
     arguments += ["--enc", str(spec["encoders"])] if "encoders" in spec else []

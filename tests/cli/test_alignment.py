@@ -103,7 +103,8 @@ class Alignment(CommandTest):
         self.assertEqual(first["alignment"], last["alignment"])
 
     def test_list(self):
-        rows = [l.split("\t") for l in self.good("-b4", "-n3", "--alignment", stdin=text_of(LINES[:5])).decode().splitlines()]
+        rows = [l.split("\t") for l in self.good("-b4", "-n3", "--alignment",
+                                                 stdin=text_of(LINES[:5])).decode().splitlines()]
         plain = [l.split("\t") for l in self.good("-b4", "-n3", stdin=text_of(LINES[:5])).decode().splitlines()]
         self.assertEqual([r[:4] for r in rows], plain)
         objects = self.objects(LINES[:5], "-b4", "-n3")
@@ -132,7 +133,8 @@ class Alignment(CommandTest):
         self.assertEqual([r.split("\t")[4] for r in rows],
                          [r.split("\t")[4] for r in self.good("-b3", "-n3", "--alignment", SENTENCE).decode().splitlines()])
         ids = self.good("tokenize", "--ids", SENTENCE)
-        self.assertEqual(self.good("--tokens", "--ids", "--alignment", stdin=ids).decode().split("\t")[1], field[0].split("\t")[1] + "\n")
+        self.assertEqual(self.good("--tokens", "--ids", "--alignment", stdin=ids).decode().split("\t")[1],
+                         field[0].split("\t")[1] + "\n")
 
     def test_prefixes_and_loops(self):
         o = json.loads(self.good("--json", "--alignment", "--prefix", "Outside, the", SENTENCE))
@@ -186,7 +188,8 @@ class TwoModels(ModelsTest):
             self.assertEqual((o["target_tokens"], o["spans"]), (b["target_tokens"], b["spans"]))
             self.assertEqual(o["alignment"], self.follow(a, b))
         self.assertGreater(sum(len(o["alignment"]) for o in both), 50)
-        plain = self.good("-q", "--alignment", "--models", self.models, "-s", "zh", "-t", "fr", stdin=text_of(lines)).decode()
+        plain = self.good("-q", "--alignment", "--models", self.models, "-s", "zh", "-t", "fr",
+                          stdin=text_of(lines)).decode()
         self.assertEqual([pairs(l.split("\t")[1]) for l in plain.splitlines()], [o["alignment"] for o in both])
 
     def test_list(self):

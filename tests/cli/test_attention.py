@@ -30,7 +30,8 @@ class AttentionTest(CommandTest):
         sources, targets = len(a["source_tokens"][1]), len(a["target_tokens"][1])
         self.assertEqual(len(a["decoder_tokens"][1]), targets)
         self.assertEqual((len(a["log_probabilities"][1]), len(a["alignment"][1])), (targets, targets))
-        for name, rows, columns in (("encoder", sources, sources), ("decoder", targets, targets), ("cross", targets, sources)):
+        for name, rows, columns in (("encoder", sources, sources), ("decoder", targets, targets),
+                                    ("cross", targets, sources)):
             (layers, heads, *shape), weights = a[name]
             self.assertEqual(shape, [rows, columns], name)
             self.assertEqual(len(weights), layers * heads * rows * columns)

@@ -10,7 +10,8 @@ from support import LINES, CommandTest, Terminal, model_bytes, text_of, wait_for
 
 BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text",
               "load_ms", "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
-PART_KEYS = {"seconds_encoder", "seconds_self_attention", "seconds_cross_attention", "seconds_feed_forward", "seconds_output",
+PART_KEYS = {"seconds_encoder", "seconds_self_attention", "seconds_cross_attention", "seconds_feed_forward",
+             "seconds_output",
              "seconds_rest"}
 LIMIT_KEYS = {"peak_gmacs", "peak_f32_gmacs", "read_gbs", "memory_gbs", "step_mb", "step_rows", "target_token_mmacs",
               "source_token_mmacs", "memory_tokens_per_second", "memory_percent", "arithmetic_tokens_per_second",
@@ -78,8 +79,8 @@ class Bench(CommandTest):
             self.assertAlmostEqual(r["peak_gmacs"] / r["peak_f32_gmacs"], 1, delta=0.5)  # halves are widened
             self.assertLess(r["peak_f32_gmacs"] / threads, 1000)  # nothing was optimised away
             self.assertGreater(r["read_gbs"], 0.5)
-        # a decoding step: four matrices of self-attention, two of cross-attention, two of the feed-forward layer, the output;
-        # and 20 tokens' keys and values on both sides are little beside them
+        # a decoding step: four matrices of self-attention, two of cross-attention, two of the feed-forward layer, the
+        # output; and 20 tokens' keys and values on both sides are little beside them
         d, ffn = shape["d_model"], shape["decoder_ffn"]
         weights = shape["decoder_layers"] * (6 * d * d + 2 * d * ffn) + d * info["target_vocabulary"]
         self.assertGreater(r["target_token_mmacs"], weights / 1e6)
@@ -87,7 +88,8 @@ class Bench(CommandTest):
 
     def test_beams(self):
         """Every hypothesis counts: so many rows share a step, and take so much of the caches."""
-        reports = [self.bench("-i", self.lines, "--batch-size", 6, "-T", 1, "--fixed-length", "20", "--limits", "--beam", beam)
+        reports = [self.bench("-i", self.lines, "--batch-size", 6, "-T", 1, "--fixed-length", "20", "--limits", "--beam",
+                              beam)
                    for beam in (1, 4)]
         one, four = (r["step_rows"] for r in reports)
         self.assertAlmostEqual(one, 6, delta=0.01)

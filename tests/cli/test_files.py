@@ -418,7 +418,8 @@ class Comparing(FileTest):
         self.assertFalse(self.part.exists())
 
     def test_says_how_to_continue(self):
-        for before, now, way in ((["-b2"], [], "give --beam as before, or delete it"), ([], ["-b2"], "leave --beam out, or delete it"),
+        for before, now, way in ((["-b2"], [], "give --beam as before, or delete it"),
+                                 ([], ["-b2"], "leave --beam out, or delete it"),
                                  ([], ["-m", "changed"], "continue with the same, or delete it")):
             run = self.run_of(*before, "-i", self.input, "-o", self.folder / "other.txt")
             self.leave(self.part, self.kept, run)
@@ -528,7 +529,8 @@ class Limits(FileTest):
     def test_output(self):
         r = self.run_tool("-i", self.input, "-o", self.output, **at_most(700))
         self.assertEqual((r.returncode, r.stdout), (1, b""))
-        self.assertRegex(r.stderr.decode(), r"\Atranslate: [^\n]*out\.txt: cannot write: File too large; [^\n]*--resume[^\n]*\n\Z")
+        self.assertRegex(r.stderr.decode(),
+                         r"\Atranslate: [^\n]*out\.txt: cannot write: File too large; [^\n]*--resume[^\n]*\n\Z")
         self.assertEqual(self.names(), ["in.txt", "out.txt.part", "out.txt.part.run"])
         self.good("-i", self.input, "-o", self.output, "--resume")
         self.assertEqual(self.output.read_bytes(), self.expected())

@@ -189,7 +189,8 @@ class Pivot(ModelsTest):
         terminal = Terminal()
         self.addCleanup(terminal.close)
         source = self.file("in", text_of(many_lines(400)))
-        with self.started("--models", self.models, *self.TO_FRENCH, "-i", source, "-o", self.folder / "out", "--max-length", "8",
+        with self.started("--models", self.models, *self.TO_FRENCH, "-i", source, "-o", self.folder / "out", "--max-length",
+                          "8",
                           stderr=terminal.slave, env=environment(TRANSLATE_CPU="portable")) as p:
             terminal.close_slave()
             shown = terminal.read()
@@ -300,7 +301,8 @@ class Listing(ModelsTest):
         o = json.loads(self.good("info", "--json", "-q", "--models", self.models))
         self.assertEqual(o["folder"], str(self.models))
         self.assertEqual([(m["name"], m["sources"], m["targets"]) for m in o["models"]],
-                         [("opus-mt-de-en", ["de"], ["en"]), ("opus-mt-en-ROMANCE", ["en"], ["fra", "deu", "cmn_Hans", "cmn_Hant"]),
+                         [("opus-mt-de-en", ["de"], ["en"]),
+                          ("opus-mt-en-ROMANCE", ["en"], ["fra", "deu", "cmn_Hans", "cmn_Hant"]),
                           ("opus-mt-en-fr", ["en"], ["fr"]), ("zh-en.gguf", ["zh"], ["en"])])
         for m in o["models"]:
             self.assertEqual(m["file"], f"{self.models}/{m['name']}")
@@ -431,7 +433,8 @@ class WithoutDetection(ModelsTest):
         r = self.run_tool("--models", self.models, "-s", "auto", "-t", "en", LINES[0]) if not detects() else None
         if r:  # it was built so
             self.assertEqual(r.returncode, 1)
-            self.assertRegex(r.stderr.decode(), r"\Atranslate: -s auto: this build detects no languages: .*; name it with -s")
+            self.assertRegex(r.stderr.decode(),
+                             r"\Atranslate: -s auto: this build detects no languages: .*; name it with -s")
             return
         old, support.TOOL = support.TOOL, str(tool)
         try:

@@ -277,8 +277,10 @@ class Tokens(CommandTest):
         pieces = self.good("tokenize", stdin=text_of(LINES))
         out = self.good("--tokens", "--compute", "f32", stdin=pieces)
         self.assertEqual(self.good("tokenize", "--decode", stdin=out), self.good("--exact", stdin=text_of(LINES)))
-        numbers = self.good("--tokens", "--ids", "--compute", "f32", stdin=self.good("tokenize", "--ids", stdin=text_of(LINES)))
-        self.assertEqual(self.good("tokenize", "--decode", "--ids", stdin=numbers), self.good("tokenize", "--decode", stdin=out))
+        numbers = self.good("--tokens", "--ids", "--compute", "f32",
+                            stdin=self.good("tokenize", "--ids", stdin=text_of(LINES)))
+        self.assertEqual(self.good("tokenize", "--decode", "--ids", stdin=numbers),
+                         self.good("tokenize", "--decode", stdin=out))
         self.bad(1, "--tokens", "--ids", "99999999", says="99999999")
         self.bad(2, "--ids", "1", says="--tokens")
 

@@ -92,7 +92,8 @@ class Score(CommandTest):
     def test_bad_lines(self):
         """What comes before a bad line is written."""
         long = "word " * 3000
-        for bad, why in (("no tab", b"line 3: has no TAB"), ("", b"line 3: has no TAB"), ("a\tb\tc", b"line 3: has more than one TAB"),
+        for bad, why in (("no tab", b"line 3: has no TAB"), ("", b"line 3: has no TAB"),
+                         ("a\tb\tc", b"line 3: has more than one TAB"),
                          ("a\t" + long, b"target 3: "), (long + "\ta", b"source 3: ")):
             r = self.run_tool("score", stdin=f"{SOURCE}\t{TARGET}\n{SOURCE}\t{OTHER}\n{bad}\n{SOURCE}\t{TARGET}\n".encode())
             self.assertEqual(r.returncode, 1, bad[:20])

@@ -35,7 +35,8 @@ class Ensembles(CommandTest):
             self.assertEqual(alone, self.good("-m", self.A, "--ensemble", self.A, *options, "bado gi lumo"))
         both = json.loads(self.good("--json", "-b4", "--scores", "-m", self.A, "--ensemble", self.B, "bado gi lumo"))
         self.assertAlmostEqual(both["score"], sum(score for _, score in both["token_scores"]), places=3)
-        self.assertIn(b'"tokens_per_second"', self.good("bench", "--json", "--rounds", "1", "-m", self.A, "--ensemble", self.B))
+        self.assertIn(b'"tokens_per_second"', self.good("bench", "--json", "--rounds", "1", "-m", self.A, "--ensemble",
+                                                        self.B))
 
     def test_misfits(self):
         self.bad(1, "-m", self.A, "--ensemble", self.B, "--ensemble", support.MODEL, "x",

@@ -69,7 +69,9 @@ class Shortlist(CommandTest):
         self.file("zh.txt", self.zh.read_bytes() + b"\nx\n" + "长".encode() * 20000 + b"\n")
         self.file("en.txt", self.en.read_bytes() + b"y\n\nz")
         told = self.run_tool("shortlist", self.zh, self.en, "-o", self.out, "-v").stderr.decode()
-        self.assertRegex(told, r"100 pairs of sentences, of 100; 2 with an empty side and 1 with more than 256 tokens were left out")
+        self.assertRegex(told,
+                         r"100 pairs of sentences, of 100; 2 with an empty side "
+                         r"and 1 with more than 256 tokens were left out")
         self.assertRegex(told, r"\d+ of 12001 source tokens have a list")
 
     def test_invalid_text(self):

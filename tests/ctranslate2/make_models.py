@@ -47,7 +47,8 @@ T5 = dict(vocab_size=110, d_model=24, d_kv=6, num_heads=3, d_ff=40, num_layers=2
           tie_word_embeddings=True)
 
 FIXTURES = {
-    **{"marian-" + kind: dict(family="marian", config=MARIAN, quantization=kind) for kind in model_spec.ACCEPTED_MODEL_TYPES},
+    **{"marian-" + kind: dict(family="marian", config=MARIAN, quantization=kind)
+       for kind in model_spec.ACCEPTED_MODEL_TYPES},
     "marian-untied-float32": dict(family="marian", config=UNTIED, quantization="float32"),
     "marian-untied-int8": dict(family="marian", config=UNTIED, quantization="int8"),
     "marian-untied-int16": dict(family="marian", config=UNTIED, quantization="int16"),
@@ -167,7 +168,8 @@ def write_model(path, version, revision, spec, variables, aliases):
     for name, (sizes, kind, data) in sorted(variables.items()):
         element = (4, 1, 2, 4, 2, 2)[kind]
         out += [string(name), struct.pack("<B", len(sizes)), struct.pack(f"<{len(sizes)}I", *sizes)]
-        out.append(struct.pack("<BI", kind, len(data)) if version >= 4 else struct.pack("<BI", element, len(data) // element))
+        out.append(struct.pack("<BI", kind, len(data)) if version >= 4 else struct.pack("<BI", element,
+                                                                                        len(data) // element))
         out.append(data)
     if version >= 3:
         out.append(struct.pack("<I", len(aliases)))
@@ -290,7 +292,8 @@ def record(directory, name, seed):
         unclear += stored_margin < CLEAR
         if stored_margin < CLEAR and unclear > LINES // 2 and halved:
             continue
-        lines.append({"source": ids, "float32": [target[token] for token in best], "stored": [target[token] for token in other],
+        lines.append({"source": ids, "float32": [target[token] for token in best],
+                      "stored": [target[token] for token in other],
                       "stored_margin": round(stored_margin, 4)})
     distinct = {tuple(line["float32"]) for line in lines}
     if len(lines) < LINES or len(distinct) < LINES * 3 // 4:
@@ -320,7 +323,8 @@ def make(name):
         lines = ",\n".join(json.dumps(line) for line in expected.pop("lines"))
         file.write(json.dumps(expected)[:-1] + ', "lines": [\n' + lines + "\n]}\n")
     size = sum(os.path.getsize(os.path.join(directory, entry)) for entry in os.listdir(directory))
-    differ = sum(line["stored"] != line["float32"] for line in json.load(open(os.path.join(directory, "expected.json")))["lines"])
+    differ = sum(line["stored"] != line["float32"]
+                 for line in json.load(open(os.path.join(directory, "expected.json")))["lines"])
     print(f"{name}: seed {seed}, {size} bytes, computed in {expected['stored_as']}, {differ} lines other than in float32",
           flush=True)
     assert size <= LIMIT, size
@@ -340,7 +344,8 @@ def check(to, name):
         if kind == "stored" and engine.compute_type != expected["stored_as"]:
             continue  # what the engine chooses for another CPU
         found = [decode(engine, [source[i] for i in line["source"]] + ([] if bare else ["</s>"]))[0] for line in lines]
-        to.each(f"{name}, {kind}: ctranslate2", [line[kind] for line in lines], [[target[token] for token in line] for line in found])
+        to.each(f"{name}, {kind}: ctranslate2", [line[kind] for line in lines],
+                [[target[token] for token in line] for line in found])
     to.each(f"{name}: translate", [line["float32"] for line in lines],
             to.translate(directory, [line["source"] for line in lines], "--exact", "--max-length", expected["max_length"]))
 

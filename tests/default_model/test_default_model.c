@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../emulated.h"
 #include "../engine_fixture.h"
 
 enum { LINES = 20, WAYS = 2 };
@@ -161,12 +162,9 @@ static void check_texts(const fixture *f, const computing *w, tr_context *contex
 
 static void check_way(const fixture *f, const computing *w)
 {
-#if defined(TR_EMULATED) /* slow */
-    static const int settings[][2] = {{2, 7}};
-#else
-    static const int settings[][2] = {{1, 1}, {2, 1}, {1, 32}, {2, 32}, {2, 7}}; /* threads, batch size */
-#endif
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    static const int settings[][2] = {{2, 7}, {1, 1}, {2, 1}, {1, 32}, {2, 32}}; /* threads, batch size */
+    const size_t count = is_emulated() ? 1 : sizeof settings / sizeof *settings;
+    for (size_t i = 0; i < count; i++) {
         tr_context_options options = tr_context_default_options();
         tr_context *context;
         tr_error error;
@@ -183,11 +181,7 @@ static void check_way(const fixture *f, const computing *w)
 static void test_translate(void **state)
 {
     const fixture *f = *state;
-#if defined(TR_EMULATED) /* f32 is very slow */
-    const size_t count = 1;
-#else
-    const size_t count = WAYS;
-#endif
+    const size_t count = is_emulated() ? 1 : WAYS; /* f32 is very slow there */
     for (size_t w = 0; w < count; w++)
         check_way(f, &f->ways[w]);
 }

@@ -1,5 +1,5 @@
-"""A random model as OpenNMT-py's converter has them: one layer a side, norms before the blocks, no position table, no end mark
-behind a source. For scripts that have CTranslate2."""
+"""A random model as OpenNMT-py's converter has them: one layer a side, norms before the blocks, no position table, no end
+mark behind a source. For scripts that have CTranslate2."""
 import numpy as np
 from ctranslate2.specs import transformer_spec
 

@@ -6,8 +6,8 @@
 
 Needs what ../reference/make_fixtures.py needs. The networks are Hugging Face's, in f64, one source at a time without caches;
 what is done with their log-probabilities is written here once more: at each step they are added up, each network's times its
-weight, and the sum is what greedy decoding and beam search (as generate has it, length penalty 1) go by. Sources are kept where
-what is found differs in score by MARGIN at least, as what comes first would be chance otherwise."""
+weight, and the sum is what greedy decoding and beam search (as generate has it, length penalty 1) go by. Sources are kept
+where what is found differs in score by MARGIN at least, as what comes first would be chance otherwise."""
 import json
 import os
 import random

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_pytorch.c, in torch/: one tiny random Marian model in every form that its weights are published in.
+"""Makes the fixtures of test_pytorch.c, in torch/: one tiny random Marian model in every form that its weights are published
+in.
 
     python3 tests/formats/make_torch.py
     python3 tests/formats/make_torch.py --check [--tool TRANSLATE]    (../engines/engines.py)
@@ -10,8 +11,8 @@ Needs what ../reference/make_fixtures.py needs, whose model and sentences these 
     TYPE.safetensors       as save_pretrained writes it
     zip-TYPE.bin           torch.save of the state dict: four names of the embedding share a storage
     legacy-TYPE.bin        the same before torch 1.6, where storages lie at any address
-    views.bin              what else torch.save may do: a dict around the state dict, Parameters, pickle protocol 4, tensors that
-                           are parts of one storage, transposed ones
+    views.bin              what else torch.save may do: a dict around the state dict, Parameters, pickle protocol 4, tensors
+                           that are parts of one storage, transposed ones
     shards/                several files with an index, of either kind
 """
 import json

@@ -261,7 +261,7 @@ static void test_hostile_json(void **state)
         {"generation_config.json", "{\"bad_words_ids\": [[11]]}", "bad_words_ids holds something", TR_ERROR_FORMAT},
         {"generation_config.json", "{\"bad_words_ids\": 3}", "bad_words_ids is not a list", TR_ERROR_FORMAT},
         {"generation_config.json", "{\"eos_token_id\": [0, 1]}", "eos_token_id lists several", TR_ERROR_UNSUPPORTED},
-        {"generation_config.json", "{\"eos_token_id\": 11}", "end_id is 11", TR_ERROR_FORMAT},
+        {"generation_config.json", "{\"eos_token_id\": 11}", "eos_id is 11", TR_ERROR_FORMAT},
         {"generation_config.json", "{\"decoder_start_token_id\": -3}", "start_id is -3", TR_ERROR_FORMAT},
         {"generation_config.json", "{\"forced_bos_token_id\": 1.5}", "forced_bos_token_id is not", TR_ERROR_FORMAT},
         {"tokenizer_config.json", "{\"separate_vocabs\": \"no\"}", "separate_vocabs", TR_ERROR_FORMAT},

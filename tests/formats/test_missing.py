@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `translate info` says of directories that lack something and of files of other kinds: one line that names the file and
-what to do.
+"""What `translate info` says of directories that lack something and of files of other kinds: one line that names the file
+and what to do.
 
     test_missing.py TRANSLATE FIXTURE CT2    (FIXTURE: a Marian directory; CT2: a directory of CTranslate2)
 """
@@ -23,7 +23,8 @@ import writers
 
 TOOL = FIXTURE = CT2 = ""
 
-POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 9\n"
+POINTER = (b"version https://git-lfs.github.com/spec/v1\n"
+           b"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 9\n")
 PAGE = b"<!DOCTYPE html>\n<html><body>Not found</body></html>\n"
 HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(64)
 ONNX = b"\x08\x07\x12\x07pytorch\x1a\x052.1.0\x22\x00" + bytes(64)
@@ -59,7 +60,8 @@ def tar(data):
 FILES = {
     "empty": (b"", "is empty"),
     "safetensors": (b"\x02\0\0\0\0\0\0\0{}" + bytes(8), "is a safetensors file: give its directory"),
-    "torch": (archive(("archive/data.pkl", b"x"), ("archive/data/0", b"x")), "PyTorch weights (a zip archive): give its directory"),
+    "torch": (archive(("archive/data.pkl", b"x"), ("archive/data/0", b"x")),
+              "PyTorch weights (a zip archive): give its directory"),
     "old torch": (pickle.dumps(writers.LEGACY_MAGIC, 2), "PyTorch weights (a Python pickle): give its directory"),
     "torchscript": (SCRIPT, "is a TorchScript program, which is not supported: get the weights"),
     "keras": (KERAS, "is a Keras model, which is not supported: save its weights"),
@@ -114,25 +116,30 @@ DIRECTORIES = {
                            "pytorch_model.bin": pickle.dumps(writers.LEGACY_MAGIC, 2) + pickle.dumps(1001, 2) +
                            pickle.dumps({"little_endian": True}, 2) + pickle.dumps(pathlib.PurePosixPath("x"), 2)},
                           "pathlib.PurePosixPath"),
-    "tensorflow alone": ({"config.json": WHOLE, "tf_model.h5": HDF5}, "tf_model.h5 is HDF5 (weights of TensorFlow or Keras)"),
+    "tensorflow alone": ({"config.json": WHOLE, "tf_model.h5": HDF5},
+                         "tf_model.h5 is HDF5 (weights of TensorFlow or Keras)"),
     "flax alone": ({"config.json": WHOLE, "flax_model.msgpack": FLAX}, "flax_model.msgpack is weights of Flax"),
-    "onnx alone": ({"config.json": WHOLE, "tokenizer.json": b"{}", "encoder_model.onnx": ONNX}, "encoder_model.onnx is an ONNX model"),
+    "onnx alone": ({"config.json": WHOLE, "tokenizer.json": b"{}", "encoder_model.onnx": ONNX},
+                   "encoder_model.onnx is an ONNX model"),
     "onnx without settings": ({"model.onnx": ONNX}, "model.onnx is an ONNX model"),
     "torchscript alone": ({"traced.pt": SCRIPT}, "traced.pt is a TorchScript program"),
     "compressed": ({"model.enzh.intgemm.alphas.bin.gz": gzip.compress(b"x"), "vocab.enzh.spm.gz": gzip.compress(b"x"),
-                    "lex.50.50.enzh.s2t.bin.gz": gzip.compress(b"x")}, "model.enzh.intgemm.alphas.bin.gz is compressed: unpack it first"),
+                    "lex.50.50.enzh.s2t.bin.gz": gzip.compress(b"x")},
+                   "model.enzh.intgemm.alphas.bin.gz is compressed: unpack it first"),
     "arrays": ({"arrays.npz": ARRAYS}, "arrays.npz is arrays of NumPy, but no Marian model"),
     "argos": ({"en_fr.argosmodel": ARGOS}, "en_fr.argosmodel is an Argos Translate package: give that file"),
     "tokenizer alone": ({"tokenizer.json": b"{}"}, "holds a tokenizer (tokenizer.json) but no model"),
     "pieces alone": ({"source.spm": WHOLE, "target.spm": WHOLE}, "holds a tokenizer (source.spm) but no model"),
     "one file": ({"zh-en.gguf": b"GGUF" + bytes(60)}, "holds a model file: give "),
-    "several files": ({"a.gguf": b"GGUF" + bytes(60), "b.gguf": b"GGUF" + bytes(60)}, "holds 2 model files: give one of them, as "),
+    "several files": ({"a.gguf": b"GGUF" + bytes(60), "b.gguf": b"GGUF" + bytes(60)},
+                      "holds 2 model files: give one of them, as "),
     "several models": ({"en-fr/config.json": WHOLE, "fr-en/config.json": WHOLE},
                        "is a folder of several models (en-fr, fr-en), not a model itself: give "),
     "a model within": ({"model/config.json": WHOLE}, "is a folder of a model (model), not a model itself: give "),
     "settings of CTranslate2": ({"config.json": b'{"add_source_bos": false, "unk_token": "<unk>"}'},
                                 "config.json is that of a CTranslate2 model, whose weights, model.bin, are missing"),
-    "CTranslate2 without vocabulary": ({"model.bin": "ct2", "config.json": "ct2"}, "a vocabulary is missing: shared_vocabulary"),
+    "CTranslate2 without vocabulary": ({"model.bin": "ct2", "config.json": "ct2"},
+                                       "a vocabulary is missing: shared_vocabulary"),
     "something else": ({"notes.txt": b"x"}, "is not a model directory: it has no config.json"),
 }
 

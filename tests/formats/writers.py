@@ -1,7 +1,7 @@
 """Model files made with Python's own library alone: what tests of the command feed it, whole or damaged on purpose.
 
-A tensor is (name, shape, data); data yields bytes of f32, of int8 where a function says so. Nothing of the size of a model is
-ever in memory here: what is measured is the program.
+A tensor is (name, shape, data); data yields bytes of f32, of int8 where a function says so. Nothing of the size of a model
+is ever in memory here: what is measured is the program.
 """
 import json
 import os

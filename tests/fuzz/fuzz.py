@@ -5,10 +5,10 @@
     python3 tests/fuzz/fuzz.py seeds DIR [NAME...]
     python3 tests/fuzz/fuzz.py replay PROGRAM NAME       (what meson test calls)
 
-run needs clang and Meson. It builds library and targets with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer in DIR
-(default build-fuzz), runs each target for N seconds (default 600), two at a time, and prints a table of executions and
-coverage. What a target is stopped by is kept in tests/fuzz/found/NAME, and so is a regression test from then on.
-Corpora grow in DIR/corpus and are used again.
+run needs clang and Meson. It builds library and targets with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer in
+DIR (default build-fuzz), runs each target for N seconds (default 600), two at a time, and prints a table of executions and
+coverage. What a target is stopped by is kept in tests/fuzz/found/NAME, and so is a regression test from then on. Corpora
+grow in DIR/corpus and are used again.
 
 Seeds are the fixtures of the other tests, and what is in tests/fuzz/found.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Files that want to harm, through the command: `info`, `convert` and `-m` must each end within a second and 50 MB, with one line
-that names the file.
+"""Files that want to harm, through the command: `info`, `convert` and `-m` must each end within a second and 50 MB, with one
+line that names the file.
 
     test_hostile.py TRANSLATE FIXTURES [--no-limits]    (FIXTURES: the folder tests; a sanitizer has limits of its own)
 
@@ -149,7 +149,8 @@ class HostileTest(unittest.TestCase):
         return out.getvalue()
 
     def legacy_file(self, pickled):
-        return (pickle.dumps(writers.LEGACY_MAGIC, 2) + pickle.dumps(1001, 2) + pickle.dumps({"little_endian": True}, 2) + pickled +
+        return (pickle.dumps(writers.LEGACY_MAGIC,
+                             2) + pickle.dumps(1001, 2) + pickle.dumps({"little_endian": True}, 2) + pickled +
                 pickle.dumps([], 2))
 
     def test_pickles(self):
@@ -189,12 +190,13 @@ class HostileTest(unittest.TestCase):
     # ---- zip archives
 
     def archive(self, compression=zipfile.ZIP_DEFLATED, **sizes):
-        """The weights, deflated, with so many MB of zeros behind what they hold, of which little is here at a time: Linux counts
-        what this process has as the started one's peak."""
+        """The weights, deflated, with so many MB of zeros behind what they hold, of which little is here at a time: Linux
+        counts what this process has as the started one's peak."""
         out = io.BytesIO()
         tensors = [("model.shared.weight", (203, 24), [bytes(4 * 203 * 24)])]
         with zipfile.ZipFile(out, "w", compression) as archive:
-            for name, data in (("data.pkl", writers.dump(writers.state_dict(tensors), False)), ("data/0", bytes(4 * 203 * 24))):
+            for name, data in (("data.pkl", writers.dump(writers.state_dict(tensors), False)),
+                               ("data/0", bytes(4 * 203 * 24))):
                 with archive.open("archive/" + name, "w", force_zip64=True) as file:
                     file.write(data)
                     file.writelines(writers.repeat(bytes(1 << 20), sizes.get(name, 0) << 20))
@@ -235,7 +237,8 @@ class HostileTest(unittest.TestCase):
     def test_safetensors(self):
         tensor = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
         name = "model.shared.weight"
-        cases = {f"header of {size}": self.header({name: tensor}, size) for size in (2**31, 2**48 - 1, 2**62, 2**63, 2**64 - 1)}
+        cases = {f"header of {size}": self.header({name: tensor}, size) for size in (2**31, 2**48 - 1, 2**62, 2**63,
+                                                                                     2**64 - 1)}
         for huge in HUGE:
             cases[f"shape of {huge}"] = self.header({name: {**tensor, "shape": [huge, huge]}})
             cases[f"shape of 4 x {huge}"] = self.header({name: {**tensor, "shape": [huge, 4, 4, 4]}})
@@ -263,7 +266,8 @@ class HostileTest(unittest.TestCase):
             for value in [-1, 0, *HUGE, 2**64, 1e308, "many", [1], {}]:
                 self.refused(f"{key} {value}", self.marian(config__json=self.config(**{key: value})), ("info",))
         for name in ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json"):
-            for what, data in {"deep": b"[" * 1_000_000, "deep objects": b'{"a":' * 200_000, "nothing": b"", "binary": os.urandom(4096),
+            for what, data in {"deep": b"[" * 1_000_000, "deep objects": b'{"a":' * 200_000, "nothing": b"",
+                               "binary": os.urandom(4096),
                                "twice": b'{"vocab_size": 1, "vocab_size": 2}', "a list": b"[]"}.items():
                 self.refused(f"{name}: {what}", self.marian(**{name.replace(".", "__"): data}), ("info",))
         for what, vocabulary in {"huge id": {"a": 2**31}, "negative id": {"a": -1}, "the same id": {"a": 0, "b": 0},
@@ -320,8 +324,10 @@ class HostileTest(unittest.TestCase):
             "twice": head + u32(2) + one + one + u32(0),
             "variables": head + u32(2**32 - 1) + one,
             "aliases": head + u32(1) + one + u32(2**32 - 1),
-            "many names": head + u32(2**32 - 1) + b"".join(writers.ct2_variable(f"v{i}", (), 1, 1) + b"x" for i in range(140_000)),
-            "wraps": head + u32(1) + writers.ct2_variable("decoder/embeddings/weight", (2**32 - 1, 2**32 - 1), 0, 4) + bytes(4),
+            "many names": head + u32(2**32 - 1) + b"".join(writers.ct2_variable(f"v{i}", (), 1, 1) + b"x"
+                                                           for i in range(140_000)),
+            "wraps": head + u32(1) + writers.ct2_variable("decoder/embeddings/weight", (2**32 - 1, 2**32 - 1), 0,
+                                                          4) + bytes(4),
             "wraps to nothing": head + u32(1) + writers.ct2_variable("decoder/embeddings/weight", (2**31, 2**31, 4), 0, 0),
             "long variable": head + u32(1) + writers.ct2_variable("a", (2**30,), 0, 2**32 - 4) + bytes(4),
             "long name": head + u32(1) + struct.pack("<H", 65535) + b"x",
@@ -392,7 +398,8 @@ class HostileTest(unittest.TestCase):
             start = at[-1]
             name = start + 2 + struct.unpack_from("<H", data, start)[0]
             dimensions = name + 1 + 4 * data[name]
-            at += [start + 2, name, dimensions, dimensions + 5, dimensions + 5 + struct.unpack_from("<I", data, dimensions + 1)[0]]
+            at += [start + 2, name, dimensions, dimensions + 5,
+                   dimensions + 5 + struct.unpack_from("<I", data, dimensions + 1)[0]]
         at.append(at[-1] + 4)
         return at
 

@@ -42,8 +42,10 @@ class PullTest(CommandTest):
         self.cache = self.folder / "cache/hub/owner/model/main"
 
     def environment(self, **more):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("TRANSLATE_", "HF_", "XDG_", "SSL_", "CURL_")) and "proxy" not in k.lower()}
-        env.update(HOME=str(self.folder), TRANSLATE_CACHE=str(self.folder / "cache"), HF_ENDPOINT=self.site.url, TERM="xterm",
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("TRANSLATE_", "HF_", "XDG_", "SSL_", "CURL_"))
+               and "proxy" not in k.lower()}
+        env.update(HOME=str(self.folder), TRANSLATE_CACHE=str(self.folder / "cache"), HF_ENDPOINT=self.site.url,
+                   TERM="xterm",
                    LC_ALL="C.UTF-8")
         return {k: v for k, v in {**env, **more}.items() if v is not None}
 
@@ -224,7 +226,8 @@ class Token(PullTest):
 
 
     def test_files_that_cannot_be_read(self):
-        """Where the user's own folder is another's there is no token; a file that is meant and cannot be read is an error."""
+        """Where the user's own folder is another's there is no token; a file that is meant and cannot be read is an
+        error."""
         home, token = self.folder / "home", self.folder / "home/token"
         home.mkdir()
         token.write_text("secret")
@@ -288,8 +291,10 @@ class Refusals(PullTest):
             self.refused(says=["owner/model: ", says])
 
     def test_names_that_leave_the_folder(self):
-        for name in ("../evil.spm", "/tmp/evil.spm", "a/../../evil.spm", "..", "a\\..\\evil.spm", "evil\n.spm", "a//b.spm", "",
-                     "./evil.spm", "evil.spm/", "x" * 300 + ".spm", "model.safetensors.part", ".translate-pull.json", "evil\x7f.spm"):
+        for name in ("../evil.spm", "/tmp/evil.spm", "a/../../evil.spm", "..", "a\\..\\evil.spm", "evil\n.spm", "a//b.spm",
+                     "",
+                     "./evil.spm", "evil.spm/", "x" * 300 + ".spm", "model.safetensors.part", ".translate-pull.json",
+                     "evil\x7f.spm"):
             self.site.listed = lambda answer, name=name: {**answer, "siblings": answer["siblings"] + [{"rfilename": name}]}
             self.refused(says=["owner/model: ", "refused"])
         self.assertEqual(self.names(self.folder), [])
@@ -310,18 +315,21 @@ class Refusals(PullTest):
         self.same_as_site(self.out)
         self.site.at(self.site.listing, Site.status(200, b'{"siblings": [' + b'{"rfilename": "x"},' * 1000000))
         self.bad(1, "pull", "owner/model", says="8 MB")
-        self.site.listed = lambda answer: {**answer, "siblings": answer["siblings"] + [{"rfilename": f"{i}.spm"} for i in range(2000)]}
+        self.site.listed = lambda answer: {**answer,
+                                           "siblings": answer["siblings"] + [{"rfilename": f"{i}.spm"} for i in range(2000)]}
         self.bad(1, "pull", "owner/model", says="1000 files")
 
     def test_no_room_on_the_disk(self):
         def huge(answer):
             for sibling in answer["siblings"]:
-                sibling["lfs" if "lfs" in sibling else "size"] = {"sha256": "0" * 64, "size": 1 << 60} if "lfs" in sibling else 1
+                sibling["lfs" if "lfs" in sibling else "size"] = {"sha256": "0" * 64,
+                                                                  "size": 1 << 60} if "lfs" in sibling else 1
             return answer
         self.site.listed = huge
         self.refused(says=["owner/model: ", "room", "needs"])
         self.site.listed, self.site.facts = None, False
-        self.site.at(f"hub/owner/model/resolve/main/{WEIGHTS}", lambda h: self.site.redirect(h, WEIGHTS, X_Linked_Size=1 << 60))
+        self.site.at(f"hub/owner/model/resolve/main/{WEIGHTS}",
+                     lambda h: self.site.redirect(h, WEIGHTS, X_Linked_Size=1 << 60))
         self.bad(1, "pull", "owner/model", says=[WEIGHTS, "room"])
         self.assertEqual(self.names(self.folder), [])
 
@@ -335,7 +343,8 @@ class Lies(PullTest):
     def check(self, says, name=WEIGHTS):
         """The file is refused, nothing of it is kept, and no other has got its name."""
         message = self.bad(1, "pull", "owner/model", "-o", self.out, says=[f"owner/model: {name}: ", says])
-        self.assertFalse([n for n in self.names(self.out) if n.startswith(name) or not n.endswith((".part", ".tag"))], message)
+        self.assertFalse([n for n in self.names(self.out) if n.startswith(name) or not n.endswith((".part", ".tag"))],
+                         message)
 
     def wrong_bytes(self, handler, count=None):
         data = bytearray(self.weights())
@@ -411,12 +420,14 @@ class Floods(PullTest):
     def test_many_headers(self):
         """What is far more than usual is taken still."""
         many = {f"X-{i}": "y" * 1000 for i in range(100)}
-        self.site.at("config.json", lambda h: h.answer(200, self.site.files["config.json"], ETag=self.site.tag("config.json"), **many))
+        self.site.at("config.json", lambda h: h.answer(200, self.site.files["config.json"],
+                                                       ETag=self.site.tag("config.json"), **many))
         self.pull()
         self.same_as_site(self.out)
 
     def endless(self, name, size, *flood):
-        """Of a file nobody tells the size or a digest of, size bytes are there (without taking room); then the flood comes."""
+        """Of a file nobody tells the size or a digest of, size bytes are there (without taking room); then the flood
+        comes."""
         self.site.facts = False
         self.site.files[name] = b""
         self.out.mkdir(exist_ok=True)
@@ -438,7 +449,8 @@ class Floods(PullTest):
         self.endless("a.gguf", self.LIMIT - (2 << 20), self.MEGABYTE, 1, b"0\r\n\r\n")
         self.site.files["b.gguf"] = b""
         self.site.at("b.gguf", Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
-        self.refused("--file", "*.gguf", says=["owner/model: b.gguf: ", "more than 4 GB"], kept=["a.gguf.part", "a.gguf.part.tag"])
+        self.refused("--file", "*.gguf", says=["owner/model: b.gguf: ", "more than 4 GB"],
+                     kept=["a.gguf.part", "a.gguf.part.tag"])
 
     def test_more_than_was_told(self):
         self.site.at(WEIGHTS, Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
@@ -450,13 +462,15 @@ class Floods(PullTest):
         self.give_away()
         script = ["unshare", "-Urm", "sh", "-c",
                   'mount -t tmpfs -o size=32m none "$0" || exit 77; "$@"; echo $?; stat -f -c "%a %S" "$0"', self.out]
-        can_mount = shutil.which("unshare") and subprocess.run([*script, "true"], capture_output=True, check=False, **unprivileged())
+        can_mount = shutil.which("unshare") and subprocess.run([*script, "true"], capture_output=True, check=False,
+                                                               **unprivileged())
         if not can_mount or can_mount.returncode:
             self.skipTest("nobody may mount here")
         self.site.facts = False
         self.site.files["a.gguf"] = b""
         self.site.at("a.gguf", Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
-        r = subprocess.run([*script, support.TOOL, "pull", "owner/model", "--file", "*.gguf", "-o", self.out], capture_output=True,
+        r = subprocess.run([*script, support.TOOL, "pull", "owner/model", "--file", "*.gguf", "-o", self.out],
+                           capture_output=True,
                            env=self.environment(), timeout=30, check=True, **unprivileged())
         self.assertIn(b"a.gguf: the disk has room for ", r.stderr)
         status, blocks, size = map(int, r.stdout.split())
@@ -505,7 +519,8 @@ class Confined(PullTest):
         said, program = [], pathlib.Path(support.TOOL).resolve().parent / "translate-pull"
         for most in range(4, 16):
             r = subprocess.run([program, "--retries=0", "owner/model"], capture_output=True,
-                               env=self.environment(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+                               env=self.environment(),
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
             said.append(b"sandbox: cannot be set up: Too many open files\n" in r.stderr)
             self.assertIn(r.returncode, [1] if said[-1] else [0, 1, 127])
             self.assertEqual(self.site.log if said[-1] else [], [])
@@ -633,7 +648,8 @@ class Lost(PullTest):
         tag = self.out / f"{WEIGHTS}.part.tag"
         self.give_away()
         tag.chmod(0)
-        self.bad(1, "pull", "owner/model", "-o", self.out, says=[f"{WEIGHTS}.part.tag", "Permission denied"], **unprivileged())
+        self.bad(1, "pull", "owner/model", "-o", self.out, says=[f"{WEIGHTS}.part.tag", "Permission denied"],
+                 **unprivileged())
         self.assertEqual((self.out / f"{WEIGHTS}.part").read_bytes(), self.weights()[:5000])
         tag.chmod(0o600)
         self.pull(**unprivileged())
@@ -658,7 +674,8 @@ class Lost(PullTest):
     def test_stall(self):
         self.site.at(WEIGHTS, self.site.stall(WEIGHTS, 5000))
         start = time.monotonic()
-        self.bad(1, "pull", "owner/model", "-o", self.out, "--timeout", "1", "--retries", "0", says=[WEIGHTS, "nothing comes for 1 s"])
+        self.bad(1, "pull", "owner/model", "-o", self.out, "--timeout", "1", "--retries", "0",
+                 says=[WEIGHTS, "nothing comes for 1 s"])
         self.assertLess(time.monotonic() - start, 15)
         self.site.stop_stalling.set()
         self.pull()
@@ -977,7 +994,8 @@ class Remove(PullTest):
 
     def test_names_that_lead_out(self):
         """A list that was tampered with is none."""
-        for name in ("../../../../precious/x", str(self.precious / "x"), "sub/../../../../../precious/x", "a//x", ".translate-pull.lock"):
+        for name in ("../../../../precious/x", str(self.precious / "x"), "sub/../../../../../precious/x", "a//x",
+                     ".translate-pull.lock"):
             (self.cache / ".translate-pull.json").write_text(json.dumps({"files": [{"name": name, "size": 1}]}))
             r = self.run_tool("pull", "--remove", "owner/model")
             self.assertIn(b"translate did not download", r.stderr)
@@ -1018,7 +1036,8 @@ class Remove(PullTest):
         self.bad(1, "pull", "owner/model", "--retries", "0", says="tokenizer_config.json")
         self.assertIn(".translate-pull.begun.json", self.names(self.cache))
         self.assertIn("new.spm.part", self.names(self.cache))
-        self.assertEqual(self.good("-m", "hf:owner/model", *Cache.TEXT, env=self.environment(HF_ENDPOINT="http://127.0.0.1:1")), expected)
+        self.assertEqual(self.good("-m", "hf:owner/model", *Cache.TEXT,
+                                   env=self.environment(HF_ENDPOINT="http://127.0.0.1:1")), expected)
         self.removed("owner/model")
         self.assertEqual(list(self.hub.iterdir()), [])
         self.site.at(WEIGHTS, self.site.cut(WEIGHTS, 5000))
@@ -1078,7 +1097,8 @@ class Secure(PullTest):
     def setUp(self):
         super().setUp()
         self.certificate, key = self.folder / "certificate.pem", self.folder / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-days",
                         "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out",
                         self.certificate], check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

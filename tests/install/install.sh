@@ -15,7 +15,10 @@ fail() {
     exit 1
 }
 
-meson install -C "$build" --destdir "$work" --no-rebuild >"$work/log" 2>&1 || { cat "$work/log"; fail 'meson install failed'; }
+meson install -C "$build" --destdir "$work" --no-rebuild >"$work/log" 2>&1 || {
+    cat "$work/log"
+    fail 'meson install failed'
+}
 installed=$work$prefix
 pc=$(find "$installed" -name libtranslate.pc)
 [ -n "$pc" ] || fail 'no libtranslate.pc'
@@ -68,7 +71,8 @@ if [ -n "$tool" ]; then
     "$work$tool" --version | grep -q '[0-9]\.[0-9]' || fail 'translate --version prints no version'
     if [ -x "$build/translate-pull" ]; then
         # Its other half must be found; the port is one that nobody listens on.
-        says=$(HOME=$work HF_ENDPOINT=http://127.0.0.1:1 "$work$tool" pull a/b --retries 0 2>&1) && fail 'pull: nobody is there'
+        says=$(HOME=$work HF_ENDPOINT=http://127.0.0.1:1 "$work$tool" pull a/b --retries 0 2>&1) &&
+            fail 'pull: nobody is there'
         printf '%s\n' "$says" | grep -q '127.0.0.1:1' || fail "translate pull says \"$says\""
     fi
     if [ -n "$model" ] && [ -x "$build/translate-detect" ]; then

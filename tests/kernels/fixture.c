@@ -1,4 +1,6 @@
 #include "fixture.h"
+
+#include "../emulated.h"
 #include "kernels/dispatch.h"
 
 #include <math.h>
@@ -166,8 +168,8 @@ void each_level(void (*check)(const tr_kernels *level))
 {
     const tr_kernels *levels[TR_LEVELS + 2];
     const int count = all_levels(levels);
-#if defined(TR_EMULATED) && defined(__x86_64__)
-    const int first = 1; /* portable is slow there, and tested without the emulator */
+#ifdef __x86_64__
+    const int first = is_emulated(); /* portable is slow there, and tested without the emulator */
 #else
     const int first = 0;
 #endif

@@ -7,8 +7,9 @@ Hugging Face Transformers makes of a few texts with them.
 
 Needs torch, transformers and sentencepiece in the versions of tests/reference/make_fixtures.py. Each fixture is a folder
 fixtures/NAME with model/, a Hugging Face directory as it is published (the files of transformers 4, which hubs are full of,
-and, where NAME ends in -json, the tokenizer.json of transformers 5 in the place of a SentencePiece model), and expected.json: lines with source and target
-language, text, the ids that the encoder was given, the ids that generate() gave, and their text.
+and, where NAME ends in -json, the tokenizer.json of transformers 5 in the place of a SentencePiece model), and
+expected.json: lines with source and target language, text, the ids that the encoder was given, the ids that generate() gave,
+and their text.
 """
 import json
 import os
@@ -41,7 +42,8 @@ def sizes(**more):
 # and as a user might. place: where tokens go, for the families whose tokenizer is not transformers' own.
 FIXTURES = {
     "nllb": dict(family="m2m100", tokenizer="NllbTokenizer", pieces="bpe", rows=PIECES + 1 + 202 + 1 + 2, pairs=[
-        ("eng_Latn", "fra_Latn", "en", "fr"), ("zho_Hans", "eng_Latn", "zh", "eng"), ("eng_Latn", "zho_Hant", "eng", "zh-TW"),
+        ("eng_Latn", "fra_Latn", "en", "fr"), ("zho_Hans", "eng_Latn", "zh", "eng"),
+        ("eng_Latn", "zho_Hant", "eng", "zh-TW"),
         ("arb_Arab", "srp_Cyrl", "ar", "sr")]),
     "nllb-legacy": dict(family="m2m100", tokenizer="NllbTokenizer", pieces="bpe", rows=PIECES + 1 + 202 + 1 + 2,
                         settings=dict(legacy_behaviour=True), pairs=[("eng_Latn", "fra_Latn", "en", "fr"),
@@ -190,8 +192,8 @@ def line(model, tokenizer, fixture, pair, text):
         start = tokenizer.convert_tokens_to_ids(target)
         more = dict(decoder_start_token_id=start)
     tokens, margin = greedy(model, ids, start, first)
-    # what no real model yields: padding, which transformers' positions leave out, and rows without a token, which it shows as
-    # <unk>
+    # what no real model yields: padding, which transformers' positions leave out, and rows without a token, which it shows
+    # as <unk>
     unreal = model.config.pad_token_id in tokens or (fixture["tokenizer"] == "M2M100Tokenizer" and
                                                      max(tokens, default=0) >= len(tokenizer))
     if margin < MARGIN or len(set(tokens)) < 3 or unreal:

@@ -93,4 +93,7 @@ if __name__ == "__main__":
     if rest:
         assert rest[0] == "--emulator" and CPUS, rest
         EMULATOR = rest[1:]
+    elif "TR_EMULATED" in os.environ:  # test.sh --avx2
+        EMULATOR, *cpus = ([part.strip()] for part in os.environ["TR_EMULATED"].split(";"))
+        CPUS = [(cpu[0].split(":")[0], cpu[0].split(":")[1].split()) for cpu in cpus]
     unittest.main(argv=sys.argv[:1])

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_llama.c: tiny random T5 models as llama.cpp's converter writes them, and what Transformers makes
-of the same weights.
+"""Makes the fixtures of test_llama.c: tiny random T5 models as llama.cpp's converter writes them, and what Transformers
+makes of the same weights.
 
     python3 tests/llama/make_models.py [NAME...]
     python3 tests/llama/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs gguf, sentencepiece, torch and transformers; the test itself needs none of them. Each model is fixtures/NAME.gguf with
 NAME.json: ids of sources and of what greedy decoding makes of them in f32, with the weights as the gguf package dequantises
-them; texts and the ids that SentencePiece cuts them into, with the model file that the converter took apart. blocks.bin holds
-random blocks of each type and the numbers that the gguf package makes of them.
+them; texts and the ids that SentencePiece cuts them into, with the model file that the converter took apart. blocks.bin
+holds random blocks of each type and the numbers that the gguf package makes of them.
 """
 import io
 import json
@@ -306,7 +306,8 @@ def load(path, spec):
     c = model.config
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.T5, max(c.num_layers, c.num_decoder_layers))
     for name, parameter in model.state_dict().items():
-        if name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight") or (name == "lm_head.weight" and is_tied(spec)):
+        if name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight") or (name == "lm_head.weight"
+                                                                                      and is_tied(spec)):
             continue
         stored = tensors[names.get_name(name, try_suffixes=(".weight",))]
         parameter.copy_(torch.from_numpy(stored.astype(np.float32)).reshape(parameter.shape))

@@ -36,7 +36,7 @@ static const damage damages[] = {
     {"t5.attention.layer_norm_rms_epsilon", 4, "\0\0\300\377", 4, TR_ERROR_FORMAT, "layer_norm_epsilon"},
     {"t5.attention.relative_buckets_count", 4, "\0\0\0\0", 4, TR_ERROR_FORMAT, "relative_buckets"},
     {"t5.decoder_start_token_id", 4, "\0\1\0\0", 4, TR_ERROR_FORMAT, "start_id"},
-    {"tokenizer.ggml.eos_token_id", 4, "\377\377\377\177", 4, TR_ERROR_FORMAT, "end_id"},
+    {"tokenizer.ggml.eos_token_id", 4, "\377\377\377\177", 4, TR_ERROR_FORMAT, "eos_id"},
     {"tokenizer.ggml.mode", 13, "x5", 2, TR_ERROR_UNSUPPORTED, "tokenizer.ggml.model: x5 is not supported, only t5"},
     {"tokenizer.ggml.scores", 4, "\5", 1, TR_ERROR_FORMAT, "tokenizer.ggml.scores: is not an array of the right type"},
     {"tokenizer.ggml.scores", 8, "\0\0\0\0\0\0\0\20", 8, TR_ERROR_FORMAT, "tokenizer.ggml.scores: reaches beyond the end"},

@@ -3,8 +3,8 @@
 noise, lists, and ordinary sentences), ordinary.txt lines on which it does not.
 
     test_loops.py TOOL MODEL
-    test_loops.py TOOL MODEL --record     for another default model: lines of loops.txt that no longer run in a circle give way
-                                          to repeated phrases and random characters that do
+    test_loops.py TOOL MODEL --record     for another default model: lines of loops.txt that no longer run in a circle give
+                                          way to repeated phrases and random characters that do
 """
 import itertools
 import json

@@ -4,13 +4,13 @@
     python3 tests/marian/make_models.py [NAME...]
     python3 tests/marian/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
-Needs numpy, PyYAML, sentencepiece and pymarian in the version below; the test itself needs none of them. Each fixture is a folder
-fixtures/NAME with the model (model.npz or model.bin), vocabularies, and expected.json: ids of sources and of what greedy
-decoding makes of them (beam 1, no length normalisation, f32).
+Needs numpy, PyYAML, sentencepiece and pymarian in the version below; the test itself needs none of them. Each fixture is a
+folder fixtures/NAME with the model (model.npz or model.bin), vocabularies, and expected.json: ids of sources and of what
+greedy decoding makes of them (beam 1, no length normalisation, f32).
 
 The models are random numbers under Marian's names, one fixture at least for each option that changes what is computed; they
-count as Marian's only because Marian loads and decodes them. A line is kept only if a copy of the model whose weights are off
-by NOISE gives the same tokens: rounding, which is a thousand times less, cannot change it.
+count as Marian's only because Marian loads and decodes them. A line is kept only if a copy of the model whose weights are
+off by NOISE gives the same tokens: rounding, which is a thousand times less, cannot change it.
 """
 import importlib.metadata
 import json
@@ -105,12 +105,14 @@ def defaults():
         "transformer-ffn-depth": 2, "transformer-decoder-ffn-depth": 0, "transformer-ffn-activation": "relu",
         "transformer-preprocess": "", "transformer-postprocess": "dan", "transformer-postprocess-emb": "d",
         "transformer-postprocess-top": "", "transformer-decoder-autoreg": "self-attention", "dec-cell": "gru",
-        "dec-cell-base-depth": 2, "dec-cell-high-depth": 1, "enc-cell": "gru", "enc-cell-depth": 1, "enc-type": "bidirectional",
+        "dec-cell-base-depth": 2, "dec-cell-high-depth": 1, "enc-cell": "gru", "enc-cell-depth": 1,
+        "enc-type": "bidirectional",
         "dim-rnn": 1024, "layer-normalization": False, "tied-embeddings": False, "tied-embeddings-all": True,
         "tied-embeddings-src": False, "transformer-no-projection": False, "transformer-rnn-projection": False,
         "transformer-pool": False, "transformer-tied-layers": [], "transformer-train-position-embeddings": False,
         "transformer-depth-scaling": False, "transformer-guided-alignment-layer": "last", "transformer-dim-aan": 20,
-        "transformer-aan-depth": 2, "transformer-aan-activation": "swish", "transformer-aan-nogate": False, "input-types": [],
+        "transformer-aan-depth": 2, "transformer-aan-activation": "swish", "transformer-aan-nogate": False,
+        "input-types": [],
         "lemma-dim-emb": 0, "lemma-dependency": "", "factors-combine": "sum", "factors-dim-emb": 0, "right-left": False,
         "skip": False, "ulr": False, "ulr-dim-emb": 0, "ulr-trainable-transformation": False, "output-omit-bias": False,
         "transformer-no-bias": False, "transformer-no-affine": False, "bert-train-type-embeddings": True,
@@ -240,7 +242,8 @@ def write_bin(path, items):
     """items: (name, type code, shape, data)"""
     names = [name.encode() + b"\0" for name, *_ in items]
     head = struct.pack("<QQ", 1, len(items))
-    head += b"".join(struct.pack("<4Q", len(n), kind, len(shape), len(data)) for n, (_, kind, shape, data) in zip(names, items))
+    head += b"".join(struct.pack("<4Q", len(n), kind, len(shape), len(data)) for n,
+                     (_, kind, shape, data) in zip(names, items))
     head += b"".join(names) + b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in items)
     gap = -(len(head) + 8) % ALIGNMENT or ALIGNMENT
     with open(path, "wb") as file:
@@ -342,7 +345,8 @@ def write_vocabularies(directory, options):
 
 
 def decode(model, vocabularies, lines, longest, **more):
-    translator = pymarian.Translator(models=model, vocabs=vocabularies, beam_size=1, normalize=0, cpu_threads=1, max_length=100,
+    translator = pymarian.Translator(models=model, vocabs=vocabularies, beam_size=1, normalize=0, cpu_threads=1,
+                                     max_length=100,
                                      mini_batch=len(lines), maxi_batch=1, max_length_factor=MAX_LENGTH / longest + 0.1,
                                      quiet=True, quiet_translation=True, **more)
     result = translator.translate(lines)
@@ -409,8 +413,8 @@ def make(name):
 
 
 def check(to, name):
-    """Marian, and this project's program, on the committed model. Marian reads no halves and nothing deflated: for it they are
-    copied out of the committed file."""
+    """Marian, and this project's program, on the committed model. Marian reads no halves and nothing deflated: for it they
+    are copied out of the committed file."""
     directory = os.path.join(HERE, "fixtures", name)
     kind, changes = FIXTURES[name]
     options = {**defaults(), **changes}
@@ -433,7 +437,8 @@ def check(to, name):
         found = decode(path, paths, texts, longest, **pieces)
         translations = decode(path, paths, texts, longest) if pieces else []
     to.each(f"{name}: marian", targets, [[ids[word] for word in result.split()[:MAX_LENGTH]] for result in found])
-    to.each(f"{name}: translate", targets, to.translate(directory, sources, "--exact", "--max-length", expected["max_length"]))
+    to.each(f"{name}: translate", targets, to.translate(directory, sources, "--exact", "--max-length",
+                                                        expected["max_length"]))
     ended = [(line, text) for line, text in zip(lines, translations) if "text" in line]
     if ended:
         wanted = [line["translation"] for line, _ in ended]

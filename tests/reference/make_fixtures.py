@@ -31,7 +31,8 @@ import sentencepiece
 import torch
 import transformers
 from safetensors.torch import save_file
-from transformers import (BartConfig, BartForConditionalGeneration, M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MBartConfig,
+from transformers import (BartConfig, BartForConditionalGeneration, M2M100Config, M2M100ForConditionalGeneration,
+                          MarianConfig, MarianMTModel, MBartConfig,
                           MBartForConditionalGeneration, T5Config, T5ForConditionalGeneration)
 
 VERSIONS = {"transformers": "5.23.0", "torch": "2.13.0"}
@@ -425,7 +426,8 @@ def check(to, name):
                 [generate(model, sources[i], minimum, maximum) for i in clear])
         long = [i for i in clear if len(sources[i]) > 1]
         to.each(f"{name}, {what}: translate", [targets[i]["target"] for i in long],
-                to.translate(path, [sources[i][:-1] for i in long], "--exact", "--max-length", maximum, "--min-length", minimum))
+                to.translate(path, [sources[i][:-1] for i in long], "--exact", "--max-length", maximum, "--min-length",
+                             minimum))
 
 
 def main():

@@ -7,7 +7,8 @@
 The models are those of ../reference/fixtures, in the versions of the libraries that its script names; the test itself needs
 neither. Each expected/NAME.json has pairs: a source with its end mark, a target without, and the log-probabilities of the
 target's tokens and of its end mark, by a forward pass over the whole target, one pair at a time, in f32. Targets are those
-that the model itself finds, and random ones. One short pair has the weights of all attention, [layers][heads][rows][columns].
+that the model itself finds, and random ones. One short pair has the weights of all attention,
+[layers][heads][rows][columns].
 """
 import json
 import os

@@ -4,10 +4,10 @@
     python3 tests/search/make_search.py
     python3 tests/search/make_search.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
-Needs what ../reference/make_fixtures.py needs. All is f32, one sentence at a time. max_length and min_length in expected.json
-are the project's: tokens without the start and the end mark (see there for generate's own). Scores are generate's
-sequences_scores. Sources are kept whose hypotheses differ in score by MARGIN at least, as what comes first would be chance
-otherwise; ties that decide within the search are not seen from here, so that a seed may have to be changed."""
+Needs what ../reference/make_fixtures.py needs. All is f32, one sentence at a time. max_length and min_length in
+expected.json are the project's: tokens without the start and the end mark (see there for generate's own). Scores are
+generate's sequences_scores. Sources are kept whose hypotheses differ in score by MARGIN at least, as what comes first would
+be chance otherwise; ties that decide within the search are not seen from here, so that a seed may have to be changed."""
 import json
 import os
 import random
@@ -32,7 +32,8 @@ CASES = ([dict(beam=beam) for beam in (2, 4, 5)] + [dict(length_penalty=penalty)
          [dict(no_repeat_ngram=n) for n in (1, 2, 3)] + [dict(repetition_penalty=1.5), dict(beam=5, min_length=9),
           dict(max_length=5), dict(min_length=7, max_length=7), dict(prefix=[11, 4, 30]), dict(beam=8, max_length=2),
           dict(forbidden=[5, 17, 40, 41, 42, 43, 44])] +
-         [dict(beam=1, no_repeat_ngram=2), dict(beam=1, repetition_penalty=1.4), dict(beam=1, forbidden=[5, 17, 40, 41, 42])])
+         [dict(beam=1, no_repeat_ngram=2), dict(beam=1, repetition_penalty=1.4),
+          dict(beam=1, forbidden=[5, 17, 40, 41, 42])])
 
 
 def load(name):
@@ -50,7 +51,8 @@ def generate(model, source, case):
         torch.tensor([source]), attention_mask=torch.ones(1, len(source)), do_sample=False, num_beams=beam,
         num_return_sequences=beam, length_penalty=case.get("length_penalty", 1.0) if beam > 1 else None,
         early_stopping=case.get("stopping", False) if beam > 1 else None, output_scores=True, return_dict_in_generate=True,
-        max_length=case.get("max_length", 20) + 1 + forced_end, min_length=case["min_length"] + 1 if "min_length" in case else 0,
+        max_length=case.get("max_length", 20) + 1 + forced_end, min_length=case["min_length"] + 1 if "min_length" in case
+        else 0,
         no_repeat_ngram_size=case.get("no_repeat_ngram", 0), repetition_penalty=case.get("repetition_penalty", 1.0),
         bad_words_ids=bad or None, decoder_input_ids=torch.tensor([[model.config.decoder_start_token_id] + prefix]))
     found = []
@@ -76,7 +78,8 @@ def sources_of(model, seed):
     chooser = random.Random(seed)
     while True:
         words = [chooser.randrange(1, model.config.vocab_size - 1) for _ in range(chooser.choice([1, 3, 6, 9, 14, 22]))]
-        yield [id for id in words if id not in (model.config.eos_token_id, model.config.pad_token_id)] + [model.config.eos_token_id]
+        yield [id for id in words if id not in (model.config.eos_token_id,
+                                                model.config.pad_token_id)] + [model.config.eos_token_id]
 
 
 def make_case(model, case, number):
@@ -93,7 +96,8 @@ def make():
     models = []
     for name in MODELS:
         model = load(name)
-        cases = [case for case in CASES if not ("prefix" in case and model.generation_config.forced_bos_token_id is not None)]
+        cases = [case for case in CASES
+                 if not ("prefix" in case and model.generation_config.forced_bos_token_id is not None)]
         models.append({"model": name, "cases": [make_case(model, case, number) for number, case in enumerate(cases)]})
         print(name, len(cases), "cases", flush=True)
     with open(os.path.join(HERE, "expected.json"), "w", encoding="utf-8") as file:

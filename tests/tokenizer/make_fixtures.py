@@ -74,15 +74,21 @@ RULES = {
     (0xFB01,): (ord("f"), ord("i")),
 }
 
-ODD = ["", " ", "   ", "\t", "a", "  a  b  ", "　你好　世界　", "ＡＢＣ　１２３！？", "e\u0301te\u0301", "u\u0308\u0301ber", "x\u0301\u0302y",
+ODD = ["", " ", "   ", "\t", "a", "  a  b  ", "　你好　世界　", "ＡＢＣ　１２３！？", "e\u0301te\u0301", "u\u0308\u0301ber",
+       "x\u0301\u0302y",
        "a\u200bb", "\ufeff今天", "\x01\x02\x7f", "a\x01b", "😀", "😀😀", "今天😀很好", "👨‍👩‍👧", "𓀀", "𓀀𓀁𓀂", "𓀀 𓀁", "龘靐", "龘靐齉", "a龘b",
        "한국어", "日本語", "Привет", "مرحبا", "ﷺ", "㍿", "①②③", "ﬁne", "…", "“引号”", "——", "▁", "▁▁a", "a▁b", "<0x41>", "<0xE4>x",
-       ">>eng<<", ">>eng<<今天天气很好", ">>eng<< 今天", ">>cmn_Hans<< the park", " >>eng<< 今天", "a >>eng<< b", ">>", "<<", ">> a", ">>eng<",
-       "\u00a0a\u00a0", "a\u2028b", "\U0010ffff", "\ue000", "\ufffd", "a" * 60, "你" * 40, "0" * 30, "a  b   c    d", "the  the", "!?!?...",
-       "C++ & C#", "http://example.org/a?b=c&d=e", "me@example.org", "1,234.56", "50%", "（括号）", "a\rb", "A\u0308", "ＴＨＥ　ｐａｒｋ"]
+       ">>eng<<", ">>eng<<今天天气很好", ">>eng<< 今天", ">>cmn_Hans<< the park", " >>eng<< 今天", "a >>eng<< b", ">>", "<<", ">> a",
+       ">>eng<",
+       "\u00a0a\u00a0", "a\u2028b", "\U0010ffff", "\ue000", "\ufffd", "a" * 60, "你" * 40, "0" * 30, "a  b   c    d",
+       "the  the", "!?!?...",
+       "C++ & C#", "http://example.org/a?b=c&d=e", "me@example.org", "1,234.56", "50%", "（括号）", "a\rb", "A\u0308",
+       "ＴＨＥ　ｐａｒｋ"]
 DIFFERENT = ["</s>", "今天</s>很好", "<unk>", "a <pad> b", ">>fra<<今天", ">>fra<< the park", ">><<", ">> a << b"]
-BYTES = [b"\xe4\xbd\xa0", b"\xe4\xbd", b"\xbd\xa0", b"\xf0\x9f\x98\x80", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xff\xfe",
-         b"A\xe4B", b"\xe2\x96\x81x", b" x ", b"\n\t x\xc2\xa0", b"\xe4\xe4\xbd\xa0\xa0", b"\xe3\x80\x80x", b"\xc2", b"\xf8\x88\x80\x80\x80"]
+BYTES = [b"\xe4\xbd\xa0", b"\xe4\xbd", b"\xbd\xa0", b"\xf0\x9f\x98\x80", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\x80",
+         b"\xf4\x90\x80\x80", b"\xff\xfe",
+         b"A\xe4B", b"\xe2\x96\x81x", b" x ", b"\n\t x\xc2\xa0", b"\xe4\xe4\xbd\xa0\xa0", b"\xe3\x80\x80x", b"\xc2",
+         b"\xf8\x88\x80\x80\x80"]
 
 
 def train(name, **options):
@@ -93,7 +99,8 @@ def train(name, **options):
                 f.write("%s\t%s\n" % (" ".join("%X" % c for c in source), " ".join("%X" % c for c in target)))
         prefix = os.path.join(folder, name)
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(CORPUS.splitlines()), model_prefix=prefix, normalization_rule_tsv=rules, unk_id=1, eos_id=0,
+            sentence_iterator=iter(CORPUS.splitlines()), model_prefix=prefix, normalization_rule_tsv=rules, unk_id=1,
+            eos_id=0,
             bos_id=-1, pad_id=-1, character_coverage=0.98, hard_vocab_limit=False, num_threads=1, minloglevel=2, **options)
         shutil.copyfile(prefix + ".model", os.path.join(HERE, name + ".spm"))
     return sentencepiece.SentencePieceProcessor(model_file=os.path.join(HERE, name + ".spm"))
@@ -117,7 +124,8 @@ def record(name, spm):
     chooser = random.Random(0)
     words = CORPUS.split() + ODD
     lines = CORPUS.splitlines() + ODD
-    lines += [chooser.choice(["", " "]).join(chooser.choice(words) for _ in range(chooser.randrange(1, 8))) for _ in range(100)]
+    lines += [chooser.choice(["", " "]).join(chooser.choice(words) for _ in range(chooser.randrange(1, 8)))
+              for _ in range(100)]
     cases = []
     for text in lines:
         ids = marian(text, add_special_tokens=False).input_ids
@@ -147,14 +155,16 @@ def model_around(folder, name):
         shutil.copyfile(os.path.join(HERE, name + ".spm"), os.path.join(folder, file))
     shutil.copyfile(os.path.join(HERE, name + ".json"), os.path.join(folder, "vocab.json"))
     size, pad = len(vocabulary), vocabulary["<pad>"]
-    config = dict(model_type="marian", vocab_size=size, decoder_vocab_size=size, d_model=8, encoder_ffn_dim=8, decoder_ffn_dim=8,
+    config = dict(model_type="marian", vocab_size=size, decoder_vocab_size=size, d_model=8, encoder_ffn_dim=8,
+                  decoder_ffn_dim=8,
                   encoder_layers=1, decoder_layers=1, encoder_attention_heads=1, decoder_attention_heads=1,
                   max_position_embeddings=512, activation_function="relu", eos_token_id=vocabulary["</s>"], pad_token_id=pad,
                   decoder_start_token_id=pad, share_encoder_decoder_embeddings=True, tie_word_embeddings=True)
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file)
     writers.safetensors(os.path.join(folder, "model.safetensors"),
-                        [(key, shape, [bytes(4 * writers.elements(shape))]) for key, shape in writers.marian_tensors(config)])
+                        [(key, shape, [bytes(4 * writers.elements(shape))]) for key,
+                         shape in writers.marian_tensors(config)])
 
 
 def check(to, name):
@@ -168,12 +178,14 @@ def check(to, name):
             theirs = marian(case["text"], add_special_tokens=False).input_ids
             to.same(f"{name}, {case['text']!r}: MarianTokenizer", case.get("marian", case["ids"]), theirs)
         else:
-            to.same(f"{name}, {case['ids']}: MarianTokenizer", case["decoded"], marian.decode(case["ids"], skip_special_tokens=True))
+            to.same(f"{name}, {case['ids']}: MarianTokenizer", case["decoded"],
+                    marian.decode(case["ids"], skip_special_tokens=True))
     with tempfile.TemporaryDirectory() as folder:
         model_around(folder, name)
         lines = [case for case in cases if "text" in case and case["text"].strip("\n\r") == case["text"]]
         found = to.run("tokenize", "-m", folder, "--ids", lines=[case["text"] for case in lines])
-        to.each(f"{name}: translate tokenize", [case["ids"] for case in lines], [[int(token) for token in line.split()] for line in found])
+        to.each(f"{name}: translate tokenize", [case["ids"] for case in lines],
+                [[int(token) for token in line.split()] for line in found])
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes fixtures/words.json, for test_words.c: texts cut into words and words joined to texts by sacremoses in many languages,
-and words cut into pieces by subword-nmt.
+"""Makes fixtures/words.json, for test_words.c: texts cut into words and words joined to texts by sacremoses in many
+languages, and words cut into pieces by subword-nmt.
 
     python3 tests/tokenizer/make_words.py
     python3 tests/tokenizer/make_words.py --check    (../engines/engines.py)
@@ -27,10 +27,13 @@ WHOLE = {"en", "de", "fr", "zh", ""}  # languages in which all texts below are t
 EACH = 10  # texts of other languages that a language's rules are tried on
 
 CUT = {
-    "": ["", " ", "\t\u00a0", "a", ".", "..", "...", "a.", "a..", "a .", ",", "5,", "5,a", "a,5", ",,", "1,2,3", "a'b", "'", "''", "a'",
+    "": ["", " ", "\t\u00a0", "a", ".", "..", "...", "a.", "a..", "a .", ",", "5,", "5,a", "a,5", ",,", "1,2,3", "a'b", "'",
+         "''", "a'",
          "'a", ".'", "a.'", "`", "a-b", "-", "--", "%", "5 %", "( a )", "(a),(b)", "a\u0001b", "a\u007fb", "\u200b\ufeff",
-         "e.g. A", "A. B. C.", "U.S.A.", "x. y", "x. Y", "x. 5", "½ Ⅻ ٣ ①", "हिन्दी ภาษา", "e\u0301 ü ﬁ ß", "𝐀𐐀😀", "a\u00a0:b\u00a0!",
-         "1\u00a0000\u00a0000", "1\u00a02\u00a03", "«\u00a0a\u00a0»", "nº\u00a05", "20\u00a0ºC", "5\u00a0cm", "a,\u00a0b", "&lt;&amp;|[]"],
+         "e.g. A", "A. B. C.", "U.S.A.", "x. y", "x. Y", "x. 5", "½ Ⅻ ٣ ①", "हिन्दी ภาษา", "e\u0301 ü ﬁ ß", "𝐀𐐀😀",
+         "a\u00a0:b\u00a0!",
+         "1\u00a0000\u00a0000", "1\u00a02\u00a03", "«\u00a0a\u00a0»", "nº\u00a05", "20\u00a0ºC", "5\u00a0cm", "a,\u00a0b",
+         "&lt;&amp;|[]"],
     "en": ['"a", "b."', '"a",. b', "dogs' 's isn't 1990's 5's 'tis", "Mr. A", "No. 5", "No. A", "Mr.", "St. x"],
     "de": ['"a," b.', '"a." b', '"a."', '"a.. "', 'a.."</b>', "am 5. Mai", "am 100. Mai", "XII. Jh.", "Nr. A", "a. B"],
     "fr": ["l'eau d'y '5' 5'a a'5", "M. A", '"a," b.'],
@@ -41,9 +44,12 @@ CUT = {
     "ko": ["한국어, 가나다! ᄀ", "漢字。"],
 }
 JOINED = {
-    "": ["", "a", "a b", ". a", "a . , ? !", "( a ) [ b ] { c }", "$ 5 € 5 5 £", "¿ a ? ¡ b !", "$( a )", '" a "', "' a '", '" a " " b "',
-         '" a', '„ a “ b', '„ a “', "` a ` `` b ``", "'' a ''", "'\" a '\"", "a @-@ b", "a @-@ @-@ b", "@-@", "a@-@b", "&lt; a &gt; &amp;lt;",
-         "&bar; &#124; &bra; &#91; &ket; &#93; &quot; &apos; &amp;", "天 气 a 天 b", "a 天 气 。", "カ タ 가 나", "天 , 气", "a \u00a0 b",
+    "": ["", "a", "a b", ". a", "a . , ? !", "( a ) [ b ] { c }", "$ 5 € 5 5 £", "¿ a ? ¡ b !", "$( a )", '" a "', "' a '",
+         '" a " " b "',
+         '" a', '„ a “ b', '„ a “', "` a ` `` b ``", "'' a ''", "'\" a '\"", "a @-@ b", "a @-@ @-@ b", "@-@", "a@-@b",
+         "&lt; a &gt; &amp;lt;",
+         "&bar; &#124; &bra; &#91; &ket; &#93; &quot; &apos; &amp;", "天 气 a 天 b", "a 天 气 。", "カ タ 가 나", "天 , 气",
+         "a \u00a0 b",
          "a  b   c", "Ａ Ｂ", "% 5 % %", "\\ a \\"],
     "en": ["it &apos;s", "&apos;s it", "James ' house", "Jame ' house '", "do n't", "' s", "' a s ' b"],
     "fr": ["l' eau", "l' 5", "a l'", "a ?", "a ! ?", "a ?!", "a ; b : c % d \\", "a »"],
@@ -60,7 +66,8 @@ CODES = {
     "twice": "#version: 0.2.0\na b\r\nb a\r\na b\r\nba b</w>\r\n\r\n",
     "lines": "#version: 0.1\rи я\rк о\rия </w>\r",
 }
-WORDS = ["the", "th", "t", "then", "of", "off", "and", "an", "d", "abc", "ababc", "abcabc", "xxx", "xxxx", "xxxxx", "abababcc", "bcc", "aba",
+WORDS = ["the", "th", "t", "then", "of", "off", "and", "an", "d", "abc", "ababc", "abcabc", "xxx", "xxxx", "xxxxx",
+         "abababcc", "bcc", "aba",
          "bab", "babab", "ия", "кория", "天气", "the天", "a@@b", "é"]
 
 

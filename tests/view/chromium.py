@@ -10,8 +10,10 @@ import tempfile
 import time
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--disable-default-apps", "--hide-scrollbars", "--remote-debugging-pipe"]
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-default-apps", "--hide-scrollbars",
+         "--remote-debugging-pipe"]
 
 
 class Chromium:
@@ -22,7 +24,8 @@ class Chromium:
         self.input, theirs_out = os.pipe()
         # The browser reads commands from descriptor 3 and answers on 4.
         redirect = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
-        self.process = subprocess.Popen(["bash", "-c", redirect, "chromium", PROGRAM, *FLAGS, f"--user-data-dir={self.folder}",
+        self.process = subprocess.Popen(["bash", "-c", redirect, "chromium", PROGRAM, *FLAGS,
+                                         f"--user-data-dir={self.folder}",
                                          "about:blank"], pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs_in)

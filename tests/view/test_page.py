@@ -16,8 +16,10 @@ import chromium
 SAMPLE = ""
 READY_MS = 1000
 
-LOOKS = """[...document.querySelectorAll('#%s .token')].map((e) => e.dataset.looks === undefined ? null : +e.dataset.looks)"""
-LOOKED = """[...document.querySelectorAll('#%s .token')].map((e) => e.dataset.looked === undefined ? null : +e.dataset.looked)"""
+LOOKS = """[...document.querySelectorAll('#%s .token')]
+  .map((e) => e.dataset.looks === undefined ? null : +e.dataset.looks)"""
+LOOKED = """[...document.querySelectorAll('#%s .token')]
+  .map((e) => e.dataset.looked === undefined ? null : +e.dataset.looked)"""
 WEIGHTS = """(() => { const {rows, columns} = MAPS.%s; const w = [...plane('%s', %d, %d)];
   return Array.from({length: rows}, (_, r) => w.slice(r * columns, (r + 1) * columns)); })()"""
 
@@ -98,7 +100,8 @@ class Page(unittest.TestCase):
         self.assertEqual(b.run("document.querySelectorAll('#source .token').length"), 60)
         self.assertEqual(b.run("document.querySelectorAll('#target .token').length"), 61)  # and the start mark
         self.assertEqual(b.run("document.querySelectorAll('#grid button').length"), 1 + 6 * 9)
-        self.assertEqual(b.run("MAPS.cross.rows * cell"), b.run("document.querySelector('#canvas').getBoundingClientRect().height"))
+        self.assertEqual(b.run("MAPS.cross.rows * cell"),
+                         b.run("document.querySelector('#canvas').getBoundingClientRect().height"))
 
     def test_screenshots(self):
         shots = set()
@@ -126,7 +129,8 @@ class Page(unittest.TestCase):
         shown = b.run("""(() => { const {rows, columns} = MAPS.cross; const width = columns * cell;
           const {data} = document.querySelector('#canvas').getContext('2d').getImageData(0, 0, width, rows * cell);
           return Array.from({length: rows * columns}, (_, i) => { const x = (i % columns + 0.5) * cell | 0;
-            const y = (Math.floor(i / columns) + 0.5) * cell | 0; return [...data.slice(4 * (y * width + x)).slice(0, 3)]; }); })()""")
+            const y = (Math.floor(i / columns) + 0.5) * cell | 0;
+            return [...data.slice(4 * (y * width + x)).slice(0, 3)]; }); })()""")
         expected = b.run("[...plane('cross', -1, -1)].map(colourOf)")
         self.assertEqual(shown, expected)
         self.assertGreater(len({tuple(rgb) for rgb in shown}), 10)
@@ -178,7 +182,8 @@ class Page(unittest.TestCase):
     def test_hover_map(self):
         b = self.open(12, 14, 6, 8, height=1200)
         weights = self.weights("cross")
-        x, y = b.run("(() => { const r = document.querySelector('#canvas').getBoundingClientRect(); return [r.left, r.top]; })()")
+        x, y = b.run("(() => { const r = document.querySelector('#canvas').getBoundingClientRect(); "
+                     "return [r.left, r.top]; })()")
         size = b.run("cell")
         b.move(x + 4.5 * size, y + 6.5 * size)
         self.near(b.run(LOOKS % "source"), weights[6])
@@ -251,7 +256,8 @@ class Page(unittest.TestCase):
         b.hover("#target .token:nth-child(3)")
         self.assertIn("看向", self.readout())
         b.click("#language")
-        self.assertEqual(b.run("[document.documentElement.lang, document.querySelector('h1').textContent]"), ["en", "Attention"])
+        self.assertEqual(b.run("[document.documentElement.lang, document.querySelector('h1').textContent]"),
+                         ["en", "Attention"])
         for lists in b.run("Object.values(WORDS).map((w) => [Object.keys(w).sort(), w.help.length])"):
             self.assertEqual(lists, b.run("[Object.keys(WORDS.en).sort(), WORDS.en.help.length]"))
         for name in ("rows", "columns", "from", "about"):

@@ -60,8 +60,8 @@ class ModelFile:
         return file_name(name) + ".k4n16" in self.stored
 
     def int8(self, name: str) -> tuple[Tensor, Tensor]:
-        """A matrix as whole numbers [outputs, inputs] and a scale for each output. In the file panels of 16 outputs hold four
-        inputs of each side by side."""
+        """A matrix as whole numbers [outputs, inputs] and a scale for each output. In the file panels of 16 outputs hold
+        four inputs of each side by side."""
         panels, scale = (torch.tensor(self.stored[file_name(name) + part].data).float() for part in (".k4n16", ".scale"))
         whole = panels.unflatten(2, (16, 4)).transpose(1, 2).flatten(2).flatten(0, 1)
         return whole[: len(scale)], scale

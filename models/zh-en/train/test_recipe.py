@@ -77,7 +77,8 @@ class Simplify(unittest.TestCase):
             path.write_text("".join(simplify.lines(rules)), encoding="utf-8")
             ours = sentencepiece.SentencePieceNormalizer(rule_tsv=str(path))
         theirs = sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc")
-        for text in ("ＡＢＣ１２３　。！？", "cafe\u0301 A\u0302\u0301 Â\u0301", "ﬁ ½ ㎏ ～ ① ｱｲｳ", "a\u200bb\tc\x01d\ufeff", "한글", "你好"):
+        for text in ("ＡＢＣ１２３　。！？", "cafe\u0301 A\u0302\u0301 Â\u0301", "ﬁ ½ ㎏ ～ ① ｱｲｳ", "a\u200bb\tc\x01d\ufeff", "한글",
+                     "你好"):
             self.assertEqual(ours.normalize(text), theirs.normalize(text), text)
         self.assertEqual(ours.normalize("這個週末，頭髮、發現"), ours.normalize("这个周末,头发、发现"))
         self.assertEqual(ours.normalize("著名的皇后"), theirs.normalize("著名的皇后"))

@@ -11,7 +11,10 @@ typedef __m256i dot_sum, dot_input, dot_weight;
 
 TR_INLINE dot_sum dot_zero(void) { return _mm256_setzero_si256(); }
 TR_INLINE dot_sum dot_sum_add(dot_sum a, dot_sum b) { return _mm256_add_epi32(a, b); }
-TR_INLINE dot_weight dot_weight_load(const char *line, int h) { return _mm256_loadu_si256((const __m256i *)(line + 32 * h)); }
+TR_INLINE dot_weight dot_weight_load(const char *line, int h)
+{
+    return _mm256_loadu_si256((const __m256i *)(line + 32 * h));
+}
 
 typedef __m256i dot_levels;
 
