@@ -45,7 +45,7 @@ tr_norms tr_bind_norms(tr_binder *b, const char *prefix, const char *kind);
 /* The tensor NAME + SUFFIX of that type, aligned for it; NULL: absent or wrong, which is a failure. */
 const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix, tr_type type);
 
-/* All elements of the tensor in its own type: in place or, if they have to be made, in memory of the network. */
+/* All elements of the tensor in its own type: in place, or in memory of the network if they have to be made. */
 const void *tr_bind_data(tr_binder *b, const tr_tensor *tensor);
 
 /* A formatted name; names are short: layer numbers have at most four digits. */
