@@ -70,9 +70,7 @@ static void add_layer(load *l, const tr_layer *layer)
             add_linear(l, &s->attention.query), add_linear(l, &s->attention.key), add_linear(l, &s->attention.value);
             add_linear(l, &s->attention.output);
             break;
-        case TR_SUBLAYER_CROSS_ATTENTION:
-            add_linear(l, &s->attention.query), add_linear(l, &s->attention.output);
-            break;
+        case TR_SUBLAYER_CROSS_ATTENTION: add_linear(l, &s->attention.query), add_linear(l, &s->attention.output); break;
         case TR_SUBLAYER_SSRU:
             add_linear(l, &s->ssru.input), add_linear(l, &s->ssru.forget), add_linear(l, &s->ssru.output);
             break;
