@@ -39,6 +39,8 @@ static void add_vector(matrix_load *l, const void *data, int n)
 static void add_linear(matrix_load *l, const tr_linear *linear)
 {
     const tr_matrix *m = &linear->weight;
+    if (!m->data) /* there is no such product */
+        return;
     add_memory(l, m->data,
                m->type == TR_TYPE_I8 ? tr_i8_bytes(m->outputs, m->inputs)
                                      : (size_t)m->outputs * (size_t)m->inputs * tr_type_size(m->type));
@@ -51,25 +53,48 @@ static void add_linear(matrix_load *l, const tr_linear *linear)
 static void add_feedforward(matrix_load *l, const tr_feedforward *f)
 {
     add_linear(l, &f->up);
-    if (f->gate.weight.data)
+    if (f->kind == TR_FFN_GATED)
         add_linear(l, &f->gate);
+    for (int i = 0; i < f->middles; i++)
+        add_linear(l, &f->middle[i]);
     add_linear(l, &f->down);
+}
+
+/* What one row reads in a layer. The keys and values of cross-attention are computed with the source. */
+static void add_layer(matrix_load *l, const tr_layer *layer)
+{
+    for (int i = 0; i < layer->count; i++) {
+        const tr_sublayer *s = &layer->sublayers[i];
+        switch (s->kind) {
+        case TR_SUBLAYER_SELF_ATTENTION:
+            add_linear(l, &s->attention.query), add_linear(l, &s->attention.key), add_linear(l, &s->attention.value);
+            add_linear(l, &s->attention.output);
+            break;
+        case TR_SUBLAYER_CROSS_ATTENTION: add_linear(l, &s->attention.query), add_linear(l, &s->attention.output); break;
+        case TR_SUBLAYER_SSRU:
+            add_linear(l, &s->ssru.input), add_linear(l, &s->ssru.forget), add_linear(l, &s->ssru.output);
+            break;
+        case TR_SUBLAYER_AAN:
+            add_feedforward(l, &s->aan.ffn);
+            add_linear(l, &s->aan.gate_input), add_linear(l, &s->aan.gate_mean);
+            break;
+        case TR_SUBLAYER_FEED_FORWARD: add_feedforward(l, &s->feedforward); break;
+        }
+    }
 }
 
 /* A row of the encoder, and of the projections to all decoder layers' keys and values. */
 static matrix_load encoder_load(const tr_network *n)
 {
     matrix_load l = {.complete = true};
-    for (int i = 0; i < n->config.encoder_layers; i++) {
-        const tr_attention *self = &n->encoder[i].self;
-        add_linear(&l, &self->query), add_linear(&l, &self->key), add_linear(&l, &self->value),
-            add_linear(&l, &self->output);
-        add_feedforward(&l, &n->encoder[i].feedforward);
-    }
-    for (int i = 0; i < n->config.decoder_layers; i++) {
-        add_linear(&l, &n->decoder[i].cross.key);
-        add_linear(&l, &n->decoder[i].cross.value);
-    }
+    for (int i = 0; i < n->config.encoder_layers; i++)
+        add_layer(&l, &n->encoder[i]);
+    for (int i = 0; i < n->config.decoder_layers; i++)
+        for (int s = 0; s < n->decoder[i].count; s++)
+            if (n->decoder[i].sublayers[s].kind == TR_SUBLAYER_CROSS_ATTENTION) {
+                add_linear(&l, &n->decoder[i].sublayers[s].attention.key);
+                add_linear(&l, &n->decoder[i].sublayers[s].attention.value);
+            }
     return l;
 }
 
@@ -96,14 +121,8 @@ static void add_output(matrix_load *l, const tr_network *n, double rows, bool sc
 static matrix_load decoder_load(const tr_network *n, double rows, bool screened, bench_work *order)
 {
     matrix_load l = {.order = order, .complete = true};
-    for (int i = 0; i < n->config.decoder_layers; i++) {
-        const tr_decoder_layer *layer = &n->decoder[i];
-        const tr_attention *self = &layer->self, *cross = &layer->cross;
-        add_linear(&l, &self->query), add_linear(&l, &self->key), add_linear(&l, &self->value),
-            add_linear(&l, &self->output);
-        add_linear(&l, &cross->query), add_linear(&l, &cross->output);
-        add_feedforward(&l, &layer->feedforward);
-    }
+    for (int i = 0; i < n->config.decoder_layers; i++)
+        add_layer(&l, &n->decoder[i]);
     add_output(&l, n, rows, screened);
     return l;
 }

@@ -119,11 +119,9 @@ static void gather_choices(tr_worker *w, int thread)
 /* The encoder's cache is free for the next model then: all threads have passed the last layer's barriers. */
 static void encode_with(tr_worker *w, tr_model_state *state, int thread)
 {
-    const tr_network *n = state->ws.network;
     tr_forward fwd = tr_forward_begin(&state->ws, thread, w->chunk_rows);
     tr_encoder_forward(&fwd, &state->encoder_shape, w->encoder_seqs, w->chunk);
-    for (int l = 0; l < n->config.decoder_layers; l++)
-        tr_attention_project(&fwd, &n->decoder[l].cross, &state->decoder_shape, l, w->cross_seqs, w->chunk);
+    tr_decoder_project_source(&fwd, &state->decoder_shape, w->cross_seqs, w->chunk);
 }
 
 void tr_worker_encode_chunk(tr_worker *w, int thread)

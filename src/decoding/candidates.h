@@ -6,7 +6,7 @@
 
 #include "decoding/ensemble.h"
 #include "decoding/shortlist.h"
-#include "model/state.h"
+#include "model/output.h"
 
 /* Below this a token has probability 0: it is no candidate, so that a hypothesis's sum is finite. Only masks among a model's
  * weights, and damage, give it. */

@@ -8,7 +8,8 @@
 #include "decoding/loops.h"
 #include "decoding/ensemble.h"
 #include "model/shortlist.h"
-#include "model/state.h"
+#include "model/sequence.h"
+#include "model/workspace.h"
 
 typedef struct tr_forced tr_forced; /* see forced.h */
 

@@ -4,7 +4,8 @@
 #ifndef TR_DECODING_POOL_H
 #define TR_DECODING_POOL_H
 
-#include "model/state.h"
+#include "model/kv_cache.h"
+#include "util/arena.h"
 
 typedef struct tr_pool {
     tr_arena arena;

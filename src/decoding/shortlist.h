@@ -5,8 +5,8 @@
 #ifndef TR_DECODING_SHORTLIST_H
 #define TR_DECODING_SHORTLIST_H
 
-#include "model/gather.h"
-#include "model/network.h"
+#include "model/output.h"
+#include "model/pack.h"
 #include "model/shortlist.h"
 #include "util/arena.h"
 

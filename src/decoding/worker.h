@@ -9,7 +9,9 @@
 #include "decoding/pool.h"
 #include "decoding/sampling.h"
 #include "decoding/shortlist.h"
-#include "model/state.h"
+#include "model/embedding.h"
+#include "model/output.h"
+#include "model/transformer.h"
 
 /* What the threads do together next. */
 typedef enum tr_phase { TR_PHASE_END, TR_PHASE_ENCODE, TR_PHASE_DECODE } tr_phase;

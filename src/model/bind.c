@@ -45,12 +45,12 @@ void *tr_bind_memory(tr_binder *b, size_t bytes)
 {
     tr_network *n = b->network;
     if (n->owned_count % 64 == 0) {
-        void **larger = realloc(n->owned, (n->owned_count + 64) * sizeof *larger);
-        if (!larger) {
+        void **owned = realloc(n->owned, (n->owned_count + 64) * sizeof *owned);
+        if (!owned) {
             tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
             return NULL;
         }
-        n->owned = larger;
+        n->owned = owned;
     }
     const size_t alignment = bytes < HUGE_PAGE ? 64 : HUGE_PAGE;
     void *memory = aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
@@ -63,7 +63,7 @@ void *tr_bind_memory(tr_binder *b, size_t bytes)
     return n->owned[n->owned_count++] = memory;
 }
 
-/* Matrices lie side by side in large blocks, for huge pages. */
+/* Memory for a matrix. Small matrices share large blocks, which huge pages back. */
 static void *matrix_memory(tr_binder *b, size_t bytes)
 {
     bytes = (bytes + 63) & ~(size_t)63;
@@ -79,6 +79,15 @@ static void *matrix_memory(tr_binder *b, size_t bytes)
     b->slab += bytes;
     b->slab_left -= bytes;
     return memory;
+}
+
+bool tr_bind_may_make_table(tr_binder *b, uint64_t bytes)
+{
+    enum { ALWAYS_ALLOWED_BYTES = 16 << 20 };
+    const bool may = bytes <= ALWAYS_ALLOWED_BYTES || bytes / 4 <= b->network->parameters;
+    if (!may)
+        tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "%s: so many need a table larger than the model's weights", "max_positions");
+    return may;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ vectors */
@@ -97,8 +106,8 @@ const tr_tensor *tr_bind_find(tr_binder *b, const char *name, bool required)
     return t;
 }
 
-/* Weights that are used where they lie, and what follows them closely, are one span. */
-static void note_use(tr_binder *b, const tr_tensor *t)
+/* Adds weights that are used in place to the network's spans; neighbours in the file become one span. */
+static void add_span(tr_binder *b, const tr_tensor *t)
 {
     enum { GAP = 4096 };
     tr_network *n = b->network;
@@ -111,12 +120,12 @@ static void note_use(tr_binder *b, const tr_tensor *t)
         return;
     }
     if (n->span_count % 64 == 0) {
-        tr_mapped_span *larger = realloc(n->spans, (n->span_count + 64) * sizeof *larger);
-        if (!larger) {
+        tr_mapped_span *spans = realloc(n->spans, (n->span_count + 64) * sizeof *spans);
+        if (!spans) {
             tr_bind_fail(b, TR_ERROR_MEMORY, "%s: out of memory", "network");
             return;
         }
-        n->spans = larger;
+        n->spans = spans;
     }
     n->spans[n->span_count++] = (tr_mapped_span){data, t->bytes};
 }
@@ -124,7 +133,7 @@ static void note_use(tr_binder *b, const tr_tensor *t)
 const void *tr_bind_data(tr_binder *b, const tr_tensor *t)
 {
     if (!t->origin) {
-        note_use(b, t);
+        add_span(b, t);
         return t->data;
     }
     void *data = matrix_memory(b, t->bytes);
@@ -137,8 +146,8 @@ const void *tr_bind_data(tr_binder *b, const tr_tensor *t)
     return data;
 }
 
-/* Whether floats can be used where they lie. */
-static bool is_usable(const tr_tensor *t, tr_type type)
+/* Whether floats can be used in place. */
+static bool is_usable_in_place(const tr_tensor *t, tr_type type)
 {
     return t->type == type && !t->origin && !t->turned && (uintptr_t)t->data % tr_type_size(type) == 0;
 }
@@ -153,7 +162,7 @@ const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required
         return NULL;
     }
     b->network->parameters += (uint64_t)n;
-    if (is_usable(t, TR_TYPE_F32))
+    if (is_usable_in_place(t, TR_TYPE_F32))
         return tr_bind_data(b, t);
     float *f = tr_bind_memory(b, (size_t)n * sizeof *f);
     if (f)
@@ -163,15 +172,15 @@ const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required
 
 /* ----------------------------------------------------------------------------------------------------------- matrices */
 
-/* The type that a matrix stored as stored is used in: never more than it holds, but whole numbers for f32 become f32. Blocks
- * of them become int8, which is no smaller than most and computed with at once. */
+/* The type in which a stored matrix is computed with: floats are never widened in memory, integers become f32 if f32 is
+ * asked for. Blocks (llama.cpp) become int8 by default: most are no smaller, and no kernel computes with blocks. */
 static tr_type used_type(tr_compute compute, tr_type stored)
 {
-    const bool whole = stored == TR_TYPE_I8 || stored == TR_TYPE_BLOCKS;
+    const bool integers = stored == TR_TYPE_I8 || stored == TR_TYPE_BLOCKS;
     switch (compute) {
-    case TR_COMPUTE_AUTO: return whole ? TR_TYPE_I8 : stored;
+    case TR_COMPUTE_AUTO: return integers ? TR_TYPE_I8 : stored;
     case TR_COMPUTE_INT8: return TR_TYPE_I8;
-    case TR_COMPUTE_F32: return whole ? TR_TYPE_F32 : stored; /* widened as they are read: exact */
+    case TR_COMPUTE_F32: return integers ? TR_TYPE_F32 : stored; /* floats are widened as they are read: exact */
     case TR_COMPUTE_F16: return TR_TYPE_F16;
     case TR_COMPUTE_BF16: return TR_TYPE_BF16;
     }
@@ -190,20 +199,21 @@ const tr_tensor *tr_bind_part(tr_binder *b, const char *name, const char *suffix
     return b->status == TR_OK ? t : NULL;
 }
 
-/* What rows are quantised with; 0: they have a scale of their own. */
-static float bind_alpha(tr_binder *b, const char *name)
+/* NAME.alpha, the factor that rows are quantised with; 0: it is absent. */
+static float bind_act_scale(tr_binder *b, const char *name)
 {
     const tr_tensor *t =
         tr_weights_part(b->weights, name, TR_PACKED_ALPHA) ? tr_bind_part(b, name, TR_PACKED_ALPHA, TR_TYPE_F32) : NULL;
     if (!t)
         return 0;
-    const float alpha = t->rank == 1 && t->shape[0] == 1 ? *(const float *)t->data : 0;
-    if (!(alpha >= 0x1p-64f && alpha <= 0x1p64f))
+    const float act_scale = t->rank == 1 && t->shape[0] == 1 ? *(const float *)t->data : 0;
+    if (!(act_scale >= 0x1p-64f && act_scale <= 0x1p64f))
         tr_bind_fail(b, TR_ERROR_FORMAT, "tensor %s.alpha: must be one number above 0", name);
-    return alpha;
+    return act_scale;
 }
 
-static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int inputs)
+/* A matrix that is stored packed. */
+static tr_matrix bind_packed_matrix(tr_binder *b, const char *name, int outputs, int inputs)
 {
     tr_matrix m = {.type = TR_TYPE_I8, .outputs = outputs, .inputs = inputs};
     const tr_tensor *data = tr_bind_part(b, name, TR_PACKED_PANELS, TR_TYPE_I8);
@@ -221,12 +231,12 @@ static tr_matrix packed_matrix(tr_binder *b, const char *name, int outputs, int 
     m.data = tr_bind_data(b, data);
     m.scale = tr_bind_data(b, scale);
     m.colsum = tr_bind_data(b, colsum);
-    m.act_scale = bind_alpha(b, name);
+    m.act_scale = bind_act_scale(b, name);
     m.marian_u8_compat = b->network->config.marian_int8;
     return m;
 }
 
-/* Where n rows of a matrix come from: a tensor or, if that is NULL, a packed matrix. */
+/* Reads n rows of a tensor or, if t is NULL, of a packed matrix as f32 [n, inputs]. */
 static void read_rows(const tr_tensor *t, const tr_matrix *packed, int first, int n, int inputs, float *rows)
 {
     if (t)
@@ -235,6 +245,7 @@ static void read_rows(const tr_tensor *t, const tr_matrix *packed, int first, in
         tr_unpack_output(packed, first + o, rows + (size_t)o * (size_t)inputs);
 }
 
+/* Converts a tensor, or a packed matrix, to m->type: F32, F16 or BF16. */
 static void round_matrix(tr_binder *b, const tr_tensor *t, const tr_matrix *packed, tr_matrix *m)
 {
     const size_t row_bytes = (size_t)m->inputs * tr_type_size(m->type);
@@ -253,6 +264,7 @@ static void round_matrix(tr_binder *b, const tr_tensor *t, const tr_matrix *pack
     m->data = data;
 }
 
+/* Quantises a tensor to int8. */
 static void pack_matrix(tr_binder *b, const tr_tensor *t, tr_matrix *m)
 {
     const size_t inputs = (size_t)m->inputs, outputs = (size_t)m->outputs;
@@ -280,7 +292,7 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
     tr_matrix m = {.type = TR_TYPE_F32, .outputs = outputs, .inputs = inputs}, packed = m;
     const tr_tensor *t = NULL;
     if (tr_weights_part(b->weights, name, TR_PACKED_PANELS))
-        packed = packed_matrix(b, name, outputs, inputs);
+        packed = bind_packed_matrix(b, name, outputs, inputs);
     else if ((t = tr_bind_find(b, name, true)) && (t->rank != 2 || t->shape[0] != outputs || t->shape[1] != inputs))
         tr_bind_wrong_shape(b, t, outputs, inputs);
     if (b->status != TR_OK)
@@ -294,11 +306,47 @@ tr_matrix tr_bind_matrix(tr_binder *b, const char *name, int outputs, int inputs
     b->network->int8 = b->network->int8 || m.type == TR_TYPE_I8;
     if (m.type == stored && !t)
         m = packed;
-    else if (t && is_usable(t, m.type))
+    else if (t && is_usable_in_place(t, m.type))
         m.data = tr_bind_data(b, t);
     else if (m.type == TR_TYPE_I8)
         pack_matrix(b, t, &m);
     else
         round_matrix(b, t, &packed, &m);
     return m;
+}
+
+/* --------------------------------------------------------------------------------------------------- parts of a layer */
+
+tr_linear tr_bind_linear(tr_binder *b, const char *prefix, const char *part, int outputs, int inputs)
+{
+    char name[TR_TENSOR_NAME];
+    tr_linear l;
+    l.weight = tr_bind_matrix(b, tr_bind_name(name, "%s.%s.weight", prefix, part), outputs, inputs);
+    l.bias = tr_bind_vector(b, tr_bind_name(name, "%s.%s.bias", prefix, part), outputs, false);
+    return l;
+}
+
+tr_norm tr_bind_norm(tr_binder *b, const char *prefix, const char *part)
+{
+    const tr_config *c = &b->network->config;
+    char name[TR_TENSOR_NAME];
+    tr_norm n = {0};
+    n.gamma = tr_bind_vector(b, tr_bind_name(name, "%s.%s.weight", prefix, part), c->d_model, true);
+    if (c->norm == TR_NORM_LAYER)
+        n.beta = tr_bind_vector(b, tr_bind_name(name, "%s.%s.bias", prefix, part), c->d_model, true);
+    return n;
+}
+
+tr_norms tr_bind_norms(tr_binder *b, const char *prefix, const char *kind)
+{
+    const tr_config *c = &b->network->config;
+    tr_norms norms = {.place = !c->pre_norm ? TR_NORM_AFTER : !c->post_norm ? TR_NORM_BEFORE : TR_NORM_BEFORE_AND_AFTER};
+    char first[32], second[32];
+    snprintf(first, sizeof first, "%s_norm", kind);
+    snprintf(second, sizeof second, "%s_post_norm", kind);
+    if (norms.place & TR_NORM_BEFORE)
+        norms.before = tr_bind_norm(b, prefix, first);
+    if (norms.place & TR_NORM_AFTER)
+        norms.after = tr_bind_norm(b, prefix, norms.place == TR_NORM_AFTER ? first : second);
+    return norms;
 }

@@ -20,7 +20,7 @@ tr_config tr_config_default(void)
     };
 }
 
-/* A whole number of the config and the range it must lie in. */
+/* An integer of the config and the range that it must lie in. */
 typedef struct field_range {
     const char *name;
     int value, low, high;
@@ -86,7 +86,7 @@ static tr_status check_positions(const tr_config *c, tr_error *error)
     return check_ranges(fields, sizeof fields / sizeof *fields, error);
 }
 
-/* Numbers whose comparisons are negated so that NaN fails them. */
+/* Comparisons are negated so that NaN fails them. */
 static tr_status check_reals(const tr_config *c, tr_error *error)
 {
     const struct {
@@ -115,7 +115,7 @@ static tr_status check_ids(const tr_config *c, tr_error *error)
     const int source = c->source_vocabulary - 1, target = c->target_vocabulary - 1;
     const field_range fields[] = {
         {"start_id", c->start_id, c->start_zeros ? -1 : 0, c->start_zeros ? -1 : target},
-        {"eos_id", c->eos_id, 0, source < target ? source : target}, /* it ends sentences of both sides */
+        {"eos_id", c->eos_id, 0, source < target ? source : target}, /* it ends sources and targets */
         {"pad_id", c->pad_id, -1, target},
         {"unk_id", c->unk_id, -1, source},
         {"forced_first_id", c->forced_first_id, -1, target},
@@ -135,7 +135,7 @@ static bool is_activation(tr_activation activation)
     return activation > TR_ACTIVATION_NONE && activation < TR_ACTIVATION_SIGMOID;
 }
 
-static tr_status check_history(const tr_config *c, tr_error *error)
+static tr_status check_mixer(const tr_config *c, tr_error *error)
 {
     if (c->mixer < TR_MIXER_SELF_ATTENTION || c->mixer > TR_MIXER_AAN)
         return tr_fail(error, TR_ERROR_FORMAT, "mixer is %d, an unknown kind", (int)c->mixer);
@@ -150,8 +150,8 @@ static tr_status check_history(const tr_config *c, tr_error *error)
     return check_ranges(fields, sizeof fields / sizeof *fields, error);
 }
 
-/* What settings ask of each other. */
-static tr_status check_together(const tr_config *c, tr_error *error)
+/* Settings that need each other. */
+static tr_status check_combinations(const tr_config *c, tr_error *error)
 {
     if (c->post_norm && !c->pre_norm)
         return tr_fail(error, TR_ERROR_FORMAT, "post_norm is set without pre_norm");
@@ -166,20 +166,19 @@ static tr_status check_together(const tr_config *c, tr_error *error)
     return TR_OK;
 }
 
-/* Of what came with the settings, or was read behind them. */
 static tr_status check_allowed(const tr_config *c, tr_error *error)
 {
-    bool has_end = false;
+    bool has_eos = false;
     for (int i = 0; c->allowed && i < c->allowed_count; i++) {
         const int32_t id = c->allowed[i];
         if (id < 0 || id >= c->target_vocabulary)
             return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: %d is none of the %d tokens", id, c->target_vocabulary);
         if (i && id <= c->allowed[i - 1])
-            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: they do not rise at %d", id);
-        has_end |= id == c->eos_id;
+            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: they are not ascending at %d", id);
+        has_eos |= id == c->eos_id;
     }
-    if (c->allowed && !has_end)
-        return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: the end mark %d is not among them", c->eos_id);
+    if (c->allowed && !has_eos)
+        return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: EOS %d is not among them", c->eos_id);
     return TR_OK;
 }
 
@@ -191,9 +190,9 @@ tr_status tr_config_check(const tr_config *c, tr_error *error)
     if (status == TR_OK)
         status = check_positions(c, error);
     if (status == TR_OK)
-        status = check_history(c, error);
+        status = check_mixer(c, error);
     if (status == TR_OK)
-        status = check_together(c, error);
+        status = check_combinations(c, error);
     if (status == TR_OK)
         status = check_allowed(c, error);
     if (status != TR_OK)
@@ -205,7 +204,7 @@ tr_status tr_config_check(const tr_config *c, tr_error *error)
     return check_reals(c, error);
 }
 
-/* Names of Hugging Face's activations.py; the first of each kind is the one that we write. */
+/* Names of Hugging Face's activations.py; the first of each kind is the one that is written. */
 static const struct {
     const char *name;
     tr_activation activation;
@@ -243,9 +242,9 @@ bool tr_activation_parse(const char *name, tr_activation *activation)
 }
 
 static const char *const positions_names[] = {"sinusoidal", "stretched", "learned", "relative",
-                                              "none"};                       /* by tr_positions */
-static const char *const norm_names[] = {"layer", "rms"};                    /* by tr_norm_kind */
-static const char *const history_names[] = {"attention", "ssru", "average"}; /* by tr_decoder_mixer */
+                                              "none"};                     /* by tr_positions */
+static const char *const norm_names[] = {"layer", "rms"};                  /* by tr_norm_kind */
+static const char *const mixer_names[] = {"attention", "ssru", "average"}; /* by tr_decoder_mixer */
 
 static bool parse_name(const char *name, const char *const *names, size_t count, int *index)
 {
@@ -285,16 +284,93 @@ bool tr_norm_parse(const char *name, tr_norm_kind *norm)
     return known;
 }
 
-const char *tr_decoder_mixer_name(tr_decoder_mixer history)
+const char *tr_decoder_mixer_name(tr_decoder_mixer mixer)
 {
-    return history_names[history];
+    return mixer_names[mixer];
 }
 
-bool tr_decoder_mixer_parse(const char *name, tr_decoder_mixer *history)
+bool tr_decoder_mixer_parse(const char *name, tr_decoder_mixer *mixer)
 {
     int index;
-    const bool known = parse_name(name, history_names, sizeof history_names / sizeof *history_names, &index);
+    const bool known = parse_name(name, mixer_names, sizeof mixer_names / sizeof *mixer_names, &index);
     if (known)
-        *history = (tr_decoder_mixer)index;
+        *mixer = (tr_decoder_mixer)index;
     return known;
+}
+
+/* ------------------------------------------------------------------------------------------------- attention windows */
+
+enum { MAX_WINDOW = 1 << 20 };
+
+/* Reads a number from min to max at *at, which moves after it. -1: there is none. */
+static int parse_number(const char **at, int min, int max)
+{
+    const char *s = *at;
+    int n = 0;
+    if (*s < '0' || *s > '9')
+        return -1;
+    for (; *s >= '0' && *s <= '9'; s++) {
+        n = 10 * n + (*s - '0');
+        if (n > max)
+            return -1;
+    }
+    *at = s;
+    return n < min ? -1 : n;
+}
+
+/* Moves *at after word if word stands there. */
+static bool skip_word(const char **at, const char *word)
+{
+    const size_t n = strlen(word);
+    if (strncmp(*at, word, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+tr_status tr_windows_parse(const char *text, int heads, int *windows, tr_error *error)
+{
+    const char *at = text;
+    for (int h = 0; h < heads; h++)
+        windows[h] = -1;
+    do {
+        int window = -1, first = 1, last = heads;
+        if (!skip_word(&at, "exact")) {
+            if (!skip_word(&at, "local:") || (window = parse_number(&at, 0, MAX_WINDOW)) < 0)
+                return tr_fail(error, TR_ERROR_ARGUMENT,
+                               "attention \"%s\": is neither exact nor local:W, W tokens to either side (0 to %d)", text,
+                               MAX_WINDOW);
+        }
+        if (skip_word(&at, "@")) {
+            first = last = parse_number(&at, 1, heads);
+            if (first > 0 && skip_word(&at, "-"))
+                last = parse_number(&at, first, heads);
+            if (first < 0 || last < 0)
+                return tr_fail(error, TR_ERROR_ARGUMENT,
+                               "attention \"%s\": after @ comes no head or heads FIRST-LAST of 1 to %d", text, heads);
+        }
+        for (int h = first - 1; h < last; h++)
+            windows[h] = window;
+    } while (skip_word(&at, ","));
+    if (*at)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "attention \"%s\": cannot make sense of \"%s\" in it", text, at);
+    return TR_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- sizes */
+
+void tr_config_alignment_head(const tr_config *config, int *layer, int *head)
+{
+    *layer = (config->alignment_layer ? config->alignment_layer : config->decoder_layers) - 1;
+    *head = config->alignment_layer ? config->alignment_head - 1 : -1;
+}
+
+int tr_config_head_size(const tr_config *config, int heads)
+{
+    return config->head_size ? config->head_size : config->d_model / heads;
+}
+
+int tr_config_heads_width(const tr_config *config, int heads)
+{
+    return heads * tr_config_head_size(config, heads);
 }

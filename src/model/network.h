@@ -1,4 +1,6 @@
-/* The network: a model's weights bound to their places, ready to compute. Immutable and shared by all workers. */
+/* A network's weights, layer by layer: shapes, and the kind of each sublayer, settled when the weights are bound.
+ * transformer.h makes and runs it; the page of each layer (attention.h, feedforward.h, ...) binds and computes it. Immutable
+ * after that, and shared by all workers. */
 #ifndef TR_MODEL_NETWORK_H
 #define TR_MODEL_NETWORK_H
 
@@ -16,60 +18,99 @@ typedef struct tr_norm {
     const float *gamma, *beta; /* [d_model]; RMSNorm has no beta */
 } tr_norm;
 
-/* Of a sublayer: of what it reads, and of its sum with that. gamma NULL: there is none. */
+/* Where the norms of a sublayer f stand (Xiong et al., 2020). */
+typedef enum tr_norm_place {
+    TR_NORM_NOWHERE = 0,                                       /* x + f(x) */
+    TR_NORM_BEFORE = 1,                                        /* x + f(LN(x)) */
+    TR_NORM_AFTER = 2,                                         /* LN(x + f(x)) */
+    TR_NORM_BEFORE_AND_AFTER = TR_NORM_BEFORE | TR_NORM_AFTER, /* LN(x + f(LN(x))) */
+} tr_norm_place;
+
 typedef struct tr_norms {
+    tr_norm_place place;
     tr_norm before, after;
 } tr_norms;
 
+/* Multi-head attention: see attention.h. */
 typedef struct tr_attention {
     tr_linear query, key, value; /* each [heads head_size, d_model] */
-    tr_linear output;            /* [d_model, heads head_size]; data NULL if there is none */
-    tr_norms norms;
-    bool unnormalised_kv;  /* see tr_config */
-    float scale;           /* of q·k */
-    const float *relative; /* [heads, 2 max_positions - 1] or NULL: added by the key's position - the query's, from
-                              1 - max_positions on */
+    bool has_output;
+    tr_linear output;           /* [d_model, heads head_size] */
+    bool unnormalised_kv;       /* see tr_config */
+    float scale;                /* factor on q·k */
+    bool has_distance_bias;     /* self-attention with TR_POSITIONS_RELATIVE */
+    const float *distance_bias; /* [heads, 2 max_positions - 1], added to scores: entry max_positions - 1 + d of a head is
+                                   that of distance d = position of the key - position of the query */
 } tr_attention;
 
+typedef enum tr_feedforward_kind {
+    TR_FFN_NONE,   /* y = x: in an average attention network only */
+    TR_FFN_LINEAR, /* y = down x */
+    TR_FFN_PLAIN,  /* y = down act(up x) */
+    TR_FFN_GATED,  /* y = down (act(gate x) * up x) */
+    TR_FFN_DEEP,   /* y = down act(middle[n - 1] ... act(middle[0] act(up x))), n = middles */
+} tr_feedforward_kind;
+
+/* A feed-forward network: see feedforward.h. */
 typedef struct tr_feedforward {
-    tr_linear up;      /* [ffn, d_model]; data NULL: down alone is left, [d_model, d_model] */
-    tr_linear gate;    /* the same shape; data NULL if there is none */
-    tr_linear *middle; /* [middles]: each [ffn, ffn] */
-    int middles;
-    tr_linear down; /* [d_model, ffn] */
+    tr_feedforward_kind kind;
     tr_activation activation;
-    tr_norms norms;
+    tr_linear up, gate; /* [ffn, d_model] */
+    tr_linear *middle;  /* [middles]: each [ffn, ffn] */
+    int middles;
+    bool has_down;  /* false: the last activated product, of width d_model, is the result; in an AAN only */
+    tr_linear down; /* [d_model, ffn]; TR_FFN_LINEAR: [d_model, d_model] */
 } tr_feedforward;
 
+/* A simpler simple recurrent unit: see ssru.h. */
 typedef struct tr_ssru {
     tr_linear input, forget; /* [d_model, d_model] */
-    tr_linear output;        /* the same shape; data NULL if there is none */
-    tr_norms norms;
+    bool has_output;
+    tr_linear output; /* [d_model, d_model] */
 } tr_ssru;
 
+/* An average attention network: see aan.h. */
 typedef struct tr_aan {
-    tr_feedforward ffn;              /* data NULL: up if there is none, down if ffn is d_model */
-    tr_linear gate_input, gate_mean; /* [d_model, d_model]; data NULL if there are none */
+    bool has_mean_norm;
+    tr_norm mean_norm; /* of the mean, which the feed-forward network reads */
+    tr_feedforward ffn;
+    bool gated;
+    tr_linear gate_input, gate_mean; /* [d_model, d_model] */
 } tr_aan;
 
-typedef struct tr_encoder_layer {
-    tr_attention self;
-    tr_feedforward feedforward;
-} tr_encoder_layer;
+typedef enum tr_sublayer_kind {
+    TR_SUBLAYER_SELF_ATTENTION,
+    TR_SUBLAYER_CROSS_ATTENTION,
+    TR_SUBLAYER_SSRU,
+    TR_SUBLAYER_AAN,
+    TR_SUBLAYER_FEED_FORWARD,
+} tr_sublayer_kind;
 
-typedef struct tr_decoder_layer {
-    tr_attention self; /* or ssru or average: see tr_decoder_mixer */
-    tr_ssru ssru;
-    tr_aan aan;
-    tr_attention cross;
-    tr_feedforward feedforward;
-} tr_decoder_layer;
+typedef struct tr_sublayer {
+    tr_sublayer_kind kind;
+    tr_norms norms;
+    union {
+        tr_attention attention;
+        tr_ssru ssru;
+        tr_aan aan;
+        tr_feedforward feedforward;
+    };
+} tr_sublayer;
 
+enum { TR_MAX_SUBLAYERS = 3 };
+
+typedef struct tr_layer {
+    int count;
+    tr_sublayer sublayers[TR_MAX_SUBLAYERS]; /* [count] in the order of computing */
+} tr_layer;
+
+/* What the encoder or the decoder has besides its layers: see embedding.h. */
 typedef struct tr_side {
     tr_matrix embedding;    /* [vocabulary, d_model] */
-    const float *positions; /* [max_positions, d_model] or NULL: none are added */
-    tr_norm embedding_norm; /* gamma NULL if there is none */
-    tr_norm final_norm;     /* gamma NULL if there is none */
+    bool adds_positions;    /* sinusoidal, stretched or learned positions */
+    const float *positions; /* [max_positions, d_model] */
+    tr_norm embedding_norm; /* with config.embedding_norm */
+    tr_norm final_norm;     /* with config.final_norm */
 } tr_side;
 
 /* Part of a mapped file. */
@@ -84,45 +125,32 @@ typedef struct tr_network {
     tr_type type; /* of the matrices, as used */
     bool int8;    /* some matrix is I8: rows are quantised */
     tr_side source, target;
-    int *windows;              /* [encoder_heads]: how far away what an encoder's head attends to may be, -1: anywhere; NULL:
-                                  all are -1 */
-    tr_encoder_layer *encoder; /* [encoder_layers] */
-    tr_decoder_layer *decoder; /* [decoder_layers] */
-    tr_linear output;          /* [outputs, d_model], an output for each target token that can come (config.allowed; else all
-                                  of target_vocabulary); its bias holds the final logits bias, -inf for forbidden tokens */
-    const int32_t *output_tokens; /* [logits.weight.outputs], ascending: what output o stands for; NULL: o itself */
-    const int32_t *token_outputs; /* [target_vocabulary]: the other way round, -1 where a token cannot come; NULL: itself */
-    tr_linear all_tokens_output;  /* [target_vocabulary, d_model]: the output projection of all tokens, none forbidden, where
-                         probabilities are asked for of what the network could not say */
-    const float *output_bias; /* [outputs]: that of logits with nothing forbidden. Probabilities are of all that the network
-                                 could  say, also where some of it may not come */
-    tr_screen *screen;        /* of logits.weight where that is large, else NULL */
-    float screen_slack;
+    int *windows;      /* [encoder_heads]: a head attends to positions at most this far away; -1: to all */
+    tr_layer *encoder; /* [encoder_layers] */
+    tr_layer *decoder; /* [decoder_layers] */
+
+    /* The output projection: see output.h. */
+    tr_linear output; /* [outputs, d_model], one output for each token of config.allowed, or of the target vocabulary; its
+                         bias holds the final logits bias, and -inf for forbidden tokens */
+    const int32_t *output_tokens; /* [outputs], ascending: the token of each output; NULL: output o is token o */
+    const int32_t *token_outputs; /* [target_vocabulary] the inverse, -1 for tokens without an output; NULL likewise */
+    tr_linear all_tokens_output;  /* [target_vocabulary, d_model]: the projection to all tokens, none of them forbidden: for
+                                     the probabilities of given targets */
+    const float *output_bias; /* [outputs] the bias of output without -inf: probabilities are normalised over all outputs,
+                                 forbidden or not */
+    int screen_rows;          /* rows up to which screen is used; 0: there is no screen */
+    tr_screen *screen;        /* of output.weight */
+    float screen_slack;       /* see tr_screened */
+
     uint64_t parameters;
-    void **owned; /* memory made while building: converted vectors, position tables, rounded matrices */
+    void **owned; /* [owned_count] memory made by tr_bind_memory: converted vectors, position tables, rounded matrices */
     size_t owned_count;
-    tr_mapped_span *spans; /* weights that are used where they lie in a mapped file, but for the screen */
+    tr_mapped_span *spans; /* [span_count] weights that are used in place in a mapped file, without the screen */
     size_t span_count;
 } tr_network;
 
-/* The token that an output of logits stands for, and the output of a token; -1: it is none of them. */
-static inline int32_t tr_network_token(const tr_network *network, int32_t output)
-{
-    return network->output_tokens ? network->output_tokens[output] : output;
-}
-
-static inline int32_t tr_network_output(const tr_network *network, int32_t token)
-{
-    return network->token_outputs ? network->token_outputs[token] : token;
-}
-
-/* Sets windows as text says: see windows.h. Before the network is used. */
-tr_status tr_network_limit_attention(tr_network *network, const char *text, tr_error *error);
-
-/* Binds weights by name, checks every shape against config, and rounds matrices to the type that compute asks for (see
- * bind.h). weights must outlive the network. TR_ERROR_FORMAT names the tensor that is missing or of a wrong shape. */
-tr_status tr_network_create(const tr_config *config, const tr_weights *weights, tr_compute compute,
-                            const tr_kernels *kernels, tr_network **network, tr_error *error);
-void tr_network_destroy(tr_network *network); /* NULL is allowed */
+/* The token of an output of the output projection, and the output of a token; -1: it has none. */
+int32_t tr_network_token(const tr_network *network, int32_t output);
+int32_t tr_network_output(const tr_network *network, int32_t token);
 
 #endif

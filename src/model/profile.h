@@ -1,5 +1,5 @@
-/* Where the time of decoding goes, part by part, as one thread of a worker sees it: from where it enters a part to where it
- * enters the next. Without a profile (NULL) nothing is measured. */
+/* The time that decoding spends in each part of the network, and how much work it does there, as thread 0 of a worker
+ * measures it. The time of a part is that from entering it to entering the next one. */
 #ifndef TR_MODEL_PROFILE_H
 #define TR_MODEL_PROFILE_H
 
@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 typedef enum tr_profile_part {
-    TR_PROFILE_REST,    /* embedding, picking tokens, laying out and storing batches, waiting */
-    TR_PROFILE_ENCODER, /* with the projections to the decoder's keys and values */
+    TR_PROFILE_REST,    /* embedding, choosing tokens, arranging batches, waiting */
+    TR_PROFILE_ENCODER, /* with the projections to keys and values of cross-attention */
     TR_PROFILE_SELF_ATTENTION,
     TR_PROFILE_CROSS_ATTENTION,
     TR_PROFILE_FEED_FORWARD,
@@ -18,16 +18,17 @@ typedef enum tr_profile_part {
 } tr_profile_part;
 
 typedef struct tr_profile {
-    _Alignas(64) uint64_t nanoseconds[TR_PROFILE_PARTS]; /* a cache line of its own: each worker writes to one */
-    uint64_t steps, encoder_batches;                     /* of decoder and encoder: each reads all its weights once */
-    uint64_t screened;          /* steps whose output matrix was read in its coarse copy: see tr_screen */
-    uint64_t rows, source_rows; /* that went through them */
-    uint64_t encoder_pairs, self_positions, cross_positions; /* positions attended to, over all rows, a layer */
-    uint64_t cache_bytes;                                    /* of keys and values, the most at a time */
-    uint64_t since;                                          /* when the part at hand was entered */
+    _Alignas(64) uint64_t nanoseconds[TR_PROFILE_PARTS]; /* begins a cache line: each worker writes to its own profile */
+    uint64_t steps, encoder_batches;                     /* runs of decoder and encoder: each reads all weights once */
+    uint64_t screened;          /* steps that used the screen (tr_screen) instead of the output matrix */
+    uint64_t rows, source_rows; /* rows of the decoder and of the encoder */
+    uint64_t encoder_pairs, self_positions, cross_positions; /* positions attended to by all rows, in one layer */
+    uint64_t cache_bytes;                                    /* maximum memory of keys and values at a time */
+    uint64_t since;                                          /* when the current part was entered */
     tr_profile_part now;
 } tr_profile;
 
+/* Ends the current part and enters another; profile may be NULL. */
 static inline void tr_profile_enter(tr_profile *profile, tr_profile_part part)
 {
     if (!profile)
@@ -43,7 +44,7 @@ static inline void tr_profile_start(tr_profile *profile)
     *profile = (tr_profile){.since = tr_nanoseconds(), .now = TR_PROFILE_REST};
 }
 
-/* What another worker counted. */
+/* Adds the counts of another worker to sum, not its times. */
 static inline void tr_profile_add(tr_profile *sum, const tr_profile *profile)
 {
     sum->steps += profile->steps;

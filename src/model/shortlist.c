@@ -17,7 +17,7 @@ tr_status tr_shortlist_check(const tr_shortlist *shortlist, const tr_config *con
         rises = rises && offsets[i] <= offsets[i + 1];
     if (!rises)
         return tr_fail(error, TR_ERROR_FORMAT, "its offsets do not rise from 0 to %lld", (long long)shortlist->count);
-    /* a padding token behind the vocabulary, which Transformers adds, has no list */
+    /* Transformers adds a padding token after the vocabulary, which has no list */
     if (sources != config->source_vocabulary && sources + 1 != config->source_vocabulary)
         return tr_fail(error, TR_ERROR_ARGUMENT,
                        "it has lists for %d source tokens, but the model has %d: not made for this model", sources,

@@ -19,6 +19,11 @@ const char *tr_type_name(tr_type type)
     return "unknown";
 }
 
+bool tr_type_is_real(tr_type type)
+{
+    return type <= TR_TYPE_BF16 || type == TR_TYPE_BLOCKS;
+}
+
 /* -------------------------------------------------------------------------------------------------------------- table */
 
 void tr_weights_free(tr_weights *weights)
@@ -36,7 +41,7 @@ void tr_weights_free(tr_weights *weights)
     *weights = (tr_weights){0};
 }
 
-static bool make_room_for_blocks(tr_weights *weights, size_t more)
+static bool reserve_blocks(tr_weights *weights, size_t more)
 {
     void **blocks = realloc(weights->blocks, (weights->block_count + more) * sizeof *blocks);
     if (blocks)
@@ -46,7 +51,7 @@ static bool make_room_for_blocks(tr_weights *weights, size_t more)
 
 tr_status tr_weights_keep(tr_weights *weights, void *block, tr_error *error)
 {
-    if (!make_room_for_blocks(weights, 1)) {
+    if (!reserve_blocks(weights, 1)) {
         free(block);
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     }
@@ -58,7 +63,7 @@ tr_status tr_weights_move_blocks(tr_weights *to, tr_weights *from, tr_error *err
 {
     if (!from->block_count)
         return TR_OK;
-    if (!make_room_for_blocks(to, from->block_count))
+    if (!reserve_blocks(to, from->block_count))
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
     memcpy(to->blocks + to->block_count, from->blocks, from->block_count * sizeof *from->blocks);
     to->block_count += from->block_count;
@@ -74,7 +79,7 @@ uint64_t tr_tensor_elements(const tr_tensor *tensor)
     return elements;
 }
 
-bool tr_tensor_measure(const tr_tensor *tensor, uint64_t most, uint64_t *bytes)
+bool tr_tensor_measure(const tr_tensor *tensor, uint64_t max, uint64_t *bytes)
 {
     const tr_blocks *blocks = tensor->type == TR_TYPE_BLOCKS ? tensor->blocks : NULL;
     const uint64_t row = blocks ? blocks->elements : 1;
@@ -87,7 +92,7 @@ bool tr_tensor_measure(const tr_tensor *tensor, uint64_t most, uint64_t *bytes)
             n /= row;
         }
         empty = empty || n == 0;
-        fits = fits && (n == 0 || *bytes <= most / n);
+        fits = fits && (n == 0 || *bytes <= max / n);
         *bytes *= n;
     }
     if (empty)
@@ -103,18 +108,19 @@ static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %d dimensions, must be 1 to %d", tensor->name, tensor->rank,
                        TR_MAX_RANK);
     if (tensor->turned && (tensor->rank != 2 || tensor->type > TR_TYPE_BF16))
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: lies turned, but is no matrix of floats", tensor->name);
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is marked as transposed, but is no matrix of floats",
+                       tensor->name);
     uint64_t bytes;
     for (int i = 0; i < tensor->rank; i++)
         if (tensor->shape[i] < 0)
-            return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has a negative size", tensor->name);
+            return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has a negative dimension", tensor->name);
     if (!tr_tensor_measure(tensor, UINT64_MAX, &bytes) || bytes != tensor->bytes)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its shape needs another number of bytes than the %zu it has",
                        tensor->name, tensor->bytes);
     return TR_OK;
 }
 
-static bool make_room(tr_weights *weights)
+static bool reserve_tensor(tr_weights *weights)
 {
     if (!weights->index.slots && !tr_strmap_init(&weights->index, 256))
         return false;
@@ -137,7 +143,7 @@ tr_status tr_weights_add(tr_weights *weights, const tr_tensor *tensor, tr_error 
     const size_t length = strlen(tensor->name);
     if (tr_strmap_find(&weights->index, tensor->name, length) >= 0)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is there twice", tensor->name);
-    tr_tensor *copy = make_room(weights) ? malloc(sizeof *copy) : NULL;
+    tr_tensor *copy = reserve_tensor(weights) ? malloc(sizeof *copy) : NULL;
     if (!copy)
         return tr_fail(error, TR_ERROR_MEMORY, "tensor %s: out of memory", tensor->name);
     *copy = *tensor;
@@ -192,24 +198,24 @@ static uint16_t half_at(const unsigned char *data, size_t i)
     return half;
 }
 
-/* A block of which only a part is asked for is read whole beside. */
+/* A block that is only needed in part is decoded into a buffer first. */
 static void blocks_to_f32(const tr_tensor *tensor, size_t first, size_t count, float *out)
 {
     const tr_blocks *blocks = tensor->blocks;
     float whole[TR_MAX_BLOCK];
     while (count) {
-        const size_t skip = first % blocks->elements, rest = blocks->elements - skip, n = rest < count ? rest : count;
+        const size_t offset = first % blocks->elements, rest = blocks->elements - offset, n = rest < count ? rest : count;
         const unsigned char *block = (const unsigned char *)tensor->data + first / blocks->elements * blocks->bytes;
         blocks->read(block, n == blocks->elements ? out : whole);
         if (n != blocks->elements)
-            memcpy(out, whole + skip, n * sizeof *out);
+            memcpy(out, whole + offset, n * sizeof *out);
         first += n;
         out += n;
         count -= n;
     }
 }
 
-/* Elements [first, first + count) of data, of a floating type, in the order in which they lie. */
+/* Converts elements first .. first + count - 1 of data, of a floating type, in memory order. */
 static void widen(tr_type type, const unsigned char *data, size_t first, size_t count, float *out)
 {
     if (count)
@@ -229,7 +235,7 @@ static void widen(tr_type type, const unsigned char *data, size_t first, size_t 
         break;
     case TR_TYPE_BLOCKS:
     case TR_TYPE_I8:
-    case TR_TYPE_I32: break; /* not floating: the caller's mistake */
+    case TR_TYPE_I32: break; /* not floats: the caller's mistake */
     }
 }
 
@@ -248,8 +254,8 @@ static size_t bytes_before(const tr_tensor *tensor, size_t element)
     return blocks ? element / blocks->elements * blocks->bytes : element * tr_type_size(tensor->type);
 }
 
-/* Where byte at of a tensor's bytes comes from, roughly, if that is made of bytes bytes in the same order. */
-static size_t source_of(size_t at, size_t bytes, size_t tensor_bytes)
+/* Roughly where in its origin, of bytes bytes in the same order, byte at of a tensor comes from. */
+static size_t origin_offset(size_t at, size_t bytes, size_t tensor_bytes)
 {
     return bytes == tensor_bytes ? at : (size_t)((double)at / (double)tensor_bytes * (double)bytes);
 }
@@ -264,25 +270,26 @@ void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next)
         return;
     const unsigned char *data = origin ? origin->data : tensor->data;
     const size_t bytes = origin ? origin->bytes : tensor->bytes;
-    const size_t from = source_of(begin, bytes, tensor->bytes) / BLOCK;
-    const size_t to = last ? bytes : source_of(end, bytes, tensor->bytes);
+    const size_t from = origin_offset(begin, bytes, tensor->bytes) / BLOCK;
+    const size_t to = last ? bytes : origin_offset(end, bytes, tensor->bytes);
     if (!in_order)
         tr_pages_drop(data, bytes);
     else if (last || to / BLOCK > from)
         tr_pages_drop(data + from * BLOCK, to - from * BLOCK);
 }
 
-enum { TURNED = 16 }; /* rows side by side: a cache line of f32 */
+enum { TRANSPOSED_ROWS = 16 }; /* rows that are transposed together: their floats of one input fill a cache line */
 
-/* Columns [first, last) of n <= TURNED rows, from row on, of a turned matrix; out has its rows apart by stride. */
-static void turn(const tr_tensor *tensor, size_t row, size_t n, size_t first, size_t last, float *out, size_t stride)
+/* Columns first .. last - 1 of n <= TRANSPOSED_ROWS rows, from row on, of a turned matrix into out [n, stride]. */
+static void transpose_rows(const tr_tensor *tensor, size_t row, size_t n, size_t first, size_t last, float *out,
+                           size_t stride)
 {
     const size_t outputs = (size_t)tensor->shape[0];
-    float side[TURNED];
+    float column[TRANSPOSED_ROWS];
     for (size_t i = first; i < last; i++) {
-        widen(tensor->type, tensor->data, i * outputs + row, n, side);
+        widen(tensor->type, tensor->data, i * outputs + row, n, column);
         for (size_t o = 0; o < n; o++)
-            out[o * stride + i - first] = side[o];
+            out[o * stride + i - first] = column[o];
     }
 }
 
@@ -301,11 +308,13 @@ void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float
         return;
     }
     const size_t inputs = (size_t)tensor->shape[1];
-    while (count) { /* rows in part, or whole ones side by side */
+    while (count) { /* a part of one row, or several whole rows together */
         const size_t row = first / inputs, column = first % inputs;
         const size_t rest = inputs - column < count ? inputs - column : count;
-        const size_t rows = column || count < inputs ? 1 : count / inputs < TURNED ? count / inputs : TURNED;
-        turn(tensor, row, rows, column, column + rest, out, inputs);
+        const size_t rows = column || count < inputs           ? 1
+                            : count / inputs < TRANSPOSED_ROWS ? count / inputs
+                                                               : TRANSPOSED_ROWS;
+        transpose_rows(tensor, row, rows, column, column + rest, out, inputs);
         out += rows > 1 ? rows * inputs : rest;
         first += rows > 1 ? rows * inputs : rest;
         count -= rows > 1 ? rows * inputs : rest;

@@ -3,7 +3,7 @@
 #define TR_PIPELINE_ALIGN_H
 
 #include "model/config.h"
-#include "model/state.h"
+#include "model/sequence.h"
 #include "util/error.h"
 
 /* Checks options, and sets what TR_ALIGN_AUTO stands for: layer is then a layer, head a head or TR_ALIGN_MEAN.

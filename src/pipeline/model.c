@@ -7,6 +7,7 @@
 
 #include "formats/open.h"
 #include "formats/shortlist.h"
+#include "model/transformer.h"
 #include "pipeline/tokenizers.h"
 #include "util/team.h"
 

@@ -10,6 +10,7 @@
 #include "kernels/dispatch.h"
 #include "decoding/decoding.h"
 #include "formats/open.h"
+#include "model/transformer.h"
 #include "util/utf8.h"
 
 enum { LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };

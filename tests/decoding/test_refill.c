@@ -12,6 +12,7 @@
 #include "decoding/decoding.h"
 #include "kernels/dispatch.h"
 #include "formats/open.h"
+#include "model/transformer.h"
 #include "util/team.h"
 
 enum { SENTENCES = 32, MOST_MEMBERS = 3 };
@@ -408,7 +409,8 @@ static void damaged_weights_are_noticed(void **unused)
     assert_true(gamma && damaged.decoder);
     memcpy(damaged.decoder, m.network->decoder, (size_t)c->decoder_layers * sizeof *damaged.decoder);
     gamma[1] = NAN;
-    damaged.decoder[c->decoder_layers - 1].feedforward.norms.after.gamma = gamma;
+    tr_layer *last = &damaged.decoder[c->decoder_layers - 1];
+    last->sublayers[last->count - 1].norms.after.gamma = gamma;
     if (c->final_norm)
         damaged.target.final_norm.gamma = gamma;
     tr_worker *worker = make_worker(&damaged, MOST_MEMBERS, 8);

@@ -93,8 +93,8 @@ static void refuses_damage(void **unused)
     } cases[] = {{5, TARGET_PIECES, "allowed tokens: 9 is none of the 9 tokens"},
                  {5, -1, "allowed tokens: -1 is none of"},
                  {5, INT32_MIN, "is none of"},
-                 {4, 3, "they do not rise at 3"},
-                 {4, 8, "they do not rise at 7"}};
+                 {4, 3, "they are not ascending at 3"},
+                 {4, 8, "they are not ascending at 7"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(list + 4 * cases[i].place, &cases[i].id, 4);
         expect_refused_copy(data, size, TR_ERROR_FORMAT, cases[i].needle);
@@ -106,7 +106,7 @@ static void refuses_damage(void **unused)
         if (id != end)
             others[n++] = id;
     memcpy(list, others, sizeof others);
-    expect_refused_copy(data, size, TR_ERROR_FORMAT, "the end mark");
+    expect_refused_copy(data, size, TR_ERROR_FORMAT, "EOS");
     memcpy(list, ids, sizeof ids);
     const damage shapes[] = {{"output.allowed", 0, "\2\0\0\0", 4, TR_ERROR_FORMAT, NULL},                   /* rank */
                              {"output.allowed", 4, "\0\0\0\0", 4, TR_ERROR_FORMAT, "truncated or damaged"}, /* length */

@@ -8,7 +8,7 @@
 
 #include "formats/open.h"
 #include "kernels/dispatch.h"
-#include "model/network.h"
+#include "model/transformer.h"
 
 static tr_package package;
 static const tr_kernels *kernels;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../opening.h"
-#include "model/windows.h"
+#include "model/config.h"
 
 enum { HEADS = 4, LENGTH = 45, WINDOW = 3 };
 

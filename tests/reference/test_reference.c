@@ -12,6 +12,7 @@
 
 #include "decoding/decoding.h"
 #include "kernels/dispatch.h"
+#include "model/transformer.h"
 #include "reference.h"
 #include "util/team.h"
 
