@@ -4,8 +4,8 @@
 #include "cli/output.h"
 #include "cli/pieces.h"
 #include "cli/signals.h"
-#include "pipeline/model.h"
-#include "pipeline/sources.h"
+#include "api/model.h"
+#include "text/sources.h"
 #include "util/utf8.h"
 #include "view/view.h"
 

@@ -4,7 +4,7 @@
 #include "cli/render.h"
 #include "cli/search.h"
 
-#include "pipeline/model.h"
+#include "api/model.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>

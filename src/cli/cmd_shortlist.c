@@ -6,7 +6,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "formats/shortlist.h"
-#include "pipeline/tokenizers.h"
+#include "api/tokenizers.h"
 
 #include <errno.h>
 #include <inttypes.h>

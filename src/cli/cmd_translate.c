@@ -8,7 +8,7 @@
 #include "cli/search.h"
 #include "cli/signals.h"
 #include "cli/stream.h"
-#include "pipeline/model.h"
+#include "api/model.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "cli/compose.h"
 
-#include "pipeline/align.h"
-#include "pipeline/result.h"
+#include "run/align.h"
+#include "api/result.h"
 #include "util/buffer.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "json_ids.h"
-#include "pipeline/model.h"
+#include "api/model.h"
 
 enum { LINES = 4, MOST = 3 };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "pipeline/translation_cache.h"
-#include "pipeline/scheduler.h"
-#include "pipeline/completion.h"
+#include "api/translation_cache.h"
+#include "run/scheduler.h"
+#include "run/completion.h"
 
 /* -------------------------------------------------------------------------------------------------------------- units */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "pipeline/characters.h"
-#include "pipeline/cut.h"
+#include "text/characters.h"
+#include "text/cut.h"
 
 enum { END = 7, WIDE = 0x6f22, NOTHING = 0x200d };
 

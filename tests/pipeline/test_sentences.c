@@ -7,8 +7,8 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "pipeline/characters.h"
-#include "pipeline/sentences.h"
+#include "text/characters.h"
+#include "text/sentences.h"
 
 static const char *const cases[] = {
     /* Chinese marks */
