@@ -1,12 +1,141 @@
-/* The context: options, working memory, and their checks. */
-#include "api/model.h"
+/* The context: its models, which decode together, and its working memory. */
+#include "api/context.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "run/align.h"
-#include "api/ensemble.h"
-#include "api/search.h"
-#include "util/team.h"
+/* ------------------------------------------------------------------------------------------------------------ ensemble */
+
+static tr_status fail_differing(const tr_model *a, const tr_model *b, const char *what, tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_ARGUMENT, "ensemble: %.180s and %.180s differ in %s", a->path, b->path, what);
+}
+
+/* The first id whose pieces differ, -1: none. Of vocabularies without pieces only the sizes can be compared, by the caller.
+ */
+static int64_t first_difference(const tr_vocabulary *a, const tr_vocabulary *b)
+{
+    for (size_t i = 0; i < a->size && i < b->size; i++)
+        if (a->pieces[i].size != b->pieces[i].size ||
+            (a->pieces[i].size && memcmp(a->pieces[i].data, b->pieces[i].data, a->pieces[i].size) != 0))
+            return (int64_t)i;
+    return -1;
+}
+
+static tr_status compare_vocabularies(const tr_model *a, const tr_model *b, const char *side, const tr_vocabulary *of_a,
+                                      const tr_vocabulary *of_b, int size_a, int size_b, tr_error *error)
+{
+    if (size_a != size_b)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "ensemble: %.180s and %.180s differ in their %s tokens: %d and %d", a->path,
+                       b->path, side, size_a, size_b);
+    const int64_t id = first_difference(of_a, of_b);
+    if (id < 0)
+        return TR_OK;
+    const tr_piece *p = &of_a->pieces[id], *q = &of_b->pieces[id];
+    return tr_fail(error, TR_ERROR_ARGUMENT,
+                   "ensemble: %.150s and %.150s differ in their %s tokens: number %d is '%.*s' and '%.*s'", a->path, b->path,
+                   side, (int)id, (int)(p->size < 40 ? p->size : 40), p->size ? p->data : "",
+                   (int)(q->size < 40 ? q->size : 40), q->size ? q->data : "");
+}
+
+/* Tokens that a model of several languages is given for them. */
+static bool same_languages(const tr_languages *a, const tr_languages *b)
+{
+    if (a->source != b->source || a->target != b->target || a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        size_t k = 0;
+        while (k < b->count && strcmp(a->items[i].code, b->items[k].code) != 0)
+            k++;
+        if (k == b->count || a->items[i].id != b->items[k].id)
+            return false;
+    }
+    return true;
+}
+
+static bool same_allowed(const tr_network *a, const tr_network *b)
+{
+    const size_t outputs = (size_t)a->output.weight.outputs;
+    if (!a->output_tokens || !b->output_tokens)
+        return a->output_tokens == b->output_tokens;
+    return a->output.weight.outputs == b->output.weight.outputs &&
+           memcmp(a->output_tokens, b->output_tokens, outputs * sizeof *a->output_tokens) == 0;
+}
+
+static tr_status compare_settings(const tr_model *a, const tr_model *b, tr_error *error)
+{
+    const tr_config *p = &a->package.config, *q = &b->package.config;
+    if (p->start_id != q->start_id || p->start_zeros != q->start_zeros)
+        return fail_differing(a, b, "the token that targets start with", error);
+    if (p->eos_id != q->eos_id || p->no_source_eos != q->no_source_eos)
+        return fail_differing(a, b, "their EOS", error);
+    if (p->forced_first_id != q->forced_first_id)
+        return fail_differing(a, b, "the first token that they force", error);
+    if (!same_languages(&a->package.languages, &b->package.languages))
+        return fail_differing(a, b, "the tokens that languages are given as", error);
+    if (!same_allowed(a->network, b->network))
+        return fail_differing(a, b, "the lists of tokens that can come; leave these out (--allowed off)", error);
+    return TR_OK;
+}
+
+static tr_status compare_models(const tr_model *a, const tr_model *b, tr_error *error)
+{
+    const tr_config *p = &a->package.config, *q = &b->package.config;
+    tr_status status = compare_vocabularies(a, b, "target", a->package.target, b->package.target, p->target_vocabulary,
+                                            q->target_vocabulary, error);
+    if (status == TR_OK)
+        status = compare_vocabularies(a, b, "source", &a->package.source, &b->package.source, p->source_vocabulary,
+                                      q->source_vocabulary, error);
+    return status == TR_OK ? compare_settings(a, b, error) : status;
+}
+
+static tr_status refuse_shortlist(const tr_model *model, tr_error *error)
+{
+    if (!model->shortlist)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_ARGUMENT,
+                   "ensemble: %.300s has a shortlist, which ensembles do without (--shortlist off)", model->path);
+}
+
+static tr_status set_weights(const float *weights, tr_ensemble *e, tr_error *error)
+{
+    double sum = 0;
+    for (int m = 0; m < e->count; m++) {
+        const float weight = weights ? weights[m] : 1;
+        if (!(weight > 0) || !isfinite(weight))
+            return tr_fail(error, TR_ERROR_ARGUMENT, "ensemble: the weight %g of model %d is not a number above 0",
+                           (double)weight, m + 1);
+        sum += weight;
+    }
+    for (int m = 0; m < e->count; m++)
+        e->weights[m] = (float)((weights ? weights[m] : 1) / sum);
+    return TR_OK;
+}
+
+static tr_status make_ensemble(const tr_model *model, const tr_context_options *options, tr_ensemble *ensemble,
+                               tr_error *error)
+{
+    *ensemble = tr_ensemble_of(model->network);
+    if (options->ensemble_count < 0 || options->ensemble_count >= TR_MAX_ENSEMBLE)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "other_count: %d is not between 0 and %d", options->ensemble_count,
+                       TR_MAX_ENSEMBLE - 1);
+    if (!options->ensemble_count)
+        return TR_OK;
+    tr_status status = refuse_shortlist(model, error);
+    for (int i = 0; i < options->ensemble_count && status == TR_OK; i++) {
+        const tr_model *other = options->ensemble ? options->ensemble[i] : NULL;
+        if (!other)
+            return tr_fail(error, TR_ERROR_ARGUMENT, "tr_context_create: other model %d is NULL", i);
+        status = refuse_shortlist(other, error);
+        if (status == TR_OK)
+            status = compare_models(model, other, error);
+        ensemble->networks[ensemble->count++] = other->network;
+    }
+    return status == TR_OK ? set_weights(options->ensemble_weights, ensemble, error) : status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- context */
 
 enum { MAX_BATCH = 4096 };
 
@@ -15,18 +144,7 @@ tr_context_options tr_context_default_options(void)
     return (tr_context_options){.threads = 0, .backend = TR_THREADS_POSIX, .batch_size = 32};
 }
 
-tr_translate_options tr_translate_default_options(void)
-{
-    return (tr_translate_options){.max_length = 512,
-                                  .min_length = 0,
-                                  .split = TR_SPLIT_AUTO,
-                                  .search = tr_search_default_options(),
-                                  .alignment = tr_align_default_options(),
-                                  .use_cache = true,
-                                  .loop_guard = true};
-}
-
-static tr_status check_options(const tr_context_options *options, tr_error *error)
+static tr_status check_context_options(const tr_context_options *options, tr_error *error)
 {
     if (options->threads < 0 || options->threads > TR_TEAM_MAX)
         return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, TR_TEAM_MAX);
@@ -46,14 +164,14 @@ tr_status tr_context_create(const tr_model *model, const tr_context_options *opt
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_context_create: model is NULL");
     tr_ensemble models;
-    tr_status status = check_options(&chosen, error);
+    tr_status status = check_context_options(&chosen, error);
     if (status == TR_OK)
-        status = tr_ensemble_make(model, &chosen, &models, error);
+        status = make_ensemble(model, &chosen, &models, error);
     if (status != TR_OK)
         return status;
     tr_context *c = calloc(1, sizeof *c);
     if (!c)
-        return tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
+        return tr_fail_memory(error, "context");
     c->model = model;
     c->config = model->package.config;
     for (int m = 1; m < models.count; m++)
@@ -63,7 +181,7 @@ tr_status tr_context_create(const tr_model *model, const tr_context_options *opt
     c->threads = c->threads < TR_TEAM_MAX ? c->threads : TR_TEAM_MAX;
     c->plans = calloc((size_t)c->threads, sizeof *c->plans);
     if (!c->plans)
-        status = tr_fail(error, TR_ERROR_MEMORY, "context: out of memory");
+        status = tr_fail_memory(error, "context");
     else
         status = tr_scheduler_create(&models, c->threads, chosen.backend, chosen.batch_size, &c->scheduler, error);
     if (status == TR_OK)
@@ -88,28 +206,13 @@ void tr_context_destroy(tr_context *context)
     free(context);
 }
 
-tr_status tr_options_resolve(const tr_context *context, const tr_translate_options *options, tr_translate_options *resolved,
-                             tr_error *error)
+tr_status tr_context_languages(const tr_context *context, const char *source, const char *target, bool texts,
+                               tr_language_pair *pair, tr_error *error)
 {
-    const int most = context->config.max_positions;
-    *resolved = options ? *options : tr_translate_default_options();
-    if (resolved->max_length < 1)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "max_length: %d is not at least 1", resolved->max_length);
-    if (resolved->min_length < 0 || resolved->min_length > resolved->max_length)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "min_length: %d is not between 0 and max_length (%d)", resolved->min_length,
-                       resolved->max_length);
-    if ((int)resolved->split < TR_SPLIT_AUTO || resolved->split > TR_SPLIT_NEVER)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "split: %d is unknown", (int)resolved->split);
-    tr_status status = tr_search_check(&resolved->search, &context->config, error);
-    if (status == TR_OK)
-        status = tr_align_resolve(&context->config, &resolved->alignment, error);
+    const tr_model *model = context->model;
+    const tr_status status = texts ? tr_model_needs_tokenizer(model, error) : TR_OK;
     if (status != TR_OK)
         return status;
-    if (resolved->on_token && (resolved->search.beam > 1 || resolved->search.alternatives))
-        return tr_fail(error, TR_ERROR_ARGUMENT,
-                       "token: with %s nobody knows a translation's tokens before its end; it goes with beam 1 only",
-                       resolved->search.beam > 1 ? "a beam" : "alternatives");
-    resolved->max_length = resolved->max_length < most ? resolved->max_length : most;
-    resolved->min_length = resolved->min_length < most ? resolved->min_length : most;
-    return TR_OK;
+    return tr_language_pair_choose(&model->package, texts ? model->tokenizer : NULL, context->config.max_positions, source,
+                                   target, pair, error);
 }

@@ -1,20 +1,118 @@
 #define _GNU_SOURCE
 #include "api/model.h"
-#include "kernels/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/shortlist.h"
-#include "api/tokenizers.h"
+#include "kernels/dispatch.h"
+#include "text/language_pair.h"
 #include "util/task.h"
+
+/* ---------------------------------------------------------------------------------------------------------- tokenizers */
+
+/* Adds what both sides share: the target vocabulary, and the tokens that are no text. */
+static tr_status create_tokenizer(const tr_package *package, tr_tokenizer_parts *parts, tr_tokenizer **tokenizer,
+                                  tr_error *error)
+{
+    const tr_config *config = &package->config;
+    *tokenizer = NULL;
+    if (!parts->source_spm && !parts->source_bpe)
+        return TR_OK;
+    parts->target = package->target;
+    /* <s> is SentencePiece's own start mark, which some networks emit */
+    const int32_t marks[] = {config->start_id, config->eos_id, config->pad_id,
+                             tr_vocabulary_find(package->target, "<s>", 3)};
+    tr_ids special = {0};
+    tr_status status = TR_ERROR_MEMORY;
+    if (!tr_ids_append(&special, marks, sizeof marks / sizeof *marks) ||
+        !tr_ids_append(&special, package->special.data, package->special.size)) {
+        tr_fail_memory(error, "tokenizer");
+    } else {
+        parts->special = special.data;
+        parts->special_count = special.size;
+        status = tr_tokenizer_create(parts, tokenizer, error);
+    }
+    tr_ids_free(&special);
+    return status;
+}
+
+tr_status tr_source_tokenizer(const tr_package *package, tr_tokenizer **tokenizer, tr_error *error)
+{
+    tr_tokenizer_parts parts = {.source_spm = package->source_spm.data,
+                                .source_spm_size = package->source_spm.size,
+                                .source_bpe = package->source_bpe.data,
+                                .source_bpe_size = package->source_bpe.size,
+                                .source_language = package->source_language,
+                                .target_language = package->target_language,
+                                .source = &package->source,
+                                .unk_id = package->config.unk_id};
+    return create_tokenizer(package, &parts, tokenizer, error);
+}
+
+/* The unknown token is the source's by its number, the target's by its name. */
+static int unk_target_id(const tr_package *package)
+{
+    const int id = package->config.unk_id;
+    if (id < 0 || package->target == &package->source)
+        return id;
+    const tr_piece piece = package->source.pieces[id];
+    return piece.data ? tr_vocabulary_find(package->target, piece.data, piece.size) : -1;
+}
+
+tr_status tr_target_tokenizer(const tr_package *package, tr_tokenizer **tokenizer, tr_error *error)
+{
+    tr_tokenizer_parts parts = {.source_spm = package->target_spm.data,
+                                .source_spm_size = package->target_spm.size,
+                                .source_language = package->target_language,
+                                .target_language = package->target_language,
+                                .source = package->target,
+                                .unk_id = unk_target_id(package)};
+    return create_tokenizer(package, &parts, tokenizer, error);
+}
+
+tr_status tr_model_needs_tokenizer(const tr_model *model, tr_error *error)
+{
+    if (model->tokenizer)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
+}
+
+tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **tokenizer, tr_error *error)
+{
+    const tr_package *package = &model->package;
+    tr_model *owner = (tr_model *)(uintptr_t)model; /* made once and kept: the model looks unchanged */
+    tr_tokenizer *made = NULL, *there = atomic_load(&owner->target_tokenizer);
+    const tr_status needed = tr_model_needs_tokenizer(model, error);
+    *tokenizer = there;
+    if (needed != TR_OK)
+        return needed;
+    if (package->target_spm.data && package->target_spm.data == package->source_spm.data &&
+        package->target == &package->source)
+        *tokenizer = model->tokenizer;
+    if (*tokenizer)
+        return TR_OK;
+    const tr_status status = tr_target_tokenizer(package, &made, error);
+    if (status != TR_OK)
+        return tr_fail_in(error, status, model->path);
+    if (!made)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "model: it cannot cut texts of its target language; give it tokens");
+    if (atomic_compare_exchange_strong(&owner->target_tokenizer, &there, made))
+        there = made;
+    else
+        tr_tokenizer_destroy(made); /* another thread was faster */
+    *tokenizer = there;
+    return TR_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- opening */
 
 tr_model_options tr_model_default_options(void)
 {
     return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO};
 }
 
-/* All that decoding reads at once: not the screen, which is used when there is more to do (TR_SCREEN_AFTER). */
+/* Reads from disk the weights that decoding needs at once: not the screen, which is used later (TR_SCREEN_AFTER). */
 static void bring_in_weights(const tr_network *network)
 {
     for (size_t i = 0; i < network->span_count; i++)
@@ -38,7 +136,7 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
         if (limited != TR_OK)
             return limited;
     }
-    /* halves that are asked for as f32 stay as they are: widening them is exact */
+    /* half-precision weights stay as they are if f32 is asked for: widening them is exact */
     const tr_type type = compute == TR_COMPUTE_F32 ? TR_TYPE_F32 : model->network->type;
     model->compute = type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
     bring_in_weights(model->network);
@@ -58,7 +156,7 @@ static tr_status open_shortlist(tr_model *model, const tr_model_options *options
     return TR_OK;
 }
 
-/* Loading the tokenizer takes longest: the network is made beside it. */
+/* The network is made on another thread while the tokenizer, which takes longest, is loaded. */
 typedef struct network_task {
     tr_task task;
     tr_model *model;
@@ -106,10 +204,9 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
         return status;
     tr_model *m = calloc(1, sizeof *m);
     if (!m)
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+        return tr_fail_memory(error, path);
     m->path = strdup(path);
-    status = m->path ? tr_package_open(path, chosen.load, &m->package, error)
-                     : tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+    status = m->path ? tr_package_open(path, chosen.load, &m->package, error) : tr_fail_memory(error, path);
     if (status != TR_OK) {
         free(m->path);
         free(m);
@@ -185,8 +282,9 @@ const char *tr_model_language(const tr_model *model, int index)
 
 tr_status tr_model_check_languages(const tr_model *model, const char *source, const char *target, tr_error *error)
 {
-    tr_pair pair;
+    tr_language_pair pair;
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_check_languages: model is NULL");
-    return tr_pair_choose(model, source, target, model->tokenizer != NULL, &pair, error);
+    return tr_language_pair_choose(&model->package, model->tokenizer, model->package.config.max_positions, source, target,
+                                   &pair, error);
 }

@@ -1,21 +1,12 @@
-/* The entry points that speak tokens instead of text. */
-#include "api/model.h"
+/* Texts to tokens and back. */
+#include "api/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/aligned.h"
-#include "text/sources.h"
-#include "run/stream.h"
-#include "run/completion.h"
 #include "util/utf8.h"
 
-static tr_status out_of_memory(tr_error *error)
-{
-    return tr_fail(error, TR_ERROR_MEMORY, "tokens: out of memory");
-}
-
-/* ----------------------------------------------------------------------------------------------------- text and tokens */
+/* ----------------------------------------------------------------------------------------------------- texts to tokens */
 
 tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
 {
@@ -24,14 +15,12 @@ tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_t
     *tokens = (tr_tokens){0};
     if (!model || (!text && size))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: %s is NULL", model ? "text" : "model");
-    if (!model->tokenizer)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
     tr_buffer clean = {0};
     tr_ids ids = {0};
-    tr_status status = TR_OK;
-    if (!tr_utf8_valid(text, size)) {
+    tr_status status = tr_model_needs_tokenizer(model, error);
+    if (status == TR_OK && !tr_utf8_valid(text, size)) {
         if (!tr_utf8_clean(text, size, &clean))
-            status = out_of_memory(error);
+            status = tr_fail_memory(error, "tokens");
         text = clean.data;
         size = clean.size;
     }
@@ -46,21 +35,141 @@ tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_t
     return TR_OK;
 }
 
-tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size, tr_error *error)
+tr_status tr_tokenize_target(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
 {
-    if (size)
-        *size = 0;
-    if (!text)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: text is NULL");
-    *text = NULL;
-    if (!model || (!ids && count))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: %s is NULL", model ? "ids" : "model");
-    if (!model->tokenizer)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it has no tokenizer, it takes tokens only");
+    if (!tokens)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_target: tokens is NULL");
+    *tokens = (tr_tokens){0};
+    if (!model || (!text && size))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_target: %s is NULL", model ? "text" : "model");
+    const tr_tokenizer *tokenizer;
+    tr_buffer clean = {0};
+    tr_ids ids = {0};
+    tr_status status = tr_model_target_tokenizer(model, &tokenizer, error);
+    if (status == TR_OK && !tr_utf8_clean(text, size, &clean))
+        status = tr_fail_memory(error, "tokens");
+    if (status == TR_OK)
+        status = tr_tokenizer_encode(tokenizer, clean.data, clean.size, &ids, error);
+    tr_buffer_free(&clean);
+    if (status != TR_OK) {
+        tr_ids_free(&ids);
+        return status;
+    }
+    *tokens = (tr_tokens){ids.data, ids.size};
+    return TR_OK;
+}
+
+static tr_status choose_tokenizer(const tr_model *model, bool target, const tr_tokenizer **tokenizer, tr_error *error)
+{
+    if (target)
+        return tr_model_target_tokenizer(model, tokenizer, error);
+    *tokenizer = model->tokenizer;
+    return tr_model_needs_tokenizer(model, error);
+}
+
+/* Puts an empty span before the others. */
+static bool prepend_span(tr_span **spans, size_t count)
+{
+    tr_span *more = realloc(*spans, (count + 1) * sizeof *more);
+    if (!more)
+        return false;
+    memmove(more + 1, more, count * sizeof *more);
+    more[0] = (tr_span){0, 0};
+    *spans = more;
+    return true;
+}
+
+tr_status tr_text_tokens(const tr_model *model, bool target, const char *text, size_t size, int32_t before,
+                         tr_tokens *tokens, tr_span **spans, unsigned *flags, tr_error *error)
+{
+    const tr_tokenizer *tokenizer;
+    tr_buffer clean = {0};
+    tr_ids ids = {0};
+    *tokens = (tr_tokens){0};
+    *spans = NULL;
+    tr_status status = choose_tokenizer(model, target, &tokenizer, error);
+    if (status == TR_OK && !tr_utf8_valid(text, size)) {
+        *flags |= TR_FLAG_INVALID_UTF8;
+        if (!tr_utf8_clean(text, size, &clean))
+            status = tr_fail_memory(error, "tokens");
+        text = clean.data;
+        size = clean.size;
+    }
+    if (status == TR_OK && before >= 0 && !tr_ids_append(&ids, &before, 1))
+        status = tr_fail_memory(error, "tokens");
+    if (status == TR_OK)
+        status = tr_tokenizer_encode_spans(tokenizer, text ? text : "", size, &ids, spans, error);
+    if (status == TR_OK && before >= 0 && !prepend_span(spans, ids.size - 1))
+        status = tr_fail_memory(error, "tokens");
+    tr_buffer_free(&clean);
+    if (status != TR_OK) {
+        tr_ids_free(&ids);
+        free(*spans);
+        *spans = NULL;
+        return status;
+    }
+    *tokens = (tr_tokens){ids.data, ids.size};
+    return TR_OK;
+}
+
+tr_status tr_tokenize_spans(const tr_model *model, bool target, const char *text, size_t size, tr_tokens *tokens,
+                            tr_span **spans, tr_error *error)
+{
+    unsigned flags = 0;
+    if (!tokens || !spans)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_spans: %s is NULL", tokens ? "spans" : "tokens");
+    *tokens = (tr_tokens){0};
+    *spans = NULL;
+    if (!model || (!text && size))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_spans: %s is NULL", model ? "text" : "model");
+    return tr_text_tokens(model, target, text, size, -1, tokens, spans, &flags, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ prefixes */
+
+enum { SHOWN = 64 }; /* bytes of a prefix in a message */
+
+/* The id of the unknown token in the target vocabulary; -1: none. */
+static int32_t unk_target_id(const tr_model *model)
+{
+    size_t size;
+    const char *piece = tr_source_piece(model, model->package.config.unk_id, &size);
+    return piece ? tr_target_id(model, piece, size) : -1;
+}
+
+tr_status tr_prefix_tokens(const tr_model *model, const char *prefix, int limit, tr_ids *ids, tr_error *error)
+{
+    const size_t size = strlen(prefix);
+    const int shown = (int)(size < SHOWN ? size : SHOWN);
+    const int32_t unknown = unk_target_id(model);
+    tr_tokens tokens;
+    tr_status status = tr_tokenize_target(model, prefix, size, &tokens, error);
+    if (status == TR_OK && tokens.count > (size_t)limit)
+        status = tr_fail(error, TR_ERROR_ARGUMENT, "prefix '%.*s': has %zu tokens, but a translation has %d at most", shown,
+                         prefix, tokens.count, limit);
+    for (size_t i = 0; status == TR_OK && i < tokens.count; i++)
+        if (tokens.ids[i] == unknown)
+            status = tr_fail(error, TR_ERROR_ARGUMENT,
+                             "prefix '%.*s': the model's target vocabulary cannot spell it; leave out what is foreign to it",
+                             shown, prefix);
+    if (status == TR_OK && !tr_ids_append(ids, tokens.ids, tokens.count))
+        status = tr_fail_memory(error, "prefix");
+    tr_tokens_free(&tokens);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------------- tokens to texts */
+
+/* spans: [count] or NULL. */
+static tr_status decode_ids(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size,
+                            tr_span *spans, tr_error *error)
+{
     tr_buffer out = {0};
-    if (!tr_buffer_string(&out, ""))
-        return out_of_memory(error);
-    const tr_status status = tr_tokenizer_decode(model->tokenizer, ids, count, &out, error);
+    tr_status status = tr_model_needs_tokenizer(model, error);
+    if (status == TR_OK && !tr_buffer_string(&out, ""))
+        status = tr_fail_memory(error, "tokens");
+    if (status == TR_OK)
+        status = tr_tokenizer_decode_spans(model->tokenizer, ids, count, &out, spans, error);
     if (status != TR_OK) {
         tr_buffer_free(&out);
         return status;
@@ -71,7 +180,37 @@ tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count,
     return TR_OK;
 }
 
-static const char *piece(const tr_vocabulary *vocabulary, int32_t id, size_t *size)
+tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size, tr_error *error)
+{
+    if (size)
+        *size = 0;
+    if (!text)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: text is NULL");
+    *text = NULL;
+    if (!model || (!ids && count))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: %s is NULL", model ? "ids" : "model");
+    return decode_ids(model, ids, count, text, size, NULL, error);
+}
+
+tr_status tr_detokenize_spans(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size,
+                              tr_span *spans, tr_error *error)
+{
+    if (size)
+        *size = 0;
+    if (!text)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize_spans: text is NULL");
+    *text = NULL;
+    if (!model || (!ids && count) || (!spans && count))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize_spans: %s is NULL",
+                       !model ? "model"
+                       : !ids ? "ids"
+                              : "spans");
+    return decode_ids(model, ids, count, text, size, spans, error);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- pieces */
+
+static const char *piece_of(const tr_vocabulary *vocabulary, int32_t id, size_t *size)
 {
     const bool known = id >= 0 && (size_t)id < vocabulary->size && vocabulary->pieces[id].data;
     if (size)
@@ -81,12 +220,12 @@ static const char *piece(const tr_vocabulary *vocabulary, int32_t id, size_t *si
 
 const char *tr_source_piece(const tr_model *model, int32_t id, size_t *size)
 {
-    return piece(&model->package.source, id, size);
+    return piece_of(&model->package.source, id, size);
 }
 
 const char *tr_target_piece(const tr_model *model, int32_t id, size_t *size)
 {
-    return piece(model->package.target, id, size);
+    return piece_of(model->package.target, id, size);
 }
 
 int32_t tr_source_id(const tr_model *model, const char *piece_text, size_t size)
@@ -117,186 +256,4 @@ void tr_tokens_array_free(tr_tokens *tokens, size_t count)
 void tr_free(void *memory)
 {
     free(memory);
-}
-
-/* --------------------------------------------------------------------------------------------------- tokens to tokens */
-
-/* Prefixes are part of the targets. */
-static tr_status check_prefix(const tr_config *config, const tr_tokens *prefix, size_t index, int most, tr_error *error)
-{
-    if (!prefix->ids && prefix->count)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "prefix %zu: its ids are NULL", index);
-    if (prefix->count > (size_t)most)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "prefix %zu: %zu tokens, but a target has %d at most", index, prefix->count,
-                       most);
-    for (size_t i = 0; i < prefix->count; i++)
-        if (prefix->ids[i] < 0 || prefix->ids[i] >= config->target_vocabulary || prefix->ids[i] == config->eos_id)
-            return tr_fail(error, TR_ERROR_ARGUMENT,
-                           "prefix %zu: token %zu is %d, not an id below %d other than the end mark", index, i,
-                           (int)prefix->ids[i], config->target_vocabulary);
-    return TR_OK;
-}
-
-/* What a call works on. */
-typedef struct call {
-    tr_translate_options options;
-    tr_pair pair;
-    tr_progress counts;
-    tr_job job;
-    tr_stream steps;
-    int32_t *memory; /* the units' ids */
-} call;
-
-static tr_status check_inputs(const call *c, const tr_config *config, const tr_tokens *sources, const tr_tokens *prefixes,
-                              size_t count, size_t *total, tr_error *error)
-{
-    const int most = c->options.max_length - (c->pair.start.first_id >= 0);
-    tr_status status = TR_OK;
-    *total = 0;
-    for (size_t i = 0; i < count && status == TR_OK; i++) {
-        status = tr_source_check(config, &c->pair, &sources[i], i, error);
-        if (status == TR_OK && prefixes)
-            status = check_prefix(config, &prefixes[i], i, most, error);
-        *total += sources[i].count + (size_t)tr_source_marks(config, &c->pair) + 1;
-    }
-    return status;
-}
-
-/* A unit for each source, all their ids in one piece of memory. */
-static tr_status lay_out(call *c, const tr_config *config, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
-                         tr_error *error)
-{
-    size_t total;
-    const tr_status status = check_inputs(c, config, sources, prefixes, count, &total, error);
-    if (status != TR_OK)
-        return status;
-    c->job.requests = calloc(count ? count : 1, sizeof *c->job.requests);
-    c->memory = calloc(total ? total : 1, sizeof *c->memory);
-    if (!c->job.requests || !c->memory)
-        return out_of_memory(error);
-    int32_t *to = c->memory;
-    for (size_t i = 0; i < count; i++) {
-        const int length = tr_source_lay_out(config, &c->pair, &sources[i], to);
-        tr_request *request = &c->job.requests[i];
-        *request = (tr_request){.source = to, .source_length = length, .source_tokens = (int)sources[i].count};
-        if (prefixes) {
-            request->prefix = prefixes[i].ids;
-            request->prefix_length = (int)prefixes[i].count;
-        }
-        to += length;
-    }
-    return TR_OK;
-}
-
-/* Progress: a unit is a text. */
-static tr_status count_units(void *argument, const tr_request *list, tr_error *error)
-{
-    call *c = argument;
-    for (; list; list = list->next)
-        tr_completion_count(&c->counts, list, 1);
-    return tr_completion_report(&c->counts, &c->options, error);
-}
-
-/* A unit is a text of one sentence. */
-static tr_status take_step(void *argument, const tr_request *of, const tr_decoded_token *step, bool again, bool *stop,
-                           tr_error *error)
-{
-    call *c = argument;
-    const size_t unit = (size_t)(of - c->job.requests);
-    bool begins;
-    tr_token_event told = {.text = unit, .sentences = 1, .restarted = again};
-    const tr_status status = tr_stream_add(&c->steps, unit, step, &begins, error);
-    return status == TR_OK ? tr_stream_emit(&c->steps, unit, step, &told, NULL, false, stop, error) : status;
-}
-
-static tr_status run_call(tr_context *context, call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
-                          const tr_translate_options *options, bool align, tr_error *error)
-{
-    tr_status status = tr_options_resolve(context, options, &c->options, error);
-    if (status != TR_OK)
-        return status;
-    const char *const source = c->options.source_language, *const target = c->options.target_language;
-    status = tr_pair_choose(context->model, source, target, false, &c->pair, error);
-    if (status != TR_OK)
-        return status;
-    c->counts.texts = count;
-    c->job = (tr_job){.count = count,
-                      .max_length = c->options.max_length,
-                      .min_length = c->options.min_length,
-                      .search = &c->options.search,
-                      .scores = c->options.scores,
-                      .start = &c->pair.start,
-                      .done = c->options.on_progress ? count_units : NULL,
-                      .token = c->options.on_token ? take_step : NULL,
-                      .argument = c};
-    const tr_config *config = &context->config;
-    status = lay_out(c, config, sources, prefixes, count, error);
-    if (status == TR_OK)
-        status = tr_stream_init(&c->steps, &c->options, context->model->tokenizer, config->eos_id, count, error);
-    if (status != TR_OK)
-        return status;
-    return align && c->options.align ? tr_run_aligned(context, &c->pair, &c->job, &c->options, &c->counts, error)
-                                     : tr_scheduler_run(context->scheduler, &c->job, error);
-}
-
-/* A model without end marks translates nothing to nothing. */
-static void empty_nothing(const tr_config *config, const tr_tokens *sources, tr_request *requests, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t h = 0; config->no_source_eos && sources[i].count == 0 && h < requests[i].found.count; h++)
-            requests[i].found.items[h].count = 0; /* nor are there links with an empty source */
-}
-
-static void end_call(call *c)
-{
-    tr_requests_free(c->job.requests, c->job.count);
-    tr_stream_free(&c->steps);
-    free(c->memory);
-}
-
-tr_status tr_search_tokens(tr_context *context, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
-                           const tr_translate_options *options, tr_hypotheses **outputs, tr_error *error)
-{
-    if (!outputs)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_search_tokens: outputs is NULL");
-    *outputs = NULL;
-    if (!context || (!sources && count))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_search_tokens: %s is NULL", context ? "sources" : "context");
-    call c = {0};
-    tr_status status = run_call(context, &c, sources, prefixes, count, options, true, error);
-    if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
-        status = out_of_memory(error);
-    if (status == TR_OK) {
-        empty_nothing(&context->model->package.config, sources, c.job.requests, count);
-        for (size_t i = 0; i < count; i++) {
-            (*outputs)[i] = c.job.requests[i].found;
-            c.job.requests[i].found = (tr_hypotheses){0};
-        }
-    }
-    end_call(&c);
-    return status;
-}
-
-tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
-                              const tr_translate_options *options, tr_tokens **outputs, tr_error *error)
-{
-    if (!outputs)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: outputs is NULL");
-    *outputs = NULL;
-    if (!context || (!sources && count))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: %s is NULL", context ? "sources" : "context");
-    call c = {0};
-    tr_status status = run_call(context, &c, sources, NULL, count, options, false, error);
-    if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
-        status = out_of_memory(error);
-    if (status == TR_OK) {
-        empty_nothing(&context->model->package.config, sources, c.job.requests, count);
-        for (size_t i = 0; i < count; i++) {
-            tr_hypothesis *best = &c.job.requests[i].found.items[0];
-            (*outputs)[i] = (tr_tokens){best->ids, best->count};
-            best->ids = NULL;
-        }
-    }
-    end_call(&c);
-    return status;
 }

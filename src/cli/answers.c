@@ -5,7 +5,7 @@
 #include "cli/prefixes.h"
 #include "cli/render.h"
 #include "cli/stream.h"
-#include "api/result.h"
+#include "api/results.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "cli/render.h"
 #include "cli/search.h"
 
-#include "api/model.h"
+#include "api/context.h"
 #include "util/utf8.h"
 
 #include <inttypes.h>

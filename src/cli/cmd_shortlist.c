@@ -6,7 +6,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "formats/shortlist.h"
-#include "api/tokenizers.h"
+#include "api/model.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-/* Decoding units on all threads: the threads of a team form groups, each group decodes a batch together, and takes the next
- * units as sentences of its batch are complete. Results do not depend on the number of threads, the groups, or which units
- * share a batch. */
+/* Decoding requests on all threads. The threads of a team form workers; each worker decodes a batch of its own, and takes
+ * the next requests as those of its batch are complete. Results do not depend on the number of threads, on the workers, or
+ * on which requests share a batch. */
 #ifndef TR_RUN_SCHEDULER_H
 #define TR_RUN_SCHEDULER_H
 
@@ -14,48 +14,48 @@ tr_status tr_scheduler_create(const tr_ensemble *models, int threads, tr_thread_
                               tr_scheduler **scheduler, tr_error *error);
 void tr_scheduler_destroy(tr_scheduler *scheduler); /* NULL is allowed */
 tr_team *tr_scheduler_team(tr_scheduler *scheduler);
-int tr_scheduler_batch_size(const tr_scheduler *scheduler);
+/* Settings of the network, in an ensemble of the first one. */
+const tr_config *tr_scheduler_config(const tr_scheduler *scheduler);
+/* Sequences that the batches of all threads hold together. */
+size_t tr_scheduler_capacity(const tr_scheduler *scheduler);
 /* Before the first run; see tr_worker_set_shortlist. NULL: any token can come. */
 void tr_scheduler_set_shortlist(tr_scheduler *scheduler, const tr_shortlist *shortlist);
-/* profiles [threads]: group g of the runs to come adds its times to profiles[g]. NULL: nothing is measured. */
+/* profiles [threads]: in later runs worker w adds its times to profiles[w]. NULL: nothing is measured. */
 void tr_scheduler_profile(tr_scheduler *scheduler, tr_profile *profiles);
 
-/* One call's work. */
+/* The work of one call. */
 typedef struct tr_job {
     tr_request *requests; /* about in the order in which their results are wanted */
-    size_t first, count;  /* units[first, first + count) are to be decoded */
+    size_t first, count;  /* requests[first .. first + count) are to be decoded */
     int max_length, min_length;
-    const tr_search_options *search; /* NULL: the default */
-    bool scores;                     /* log-probabilities where the search does not need them */
-    bool loop_guard;                 /* sentences that run in a circle are searched again (guard.h) */
-    const tr_decoder_start *start;   /* NULL: the model's own */
-    /* [count] of forced decoding, in place of a search: each unit's. begin is called as a unit is taken, and may say what is
-     * asked of it; end as it is complete; both from any thread, for several units at a time, and with argument. NULL: a
-     * search. */
-    tr_forced *forced;
-    tr_status (*begin)(void *argument, size_t unit, tr_error *error);
-    tr_status (*end)(void *argument, size_t unit, tr_error *error);
-    /* Gets units that are complete, linked by next, each once; from any thread that decodes, one call at a time. A status
-     * other than TR_OK ends the run with it. May be NULL. */
+    const tr_search_options *search;
+    bool scores;                   /* log-probabilities where the search does not need them */
+    bool loop_guard;               /* see policy.h */
+    const tr_decoder_start *start; /* NULL: the model's own */
+    /* Gets a list of complete requests, linked by next, each request once; from any thread that decodes, one call at a time.
+     * A status other than TR_OK ends the run with it. May be NULL. */
     tr_status (*done)(void *argument, const tr_request *list, tr_error *error);
-    /* Gets each token as it is found, of a search for one hypothesis at a time; again: of a second search, which begins
-     * anew. As done, and never while that is called. stop, false at first: true ends the sentence there. May be NULL. */
+    /* Gets each token as it is found, of a search for one hypothesis at a time; again: the loop guard decodes the request
+     * once more, from step 0 on. Called as done is, and never at the same time. stop, false at first: true ends the sequence
+     * there. May be NULL. */
     tr_status (*token)(void *argument, const tr_request *request, const tr_decoded_token *step, bool again, bool *stop,
                        tr_error *error);
     void *argument;
 } tr_job;
 
-/* Fills found, target, target_length and finished of these units. On failure some may be filled. */
-tr_status tr_scheduler_run(tr_scheduler *scheduler, tr_job *job, tr_error *error);
+/* Searches for translations: fills found, target, target_length, finished and looped of the job's requests. On failure some
+ * may be filled. */
+tr_status tr_scheduler_run(tr_scheduler *scheduler, const tr_job *job, tr_error *error);
 
-/* The threads of a run as groups: every thread belongs to one, and the first ones have a member more than the last where the
- * division leaves a rest. */
-typedef struct tr_worker_layout {
-    int workers, threads; /* members of the last group, the smallest */
-} tr_worker_layout;
+/* Targets that are given, for forced decoding. begin is called as a request enters a batch, and may allocate what its target
+ * asks for; end as it is complete. Both are called from any thread, for several requests at a time, with job->argument. */
+typedef struct tr_forced_job {
+    tr_forced *targets; /* [job->count] */
+    tr_status (*begin)(void *argument, size_t request, tr_error *error);
+    tr_status (*end)(void *argument, size_t request, tr_error *error);
+} tr_forced_job;
 
-/* How threads are divided for units in their order; see scheduler.c for the rule. */
-tr_worker_layout tr_scheduler_layout(int threads, int batch_size, const tr_request *requests, const size_t *order,
-                                     size_t count);
+/* Scores the targets. Of the job, requests, count, start, done and argument count; first is 0. */
+tr_status tr_scheduler_score(tr_scheduler *scheduler, const tr_job *job, const tr_forced_job *forced, tr_error *error);
 
 #endif

@@ -3,54 +3,81 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "run/align.h"
-#include "text/sources.h"
-#include "run/completion.h"
+#include "util/buffer.h"
 
-static tr_status out_of_memory(tr_error *error)
+/* ---------------------------------------------------------------------------------------------------------- alignments */
+
+/* Which of a pair's columns and rows are text. */
+typedef struct align_span {
+    int first_source, sources; /* columns first_source .. first_source + sources - 1 */
+    int first_target, targets; /* rows of target tokens first_target .. targets - 1 */
+} align_span;
+
+static bool add_link(tr_buffer *links, tr_link link)
 {
-    return tr_fail(error, TR_ERROR_MEMORY, "scores: out of memory");
+    return tr_buffer_append(links, &link, sizeof link);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- options */
-
-tr_score_options tr_score_default_options(void)
+/* Appends the links of a row: as Marian does, the one of the greatest weight, or all above a threshold. */
+static bool link_row(const tr_attention_capture *capture, int heads, const align_span *span, float threshold, int row,
+                     tr_buffer *links)
 {
-    return (tr_score_options){.alignment = tr_align_default_options()};
+    tr_link best = {-1, row, -1};
+    for (int s = 0; s < span->sources; s++) {
+        const tr_link link = {s, row, tr_attention_capture_mean(capture, heads, row, span->first_source + s)};
+        if (threshold < 1 && link.weight > threshold && !add_link(links, link))
+            return false;
+        if (link.weight > best.weight)
+            best = link;
+    }
+    return threshold < 1 || best.source < 0 || add_link(links, best);
 }
 
-tr_status tr_score_resolve(const tr_model *model, const tr_score_options *options, tr_score_options *resolved,
-                           tr_error *error)
+static int compare_links(const void *a, const void *b)
 {
-    *resolved = options ? *options : tr_score_default_options();
-    return tr_align_resolve(&model->package.config, &resolved->alignment, error);
+    const tr_link *x = a, *y = b;
+    return x->source != y->source ? (x->source > y->source) - (x->source < y->source)
+                                  : (x->target > y->target) - (x->target < y->target);
 }
 
-tr_scored_pair tr_scored_request(const tr_context *context, const tr_pair *languages, const tr_request *request,
-                                 const int32_t *target, int target_length, bool finished)
+void tr_links_sort(tr_link *links, size_t count)
 {
-    const int behind = tr_source_marks_behind(&context->model->package.config, languages);
-    return (tr_scored_pair){.source = request->source,
-                            .source_length = request->source_length,
-                            .first = request->source_length - request->source_tokens - behind,
-                            .tokens = request->source_tokens,
-                            .target = target,
-                            .target_length = target_length,
-                            .finished = finished};
+    qsort(links, count, sizeof *links, compare_links);
 }
 
-/* ------------------------------------------------------------------------------------------------------ pair after pair */
+/* Links source columns, counted from first_source, with target rows: see tr_align_options. capture: of one layer, [heads,
+ * rows, columns]; the mean of its heads is taken. */
+static tr_status align(const tr_attention_capture *capture, int heads, const align_span *span, float threshold,
+                       tr_alignment *alignment, tr_error *error)
+{
+    tr_buffer links = {0};
+    const int rows = span->targets - span->first_target;
+    bool good = tr_buffer_reserve(&links, (size_t)(rows > 0 ? rows : 0) * sizeof(tr_link));
+    for (int row = span->first_target; good && row < span->targets; row++)
+        good = link_row(capture, heads, span, threshold, row, &links);
+    *alignment = (tr_alignment){0};
+    if (!good) {
+        tr_buffer_free(&links);
+        return tr_fail_memory(error, "alignment");
+    }
+    *alignment = (tr_alignment){(tr_link *)(void *)links.data, links.size / sizeof(tr_link)};
+    tr_links_sort(alignment->links, alignment->count);
+    return TR_OK;
+}
 
-typedef struct work {
-    tr_context *context;
+/* -------------------------------------------------------------------------------------------------------------- a pair */
+
+typedef struct scoring {
+    const tr_config *config;
     const tr_scored_pair *pairs;
     const tr_score_options *options;
     tr_decoder_start start;
     tr_score *scores;
-    size_t *pair_of; /* [job.count]: units are the pairs that have rows */
+    size_t *pair_of; /* [job.count] the pair of each request: pairs without rows have none */
     tr_job job;
+    tr_forced_job forced;
     tr_progress counts;
-} work;
+} scoring;
 
 /* A map of zeros, and a watch that fills it. */
 static bool make_map(tr_attention_map *map, tr_attention_capture *capture)
@@ -74,14 +101,14 @@ static bool make_guide(const tr_align_options *options, int heads, int rows, int
 }
 
 /* Memory for what is asked of a pair, when its turn comes: for all pairs of a call it would be too much. */
-static tr_status begin_pair(void *argument, size_t unit, tr_error *error)
+static tr_status begin_pair(void *argument, size_t request, tr_error *error)
 {
-    work *w = argument;
-    const tr_config *c = &w->context->model->package.config;
-    const tr_scored_pair *pair = &w->pairs[w->pair_of[unit]];
+    scoring *w = argument;
+    const tr_config *c = w->config;
+    const tr_scored_pair *pair = &w->pairs[w->pair_of[request]];
     const tr_score_options *o = w->options;
-    tr_score *score = &w->scores[w->pair_of[unit]];
-    tr_forced *f = &w->job.forced[unit];
+    tr_score *score = &w->scores[w->pair_of[request]];
+    tr_forced *f = &w->forced.targets[request];
     const int rows = pair->target_length + pair->finished;
     bool complete = true;
     *f = (tr_forced){.target = pair->target, .length = pair->target_length, .finished = pair->finished};
@@ -99,32 +126,32 @@ static tr_status begin_pair(void *argument, size_t unit, tr_error *error)
         complete = make_map(&score->cross, &f->cross);
     else if (complete && o->align)
         complete = make_guide(&o->alignment, c->decoder_heads, rows, pair->source_length, &f->cross);
-    return complete ? TR_OK : out_of_memory(error);
+    return complete ? TR_OK : tr_fail_memory(error, "scores");
 }
 
 /* The target's first token is one that the model is not asked for. */
-static bool is_given(const work *w, const tr_scored_pair *pair)
+static bool is_given(const scoring *w, const tr_scored_pair *pair)
 {
     return w->start.first_id >= 0 && pair->target_length && pair->target[0] == w->start.first_id;
 }
 
-static tr_status align_pair(const work *w, const tr_scored_pair *pair, tr_attention_capture capture, tr_alignment *alignment,
-                            tr_error *error)
+static tr_status align_pair(const scoring *w, const tr_scored_pair *pair, tr_attention_capture capture,
+                            tr_alignment *alignment, tr_error *error)
 {
     const tr_align_options *o = &w->options->alignment;
-    const int heads = o->head == TR_ALIGN_MEAN ? w->context->model->package.config.decoder_heads : 1;
+    const int heads = o->head == TR_ALIGN_MEAN ? w->config->decoder_heads : 1;
     if (capture.layer < 0) /* a map of all: to what there would be of one */
         capture.weights += (size_t)o->layer * capture.layer_stride + (heads > 1 ? 0 : (size_t)o->head * capture.head_stride);
-    const tr_align_span span = {pair->first, pair->tokens, is_given(w, pair), pair->target_length};
-    return tr_align(&capture, heads, &span, o->threshold, alignment, error);
+    const align_span span = {pair->first, pair->tokens, is_given(w, pair), pair->target_length};
+    return align(&capture, heads, &span, o->threshold, alignment, error);
 }
 
-static tr_status end_pair(void *argument, size_t unit, tr_error *error)
+static tr_status end_pair(void *argument, size_t request, tr_error *error)
 {
-    work *w = argument;
-    const tr_scored_pair *pair = &w->pairs[w->pair_of[unit]];
-    tr_score *score = &w->scores[w->pair_of[unit]];
-    tr_forced *f = &w->job.forced[unit];
+    scoring *w = argument;
+    const tr_scored_pair *pair = &w->pairs[w->pair_of[request]];
+    tr_score *score = &w->scores[w->pair_of[request]];
+    tr_forced *f = &w->forced.targets[request];
     tr_status status = TR_OK;
     const bool given = is_given(w, pair);
     double sum = 0;
@@ -147,23 +174,21 @@ static tr_status end_pair(void *argument, size_t unit, tr_error *error)
 
 /* ---------------------------------------------------------------------------------------------------------- all of them */
 
-static tr_status count_units(void *argument, const tr_request *list, tr_error *error)
+static tr_status count_requests(void *argument, const tr_request *list, tr_error *error)
 {
-    work *w = argument;
-    const tr_translate_options report = {.on_progress = w->options->on_progress,
-                                         .on_progress_argument = w->options->on_progress_argument};
+    scoring *w = argument;
     for (; list; list = list->next)
-        tr_completion_count(&w->counts, list, 1);
-    return tr_completion_report(&w->counts, &report, error);
+        tr_progress_add(&w->counts, list, 1);
+    return tr_progress_report(&w->counts, w->options->on_progress, w->options->on_progress_argument, error);
 }
 
-static tr_status make_units(work *w, size_t count, tr_error *error)
+static tr_status make_requests(scoring *w, size_t count, tr_error *error)
 {
     w->pair_of = calloc(count ? count : 1, sizeof *w->pair_of);
     w->job.requests = calloc(count ? count : 1, sizeof *w->job.requests);
-    w->job.forced = calloc(count ? count : 1, sizeof *w->job.forced);
-    if (!w->pair_of || !w->job.requests || !w->job.forced)
-        return out_of_memory(error);
+    w->forced.targets = calloc(count ? count : 1, sizeof *w->forced.targets);
+    if (!w->pair_of || !w->job.requests || !w->forced.targets)
+        return tr_fail_memory(error, "scores");
     for (size_t i = 0; i < count; i++) {
         const tr_scored_pair *pair = &w->pairs[i];
         if (pair->target_length + pair->finished == 0) {
@@ -179,27 +204,27 @@ static tr_status make_units(work *w, size_t count, tr_error *error)
     return TR_OK;
 }
 
-tr_status tr_score_pairs(tr_context *context, const tr_scored_pair *pairs, size_t count, const tr_decoder_start *start,
+tr_status tr_score_pairs(tr_scheduler *scheduler, const tr_scored_pair *pairs, size_t count, const tr_decoder_start *start,
                          const tr_score_options *options, tr_score *scores, tr_error *error)
 {
-    const tr_config *c = &context->model->package.config;
-    work w = {.context = context, .pairs = pairs, .options = options, .scores = scores, .counts.texts = count};
+    const tr_config *c = tr_scheduler_config(scheduler);
+    scoring w = {.config = c, .pairs = pairs, .options = options, .scores = scores, .counts.texts = count};
     w.start = start ? *start : (tr_decoder_start){c->start_id, c->forced_first_id};
-    tr_status status = make_units(&w, count, error);
+    tr_status status = make_requests(&w, count, error);
     if (status == TR_OK) {
-        w.job.max_length = 1;
         w.job.start = &w.start;
-        w.job.begin = begin_pair;
-        w.job.end = end_pair;
-        w.job.done = options->on_progress ? count_units : NULL;
+        w.job.done = options->on_progress ? count_requests : NULL;
         w.job.argument = &w;
-        status = tr_scheduler_run(context->scheduler, &w.job, error);
+        w.forced.begin = begin_pair;
+        w.forced.end = end_pair;
+        status = tr_scheduler_score(scheduler, &w.job, &w.forced, error);
     }
-    for (size_t u = 0; w.job.forced && u < w.job.count; u++) /* what a failure has left behind */
-        if (w.job.forced[u].cross.weights != scores[w.pair_of[u]].cross.weights)
-            free(w.job.forced[u].cross.weights);
+    for (size_t u = 0; w.forced.targets && u < w.job.count;
+         u++) /* after a failure: of pairs that begin_pair alone has seen */
+        if (w.forced.targets[u].cross.weights != scores[w.pair_of[u]].cross.weights)
+            free(w.forced.targets[u].cross.weights);
     free(w.pair_of);
-    free(w.job.forced);
+    free(w.forced.targets);
     free(w.job.requests);
     return status;
 }
@@ -214,10 +239,4 @@ void tr_scores_clear(tr_score *scores, size_t count)
         free(scores[i].alignment.links);
         scores[i] = (tr_score){0};
     }
-}
-
-void tr_scores_free(tr_score *scores, size_t count)
-{
-    tr_scores_clear(scores, count);
-    free(scores);
 }

@@ -133,6 +133,20 @@ bool tr_is_quote_opener(int32_t c)
     }
 }
 
+int32_t tr_character(const char *text, size_t size, size_t at, size_t *length)
+{
+    *length = 0;
+    return at < size ? tr_utf8_decode(text + at, size - at, length) : 0;
+}
+
+size_t tr_character_before(const char *text, size_t at)
+{
+    at--;
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at--;
+    return at;
+}
+
 size_t tr_skip_space(const char *text, size_t size, size_t at)
 {
     size_t length;

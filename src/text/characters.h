@@ -19,22 +19,12 @@ int32_t tr_bracket_closer(int32_t c); /* the closing partner of an opening brack
 bool tr_is_quote_opener(int32_t c);   /* “ and its like */
 
 /* The character at text[at..size) of valid UTF-8, and its bytes; 0 and 0 at the end. */
-static inline int32_t tr_character(const char *text, size_t size, size_t at, size_t *length)
-{
-    *length = 0;
-    return at < size ? tr_utf8_decode(text + at, size - at, length) : 0;
-}
+int32_t tr_character(const char *text, size_t size, size_t at, size_t *length);
 
 /* Where the character that ends before text[at] starts; at > 0. */
-static inline size_t tr_character_before(const char *text, size_t at)
-{
-    at--;
-    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
-        at--;
-    return at;
-}
+size_t tr_character_before(const char *text, size_t at);
 
-size_t tr_skip_space(const char *text, size_t size, size_t at); /* the first byte at or behind at that is none */
+size_t tr_skip_space(const char *text, size_t size, size_t at); /* the first byte from at on that is no white space */
 size_t tr_trim_space(const char *text, size_t from, size_t to); /* the end of text[from..to) without trailing space */
 
 #endif

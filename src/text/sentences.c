@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "text/abbreviations.h"
 #include "text/characters.h"
 
 enum {
@@ -11,7 +10,7 @@ enum {
     SPEECH_REACH = 8,    /* characters in which a verb of saying marks what follows a quotation as belonging to it */
 };
 
-/* The sentence in hand. */
+/* The sentence that begins at start, and what of it is open. */
 typedef struct scan {
     const char *text;
     size_t size, start;
@@ -21,14 +20,14 @@ typedef struct scan {
     bool apostrophe_open;
 } scan;
 
-/* Consecutive end marks and the closing quotes and brackets among and behind them: bytes [first, last). */
-typedef struct run {
-    size_t first, last;
-    int stops; /* . */
+/* Consecutive end marks and the closing quotes and brackets among and after them. */
+typedef struct end_marks {
+    size_t begin, end; /* bytes */
+    int stops;         /* . */
     bool bang, strong, ellipsis;
     bool closed_inside; /* the last mark stands inside a bracket that does not start the sentence */
     bool quoted;        /* a closing quote follows the last mark */
-} run;
+} end_marks;
 
 static bool is_digit(int32_t c)
 {
@@ -126,7 +125,7 @@ static size_t reference_length(const scan *s, size_t at)
     return i > at + 1 && peek(s, i) == ']' ? i + 1 - at : 0;
 }
 
-static void add_mark(run *r, int32_t c)
+static void add_mark(end_marks *r, int32_t c)
 {
     r->stops += tr_is_full_stop(c);
     r->bang |= tr_is_bang(c);
@@ -135,9 +134,9 @@ static void add_mark(run *r, int32_t c)
     r->closed_inside = r->quoted = false;
 }
 
-static run read_run(scan *s, size_t at)
+static end_marks read_end_marks(scan *s, size_t at)
 {
-    run r = {.first = at};
+    end_marks r = {.begin = at};
     for (size_t length;; at += length) {
         const int32_t c = tr_character(s->text, s->size, at, &length);
         if (is_end_mark(c)) {
@@ -155,13 +154,48 @@ static run read_run(scan *s, size_t at)
             break;
         }
     }
-    r.last = at;
+    r.end = at;
     return r;
 }
 
 /* ---------------------------------------------------------------------------------------------- the English full stop */
 
-/* [word, at): the word before a full stop at text[at], ASCII letters, digits and inner full stops; empty if it is no such
+/* English words whose full stop may not end a sentence, separated and enclosed by spaces: one after which the sentence
+ * always goes on (Mr. e.g. vs.), one after which it does if a number follows (No. 5, p. 12), and one that may end it (etc.
+ * Inc. p.m.). Starters seldom follow an abbreviation inside a sentence, and often begin one. */
+static const char inner_words[] =
+    " Mr Mrs Ms Mx Dr Prof Gen Col Capt Cpt Cmdr Lt Sgt Maj Adm Rev Sen Rep Gov Hon Pres Supt Insp Ste Mt Ft Messrs Mme "
+    "Mlle Mmes Bro Atty Amb vs cf Cf viz approx ca e.g E.g i.e I.e eg ie resp incl esp "
+    "Brig Cpl Pvt Pte Drs Profs Msgr Dipl ";
+static const char number_words[] =
+    " No Nos no nos Nr nr Fig fig Figs figs Eq eq Eqs eqs p pp Pp P vol Vol vols art Art sec Sec sect Sect ch Ch chap Chap "
+    "ver Ver v para Para pt Pt Tab tab ed App app Ex ex Ref ref Refs refs c n tel Tel ext Ext Rs ";
+static const char either_words[] =
+    " etc Etc St Inc Ltd Co Corp Bros LLC Jr Sr Esq al PhD Ph.D Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue "
+    "Tues "
+    "Wed Thu Thur Thurs Fri Sat Sun Ave Blvd Rd Sq Hwy Dept dept Univ univ Assn Assoc est Est min max hr hrs sec ft lb lbs "
+    "oz mph km kg cm mm Calif Fla Ariz Mass Mich Minn Tex Va Wash Wis Pa Conn Ont Que ";
+static const char starter_words[] =
+    " The This That These Those There Then They He She It We You I In On At As If But And So Or For From When While What "
+    "Why "
+    "Where Who How However Although After Before Because Since With Without His Her Its Our Their My Your A An By To Not No "
+    "Yes Now Here Some Many Most All Each Every Both One Today Yesterday Tomorrow Meanwhile Moreover Also Let Please Is Are "
+    "Was Were Do Does Did Can Could Will Would Should May Might Have Has Had Such Once Until Unless Despite During Under ";
+
+static bool has_word(const char *list, const char *word, size_t size)
+{
+    enum { LONGEST = 12 };
+    char padded[LONGEST + 3];
+    if (!size || size > LONGEST || memchr(word, ' ', size) || memchr(word, 0, size))
+        return false;
+    padded[0] = ' ';
+    memcpy(padded + 1, word, size);
+    padded[size + 1] = ' ';
+    padded[size + 2] = 0;
+    return strstr(list, padded) != NULL;
+}
+
+/* word .. at: the word before a full stop at text[at], ASCII letters, digits and inner full stops; empty if it is no such
  * word or a long one. */
 static size_t word_before(const scan *s, size_t at)
 {
@@ -224,7 +258,7 @@ static bool starter_follows(const scan *s, size_t next)
     while (end < s->size && is_ascii_letter(s->text[end]))
         end++;
     /* "J. I. Smith": an initial is no word */
-    return peek(s, end) != '.' && tr_is_sentence_starter(s->text + next, end - next);
+    return peek(s, end) != '.' && has_word(starter_words, s->text + next, end - next);
 }
 
 /* "So am I. He …", but "I. Newton": the word before the pronoun is in lower case. */
@@ -243,12 +277,12 @@ static bool full_stop_ends(const scan *s, size_t stop, size_t next)
     if (!size)
         return true;
     const char *letters = s->text + word;
-    switch (tr_abbreviation_kind(letters, size)) {
-    case TR_ABBREVIATION_INNER: return false;
-    case TR_ABBREVIATION_NUMBER: return !is_digit(follows);
-    case TR_ABBREVIATION_EITHER: return starter_follows(s, next) || tr_is_cjk(follows);
-    case TR_ABBREVIATION_NONE: break;
-    }
+    if (has_word(inner_words, letters, size))
+        return false;
+    if (has_word(number_words, letters, size))
+        return !is_digit(follows);
+    if (has_word(either_words, letters, size))
+        return starter_follows(s, next) || tr_is_cjk(follows);
     if (size == 1 && letters[0] >= 'A' && letters[0] <= 'Z')
         return is_pronoun(s, word) || starter_follows(s, next) || tr_is_cjk(follows);
     if (is_dotted(letters, size))
@@ -258,7 +292,7 @@ static bool full_stop_ends(const scan *s, size_t stop, size_t next)
 
 /* -------------------------------------------------------------------------------------------------------- the decision */
 
-/* Whether a sentence may start at text[at], behind white space. */
+/* Whether a sentence may start at text[at], after white space. */
 static bool starts_sentence(const scan *s, size_t at)
 {
     size_t length;
@@ -307,26 +341,26 @@ static bool is_speech_tag(const scan *s, size_t at)
 }
 
 /* The end marks are followed by next without white space. */
-static bool ends_unspaced(const scan *s, const run *r, int32_t next)
+static bool ends_unspaced(const scan *s, const end_marks *r, int32_t next)
 {
     if (r->closed_inside || next == 0x2014) /* — */
         return false;
     if (r->strong)
-        return !(r->quoted && (is_particle(next) || is_speech_tag(s, r->last)));
+        return !(r->quoted && (is_particle(next) || is_speech_tag(s, r->end)));
     const bool chinese_follows = tr_is_cjk(next) || tr_is_quote_opener(next);
     if (!chinese_follows || r->ellipsis || r->stops > 1)
         return false;
     if (r->bang)
-        return !(r->quoted && (is_particle(next) || is_speech_tag(s, r->last)));
-    const int32_t before = r->first > s->start ? peek(s, tr_character_before(s->text, r->first)) : 0;
-    return (tr_is_cjk(before) || before == 0x201d || before == 0x2019) && !is_enumeration(s, r->first);
+        return !(r->quoted && (is_particle(next) || is_speech_tag(s, r->end)));
+    const int32_t before = r->begin > s->start ? peek(s, tr_character_before(s->text, r->begin)) : 0;
+    return (tr_is_cjk(before) || before == 0x201d || before == 0x2019) && !is_enumeration(s, r->begin);
 }
 
-static bool run_ends_sentence(const scan *s, const run *r)
+static bool marks_end_sentence(const scan *s, const end_marks *r)
 {
-    if (s->bracket_end && r->last <= s->bracket_end)
+    if (s->bracket_end && r->end <= s->bracket_end)
         return false;
-    size_t next = r->last, length;
+    size_t next = r->end, length;
     int32_t c = tr_character(s->text, s->size, next, &length);
     for (; next < s->size && tr_is_space(c); c = tr_character(s->text, s->size, next, &length)) {
         if (tr_is_line_break(c))
@@ -337,13 +371,13 @@ static bool run_ends_sentence(const scan *s, const run *r)
         return true;
     if (tr_is_clause_mark(c) || tr_is_closer(c) || is_end_mark(c))
         return false;
-    if (next == r->last)
+    if (next == r->end)
         return ends_unspaced(s, r, c);
     if (r->strong)
         return true;
     if (!starts_sentence(s, next))
         return false;
-    return r->bang || r->ellipsis || r->stops > 1 || full_stop_ends(s, r->first, next);
+    return r->bang || r->ellipsis || r->stops > 1 || full_stop_ends(s, r->begin, next);
 }
 
 static size_t sentence_end(scan *s)
@@ -356,10 +390,10 @@ static size_t sentence_end(scan *s)
             return at;
         }
         if (is_end_mark(c)) {
-            const run r = read_run(s, at);
-            if (run_ends_sentence(s, &r))
-                return r.last;
-            length = r.last - at;
+            const end_marks r = read_end_marks(s, at);
+            if (marks_end_sentence(s, &r))
+                return r.end;
+            length = r.end - at;
         } else if (c == '"' || c == '\'') {
             note_quote(s, at, c);
         } else if ((c == 'h' || c == 'f' || c == 'w') && skip_address(s, at) > at) {

@@ -29,6 +29,11 @@ tr_status tr_fail_in(tr_error *error, tr_status status, const char *prefix)
     return tr_fail(error, status, "%s: %s", prefix, message);
 }
 
+tr_status tr_fail_memory(tr_error *error, const char *what)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", what);
+}
+
 const char *tr_version(void)
 {
     return TR_VERSION;

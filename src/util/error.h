@@ -15,4 +15,7 @@ tr_status tr_fail(tr_error *error, tr_status status, const char *format, ...) __
  * TR_OK: there was no failure, nothing happens. */
 tr_status tr_fail_in(tr_error *error, tr_status status, const char *prefix);
 
+/* TR_ERROR_MEMORY with the message "WHAT: out of memory"; what names the thing that memory was asked for. */
+tr_status tr_fail_memory(tr_error *error, const char *what);
+
 #endif

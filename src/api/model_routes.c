@@ -1,5 +1,5 @@
 /* The way from one language to another over the models of a folder; the rules are those of tr_model_index_route. */
-#include "api/models.h"
+#include "api/model_index.h"
 
 #include <stdio.h>
 #include <stdlib.h>

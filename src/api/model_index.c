@@ -1,5 +1,5 @@
-/* A folder of models: what is in it. models_route.c finds the way from one language to another. */
-#include "api/models.h"
+/* A folder of models: what is in it. model_routes.c finds the way from one language to another. */
+#include "api/model_index.h"
 
 #include <stdlib.h>
 #include <string.h>

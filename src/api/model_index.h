@@ -1,6 +1,6 @@
 /* What the index of a folder of models holds. */
-#ifndef TR_API_MODELS_H
-#define TR_API_MODELS_H
+#ifndef TR_API_MODEL_INDEX_H
+#define TR_API_MODEL_INDEX_H
 
 #include "formats/peek.h"
 
