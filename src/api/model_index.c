@@ -8,7 +8,7 @@
 #include "tokenizer/language_names.h"
 #include "util/folder.h"
 
-static char *copy(const char *text)
+static char *copy_string(const char *text)
 {
     const size_t size = strlen(text) + 1;
     char *copied = malloc(size);
@@ -81,9 +81,9 @@ static const char *last_part(const char *path)
 
 tr_status tr_models_look(const char *path, tr_indexed *item, tr_error *error)
 {
-    *item = (tr_indexed){.path = copy(path)};
+    *item = (tr_indexed){.path = copy_string(path)};
     if (!item->path)
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
+        return tr_fail_memory(error, path);
     item->name = last_part(item->path);
     tr_status status = tr_package_peek(path, &item->peek, error);
     const bool foreign = status != TR_OK && item->peek.foreign;
@@ -114,8 +114,8 @@ static tr_status add_warning(tr_model_index *m, const tr_error *why, tr_error *e
     char **warnings = realloc(m->warnings, (m->warning_count + 1) * sizeof *warnings);
     if (warnings)
         m->warnings = warnings;
-    if (!warnings || !(warnings[m->warning_count] = copy(why->message)))
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", m->folder);
+    if (!warnings || !(warnings[m->warning_count] = copy_string(why->message)))
+        return tr_fail_memory(error, m->folder);
     m->warning_count++;
     return TR_OK;
 }
@@ -124,7 +124,7 @@ static tr_status add_item(tr_model_index *m, const tr_indexed *item, tr_error *e
 {
     tr_indexed *items = realloc(m->items, (m->count + 1) * sizeof *items);
     if (!items)
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", m->folder);
+        return tr_fail_memory(error, m->folder);
     m->items = items;
     m->items[m->count++] = *item;
     return TR_OK;
@@ -155,7 +155,7 @@ static tr_status add_entry(tr_model_index *m, const char *name, tr_error *error)
 /* Slashes at the end are not part of the folder's name; the root is its name. */
 static char *copy_folder(const char *path)
 {
-    char *folder = copy(path);
+    char *folder = copy_string(path);
     for (size_t end = folder ? strlen(folder) : 0; end > 1 && folder[end - 1] == '/';)
         folder[--end] = 0;
     return folder;
@@ -168,16 +168,16 @@ tr_status tr_model_index_open(const char *folder, tr_model_index **models, tr_er
     *models = NULL;
     if (!folder || !*folder)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_index_open: folder is %s", folder ? "empty" : "NULL");
-    tr_path_kind place;
-    tr_status status = tr_path_look(folder, &place, error);
+    tr_path_kind kind;
+    tr_status status = tr_path_look(folder, &kind, error);
     if (status != TR_OK)
         return status;
-    if (place != TR_PATH_DIRECTORY)
+    if (kind != TR_PATH_DIRECTORY)
         return tr_fail(error, TR_ERROR_IO, "%s: is no folder", folder);
     tr_model_index *m = calloc(1, sizeof *m);
     if (!m || !(m->folder = copy_folder(folder))) {
         free(m);
-        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", folder);
+        return tr_fail_memory(error, folder);
     }
     tr_folder_names names;
     status = tr_folder_list(m->folder, &names, error);

@@ -79,7 +79,7 @@ typedef struct scoring {
     tr_progress counts;
 } scoring;
 
-/* A map of zeros, and a watch that fills it. */
+/* Allocates a map of zeros, and sets the capture that fills it. */
 static bool make_map(tr_attention_map *map, tr_attention_capture *capture)
 {
     const size_t cells = (size_t)map->rows * (size_t)map->columns;
@@ -88,7 +88,7 @@ static bool make_map(tr_attention_map *map, tr_attention_capture *capture)
     return map->weights;
 }
 
-/* What alignments are taken from, where there is no map of all layers and heads. */
+/* Allocates the weights that alignments are made of, if there is no map of all layers and heads. */
 static bool make_guide(const tr_align_options *options, int heads, int rows, int columns, tr_attention_capture *capture)
 {
     const size_t cells = (size_t)rows * (size_t)columns, n = options->head == TR_ALIGN_MEAN ? (size_t)heads : 1;
@@ -100,7 +100,7 @@ static bool make_guide(const tr_align_options *options, int heads, int rows, int
     return capture->weights;
 }
 
-/* Memory for what is asked of a pair, when its turn comes: for all pairs of a call it would be too much. */
+/* Allocates the outputs of a pair as it enters a batch: for all pairs of a call at once they would be too large. */
 static tr_status begin_pair(void *argument, size_t request, tr_error *error)
 {
     scoring *w = argument;
@@ -129,7 +129,7 @@ static tr_status begin_pair(void *argument, size_t request, tr_error *error)
     return complete ? TR_OK : tr_fail_memory(error, "scores");
 }
 
-/* The target's first token is one that the model is not asked for. */
+/* Whether the network is given the target's first token, which then has no probability. */
 static bool is_given(const scoring *w, const tr_scored_pair *pair)
 {
     return w->start.first_id >= 0 && pair->target_length && pair->target[0] == w->start.first_id;
@@ -140,7 +140,7 @@ static tr_status align_pair(const scoring *w, const tr_scored_pair *pair, tr_att
 {
     const tr_align_options *o = &w->options->alignment;
     const int heads = o->head == TR_ALIGN_MEAN ? w->config->decoder_heads : 1;
-    if (capture.layer < 0) /* a map of all: to what there would be of one */
+    if (capture.layer < 0) /* a map of all layers: the weights that make_guide would capture */
         capture.weights += (size_t)o->layer * capture.layer_stride + (heads > 1 ? 0 : (size_t)o->head * capture.head_stride);
     const align_span span = {pair->first, pair->tokens, is_given(w, pair), pair->target_length};
     return align(&capture, heads, &span, o->threshold, alignment, error);

@@ -68,7 +68,7 @@ static tr_status append_chunk(const joined_text *j, size_t chunk, size_t rank, b
         status = append_tokens(j->joiner, hypothesis_of(request, rank), before, error);
     }
     if (out->size == start)
-        out->size = before; /* nothing came: no space either */
+        out->size = before; /* nothing was appended: no space either */
     return status;
 }
 
@@ -78,7 +78,7 @@ static bool wants_space(const joined_text *j, size_t chunk, size_t at)
     return !j->text->unspaced && chunk && j->chunks[chunk]->begin == at;
 }
 
-/* Appends chunks [first, last) with the text's white space before each, from *at on. */
+/* Appends chunks first .. last (exclusive) with the text's white space before each, from *at on. */
 static tr_status append_chunks(const joined_text *j, size_t first, size_t last, size_t rank, size_t *at, tr_error *error)
 {
     tr_status status = TR_OK;
