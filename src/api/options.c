@@ -8,6 +8,8 @@ typedef enum field_kind { FIELD_FLAG, FIELD_WHOLE, FIELD_SEED, FIELD_NUMBER } fi
 
 _Static_assert(sizeof(tr_stopping) == sizeof(int), "an enum field is read as a whole number");
 
+#define FIELD(name) #name, offsetof(tr_search_options, name)
+
 /* All fields of tr_search_options but forbidden and forbidden_count. Flags and seeds have no range. */
 static const struct search_field {
     const char *name;
@@ -15,30 +17,27 @@ static const struct search_field {
     field_kind kind;
     double initial, low, high;
 } search_fields[] = {
-#define FIELD(name, kind, ...)                                                                                              \
-    {                                                                                                                       \
-#name, offsetof(tr_search_options, name), kind, __VA_ARGS__                                                         \
-    }
-    FIELD(beam, FIELD_WHOLE, 1, 1, TR_MAX_BEAM),
-    FIELD(n_best, FIELD_WHOLE, 1, 1, TR_MAX_BEAM), /* see check_together */
-    FIELD(length_penalty, FIELD_NUMBER, 1, -10, 10),
-    FIELD(coverage_penalty, FIELD_NUMBER, 0, 0, 10),
-    FIELD(patience, FIELD_NUMBER, 1, 1, 10),
-    FIELD(stopping, FIELD_WHOLE, TR_STOP_HEURISTIC, TR_STOP_HEURISTIC, TR_STOP_NEVER),
-    FIELD(sample, FIELD_FLAG, false, 0, 0),
-    FIELD(temperature, FIELD_NUMBER, 1, 0.01F, 100),
-    FIELD(top_k, FIELD_WHOLE, 0, 0, TR_MAX_TOP_K),
-    FIELD(top_p, FIELD_NUMBER, 1, 1e-6F, 1),
-    FIELD(seed, FIELD_SEED, 0, 0, 0),
-    FIELD(no_repeat_ngram, FIELD_WHOLE, 0, 0, 64),
-    FIELD(repetition_penalty, FIELD_NUMBER, 1, 1, 100),
-    FIELD(forbid_unknown, FIELD_FLAG, false, 0, 0),
-    FIELD(max_length_factor, FIELD_NUMBER, 0, 0, 1e6F),
-    FIELD(max_length_offset, FIELD_WHOLE, 0, 0, TR_MAX_POSITIONS),
-    FIELD(alternatives, FIELD_FLAG, false, 0, 0),
-    FIELD(alternatives_min, FIELD_NUMBER, 0, 0, 1),
-#undef FIELD
+    {FIELD(beam), FIELD_WHOLE, 1, 1, TR_MAX_BEAM},
+    {FIELD(n_best), FIELD_WHOLE, 1, 1, TR_MAX_BEAM}, /* see check_together */
+    {FIELD(length_penalty), FIELD_NUMBER, 1, -10, 10},
+    {FIELD(coverage_penalty), FIELD_NUMBER, 0, 0, 10},
+    {FIELD(patience), FIELD_NUMBER, 1, 1, 10},
+    {FIELD(stopping), FIELD_WHOLE, TR_STOP_HEURISTIC, TR_STOP_HEURISTIC, TR_STOP_NEVER},
+    {FIELD(sample), FIELD_FLAG, false, 0, 0},
+    {FIELD(temperature), FIELD_NUMBER, 1, 0.01F, 100},
+    {FIELD(top_k), FIELD_WHOLE, 0, 0, TR_MAX_TOP_K},
+    {FIELD(top_p), FIELD_NUMBER, 1, 1e-6F, 1},
+    {FIELD(seed), FIELD_SEED, 0, 0, 0},
+    {FIELD(no_repeat_ngram), FIELD_WHOLE, 0, 0, 64},
+    {FIELD(repetition_penalty), FIELD_NUMBER, 1, 1, 100},
+    {FIELD(forbid_unknown), FIELD_FLAG, false, 0, 0},
+    {FIELD(max_length_factor), FIELD_NUMBER, 0, 0, 1e6F},
+    {FIELD(max_length_offset), FIELD_WHOLE, 0, 0, TR_MAX_POSITIONS},
+    {FIELD(alternatives), FIELD_FLAG, false, 0, 0},
+    {FIELD(alternatives_min), FIELD_NUMBER, 0, 0, 1},
 };
+
+#undef FIELD
 
 enum { SEARCH_FIELDS = sizeof search_fields / sizeof *search_fields };
 
