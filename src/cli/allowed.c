@@ -4,7 +4,7 @@
 #include "cli/lines.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "pipeline/tokenizers.h"
+#include "api/model.h"
 #include "tokenizer/allowed.h"
 #include "util/utf8.h"
 

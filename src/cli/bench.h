@@ -4,7 +4,7 @@
 
 #include "cli/model.h"
 #include "model/profile.h"
-#include "pipeline/scheduler.h"
+#include "run/scheduler.h"
 #include "util/buffer.h"
 
 /* -------------------------------------------------------------------------------------------------------------- lines */

@@ -4,8 +4,8 @@
 #include "cli/output.h"
 #include "cli/pieces.h"
 #include "cli/signals.h"
-#include "pipeline/model.h"
-#include "pipeline/sources.h"
+#include "api/model.h"
+#include "text/language_pair.h"
 #include "util/utf8.h"
 #include "view/view.h"
 
@@ -40,7 +40,7 @@ typedef struct look {
     const cli_settings *settings;
     const form *form;
     cli_model model;
-    tr_pair pair;
+    tr_language_pair pair;
     const char *source_language, *target_language; /* codes for the library */
     tr_buffer text;
     char *translation;
@@ -63,7 +63,9 @@ static int choose_languages(look *l)
 {
     const cli_settings *s = l->settings;
     tr_error error;
-    if (tr_pair_choose(l->model.model, s->source, s->target, !s->tokens, &l->pair, &error))
+    const tr_model *model = l->model.model;
+    if (tr_language_pair_choose(&model->package, s->tokens ? NULL : model->tokenizer, model->package.config.max_positions,
+                                s->source, s->target, &l->pair, &error))
         return error.status == TR_ERROR_ARGUMENT ? cli_usage(s, "%s", error.message) : cli_fail_error(&error);
     l->source_language = code_of(l, l->pair.source);
     l->target_language = code_of(l, l->pair.target);
@@ -155,16 +157,15 @@ static int check_size(const look *l)
 static int compute_attention(look *l)
 {
     tr_error error;
-    const tr_config *config = &l->model.model->package.config;
     tr_score_options options = tr_score_default_options();
     options.source_language = l->source_language;
     options.target_language = l->target_language;
     options.no_end = l->cut;
     options.encoder_attention = options.decoder_attention = options.cross_attention = options.align = true;
-    l->rows = calloc(l->source.count + (size_t)tr_source_marks(config, &l->pair) + 1, sizeof *l->rows);
+    l->rows = calloc(l->source.count + (size_t)tr_source_added(&l->pair) + 1, sizeof *l->rows);
     if (!l->rows)
         return cli_fail_memory();
-    l->row_count = tr_source_lay_out(config, &l->pair, &l->source, l->rows);
+    l->row_count = tr_source_lay_out(&l->pair, &l->source, l->rows);
     const int status = check_size(l);
     if (!status && tr_score_tokens(l->model.context, &l->source, &l->target, 1, &options, &l->score, &error))
         return cli_fail_error(&error);

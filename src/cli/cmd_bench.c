@@ -4,7 +4,7 @@
 #include "cli/json.h"
 #include "cli/translate_options.h"
 
-#include "pipeline/model.h"
+#include "api/context.h"
 #include "util/clock.h"
 #include "util/utf8.h"
 

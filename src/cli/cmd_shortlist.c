@@ -7,7 +7,7 @@
 #include "cli/signals.h"
 #include "formats/open.h"
 #include "formats/shortlist.h"
-#include "pipeline/tokenizers.h"
+#include "api/model.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,8 +4,9 @@
 #include "cli/signals.h"
 #include "cli/translate_options.h"
 #include "cli/translator.h"
-#include "pipeline/model.h"
+#include "api/context.h"
 #include "util/clock.h"
+#include "api/model.h"
 
 #include <inttypes.h>
 #include <stdio.h>

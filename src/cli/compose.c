@@ -1,7 +1,7 @@
 #include "cli/compose.h"
 
-#include "pipeline/align.h"
-#include "pipeline/result.h"
+#include "run/score.h"
+#include "api/results.h"
 #include "util/buffer.h"
 
 #include <stdlib.h>

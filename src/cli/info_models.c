@@ -3,7 +3,7 @@
 #include "cli/json.h"
 #include "cli/route.h"
 #include "cli/signals.h"
-#include "formats/peek.h"
+#include "formats/open.h"
 #include "util/folder.h"
 #include "util/utf8.h"
 
@@ -45,7 +45,7 @@ int cli_info_folder(const cli_settings *settings, const char **folder, tr_model_
     const tr_status peeked = tr_package_peek(path, &peek, &error);
     if (peeked == TR_OK)
         tr_peek_free(&peek);
-    else if (peek.foreign)
+    else if (peek.not_a_model)
         status = open_folder(path, models);
     else if (peeked == TR_ERROR_MEMORY) /* other failures are reported when the model is opened */
         status = cli_fail_error(&error);

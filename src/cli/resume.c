@@ -5,7 +5,7 @@
 #include "cli/option_table.h"
 #include "cli/signals.h"
 #include "formats/xxh64.h"
-#include "pipeline/model.h"
+#include "api/model.h"
 #include "util/file.h"
 #include "util/utf8.h"
 

@@ -2,7 +2,7 @@
 
 #include "cli/detect.h"
 #include "cli/signals.h"
-#include "pipeline/models.h"
+#include "api/model_index.h"
 
 #include <stdlib.h>
 #include <string.h>

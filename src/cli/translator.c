@@ -6,7 +6,7 @@
 #include "cli/prefixes.h"
 #include "cli/stream.h"
 #include "cli/tokens.h"
-#include "pipeline/result.h"
+#include "api/results.h"
 #include "util/clock.h"
 
 #include <inttypes.h>

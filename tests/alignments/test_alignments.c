@@ -8,7 +8,7 @@
 
 #include "../engine_fixture.h"
 #include "../opening.h"
-#include "pipeline/characters.h"
+#include "text/characters.h"
 
 static const char *const texts[] = {
     "今天天气很好。",

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "json_ids.h"
-#include "pipeline/model.h"
+#include "api/model.h"
 
 enum { LINES = 4, MOST = 3 };
 
@@ -356,7 +356,7 @@ static void settings_that_differ(const tr_model *a, tr_model *b)
     refuse(a, b, 1, NULL, "fixtures/b differ in the token that targets start with");
     *c = before;
     c->eos_id = 3;
-    refuse(a, b, 1, NULL, "differ in their end mark");
+    refuse(a, b, 1, NULL, "differ in their EOS");
     *c = before;
     c->forced_first_id = 3;
     refuse(a, b, 1, NULL, "differ in the first token that they force");

@@ -10,7 +10,7 @@
 
 #include <translate/translate.h>
 
-#include "pipeline/model.h"
+#include "api/model.h"
 
 enum { SENTENCES = 24, LONGEST = 12, TARGET = 24 };
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <translate/translate.h>
 
-#include "pipeline/models.h"
+#include "api/model_index.h"
 #include "tokenizer/language_codes.h"
 #include "tokenizer/language_names.h"
 

@@ -1,4 +1,4 @@
-/* Units, batches, the memory of texts, and the tally: all that surrounds decoding and needs no model. */
+/* Requests, batches, the cache of translations, and completion: all that surrounds decoding and needs no model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,13 +6,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "pipeline/translation_cache.h"
-#include "pipeline/scheduler.h"
-#include "pipeline/completion.h"
+#include "api/results.h"
+#include "run/layout.h"
+#include "run/requests.h"
 
-/* -------------------------------------------------------------------------------------------------------------- units */
+/* -------------------------------------------------------------------------------------------------------------- requests */
 
-static void equal_chunks_share_a_unit(void **state)
+static void equal_chunks_share_a_request(void **state)
 {
     (void)state;
     static const int32_t first[] = {5, 6, 0, 0, 5, 6, 0}, second[] = {5, 0, 5, 6, 0};
@@ -25,22 +25,22 @@ static void equal_chunks_share_a_unit(void **state)
     size_t count;
     assert_int_equal(tr_requests_make(chunks, bases, 5, true, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 2);
-    assert_int_equal(a.request, 0);
-    assert_int_equal(b.request, 0);
-    assert_int_equal(d.request, 0);
-    assert_int_equal(c.request, 1);
-    assert_true(empty.request == SIZE_MAX);
+    assert_ptr_equal(a.request, &requests[0]);
+    assert_ptr_equal(b.request, &requests[0]);
+    assert_ptr_equal(d.request, &requests[0]);
+    assert_ptr_equal(c.request, &requests[1]);
+    assert_null(empty.request);
     assert_ptr_equal(requests[1].source, second);
     assert_int_equal(requests[1].source_length, 2);
     free(requests);
     assert_int_equal(tr_requests_make(chunks, bases, 5, false, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 4);
-    assert_int_equal(d.request, 3);
+    assert_ptr_equal(d.request, &requests[3]);
     free(requests);
-    d.piece = true; /* its translation is bounded otherwise: a unit of its own */
+    d.piece = true; /* its translation is bounded otherwise: a request of its own */
     assert_int_equal(tr_requests_make(chunks, bases, 5, true, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 3);
-    assert_int_equal(d.request, 2);
+    assert_ptr_equal(d.request, &requests[2]);
     assert_true(requests[2].piece && !requests[0].piece);
     free(requests);
     assert_int_equal(tr_requests_make(NULL, NULL, 0, true, &requests, &count, NULL), TR_OK);
@@ -50,7 +50,7 @@ static void equal_chunks_share_a_unit(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------- batches */
 
-/* Each unit once, window by window, the longest first and stable. */
+/* Each request once, window by window, the longest first and stable. */
 static void check_order(const tr_request *requests, size_t count)
 {
     size_t *order = calloc(count + 1, sizeof *order);
@@ -74,7 +74,7 @@ static void check_order(const tr_request *requests, size_t count)
     free(order);
 }
 
-static void units_are_sorted_in_windows(void **state)
+static void requests_are_sorted_in_windows(void **state)
 {
     (void)state;
     enum { MOST = 5000 };
@@ -96,9 +96,9 @@ static void threads_divide_by_what_there_is_to_do(void **state)
     (void)state;
     static const struct {
         int threads, batch_size;
-        int lengths[8]; /* of the units in turn, up to 0 */
-        size_t count;   /* units */
-        int groups, members;
+        int lengths[8]; /* of the requests in turn, up to 0 */
+        size_t count;   /* requests */
+        int workers, each;
     } cases[] = {
         {1, 32, {10}, 1, 1, 1},
         {1, 1, {10}, 100, 1, 1},
@@ -132,15 +132,16 @@ static void threads_divide_by_what_there_is_to_do(void **state)
             k = k < 7 && cases[c].lengths[k + 1] ? k + 1 : 0;
         }
         assert_int_equal(tr_requests_order(requests, cases[c].count, order, NULL), TR_OK);
-        const tr_worker_layout shape =
-            tr_scheduler_layout(cases[c].threads, cases[c].batch_size, requests, order, cases[c].count);
-        if (shape.workers != cases[c].groups || shape.threads != cases[c].members)
-            fail_msg("case %zu: %d groups of %d, not %d of %d", c, shape.workers, shape.threads, cases[c].groups,
-                     cases[c].members);
+        const tr_worker_layout layout =
+            tr_worker_layout_choose(cases[c].threads, cases[c].batch_size, requests, order, cases[c].count);
+        if (layout.workers != cases[c].workers || layout.threads != cases[c].each ||
+            layout.larger != cases[c].threads % cases[c].workers)
+            fail_msg("case %zu: %d workers of %d threads, not %d of %d", c, layout.workers, layout.threads, cases[c].workers,
+                     cases[c].each);
     }
 }
 
-/* -------------------------------------------------------------------------------------------------------------- memory */
+/* --------------------------------------------------------------------------------------------------------------- cache */
 
 static void add(tr_translation_cache *cache, const char *text, const char *translation)
 {
@@ -162,7 +163,7 @@ static bool has(tr_translation_cache *cache, const char *text, const char *trans
     return same;
 }
 
-static void memory_returns_what_it_was_given(void **state)
+static void cache_returns_what_it_was_given(void **state)
 {
     (void)state;
     tr_translation_cache cache = {0};
@@ -183,8 +184,8 @@ static void memory_returns_what_it_was_given(void **state)
     tr_translation_cache_free(&cache);
 }
 
-/* It stays within its limit, and keeps what is asked for again and again. */
-static void memory_is_bounded(void **state)
+/* It stays within its limit, and keeps what is looked up again and again. */
+static void cache_is_bounded(void **state)
 {
     (void)state;
     tr_translation_cache cache = {.limit = 100000};
@@ -206,54 +207,35 @@ static void memory_is_bounded(void **state)
     tr_translation_cache_free(&cache);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- tally */
+/* --------------------------------------------------------------------------------------------------------------- completion
+ */
 
-static tr_status note_text(void *argument, size_t text, tr_error *error)
-{
-    *(size_t *)argument |= (size_t)1 << text;
-    return text == 7 ? tr_fail(error, TR_ERROR_MEMORY, "text 7") : TR_OK;
-}
-
-static void tally_counts_texts_when_all_their_units_are_done(void **state)
+static void texts_are_complete_with_the_last_of_their_requests(void **state)
 {
     (void)state;
-    size_t seen = 0;
-    tr_completion tally;
-    /* text 0 waits for units 0 and 1, text 1 twice for unit 1, text 2 is blank, text 3 repeats text 0 */
-    assert_int_equal(tr_completion_init(&tally, 2, 4, 4, NULL), TR_OK);
-    tr_completion_repeat(&tally, 0);
-    tr_completion_wait_for(&tally, 0, 0);
-    tr_completion_wait_for(&tally, 0, 1);
-    tr_completion_wait_for(&tally, 1, 1);
-    tr_completion_wait_for(&tally, 1, 1);
-    tr_completion_finish(&tally, 2);
+    const size_t *texts;
+    tr_completion completion;
+    /* text 0 waits for requests 0 and 1, text 1 twice for request 1, text 2 is blank, text 3 repeats text 0 */
+    assert_int_equal(tr_completion_init(&completion, 2, 4, 4, NULL), TR_OK);
+    tr_completion_repeat(&completion, 0);
+    tr_completion_wait_for(&completion, 0, 0);
+    tr_completion_wait_for(&completion, 0, 1);
+    tr_completion_wait_for(&completion, 1, 1);
+    tr_completion_wait_for(&completion, 1, 1);
+    tr_completion_text(&completion, 2);
     const tr_request requests[] = {{.source_tokens = 3, .target_length = 2}, {.source_tokens = 2, .target_length = 5}};
-    assert_int_equal(tr_completion_request(&tally, &requests[1], 1, note_text, &seen, NULL), TR_OK);
-    assert_int_equal(seen, 1 << 1);
-    assert_int_equal(tally.counts.texts, 4);
-    assert_int_equal(tally.counts.texts_done, 2);
-    assert_int_equal(tally.counts.source_tokens, 2);
-    assert_int_equal(tally.counts.target_tokens, 5);
-    assert_int_equal(tr_completion_request(&tally, &requests[0], 0, note_text, &seen, NULL), TR_OK);
-    assert_int_equal(seen, 1 << 1 | 1 << 0);
-    assert_int_equal(tally.counts.texts_done, 4);
-    assert_int_equal(tally.counts.source_tokens, 5);
-    assert_int_equal(tally.counts.target_tokens, 7);
-    tr_completion_free(&tally);
-}
-
-static void tally_passes_on_a_failure(void **state)
-{
-    (void)state;
-    size_t seen = 0;
-    tr_error error;
-    tr_completion tally;
-    const tr_request request = {.source_tokens = 3, .target_length = 2};
-    assert_int_equal(tr_completion_init(&tally, 1, 1, 8, NULL), TR_OK);
-    tr_completion_wait_for(&tally, 7, 0);
-    assert_int_equal(tr_completion_request(&tally, &request, 0, note_text, &seen, &error), TR_ERROR_MEMORY);
-    assert_int_equal(tally.counts.texts_done, 0);
-    tr_completion_free(&tally);
+    assert_int_equal(tr_completion_request(&completion, &requests[1], 1, &texts), 1);
+    assert_int_equal(texts[0], 1);
+    assert_int_equal(completion.counts.texts, 4);
+    assert_int_equal(completion.counts.texts_done, 2);
+    assert_int_equal(completion.counts.source_tokens, 2);
+    assert_int_equal(completion.counts.target_tokens, 5);
+    assert_int_equal(tr_completion_request(&completion, &requests[0], 0, &texts), 1);
+    assert_int_equal(texts[0], 0);
+    assert_int_equal(completion.counts.texts_done, 4);
+    assert_int_equal(completion.counts.source_tokens, 5);
+    assert_int_equal(completion.counts.target_tokens, 7);
+    tr_completion_free(&completion);
 }
 
 static int note_progress(void *argument, const tr_progress *progress)
@@ -267,29 +249,25 @@ static void progress_may_cancel(void **state)
     (void)state;
     tr_progress seen = {0}, counts = {.texts = 2};
     tr_error error;
-    tr_translate_options options = tr_translate_default_options();
     const tr_request request = {.source_tokens = 3, .target_length = 2};
-    assert_int_equal(tr_completion_report(&counts, &options, &error), TR_OK);
-    options.on_progress = note_progress;
-    options.on_progress_argument = &seen;
-    tr_completion_count(&counts, &request, 1);
-    assert_int_equal(tr_completion_report(&counts, &options, &error), TR_OK);
+    assert_int_equal(tr_progress_report(&counts, NULL, NULL, &error), TR_OK);
+    tr_progress_add(&counts, &request, 1);
+    assert_int_equal(tr_progress_report(&counts, note_progress, &seen, &error), TR_OK);
     assert_memory_equal(&seen, &counts, sizeof seen);
-    tr_completion_count(&counts, &request, 1);
-    assert_int_equal(tr_completion_report(&counts, &options, &error), TR_ERROR_CANCELLED);
+    tr_progress_add(&counts, &request, 1);
+    assert_int_equal(tr_progress_report(&counts, note_progress, &seen, &error), TR_ERROR_CANCELLED);
     assert_int_equal(seen.target_tokens, 4);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_chunks_share_a_unit),
-        cmocka_unit_test(units_are_sorted_in_windows),
+        cmocka_unit_test(equal_chunks_share_a_request),
+        cmocka_unit_test(requests_are_sorted_in_windows),
         cmocka_unit_test(threads_divide_by_what_there_is_to_do),
-        cmocka_unit_test(memory_returns_what_it_was_given),
-        cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(tally_counts_texts_when_all_their_units_are_done),
-        cmocka_unit_test(tally_passes_on_a_failure),
+        cmocka_unit_test(cache_returns_what_it_was_given),
+        cmocka_unit_test(cache_is_bounded),
+        cmocka_unit_test(texts_are_complete_with_the_last_of_their_requests),
         cmocka_unit_test(progress_may_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

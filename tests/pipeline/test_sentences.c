@@ -7,8 +7,8 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "pipeline/characters.h"
-#include "pipeline/sentences.h"
+#include "text/characters.h"
+#include "text/sentences.h"
 
 static const char *const cases[] = {
     /* Chinese marks */
@@ -243,7 +243,7 @@ static bool case_holds(const char *marked)
         from = size;
     }
     text[size] = 0;
-    tr_sentences sentences = tr_sentences_begin(text, size);
+    tr_sentences sentences = {.text = text, .size = size};
     tr_span span;
     size_t found = 0;
     bool good = true;
@@ -275,7 +275,7 @@ static void blank_texts_have_no_sentences(void **state)
     (void)state;
     static const char *const blank[] = {"", " ", "\n", "\r\n", " \t\u3000\u00a0\n", "\ufeff", "\u200b"};
     for (size_t i = 0; i < sizeof blank / sizeof *blank; i++) {
-        tr_sentences sentences = tr_sentences_begin(blank[i], strlen(blank[i]));
+        tr_sentences sentences = {.text = blank[i], .size = strlen(blank[i])};
         tr_span span;
         assert_false(tr_sentences_next(&sentences, &span));
     }
@@ -284,7 +284,7 @@ static void blank_texts_have_no_sentences(void **state)
 /* Whatever the text, spans rise, are not empty, and only white space lies between them. */
 static void check_cover(const char *text, size_t size)
 {
-    tr_sentences sentences = tr_sentences_begin(text, size);
+    tr_sentences sentences = {.text = text, .size = size};
     tr_span span;
     size_t end = 0;
     while (tr_sentences_next(&sentences, &span)) {

@@ -318,8 +318,8 @@ static void test_bad_input(void **state)
     refuse(fine, (tr_tokens[]){{good, 3}, {bad, 2}}, 2, NULL, "target 1: token 1 is 203, not an id below 203");
     refuse(fine, (tr_tokens[]){{negative, 1}}, 1, NULL, "target 0: token 0 is -1");
     refuse((tr_tokens[]){{bad, 2}}, fine, 1, NULL, "source 0: token 1 is 203");
-    refuse(fine, (tr_tokens[]){{good, 48}}, 1, NULL, "target 0: 48 tokens and the end mark, but the model takes 48");
-    refuse((tr_tokens[]){{good, 48}}, fine, 1, NULL, "source 0: 48 tokens and the end mark, but the model takes 48");
+    refuse(fine, (tr_tokens[]){{good, 48}}, 1, NULL, "target 0: 48 tokens and EOS, but the model takes 48");
+    refuse((tr_tokens[]){{good, 48}}, fine, 1, NULL, "source 0: 48 tokens and EOS, but the model takes 48");
     refuse(fine, (tr_tokens[]){{NULL, 1}}, 1, NULL, "target 0: its ids are NULL");
     refuse(NULL, fine, 1, NULL, "sources is NULL");
     refuse(fine, NULL, 1, NULL, "targets is NULL");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../engine_fixture.h"
-#include "pipeline/model.h"
+#include "api/model.h"
 
 enum { MOST_LINES = 16, SOURCES = 12, LONGEST = 26 };
 

@@ -417,7 +417,7 @@ static void values_out_of_range_are_named(void **unused)
     REFUSE(repetition_penalty, 0.5f, "repetition_penalty");
     REFUSE(forbidden_count, 1, "forbidden");
     REFUSE(max_length_factor, -1, "max_length_factor");
-    REFUSE(max_length_offset, -1, "max_length_more");
+    REFUSE(max_length_offset, -1, "max_length_offset");
     REFUSE(alternatives_min, 2, "alternatives_min");
     tr_context_destroy(context);
     tr_model_close(f.model);

@@ -1,0 +1,432 @@
+/* tr_translate: texts become chunks, chunks requests; the scheduler decodes these, and texts whose requests are complete are
+ * joined and handed over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/context.h"
+#include "api/options.h"
+#include "api/tokens.h"
+#include "run/aligned.h"
+#include "run/stream.h"
+#include "text/join.h"
+
+/* All threads plan texts from so many texts a thread on. */
+enum { TEXTS_PER_THREAD = 8 };
+
+/* One of the caller's texts. */
+typedef struct call_text {
+    size_t size;    /* bytes as given */
+    size_t same_as; /* an earlier, equal text of this call; SIZE_MAX: none */
+    bool cached;    /* its result came from the context's cache */
+    bool done;      /* its result is made */
+    int plan;       /* of the context's plans: the one with its chunks */
+    size_t first;   /* its first chunk in call.chunks */
+    tr_text text;   /* of those that are translated */
+    tr_ids prefix;  /* target tokens that its translation begins with */
+} call_text;
+
+/* The chunk of a request, for the tokens of a stream. */
+typedef struct request_origin {
+    size_t text, chunk;      /* chunk: one of the text's */
+    int sentence, sentences; /* among those of the text that have requests */
+} request_origin;
+
+typedef struct translate_call {
+    tr_context *context;
+    tr_language_pair pair;
+    tr_translate_options options;
+    const char *const *texts;
+    size_t count;
+    call_text *entries; /* [count] */
+    size_t *todo;       /* [todo_count] texts to translate */
+    size_t todo_count;
+    int planners;           /* threads that plan texts */
+    tr_status *plan_status; /* [planners] */
+    tr_error *plan_errors;  /* [planners] */
+    tr_text_chunk **chunks; /* [chunk_count] those of all texts to translate, in order */
+    const int32_t **bases;  /* [chunk_count] */
+    size_t chunk_count;
+    tr_job job;
+    tr_completion completion;
+    tr_joiner joiner;
+    tr_stream stream;
+    request_origin *origins; /* [job.count]; NULL: no stream */
+    tr_result *results;      /* [count] */
+    size_t delivered;        /* results[0 .. delivered) have been handed over */
+} translate_call;
+
+static void *alloc_array(size_t count, size_t size)
+{
+    return calloc(count ? count : 1, size);
+}
+
+static void free_call(translate_call *c)
+{
+    for (size_t i = 0; c->entries && i < c->count; i++) {
+        tr_text_free(&c->entries[i].text);
+        tr_ids_free(&c->entries[i].prefix);
+    }
+    free(c->entries);
+    free(c->todo);
+    free(c->plan_status);
+    free(c->plan_errors);
+    free(c->chunks);
+    free(c->bases);
+    tr_requests_free(c->job.requests, c->job.count);
+    tr_completion_free(&c->completion);
+    tr_joiner_free(&c->joiner);
+    if (c->options.on_token)
+        tr_stream_free(&c->stream);
+    free(c->origins);
+}
+
+/* ---------------------------------------------------------------------------------------------------- texts seen before */
+
+static tr_status measure_texts(translate_call *c, const size_t *sizes, tr_error *error)
+{
+    c->entries = alloc_array(c->count, sizeof *c->entries);
+    c->todo = alloc_array(c->count, sizeof *c->todo);
+    c->results = alloc_array(c->count, sizeof *c->results);
+    if (!c->entries || !c->todo || !c->results)
+        return tr_fail_memory(error, "translation");
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->texts[i] && !(sizes && !sizes[i]))
+            return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: text %zu is NULL", i);
+        c->entries[i].size = sizes ? sizes[i] : strlen(c->texts[i]);
+        c->entries[i].same_as = SIZE_MAX;
+    }
+    return TR_OK;
+}
+
+static const char *prefix_of(const translate_call *c, size_t text)
+{
+    return c->options.prefixes ? c->options.prefixes[text] : NULL;
+}
+
+/* Lists the texts that are to be translated: not those in the cache, and of equal ones the first. */
+static tr_status find_repeats(translate_call *c, tr_strmap *seen, tr_error *error)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        call_text *e = &c->entries[i];
+        const char *data = c->texts[i];
+        const bool fits = c->options.use_cache && !prefix_of(c, i) && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
+        int32_t earlier = (int32_t)i;
+        if (fits) {
+            earlier = tr_strmap_add(seen, data, e->size, (int32_t)i);
+            if (earlier < 0)
+                return tr_fail_memory(error, "translation");
+        }
+        if (fits && (size_t)earlier < i) {
+            e->same_as = (size_t)earlier;
+            continue;
+        }
+        if (fits) {
+            const tr_status status =
+                tr_translation_cache_find(&c->context->cache, data, e->size, &e->cached, &c->results[i], error);
+            if (status != TR_OK)
+                return status;
+            c->results[i].flags |= e->cached ? TR_FLAG_REPEATED : 0;
+        }
+        if (!e->cached)
+            c->todo[c->todo_count++] = i;
+    }
+    return TR_OK;
+}
+
+static tr_status select_texts(translate_call *c, tr_error *error)
+{
+    tr_strmap seen = {0};
+    if (c->options.use_cache) {
+        tr_translation_cache_prepare(&c->context->cache, &c->options, c->pair.source, c->pair.target);
+        if (!tr_strmap_init(&seen, c->count))
+            return tr_fail_memory(error, "translation");
+    }
+    const tr_status status = find_repeats(c, &seen, error);
+    tr_strmap_free(&seen);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- planning */
+
+/* Each planner plans its share of the texts in a plan of its own. */
+static void plan_on_thread(void *argument, int thread)
+{
+    translate_call *c = argument;
+    if (thread >= c->planners)
+        return;
+    const size_t share = c->todo_count / (size_t)c->planners, rest = c->todo_count % (size_t)c->planners;
+    const size_t t = (size_t)thread, first = share * t + (t < rest ? t : rest), last = first + share + (t < rest);
+    for (size_t i = first; i < last && c->plan_status[thread] == TR_OK; i++) {
+        call_text *e = &c->entries[c->todo[i]];
+        e->plan = thread;
+        const char *data = e->size ? c->texts[c->todo[i]] : "";
+        const tr_split split = prefix_of(c, c->todo[i]) ? TR_SPLIT_NEVER : c->options.split;
+        c->plan_status[thread] =
+            tr_plan_text(&c->context->plans[thread], &c->pair, split, data, e->size, &e->text, &c->plan_errors[thread]);
+    }
+}
+
+static tr_status plan_texts(translate_call *c, tr_error *error)
+{
+    const int threads = c->context->threads;
+    c->planners = c->todo_count >= (size_t)threads * TEXTS_PER_THREAD ? threads : 1;
+    c->plan_status = alloc_array((size_t)c->planners, sizeof *c->plan_status);
+    c->plan_errors = alloc_array((size_t)c->planners, sizeof *c->plan_errors);
+    if (!c->plan_status || !c->plan_errors)
+        return tr_fail_memory(error, "translation");
+    tr_status status = TR_OK;
+    if (c->planners == 1)
+        plan_on_thread(c, 0);
+    else
+        status = tr_team_run(tr_scheduler_team(c->context->scheduler), plan_on_thread, c, error);
+    for (int t = 0; t < c->planners && status == TR_OK; t++) {
+        status = c->plan_status[t];
+        if (status != TR_OK && error)
+            *error = c->plan_errors[t];
+    }
+    return status;
+}
+
+/* Tokenises the prefixes of texts; a text with a prefix has one chunk. */
+static tr_status plan_prefixes(translate_call *c, tr_error *error)
+{
+    const int limit = c->options.max_length - (c->pair.start.first_id >= 0);
+    for (size_t i = 0; i < c->todo_count; i++) {
+        call_text *e = &c->entries[c->todo[i]];
+        const char *prefix = prefix_of(c, c->todo[i]);
+        if (!prefix || !e->text.count)
+            continue;
+        if (e->text.count > 1)
+            return tr_fail(error, TR_ERROR_ARGUMENT,
+                           "text %zu: longer than the model takes, and with a prefix it cannot be cut", c->todo[i]);
+        const tr_status status = tr_prefix_tokens(c->context->model, prefix, limit, &e->prefix, error);
+        if (status != TR_OK)
+            return status;
+        c->context->plans[e->plan].chunks[e->text.first].prefix = (tr_tokens){e->prefix.data, e->prefix.size};
+    }
+    return TR_OK;
+}
+
+/* Lists the chunks of all texts, now that the plans do not grow any more, and makes requests of them. */
+static tr_status make_requests(translate_call *c, tr_error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->todo_count; i++)
+        count += c->entries[c->todo[i]].text.count;
+    c->chunks = alloc_array(count, sizeof *c->chunks);
+    c->bases = alloc_array(count, sizeof *c->bases);
+    if (!c->chunks || !c->bases)
+        return tr_fail_memory(error, "translation");
+    for (size_t i = 0; i < c->todo_count; i++) {
+        call_text *e = &c->entries[c->todo[i]];
+        const tr_plan *plan = &c->context->plans[e->plan];
+        e->first = c->chunk_count;
+        for (size_t s = 0; s < e->text.count; s++) {
+            c->chunks[c->chunk_count] = &plan->chunks[e->text.first + s];
+            c->bases[c->chunk_count++] = plan->ids.data;
+        }
+    }
+    const tr_status status = tr_requests_make(c->chunks, c->bases, count, c->options.use_cache && !c->options.on_token,
+                                              &c->job.requests, &c->job.count, error);
+    c->joiner = (tr_joiner){.tokenizer = c->context->model->tokenizer,
+                            .eos_id = c->context->model->package.config.eos_id,
+                            .given = c->pair.start.first_id >= 0,
+                            .after = tr_source_added_after(&c->pair),
+                            .scores = c->options.scores,
+                            .align = c->options.align,
+                            .hypotheses = c->options.search.n_best > 1};
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- stream */
+
+static void find_origins(translate_call *c, size_t text)
+{
+    const call_text *e = &c->entries[text];
+    int sentences = 0;
+    for (size_t s = 0; s < e->text.count; s++) {
+        const tr_request *request = c->chunks[e->first + s]->request;
+        if (request)
+            c->origins[request - c->job.requests] = (request_origin){.text = text, .chunk = s, .sentence = sentences++};
+    }
+    for (size_t s = 0; s < e->text.count; s++) {
+        const tr_request *request = c->chunks[e->first + s]->request;
+        if (request)
+            c->origins[request - c->job.requests].sentences = sentences;
+    }
+}
+
+static tr_status take_token(void *argument, const tr_request *of, const tr_decoded_token *step, bool again, bool *stop,
+                            tr_error *error)
+{
+    translate_call *c = argument;
+    const size_t request = (size_t)(of - c->job.requests);
+    const request_origin *o = &c->origins[request];
+    const call_text *e = &c->entries[o->text];
+    tr_token_event event = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .restarted = again};
+    bool begins, space = false;
+    tr_status status = tr_stream_add(&c->stream, request, step, &begins, error);
+    if (status == TR_OK && begins)
+        status = tr_join_front(&c->joiner, &e->text, c->chunks + e->first, o->chunk, &space, error);
+    const tr_buffer *front = begins ? &c->joiner.scratch : NULL;
+    return status == TR_OK ? tr_stream_emit(&c->stream, request, step, &event, front, space, stop, error) : status;
+}
+
+/* Every request has one origin, since equal sentences are not merged for a stream. */
+static tr_status start_stream(translate_call *c, tr_error *error)
+{
+    c->origins = alloc_array(c->job.count, sizeof *c->origins);
+    if (!c->origins)
+        return tr_fail_memory(error, "translation");
+    for (size_t i = 0; i < c->todo_count; i++)
+        find_origins(c, c->todo[i]);
+    return tr_stream_init(&c->stream, &c->options, c->joiner.tokenizer, c->joiner.eos_id, c->job.count, error);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- results */
+
+static tr_status join_result(translate_call *c, size_t text, tr_error *error)
+{
+    call_text *e = &c->entries[text];
+    e->done = true;
+    return tr_join(&c->joiner, &e->text, c->chunks + e->first, &c->results[text], error);
+}
+
+/* Hands over the results that are made, up to the first that is not. */
+static tr_status deliver_results(translate_call *c, tr_error *error)
+{
+    const size_t first = c->delivered;
+    while (c->delivered < c->count) {
+        const call_text *e = &c->entries[c->delivered];
+        if (!e->done && !e->cached && e->same_as == SIZE_MAX)
+            break;
+        if (e->same_as != SIZE_MAX) {
+            tr_result *result = &c->results[c->delivered];
+            const tr_status status = tr_result_copy(&c->results[e->same_as], result, error);
+            if (status != TR_OK)
+                return status;
+            result->flags |= TR_FLAG_REPEATED;
+        }
+        c->delivered++;
+    }
+    const size_t count = c->delivered - first;
+    if (count && c->options.on_result &&
+        c->options.on_result(c->options.on_result_argument, first, c->results + first, count))
+        return tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the callback that takes results");
+    return TR_OK;
+}
+
+/* Notes which texts wait for which requests; those that wait for none are complete, and are handed over. */
+static tr_status start_completion(translate_call *c, tr_error *error)
+{
+    tr_status status = tr_completion_init(&c->completion, c->job.count, c->chunk_count, c->count, error);
+    for (size_t i = 0; status == TR_OK && i < c->count; i++)
+        if (c->entries[i].same_as != SIZE_MAX)
+            tr_completion_repeat(&c->completion, c->entries[i].same_as);
+    for (size_t i = 0; status == TR_OK && i < c->count; i++) {
+        const call_text *e = &c->entries[i];
+        bool waits = false;
+        if (e->same_as != SIZE_MAX)
+            continue;
+        for (size_t s = 0; s < e->text.count; s++) {
+            const tr_request *request = c->chunks[e->first + s]->request;
+            if (request)
+                tr_completion_wait_for(&c->completion, i, (size_t)(request - c->job.requests));
+            waits = waits || request;
+        }
+        if (waits)
+            continue;
+        if (!e->cached)
+            status = join_result(c, i, error);
+        tr_completion_text(&c->completion, i);
+    }
+    return status == TR_OK ? deliver_results(c, error) : status;
+}
+
+/* Called by the scheduler with requests that are complete. */
+static tr_status take_requests(void *argument, const tr_request *list, tr_error *error)
+{
+    translate_call *c = argument;
+    tr_status status = TR_OK;
+    for (; list && status == TR_OK; list = list->next) {
+        const size_t *texts;
+        const size_t count = tr_completion_request(&c->completion, list, (size_t)(list - c->job.requests), &texts);
+        for (size_t i = 0; i < count && status == TR_OK; i++)
+            status = join_result(c, texts[i], error);
+    }
+    if (status == TR_OK)
+        status = deliver_results(c, error);
+    return status == TR_OK
+               ? tr_progress_report(&c->completion.counts, c->options.on_progress, c->options.on_progress_argument, error)
+               : status;
+}
+
+static void cache_results(translate_call *c)
+{
+    for (size_t i = 0; c->options.use_cache && !c->stream.stopped && i < c->todo_count; i++) {
+        const size_t text = c->todo[i];
+        if (c->entries[text].text.sentences && !prefix_of(c, text))
+            tr_translation_cache_add(&c->context->cache, c->texts[text], c->entries[text].size, &c->results[text]);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- a call */
+
+/* From texts to requests. */
+static tr_status prepare_call(translate_call *c, const size_t *sizes, tr_error *error)
+{
+    tr_status status = measure_texts(c, sizes, error);
+    if (status == TR_OK)
+        status = select_texts(c, error);
+    if (status == TR_OK)
+        status = plan_texts(c, error);
+    if (status == TR_OK && c->options.prefixes)
+        status = plan_prefixes(c, error);
+    if (status == TR_OK)
+        status = make_requests(c, error);
+    if (status == TR_OK && c->options.on_token)
+        status = start_stream(c, error);
+    if (status == TR_OK)
+        status = start_completion(c, error);
+    c->job.max_length = c->options.max_length;
+    c->job.min_length = c->options.min_length;
+    c->job.search = &c->options.search;
+    c->job.scores = c->options.scores;
+    c->job.loop_guard = c->options.loop_guard;
+    c->job.start = &c->pair.start;
+    c->job.done = take_requests;
+    c->job.token = c->options.on_token ? take_token : NULL;
+    c->job.argument = c;
+    return status;
+}
+
+tr_status tr_translate(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,
+                       const tr_translate_options *options, tr_result **results, tr_error *error)
+{
+    if (!results)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: results is NULL");
+    *results = NULL;
+    if (!context || (!texts && count))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: %s is NULL", context ? "texts" : "context");
+    translate_call c = {.context = context, .texts = texts, .count = count};
+    tr_status status = tr_translate_options_resolve(&context->config, options, &c.options, error);
+    if (status == TR_OK)
+        status = tr_context_languages(context, c.options.source_language, c.options.target_language, true, &c.pair, error);
+    if (status != TR_OK)
+        return status;
+    for (int t = 0; t < context->threads; t++)
+        tr_plan_clear(&context->plans[t]);
+    status = prepare_call(&c, sizes, error);
+    if (status == TR_OK && c.options.align)
+        status = tr_run_aligned(context->scheduler, &c.pair, &c.job, &c.options, &c.completion.counts, error);
+    else if (status == TR_OK)
+        status = tr_scheduler_run(context->scheduler, &c.job, error);
+    if (status == TR_OK) {
+        cache_results(&c);
+        *results = c.results;
+    } else {
+        tr_results_free(c.results, count);
+    }
+    free_call(&c);
+    return status;
+}

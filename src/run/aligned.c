@@ -1,0 +1,137 @@
+#include "run/aligned.h"
+
+#include <stdlib.h>
+
+#include "run/score.h"
+
+/* Batches of each thread in a round: searching and aligning take turns on the same working memory. The more, the less often
+ * threads wait for a round's last sentences; the fewer, the sooner results come. */
+enum { ROUND_BATCHES = 4 };
+
+typedef struct aligned_run {
+    tr_scheduler *scheduler;
+    const tr_language_pair *languages;
+    const tr_translate_options *options;
+    const tr_job *job; /* the caller's */
+    tr_job round;      /* the part of it that is searched and aligned now */
+    tr_progress since; /* the caller's counts, and the tokens of this round */
+} aligned_run;
+
+/* ------------------------------------------------------------------------------------------------------------- progress */
+
+static tr_status count_requests(void *argument, const tr_request *list, tr_error *error)
+{
+    aligned_run *a = argument;
+    for (; list; list = list->next)
+        tr_progress_add(&a->since, list, 0);
+    return tr_progress_report(&a->since, a->options->on_progress, a->options->on_progress_argument, error);
+}
+
+static tr_status take_token(void *argument, const tr_request *request, const tr_decoded_token *step, bool again, bool *stop,
+                            tr_error *error)
+{
+    const tr_job *job = ((aligned_run *)argument)->job;
+    return job->token(job->argument, request, step, again, stop, error);
+}
+
+/* While requests are aligned the counts do not change, but the call can be cancelled. */
+static int report_again(void *argument, const tr_progress *progress)
+{
+    aligned_run *a = argument;
+    (void)progress;
+    return a->options->on_progress(a->options->on_progress_argument, &a->since);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ alignments */
+
+static size_t count_hypotheses(const tr_request *requests, size_t request_count)
+{
+    size_t count = 0;
+    for (size_t u = 0; u < request_count; u++)
+        count += requests[u].found.count;
+    return count;
+}
+
+/* EOS is left out: nothing is linked with it, and a target of max_length tokens leaves no position for it. */
+static void list_pairs(const aligned_run *a, const tr_request *requests, tr_scored_pair *pairs)
+{
+    const int after = tr_source_added_after(a->languages);
+    for (size_t u = 0; u < a->round.count; u++) {
+        const tr_request *request = &requests[u];
+        for (size_t h = 0; h < request->found.count; h++) {
+            const tr_hypothesis *found = &request->found.items[h];
+            *pairs++ = (tr_scored_pair){.source = request->source,
+                                        .source_length = request->source_length,
+                                        .first = request->source_length - request->source_tokens - after,
+                                        .tokens = request->source_tokens,
+                                        .target = found->ids,
+                                        .target_length = (int)found->count};
+        }
+    }
+}
+
+static void take_alignments(tr_request *requests, size_t request_count, tr_score *scores)
+{
+    for (size_t u = 0; u < request_count; u++)
+        for (size_t h = 0; h < requests[u].found.count; h++, scores++) {
+            requests[u].found.items[h].alignment = scores->alignment;
+            scores->alignment = (tr_alignment){0};
+        }
+}
+
+static tr_status align_round(aligned_run *a, tr_error *error)
+{
+    tr_request *requests = a->round.requests + a->round.first;
+    const size_t count = count_hypotheses(requests, a->round.count);
+    tr_scored_pair *pairs = calloc(count ? count : 1, sizeof *pairs);
+    tr_score *scores = calloc(count ? count : 1, sizeof *scores);
+    const tr_score_options options = {.no_scores = true,
+                                      .align = true,
+                                      .alignment = a->options->alignment,
+                                      .on_progress = a->options->on_progress ? report_again : NULL,
+                                      .on_progress_argument = a};
+    tr_status status = pairs && scores ? TR_OK : tr_fail_memory(error, "alignment");
+    if (status == TR_OK) {
+        list_pairs(a, requests, pairs);
+        status = tr_score_pairs(a->scheduler, pairs, count, a->round.start, &options, scores, error);
+    }
+    if (status == TR_OK)
+        take_alignments(requests, a->round.count, scores);
+    tr_scores_clear(scores, count);
+    free(scores);
+    free(pairs);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- rounds */
+
+/* The requests of the round as a list. */
+static const tr_request *list_requests(const tr_job *round)
+{
+    tr_request *requests = round->requests + round->first;
+    for (size_t u = 0; u < round->count; u++)
+        requests[u].next = u + 1 < round->count ? &requests[u + 1] : NULL;
+    return requests;
+}
+
+tr_status tr_run_aligned(tr_scheduler *scheduler, const tr_language_pair *languages, const tr_job *job,
+                         const tr_translate_options *options, const tr_progress *counts, tr_error *error)
+{
+    const size_t largest = tr_scheduler_capacity(scheduler) * ROUND_BATCHES;
+    aligned_run a = {.scheduler = scheduler, .languages = languages, .options = options, .job = job, .round = *job};
+    tr_status status = TR_OK;
+    a.round.done = options->on_progress ? count_requests : NULL;
+    a.round.token = job->token ? take_token : NULL;
+    a.round.argument = &a;
+    for (size_t first = 0; first < job->count && status == TR_OK; first += largest) {
+        a.round.first = first;
+        a.round.count = job->count - first < largest ? job->count - first : largest;
+        a.since = counts ? *counts : (tr_progress){0};
+        status = tr_scheduler_run(scheduler, &a.round, error);
+        if (status == TR_OK)
+            status = align_round(&a, error);
+        if (status == TR_OK && job->done)
+            status = job->done(job->argument, list_requests(&a.round), error);
+    }
+    return status;
+}

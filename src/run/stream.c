@@ -1,0 +1,72 @@
+#include "run/stream.h"
+
+#include <stdlib.h>
+
+tr_status tr_stream_init(tr_stream *stream, const tr_translate_options *options, const tr_tokenizer *tokenizer,
+                         int32_t eos_id, size_t requests, tr_error *error)
+{
+    *stream = (tr_stream){.options = options, .tokenizer = tokenizer, .eos_id = eos_id};
+    stream->samples = (size_t)options->search.n_best;
+    stream->emitted = calloc(requests ? requests * stream->samples : 1, sizeof *stream->emitted);
+    if (!stream->emitted)
+        return tr_fail_memory(error, "translation");
+    stream->count = requests * stream->samples;
+    return TR_OK;
+}
+
+void tr_stream_free(tr_stream *stream)
+{
+    for (size_t i = 0; i < stream->count; i++)
+        tr_incremental_text_free(&stream->emitted[i].text);
+    free(stream->emitted);
+    tr_buffer_free(&stream->bytes);
+    *stream = (tr_stream){0};
+}
+
+static tr_stream_text *text_of(const tr_stream *stream, size_t request, const tr_decoded_token *step)
+{
+    return &stream->emitted[request * stream->samples + (size_t)step->draw];
+}
+
+tr_status tr_stream_add(tr_stream *stream, size_t request, const tr_decoded_token *step, bool *begins, tr_error *error)
+{
+    tr_stream_text *text = text_of(stream, request, step);
+    if (step->step == 0) { /* the first time, or again */
+        tr_incremental_text_free(&text->text);
+        text->started = false;
+    }
+    const int32_t id = step->id == stream->eos_id ? -1 : step->id;
+    const tr_status status =
+        stream->tokenizer ? tr_tokenizer_decode_next(stream->tokenizer, &text->text, id, step->last, error) : TR_OK;
+    *begins = stream->tokenizer && !text->started && (step->last || text->text.emitted.begin < text->text.emitted.end);
+    return status;
+}
+
+tr_status tr_stream_emit(tr_stream *stream, size_t request, const tr_decoded_token *step, tr_token_event *event,
+                         const tr_buffer *front, bool space, bool *stop, tr_error *error)
+{
+    const tr_translate_options *o = stream->options;
+    tr_stream_text *own = text_of(stream, request, step);
+    const tr_span added = own->text.emitted;
+    const size_t size = added.end - added.begin;
+    tr_buffer *out = &stream->bytes;
+    tr_buffer_clear(out);
+    if ((front && (!tr_buffer_append(out, front->data, front->size) || (space && size && !tr_buffer_string(out, " ")))) ||
+        (size && !tr_buffer_append(out, own->text.text.data + added.begin, size)))
+        return tr_fail_memory(error, "translation");
+    own->started = own->started || front;
+    event->sample = step->draw;
+    event->step = step->step;
+    event->id = step->id;
+    event->log_probability = step->log_probability;
+    event->last = step->last;
+    event->bytes = out->size ? out->data : "";
+    event->size = out->size;
+    const int answer = o->on_token(o->on_token_argument, event);
+    *stop = answer > 0;
+    stream->stopped = stream->stopped || (answer > 0 && !step->last);
+    if (step->last)
+        tr_incremental_text_free(&own->text);
+    return answer >= 0 ? TR_OK
+                       : tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the callback that takes tokens");
+}
