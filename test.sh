@@ -26,7 +26,7 @@ runner=()
 patterns=()
 prepare=
 live=false
-emulated=(-e kernels -e network -e team -e circles -e 'default model' -e levels)
+emulated=(-e kernels -e network -e team -e 'loop detection' -e 'default model' -e levels)
 # A test program that a sanitizer stops must not look like one that ended with a status the test expected.
 export ASAN_OPTIONS=abort_on_error=1 TSAN_OPTIONS=halt_on_error=1:abort_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1

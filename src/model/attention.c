@@ -93,7 +93,7 @@ static void attend_segment(const tr_forward *fwd, const tr_attention *weights, c
     const int farthest = ws->network->config.max_positions - 1;
     const size_t at = (size_t)seq->first_row * ws->stride + (size_t)heads.begin * (size_t)shape->head_size;
     const size_t keys = tr_kv_offset(shape, layer, heads.begin), distances = 2 * (size_t)farthest + 1;
-    const tr_attention_capture *capture = ws->no_capture ? NULL : seq->capture;
+    const tr_attention_capture *capture = seq->capture;
     tr_attn_decode op = {.heads = heads.end - heads.begin,
                          .queries = seq->rows,
                          .head_size = shape->head_size,
@@ -129,7 +129,7 @@ static void attend_across(const tr_forward *fwd, const tr_attention *weights, co
     tr_workspace *ws = fwd->ws;
     const tr_range heads = tr_share(shape->heads, 1, fwd->thread, ws->threads);
     const int farthest = ws->network->config.max_positions - 1, *windows = ws->network->windows;
-    const tr_attention_capture *capture = ws->no_capture ? NULL : seq->capture;
+    const tr_attention_capture *capture = seq->capture;
     for (int h = heads.begin; h < heads.end; h++) {
         const size_t at = (size_t)seq->first_row * ws->stride + (size_t)h * (size_t)shape->head_size;
         const int reach = windows && windows[h] >= 0 ? windows[h] : TR_ATTN_ALL;

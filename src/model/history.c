@@ -8,7 +8,7 @@
 static float *kept(const tr_forward *fwd, const tr_seq *seq, tr_range columns)
 {
     const size_t stride = (size_t)tr_pad16(fwd->ws->network->config.d_model);
-    return seq->recurrent + fwd->ws->recurrent_base + (size_t)fwd->layer * stride + columns.begin;
+    return seq->recurrent + (size_t)fwd->layer * stride + columns.begin;
 }
 
 static tr_range own_columns(const tr_forward *fwd)

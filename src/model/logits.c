@@ -5,19 +5,31 @@
 
 #include "util/numbers.h"
 
-/* A thread's share of logits = W x + bias, x [rows, d_model] */
-static void logits(tr_forward *fwd, const float *bias, float *y, tr_best *best)
+/* The quantised rows of a thread from row `first` on. */
+static tr_quantised quantised_from(const tr_forward *fwd, int first)
+{
+    tr_quantised q = fwd->ws->buffers[fwd->thread].x_i8;
+    if (fwd->ws->network->int8) {
+        q.rows = (char *)q.rows + (size_t)first * q.stride;
+        q.scale += first;
+    }
+    return q;
+}
+
+/* A thread's share of W x + bias for some rows, x [rows, d_model]: y [rows, outputs], or the best of each row. */
+static void project(tr_forward *fwd, int first_row, int rows, const float *bias, float *y, tr_best *best)
 {
     tr_workspace *ws = fwd->ws;
     const tr_linear *linear = &ws->network->output;
     const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, fwd->thread, ws->threads);
     tr_forward_quantise(fwd, &linear->weight);
+    const tr_quantised q = quantised_from(fwd, first_row);
     ws->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
                                               .bias = bias,
-                                              .rows = fwd->rows,
-                                              .x = fwd->x,
+                                              .rows = rows,
+                                              .x = fwd->x + (size_t)first_row * ws->stride,
                                               .x_stride = ws->stride,
-                                              .q = &ws->buffers[fwd->thread].x_i8,
+                                              .q = &q,
                                               .y = y,
                                               .y_stride = (size_t)linear->weight.outputs,
                                               .best = best},
@@ -26,38 +38,39 @@ static void logits(tr_forward *fwd, const float *bias, float *y, tr_best *best)
 
 /* Whether the screen serves so few rows; all threads find the same. See TR_SCREEN_AFTER for the file's; what was put
  * together of allowed tokens is in memory anyhow. */
-static bool is_screened(const tr_forward *fwd)
+static bool is_screened(const tr_forward *fwd, int rows)
 {
     const tr_workspace *ws = fwd->ws;
     const bool early =
         ws->network->output.weight.type == TR_TYPE_I8 && !ws->network->output_tokens && ws->few_steps <= TR_SCREEN_AFTER;
-    return fwd->rows <= tr_screen_rows(ws->network->screen) && !early;
+    return rows <= tr_screen_rows(ws->network->screen) && !early;
 }
 
 /* All threads' bounds together leave far fewer outputs to compute than each one's own would. */
-static void screened_best(tr_forward *fwd, const float *bias)
+static void screened_best(tr_forward *fwd, int first_row, int rows, const float *bias, tr_best *best)
 {
     tr_workspace *ws = fwd->ws;
     const int outputs = ws->network->output.weight.outputs;
     const tr_range own = tr_share(outputs, TR_PANEL, fwd->thread, ws->threads);
+    tr_forward_quantise(fwd, &ws->network->output.weight);
+    const tr_quantised q = quantised_from(fwd, first_row);
     tr_screened op = {.screen = ws->network->screen,
                       .bias = bias,
                       .slack = ws->network->screen_slack,
-                      .rows = fwd->rows,
-                      .x = fwd->x,
+                      .rows = rows,
+                      .x = fwd->x + (size_t)first_row * ws->stride,
                       .x_stride = ws->stride,
-                      .q = &ws->buffers[fwd->thread].x_i8,
+                      .q = &q,
                       .upper_bounds = ws->upper_bounds,
                       .upper_bounds_stride = (size_t)tr_pad16(outputs),
                       .lower_bound = ws->buffers[fwd->thread].lower_bounds,
-                      .best = ws->buffers[fwd->thread].best};
+                      .best = best};
     float least[TR_SCREEN_ROWS];
     if (ws->profile && fwd->thread == 0)
         ws->profile->screened++;
-    tr_forward_quantise(fwd, &ws->network->output.weight);
     ws->network->kernels->screen_bounds(&op, own.begin, own.end, ws->buffers[fwd->thread].scratch);
     tr_workspace_barrier(ws);
-    for (int r = 0; r < fwd->rows; r++) {
+    for (int r = 0; r < rows; r++) {
         least[r] = -INFINITY;
         for (int m = 0; m < ws->threads; m++)
             least[r] = fmaxf(least[r], ws->buffers[m].lower_bounds[r]);
@@ -66,25 +79,25 @@ static void screened_best(tr_forward *fwd, const float *bias)
     ws->network->kernels->screened_best(&op, own.begin, own.end, ws->buffers[fwd->thread].scratch);
 }
 
-void tr_output_argmax(tr_forward *fwd, const float *bias)
+void tr_output_argmax(tr_forward *fwd, int first_row, int rows, const float *bias)
 {
     tr_workspace *ws = fwd->ws;
-    tr_best *best = ws->buffers[fwd->thread].best;
+    tr_best *best = ws->buffers[fwd->thread].best + first_row;
     tr_workspace_enter(ws, fwd->thread, TR_PROFILE_OUTPUT);
-    for (int r = 0; r < fwd->rows; r++)
+    for (int r = 0; r < rows; r++)
         best[r] = (tr_best){-INFINITY, -1, false};
-    if (is_screened(fwd))
-        screened_best(fwd, bias);
+    if (is_screened(fwd, rows))
+        screened_best(fwd, first_row, rows, bias, best);
     else
-        logits(fwd, bias, NULL, best);
-    for (int r = 0; r < fwd->rows; r++)
+        project(fwd, first_row, rows, bias, NULL, best);
+    for (int r = 0; r < rows; r++)
         if (best[r].id >= 0)
             best[r].id = tr_network_token(ws->network, best[r].id);
 }
 
-void tr_output_logits(tr_forward *fwd, const float *bias, float *y)
+void tr_output_logits(tr_forward *fwd, int first_row, int rows, const float *bias, float *y)
 {
-    logits(fwd, bias, y, NULL);
+    project(fwd, first_row, rows, bias, y, NULL);
 }
 
 void tr_output_argmax_row(tr_forward *fwd, int row, const tr_linear *linear, tr_best *best)
@@ -93,8 +106,7 @@ void tr_output_argmax_row(tr_forward *fwd, int row, const tr_linear *linear, tr_
     const tr_thread_buffers *own = &ws->buffers[fwd->thread];
     const tr_range columns = tr_share(linear->weight.outputs, TR_PANEL, fwd->thread, ws->threads);
     tr_forward_quantise(fwd, &linear->weight);
-    const tr_quantised q = {(char *)own->x_i8.rows + (size_t)row * own->x_i8.stride, own->x_i8.stride,
-                            own->x_i8.scale + row};
+    const tr_quantised q = quantised_from(fwd, row);
     ws->network->kernels->matmul(&(tr_matmul){.weight = &linear->weight,
                                               .bias = linear->bias,
                                               .rows = 1,
@@ -127,16 +139,11 @@ void tr_output_logits_tile(tr_forward *fwd, const tr_linear *linear, const float
     const tr_thread_buffers *own = &ws->buffers[fwd->thread];
     const tr_matrix weight = cut(&linear->weight, first, last);
     tr_forward_quantise(fwd, &linear->weight);
-    const size_t at = (size_t)row;
-    tr_quantised q = own->x_i8;
-    if (ws->network->int8) {
-        q.rows = (char *)q.rows + at * q.stride;
-        q.scale += row;
-    }
+    const tr_quantised q = quantised_from(fwd, row);
     ws->network->kernels->matmul(&(tr_matmul){.weight = &weight,
                                               .bias = bias + first,
                                               .rows = rows,
-                                              .x = fwd->x + at * ws->stride,
+                                              .x = fwd->x + (size_t)row * ws->stride,
                                               .x_stride = ws->stride,
                                               .q = &q,
                                               .y = y,

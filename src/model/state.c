@@ -5,7 +5,7 @@
 static tr_kv_shape cache_shape(int layers, int heads, int head_size, tr_type type)
 {
     const size_t row = (size_t)tr_pad16(head_size) * tr_type_size(type), all = TR_BLOCK * row;
-    return (tr_kv_shape){layers, heads, head_size, type, row, 2 * (all + all / 16) / sizeof(float), 0, false};
+    return (tr_kv_shape){layers, heads, head_size, type, row, 2 * (all + all / 16) / sizeof(float), false};
 }
 
 tr_kv_shape tr_encoder_kv_shape(const tr_network *network)

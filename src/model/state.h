@@ -28,7 +28,6 @@ typedef struct tr_kv_shape {
     size_t row_bytes;   /* bytes of a position's key, or value */
     size_t head_floats; /* floats; the second half of them begins with the values. Each half has a sixteenth more than it
                      needs: else the first positions of all heads, those in use, would share few of the cache's sets */
-    size_t base;        /* floats of a block before the first piece: other networks' */
     bool k_transposed;  /* keys stand across, [pad16(head_size), 32], as tr_attn_prefill reads them: for many queries of a
                      sentence  at once */
 } tr_kv_shape;
@@ -37,10 +36,10 @@ typedef struct tr_kv_shape {
 tr_kv_shape tr_encoder_kv_shape(const tr_network *network);
 /* Of the caches of all decoder layers. */
 tr_kv_shape tr_decoder_kv_shape(const tr_network *network);
-size_t tr_kv_block_floats(const tr_kv_shape *shape); /* without what is before the first piece */
+size_t tr_kv_block_floats(const tr_kv_shape *shape);
 static inline size_t tr_kv_offset(const tr_kv_shape *shape, int layer, int head)
 {
-    return shape->base + ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->head_floats;
+    return ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->head_floats;
 }
 
 /* Where the weights of attention go, those that the softmax yields, while rows pass through the layers: of layer l, head h,
@@ -111,14 +110,12 @@ typedef struct tr_workspace {
     tr_arena arena;             /* rows of the batch at hand */
     tr_thread_buffers *buffers; /* [threads] */
     size_t stride, ffn_stride;  /* floats from row to row: d_model or all heads, and the larger ffn, padded to 16 */
-    size_t recurrent_base;      /* floats of a segment's history before this network's: other networks' */
     float *stream;              /* [rows, stride] the residual stream */
     float *context;             /* [rows, stride] what attention yields, all heads */
     float *hidden;              /* [rows, ffn_stride] */
     float *hidden2;             /* the same, where a feed-forward network has more than two products; else NULL */
     float *upper_bounds;        /* [TR_SCREEN_ROWS, outputs] for screening; NULL where the network has no screen */
     int few_steps;              /* decoder steps of few rows so far, counted up to TR_SCREEN_AFTER */
-    bool no_capture;            /* segments' watches are another network's */
     tr_trace_function *trace;   /* NULL: none */
     void *trace_argument;
     tr_profile *profile; /* NULL: none */
@@ -199,10 +196,11 @@ static inline void tr_workspace_count_step(tr_workspace *ws, int rows)
     ws->few_steps += rows <= TR_SCREEN_I8_ROWS && ws->few_steps <= TR_SCREEN_AFTER;
 }
 
-/* The output projection's share of a thread, of network->logits: the best token by bias + W x into thread.best, with a
- * barrier inside where it is screened; or all logits [rows, outputs]. bias is [outputs]. */
-void tr_output_argmax(tr_forward *fwd, const float *bias);
-void tr_output_logits(tr_forward *fwd, const float *bias, float *logits);
+/* A thread's share of the output projection, bias + W x, of `rows` rows from first_row on; bias is [outputs]. The token with
+ * the greatest logit goes to thread.best[first_row]..., with a barrier inside where the outputs are screened; or all logits
+ * go to y [rows, outputs]. */
+void tr_output_argmax(tr_forward *fwd, int first_row, int rows, const float *bias);
+void tr_output_logits(tr_forward *fwd, int first_row, int rows, const float *bias, float *y);
 /* The argmax of one row over a share of outputs that were gathered from the output projection: the number there. */
 void tr_output_argmax_row(tr_forward *fwd, int row, const tr_linear *linear, tr_best *best);
 

@@ -1,6 +1,6 @@
 #include "pipeline/guard.h"
 
-#include "decoding/loops.h"
+#include "decoding/policy.h"
 #include "pipeline/hypotheses.h"
 #include "util/numbers.h"
 
