@@ -33,7 +33,8 @@ tr_status tr_batch_start(tr_batch *batch, const tr_decode_options *options, tr_e
 {
     batch->max_sentences = options->rows;
     batch->max_tokens = options->tokens;
-    batch->decoded = batch->taken = batch->tokens = batch->rows = batch->chunk = batch->chunk_rows = 0;
+    batch->decoded = batch->taken = batch->tokens = batch->rows = batch->chunk = batch->chunk_rows =
+        batch->max_prefill_rows = 0;
     for (int i = 0; i < batch->capacity; i++)
         batch->order[i] = i;
     if (options->rows < 1 || options->rows > batch->capacity)

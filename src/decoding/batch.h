@@ -15,8 +15,11 @@ typedef struct tr_batch {
     int *leaving;                  /* [capacity] places */
     int decoded, taken;            /* sentences */
     int tokens;                    /* source tokens of those taken */
-    int rows;                      /* of the decoder's step: all their live hypotheses */
-    int chunk, chunk_rows;         /* sentences in the encoder, order[decoded..decoded + chunk), and their tokens */
+    int rows; /* of the decoder's step: one for each live hypothesis, whose next token is wanted or known */
+    int prefill_rows,
+        max_prefill_rows;      /* more rows of the step, after those: known tokens that are computed with the next */
+    int self_seqs, cross_seqs; /* entries of tr_model_state's in the step */
+    int chunk, chunk_rows;     /* sentences in the encoder, order[decoded..decoded + chunk), and their tokens */
 } tr_batch;
 
 tr_status tr_batch_init(tr_batch *batch, int capacity, tr_error *error);

@@ -8,12 +8,12 @@
 
 /* The best continuations of a beam's hypotheses, best first; of equal ones that of the better hypothesis. Returns how many
  * there are, at most `limit`; -1: NaN. */
-static int best_continuations(const tr_candidates *c, const tr_beam *beam, int first_row, tr_continuation *next, int limit)
+static int best_continuations(const tr_candidates *c, const tr_beam *beam, tr_continuation *next, int limit)
 {
     int counts[TR_MAX_BEAM], used[TR_MAX_BEAM], found = 0;
     for (int i = 0; i < beam->live_count; i++) {
         used[i] = 0;
-        counts[i] = tr_candidates_take(c, first_row + i, c->taken + i * c->max_candidates);
+        counts[i] = tr_candidates_take(c, beam->first_row + i, c->taken + i * c->max_candidates);
         if (counts[i] < 0)
             return -1;
     }
@@ -78,12 +78,12 @@ static bool is_settled(const tr_search *s, const tr_sequence *seq, const tr_beam
 }
 
 tr_status tr_beam_advance(const tr_search *s, const tr_hyp_memory *h, const tr_candidates *c, tr_slot *slot, tr_beam *beam,
-                          int first_row, tr_error *error)
+                          tr_error *error)
 {
     tr_continuation next[2 * TR_MAX_BEAM];
     const int width = s->shape.width, length = slot->step + 1;
     const bool last = length == tr_max_hyp_length(s, slot->sequence);
-    const int count = best_continuations(c, beam, first_row, next, 2 * width);
+    const int count = best_continuations(c, beam, next, 2 * width);
     if (count < 0)
         return tr_fail_numeric(error);
     if (count == 0) {

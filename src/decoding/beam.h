@@ -7,9 +7,9 @@
 #include "decoding/candidates.h"
 
 /* Of the best 2 * width continuations of all hypotheses of a beam: those among the first `width` that end are finished, and
- * the first `width` of the others are the live hypotheses of the next step. The beam's rows begin at first_row. */
+ * the first `width` of the others are the live hypotheses of the next step. */
 tr_status tr_beam_advance(const tr_search *s, const tr_hyp_memory *h, const tr_candidates *c, tr_slot *slot, tr_beam *beam,
-                          int first_row, tr_error *error);
+                          tr_error *error);
 
 /* The first free token of a search for alternatives: the best candidates of the one live hypothesis begin a beam each. */
 tr_status tr_alternatives_begin(const tr_search *s, const tr_hyp_memory *h, const tr_candidates *c, tr_slot *slot,

@@ -73,16 +73,34 @@ static void gather_shortlists(const tr_worker *w, int thread)
     }
 }
 
+/* Rows for the known tokens of the new sentences, as many as there is memory for; the others take a step each. None while
+ * tests trace the rows of each step. */
+static int count_prefill_rows(const tr_worker *w, int rows)
+{
+    int64_t prefill = 0;
+    for (int i = 0; i < w->batch.decoded && !w->states[0].ws.trace; i++) {
+        const tr_slot *slot = tr_batch_slot(&w->batch, i);
+        const int beams = w->search.options.sample ? w->search.shape.beams : 1; /* each of one hypothesis at first */
+        if (slot->step == 0)
+            prefill += (int64_t)beams * tr_known_tokens(&w->search, slot->sequence);
+    }
+    const int max_rows = w->states[0].max_rows - rows;
+    return prefill < max_rows ? (int)prefill : max_rows;
+}
+
 /* After the last chunk the arenas are the decoder's again. */
 static tr_status finish_encoder(tr_worker *w)
 {
     tr_batch *batch = &w->batch;
     tr_status status = TR_OK;
     batch->decoded += batch->chunk;
-    for (int m = 0; m < w->models.count && batch->decoded == batch->taken && status == TR_OK; m++) {
+    if (batch->decoded < batch->taken)
+        return TR_OK;
+    const int rows = batch->decoded * w->search.shape.beams * w->search.shape.width;
+    batch->max_prefill_rows = count_prefill_rows(w, rows);
+    for (int m = 0; m < w->models.count && status == TR_OK; m++) {
         tr_arena_rewind(&w->states[m].ws.arena, 0);
-        status = tr_model_state_set_rows(&w->states[m], batch->decoded * w->search.shape.beams * w->search.shape.width,
-                                         &w->error);
+        status = tr_model_state_set_rows(&w->states[m], rows + batch->max_prefill_rows, &w->error);
     }
     return status;
 }
@@ -98,56 +116,104 @@ static bool needs_candidates(const tr_worker *w)
     return needed;
 }
 
-/* Embeds a hypothesis's last token in every model, and gives it memory for its keys and values. */
-static tr_status prepare_row(tr_worker *w, const tr_slot *slot, tr_live_hyp *hyp, int row)
+/* Rows of a hypothesis for the positions from `position` on: embeds their tokens in every model, and gives the hypothesis
+ * memory for their keys and values. */
+static tr_status prepare_rows(tr_worker *w, tr_live_hyp *hyp, int first_row, int rows, int position)
 {
-    const int step = slot->step;
+    const int at = w->batch.self_seqs++;
     tr_status status = TR_OK;
     for (int m = 0; m < w->models.count && status == TR_OK; m++) {
         tr_model_state *model = &w->states[m];
         tr_hyp_cache *cache = &hyp->caches[m];
         if (model->self_attends)
-            status = tr_kv_pool_extend(&model->pool, &cache->self, step + 1, &w->error);
-        model->self_seqs[row] = (tr_seq){.first_row = row,
-                                         .rows = 1,
-                                         .cache = &cache->self,
-                                         .position = step,
-                                         .length = step + 1,
-                                         .recurrent = cache->recurrent};
-        tr_embed(&model->ws, &model->ws.network->target, row, step ? hyp->tokens[step - 1] : w->search.start.id, step);
+            status = tr_kv_pool_extend(&model->pool, &cache->self, position + rows, &w->error);
+        model->self_seqs[at] = (tr_seq){.first_row = first_row,
+                                        .rows = rows,
+                                        .cache = &cache->self,
+                                        .position = position,
+                                        .length = position + 1,
+                                        .causal = rows > 1,
+                                        .recurrent = cache->recurrent};
+        for (int p = position; p < position + rows; p++)
+            tr_embed(&model->ws, &model->ws.network->target, first_row + p - position,
+                     p ? hyp->tokens[p - 1] : w->search.start.id, p);
     }
-    if (w->by_candidates)
-        tr_candidates_set_rules(&w->candidates, &w->search, row, slot, hyp, slot->shortlist);
     return status;
 }
 
-/* The rows of sentence i. They attend to its one cross-attention cache together. */
-static tr_status prepare_sentence(tr_worker *w, int i)
+/* Rows of a sentence attend to its one cross-attention cache together. */
+static void prepare_cross_attention(tr_worker *w, tr_slot *slot, int first_row, int rows)
 {
-    tr_slot *slot = tr_batch_slot(&w->batch, i);
-    tr_shortlist_output *shortlist = slot->shortlist;
-    slot->first_row = w->batch.rows;
+    const int at = w->batch.cross_seqs++;
+    for (int m = 0; m < w->models.count; m++)
+        w->states[m].cross_seqs[at] = (tr_seq){
+            .first_row = first_row, .rows = rows, .cache = &slot->caches[m].cross, .length = slot->sequence->source_length};
+    if (w->search.shape.coverage)
+        tr_coverage_capture(&w->coverage, w->search.config, at, &w->states[0].cross_seqs[at]);
+}
+
+/* Known tokens of a hypothesis, computed together. With unnormalised_kv the first token is a sequence of its own, since its
+ * keys differ from those of the others. */
+static tr_status prepare_prefill(tr_worker *w, const tr_slot *slot, tr_live_hyp *hyp, int first_row)
+{
+    const int position = slot->step, rows = slot->prefill;
+    const bool splits = w->search.config->unnormalised_kv && position == 0 && rows > 1;
+    tr_status status = TR_OK;
+    for (int t = 0; t < rows; t++)
+        hyp->tokens[position + t] = tr_known_token(&w->search, slot->sequence, position + t);
+    if (splits)
+        status = prepare_rows(w, hyp, first_row, 1, 0);
+    if (status == TR_OK)
+        status = prepare_rows(w, hyp, first_row + splits, rows - splits, position + splits);
+    return status;
+}
+
+/* The known tokens of a sentence for which the step has rows: its hypotheses have them as tokens from now on. */
+static tr_status prepare_known_tokens(tr_worker *w, tr_slot *slot)
+{
+    tr_batch *batch = &w->batch;
+    const int known = tr_known_tokens(&w->search, slot->sequence) - slot->step;
+    const int possible = (batch->max_prefill_rows - batch->prefill_rows) / slot->rows;
+    int row = slot->first_prefill_row = batch->rows + batch->prefill_rows;
+    slot->prefill = known < possible ? known : possible;
+    if (slot->prefill <= 0) {
+        slot->prefill = 0;
+        return TR_OK;
+    }
     for (int b = 0; b < w->search.shape.beams; b++)
-        for (int k = 0; k < slot->beams[b].live_count; k++) {
-            const int row = w->batch.rows++;
-            const tr_status status = prepare_row(w, slot, slot->beams[b].live[k], row);
+        for (int k = 0; k < slot->beams[b].live_count; k++, row += slot->prefill) {
+            const tr_status status = prepare_prefill(w, slot, slot->beams[b].live[k], row);
             if (status != TR_OK)
                 return status;
+        }
+    batch->prefill_rows += slot->rows * slot->prefill;
+    prepare_cross_attention(w, slot, slot->first_prefill_row, slot->rows * slot->prefill);
+    slot->step += slot->prefill;
+    return TR_OK;
+}
+
+static tr_status prepare_sentence(tr_worker *w, tr_slot *slot)
+{
+    tr_shortlist_output *shortlist = slot->shortlist;
+    tr_status status = prepare_known_tokens(w, slot);
+    int row = slot->first_row;
+    for (int b = 0; b < w->search.shape.beams; b++) {
+        tr_beam *beam = &slot->beams[b];
+        beam->first_row = row;
+        for (int k = 0; k < beam->live_count && status == TR_OK; k++, row++) {
+            tr_live_hyp *hyp = beam->live[k];
+            status = prepare_rows(w, hyp, row, 1, slot->step);
+            if (w->by_candidates)
+                tr_candidates_set_rules(&w->candidates, &w->search, row, slot, hyp, shortlist);
             if (w->search.options.sample)
                 w->sampler.draws[row] = (tr_draw){.key = slot->draw_key, .number = b, .step = slot->step};
         }
-    slot->rows = w->batch.rows - slot->first_row;
-    for (int m = 0; m < w->models.count; m++)
-        w->states[m].cross_seqs[i] = (tr_seq){.first_row = slot->first_row,
-                                              .rows = slot->rows,
-                                              .cache = &slot->caches[m].cross,
-                                              .length = slot->sequence->source_length};
-    if (w->search.shape.coverage)
-        tr_coverage_capture(&w->coverage, w->search.config, i, &w->states[0].cross_seqs[i]);
+    }
+    prepare_cross_attention(w, slot, slot->first_row, slot->rows);
     if (shortlist && shortlist->eos >= 0)
         shortlist->bias[shortlist->eos] =
             slot->step < w->search.min_length ? -INFINITY : shortlist->bias_unmasked[shortlist->eos];
-    return TR_OK;
+    return status;
 }
 
 static void count_caches(const tr_worker *w)
@@ -162,13 +228,21 @@ static void count_caches(const tr_worker *w)
 
 static tr_status prepare_step(tr_worker *w)
 {
+    tr_batch *batch = &w->batch;
     tr_status status = TR_OK;
     w->phase = TR_PHASE_DECODE;
     w->by_candidates = needs_candidates(w);
-    w->batch.rows = 0;
-    for (int i = 0; i < w->batch.decoded && status == TR_OK; i++)
-        status = prepare_sentence(w, i);
-    tr_workspace_count_step(&w->states[0].ws, w->batch.rows);
+    batch->rows = batch->prefill_rows = batch->self_seqs = batch->cross_seqs = 0;
+    for (int i = 0; i < batch->decoded; i++) {
+        tr_slot *slot = tr_batch_slot(batch, i);
+        slot->first_row = batch->rows;
+        for (int b = 0; b < w->search.shape.beams; b++)
+            batch->rows += slot->beams[b].live_count;
+        slot->rows = batch->rows - slot->first_row;
+    }
+    for (int i = 0; i < batch->decoded && status == TR_OK; i++)
+        status = prepare_sentence(w, tr_batch_slot(batch, i));
+    tr_workspace_count_step(&w->states[0].ws, batch->rows);
     count_caches(w);
     return status;
 }
@@ -198,8 +272,10 @@ static void decode_step(tr_worker *w, int thread)
     tr_forward fwds[TR_MAX_ENSEMBLE];
     for (int m = 0; m < w->models.count; m++) {
         tr_model_state *model = &w->states[m];
-        fwds[m] = tr_forward_begin(&model->ws, thread, batch->rows);
-        tr_decoder_forward(&fwds[m], &model->pool.shape, model->self_seqs, batch->rows, model->cross_seqs, batch->decoded);
+        fwds[m] = tr_forward_begin(&model->ws, thread, batch->rows + batch->prefill_rows);
+        tr_decoder_forward(&fwds[m], &model->pool.shape, model->self_seqs, batch->self_seqs, model->cross_seqs,
+                           batch->cross_seqs);
+        fwds[m].rows = batch->rows; /* nobody reads the others, which come after them */
     }
     if (!w->by_candidates)
         tr_greedy_argmax(&fwds[0], batch, &w->search, &w->forbidden);
@@ -261,13 +337,13 @@ static tr_status find_token(const tr_worker *w, const tr_slot *slot, int row, tr
     return count < 0 ? tr_fail_numeric(error) : TR_OK;
 }
 
-static tr_status advance_beam(tr_worker *w, tr_slot *slot, tr_beam *beam, int row)
+static tr_status advance_beam(tr_worker *w, tr_slot *slot, tr_beam *beam)
 {
     const tr_search *s = &w->search;
     tr_candidate token;
     if (s->shape.width > 1)
-        return tr_beam_advance(s, &w->hyps, &w->candidates, slot, beam, row, &w->error);
-    const tr_status status = find_token(w, slot, row, &token, &w->error);
+        return tr_beam_advance(s, &w->hyps, &w->candidates, slot, beam, &w->error);
+    const tr_status status = find_token(w, slot, beam->first_row, &token, &w->error);
     if (status != TR_OK)
         return status;
     tr_greedy_append(s, &w->hyps, slot, beam, &token);
@@ -281,7 +357,6 @@ static tr_status advance_sentence(tr_worker *w, tr_slot *slot)
 {
     const tr_search *s = &w->search;
     const int known = tr_known_tokens(s, slot->sequence);
-    int row = slot->first_row;
     tr_status status = TR_OK;
     if (slot->step < known)
         return append_known_token(w, slot, tr_known_token(s, slot->sequence, slot->step));
@@ -289,10 +364,40 @@ static tr_status advance_sentence(tr_worker *w, tr_slot *slot)
         return tr_alternatives_begin(s, &w->hyps, &w->candidates, slot, &w->error);
     for (int b = 0; b < s->shape.beams && status == TR_OK; b++) {
         tr_beam *beam = &slot->beams[b];
-        const int rows = beam->live_count;
-        if (rows)
-            status = advance_beam(w, slot, beam, row);
-        row += rows;
+        if (beam->live_count)
+            status = advance_beam(w, slot, beam);
+    }
+    return status;
+}
+
+/* Adds the attention of one row of each hypothesis; the rows are row_stride rows apart. */
+static void add_coverage(const tr_worker *w, const tr_slot *slot, int first_row, int row_stride)
+{
+    for (int b = 0; b < w->search.shape.beams && w->search.shape.coverage; b++) {
+        const tr_beam *beam = &slot->beams[b];
+        for (int k = 0; k < beam->live_count; k++)
+            tr_coverage_add(&w->coverage, first_row + (beam->first_row - slot->first_row + k) * row_stride, beam->live[k],
+                            slot->sequence->source_length);
+    }
+}
+
+/* The step's known tokens of a sentence, which is complete if one of them ends it, and its next token. */
+static tr_status finish_sentence(tr_worker *w, tr_slot *slot)
+{
+    const int beams = w->search.shape.beams;
+    tr_status status = TR_OK;
+    slot->step -= slot->prefill;
+    for (int t = 0; t < slot->prefill && status == TR_OK; t++) {
+        if (!tr_slot_is_complete(slot, beams)) {
+            add_coverage(w, slot, slot->first_prefill_row + t, slot->prefill);
+            status = append_known_token(w, slot, tr_known_token(&w->search, slot->sequence, slot->step));
+        }
+        slot->step++;
+    }
+    if (status == TR_OK && !tr_slot_is_complete(slot, beams)) {
+        add_coverage(w, slot, slot->first_row, 1);
+        status = advance_sentence(w, slot);
+        slot->step++;
     }
     return status;
 }
@@ -303,12 +408,9 @@ static tr_status finish_step(tr_worker *w)
     const tr_search *s = &w->search;
     for (int i = 0; i < w->batch.decoded; i++) {
         tr_slot *slot = tr_batch_slot(&w->batch, i);
-        if (s->shape.coverage)
-            tr_coverage_add(&w->coverage, i, slot, s->shape.beams);
-        const tr_status status = advance_sentence(w, slot);
+        const tr_status status = finish_sentence(w, slot);
         if (status != TR_OK)
             return status;
-        slot->step++;
         if (!tr_slot_is_complete(slot, s->shape.beams))
             continue;
         tr_slot_hand_over(&w->hyps, slot, s->shape.beams, s->shape.beams > 1 ? 1 : s->options.n_best, s->probabilities);

@@ -35,6 +35,7 @@ typedef struct tr_beam {
     tr_live_hyp **live;         /* [live_count] best first */
     tr_finished_hyp **finished; /* [finished_count] best first; after them the free ones */
     int live_count, finished_count;
+    int first_row; /* of its live hypotheses in the decoder's step */
 } tr_beam;
 
 /* What one model keeps of a source. */
@@ -50,6 +51,8 @@ typedef struct tr_slot {
     tr_shortlist_output *shortlist; /* NULL: any token can come */
     int step;                       /* tokens that each live hypothesis has */
     int first_row, rows;            /* its rows in the decoder's step: one for each live hypothesis, beam after beam */
+    int prefill;                    /* known tokens that the step computes besides, for each of these hypotheses */
+    int first_prefill_row;          /* [rows, prefill] */
     tr_beam *beams;
     tr_live_hyp **free_hyps; /* [free_hyp_count] */
     int free_hyp_count;

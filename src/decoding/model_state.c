@@ -13,9 +13,14 @@ static size_t encoder_block_bytes(const tr_kv_shape *shape)
 }
 
 /* The encoder takes chunks of TR_ENCODER_ROWS tokens, or one sentence that is longer. */
+static int workspace_rows(tr_model_memory m)
+{
+    return larger(larger(m.positions, TR_ENCODER_ROWS), m.sentences * m.hypotheses);
+}
+
 static size_t workspace_bytes(const tr_model_state *state, const tr_network *network, tr_model_memory m)
 {
-    const int rows = larger(larger(m.positions, TR_ENCODER_ROWS), m.sentences * m.hypotheses);
+    const int rows = workspace_rows(m);
     const size_t blocks = (size_t)tr_blocks_for(rows) + (size_t)m.sentences; /* every sentence may leave one partly filled */
     return tr_workspace_bytes(network, m.threads, rows) + encoder_block_bytes(&state->encoder_shape) * blocks;
 }
@@ -29,15 +34,16 @@ tr_status tr_model_state_init(tr_model_state *state, const tr_network *network, 
     tr_model_state_free(state);
     *state = (tr_model_state){.encoder_shape = tr_encoder_kv_shape(network),
                               .self_attends = network->config.mixer == TR_MIXER_SELF_ATTENTION,
-                              .recurrent_floats = tr_recurrent_floats(&network->config)};
+                              .recurrent_floats = tr_recurrent_floats(&network->config),
+                              .max_rows = workspace_rows(m)};
     tr_status status = tr_workspace_init(&state->ws, network, m.threads, workspace_bytes(state, network, m), error);
     state->ws.profile = profile;
     tr_model_state_set_threads(state, threads);
     if (status == TR_OK)
         status = tr_kv_pool_init(&state->pool, tr_decoder_kv_shape(network), blocks, rows, error);
     state->encoder_seqs = calloc(sentences, sizeof *state->encoder_seqs);
-    state->cross_seqs = calloc(sentences, sizeof *state->cross_seqs);
-    state->self_seqs = calloc(rows, sizeof *state->self_seqs);
+    state->cross_seqs = calloc(2 * sentences, sizeof *state->cross_seqs);
+    state->self_seqs = calloc(3 * rows, sizeof *state->self_seqs);
     if (status == TR_OK && !(state->encoder_seqs && state->cross_seqs && state->self_seqs))
         status = tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
     return status;

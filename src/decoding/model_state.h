@@ -12,8 +12,9 @@ typedef struct tr_model_state {
     bool self_attends;         /* the decoder has self-attention; else a recurrent state of recurrent_floats */
     size_t recurrent_floats;   /* of one hypothesis */
     tr_seq *encoder_seqs;      /* [sentences] of the chunk in the encoder */
-    tr_seq *cross_seqs;        /* [sentences] each with the rows of all its hypotheses */
-    tr_seq *self_seqs;         /* [rows] */
+    tr_seq *cross_seqs;        /* [2 * sentences] with the rows of all their hypotheses, and with those of their prefill */
+    tr_seq *self_seqs;         /* [3 * hypotheses] each with one row, after at most two with those of its prefill */
+    int max_rows;              /* of the workspace */
 } tr_model_state;
 
 /* Memory for a batch of `sentences` sentences of at most `positions` tokens, each with at most `hypotheses` hypotheses. */

@@ -28,13 +28,13 @@ float tr_hyp_score(const tr_search *s, const tr_sequence *seq, const tr_live_hyp
     return (float)((double)normalised + (double)s->options.coverage_penalty * penalty);
 }
 
-tr_status tr_coverage_init(tr_coverage *c, const tr_config *config, int sentences, int rows, int positions, tr_error *error)
+tr_status tr_coverage_init(tr_coverage *c, const tr_config *config, int seqs, int rows, int positions, tr_error *error)
 {
     int layer, head;
     tr_config_alignment_head(config, &layer, &head);
     *c = (tr_coverage){.heads = head < 0 ? config->decoder_heads : 1, .positions = positions};
     c->weights = calloc((size_t)rows * (size_t)c->heads * (size_t)positions, sizeof *c->weights);
-    c->captures = calloc((size_t)sentences, sizeof *c->captures);
+    c->captures = calloc((size_t)seqs, sizeof *c->captures);
     if (c->weights && c->captures)
         return TR_OK;
     tr_coverage_free(c);
@@ -58,11 +58,10 @@ void tr_coverage_capture(tr_coverage *c, const tr_config *config, int i, tr_seq 
     cross->capture = capture;
 }
 
-void tr_coverage_add(const tr_coverage *c, int i, tr_slot *slot, int beams)
+void tr_coverage_add(const tr_coverage *c, int row, tr_live_hyp *hyp, int source_length)
 {
-    int row = 0;
-    for (int b = 0; b < beams; b++)
-        for (int k = 0; k < slot->beams[b].live_count; k++, row++)
-            for (int s = 0; s < slot->sequence->source_length; s++)
-                slot->beams[b].live[k]->coverage[s] += tr_attention_capture_mean(&c->captures[i], c->heads, row, s);
+    const tr_attention_capture all = {
+        .weights = c->weights, .head_stride = (size_t)c->positions, .row_stride = (size_t)c->heads * (size_t)c->positions};
+    for (int i = 0; i < source_length; i++)
+        hyp->coverage[i] += tr_attention_capture_mean(&all, c->heads, row, i);
 }

@@ -15,14 +15,14 @@ float tr_hyp_score(const tr_search *s, const tr_sequence *seq, const tr_live_hyp
 typedef struct tr_coverage {
     int heads, positions;           /* heads that are captured; see tr_config_alignment_head */
     float *weights;                 /* [rows, heads, positions] */
-    tr_attention_capture *captures; /* [sentences] */
+    tr_attention_capture *captures; /* [seqs] */
 } tr_coverage;
 
-tr_status tr_coverage_init(tr_coverage *c, const tr_config *config, int sentences, int rows, int positions, tr_error *error);
+tr_status tr_coverage_init(tr_coverage *c, const tr_config *config, int seqs, int rows, int positions, tr_error *error);
 void tr_coverage_free(tr_coverage *c); /* a zeroed struct is allowed */
-/* Before a step: captures the attention of the rows of sentence i, described by its cross-attention seq. */
+/* Before a step: captures the attention of the rows of cross-attention seq number i. */
 void tr_coverage_capture(tr_coverage *c, const tr_config *config, int i, tr_seq *cross);
-/* After the step: adds it to the coverage of the slot's hypotheses. */
-void tr_coverage_add(const tr_coverage *c, int i, tr_slot *slot, int beams);
+/* After the step: adds the attention of a row to the coverage of its hypothesis. */
+void tr_coverage_add(const tr_coverage *c, int row, tr_live_hyp *hyp, int source_length);
 
 #endif

@@ -69,7 +69,8 @@ static tr_status make_search_memory(tr_worker *w, tr_beam_shape capacity, tr_err
     if (status == TR_OK)
         status = tr_hyp_memory_init(&w->hyps, w->batch.slots, w->batch.capacity, capacity, error);
     if (status == TR_OK && capacity.coverage)
-        status = tr_coverage_init(&w->coverage, w->search.config, w->batch.capacity, max_rows(w), w->max_positions, error);
+        status = tr_coverage_init(&w->coverage, w->search.config, 2 * w->batch.capacity, w->states[0].max_rows,
+                                  w->max_positions, error);
     if (status != TR_OK)
         free_search_memory(w); /* the next search makes it anew */
     return status;
