@@ -1,215 +1,156 @@
-/* Beam search, step by step as Hugging Face's generate has it (transformers 5, GenerationMixin._beam_search), so that both
- * find the same: of the best 2 beam continuations of all hypotheses those that end, if they are among the first beam, are
- * complete, and the first beam of the others are followed. */
-#include "decoding/worker.h"
+#include "decoding/beam.h"
 
 #include <math.h>
 
+#include "decoding/policy.h"
+#include "decoding/score.h"
 #include "util/numbers.h"
 
-float tr_length_normalised(const tr_worker *w, const tr_sequence *seq, float sum, int tokens)
+/* The best continuations of a beam's hypotheses, best first; of equal ones that of the better hypothesis. Returns how many
+ * there are, at most `limit`; -1: NaN. */
+static int best_continuations(const tr_candidates *c, const tr_beam *beam, tr_continuation *next, int limit)
 {
-    const int counted = tokens - seq->prefix_length;
-    return (float)(sum / tr_exp(w->search.length_penalty * tr_log(counted < 1 ? 1 : counted)));
-}
-
-/* ------------------------------------------------------------------------------------------------- the best of all rows */
-
-/* The best continuations of a lane's hypotheses, best first; of equals that of the better hypothesis. -1: NaN. */
-static int best_continuations(tr_worker *w, const tr_beam *beam, int first_row, int wanted)
-{
-    const int most = w->candidates.max_candidates;
     int counts[TR_MAX_BEAM], used[TR_MAX_BEAM], found = 0;
-    for (int p = 0; p < beam->live_count; p++) {
-        used[p] = 0;
-        counts[p] = tr_candidates_take(&w->candidates, w->ws->threads, first_row + p, w->lists + p * most);
-        if (counts[p] < 0)
+    for (int i = 0; i < beam->live_count; i++) {
+        used[i] = 0;
+        counts[i] = tr_candidates_take(c, beam->first_row + i, c->taken + i * c->max_candidates);
+        if (counts[i] < 0)
             return -1;
     }
-    for (; found < wanted; found++) {
-        tr_continuation best = {.path = -1};
-        for (int p = 0; p < beam->live_count; p++) {
-            if (used[p] == counts[p])
+    for (; found < limit; found++) {
+        tr_continuation best = {.hyp = -1};
+        for (int i = 0; i < beam->live_count; i++) {
+            if (used[i] == counts[i])
                 continue;
-            const tr_candidate *c = &w->lists[p * most + used[p]];
-            const float sum = beam->live[p]->sum + c->value;
-            if (best.path < 0 || sum > best.sum)
-                best = (tr_continuation){p, sum, *c};
+            const tr_candidate *token = &c->taken[i * c->max_candidates + used[i]];
+            const float sum = beam->live[i]->sum + token->value;
+            if (best.hyp < 0 || sum > best.sum)
+                best = (tr_continuation){i, sum, token->id, token->log_probability};
         }
-        if (best.path < 0)
+        if (best.hyp < 0)
             break;
-        used[best.path]++;
-        w->next[found] = best;
+        used[best.hyp]++;
+        next[found] = best;
     }
     return found;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- ending */
-
-/* Models that force an end mark behind the longest target count it. */
-static int longest(const tr_worker *w, const tr_sequence *seq)
+/* A hypothesis is finished with one more token: EOS, or the last one within the length limit. */
+static void finish_hyp(const tr_search *s, const tr_slot *slot, tr_beam *beam, const tr_live_hyp *hyp, int32_t id,
+                       float log_probability, float sum)
 {
-    const tr_config *c = &w->ws->network->config;
-    return seq->max_length + (c->forced_last_id >= 0 && c->forced_last_id == c->eos_id);
+    const bool eos = id == s->config->eos_id;
+    tr_beam_add_finished(beam, s->shape.finished, hyp,
+                         (tr_hyp_end){.length = slot->step,
+                                      .last = eos ? -1 : id,
+                                      .finished = eos,
+                                      .log_probability = log_probability,
+                                      .score = tr_hyp_score(s, slot->sequence, hyp, sum, slot->step + 1)});
 }
 
-/* One that is complete with a token more than its path has: the end mark, or the last one that there is room for. */
-static void complete(tr_worker *w, const tr_slot *slot, tr_beam *beam, const tr_live_hyp *hyp, const tr_candidate *token,
-                     float sum)
+/* No token may come: all hypotheses end with EOS, whose log-probability counts 0. */
+static void finish_all(const tr_search *s, const tr_hyp_memory *h, tr_slot *slot, tr_beam *beam)
 {
-    const bool finished = token->id == w->ws->network->config.eos_id;
-    tr_beam_add_finished(beam, w->shape.finished, hyp,
-                         &(tr_hyp_end){.before = slot->step,
-                                       .last = finished ? -1 : token->id,
-                                       .finished = finished,
-                                       .log_probability = token->log_probability,
-                                       .score = tr_hyp_score(w, slot->sequence, hyp, sum, slot->step + 1)});
+    for (int i = 0; i < beam->live_count; i++)
+        finish_hyp(s, slot, beam, beam->live[i], s->config->eos_id, 0, beam->live[i]->sum);
+    tr_beam_end(h, slot, beam);
 }
 
-/* All that are followed are complete as they are, with so many tokens; counted: with a forced end mark. */
-static void complete_all(tr_worker *w, const tr_sequence *seq, tr_beam *beam, int tokens, int counted)
+/* Whether no live hypothesis, of `length` tokens, can become one of the best finished ones, as far as options.stopping wants
+ * to know. */
+static bool is_settled(const tr_search *s, const tr_sequence *seq, const tr_beam *beam, int length)
 {
-    for (int p = 0; p < beam->live_count; p++) {
-        const tr_live_hyp *hyp = beam->live[p];
-        tr_beam_add_finished(
-            beam, w->shape.finished, hyp,
-            &(tr_hyp_end){.before = tokens, .last = -1, .score = tr_hyp_score(w, seq, hyp, hyp->sum, counted)});
-    }
-}
-
-/* Nothing better can come of what is followed, as far as the search wants to know. length: tokens that these have. */
-static bool is_settled(const tr_worker *w, const tr_sequence *seq, const tr_beam *beam, int length)
-{
-    if (beam->finished_count < w->shape.finished)
+    if (beam->finished_count < s->shape.finished)
         return false;
-    const float least = beam->finished[beam->finished_count - 1]->score, best_sum = beam->live[0]->sum;
-    const bool longer = w->search.length_penalty > 0;
-    switch (w->search.stopping) {
+    const float worst = beam->finished[beam->finished_count - 1]->score, best_sum = beam->live[0]->sum;
+    switch (s->options.stopping) {
     case TR_STOP_EARLY: return true;
-    case TR_STOP_NEVER: /* what is not covered still can be */
-        return !(tr_length_normalised(w, seq, best_sum, longer ? longest(w, seq) : length) > least);
+    case TR_STOP_NEVER: /* the coverage can still become complete */
+        return !(tr_length_normalised(s, seq, best_sum, s->options.length_penalty > 0 ? tr_max_hyp_length(s, seq) : length) >
+                 worst);
     case TR_STOP_HEURISTIC: break;
     }
-    const int first = w->shape.coverage ? beam->live_count : 1; /* else the first has the best score as well */
-    for (int p = 0; p < first; p++)
-        if (tr_hyp_score(w, seq, beam->live[p], beam->live[p]->sum, length) > least)
+    const int count = s->shape.coverage ? beam->live_count : 1; /* without coverage the first has the best score */
+    for (int i = 0; i < count; i++)
+        if (tr_hyp_score(s, seq, beam->live[i], beam->live[i]->sum, length) > worst)
             return false;
     return true;
 }
 
-/* Nothing at all may come: all end here. */
-static void end_all(tr_worker *w, tr_slot *slot, tr_beam *beam)
+tr_status tr_beam_advance(const tr_search *s, const tr_hyp_memory *h, const tr_candidates *c, tr_slot *slot, tr_beam *beam,
+                          tr_error *error)
 {
-    for (int p = 0; p < beam->live_count; p++) {
-        const tr_live_hyp *hyp = beam->live[p];
-        tr_beam_add_finished(beam, w->shape.finished, hyp,
-                             &(tr_hyp_end){.before = slot->step,
-                                           .last = -1,
-                                           .finished = true,
-                                           .score = tr_hyp_score(w, slot->sequence, hyp, hyp->sum, slot->step + 1)});
-    }
-    tr_beam_end(slot, beam, &w->pool);
-}
-
-void tr_beam_check_limits(tr_worker *w, tr_slot *slot, tr_beam *beam, int length)
-{
-    const tr_sequence *seq = slot->sequence;
-    const tr_live_hyp *best = beam->live[0];
-    bool over = is_settled(w, seq, beam, length);
-    if (!over && length == seq->max_length) {
-        complete_all(w, seq, beam, length, w->shape.width > 1 ? longest(w, seq) : length);
-        over = true;
-    } else if (!over && seq->stop_loops && length >= w->options.min_length && tr_is_looping(best->tokens, length)) {
-        slot->sequence->looped = true;
-        complete_all(w, seq, beam, length, length);
-        over = true;
-    }
-    if (over)
-        tr_beam_end(slot, beam, &w->pool);
-}
-
-void tr_beam_stop(tr_worker *w, tr_slot *slot, tr_beam *beam, int length)
-{
-    complete_all(w, slot->sequence, beam, length, length);
-    tr_beam_end(slot, beam, &w->pool);
-}
-
-bool tr_beam_advance(tr_worker *w, tr_slot *slot, tr_beam *beam, int first_row)
-{
-    const tr_sequence *seq = slot->sequence;
-    const int width = w->shape.width, length = slot->step + 1;
-    const bool last = length == longest(w, seq);
-    const int count = best_continuations(w, beam, first_row, 2 * width);
+    tr_continuation next[2 * TR_MAX_BEAM];
+    const int width = s->shape.width, length = slot->step + 1;
+    const bool last = length == tr_max_hyp_length(s, slot->sequence);
+    const int count = best_continuations(c, beam, next, 2 * width);
     if (count < 0)
-        return tr_worker_fail_numeric(w);
+        return tr_fail_numeric(error);
     if (count == 0) {
-        end_all(w, slot, beam);
-        return true;
+        finish_all(s, h, slot, beam);
+        return TR_OK;
     }
-    int going = 0;
+    int live = 0;
     for (int i = 0; i < count; i++) {
-        const bool ends = last || w->next[i].token.id == w->ws->network->config.eos_id;
+        const bool ends = last || next[i].id == s->config->eos_id;
         if (ends && i < width)
-            complete(w, slot, beam, beam->live[w->next[i].path], &w->next[i].token, w->next[i].sum);
-        else if (!ends && going < width)
-            w->next[going++] = w->next[i];
+            finish_hyp(s, slot, beam, beam->live[next[i].hyp], next[i].id, next[i].log_probability, next[i].sum);
+        else if (!ends && live < width)
+            next[live++] = next[i];
     }
-    if (!going)
-        tr_beam_end(slot, beam, &w->pool);
-    else if (!tr_beam_set_live(slot, beam, w->next, going, &w->hyps, &w->pool, &w->copies))
-        return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
+    if (!live) {
+        tr_beam_end(h, slot, beam);
+        return TR_OK;
+    }
+    const tr_status status = tr_beam_continue(h, slot, beam, next, live, error);
+    if (status != TR_OK)
+        return status;
+    if (is_settled(s, slot->sequence, beam, length))
+        tr_beam_end(h, slot, beam);
     else
-        tr_beam_check_limits(w, slot, beam, length);
-    return true;
+        tr_beam_cut_at_limit(s, h, slot, beam, length);
+    return TR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- alternatives */
+/* -------------------------------------------------------------------------------------------------------- alternatives */
 
-/* Whether a token behind so many others is the last of its hypothesis. */
-static bool is_last(const tr_worker *w, const tr_slot *slot, int32_t id)
+/* A beam begins with a token after the hypothesis `before`, whose memory it takes over or copies. */
+static tr_status begin_alternative(const tr_search *s, const tr_hyp_memory *h, tr_slot *slot, tr_beam *beam,
+                                   tr_live_hyp *before, const tr_candidate *token, bool takes_over, tr_error *error)
 {
-    return id == w->ws->network->config.eos_id || slot->step + 1 == longest(w, slot->sequence);
-}
-
-/* A lane begins with a token behind what another one has. */
-static bool begin_lane(tr_worker *w, tr_slot *slot, tr_beam *beam, const tr_live_hyp *before, const tr_candidate *token)
-{
-    if (is_last(w, slot, token->id)) {
-        complete(w, slot, beam, before, token, before->sum + token->log_probability);
-        return true;
+    tr_live_hyp *hyp = before;
+    if (token->id == s->config->eos_id || slot->step + 1 == tr_max_hyp_length(s, slot->sequence)) {
+        finish_hyp(s, slot, beam, before, token->id, token->log_probability, before->sum + token->log_probability);
+        if (takes_over)
+            tr_beam_end(h, slot, beam);
+        return TR_OK;
     }
-    tr_live_hyp *hyp = tr_live_hyp_fork(slot, before, &w->hyps, &w->pool, &w->copies);
-    if (!hyp)
-        return tr_worker_fail(w, TR_ERROR_MEMORY, "working memory: no cache block left");
+    if (!takes_over) {
+        const tr_status status = tr_live_hyp_fork(h, slot, before, &hyp, error);
+        if (status != TR_OK)
+            return status;
+        beam->live[beam->live_count++] = hyp;
+    }
     tr_live_hyp_append(hyp, slot->step, token->id, token->log_probability, token->log_probability);
-    beam->live[0] = hyp;
-    beam->live_count = 1;
-    tr_beam_check_limits(w, slot, beam, slot->step + 1);
-    return true;
+    tr_beam_cut_at_limit(s, h, slot, beam, slot->step + 1);
+    return TR_OK;
 }
 
-bool tr_alternatives_begin(tr_worker *w, tr_slot *slot)
+tr_status tr_alternatives_begin(const tr_search *s, const tr_hyp_memory *h, const tr_candidates *c, tr_slot *slot,
+                                tr_error *error)
 {
     tr_beam *first = &slot->beams[0];
-    const float least = w->search.alternatives_min > 0 ? (float)tr_log(w->search.alternatives_min) : -INFINITY;
-    const int count = tr_candidates_take(&w->candidates, w->ws->threads, slot->first_row, w->lists);
+    tr_live_hyp *before = first->live[0];
+    const float least = s->options.alternatives_min > 0 ? (float)tr_log(s->options.alternatives_min) : -INFINITY;
+    const int count = tr_candidates_take(c, slot->first_row, c->taken);
+    tr_status status = TR_OK;
     if (count < 0)
-        return tr_worker_fail_numeric(w);
+        return tr_fail_numeric(error);
     if (count == 0) {
-        end_all(w, slot, first);
-        return true;
+        finish_all(s, h, slot, first);
+        return TR_OK;
     }
-    for (int i = 1; i < count && i < w->shape.beams && w->lists[i].log_probability >= least; i++)
-        if (!begin_lane(w, slot, &slot->beams[i], first->live[0], &w->lists[i]))
-            return false;
-    tr_live_hyp *hyp = first->live[0];
-    const tr_candidate *best = &w->lists[0];
-    if (is_last(w, slot, best->id)) {
-        complete(w, slot, first, hyp, best, hyp->sum + best->log_probability);
-        tr_beam_end(slot, first, &w->pool);
-    } else {
-        tr_live_hyp_append(hyp, slot->step, best->id, best->log_probability, best->log_probability);
-        tr_beam_check_limits(w, slot, first, slot->step + 1);
-    }
-    return true;
+    for (int i = 1; i < count && i < s->shape.beams && c->taken[i].log_probability >= least && status == TR_OK; i++)
+        status = begin_alternative(s, h, slot, &slot->beams[i], before, &c->taken[i], false, error);
+    return status == TR_OK ? begin_alternative(s, h, slot, first, before, &c->taken[0], true, error) : status;
 }

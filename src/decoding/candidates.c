@@ -5,37 +5,43 @@
 /* Rows that go through a segment together: a tile of logits stays in the second cache. */
 enum { TILE_ROWS = 128 };
 
-/* Of a thread: logits of all models together, and of one of several. */
+/* A thread's tiles: the logits of all models together, and those of one of several. */
 static size_t tile_floats(const tr_ensemble *models)
 {
     return (size_t)TR_LOGITS_SEGMENT * TILE_ROWS * (models->count > 1 ? 2 : 1);
 }
 
-tr_status tr_candidates_init(tr_candidates *c, const tr_ensemble *models, int threads, int rows, int most, tr_error *error)
+tr_status tr_candidates_init(tr_candidates *c, const tr_ensemble *models, const tr_forbidden *forbidden,
+                             tr_candidates_size size, tr_error *error)
 {
     const tr_network *network = models->networks[0];
-    const size_t n = (size_t)rows, m = (size_t)threads, all = n * m, k = (size_t)most;
-    const size_t segments = (size_t)tr_logits_segments(network->output.weight.outputs);
-    const size_t tile = tile_floats(models) * m, sums = n * (size_t)models->count * segments;
+    const int segments = tr_logits_segments(network->output.weight.outputs);
+    const size_t rows = (size_t)size.rows, threads = (size_t)size.threads, most = (size_t)size.max_candidates;
+    const size_t positions = rows * (size_t)size.positions, sums = rows * (size_t)models->count * (size_t)segments;
+    const size_t tops = rows * threads, tiles = tile_floats(models) * threads, taken = (size_t)size.width * most;
     *c = (tr_candidates){.models = models,
                          .network = network,
-                         .max_candidates = most,
-                         .max_rows = rows,
-                         .max_threads = threads,
-                         .segments = (int)segments};
-    const tr_status status = tr_arena_init(&c->arena,
-                                           n * sizeof *c->rules + sums * sizeof *c->sums +
-                                               all * (sizeof *c->tops + k * (sizeof *c->values + sizeof *c->ids)) +
-                                               tile * sizeof *c->tiles + (size_t)6 * 64,
-                                           error);
+                         .forbidden = forbidden,
+                         .max_candidates = size.max_candidates,
+                         .max_rows = size.rows,
+                         .threads = size.threads,
+                         .positions = size.positions,
+                         .segments = segments};
+    const size_t bytes = rows * sizeof *c->rules + positions * (sizeof *c->banned + sizeof *c->seen_logits) +
+                         sums * sizeof *c->sums + tops * (sizeof *c->tops + most * (sizeof *c->values + sizeof *c->ids)) +
+                         tiles * sizeof *c->tiles + taken * sizeof *c->taken + (size_t)9 * 64;
+    const tr_status status = tr_arena_init(&c->arena, bytes, error);
     if (status != TR_OK)
         return status;
-    c->rules = tr_arena_alloc(&c->arena, n * sizeof *c->rules);
+    c->rules = tr_arena_alloc(&c->arena, rows * sizeof *c->rules);
+    c->banned = tr_arena_alloc(&c->arena, positions * sizeof *c->banned);
+    c->seen_logits = tr_arena_alloc(&c->arena, positions * sizeof *c->seen_logits);
     c->sums = tr_arena_alloc(&c->arena, sums * sizeof *c->sums);
-    c->tops = tr_arena_alloc(&c->arena, all * sizeof *c->tops);
-    c->values = tr_arena_alloc(&c->arena, all * k * sizeof *c->values);
-    c->ids = tr_arena_alloc(&c->arena, all * k * sizeof *c->ids);
-    c->tiles = tr_arena_alloc(&c->arena, tile * sizeof *c->tiles);
+    c->tops = tr_arena_alloc(&c->arena, tops * sizeof *c->tops);
+    c->values = tr_arena_alloc(&c->arena, tops * most * sizeof *c->values);
+    c->ids = tr_arena_alloc(&c->arena, tops * most * sizeof *c->ids);
+    c->tiles = tr_arena_alloc(&c->arena, tiles * sizeof *c->tiles);
+    c->taken = tr_arena_alloc(&c->arena, taken * sizeof *c->taken);
     return TR_OK;
 }
 
@@ -45,41 +51,60 @@ void tr_candidates_free(tr_candidates *c)
     *c = (tr_candidates){0};
 }
 
+void tr_candidates_set_rules(tr_candidates *c, const tr_search *s, int row, const tr_slot *slot, const tr_live_hyp *hyp,
+                             const tr_shortlist_output *shortlist)
+{
+    const size_t at = (size_t)row * (size_t)c->positions;
+    c->rules[row] = tr_rules_for(s, slot, hyp, shortlist, c->banned + at, c->seen_logits + at);
+}
+
 /* ---------------------------------------------------------------------------------------------------------- all threads */
 
-/* Which output stands for a token; -1: none. */
+/* The output of a token; -1: it has none. */
 static int output_of(const tr_network *network, const tr_shortlist_output *shortlist, int32_t id)
 {
     const int32_t output = tr_network_output(network, id);
     if (!shortlist || output < 0)
         return output;
-    int first = 0, last = shortlist->count;
-    while (first < last) {
-        const int middle = first + (last - first) / 2;
+    int begin = 0, end = shortlist->count;
+    while (begin < end) {
+        const int middle = begin + (end - begin) / 2;
         if (shortlist->outputs[middle] < output)
-            first = middle + 1;
+            begin = middle + 1;
         else
-            last = middle;
+            end = middle;
     }
-    return first < shortlist->count && shortlist->outputs[first] == output ? first : -1;
+    return begin < shortlist->count && shortlist->outputs[begin] == output ? begin : -1;
 }
 
-static void ban(const tr_network *network, const tr_shortlist_output *shortlist, int32_t id, float *x, int first, int n)
+/* Sets the logits of tokens that may not come in a row to -inf: x [n] are those of its outputs first, first + 1... */
+static void ban_tokens(const tr_candidates *c, const tr_logits_rules *rules, const int32_t *ids, int count, float *x,
+                       int first, int n)
 {
-    const int output = output_of(network, shortlist, id);
-    if (output >= first && output < first + n)
-        x[output - first] = -INFINITY;
+    for (int i = 0; i < count; i++) {
+        const int output = output_of(c->network, rules->shortlist, ids[i]);
+        if (output >= first && output < first + n)
+            x[output - first] = -INFINITY;
+    }
 }
 
-/* Of a row's logits by one of the models: [segments] */
+static void apply_bans(const tr_candidates *c, const tr_logits_rules *rules, float *x, int first, int n)
+{
+    if (rules->banned_eos >= 0)
+        ban_tokens(c, rules, &rules->banned_eos, 1, x, first, n);
+    ban_tokens(c, rules, rules->banned, rules->banned_count, x, first, n);
+    ban_tokens(c, rules, c->forbidden->ids, c->forbidden->count, x, first, n);
+}
+
+/* [segments] of a row's logits by one of the models. */
 static tr_exp_sum *sums_of(const tr_candidates *c, int row, int model)
 {
     return c->sums + ((size_t)row * (size_t)c->models->count + (size_t)model) * (size_t)c->segments;
 }
 
-void tr_logits_weigh(float weight, const float *x, float *y, size_t n, bool more)
+void tr_logits_weigh(float weight, const float *x, float *y, size_t n, bool add)
 {
-    if (more)
+    if (add)
         for (size_t i = 0; i < n; i++)
             y[i] += weight * x[i];
     else
@@ -87,9 +112,9 @@ void tr_logits_weigh(float weight, const float *x, float *y, size_t n, bool more
             y[i] = weight * x[i];
 }
 
-/* Whether nothing of a segment is among the best: what the models' greatest logits add up to is no greater than the last of
- * these (rounding keeps order; NaN is seen in the sums). */
-static bool is_passed_over(const tr_candidates *c, const tr_top *top, int row, int segment)
+/* Whether no logit of a segment can be among the greatest: the weighted sum of the models' greatest logits is no greater
+ * than the last of these. (Rounding keeps the order; NaN is found in the sums.) */
+static bool cannot_be_top(const tr_candidates *c, const tr_top *top, int row, int segment)
 {
     float greatest = 0;
     if (top->count < top->capacity)
@@ -103,19 +128,13 @@ static bool is_passed_over(const tr_candidates *c, const tr_top *top, int row, i
     return greatest <= top->values[top->capacity - 1];
 }
 
-/* Outputs [first, first + n) of a row, x, by all models together. */
-static void see_segment(tr_candidates *c, tr_top *top, int row, float *x, int first, int n)
+/* Adds a segment to a row's greatest logits: x [n], the logits of outputs first, first + 1... by all models together. */
+static void add_segment(tr_candidates *c, tr_top *top, int row, float *x, int first, int n)
 {
-    const tr_kernels *kernels = c->network->kernels;
     const tr_logits_rules *rules = &c->rules[row];
-    if (!rules->seen_count && is_passed_over(c, top, row, first / TR_LOGITS_SEGMENT))
+    if (!rules->seen_count && cannot_be_top(c, top, row, first / TR_LOGITS_SEGMENT))
         return;
-    if (rules->banned_eos >= 0)
-        ban(c->network, rules->shortlist, rules->banned_eos, x, first, n);
-    for (int i = 0; i < rules->banned_count; i++)
-        ban(c->network, rules->shortlist, rules->banned[i], x, first, n);
-    for (int i = 0; i < c->forbidden_count; i++)
-        ban(c->network, rules->shortlist, c->forbidden[i], x, first, n);
+    apply_bans(c, rules, x, first, n);
     for (int i = 0; i < rules->seen_count; i++) { /* their penalty needs the sum of all: see tr_candidates_take */
         const int output = output_of(c->network, rules->shortlist, rules->seen[i]);
         if (output >= first && output < first + n) {
@@ -123,12 +142,13 @@ static void see_segment(tr_candidates *c, tr_top *top, int row, float *x, int fi
             x[output - first] = -INFINITY;
         }
     }
-    kernels->top(top, x, n, first);
+    c->network->kernels->top(top, x, n, first);
 }
 
-/* Logits [output, output + n) of rows, as the models' weights add them up, and of each model's the sums of exponentials. */
-static void make_tile(tr_candidates *c, tr_forward *fwds, const tr_shortlist_output *shortlist, int row, int rows,
-                      int output, int n, float *tile)
+/* tile [rows, n] = the logits of outputs output, output + 1..., weighted and added over the models; and each model's sums of
+ * exponentials. */
+static void compute_tile(tr_candidates *c, tr_forward *fwds, const tr_shortlist_output *shortlist, int row, int rows,
+                         int output, int n, float *tile)
 {
     const int count = c->models->count;
     float *own = count > 1 ? tile + TR_LOGITS_SEGMENT * TILE_ROWS : tile;
@@ -146,8 +166,8 @@ static void make_tile(tr_candidates *c, tr_forward *fwds, const tr_shortlist_out
     }
 }
 
-/* Rows that have the same outputs to choose from. */
-static void see_rows(tr_candidates *c, tr_forward *fwds, const tr_shortlist_output *shortlist, int first, int last)
+/* Finds the candidates of rows begin, end, which have the same outputs. */
+static void find_in_rows(tr_candidates *c, tr_forward *fwds, const tr_shortlist_output *shortlist, int begin, int end)
 {
     const tr_forward *fwd = &fwds[0];
     const int outputs = shortlist ? shortlist->count : c->network->output.weight.outputs;
@@ -156,11 +176,11 @@ static void see_rows(tr_candidates *c, tr_forward *fwds, const tr_shortlist_outp
     tr_top *tops = c->tops + (size_t)fwd->thread * (size_t)c->max_rows;
     for (int output = own.begin; output < own.end; output += TR_LOGITS_SEGMENT) {
         const int n = own.end - output < TR_LOGITS_SEGMENT ? own.end - output : TR_LOGITS_SEGMENT;
-        for (int row = first; row < last; row += TILE_ROWS) {
-            const int rows = last - row < TILE_ROWS ? last - row : TILE_ROWS;
-            make_tile(c, fwds, shortlist, row, rows, output, n, tile);
+        for (int row = begin; row < end; row += TILE_ROWS) {
+            const int rows = end - row < TILE_ROWS ? end - row : TILE_ROWS;
+            compute_tile(c, fwds, shortlist, row, rows, output, n, tile);
             for (int r = 0; r < rows; r++)
-                see_segment(c, &tops[row + r], row + r, tile + (size_t)r * TR_LOGITS_SEGMENT, output, n);
+                add_segment(c, &tops[row + r], row + r, tile + (size_t)r * TR_LOGITS_SEGMENT, output, n);
         }
     }
 }
@@ -174,13 +194,13 @@ void tr_candidates_find(tr_candidates *c, tr_forward *fwds)
         c->tops[at] = (tr_top){c->max_candidates, 0, false, c->values + at * (size_t)c->max_candidates,
                                c->ids + at * (size_t)c->max_candidates};
     }
-    for (int first = 0, last; first < fwd->rows; first = last) {
-        const tr_logits_rules *rules = &c->rules[first];
-        for (last = first + 1;
-             last < fwd->rows && c->rules[last].shortlist == rules->shortlist && c->rules[last].skip == rules->skip;)
-            last++;
+    for (int begin = 0, end; begin < fwd->rows; begin = end) {
+        const tr_logits_rules *rules = &c->rules[begin];
+        for (end = begin + 1;
+             end < fwd->rows && c->rules[end].shortlist == rules->shortlist && c->rules[end].skip == rules->skip;)
+            end++;
         if (!rules->skip)
-            see_rows(c, fwds, rules->shortlist, first, last);
+            find_in_rows(c, fwds, rules->shortlist, begin, end);
     }
 }
 
@@ -206,16 +226,10 @@ static bool came_before(const int32_t *tokens, int at)
     return false;
 }
 
-void tr_candidates_constrain(const tr_candidates *c, int row, float *x)
+void tr_candidates_apply_rules(const tr_candidates *c, int row, float *x)
 {
     const tr_logits_rules *rules = &c->rules[row];
-    const int n = rules->shortlist ? rules->shortlist->count : c->network->output.weight.outputs;
-    if (rules->banned_eos >= 0)
-        ban(c->network, rules->shortlist, rules->banned_eos, x, 0, n);
-    for (int i = 0; i < rules->banned_count; i++)
-        ban(c->network, rules->shortlist, rules->banned[i], x, 0, n);
-    for (int i = 0; i < c->forbidden_count; i++)
-        ban(c->network, rules->shortlist, c->forbidden[i], x, 0, n);
+    apply_bans(c, rules, x, 0, rules->shortlist ? rules->shortlist->count : c->network->output.weight.outputs);
     for (int i = 0; i < rules->seen_count; i++) {
         const int output = output_of(c->network, rules->shortlist, rules->seen[i]);
         if (output >= 0 && !came_before(rules->seen, i))
@@ -223,20 +237,20 @@ void tr_candidates_constrain(const tr_candidates *c, int row, float *x)
     }
 }
 
-/* One that comes behind all that are its equals; count of at most most. */
-static int insert(tr_candidate *found, int count, int most, tr_candidate next)
+/* Inserts a candidate after those that are at least as good, and keeps the best `limit`. Returns their new count. */
+static int insert_candidate(tr_candidate *found, int count, int limit, tr_candidate next)
 {
-    int at = count < most ? count++ : most;
+    int at = count < limit ? count++ : limit;
     for (; at && found[at - 1].value < next.value; at--)
-        if (at < most)
+        if (at < limit)
             found[at] = found[at - 1];
-    if (at < most)
+    if (at < limit)
         found[at] = next;
     return count;
 }
 
-/* What a row's logits are over: the logarithms of each model's sum, as their weights add them up. */
-static double log_sum(const tr_candidates *c, int row, int outputs)
+/* The log of the softmax's denominator, weighted and added over the models. */
+static double log_denominator(const tr_candidates *c, int row, int outputs)
 {
     double sum = 0;
     for (int m = 0; m < c->models->count; m++)
@@ -244,20 +258,20 @@ static double log_sum(const tr_candidates *c, int row, int outputs)
     return sum;
 }
 
-int tr_candidates_take(const tr_candidates *c, int threads, int row, tr_candidate *found)
+int tr_candidates_take(const tr_candidates *c, int row, tr_candidate *found)
 {
     const tr_logits_rules *rules = &c->rules[row];
     const int outputs = rules->shortlist ? rules->shortlist->count : c->network->output.weight.outputs;
-    const double all = log_sum(c, row, outputs);
+    const double all = log_denominator(c, row, outputs);
     int count = 0;
     bool nan = isnan(all);
-    for (int m = 0; m < threads; m++) { /* in the order of their ids: the lowest wins a tie */
+    for (int m = 0; m < c->threads; m++) { /* in the order of their ids: the lowest wins a tie */
         const tr_top *top = &c->tops[(size_t)m * (size_t)c->max_rows + (size_t)row];
         nan = nan || top->nan;
         for (int i = 0; i < top->count; i++) {
             const int32_t id = rules->shortlist ? tr_shortlist_output_token(rules->shortlist, c->network, top->ids[i])
                                                 : tr_network_token(c->network, top->ids[i]);
-            count = insert(found, count, c->max_candidates, (tr_candidate){id, top->values[i], 0});
+            count = insert_candidate(found, count, c->max_candidates, (tr_candidate){id, top->values[i], 0});
         }
     }
     while (count && found[count - 1].value - all < TR_LEAST_LOG_PROBABILITY)
@@ -270,8 +284,9 @@ int tr_candidates_take(const tr_candidates *c, int threads, int row, tr_candidat
     for (int i = 0; i < rules->seen_count; i++) {
         const float logit = rules->seen_logits[i], likely = (float)(logit - all);
         if (likely >= TR_LEAST_LOG_PROBABILITY)
-            count = insert(found, count, c->max_candidates,
-                           (tr_candidate){rules->seen[i], penalised(c->by_logits ? logit : likely, rules->penalty), likely});
+            count = insert_candidate(
+                found, count, c->max_candidates,
+                (tr_candidate){rules->seen[i], penalised(c->by_logits ? logit : likely, rules->penalty), likely});
     }
     return nan ? -1 : count;
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILLED_TO = 8 }; /* the number of outputs, as Marian has it: it decides which ids are allowed */
+enum { ROUNDED_TO = 8 }; /* Marian's: the number of outputs is made a multiple of it with the next tokens */
 
-static tr_shortlist_output place(tr_arena *arena, const tr_matrix *m)
+static tr_shortlist_output reserve_output(tr_arena *arena, const tr_matrix *m)
 {
     const size_t n = (size_t)m->outputs;
     tr_shortlist_output c = {.outputs = tr_arena_alloc(arena, n * sizeof *c.outputs),
@@ -21,38 +21,38 @@ static tr_shortlist_output place(tr_arena *arena, const tr_matrix *m)
     return c;
 }
 
-tr_status tr_shortlist_outputs_init(tr_shortlist_outputs *choices, const tr_shortlist *shortlist, const tr_network *network,
+tr_status tr_shortlist_outputs_init(tr_shortlist_outputs *outputs, const tr_shortlist *shortlist, const tr_network *network,
                                     int sentences, tr_error *error)
 {
     const tr_matrix *m = &network->output.weight;
     const size_t each = tr_matrix_bytes(m, m->outputs) + 5 * ((size_t)m->outputs * 4) + 6 * 64;
-    *choices = (tr_shortlist_outputs){.shortlist = shortlist};
-    choices->marks = calloc(((size_t)network->config.target_vocabulary + 63) / 64, sizeof *choices->marks);
-    choices->items = calloc((size_t)sentences, sizeof *choices->items);
+    *outputs = (tr_shortlist_outputs){.shortlist = shortlist};
+    outputs->marks = calloc(((size_t)network->config.target_vocabulary + 63) / 64, sizeof *outputs->marks);
+    outputs->items = calloc((size_t)sentences, sizeof *outputs->items);
     tr_status status = TR_OK;
-    if (!choices->marks || !choices->items)
+    if (!outputs->marks || !outputs->items)
         status = tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
     if (status == TR_OK)
-        status = tr_arena_init(&choices->arena, each * (size_t)sentences, error);
+        status = tr_arena_init(&outputs->arena, each * (size_t)sentences, error);
     for (int i = 0; i < sentences && status == TR_OK; i++)
-        choices->items[i] = place(&choices->arena, m);
+        outputs->items[i] = reserve_output(&outputs->arena, m);
     if (status != TR_OK)
-        tr_shortlist_outputs_free(choices);
+        tr_shortlist_outputs_free(outputs);
     return status;
 }
 
-void tr_shortlist_outputs_free(tr_shortlist_outputs *choices)
+void tr_shortlist_outputs_free(tr_shortlist_outputs *outputs)
 {
-    free(choices->marks);
-    free(choices->items);
-    tr_arena_free(&choices->arena);
-    *choices = (tr_shortlist_outputs){0};
+    free(outputs->marks);
+    free(outputs->items);
+    tr_arena_free(&outputs->arena);
+    *outputs = (tr_shortlist_outputs){0};
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- list */
 
-/* Returns how many were not there yet: 1 or 0. */
-static int mark(uint64_t *marks, int32_t id)
+/* Returns how many marks are new: 1 or 0. */
+static int mark_token(uint64_t *marks, int32_t id)
 {
     const uint64_t bit = (uint64_t)1 << id % 64;
     const int is_new = !(marks[id / 64] & bit);
@@ -60,7 +60,7 @@ static int mark(uint64_t *marks, int32_t id)
     return is_new;
 }
 
-/* The list may lie in a mapped file that somebody changes after it was checked: each number is checked again where it is
+/* The list may lie in a mapped file that another program changes after the check: each number is checked again where it is
  * used. */
 static int mark_list(uint64_t *marks, const tr_shortlist *s, int32_t source, int vocabulary)
 {
@@ -71,12 +71,12 @@ static int mark_list(uint64_t *marks, const tr_shortlist *s, int32_t source, int
     for (int64_t i = begin < 0 ? end : begin; i < end; i++) {
         const int32_t id = s->words[i];
         if (id >= 0 && id < vocabulary)
-            count += mark(marks, id);
+            count += mark_token(marks, id);
     }
     return count;
 }
 
-/* All marks of tokens that can come at all, in order, as outputs; they are wiped. */
+/* The marked tokens that have an output, in order. Clears the marks. */
 static void take_marks(uint64_t *marks, const tr_network *network, tr_shortlist_output *shortlist)
 {
     const int vocabulary = network->config.target_vocabulary;
@@ -94,24 +94,24 @@ static void take_marks(uint64_t *marks, const tr_network *network, tr_shortlist_
     }
 }
 
-void tr_shortlist_output_list(tr_shortlist_outputs *choices, tr_shortlist_output *shortlist, const tr_network *network,
+void tr_shortlist_output_list(tr_shortlist_outputs *outputs, tr_shortlist_output *shortlist, const tr_network *network,
                               const int32_t *source, int length)
 {
-    const tr_shortlist *s = choices->shortlist;
+    const tr_shortlist *s = outputs->shortlist;
     const int vocabulary = network->config.target_vocabulary;
     const int32_t end = tr_network_output(network, network->config.eos_id);
     const int first = s->first < vocabulary ? s->first : vocabulary;
     int count = 0;
     for (int i = 0; i < first; i++)
-        count += mark(choices->marks, i);
+        count += mark_token(outputs->marks, i);
     for (int i = 0; i < length; i++) {
-        count += mark_list(choices->marks, s, source[i], vocabulary);
+        count += mark_list(outputs->marks, s, source[i], vocabulary);
         if (s->shared && source[i] < vocabulary)
-            count += mark(choices->marks, source[i]);
+            count += mark_token(outputs->marks, source[i]);
     }
-    for (int i = first; i < vocabulary && count % FILLED_TO; i++)
-        count += mark(choices->marks, i);
-    take_marks(choices->marks, network, shortlist);
+    for (int i = first; i < vocabulary && count % ROUNDED_TO; i++)
+        count += mark_token(outputs->marks, i);
+    take_marks(outputs->marks, network, shortlist);
     shortlist->linear.weight.outputs = shortlist->count;
     shortlist->eos = -1;
     for (int i = 0; i < shortlist->count && shortlist->outputs[i] <= end; i++)
@@ -119,12 +119,12 @@ void tr_shortlist_output_list(tr_shortlist_outputs *choices, tr_shortlist_output
             shortlist->eos = i;
 }
 
-void tr_shortlist_output_gather(tr_shortlist_output *shortlist, const tr_network *network, const float *bias, int first,
-                                int last)
+void tr_shortlist_output_gather(tr_shortlist_output *shortlist, const tr_network *network, const float *bias, int begin,
+                                int end)
 {
-    for (int i = first; i < last; i++) {
+    for (int i = begin; i < end; i++) {
         shortlist->bias[i] = bias[shortlist->outputs[i]];
         shortlist->bias_unmasked[i] = network->output_bias[shortlist->outputs[i]];
     }
-    tr_gather_outputs(&network->output.weight, shortlist->outputs, first, last, &shortlist->memory);
+    tr_gather_outputs(&network->output.weight, shortlist->outputs, begin, end, &shortlist->memory);
 }

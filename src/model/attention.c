@@ -9,7 +9,7 @@
 static tr_kv_shape kv_shape(int layers, int heads, int head_size, tr_type type)
 {
     const size_t row = (size_t)tr_pad16(head_size) * tr_type_size(type), all = TR_BLOCK * row;
-    return (tr_kv_shape){layers, heads, head_size, type, row, 2 * (all + all / 16) / sizeof(float), 0, false};
+    return (tr_kv_shape){layers, heads, head_size, type, row, 2 * (all + all / 16) / sizeof(float), false};
 }
 
 tr_kv_shape tr_encoder_kv_shape(const tr_network *network)
@@ -34,7 +34,7 @@ size_t tr_kv_block_floats(const tr_kv_shape *shape)
 
 size_t tr_kv_offset(const tr_kv_shape *shape, int layer, int head)
 {
-    return shape->base + ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->head_floats;
+    return ((size_t)layer * (size_t)shape->heads + (size_t)head) * shape->head_floats;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- binding */
@@ -224,7 +224,7 @@ void tr_attention_project(tr_forward *fwd, const tr_attention *w, const tr_kv_sh
  * that is stored, counted from heads.begin; -1: all. */
 static float *captured_weights(const tr_forward *fwd, const tr_seq *seq, tr_range heads, int *only_head)
 {
-    const tr_attention_capture *c = fwd->ws->no_capture ? NULL : seq->capture;
+    const tr_attention_capture *c = seq->capture;
     *only_head = -1;
     if (!c || (c->layer >= 0 && c->layer != fwd->layer))
         return NULL;

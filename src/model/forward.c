@@ -126,7 +126,7 @@ tr_range tr_forward_columns(const tr_forward *fwd, int outputs)
 float *tr_forward_recurrent(const tr_forward *fwd, const tr_seq *seq, tr_range columns)
 {
     const size_t stride = (size_t)tr_pad16(fwd->ws->network->config.d_model);
-    return seq->recurrent + fwd->ws->recurrent_base + (size_t)fwd->layer * stride + columns.begin;
+    return seq->recurrent + (size_t)fwd->layer * stride + columns.begin;
 }
 
 tr_matmul tr_forward_add_to_stream(const tr_forward *fwd)

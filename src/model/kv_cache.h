@@ -19,7 +19,6 @@ typedef struct tr_kv_shape {
     size_t row_bytes;             /* of one position's key, or of its value */
     size_t head_floats; /* floats of a head's entry. Each half is a sixteenth larger than its contents, or the first
                            positions of all heads would compete for few sets of the CPU's cache */
-    size_t base;        /* floats of a block before the first entry: other networks' */
     bool k_transposed;  /* keys are [pad16(head_size), 32]: the layout that tr_attn_prefill reads */
 } tr_kv_shape;
 

@@ -191,81 +191,6 @@ int32_t tr_network_output(const tr_network *network, int32_t token)
     return network->token_outputs ? network->token_outputs[token] : token;
 }
 
-/* The thread's share of logits = W x + bias, x [rows, d_model]: into y [rows, outputs], or its argmax into best. */
-static void project(tr_forward *fwd, const float *bias, float *y, tr_best *best)
-{
-    const tr_workspace *ws = fwd->ws;
-    const tr_linear linear = {ws->network->output.weight, bias};
-    const int outputs = linear.weight.outputs;
-    tr_linear_forward(fwd, &linear, tr_forward_columns(fwd, outputs),
-                      (tr_matmul){.y = y, .y_stride = (size_t)outputs, .best = best});
-}
-
-/* Whether these rows are screened, the same in all threads. A screen in the file is read only after some steps (see
- * TR_SCREEN_AFTER); one that was made here is in memory anyway. */
-static bool is_screened(const tr_forward *fwd)
-{
-    const tr_workspace *ws = fwd->ws;
-    const tr_network *n = ws->network;
-    const bool early = n->output.weight.type == TR_TYPE_I8 && !n->output_tokens && ws->few_steps <= TR_SCREEN_AFTER;
-    return fwd->rows <= n->screen_rows && !early;
-}
-
-/* The argmax by the screen. The greatest lower bound of all threads leaves far fewer outputs to compute than each thread's
- * own would. */
-static void screened_argmax(tr_forward *fwd, const float *bias)
-{
-    tr_workspace *ws = fwd->ws;
-    const tr_network *n = ws->network;
-    tr_thread_buffers *own = &ws->buffers[fwd->thread];
-    const int outputs = n->output.weight.outputs;
-    const tr_range columns = tr_forward_columns(fwd, outputs);
-    tr_screened op = {.screen = n->screen,
-                      .bias = bias,
-                      .slack = n->screen_slack,
-                      .rows = fwd->rows,
-                      .x = fwd->x,
-                      .x_stride = ws->stride,
-                      .q = &own->x_i8,
-                      .upper_bounds = ws->upper_bounds,
-                      .upper_bounds_stride = (size_t)tr_pad16(outputs),
-                      .lower_bound = own->lower_bounds,
-                      .best = own->best};
-    float lower_bounds[TR_SCREEN_ROWS];
-    tr_forward_at(fwd, TR_AT_SCREEN, NULL, 0);
-    tr_forward_quantise(fwd, &n->output.weight);
-    n->kernels->screen_bounds(&op, columns.begin, columns.end, own->scratch);
-    tr_workspace_barrier(ws);
-    for (int r = 0; r < fwd->rows; r++) {
-        lower_bounds[r] = -INFINITY;
-        for (int t = 0; t < ws->threads; t++)
-            lower_bounds[r] = fmaxf(lower_bounds[r], ws->buffers[t].lower_bounds[r]);
-    }
-    op.lower_bound = lower_bounds;
-    n->kernels->screened_best(&op, columns.begin, columns.end, own->scratch);
-}
-
-void tr_output_argmax(tr_forward *fwd, const float *bias)
-{
-    const tr_workspace *ws = fwd->ws;
-    tr_best *best = ws->buffers[fwd->thread].best;
-    tr_forward_at(fwd, TR_AT_OUTPUT, NULL, 0);
-    for (int r = 0; r < fwd->rows; r++)
-        best[r] = (tr_best){-INFINITY, -1, false};
-    if (is_screened(fwd))
-        screened_argmax(fwd, bias);
-    else
-        project(fwd, bias, NULL, best);
-    for (int r = 0; r < fwd->rows; r++)
-        if (best[r].id >= 0)
-            best[r].id = tr_network_token(ws->network, best[r].id);
-}
-
-void tr_output_logits(tr_forward *fwd, const float *bias, float *logits)
-{
-    project(fwd, bias, logits, NULL);
-}
-
 /* The quantised copy of x from a row on. */
 static tr_quantised quantised_from(const tr_forward *fwd, int row)
 {
@@ -275,6 +200,93 @@ static tr_quantised quantised_from(const tr_forward *fwd, int row)
         q.scale += row;
     }
     return q;
+}
+
+/* The thread's share of logits = W x + bias, x [rows, d_model] from first_row on: into y [rows, outputs], or its argmax
+ * into best. */
+static void project(tr_forward *fwd, int first_row, int rows, const float *bias, float *y, tr_best *best)
+{
+    const tr_workspace *ws = fwd->ws;
+    const tr_matrix *weight = &ws->network->output.weight;
+    const tr_range columns = tr_forward_columns(fwd, weight->outputs);
+    tr_forward_quantise(fwd, weight);
+    const tr_quantised q = quantised_from(fwd, first_row);
+    ws->network->kernels->matmul(&(tr_matmul){.weight = weight,
+                                              .bias = bias,
+                                              .rows = rows,
+                                              .x = fwd->x + (size_t)first_row * ws->stride,
+                                              .x_stride = ws->stride,
+                                              .q = &q,
+                                              .y = y,
+                                              .y_stride = (size_t)weight->outputs,
+                                              .best = best},
+                                 columns.begin, columns.end, ws->buffers[fwd->thread].scratch);
+}
+
+/* Whether these rows are screened, the same in all threads. A screen in the file is read only after some steps (see
+ * TR_SCREEN_AFTER); one that was made here is in memory anyway. */
+static bool is_screened(const tr_forward *fwd, int rows)
+{
+    const tr_workspace *ws = fwd->ws;
+    const tr_network *n = ws->network;
+    const bool early = n->output.weight.type == TR_TYPE_I8 && !n->output_tokens && ws->few_steps <= TR_SCREEN_AFTER;
+    return rows <= n->screen_rows && !early;
+}
+
+/* The argmax by the screen. The greatest lower bound of all threads leaves far fewer outputs to compute than each thread's
+ * own would. */
+static void screened_argmax(tr_forward *fwd, int first_row, int rows, const float *bias, tr_best *best)
+{
+    tr_workspace *ws = fwd->ws;
+    const tr_network *n = ws->network;
+    tr_thread_buffers *own = &ws->buffers[fwd->thread];
+    const int outputs = n->output.weight.outputs;
+    const tr_range columns = tr_forward_columns(fwd, outputs);
+    tr_forward_at(fwd, TR_AT_SCREEN, NULL, 0);
+    tr_forward_quantise(fwd, &n->output.weight);
+    const tr_quantised q = quantised_from(fwd, first_row);
+    tr_screened op = {.screen = n->screen,
+                      .bias = bias,
+                      .slack = n->screen_slack,
+                      .rows = rows,
+                      .x = fwd->x + (size_t)first_row * ws->stride,
+                      .x_stride = ws->stride,
+                      .q = &q,
+                      .upper_bounds = ws->upper_bounds,
+                      .upper_bounds_stride = (size_t)tr_pad16(outputs),
+                      .lower_bound = own->lower_bounds,
+                      .best = best};
+    float lower_bounds[TR_SCREEN_ROWS];
+    n->kernels->screen_bounds(&op, columns.begin, columns.end, own->scratch);
+    tr_workspace_barrier(ws);
+    for (int r = 0; r < rows; r++) {
+        lower_bounds[r] = -INFINITY;
+        for (int t = 0; t < ws->threads; t++)
+            lower_bounds[r] = fmaxf(lower_bounds[r], ws->buffers[t].lower_bounds[r]);
+    }
+    op.lower_bound = lower_bounds;
+    n->kernels->screened_best(&op, columns.begin, columns.end, own->scratch);
+}
+
+void tr_output_argmax(tr_forward *fwd, int first_row, int rows, const float *bias)
+{
+    const tr_workspace *ws = fwd->ws;
+    tr_best *best = ws->buffers[fwd->thread].best + first_row;
+    tr_forward_at(fwd, TR_AT_OUTPUT, NULL, 0);
+    for (int r = 0; r < rows; r++)
+        best[r] = (tr_best){-INFINITY, -1, false};
+    if (is_screened(fwd, rows))
+        screened_argmax(fwd, first_row, rows, bias, best);
+    else
+        project(fwd, first_row, rows, bias, NULL, best);
+    for (int r = 0; r < rows; r++)
+        if (best[r].id >= 0)
+            best[r].id = tr_network_token(ws->network, best[r].id);
+}
+
+void tr_output_logits(tr_forward *fwd, int first_row, int rows, const float *bias, float *logits)
+{
+    project(fwd, first_row, rows, bias, logits, NULL);
 }
 
 void tr_output_argmax_row(tr_forward *fwd, int row, const tr_linear *linear, tr_best *best)

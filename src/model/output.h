@@ -9,11 +9,12 @@
  * or finds the screen of a large one. */
 void tr_output_bind(tr_binder *b);
 
-/* The argmax of each row over the thread's own outputs of network->output into the thread's best, by token; with a barrier
+/* The argmax of rows first_row .. first_row + rows - 1 over the thread's own outputs of network->output into the thread's
+ * best from first_row on, by token; with a barrier
  * inside if it is screened. bias is [outputs]. */
-void tr_output_argmax(tr_forward *fwd, const float *bias);
-/* The thread's own columns of logits [rows, outputs] of network->output. */
-void tr_output_logits(tr_forward *fwd, const float *bias, float *logits);
+void tr_output_argmax(tr_forward *fwd, int first_row, int rows, const float *bias);
+/* The thread's own columns of logits [rows, outputs] of these rows by network->output. */
+void tr_output_logits(tr_forward *fwd, int first_row, int rows, const float *bias, float *logits);
 /* The argmax of one row over the thread's own outputs of linear (outputs selected by a shortlist): the number in there. */
 void tr_output_argmax_row(tr_forward *fwd, int row, const tr_linear *linear, tr_best *best);
 

@@ -44,14 +44,12 @@ typedef struct tr_workspace {
     tr_thread_buffers *buffers; /* [threads] */
     size_t stride, ffn_stride;  /* floats from row to row: the wider of d_model and all heads, and the widest feed-forward
                                    network, each padded to 16 */
-    size_t recurrent_base;      /* floats of a sequence's recurrent state before this network's: other networks' */
     float *stream;              /* [rows, stride] the residual stream */
     float *context;             /* [rows, stride] result of attention (all heads), SSRU or AAN */
     float *hidden;              /* [rows, ffn_stride] between the products of a feed-forward network */
     float *hidden2;             /* a second one; NULL unless some feed-forward network is TR_FFN_DEEP */
     float *upper_bounds;        /* [TR_SCREEN_ROWS, outputs] for screening; NULL if network->screen_rows is 0 */
     int few_steps;              /* decoder steps with at most TR_SCREEN_I8_ROWS rows, up to TR_SCREEN_AFTER + 1 */
-    bool no_capture;            /* captures of sequences are another network's */
     tr_trace_function *trace;   /* NULL: none */
     void *trace_argument;
     tr_profile *profile; /* NULL: none */

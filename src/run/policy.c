@@ -1,6 +1,6 @@
 #include "run/policy.h"
 
-#include "decoding/loops.h"
+#include "decoding/policy.h"
 #include "run/requests.h"
 #include "util/numbers.h"
 

@@ -434,7 +434,7 @@ class WithoutDetection(ModelsTest):
         if r:  # it was built so
             self.assertEqual(r.returncode, 1)
             self.assertRegex(r.stderr.decode(),
-                             r"\Atranslate: -s auto: this build detects no languages: .*; name it with -s")
+                             r"\Atranslate: -s auto: this build cannot detect languages: .*; name it with -s")
             return
         old, support.TOOL = support.TOOL, str(tool)
         try:

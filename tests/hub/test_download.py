@@ -176,7 +176,7 @@ class Token(PullTest):
             self.assertEqual(self.authorizations()["hub"], {f"Bearer {token}" if token else None}, env)
 
     def test_files_that_cannot_be_read(self):
-        """Where the user's own folder is another's there is no token; a file that is meant and cannot be read is an error."""
+        """No token is read from a folder of another user; a token file that cannot be read is an error."""
         home, token = self.folder / "home", self.folder / "home/token"
         home.mkdir()
         token.write_text("secret")

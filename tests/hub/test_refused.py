@@ -226,7 +226,7 @@ class Floods(PullTest):
         self.same_as_site(self.out)
 
     def endless(self, name, size, *flood):
-        """Of a file nobody tells the size or a digest of, size bytes are there (without taking room); then the flood comes."""
+        """A file of unknown size and digest, of which size bytes are there (without taking room); then the flood comes."""
         self.site.facts = False
         self.site.files[name] = b""
         self.out.mkdir(exist_ok=True)

@@ -1,15 +1,15 @@
-#include "decoding/sampling.h"
+#include "decoding/sample.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "util/numbers.h"
 
-enum { DRAWN_ROWS = 32 }; /* whose logits are written as a whole at a time */
+enum { DRAWN_ROWS = 32 }; /* rows whose logits are in memory at a time */
 
-tr_status tr_sampler_init(tr_sampler *s, tr_candidates *candidates, int threads, int rows, tr_error *error)
+tr_status tr_sampler_init(tr_sampler *s, const tr_candidates *candidates, int threads, tr_error *error)
 {
-    const size_t m = (size_t)threads, n = (size_t)rows;
+    const size_t m = (size_t)threads, n = (size_t)candidates->max_rows;
     *s = (tr_sampler){.candidates = candidates, .outputs = candidates->network->output.weight.outputs};
     const size_t outputs = (size_t)s->outputs, segments = (size_t)candidates->segments;
     const size_t models = (size_t)candidates->models->count, logits = models * DRAWN_ROWS * outputs;
@@ -38,9 +38,9 @@ void tr_sampler_free(tr_sampler *sampler)
     *sampler = (tr_sampler){0};
 }
 
-/* -------------------------------------------------------------------------------------------------------------- chance */
+/* ------------------------------------------------------------------------------------------------------- random numbers */
 
-uint64_t tr_draw_key(uint64_t seed, const int32_t *source, int length)
+uint64_t tr_sample_key(uint64_t seed, const int32_t *source, int length)
 {
     uint64_t key = tr_random_key(seed);
     for (int i = 0; i < length; i++)
@@ -48,10 +48,10 @@ uint64_t tr_draw_key(uint64_t seed, const int32_t *source, int length)
     return key;
 }
 
-/* Between 0 and 1, 1 excluded. */
-static double chance(const tr_draw *draw)
+/* A number in [0, 1). */
+static double uniform_number(const tr_draw *draw)
 {
-    const uint64_t x = tr_random_add(tr_random_add(draw->key, (uint64_t)draw->lane), (uint64_t)draw->step);
+    const uint64_t x = tr_random_add(tr_random_add(draw->key, (uint64_t)draw->number), (uint64_t)draw->step);
     return (double)(x >> 11) * 0x1p-53;
 }
 
@@ -69,7 +69,7 @@ static bool is_before(const heap *h, int32_t a, int32_t b)
     return h->x[a] > h->x[b] || (h->x[a] == h->x[b] && a < b);
 }
 
-static void sift(heap *h, int at)
+static void sift_down(heap *h, int at)
 {
     const int32_t moving = h->outputs[at];
     for (int child; (child = 2 * at + 1) < h->count; at = child) {
@@ -89,34 +89,35 @@ static heap make_heap(const float *x, int outputs, int32_t *memory)
         if (x[i] > -INFINITY)
             memory[h.count++] = i;
     for (int i = h.count / 2; i-- > 0;)
-        sift(&h, i);
+        sift_down(&h, i);
     return h;
 }
 
-/* Moves the top behind the heap's end: those taken lie there, the first one last. */
+/* Moves the top to the place after the heap's end: those taken lie there, the first one last. */
 static int32_t take_top(heap *h)
 {
     const int32_t top = h->outputs[0];
     h->outputs[0] = h->outputs[--h->count];
     h->outputs[h->count] = top;
     if (h->count)
-        sift(h, 0);
+        sift_down(h, 0);
     return top;
 }
 
-/* One row as a thread sees it. */
-typedef struct look {
+/* The draw of one row by a thread. */
+typedef struct row_draw {
     const tr_search_options *search;
     const tr_kernels *kernels;
-    float *x; /* [outputs] a copy of the logits; then over the temperature, -inf where nothing may come */
+    float *x; /* [outputs] logits / temperature; -inf: may not come */
     int outputs;
     int32_t *heap;
     float *weights;
     tr_exp_sum *sums; /* [segments] */
-} look;
+} row_draw;
 
-/* Draws among the most likely top_k, of which the first that have the share top_p together. */
-static int32_t draw_of_top(const look *l, double total, double most, double u)
+/* Draws among the most likely top_k, and of these the first that have the probability top_p together. u in [0, 1); total:
+ * the sum of exp(x - most). Returns the output; -1: none may come. */
+static int32_t draw_of_top(const row_draw *l, double total, double most, double u)
 {
     heap h = make_heap(l->x, l->outputs, l->heap);
     const int all = h.count, limit = l->search->top_k && l->search->top_k < all ? l->search->top_k : all;
@@ -142,8 +143,8 @@ static int32_t draw_of_top(const look *l, double total, double most, double u)
     return taken ? l->heap[all - 1 - i] : -1;
 }
 
-/* Draws among all: first a segment, then one of its outputs. */
-static int32_t draw_of_all(const look *l, double total, double most, double u)
+/* Draws among all outputs: first a segment, then one of its outputs. */
+static int32_t draw_of_all(const row_draw *l, double total, double most, double u)
 {
     double at = u * total;
     int last = -1;
@@ -160,7 +161,7 @@ static int32_t draw_of_all(const look *l, double total, double most, double u)
                 return i;
         }
         if (here)
-            return last; /* what rounding left over */
+            return last; /* rounding has left a rest */
         at -= weight;
     }
     return last;
@@ -168,7 +169,7 @@ static int32_t draw_of_all(const look *l, double total, double most, double u)
 
 /* ---------------------------------------------------------------------------------------------------------------- rows */
 
-static double sum_segments(const look *l, const float *x, double *most)
+static double sum_segments(const row_draw *l, const float *x, double *most)
 {
     const int segments = tr_logits_segments(l->outputs);
     for (int i = 0; i < segments; i++) {
@@ -179,8 +180,8 @@ static double sum_segments(const look *l, const float *x, double *most)
     return tr_exp_sum_total(l->sums, segments, most);
 }
 
-/* A row's logits, as the models' weights add them up, and likewise the logarithms of what they are over. */
-static const float *weigh_row(const tr_sampler *s, const look *l, int thread, int row, double *log_all)
+/* A row's logits, weighted and added over the models; and likewise the log of the softmax's denominator. */
+static const float *weigh_row(const tr_sampler *s, const row_draw *l, int thread, int row, double *log_all)
 {
     const tr_ensemble *models = s->candidates->models;
     const size_t outputs = (size_t)s->outputs;
@@ -204,13 +205,13 @@ static void draw_row(tr_sampler *s, const tr_search_options *search, int thread,
     const tr_logits_rules *rules = &c->rules[row];
     tr_draw *draw = &s->draws[row];
     const size_t at = (size_t)thread * (size_t)s->outputs;
-    look l = {search,
-              c->network->kernels,
-              s->scaled + at,
-              rules->shortlist ? rules->shortlist->count : s->outputs,
-              s->heaps + at,
-              s->weights + at,
-              s->sums + (size_t)thread * (size_t)c->segments};
+    row_draw l = {search,
+                  c->network->kernels,
+                  s->scaled + at,
+                  rules->shortlist ? rules->shortlist->count : s->outputs,
+                  s->heaps + at,
+                  s->weights + at,
+                  s->sums + (size_t)thread * (size_t)c->segments};
     double most, log_all;
     const float *x = weigh_row(s, &l, thread, row, &log_all);
     draw->drawn = (tr_candidate){-1, 0, 0};
@@ -218,26 +219,27 @@ static void draw_row(tr_sampler *s, const tr_search_options *search, int thread,
     if (draw->nan)
         return;
     memcpy(l.x, x, (size_t)l.outputs * sizeof *l.x);
-    tr_candidates_constrain(c, row, l.x);
+    tr_candidates_apply_rules(c, row, l.x);
     for (int i = 0; search->temperature != 1 && i < l.outputs; i++)
         l.x[i] /= search->temperature;
     const double total = sum_segments(&l, l.x, &most);
     const bool few = search->top_k || search->top_p < 1;
-    const int32_t output = few ? draw_of_top(&l, total, most, chance(draw)) : draw_of_all(&l, total, most, chance(draw));
+    const int32_t output =
+        few ? draw_of_top(&l, total, most, uniform_number(draw)) : draw_of_all(&l, total, most, uniform_number(draw));
     if (output >= 0)
         draw->drawn = (tr_candidate){tr_candidates_token(c, row, output), 0, (float)(x[output] - log_all)};
 }
 
-/* A thread's share of the logits of rows [first, last), which have the same outputs to choose from, by one of the models. */
-static void project(tr_sampler *s, tr_forward *fwd, int model, int first, int last)
+/* A thread's share of the logits of rows begin, end, which have the same outputs, by one of the models. */
+static void compute_logits(tr_sampler *s, tr_forward *fwd, int model, int begin, int end)
 {
-    const tr_shortlist_output *shortlist = s->candidates->rules[first].shortlist;
+    const tr_shortlist_output *shortlist = s->candidates->rules[begin].shortlist;
     const tr_network *n = s->candidates->models->networks[model];
     const tr_linear *linear = shortlist ? &shortlist->linear : &n->output;
     const tr_range own = tr_share(linear->weight.outputs, TR_PANEL, fwd->thread, fwd->ws->threads);
-    const size_t row = (size_t)model * DRAWN_ROWS + (size_t)(first % DRAWN_ROWS), outputs = (size_t)s->outputs;
+    const size_t row = (size_t)model * DRAWN_ROWS + (size_t)(begin % DRAWN_ROWS), outputs = (size_t)s->outputs;
     if (own.begin < own.end)
-        tr_output_logits_tile(fwd, linear, shortlist ? shortlist->bias_unmasked : n->output_bias, first, last - first,
+        tr_output_logits_tile(fwd, linear, shortlist ? shortlist->bias_unmasked : n->output_bias, begin, end - begin,
                               own.begin, own.end, s->logits + row * outputs + own.begin, outputs);
 }
 
@@ -249,12 +251,12 @@ void tr_sampler_draw(tr_sampler *s, const tr_search_options *search, tr_forward 
     tr_workspace_enter(ws, fwd->thread, TR_PROFILE_OUTPUT);
     for (int row = 0; row < fwd->rows; row += DRAWN_ROWS) {
         const int end = fwd->rows - row < DRAWN_ROWS ? fwd->rows : row + DRAWN_ROWS;
-        for (int first = row, last; first < end; first = last) {
-            for (last = first + 1;
-                 last < end && rules[last].shortlist == rules[first].shortlist && rules[last].skip == rules[first].skip;)
-                last++;
+        for (int first = row, next; first < end; first = next) {
+            for (next = first + 1;
+                 next < end && rules[next].shortlist == rules[first].shortlist && rules[next].skip == rules[first].skip;)
+                next++;
             for (int m = 0; !rules[first].skip && m < s->candidates->models->count; m++)
-                project(s, &fwds[m], m, first, last);
+                compute_logits(s, &fwds[m], m, first, next);
         }
         tr_workspace_barrier(ws);
         for (int r = row + fwd->thread; r < end; r += ws->threads)

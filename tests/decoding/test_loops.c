@@ -1,5 +1,5 @@
-/* When a translation runs in a circle: the same one to twenty tokens at least three times, and at least twelve tokens; or
- * eight different ones in thirty-two. */
+/* When a translation loops: the same one to twenty tokens at least three times, and at least twelve tokens; or at most eight
+ * different ones in thirty-two. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decoding/loops.h"
+#include "decoding/policy.h"
 
 enum { LONGEST = 256 };
 
@@ -20,22 +20,22 @@ static int tokens_of(const char *letters, int32_t *tokens)
     return count;
 }
 
-static bool runs(const char *letters)
+static bool is_looping(const char *letters)
 {
     int32_t tokens[LONGEST];
     return tr_is_looping(tokens, tokens_of(letters, tokens));
 }
 
-static int first(const char *letters)
+static int first_loop_end(const char *letters)
 {
     int32_t tokens[LONGEST];
     return tr_first_loop_end(tokens, tokens_of(letters, tokens));
 }
 
-static void test_circles(void **unused)
+static void test_loops(void **unused)
 {
     (void)unused;
-    static const char *const circles[] = {
+    static const char *const loops[] = {
         "aaaaaaaaaaaa",
         "xyzaaaaaaaaaaaa",
         "abababababab",
@@ -51,7 +51,7 @@ static void test_circles(void **unused)
         "abcdefghijklmnopqrstabcdefghijklmnopqrstabcdefghijklmnopqrst", /* twenty */
         "xyzabacbdaecfbdgehafcbadgehbcafdabc",                          /* eight of thirty-two, but for the first three */
     };
-    static const char *const others[] = {
+    static const char *const no_loops[] = {
         "",
         "a",
         "aaaaaaaaaaa",   /* eleven */
@@ -63,17 +63,17 @@ static void test_circles(void **unused)
         "abcdefghabcdefghabcdefg",
         "abcdefghijklmnopqrstuabcdefghijklmnopqrstuabcdefghijklmnopqrstu", /* twenty-one */
         "abacbdaecfbdgehafcbadgehbcafdab",                                 /* thirty-one */
-        "abacbdaecfbdgehafcbadgehbcafdabi",                                /* nine kinds */
+        "abacbdaecfbdgehafcbadgehbcafdabi",                                /* nine different */
         "thequickbrownfoxjumpsoverthelazydog",
         "abcabdabcabdabcab", /* six, not yet three times */
     };
-    for (size_t i = 0; i < sizeof circles / sizeof *circles; i++)
-        if (!runs(circles[i]))
-            fail_msg("%s is a circle", circles[i]);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (runs(others[i]))
-            fail_msg("%s is none", others[i]);
-    assert_true(runs("abcabdabcabdabcabd"));
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        if (!is_looping(loops[i]))
+            fail_msg("%s is a loop", loops[i]);
+    for (size_t i = 0; i < sizeof no_loops / sizeof *no_loops; i++)
+        if (is_looping(no_loops[i]))
+            fail_msg("%s is not a loop", no_loops[i]);
+    assert_true(is_looping("abcabdabcabdabcabd"));
 }
 
 static void expect_left(const char *letters, int left)
@@ -84,8 +84,8 @@ static void expect_left(const char *letters, int left)
         fail_msg("%s: %d tokens are left, not %d", letters, found, left);
 }
 
-/* What is left when a circle is cut off: what is repeated stays once. */
-static void test_what_is_left(void **unused)
+/* What is left without the loop: its first repeat stays. */
+static void test_length_before_loop(void **unused)
 {
     (void)unused;
     expect_left("", 0);
@@ -97,18 +97,18 @@ static void test_what_is_left(void **unused)
     expect_left("xyzabacbdaecfbdgehafcbadgehbcafdabc", 5); /* xyzab, then a again */
 }
 
-static void test_anywhere(void **unused)
+static void test_first_loop_end(void **unused)
 {
     (void)unused;
-    assert_int_equal(first(""), 0);
-    assert_int_equal(first("thequickbrownfoxjumpsoverthelazydog"), 0);
-    assert_int_equal(first("thequickbrownaaaaaaaaaaaafox"), 25);
-    assert_int_equal(first("abababababababab"), 12);
+    assert_int_equal(first_loop_end(""), 0);
+    assert_int_equal(first_loop_end("thequickbrownfoxjumpsoverthelazydog"), 0);
+    assert_int_equal(first_loop_end("thequickbrownaaaaaaaaaaaafox"), 25);
+    assert_int_equal(first_loop_end("abababababababab"), 12);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_circles), cmocka_unit_test(test_what_is_left),
-                                       cmocka_unit_test(test_anywhere)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops), cmocka_unit_test(test_length_before_loop),
+                                       cmocka_unit_test(test_first_loop_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

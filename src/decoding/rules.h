@@ -1,0 +1,42 @@
+/* What changes the logits before a token is chosen: tokens that never come, tokens that may not come next in a row, and
+ * tokens that are less likely because they came before. */
+#ifndef TR_DECODING_RULES_H
+#define TR_DECODING_RULES_H
+
+#include "decoding/search.h"
+#include "decoding/shortlist.h"
+
+/* The tokens that never come, by the models' settings and the search's options, and the biases of the output projection that
+ * see to it: -inf for these tokens. */
+typedef struct tr_forbidden {
+    int32_t *ids; /* [count] */
+    int count;
+    const float *bias; /* [outputs] the network's own, which forbids what the model's settings do, or own_bias */
+    float *own_bias;   /* NULL: the search forbids nothing more */
+    float *bias_without_eos;
+} tr_forbidden;
+
+/* Allocates and fills it for a search; a call before is undone. */
+tr_status tr_forbidden_init(tr_forbidden *f, const tr_ensemble *models, const tr_search_options *options, tr_error *error);
+void tr_forbidden_free(tr_forbidden *f); /* a zeroed struct is allowed */
+
+/* The rules for one row of a step. */
+typedef struct tr_logits_rules {
+    bool skip;                            /* the row's token is known, its logits are not computed */
+    const tr_shortlist_output *shortlist; /* NULL: any token can come */
+    int32_t banned_eos;                   /* EOS, where it is too early; else -1 */
+    const int32_t *banned;                /* [banned_count] tokens that may not come */
+    int banned_count;
+    const int32_t *seen; /* [seen_count] tokens under the repetition penalty */
+    float *seen_logits;  /* [seen_count] their logits; -inf before they are computed, and for repeats */
+    int seen_count;
+    float penalty;
+} tr_logits_rules;
+
+/* Whether a sentence has a repetition penalty or an n-gram rule, from its own settings or those of the search. */
+bool tr_has_constraints(const tr_search *s, const tr_sequence *seq);
+/* The rules for a hypothesis's next token. banned and seen_logits [positions] are memory for them. */
+tr_logits_rules tr_rules_for(const tr_search *s, const tr_slot *slot, const tr_live_hyp *hyp,
+                             const tr_shortlist_output *shortlist, int32_t *banned, float *seen_logits);
+
+#endif
