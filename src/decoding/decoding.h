@@ -50,7 +50,7 @@ typedef struct tr_sequence {
     bool looped;              /* out: it was stopped in a loop */
     const tr_search_result *results; /* out: [result_count] best first; the worker's memory, until `done` returns */
     int result_count;
-    tr_forced *forced; /* for tr_decode_forced: the given target */
+    tr_forced *forced; /* for tr_decode_forced: the given target; else NULL */
 } tr_sequence;
 
 /* A new token of a sentence. */

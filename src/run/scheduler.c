@@ -287,6 +287,7 @@ static tr_sequence *next_sequence(void *argument, int capacity)
     batch_entry *entry = take_request(worker, capacity);
     if (!entry)
         return NULL;
+    entry->sequence.forced = NULL; /* of an earlier tr_scheduler_score */
     entry->sequence.prefix = entry->request->prefix;
     entry->sequence.prefix_length = entry->request->prefix_length;
     tr_policy_start(&r->policy, entry->request, &entry->sequence);
