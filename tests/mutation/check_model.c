@@ -171,8 +171,8 @@ static void check_alignment(const char *what, const tr_alignment *alignment, siz
 static void check_spans(const char *what, const tr_span *spans, size_t count, size_t size)
 {
     for (size_t i = 0; spans && i < count; i++)
-        check(spans[i].first <= spans[i].last && spans[i].last <= size, "%s: span %zu-%zu of %zu bytes", what,
-              spans[i].first, spans[i].last, size);
+        check(spans[i].begin <= spans[i].end && spans[i].end <= size, "%s: span %zu-%zu of %zu bytes", what, spans[i].begin,
+              spans[i].end, size);
 }
 
 /* A token gives its piece, or a character of 4 bytes for one that is unknown, and a space. */
@@ -199,8 +199,8 @@ static void take_result(const subject *s, const char *what, const tr_result *r, 
         check_log_probability(what, r->scored[i].log_probability);
     }
     check_log_probability(what, r->score);
-    check_log_probability(what, r->mean);
-    check_log_probability(what, r->minimum);
+    check_log_probability(what, r->mean_log_probability);
+    check_log_probability(what, r->min_log_probability);
     fprintf(s->out, "%s: %s (%a)\n", what, r->text, (double)r->score);
     for (size_t i = 0; i < r->hypothesis_count; i++) {
         const tr_translation *h = &r->hypotheses[i];
@@ -249,8 +249,8 @@ static void score_texts(const subject *s, const char *const *targets)
         for (size_t t = 0; t < score->count; t++)
             check_given("score", score->log_probabilities[t]);
         check_given("score", score->log_probability);
-        check_given("score", score->mean);
-        check_given("score", score->least);
+        check_given("score", score->mean_log_probability);
+        check_given("score", score->min_log_probability);
         const tr_attention_map *map = &score->cross;
         const size_t weights = (size_t)map->layers * (size_t)map->heads * (size_t)map->rows * (size_t)map->columns;
         for (size_t w = 0; map->weights && w < weights; w++)
