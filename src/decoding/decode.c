@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "decoding/beam.h"
+#include "decoding/forced.h"
 #include "decoding/greedy.h"
 #include "decoding/policy.h"
 #include "decoding/worker.h"
@@ -446,7 +447,10 @@ static tr_status begin_call(tr_worker *w, const tr_decode_options *options, cons
 {
     w->phase = TR_PHASE_END;
     const tr_status status = tr_worker_start(w, options, callbacks, &w->error);
-    return status == TR_OK ? prepare_phase(w) : status;
+    if (status != TR_OK)
+        return status;
+    w->forcing = options->forced;
+    return w->forcing ? tr_forced_prepare(w) : prepare_phase(w);
 }
 
 static tr_status finish_phase(tr_worker *w)
@@ -454,6 +458,8 @@ static tr_status finish_phase(tr_worker *w)
     tr_workspace_enter(&w->states[0].ws, 0, TR_PROFILE_REST);
     for (int m = 0; m < w->models.count; m++)
         w->states[m].pool.copy_count = 0;
+    if (w->forcing)
+        return tr_forced_finish(w);
     const tr_status status = w->phase == TR_PHASE_ENCODE ? finish_encoder(w) : finish_step(w);
     return status == TR_OK ? prepare_phase(w) : status;
 }
@@ -473,9 +479,11 @@ tr_status tr_decode(tr_worker *w, int thread, const tr_decode_options *options, 
         for (int m = 0; m < w->models.count; m++)
             tr_kv_pool_copy_blocks(&w->states[m].pool, thread, ws->threads);
         if (w->phase == TR_PHASE_ENCODE) {
-            if (w->shortlists.shortlist)
+            if (w->shortlists.shortlist && !w->forcing)
                 gather_shortlists(w, thread);
             tr_batch_encode(&w->batch, w->states, w->models.count, thread);
+        } else if (w->forcing) {
+            tr_forced_decode(w, thread);
         } else {
             decode_step(w, thread);
         }

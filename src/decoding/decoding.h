@@ -50,7 +50,7 @@ typedef struct tr_sequence {
     bool looped;              /* out: it was stopped in a loop */
     const tr_search_result *results; /* out: [result_count] best first; the worker's memory, until `done` returns */
     int result_count;
-    tr_forced *forced; /* for tr_decode_forced: the given target; else NULL */
+    tr_forced *forced; /* in forced decoding: the given target; else NULL */
 } tr_sequence;
 
 /* A new token of a sentence. */
@@ -88,6 +88,9 @@ typedef struct tr_decode_options {
     int tokens;     /* source tokens in the batch at most (a single sentence may have more) */
     int min_length; /* target tokens before EOS at least, 0 .. each sentence's max_length; equal: exactly that many */
     const tr_decoder_start *start; /* NULL: the model's own (config.start_id, forced_first_id) */
+    /* Forced decoding: each sentence has a tr_forced, and its other fields for targets are not used. min_length, shortlists
+     * and forbidden tokens play no part: probabilities are those among all tokens, as in training. */
+    bool forced;
 } tr_decode_options;
 
 /* One or more threads that decode a batch together, and their memory. */

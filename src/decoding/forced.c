@@ -277,7 +277,7 @@ static void compute_log_probabilities(tr_worker *w, tr_forward *fwd, int model)
     }
 }
 
-static void decode_targets(tr_worker *w, int thread)
+void tr_forced_decode(tr_worker *w, int thread)
 {
     const tr_forced_work *work = w->forced;
     const int models = work->scoring ? w->models.count : 1; /* attention is the first one's */
@@ -333,9 +333,10 @@ static tr_status finish_targets(tr_worker *w)
     return TR_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- the loop */
+/* ------------------------------------------------------------------------------------------------------------------ phases
+ */
 
-static tr_status prepare_chunk(tr_worker *w)
+tr_status tr_forced_prepare(tr_worker *w)
 {
     tr_status status = TR_OK;
     w->phase = TR_PHASE_END;
@@ -349,48 +350,12 @@ static tr_status prepare_chunk(tr_worker *w)
     return prepare_sources(w);
 }
 
-static tr_status begin_call(tr_worker *w, const tr_decode_options *options, const tr_decode_callbacks *callbacks)
+tr_status tr_forced_finish(tr_worker *w)
 {
-    tr_decode_options all_sizes = *options;
-    all_sizes.tokens = INT_MAX;
-    w->phase = TR_PHASE_END;
-    const tr_status status = tr_worker_start(w, &all_sizes, callbacks, &w->error);
-    return status == TR_OK ? prepare_chunk(w) : status;
-}
-
-/* The encoder and the decoder take turns. */
-static tr_status finish_phase(tr_worker *w)
-{
-    tr_workspace_enter(&w->states[0].ws, 0, TR_PROFILE_REST);
     if (w->phase == TR_PHASE_ENCODE) {
         w->phase = TR_PHASE_DECODE;
         return prepare_targets(w);
     }
     const tr_status status = finish_targets(w);
-    return status == TR_OK ? prepare_chunk(w) : status;
-}
-
-tr_status tr_decode_forced(tr_worker *w, int thread, const tr_decode_options *options, const tr_decode_callbacks *callbacks,
-                           tr_error *error)
-{
-    tr_workspace *ws = &w->states[0].ws;
-    tr_workspace_barrier(ws); /* no thread reads the last call's status any more */
-    if (thread == 0)
-        w->status = begin_call(w, options, callbacks);
-    for (;;) {
-        tr_workspace_barrier(ws);
-        if (w->phase == TR_PHASE_END || w->status != TR_OK)
-            break;
-        if (w->phase == TR_PHASE_ENCODE)
-            tr_batch_encode(&w->batch, w->states, w->models.count, thread);
-        else
-            decode_targets(w, thread);
-        tr_workspace_barrier(ws);
-        if (thread == 0)
-            w->status = finish_phase(w);
-    }
-    const tr_status status = w->status;
-    if (status != TR_OK && thread == 0 && error)
-        *error = w->error;
-    return status;
+    return status == TR_OK ? tr_forced_prepare(w) : status;
 }

@@ -7,10 +7,11 @@
 /* Makes the memory for forced decoding; before the first call. Another call does nothing. */
 tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error);
 
-/* Scores all sentences of the feed; each has a tr_forced, and its fields for targets are not used. Of the options only rows
- * and start are used. Shortlists and forbidden tokens play no part: probabilities are those among all tokens, as in
- * training. Threads, errors and memory as in tr_decode. */
-tr_status tr_decode_forced(tr_worker *worker, int thread, const tr_decode_options *options,
-                           const tr_decode_callbacks *callbacks, tr_error *error);
+/* The phases of tr_decode's loop. Thread 0: takes the first sentences of the feed. */
+tr_status tr_forced_prepare(tr_worker *worker);
+/* All threads: the decoder on the targets of a chunk. */
+void tr_forced_decode(tr_worker *worker, int thread);
+/* Thread 0: finishes a phase and prepares the next. */
+tr_status tr_forced_finish(tr_worker *worker);
 
 #endif

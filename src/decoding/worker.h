@@ -30,13 +30,14 @@ struct tr_worker {
 
     /* the call at hand, written by thread 0 between two barriers */
     const tr_decode_callbacks *callbacks;
+    bool forcing; /* forced decoding; else a search */
     tr_phase phase;
     bool by_candidates; /* this step chooses tokens by candidates or samples; else by argmax */
     tr_status status;
     tr_error error;
 };
 
-/* Thread 0: begins a call of tr_decode or tr_decode_forced. */
+/* Thread 0: begins a call of tr_decode. */
 tr_status tr_worker_start(tr_worker *worker, const tr_decode_options *options, const tr_decode_callbacks *callbacks,
                           tr_error *error);
 

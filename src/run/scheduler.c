@@ -1,5 +1,6 @@
 #include "run/scheduler.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "run/layout.h"
@@ -354,20 +355,6 @@ static int take_token(void *argument, const tr_decoded_token *step)
     return status != TR_OK ? -1 : stop;
 }
 
-/* Every thread of the team. */
-static void search_on_thread(void *argument, int thread)
-{
-    scheduler_run *r = argument;
-    int own;
-    batch_worker *worker = worker_of_thread(r, thread, &own);
-    const tr_decode_callbacks callbacks = {next_sequence, take_complete, worker, &r->stop,
-                                           r->job->token ? take_token : NULL};
-    tr_error error = {0};
-    const tr_status status = tr_decode(worker->memory, own, &r->options, &callbacks, &error);
-    if (own == 0 && status != TR_OK)
-        fail_run(r, status, &error);
-}
-
 /* ------------------------------------------------------------------------------------------------------ forced decoding */
 
 static tr_sequence *next_forced(void *argument, int capacity)
@@ -400,20 +387,21 @@ static bool take_forced(void *argument, tr_sequence *sequence)
     return false;
 }
 
+/* ---------------------------------------------------------------------------------------------------------------- a run */
+
 /* Every thread of the team. */
-static void score_on_thread(void *argument, int thread)
+static void decode_on_thread(void *argument, int thread)
 {
     scheduler_run *r = argument;
     int own;
     batch_worker *worker = worker_of_thread(r, thread, &own);
-    const tr_decode_callbacks callbacks = {next_forced, take_forced, worker, &r->stop, NULL};
+    const tr_decode_callbacks callbacks = {r->forced ? next_forced : next_sequence, r->forced ? take_forced : take_complete,
+                                           worker, &r->stop, r->job->token ? take_token : NULL};
     tr_error error = {0};
-    const tr_status status = tr_decode_forced(worker->memory, own, &r->options, &callbacks, &error);
+    const tr_status status = tr_decode(worker->memory, own, &r->options, &callbacks, &error);
     if (own == 0 && status != TR_OK)
         fail_run(r, status, &error);
 }
-
-/* ---------------------------------------------------------------------------------------------------------------- a run */
 
 /* Batches of one: in the requests' own order. */
 static tr_status order_requests(scheduler_run *r, tr_error *error)
@@ -444,7 +432,8 @@ static tr_status start_run(scheduler_run *r, tr_error *error)
                                 : tr_worker_layout_choose(s->threads, s->batch_size, job->requests, r->order, job->count);
     const size_t workers = (size_t)r->layout.workers, each = (job->count + workers - 1) / workers;
     const int rows = each < (size_t)s->batch_size ? (int)each : s->batch_size;
-    r->options = (tr_decode_options){rows, s->batch_size * TR_BATCH_TOKENS, job->min_length, job->start};
+    r->options = (tr_decode_options){rows, r->forced ? INT_MAX : s->batch_size * TR_BATCH_TOKENS, job->min_length,
+                                     job->start, r->forced != NULL};
     r->dealt = workers * (size_t)rows < job->count ? workers * (size_t)rows : job->count;
     atomic_init(&r->next, r->dealt);
     for (int w = 0; status == TR_OK && w < r->layout.workers; w++)
@@ -477,7 +466,7 @@ tr_status tr_scheduler_run(tr_scheduler *scheduler, const tr_job *job, tr_error 
                            .loop_guard = job->loop_guard && !job->search->sample};
     tr_status status = start_run(&r, error);
     if (status == TR_OK)
-        status = tr_team_run(scheduler->team, search_on_thread, &r, error);
+        status = tr_team_run(scheduler->team, decode_on_thread, &r, error);
     return end_run(&r, status, error);
 }
 
@@ -488,6 +477,6 @@ tr_status tr_scheduler_score(tr_scheduler *scheduler, const tr_job *job, const t
         return TR_OK;
     tr_status status = start_run(&r, error);
     if (status == TR_OK)
-        status = tr_team_run(scheduler->team, score_on_thread, &r, error);
+        status = tr_team_run(scheduler->team, decode_on_thread, &r, error);
     return end_run(&r, status, error);
 }

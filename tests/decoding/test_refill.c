@@ -204,12 +204,12 @@ static void check_limits(const tr_network *network, const tr_shortlist *shortlis
     if (shortlist)
         assert_int_equal(tr_worker_set_shortlist(worker, shortlist, NULL), TR_OK);
     text *alone = make_text(&network->config, min_length, max_length);
-    assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL}, alone, NULL), TR_OK);
+    assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL, false}, alone, NULL), TR_OK);
     check_variety(alone, min_length, max_length);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t b = 0; b < sizeof tokens / sizeof *tokens; b++)
             for (int members = 1; members <= (r == 2 ? MOST_MEMBERS : 1); members++) {
-                const tr_decode_options o = {rows[r], tokens[b], min_length, NULL};
+                const tr_decode_options o = {rows[r], tokens[b], min_length, NULL, false};
                 text *t = make_text(&network->config, min_length, max_length);
                 assert_int_equal(decode(worker, members, o, t, NULL), TR_OK);
                 check_same(alone, t, o, members);
@@ -310,7 +310,8 @@ static void check_allowed(const model *m, const tr_shortlist *shortlist, int min
         t->stop_after = 1;
         w.steps = 0;
         allow(shortlist, &t->sentences[i], c->target_vocabulary, w.allowed);
-        assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL}, t, NULL), TR_ERROR_CANCELLED);
+        assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL, false}, t, NULL),
+                         TR_ERROR_CANCELLED);
         const tr_sequence *seq = &t->sentences[i];
         const int forced = c->forced_first_id >= 0; /* no logits are looked at */
         assert_int_equal(w.steps, seq->target_length + seq->finished - forced);
@@ -351,7 +352,7 @@ static void shortlists_allow_what_they_say(void **unused)
 static void expect_failure(tr_worker *worker, int members, int rows, text *t, tr_status expected, const char *part)
 {
     tr_error error;
-    assert_int_equal(decode(worker, members, (tr_decode_options){rows, INT_MAX, 0, NULL}, t, &error), expected);
+    assert_int_equal(decode(worker, members, (tr_decode_options){rows, INT_MAX, 0, NULL, false}, t, &error), expected);
     assert_int_equal(error.status, expected);
     if (!strstr(error.message, part))
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
@@ -367,7 +368,7 @@ static void failures_end_it_and_leave_the_worker_usable(void **unused)
     const tr_config *c = &m.package.config;
     tr_worker *worker = make_worker(m.network, MOST_MEMBERS, 8);
     text *alone = make_text(c, 0, 20);
-    assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, 0, NULL}, alone, NULL), TR_OK);
+    assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, 0, NULL, false}, alone, NULL), TR_OK);
     for (int members = 1; members <= MOST_MEMBERS; members++) {
         text *t = make_text(c, 0, 20);
         t->stop_after = 11;
@@ -386,7 +387,7 @@ static void failures_end_it_and_leave_the_worker_usable(void **unused)
         expect_failure(worker, members, 8, t, TR_ERROR_ARGUMENT, "maximum length");
         expect_failure(worker, members, 9, make_text(c, 0, 20), TR_ERROR_ARGUMENT, "number of sentences");
         t = make_text(c, 0, 20);
-        const tr_decode_options o = {8, INT_MAX, 0, NULL};
+        const tr_decode_options o = {8, INT_MAX, 0, NULL, false};
         assert_int_equal(decode(worker, members, o, t, NULL), TR_OK);
         check_same(alone, t, o, members);
         free_text(t);

@@ -375,14 +375,18 @@ tr_status tr_gguf_tensors_begin(const tr_gguf *gguf, tr_gguf_tensors *tensors, t
     return TR_OK;
 }
 
-tr_status tr_gguf_tensors_next(tr_gguf_tensors *tensors, tr_tensor *tensor, tr_error *error)
+bool tr_gguf_tensors_next(tr_gguf_tensors *tensors, tr_tensor *tensor, tr_status *status, tr_error *error)
 {
     uint64_t offset;
+    if (*status != TR_OK || !tensors->left)
+        return false;
     cursor c = {tensors->gguf->data, tensors->at, tensors->gguf->size, true};
-    const tr_status status = read_tensor(&c, tensor, &offset, error);
+    *status = read_tensor(&c, tensor, &offset, error);
     tensors->at = c.at;
     tensors->left--;
-    return status == TR_OK ? locate_data(tensors, tensor, offset, error) : status;
+    if (*status == TR_OK)
+        *status = locate_data(tensors, tensor, offset, error);
+    return *status == TR_OK;
 }
 
 /* -------------------------------------------------------------------------------------------------------------- fields */

@@ -61,8 +61,9 @@ typedef struct tr_gguf_tensors {
 
 /* Sets the iterator to the first tensor, and checks all descriptions. */
 tr_status tr_gguf_tensors_begin(const tr_gguf *gguf, tr_gguf_tensors *tensors, tr_error *error) TR_CHECKED;
-/* Reads the next tensor while tensors->left is not 0. Its data lies inside the file and is aligned. */
-tr_status tr_gguf_tensors_next(tr_gguf_tensors *tensors, tr_tensor *tensor, tr_error *error) TR_CHECKED;
+/* Reads the next tensor. Its data lies inside the file and is aligned. False: there is none, or *status, which may also be
+ * the caller's, is not TR_OK. */
+bool tr_gguf_tensors_next(tr_gguf_tensors *tensors, tr_tensor *tensor, tr_status *status, tr_error *error);
 
 uint32_t tr_gguf_tensor_code(tr_type type); /* ggml_type */
 

@@ -258,11 +258,8 @@ static tr_status read_tensors(const tr_gguf *gguf, tr_package *package, tr_error
     tr_gguf_tensors tensors;
     tr_tensor tensor;
     tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
-    while (status == TR_OK && tensors.left) {
-        status = tr_gguf_tensors_next(&tensors, &tensor, error);
-        if (status == TR_OK)
-            status = add_tensor(package, &tensor, error);
-    }
+    while (tr_gguf_tensors_next(&tensors, &tensor, &status, error))
+        status = add_tensor(package, &tensor, error);
     return status;
 }
 
@@ -401,10 +398,8 @@ static tr_status peek_tensors(const tr_gguf *gguf, bool *has_tokenizer, tr_error
     tr_gguf_tensors tensors;
     tr_tensor t;
     tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
-    while (status == TR_OK && tensors.left) {
-        status = tr_gguf_tensors_next(&tensors, &t, error);
+    while (tr_gguf_tensors_next(&tensors, &t, &status, error))
         *has_tokenizer |= strcmp(t.name, TR_TENSOR_SOURCE_SPM) == 0 || strcmp(t.name, TR_TENSOR_SOURCE_BPE) == 0;
-    }
     return status;
 }
 

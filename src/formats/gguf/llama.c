@@ -123,11 +123,8 @@ static tr_status survey_tensors(const tr_gguf *gguf, survey *s, tr_error *error)
     tr_gguf_tensors tensors;
     tr_tensor tensor;
     tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
-    while (status == TR_OK && tensors.left) {
-        status = tr_gguf_tensors_next(&tensors, &tensor, error);
-        if (status == TR_OK)
-            survey_tensor(s, &tensor);
-    }
+    while (tr_gguf_tensors_next(&tensors, &tensor, &status, error))
+        survey_tensor(s, &tensor);
     return status;
 }
 
@@ -145,11 +142,9 @@ static tr_status add_tensors(const tr_gguf *gguf, bool tied, tr_weights *weights
     tr_gguf_tensors tensors;
     tr_tensor tensor;
     tr_status status = tr_gguf_tensors_begin(gguf, &tensors, error);
-    while (status == TR_OK && tensors.left) {
-        status = tr_gguf_tensors_next(&tensors, &tensor, error);
-        if (status == TR_OK && !(tied && strcmp(tensor.name, name_output) == 0))
+    while (tr_gguf_tensors_next(&tensors, &tensor, &status, error))
+        if (!tied || strcmp(tensor.name, name_output) != 0)
             status = tr_weights_add(weights, &tensor, error);
-    }
     return status;
 }
 
