@@ -77,11 +77,11 @@ static void touch_memory(trial *t, int thread)
 static void run_thread(void *argument, int thread)
 {
     trial *t = argument;
-    uint64_t (*const clock)(void) = t->threads <= tr_usable_cores() ? tr_thread_nanoseconds : tr_nanoseconds;
+    uint64_t (*const read_clock)(void) = t->threads <= tr_usable_cores() ? tr_thread_nanoseconds : tr_nanoseconds;
     tr_barrier_wait(&t->barrier);
-    const uint64_t start = clock();
+    const uint64_t start = read_clock();
     t->run(t, thread);
-    t->seconds[thread] = 1e-9 * (double)(clock() - start);
+    t->seconds[thread] = 1e-9 * (double)(read_clock() - start);
 }
 
 static int run_once(trial *t, tr_team *team, double *speed)

@@ -170,3 +170,8 @@ void tr_batch_encode(const tr_batch *batch, tr_model_state *models, int model_co
         tr_decoder_project_source(&fwd, &model->pool.shape, model->cross_seqs, batch->chunk);
     }
 }
+
+tr_slot *tr_batch_slot(const tr_batch *batch, int i)
+{
+    return &batch->slots[batch->order[i]];
+}

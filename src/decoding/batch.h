@@ -28,10 +28,7 @@ void tr_batch_free(tr_batch *batch); /* a zeroed struct is allowed */
 /* A call begins: all places are free. TR_ERROR_ARGUMENT: options.rows is out of range. */
 tr_status tr_batch_start(tr_batch *batch, const tr_decode_options *options, tr_error *error);
 
-static inline tr_slot *tr_batch_slot(const tr_batch *batch, int i)
-{
-    return &batch->slots[batch->order[i]];
-}
+tr_slot *tr_batch_slot(const tr_batch *batch, int i);
 
 /* Whether enough places are free for new sentences. */
 bool tr_batch_wants_sentences(const tr_batch *batch);

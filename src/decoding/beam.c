@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "decoding/policy.h"
+#include "decoding/stopping.h"
 #include "decoding/score.h"
 #include "util/numbers.h"
 

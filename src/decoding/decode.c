@@ -5,7 +5,7 @@
 #include "decoding/beam.h"
 #include "decoding/forced.h"
 #include "decoding/greedy.h"
-#include "decoding/policy.h"
+#include "decoding/stopping.h"
 #include "decoding/worker.h"
 #include "model/embedding.h"
 

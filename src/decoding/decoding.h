@@ -5,10 +5,23 @@
 
 #include <stdatomic.h>
 
-#include "decoding/ensemble.h"
+#include <translate/translate.h>
+
 #include "model/shortlist.h"
 #include "model/sequence.h"
 #include "model/workspace.h"
+
+/* Models that decode together, as in Marian: at each step a token's log-probabilities are added up, each model's times its
+ * weight. They have the same target tokens, at the same outputs, and the same source tokens; weights add up to 1, so that
+ * sums are log-probabilities like those of one model. */
+typedef struct tr_ensemble {
+    const tr_network *networks[TR_MAX_ENSEMBLE]; /* [count]; what the first one's settings say of tokens counts */
+    float weights[TR_MAX_ENSEMBLE];
+    int count; /* at least 1 */
+} tr_ensemble;
+
+/* One model, by itself. */
+tr_ensemble tr_ensemble_of(const tr_network *network);
 
 /* For forced decoding (forced.h): a given target, and where the results for it go; the source is in its tr_sequence. The
  * caller owns all memory. Row r of the decoder yields token r: it reads token r - 1 (row 0: the start token) and attends to

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "decoding/policy.h"
+#include "decoding/stopping.h"
 #include "decoding/score.h"
 
 /* The sentence's own outputs are those of its shortlist. */

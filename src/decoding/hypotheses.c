@@ -253,3 +253,10 @@ void tr_slot_hand_over(const tr_hyp_memory *h, tr_slot *slot, int beams, int of_
     if (seq->target)
         memcpy(seq->target, h->results[0].tokens, (size_t)seq->target_length * sizeof *seq->target);
 }
+
+void tr_live_hyp_append(tr_live_hyp *hyp, int step, int32_t id, float log_probability, float value)
+{
+    hyp->tokens[step] = id;
+    hyp->log_probabilities[step] = log_probability;
+    hyp->sum += value;
+}

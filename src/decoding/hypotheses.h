@@ -91,12 +91,7 @@ void tr_slot_begin(const tr_hyp_memory *h, tr_slot *slot, int live, int beams);
 void tr_slot_clear(const tr_hyp_memory *h, tr_slot *slot);
 
 /* The hypothesis's token number step. value is added to the sum. */
-static inline void tr_live_hyp_append(tr_live_hyp *hyp, int step, int32_t id, float log_probability, float value)
-{
-    hyp->tokens[step] = id;
-    hyp->log_probabilities[step] = log_probability;
-    hyp->sum += value;
-}
+void tr_live_hyp_append(tr_live_hyp *hyp, int step, int32_t id, float log_probability, float value);
 
 /* Makes *fork a copy of a live hypothesis of the slot, which has `step` tokens and step + 1 positions in the caches. */
 tr_status tr_live_hyp_fork(const tr_hyp_memory *h, tr_slot *slot, const tr_live_hyp *from, tr_live_hyp **fork,

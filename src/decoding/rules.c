@@ -75,6 +75,17 @@ static int ban_ngrams(const int32_t *tokens, int count, int n, int32_t *banned)
     return found;
 }
 
+int tr_known_tokens(const tr_search *s, const tr_sequence *seq)
+{
+    return (s->start.first_id >= 0) + seq->prefix_length;
+}
+
+int32_t tr_known_token(const tr_search *s, const tr_sequence *seq, int i)
+{
+    const int first = s->start.first_id >= 0;
+    return i < first ? s->start.first_id : seq->prefix[i - first];
+}
+
 tr_logits_rules tr_rules_for(const tr_search *s, const tr_slot *slot, const tr_live_hyp *hyp,
                              const tr_shortlist_output *shortlist, int32_t *banned, float *seen_logits)
 {

@@ -33,6 +33,11 @@ typedef struct tr_logits_rules {
     float penalty;
 } tr_logits_rules;
 
+/* The number of target tokens that are known before the search: the first token of tr_decoder_start, and the prefix. */
+int tr_known_tokens(const tr_search *s, const tr_sequence *seq);
+/* The known token number i, from 0 on. */
+int32_t tr_known_token(const tr_search *s, const tr_sequence *seq, int i);
+
 /* Whether a sentence has a repetition penalty or an n-gram rule, from its own settings or those of the search. */
 bool tr_has_constraints(const tr_search *s, const tr_sequence *seq);
 /* The rules for a hypothesis's next token. banned and seen_logits [positions] are memory for them. */

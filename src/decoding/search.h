@@ -26,19 +26,6 @@ typedef struct tr_candidate {
     float log_probability; /* the network's */
 } tr_candidate;
 
-/* The number of target tokens that are known before the search: the first token of tr_decoder_start, and the prefix. */
-static inline int tr_known_tokens(const tr_search *s, const tr_sequence *seq)
-{
-    return (s->start.first_id >= 0) + seq->prefix_length;
-}
-
-/* The known token number i, from 0 on. */
-static inline int32_t tr_known_token(const tr_search *s, const tr_sequence *seq, int i)
-{
-    const int first = s->start.first_id >= 0;
-    return i < first ? s->start.first_id : seq->prefix[i - first];
-}
-
 static inline tr_status tr_fail_numeric(tr_error *error)
 {
     return tr_fail(error, TR_ERROR_NUMERIC, "model: the network computes no valid numbers (damaged weights?)");

@@ -3,15 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tr_status out_of_memory(tr_error *error)
-{
-    return tr_fail(error, TR_ERROR_MEMORY, "working memory: out of memory");
-}
-
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
+#include "util/numbers.h"
 
 /* ---------------------------------------------------------------------------------------------- memory that a search needs
  */
@@ -26,7 +18,7 @@ static tr_beam_shape shape_of(const tr_search_options *s, bool probabilities)
 
 static tr_beam_shape union_of(tr_beam_shape a, tr_beam_shape b)
 {
-    return (tr_beam_shape){larger(a.beams, b.beams), larger(a.width, b.width), larger(a.finished, b.finished),
+    return (tr_beam_shape){tr_max_int(a.beams, b.beams), tr_max_int(a.width, b.width), tr_max_int(a.finished, b.finished),
                            a.coverage || b.coverage};
 }
 
@@ -39,7 +31,7 @@ static bool has_room(tr_beam_shape capacity, tr_beam_shape b)
 /* Candidates of a row that a search looks at. */
 static int max_candidates(tr_beam_shape shape)
 {
-    return larger(shape.width > 1 ? 2 * shape.width : 1, shape.beams);
+    return tr_max_int(shape.width > 1 ? 2 * shape.width : 1, shape.beams);
 }
 
 /* Rows of the decoder in a full batch. */
@@ -51,9 +43,12 @@ static int max_rows(const tr_worker *w)
 static void free_search_memory(tr_worker *w)
 {
     tr_hyp_memory_free(&w->hyps);
-    tr_candidates_free(&w->candidates);
-    tr_sampler_free(&w->sampler);
-    tr_coverage_free(&w->coverage);
+    if (w->candidates.rules)
+        tr_candidates_free(&w->candidates);
+    if (w->sampler.draws)
+        tr_sampler_free(&w->sampler);
+    if (w->coverage.weights)
+        tr_coverage_free(&w->coverage);
     free(w->traced_logits);
     w->traced_logits = NULL;
 }
@@ -116,13 +111,18 @@ tr_status tr_worker_set_search(tr_worker *w, const tr_search_options *options, b
 
 /* --------------------------------------------------------------------------------------------------- making and unmaking */
 
+tr_ensemble tr_ensemble_of(const tr_network *network)
+{
+    return (tr_ensemble){{network}, {1}, 1};
+}
+
 tr_status tr_worker_create(const tr_ensemble *models, int threads, int batch_size, tr_worker **worker, tr_error *error)
 {
     *worker = NULL;
     const tr_search_options search = tr_search_default_options();
     tr_worker *w = calloc(1, sizeof *w);
     if (!w)
-        return out_of_memory(error);
+        return tr_fail_memory(error, "working memory");
     const size_t bytes = (size_t)models->count * sizeof *w->states;
     w->models = *models;
     w->max_threads = threads;
@@ -132,7 +132,7 @@ tr_status tr_worker_create(const tr_ensemble *models, int threads, int batch_siz
         if (models->networks[m]->config.max_positions < w->max_positions)
             w->max_positions = models->networks[m]->config.max_positions;
     w->states = aligned_alloc(64, bytes); /* for the barriers inside */
-    tr_status status = w->states ? tr_batch_init(&w->batch, batch_size, error) : out_of_memory(error);
+    tr_status status = w->states ? tr_batch_init(&w->batch, batch_size, error) : tr_fail_memory(error, "working memory");
     if (w->states)
         memset(w->states, 0, bytes);
     w->hyps = (tr_hyp_memory){.models = w->states, .model_count = models->count, .positions = w->max_positions};

@@ -16,7 +16,7 @@
 #ifndef TR_KERNELS_KERNELS_H
 #define TR_KERNELS_KERNELS_H
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 
 /* Outputs of a panel of weights; positions of a block of keys and values. */
 enum { TR_PANEL = 16, TR_BLOCK = 32 };

@@ -11,14 +11,13 @@ enum { DOT_AHEAD = 2048 }; /* prefetch distance in bytes of int8 weights or nibb
 
 #include "kernels/vec16.h"
 #include TR_DOT
+#include "kernels/rows_tmpl.h"
 #include "kernels/matmul_tmpl.h"
 #include "kernels/i8_tmpl.h"
 #include "kernels/screen_tmpl.h"
 #include "kernels/i8_screen_tmpl.h"
 #include "kernels/attn_decode_tmpl.h"
-#include "kernels/gemm_nn_tmpl.h"
 #include "kernels/attn_prefill_tmpl.h"
-#include "kernels/rows_tmpl.h"
 #include "kernels/peak_tmpl.h"
 
 const tr_kernels TR_LEVEL = {

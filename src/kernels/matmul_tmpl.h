@@ -224,47 +224,6 @@ static void widen(tr_type type, const void *w, size_t stride, int inputs, int n,
     }
 }
 
-TR_INLINE void take_value(tr_best *best, float value, int id)
-{
-    best->nan |= value != value;
-    if (value > best->value) {
-        best->value = value;
-        best->id = id;
-    }
-}
-
-static void take_best(tr_best *best, vec y, int first, int n)
-{
-    if (!vec_any_above(vec_tail(y, n, -INFINITY), vec_set1(best->value)))
-        return;
-    float values[16];
-    vec_store(values, y);
-    for (int i = 0; i < n; i++)
-        take_value(best, values[i], first + i);
-}
-
-/* The epilogue after sum and bias: activation, gate, residual, and store or argmax. */
-TR_INLINE void write_output(const tr_matmul *op, int row, int first, int n, vec y)
-{
-    if (op->activation != TR_ACTIVATION_NONE)
-        y = vec_activate(y, op->activation);
-    if (op->gate)
-        y = vec_mul(y, vec_load_n(op->gate + (size_t)row * op->y_stride + first, n));
-    if (op->residual)
-        y = vec_add(y, vec_load_n(op->residual + (size_t)row * op->residual_stride + first, n));
-    if (op->best)
-        take_best(&op->best[row], y, first, n);
-    else
-        vec_store_n(op->y + (size_t)row * op->y_stride + first, y, n);
-}
-
-/* Number of rows of x that fit the second-level cache, where they stay for all panels of weights. */
-static int rows_in_cache(int inputs)
-{
-    const int rows = (512 << 10) / (int)sizeof(float) / inputs;
-    return rows < 2 * TILE_ROWS ? 2 * TILE_ROWS : rows;
-}
-
 /* Rows start .. start + rows - 1 by one panel, tile by tile; tiles have nearly equal heights. x: of row start. */
 static void panel_product(const tr_matmul *op, panel *p, operand x, int start, int rows, int first)
 {

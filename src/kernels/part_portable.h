@@ -2,7 +2,7 @@
  * is fused by the C library: for tests that compare bits. */
 /* Not formatted by clang-format: one line per function, so that levels can be compared. */
 /* clang-format off */
-#include "kernels/types.h"
+#include "util/numbers.h"
 
 #include <math.h>
 #include <string.h>

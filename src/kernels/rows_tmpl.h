@@ -1,4 +1,117 @@
-/* Functions of single rows: LayerNorm, RMSNorm, embedding, recurrent decoder states (SSRU, average attention), softmax. */
+/* Functions of single rows: quantisation, the epilogue of products, LayerNorm, RMSNorm, embedding, recurrent decoder states
+ * (SSRU, average attention), softmax. */
+
+/* ---------------------------------------------------------------------------------------------------------- quantisation */
+
+/* Lane by lane: max|x| of a row, and 0, or NaN if a number is NaN or infinite. */
+typedef struct row_range {
+    vec max_abs, nonfinite;
+} row_range;
+
+TR_INLINE row_range range_begin(void)
+{
+    return (row_range){vec_set1(0), vec_set1(0)};
+}
+
+TR_INLINE row_range range_add(row_range range, vec x)
+{
+    return (row_range){vec_max(vec_abs(x), range.max_abs), vec_fma(x, vec_set1(0), range.nonfinite)};
+}
+
+/* Adds a row [width] to a range. */
+TR_INLINE row_range range_of(row_range range, const float *x, int width)
+{
+    for (int i = 0; i < width; i += 16)
+        range = range_add(range, vec_load_n(x + i, width - i));
+    return range;
+}
+
+TR_INLINE void put_row(const float *x, int width, float factor, char *out)
+{
+    const vec magic = vec_set1(12582912.0f); /* see vec_exp */
+    for (int i = 0; i < width; i += 16) {
+        const vec scaled = vec_mul(vec_load_n(x + i, width - i), vec_set1(factor));
+        const vec cut = vec_max(vec_min(scaled, vec_set1(127)), vec_set1(-127));
+        dot_put(out, i, vec_sub(vec_add(cut, magic), magic));
+    }
+}
+
+TR_INLINE void quantise_row(const float *x, int width, row_range range, const tr_quantised *q, int row)
+{
+    const float max_abs = vec_reduce_max(range.max_abs);
+    q->scale[row] = max_abs / 127 + vec_sum(range.nonfinite);
+    put_row(x, width, max_abs > 0x1p-100f ? 127 / max_abs : 0, (char *)q->rows + (size_t)row * q->stride);
+}
+
+static void quantise_by(const tr_quantise *op)
+{
+    const float scale = 1 / op->act_scale;
+    for (int r = 0; r < op->rows; r++) {
+        const float *x = op->x + (size_t)r * op->x_stride;
+        put_row(x, op->width, op->act_scale, (char *)op->q->rows + (size_t)r * op->q->stride);
+        op->q->scale[r] = scale + vec_sum(range_of(range_begin(), x, op->width).nonfinite);
+    }
+}
+
+static void quantise(const tr_quantise *op)
+{
+    if (op->act_scale != 0) {
+        quantise_by(op);
+        return;
+    }
+    row_range all = range_begin();
+    for (int r = 0; r < op->rows && op->shared_scale; r++)
+        all = range_of(all, op->x + (size_t)r * op->x_stride, op->width);
+    for (int r = 0; r < op->rows; r++) {
+        const float *x = op->x + (size_t)r * op->x_stride;
+        quantise_row(x, op->width, op->shared_scale ? all : range_of(range_begin(), x, op->width), op->q, r);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------- epilogue of products */
+
+TR_INLINE void take_value(tr_best *best, float value, int id)
+{
+    best->nan |= value != value;
+    if (value > best->value) {
+        best->value = value;
+        best->id = id;
+    }
+}
+
+static void take_best(tr_best *best, vec y, int first, int n)
+{
+    if (!vec_any_above(vec_tail(y, n, -INFINITY), vec_set1(best->value)))
+        return;
+    float values[16];
+    vec_store(values, y);
+    for (int i = 0; i < n; i++)
+        take_value(best, values[i], first + i);
+}
+
+/* The epilogue after sum and bias: activation, gate, residual, and store or argmax. */
+TR_INLINE void write_output(const tr_matmul *op, int row, int first, int n, vec y)
+{
+    if (op->activation != TR_ACTIVATION_NONE)
+        y = vec_activate(y, op->activation);
+    if (op->gate)
+        y = vec_mul(y, vec_load_n(op->gate + (size_t)row * op->y_stride + first, n));
+    if (op->residual)
+        y = vec_add(y, vec_load_n(op->residual + (size_t)row * op->residual_stride + first, n));
+    if (op->best)
+        take_best(&op->best[row], y, first, n);
+    else
+        vec_store_n(op->y + (size_t)row * op->y_stride + first, y, n);
+}
+
+/* Number of rows of x that fit the second-level cache, where they stay for all panels of weights. */
+static int rows_in_cache(int inputs)
+{
+    const int rows = (512 << 10) / (int)sizeof(float) / inputs;
+    return rows < 2 * TILE_ROWS ? 2 * TILE_ROWS : rows;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- layers */
 
 static void layernorm(const tr_layernorm *op)
 {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 #include "util/error.h"
 
 /* How positions enter the network. p: position from 0, d: d_model. */

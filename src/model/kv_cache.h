@@ -1,4 +1,4 @@
-/* Keys and values of sequences. Memory belongs to the caller: see decoding/pool.h. */
+/* Keys and values of sequences. Memory belongs to the caller: see decoding/model_state.h. */
 #ifndef TR_MODEL_KV_CACHE_H
 #define TR_MODEL_KV_CACHE_H
 

@@ -1,6 +1,6 @@
 #include "model/weights.h"
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 #include "util/file.h"
 
 #include <stdlib.h>

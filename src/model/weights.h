@@ -7,7 +7,7 @@
 #ifndef TR_MODEL_WEIGHTS_H
 #define TR_MODEL_WEIGHTS_H
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 #include "util/error.h"
 #include "util/strmap.h"
 

@@ -1,6 +1,6 @@
 #include "run/policy.h"
 
-#include "decoding/policy.h"
+#include "decoding/stopping.h"
 #include "run/requests.h"
 #include "util/numbers.h"
 

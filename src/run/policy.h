@@ -1,6 +1,6 @@
 /* How long a translation may become, and when a request is decoded again. The loop guard: a request whose best hypothesis
- * repeats itself (decoding/loops.h) is decoded a second time, under constraints against repetition. If that does not help,
- * the first translation is kept up to its loop: what it repeats stays once. */
+ * repeats itself (decoding/stopping.h) is decoded a second time, under constraints against repetition. If that does not
+ * help, the first translation is kept up to its loop: what it repeats stays once. */
 #ifndef TR_RUN_POLICY_H
 #define TR_RUN_POLICY_H
 

@@ -2,9 +2,8 @@
 
 #include <stdlib.h>
 
-#include "text/characters.h"
-#include "text/sentences.h"
 #include "util/utf8.h"
+#include "text/sentences.h"
 
 void tr_plan_clear(tr_plan *plan)
 {

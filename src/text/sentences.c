@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "text/characters.h"
+#include "util/utf8.h"
 
 enum {
     BRACKET_REACH = 240, /* bytes: a bracket that does not close within them is not taken for one */

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-bool tr_is_white(int32_t c);          /* white space in Python: str.split(), \s */
+#include "util/utf8.h"
+
 bool tr_is_decimal(int32_t c);        /* \d: a decimal digit of any script */
 bool tr_is_digit(int32_t c);          /* 0 to 9 */
 bool tr_is_number(int32_t c);         /* digits, fractions, Roman numerals ... */

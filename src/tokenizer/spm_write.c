@@ -1,6 +1,6 @@
 #include "tokenizer/spm_write.h"
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 #include "tokenizer/spm_fields.h"
 
 static bool put_varint(tr_buffer *b, uint64_t value)

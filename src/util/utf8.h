@@ -27,4 +27,31 @@ bool tr_ends_with(const char *text, const char *end);
 /* Whether c is a lower-case ASCII letter. */
 bool tr_is_small_letter(char c);
 
+/* ------------------------------------------------------------------------------------------------- classes of characters */
+
+/* Classes of characters that decide where a text may be split. Small tables instead of ICU: they know Chinese, Japanese and
+ * the scripts with capital letters. */
+bool tr_is_space(int32_t c); /* white space of any width, line breaks too, zero-width space and byte order mark */
+bool tr_is_line_break(int32_t c);
+bool tr_is_cjk(int32_t c);         /* Han, kana, hangul, their punctuation, full-width forms */
+bool tr_is_lower(int32_t c);       /* lower-case Latin, Greek, Cyrillic */
+bool tr_is_full_stop(int32_t c);   /* one mark of those that may be something else: 3.14, Mr. */
+bool tr_is_bang(int32_t c);        /* ASCII and other exclamation and question marks that white space must follow */
+bool tr_is_strong_mark(int32_t c); /* 。！？: the end of a sentence whatever follows */
+bool tr_is_ellipsis(int32_t c);
+bool tr_is_clause_mark(int32_t c);    /* ，、；：, and their ASCII kin */
+bool tr_is_closer(int32_t c);         /* closing quotes and brackets, but not the ambiguous ASCII quotes */
+int32_t tr_bracket_closer(int32_t c); /* the closing partner of an opening bracket, else 0 */
+bool tr_is_quote_opener(int32_t c);   /* “ and its like */
+
+/* The character at text[at..size) of valid UTF-8, and its bytes; 0 and 0 at the end. */
+int32_t tr_character(const char *text, size_t size, size_t at, size_t *length);
+
+/* Where the character that ends before text[at] starts; at > 0. */
+size_t tr_character_before(const char *text, size_t at);
+
+size_t tr_skip_space(const char *text, size_t size, size_t at); /* the first byte from at on that is no white space */
+size_t tr_trim_space(const char *text, size_t from, size_t to); /* the end of text[from..to) without trailing space */
+bool tr_is_white(int32_t c);                                    /* white space in Python: str.split(), \s */
+
 #endif

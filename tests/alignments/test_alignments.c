@@ -8,7 +8,7 @@
 
 #include "../engine_fixture.h"
 #include "../opening.h"
-#include "text/characters.h"
+#include "util/utf8.h"
 
 static const char *const texts[] = {
     "今天天气很好。",

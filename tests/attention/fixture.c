@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 
 /* The finalizer of SplitMix64 (Steele et al., 2014). */
 static uint64_t mix(uint64_t x)

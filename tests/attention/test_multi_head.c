@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 #include "layer.h"
 
 static const double tolerance = 1e-5;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 #include "kinds.h"
 #include "reference.h"
 

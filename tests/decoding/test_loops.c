@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decoding/policy.h"
+#include "decoding/stopping.h"
 
 enum { LONGEST = 256 };
 

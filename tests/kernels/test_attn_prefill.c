@@ -7,7 +7,7 @@
 
 #include "fixture.h"
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 
 typedef struct a_case {
     tr_attn_prefill op;

@@ -9,7 +9,7 @@
 
 #include "fixture.h"
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 #include "model/config.h"
 #include "model/pack.h"
 #include "model/weights.h"

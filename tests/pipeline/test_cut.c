@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "text/characters.h"
+#include "util/utf8.h"
 #include "text/plan.h"
 
 enum { END = 7, WIDE = 0x6f22, NOTHING = 0x200d };

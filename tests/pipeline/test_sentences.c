@@ -7,7 +7,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "text/characters.h"
+#include "util/utf8.h"
 #include "text/sentences.h"
 
 static const char *const cases[] = {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 
 enum { NEWEST_VERSION = 6, NEWEST_REVISION = 7, TYPED_VERSION = 4, ALIASES_VERSION = 3, SPEC_VERSION = 2 };
 

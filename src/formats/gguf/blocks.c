@@ -1,6 +1,6 @@
 #include "formats/gguf/blocks.h"
 
-#include "kernels/types.h"
+#include "util/numbers.h"
 
 /* Elements of the two kinds of block: the older one has a factor (and a least value, in the _1) for all, the K kind has a
  * factor for each 16 or 32, itself a whole number. */

@@ -1,7 +1,7 @@
 #include "formats/gguf/container.h"
 
 #include "formats/gguf/blocks.h"
-#include "kernels/types.h"
+#include "util/numbers.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "decoding/policy.h"
+#include "decoding/stopping.h"
 
 #include "decoding/score.h"
 

@@ -1,7 +1,7 @@
 /* When a hypothesis ends before its EOS: at its length limit, or when it loops. Networks that have lost the thread repeat
  * what they wrote ("of the end of the end of the"), exactly or in a few tokens in changing order, often up to the limit. */
-#ifndef TR_DECODING_POLICY_H
-#define TR_DECODING_POLICY_H
+#ifndef TR_DECODING_STOPPING_H
+#define TR_DECODING_STOPPING_H
 
 #include "decoding/search.h"
 
