@@ -216,8 +216,11 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
     }
     tr_error inner = {0};
     status = open_shortlist(m, &chosen, &inner);
-    if (status == TR_OK)
-        status = tr_fail_in(&inner, open_parts(m, &chosen, kernels, &inner), path);
+    if (status == TR_OK) {
+        status = open_parts(m, &chosen, kernels, &inner);
+        if (status != TR_OK)
+            tr_fail_in(&inner, status, path);
+    }
     if (status != TR_OK) {
         tr_model_close(m);
         if (error)

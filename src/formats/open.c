@@ -41,7 +41,7 @@ static tr_status recognise_file(const char *path, const format **found, tr_error
             *found = &marian;
     }
     tr_file_close(&file);
-    return tr_fail_in(error, status, path);
+    return status == TR_OK ? TR_OK : tr_fail_in(error, status, path);
 }
 
 static tr_status recognise_directory(const char *path, const format **found, tr_error *error)

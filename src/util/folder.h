@@ -3,7 +3,7 @@
 #define TR_UTIL_FOLDER_H
 
 #include "util/buffer.h"
-#include "util/path.h"
+#include "util/file.h"
 
 /* Makes a folder and those above it. An existing folder is no error. */
 tr_status tr_folder_make(const char *path, tr_error *error);

@@ -3,7 +3,7 @@
 #define TR_UTIL_PROCESS_H
 
 #include "util/buffer.h"
-#include "util/path.h"
+#include "util/file.h"
 
 /* Runs the program at path, with this program's environment and streams, and waits until it ends. arguments[0] is its name,
  * NULL comes after the last. *status becomes its exit status, or 128 plus the number of the signal that ended it.

@@ -220,10 +220,11 @@ static tr_status read_shortlist(const tr_gguf *gguf, tr_package *package, tr_err
         status = tr_gguf_fail_key(error, TR_KEY_SHORTLIST_FIRST, "is out of range");
     if (status == TR_OK && (s->best < 0 || s->best > TR_MAX_VOCABULARY))
         status = tr_gguf_fail_key(error, TR_KEY_SHORTLIST_BEST, "is out of range");
-    if (status == TR_OK)
-        status = tr_fail_in(error, tr_shortlist_check(s, &package->config, error), "shortlist");
     s->shared = package->target == &package->source;
-    return status;
+    if (status != TR_OK)
+        return status;
+    status = tr_shortlist_check(s, &package->config, error);
+    return status == TR_OK ? TR_OK : tr_fail_in(error, status, "shortlist");
 }
 
 /* Where a tensor that is a file of the tokenizer goes; NULL: it is none. */
@@ -288,7 +289,8 @@ static tr_status read_vocabulary(const tr_gguf *gguf, const char *key, int rows,
         if (size) /* an empty string stands for an id without a piece */
             pieces[i] = (tr_piece){text, (uint32_t)size};
     }
-    return tr_fail_in(error, tr_vocabulary_init(vocabulary, pieces, (size_t)rows, NULL, error), key);
+    const tr_status status = tr_vocabulary_init(vocabulary, pieces, (size_t)rows, NULL, error);
+    return status == TR_OK ? TR_OK : tr_fail_in(error, status, key);
 }
 
 static tr_status read_vocabularies(const tr_gguf *gguf, tr_package *package, tr_error *error)
@@ -383,7 +385,9 @@ tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_e
     tr_status status = tr_package_file(package, path, NULL, load, &file, error);
     if (status == TR_OK) {
         package->file_size = file.size;
-        status = tr_fail_in(error, tr_gguf_read(file.data, file.size, package, error), path);
+        status = tr_gguf_read(file.data, file.size, package, error);
+        if (status != TR_OK)
+            tr_fail_in(error, status, path);
     }
     if (status != TR_OK)
         tr_package_close(package);
