@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Start and speed of two builds beside each other: bench/start.py BUILD_A BUILD_B, folders with the program translate.
 
-Runs alternate on one core. Prints medians and how fast B is beside A: 1.00 as fast, 0.97 three per cent slower."""
+Runs alternate on the same cores. Prints medians and how fast B is beside A: 1.00 as fast, 0.97 three per cent slower."""
 import argparse
 import json
 import os
@@ -18,28 +18,44 @@ def milliseconds(*command):
     return (time.perf_counter_ns() - begin) / 1e6
 
 
-def tokens_per_second(*command):
-    text = "\n".join(TEXT * 8) + "\n"
+def tokens_per_second(lines, *command):
     return json.loads(subprocess.run(command, check=True, capture_output=True,
-                                     input=text.encode()).stdout)["tokens_per_second"]
+                                     input="".join(line + "\n" for line in lines).encode()).stdout)["tokens_per_second"]
+
+
+def cells(o):
+    """(name, threads, arguments, lines) of the speeds that are compared."""
+    models = {"default": (o.model, ())}
+    if o.opus:  # its text is noise: every line has 30 tokens
+        models["OPUS shape"] = (o.opus, ("--fixed-length", "30"))
+    for name, (model, limits) in models.items():
+        for threads in range(1, len(o.cores) + 1):
+            for batch in (1, 32):
+                for beam in (1, 4):
+                    lines = (TEXT * 8) if batch > 1 or name == "default" else TEXT
+                    yield (f"{name}, {threads} thread{'s' * (threads > 1)}, batch {batch}, beam {beam}", threads,
+                           ("-m", model, "-T", threads, "--batch-size", batch, "--beam", beam, *limits), lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("builds", nargs=2, type=pathlib.Path, metavar="BUILD")
     parser.add_argument("--model", default=ROOT / "models/zh-en.gguf", help="default: the one of this folder")
-    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="the core that everything runs on")
-    parser.add_argument("--rounds", type=int, default=150, help="starts; of the speed a tenth (default 150)")
+    parser.add_argument("--opus", help="a model of the shape of opus-mt-zh-en, which is timed, too")
+    parser.add_argument("--cores", default=str(max(os.sched_getaffinity(0))), metavar="LIST",
+                        help="cores to run on, such as 0,1: speeds with 1 thread up to so many (default: the last core)")
+    parser.add_argument("--rounds", type=int, default=150, help="starts; of the speeds a tenth (default 150)")
     o = parser.parse_args()
-    os.sched_setaffinity(0, {o.core})
-    tools = [(str(build / "translate"), ("-T", "1", "-m", str(o.model))) for build in o.builds]
-    starts = alternate(o.rounds, *(lambda t=t, a=a: milliseconds(t, *a, "今天天气很好") for t, a in tools))
-    print(f"start            {starts[0]:9.2f} ms {starts[1]:12.2f} ms {starts[0] / starts[1]:8.3f}", flush=True)
-    for batch in ("1", "32"):
-        bench = ("bench", "--json", "--rounds", "1", "--batch-size", batch)
-        speeds = alternate(max(3, o.rounds // 10), *(lambda t=t, a=a: tokens_per_second(t, *bench, *a) for t, a in tools))
-        print(f"speed, batch {batch:<3} {speeds[0]:9.0f} tok/s {speeds[1]:9.0f} tok/s {speeds[1] / speeds[0]:7.3f}",
-              flush=True)
+    o.cores = [int(core) for core in o.cores.split(",")]
+    tools = [str(build / "translate") for build in o.builds]
+    os.sched_setaffinity(0, o.cores[-1:])
+    starts = alternate(o.rounds, *(lambda t=t: milliseconds(t, "-T", "1", "-m", str(o.model), "今天天气很好") for t in tools))
+    print(f"{'start':44} {starts[0]:9.2f} ms {starts[1]:12.2f} ms {starts[0] / starts[1]:8.3f}", flush=True)
+    for name, threads, arguments, lines in cells(o):
+        os.sched_setaffinity(0, o.cores[-threads:])
+        bench = ("bench", "--json", "--rounds", "1", *map(str, arguments))
+        speeds = alternate(max(3, o.rounds // 10), *(lambda t=t: tokens_per_second(lines, t, *bench) for t in tools))
+        print(f"{name:44} {speeds[0]:9.0f} tok/s {speeds[1]:9.0f} tok/s {speeds[1] / speeds[0]:7.3f}", flush=True)
 
 
 if __name__ == "__main__":
