@@ -65,8 +65,7 @@ static tr_result *translate(tr_context *with, const char *const *lines, size_t c
     return results;
 }
 
-/* ----------------------------------------------------------------------------------------------------- what must be alike
- */
+/* ---------------------------------------------------------------------------------------------------- what must be alike */
 
 static void expect_links(const tr_alignment *got, const tr_alignment *wanted)
 {
@@ -119,8 +118,7 @@ static void expect_scored(tr_context *with, const tr_translate_options *how, con
     tr_scores_free(score, 1);
 }
 
-/* ------------------------------------------------------------------------------------------------------- tokens and bytes
- */
+/* ------------------------------------------------------------------------------------------------------ tokens and bytes */
 
 static bool is_boundary(const char *text, size_t size, size_t at)
 {
@@ -331,8 +329,7 @@ static void prefixes_are_aligned(void **state)
     tr_results_free(results, 2);
 }
 
-/* ------------------------------------------------------------------------------------------------------- in any other way
- */
+/* ------------------------------------------------------------------------------------------------------ in any other way */
 
 static void threads_and_batches_change_nothing(void **state)
 {

@@ -64,8 +64,7 @@ bool reference_allows(const trial *t, const bool *pattern, int64_t b, int64_t h,
     return reference_bias(m, b, h, i, j) != -INFINITY;
 }
 
-/* ------------------------------------------------------------------------------------------------------- one row of weights
- */
+/* ---------------------------------------------------------------------------------------------------- one row of weights */
 
 /* weights[n] = softmax of scores over those that count; none: zeros. */
 static void softmax(double *weights, const double *scores, const bool *counts, int64_t n)

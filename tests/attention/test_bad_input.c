@@ -325,8 +325,7 @@ static void columns_of_what_is_not_valid(void **state)
         }
 }
 
-/* -------------------------------------------------------------------------------------------------------- steps and layers
- */
+/* ------------------------------------------------------------------------------------------------------ steps and layers */
 
 static void heads_that_do_not_divide(void **state)
 {

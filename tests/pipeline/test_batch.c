@@ -207,8 +207,7 @@ static void cache_is_bounded(void **state)
     tr_translation_cache_free(&cache);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- completion
- */
+/* ------------------------------------------------------------------------------------------------------------ completion */
 
 static void texts_are_complete_with_the_last_of_their_requests(void **state)
 {

@@ -308,8 +308,7 @@ static void draws_follow_the_network(void **unused)
     tr_model_close(f.model);
 }
 
-/* -------------------------------------------------------------------------------------------------- limits and bad values
- */
+/* ------------------------------------------------------------------------------------------------- limits and bad values */
 
 /* Alternatives differ in the token behind the prefix; so many as are likely enough. */
 static void alternatives_differ_at_once(void **unused)
