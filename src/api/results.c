@@ -6,7 +6,7 @@
 #include "api/options.h"
 #include "run/requests.h"
 
-/* A copy of count elements; NULL where there are none. False: memory is short. */
+/* Copies count elements to *copy, NULL if count is 0. Returns false if out of memory. */
 static bool copy_array(const void *from, size_t count, size_t size, void **to)
 {
     *to = NULL;
@@ -241,7 +241,7 @@ void tr_translation_cache_add(tr_translation_cache *cache, const char *text, siz
         memcpy(entry->key, text, size);
     if (tr_result_copy(result, &entry->result, NULL) != TR_OK ||
         tr_strmap_add(&young->index, entry->key, size, (int32_t)young->count) != (int32_t)young->count) {
-        free_cached(entry); /* no memory, or it is there already */
+        free_cached(entry); /* out of memory, or the text is in the cache already */
         return;
     }
     young->entries[young->count++] = entry;
