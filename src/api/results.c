@@ -6,7 +6,7 @@
 #include "api/options.h"
 #include "run/requests.h"
 
-/* Copies count elements to *copy, NULL if count is 0. Returns false if out of memory. */
+/* Copies count elements to *to, NULL if there is no array. Returns false if out of memory. */
 static bool copy_array(const void *from, size_t count, size_t size, void **to)
 {
     *to = NULL;
@@ -60,7 +60,7 @@ static bool copy_hypotheses(const tr_result *from, tr_result *to)
     return good;
 }
 
-/* A result without what it owns. */
+/* A copy of the result with NULL in place of all that it owns. */
 static tr_result without_arrays(const tr_result *from)
 {
     tr_result to = *from;
