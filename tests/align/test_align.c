@@ -191,8 +191,8 @@ static void candidates_are_bounded(void **unused)
     assert_int_equal(c.starts[2] - c.starts[1], 1);
     assert_int_equal(c.starts[VOCABULARY], TR_ALIGN_CANDIDATES_EACH + 1);
     assert_int_equal(c.ids[c.starts[1]], OTHERS);
-    /* rates: 2 of those that come twice; 1 of OTHERS and of those that come once: the lowest id, then OTHERS - OFTEN + 1 on
-     */
+    /* rates: 2 for the tokens that occur twice; 1 for OTHERS and those that occur once: the lowest id, then from OTHERS -
+     * OFTEN + 1 on */
     assert_int_equal(c.ids[0], 1);
     for (int i = 1; i < TR_ALIGN_CANDIDATES_EACH; i++)
         assert_int_equal(c.ids[i], OTHERS - OFTEN + i);

@@ -1,5 +1,4 @@
-/* JSON that is built is complete or NULL; errors of reading are reported; and tr_path_exists, or the like, has three
- * results. */
+/* JSON that is built is complete or NULL; errors of reading are reported; and tr_path_look has three results. */
 #define _GNU_SOURCE
 #include "fixture.h"
 

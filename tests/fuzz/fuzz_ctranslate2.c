@@ -1,5 +1,5 @@
-/* libFuzzer target: CTranslate2's model.bin from memory, up to tensors. An input that is refused is read as a vocabulary,
- * one token a line and in JSON. Seeds: small model.bin files of each version, and vocabularies. */
+/* libFuzzer target: CTranslate2's model.bin from memory, up to tensors. Any other input is read as a vocabulary, one token a
+ * line, and as JSON. Seeds: small model.bin files of each version, and vocabularies. */
 #include <stdlib.h>
 #include <string.h>
 
