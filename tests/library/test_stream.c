@@ -218,7 +218,7 @@ static void text_comes_with_its_tokens(void **state)
     start(&l);
     tr_translate_options o = listening(&l);
     o.search.beam = 1;
-    l.cancel_at = 12; /* of one sentence: one is in flight */
+    l.cancel_at = 12; /* of the events of one sentence: one is in flight */
     tr_result *results;
     assert_int_equal(translate(context, &o, &results), TR_ERROR_CANCELLED);
     assert_null(results);
