@@ -145,7 +145,7 @@ def startup(b):
     for name, model in b.models():
         file = b.as_type(model, "int8")
         b.run(b.o.tool, "-m", file, sentence)  # the file is in the page cache from now on
-        commands[f"{name} int8, to the end mark" if name == "zh-en" else f"{name} int8, 8 tokens"] = (
+        commands[f"{name} int8, to EOS" if name == "zh-en" else f"{name} int8, 8 tokens"] = (
             b.o.tool, "-m", file, "--stats", *(() if name == "zh-en" else fixed), sentence)
     runs = {what: [] for what in commands}
     for _ in range(max(3, 8 * b.o.rounds)):

@@ -124,7 +124,7 @@ def beside(rows):
     body = []
     for row in rows:
         level = f", {row['level']} on both sides" if row["level"] else ""
-        length = "to the end mark" if row["length"] == 0 else f"{row['length']} tokens"
+        length = "to EOS" if row["length"] == 0 else f"{row['length']} tokens"
         beam = f", beam {row['beam']}" if row.get("beam", 1) > 1 else ""
         body.append([f"{row['model']} {row['compute']}{level}, {length}{beam}, batch {row['batch_size']}, "
                      f"{row['threads']} thread{'s' * (row['threads'] > 1)}", thousands(row["peer_tokens_per_second"]),
