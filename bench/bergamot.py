@@ -18,7 +18,7 @@ import tempfile
 
 import common
 
-# Answers each line on stdin, a number of rounds, with the seconds that the lines took and the tokens that came.
+# For each line on stdin, translates all lines, and prints the seconds and the number of tokens.
 PEER = r"""
 import pathlib, sys, time
 import fxtranslate, sentencepiece

@@ -39,8 +39,8 @@ def translate(options, model, compute, lines):
 
 
 def difference_range(bleu, first, second, references, seed):
-    """Of BLEU(second) - BLEU(first), over resamples that both sides share."""
-    # One row of sufficient statistics a line; a corpus's are their sum.
+    """The range of BLEU(second) - BLEU(first) over resamples that both have in common."""
+    # One row of sufficient statistics for each line; those of a corpus are their sum.
     statistics = [bleu._extract_corpus_statistics(texts, [references]) for texts in (first, second)]
     generator, differences = random.Random(seed), []
     for _ in range(RESAMPLES):

@@ -26,7 +26,7 @@ ALL = 10**9
 
 
 class Model:
-    """The model with all tokens, with lists and with a shortlist, all made in a folder."""
+    """The options for all tokens, for lists of allowed tokens and for a shortlist, which are made in a folder."""
 
     def __init__(self, tool, model, text, script, folder):
         self.tool = tool

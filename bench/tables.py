@@ -1,4 +1,4 @@
-"""README.md's tables, out of the results: each section has its place between two markers there."""
+"""README.md's tables, made from the results; each section has its place between two markers there."""
 import pathlib
 import re
 
@@ -14,7 +14,7 @@ def table(header, rows):
 
 
 def number(value):
-    """Three digits, or more where they are before the point."""
+    """Three significant digits, or all those before the point."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
@@ -208,7 +208,7 @@ SECTIONS = {"kernels": kernels, "end-to-end": end_to_end, "scaling": scaling, "s
 
 
 def render(results, folder):
-    """Puts the table of each section that has results between its markers in folder's README.md, and draws the plots."""
+    """Writes the table of each section with results between its markers in folder's README.md, and draws the plots."""
     readme = pathlib.Path(folder) / "README.md"
     text = readme.read_text(encoding="utf-8")
     for name, section in results.sections.items():

@@ -22,8 +22,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "reference"))
 import make_fixtures as reference  # noqa: E402
 import engines  # noqa: E402
 
-RANDOM_LENGTHS = [5, 0, 33, 12, 46]  # 46 and the end mark are one less than the models take
-FOLDED = 5  # digits behind the point
+RANDOM_LENGTHS = [5, 0, 33, 12, 46]  # 46 tokens and EOS are one less than the models' maximum
+FOLDED = 5  # digits after the point
 
 
 def load(name):
@@ -78,7 +78,7 @@ def near(a, b):
 
 
 def check(to, name):
-    """Transformers once more; this project's numbers are test_scores.c's."""
+    """Transformers again; test_scores.c tests this project's numbers."""
     with open(os.path.join(HERE, "expected", name + ".json"), encoding="utf-8") as file:
         expected = json.load(file)
     for i, (was, found) in enumerate(zip(expected, pairs(name))):

@@ -29,7 +29,7 @@ SOURCES, MAX_LENGTH, LIMIT = 5, 16, 200_000
 SHAPE = make_models.shape(24, (2, 3), (32, 32), (1, 2), "relu", 60)
 MARGIN = 2e-4
 FIXTURES = {"mean": dict(layer=-1, heads=0), "head": dict(layer=0, heads=1)}  # as in CTranslate2's TransformerSpec
-# Names are those of tr_search_options; a beam of 1 has no other tokens, but another score.
+# By the names of tr_search_options; a beam of 1 finds the same tokens, but another score.
 CASES = [dict(beam=beam, coverage_penalty=penalty, length_penalty=length)
          for beam in (2, 4, 5) for penalty, length in ((0.2, 1.0), (1.0, 0.0), (3.0, 1.0))] + [
              dict(beam=4, coverage_penalty=0.5, length_penalty=0.6, patience=2.0),

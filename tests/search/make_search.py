@@ -26,7 +26,7 @@ import make_fixtures  # noqa: E402  (the same)
 MARGIN = 2e-5
 SOURCES = 4
 MODELS = ["relu-1x1-f32", "swish-3x3-f16", "gelu-4x2-bf16-untied", "swish-1x2-f16-forced", "relu-2x1-f32-odd"]
-# What differs from beam 4, length penalty 1, early_stopping False, 0 .. 20 tokens. Names are those of tr_search_options.
+# Options other than beam 4, length penalty 1, early_stopping False, 0 .. 20 tokens. Names are those of tr_search_options.
 CASES = ([dict(beam=beam) for beam in (2, 4, 5)] + [dict(length_penalty=penalty) for penalty in (0.0, 0.6, 2.0, -1.0)] +
          [dict(stopping=stopping, length_penalty=penalty) for stopping in (True, "never") for penalty in (0.0, 1.0, 2.0)] +
          [dict(no_repeat_ngram=n) for n in (1, 2, 3)] + [dict(repetition_penalty=1.5), dict(beam=5, min_length=9),
