@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Attention as a library: time, memory and error of every kind by length, beside PyTorch's scaled_dot_product_attention.
+"""Attention as a library: time, memory and error of every kind by length, compared with PyTorch's
+scaled_dot_product_attention.
 
-attention.c calls the kinds; PyTorch runs in a process of its own, in the Python that has it (bench.py --python), on the same
-sizes, with as many threads, in turn with them. That process is this file: attention.py HEADS SIZE. It converses by lines,
-"LENGTH THREADS ELEMENT CAUSAL", answered by the seconds of a call."""
+attention.c calls the kinds. PyTorch runs in a process of its own, in the Python that has it (bench.py --python), on the same
+sizes, with as many threads, alternating with them. That process is this file: attention.py HEADS SIZE. It reads lines,
+"LENGTH THREADS ELEMENT CAUSAL", and answers with the seconds of a call."""
 import json
 import math
 import subprocess

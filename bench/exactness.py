@@ -8,9 +8,9 @@ Hugging Face Marian directory, FILE.gguf what the command reads (default: DIR as
 sentencepiece.
 
 The reference runs one sentence at a time (no padding, which would change its floating-point sums), weights widened to f32,
-num_beams=1, max_length=512: at most 510 tokens between start mark and end mark. Its answers are kept in the cache file,
-keyed by source line and by a checksum of the weights, since they take a while. Prints each differing line with the place
-where the tokens part and the reference's margin there: its logit of its own token less that of ours. Exit status 1 if
+num_beams=1, max_length=512: at most 510 tokens between start token and EOS. Its answers are kept in the cache file, with
+the source line and a checksum of the weights as keys, since they are slow. Prints each differing line with the first token
+that differs, and the reference's margin there: its logit of its own token minus that of the command's. Exit status 1 if
 more than --allow lines differ.
 """
 import argparse

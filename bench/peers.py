@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Speed beside CTranslate2: the same weights, the same lines, alternating round by round.
+"""Speed compared with CTranslate2: the same weights, the same lines, alternating round by round.
 
 CTranslate2 runs in a process of its own, in the Python that has it (bench.py --python), because its CPU level is chosen by
 the environment before it starts. That process is this file:
     peers.py CONVERTED TYPE THREADS BATCH LENGTH SPM LINES BEAM
-It converses by lines: "split I" to time split I of the threads, answered by tokens a second.
+It reads lines, "split I" to time way I of dividing the threads, and answers with tokens a second.
 """
 import json
 import os

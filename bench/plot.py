@@ -1,4 +1,4 @@
-"""The plot of README.md, as SVG by hand: speed beside the other engine, and speed by batch size below the machine's limits.
+"""The plots of README.md as SVG: speed compared with the other engine, and speed by batch size with the machine's limits.
 Colours and text are readable on a light and on a dark background."""
 import math
 from xml.sax.saxutils import escape

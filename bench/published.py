@@ -1,6 +1,6 @@
-"""Models as they are published, by shape: what converting them takes in time and memory, and what the first line takes.
+"""Models as they are published, by shape: time and memory of converting them, and of the first line.
 
-The weights are random (the same each time) and written as they are drawn; a model of 1.2 GB needs so much room in the work
+The weights are random (the same each time) and written as they are drawn; a model of 1.2 GB needs that space in the work
 folder, and no more memory than a small one.
 """
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What allowed tokens and lexical shortlists cost in quality, and what they gain in speed.
+"""The cost of vocabulary subsets and lexical shortlists in quality, and their gain in speed.
 
     bench/shortlist.py --model MODEL --train TSV... --dev TSV... [--shape MODEL] [--count 1000] [--rounds 5]
 

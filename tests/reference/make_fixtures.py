@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_reference.c: tiny random models and what Hugging Face Transformers computes with them.
+"""Makes the fixtures of test_reference.c: tiny random models, and Hugging Face Transformers' results with them.
 
     python3 tests/reference/make_fixtures.py [NAME...]
     python3 tests/reference/make_fixtures.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
@@ -11,13 +11,13 @@ folder fixtures/NAME with
     expected.f32           the recorded tensors, little-endian f32, one after the other
 
 All is f32, one sentence at a time, from model.generate(num_beams=1, do_sample=False), and once more by a decoding loop
-written here; the two must agree. max_length and min_length in expected.json are the project's: tokens without the start and
-the end mark. generate counts the start mark as well, and keeps a place for a forced end mark: it gets max_length + 2 and
+written here; the two must agree. max_length and min_length in expected.json are the project's: tokens without the start
+token and EOS. generate counts the start token as well, and reserves a position for a forced EOS: it gets max_length + 2 and
 min_length + 1.
 
-Weights are drawn much larger than a trainer would, LayerNorm gains of either sign, so that each part counts and outputs
-vary. The first seed is taken that gives a sentence for each length of LENGTHS with a margin of at least MARGIN between best
-and second logit at each step, four different tokens or more, half of them ending by themselves and half at max_length.
+Weights are much larger than trained ones, and LayerNorm gains have either sign, so that each part matters and outputs vary.
+The script takes the first seed with a sentence for each length of LENGTHS that has a margin of at least MARGIN between best
+and second logit at each step, and four different tokens or more; half of them end with EOS and half at max_length.
 """
 import io
 import json

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes expected.json of test_beam.c: what Hugging Face's generate finds with beams, on models of ../reference.
+"""Makes expected.json of test_beam.c: hypotheses of beam search by Hugging Face's generate, on models of ../reference.
 
     python3 tests/search/make_search.py
     python3 tests/search/make_search.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
 Needs what ../reference/make_fixtures.py needs. All is f32, one sentence at a time. max_length and min_length in
-expected.json are the project's: tokens without the start and the end mark (see there for generate's own). Scores are
-generate's sequences_scores. Sources are kept whose hypotheses differ in score by MARGIN at least, as what comes first would
-be chance otherwise; ties that decide within the search are not seen from here, so that a seed may have to be changed."""
+expected.json are the project's: tokens without the start token and EOS (see there for generate's own). Scores are generate's
+sequences_scores. Only sources are kept whose hypotheses differ in score by at least MARGIN, as otherwise rounding could
+decide their order. The script does not see ties within the search, so a seed may have to be changed."""
 import json
 import os
 import random

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_fixtures.py: trains tiny SentencePiece models and records what Hugging Face's MarianTokenizer does with them.
+"""make_fixtures.py: trains tiny SentencePiece models and records the output of Hugging Face's MarianTokenizer with them.
 
 Needs sentencepiece and transformers; run by hand, its output in fixtures/ is kept. For each model NAME:
   NAME.spm    the SentencePiece model        NAME.json   the vocabulary, as Marian's vocab.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes fixtures/words.json, for test_words.c: texts cut into words and words joined to texts by sacremoses in many
-languages, and words cut into pieces by subword-nmt.
+"""Makes fixtures/words.json, for test_words.c: texts divided into words and words joined to texts by sacremoses in many
+languages, and words divided into pieces by subword-nmt.
 
     python3 tests/tokenizer/make_words.py
     python3 tests/tokenizer/make_words.py --check    (../engines/engines.py)

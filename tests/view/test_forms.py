@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages, pictures and arrays as other programs read them: JSON, XML, zip and numpy's format, with Python's standard library.
+"""Pages, pictures and arrays, read by other parsers: JSON, XML, zip and numpy's format, with Python's standard library.
 Usage: test_forms.py VIEW_SAMPLE [CLASS[.TEST]]..."""
 import base64
 import io

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page in a headless Chromium: it opens quickly and without complaint, pointer and keys do what they should.
+"""The page in a headless Chromium: it opens quickly and without errors, and reacts to pointer and keys.
 Usage: test_page.py VIEW_SAMPLE [CLASS[.TEST]]...    Status 77: there is no Chromium."""
 import os
 import pathlib
