@@ -1,6 +1,5 @@
-/* Times attention as a library: attention [OPTION...] LENGTH KIND... calls the kinds in turn, round by round, and prints a
- * line of JSON for each: its time, the memory that it takes, and how far it is from exact attention. It uses the public
- * header alone. */
+/* Times attention as a library: attention [OPTION...] LENGTH KIND... calls the kinds alternately, round by round, and prints
+ * a line of JSON for each: its time, its memory, and its distance from exact attention. It uses only the public header. */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <math.h>
@@ -39,9 +38,9 @@ typedef struct run {
     const char *name;
     tr_attention_options options;
     float *projection;  /* of low-rank: [rank, length] */
-    double *seconds;    /* of a call, by round */
-    int64_t working;    /* bytes, as the library tells */
-    int64_t grown;      /* kB by which the first call raised the most memory that the process had */
+    double *seconds;    /* [rounds] seconds of a call */
+    int64_t working;    /* bytes, as the library reports */
+    int64_t grown;      /* kB by which the first call increased the peak memory of the process */
     double error, most; /* |out - exact| / |exact|, and the greatest difference */
 } run;
 
@@ -52,7 +51,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The most memory that this process had, kB (getrusage() would count that of the program which started it, too). */
+/* Peak memory of this process in kB (getrusage() would include that of the program which started it). */
 static int64_t peak_memory(void)
 {
     char line[256];
@@ -181,7 +180,7 @@ static void call(const problem *p, const run *r)
         stop(r->name, error.message);
 }
 
-/* The first call, and what is found out of it. exact [heads, length, size] may be NULL. */
+/* Makes the first call, and measures its memory and error. exact [heads, length, size] may be NULL. */
 static void first_call(const problem *p, run *r, const float *exact, size_t count)
 {
     tr_error error;
@@ -200,7 +199,7 @@ static void first_call(const problem *p, run *r, const float *exact, size_t coun
     r->error = whole > 0 ? sqrt(difference / whole) : 0;
 }
 
-/* Seconds of a call: the mean of as many as take LEAST_NANOSECONDS. */
+/* Seconds of a call: the mean over as many calls as take LEAST_NANOSECONDS. */
 static double timed_call(const problem *p, const run *r)
 {
     const double start = now();
@@ -236,7 +235,7 @@ static void print(const settings *s, run *r, int rounds)
            (long long)r->grown, (long long)peak_memory());
 }
 
-/* Another round? The one that is over is answered first. */
+/* Whether there is another round. Prints the answer to the previous one first. */
 static bool next_round(const settings *s, int rounds)
 {
     char line[16];
@@ -257,7 +256,7 @@ static int measure(const settings *s, const problem *p, run *runs, int count)
     return rounds;
 }
 
-/* Inputs of s, and what exact attention makes of them before they are rounded to the element. */
+/* Inputs of s, and exact attention of them before they are rounded to the element type. */
 static float *prepare(const settings *s, problem *p, const run *exact, size_t count)
 {
     float *q = noise(1, count, 1), *k = noise(2, count, 1), *v = noise(3, count, 1), *reference = NULL;
@@ -292,7 +291,7 @@ int main(int argc, char **argv)
             show_pattern(&p.shape, &runs[i]);
     } else {
         float *reference = prepare(&s, &p, &exact, elements);
-        problem tiny = p; /* brings in the library and its threads, so that first_call() counts what it takes itself */
+        problem tiny = p; /* loads the library and starts its threads, so that first_call() measures only the call */
         tiny.shape.queries = tiny.shape.keys = 1;
         call(&tiny, &exact);
         for (int i = 0; i < count; i++)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Attention as a library: time, memory and error of every kind by length, beside PyTorch's scaled_dot_product_attention.
+"""Attention as a library: time, memory and error of every kind by length, compared with PyTorch's
+scaled_dot_product_attention.
 
-attention.c calls the kinds; PyTorch runs in a process of its own, in the Python that has it (bench.py --python), on the same
-sizes, with as many threads, in turn with them. That process is this file: attention.py HEADS SIZE. It converses by lines,
-"LENGTH THREADS ELEMENT CAUSAL", answered by the seconds of a call."""
+attention.c calls the kinds. PyTorch runs in a process of its own, in the Python that has it (bench.py --python), on the same
+sizes, with as many threads, alternating with them. That process is this file: attention.py HEADS SIZE. It reads lines,
+"LENGTH THREADS ELEMENT CAUSAL", and answers with the seconds of a call."""
 import json
 import math
 import subprocess
@@ -15,7 +16,7 @@ LENGTHS = tuple(64 << i for i in range(9))  # to 16,384
 KINDS = ("exact", "local:128", "block-sparse:64,1,3,64", "linear", "low-rank:256", "pool:16")
 STRAIGHT = ("local:128", "linear")  # in time linear in the length
 LEAST_SECONDS = 0.01  # of a measurement: calls until then, as in attention.c
-SIDES_APART = 0.01  # idle threads of OpenMP wait busily for some milliseconds
+SIDES_APART = 0.01  # idle threads of OpenMP spin for some milliseconds
 NEAR = 16
 
 
@@ -66,12 +67,13 @@ def command(b, length, kinds, *options):
 
 
 def report(b, *args):
-    """What a run of attention.c says of each kind."""
+    """The results of attention.c for each kind."""
     return [json.loads(line) for line in b.run(*command(b, *args)).stdout.splitlines()]
 
 
 def beside(b, peer, length, threads, element, causal, rounds):
-    """Exact attention and PyTorch's, in turn: milliseconds of each round of PyTorch's, and what attention.c says of ours."""
+    """Exact attention and PyTorch's, alternating: milliseconds of each round of PyTorch's, and the results of
+    attention.c."""
     options = ("--threads", threads, "--element", element, "--no-error", "--follow", *(["--causal"] if causal else []))
     ours = subprocess.Popen(command(b, length, ["exact"], *options), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             text=True)
@@ -89,8 +91,8 @@ def beside(b, peer, length, threads, element, causal, rounds):
 
 
 def speed(b, peer, length, threads, element, kinds, causal=False):
-    """Milliseconds of a call of PyTorch and of each kind, medians and the best. Where calls take seconds there are fewer
-    rounds of exact attention and of PyTorch's, where they take less, more."""
+    """Milliseconds of a call of PyTorch and of each kind, medians and the least. Exact attention and PyTorch's have fewer
+    rounds if calls take seconds, and more if they take less."""
     from common import median
 
     rounds = min(4 * b.o.rounds, b.o.rounds * 4096 // length)
@@ -106,8 +108,8 @@ def speed(b, peer, length, threads, element, kinds, causal=False):
 
 
 def fit(points):
-    """The straight line time = start + slope length through points, (length, ms), whose deviations are least in proportion
-    to the time: start, slope, and the largest deviation."""
+    """The line time = start + slope length with the smallest relative deviations from the points (length, ms): start, slope,
+    and the largest deviation."""
     weights = [1 / ms**2 for _, ms in points]
     total = math.fsum(weights)
     mean_x = math.fsum(w * x for w, (x, _) in zip(weights, points)) / total
@@ -133,7 +135,7 @@ def fits(rows):
 
 
 def memory(b, threads):
-    """Bytes beside the arguments by length and kind, as the library tells, and what a process grew by in fact."""
+    """Bytes besides the arguments, by length and kind, as the library reports, and the real growth of a process."""
     rows = []
     for length in LENGTHS:
         kinds = [report(b, length, [kind], "--threads", threads, "--no-error", "--rounds", 0)[0] for kind in KINDS]
@@ -144,7 +146,7 @@ def memory(b, threads):
 
 
 def errors(b, threads):
-    """Distance from exact attention in f32, on noise and on queries that look around them."""
+    """Relative error against exact attention in f32, on noise and on queries that attend to neighbours."""
     rows = []
     for what, element, options in (("noise", "f32", ()), ("noise", "bf16", ()), ("near", "f32", ("--near", NEAR)),
                                    ("near", "bf16", ("--near", NEAR))):

@@ -8,13 +8,13 @@ Sections, each of which can be run alone, or `all`:
     end-to-end   tokens a second by model, type of weights, batch size, threads, and per cent of the limits
     scaling      over threads, batch sizes, and lengths of the source
     sources      time and working memory of sources of 64 to 4,096 tokens
-    peers        beside CTranslate2, alternating in one run
-    search       beams beside CTranslate2's, and the memory that they take
+    peers        compared with CTranslate2, alternating in one run
+    search       beam search compared with CTranslate2's, and its memory
     startup      from exec to exit, and peak memory
-    attention    attention as a library, every kind by length, beside PyTorch's
+    attention    attention as a library, every kind by length, compared with PyTorch's
     published    time and memory of converting and starting models of published shapes (random; 2 GB of room)
-Each writes its results to bench/results.json; `tables` then puts README.md's tables and the plots out of that file in their
-places (and is done behind every run unless --no-tables).
+Each writes its results to bench/results.json; `tables` then makes README.md's tables and the plots from that file (and is
+run after every section unless --no-tables).
 
 --opus is a model of the shape of opus-mt-zh-en, whose text may be noise: it is decoded at a fixed length (a GGUF file in
 f32, or what --hf names). --hf is the same as a Hugging Face Marian directory, for CTranslate2 and for its tokenizer;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Firefox's int8 models beside fxtranslate, the native engine for them on PyPI: one core, a sentence at a time.
+"""Speed with Firefox's int8 models compared with fxtranslate, the native engine for them on PyPI: one core, a sentence at a
+time.
 
     bench/bergamot.py DIR... --lines TEXT [--python PYTHON] [--core N] [--rounds 5] [--count 16] [--shortlist]
 
@@ -18,7 +19,7 @@ import tempfile
 
 import common
 
-# Answers each line on stdin, a number of rounds, with the seconds that the lines took and the tokens that came.
+# For each line on stdin, translates all lines, and prints the seconds and the number of tokens.
 PEER = r"""
 import pathlib, sys, time
 import fxtranslate, sentencepiece

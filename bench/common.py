@@ -1,4 +1,4 @@
-"""What the sections of bench.py share: running the programs, lines of every kind, and the file of results."""
+"""Shared by the sections of bench.py: running the programs, lines of every kind, and the file of results."""
 import contextlib
 import datetime
 import json
@@ -38,7 +38,7 @@ def machine():
 
 
 def answer_lines(command, lines):
-    """What the command answers to lines, line by line."""
+    """The command's output for lines, line by line."""
     done = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -49,7 +49,7 @@ def answer_lines(command, lines):
 
 
 class Results:
-    """A JSON file with one entry a section: when and where it was measured, with which settings, and its rows."""
+    """A JSON file with one entry a section: date and machine of the measurement, its settings, and its rows."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -90,7 +90,7 @@ class Bench:
         return done
 
     def lines(self, count):
-        """count lines of text: what there is, again and again."""
+        """count lines of text, repeating the file if necessary."""
         return [self.text[i % len(self.text)] for i in range(count)]
 
     def lines_file(self, lines):
@@ -99,7 +99,7 @@ class Bench:
         return path
 
     def count_for(self, batch):
-        """Lines enough to fill batches several times; few where they go one by one."""
+        """Enough lines to fill batches several times; few for batches of one."""
         return max(8, self.o.count // 8) if batch == 1 else max(self.o.count, 2 * batch if self.o.count >= 64 else 0)
 
     def bench(self, *args, rounds=None, env=None):
@@ -120,15 +120,15 @@ class Bench:
         return file
 
     def models(self):
-        """Name and path of the models that there are to measure."""
+        """Name and path of the models that are given."""
         return [(name, path) for name, path in (("zh-en", self.o.model), ("opus", self.o.opus)) if path]
 
     def length_of(self, name):
-        """Arguments that fix the length of the translations, for models whose text is noise."""
+        """Arguments that fix the length of translations, for random models."""
         return ("--fixed-length", self.o.length) if name != "zh-en" else ()
 
     def threads(self):
-        """1, 2, 4, ... and all."""
+        """1, 2, 4, ... and all of them."""
         steps, n = [], 1
         while n < self.o.threads:
             steps.append(n)
@@ -141,7 +141,7 @@ def median(values):
 
 
 def alternate(rounds, *runs):
-    """Runs that return a figure, one after the other, round by round: the median of each."""
+    """Calls the runs, each of which returns a figure, alternating, round by round; returns the median of each."""
     figures = [[run() for run in runs] for _ in range(rounds)]
     return [median(column) for column in zip(*figures)]
 

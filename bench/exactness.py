@@ -8,9 +8,9 @@ Hugging Face Marian directory, FILE.gguf what the command reads (default: DIR as
 sentencepiece.
 
 The reference runs one sentence at a time (no padding, which would change its floating-point sums), weights widened to f32,
-num_beams=1, max_length=512: at most 510 tokens between start mark and end mark. Its answers are kept in the cache file,
-keyed by source line and by a checksum of the weights, since they take a while. Prints each differing line with the place
-where the tokens part and the reference's margin there: its logit of its own token less that of ours. Exit status 1 if
+num_beams=1, max_length=512: at most 510 tokens between start token and EOS. Its answers are kept in the cache file, with
+the source line and a checksum of the weights as keys, since they are slow. Prints each differing line with the first token
+that differs, and the reference's margin there: its logit of its own token minus that of the command's. Exit status 1 if
 more than --allow lines differ.
 """
 import argparse
@@ -22,7 +22,7 @@ import sys
 
 from common import answer_lines
 
-MAX_LENGTH = 512  # Hugging Face's: counts the start and the end mark
+MAX_LENGTH = 512  # Hugging Face's: counts the start token and EOS
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -37,7 +37,7 @@ def read_lines(paths, count):
 
 
 class Reference:
-    """The model in Hugging Face Transformers, loaded when first needed, with its answers remembered in a file."""
+    """The model in Hugging Face Transformers, loaded when first needed; its answers are kept in a file."""
 
     def __init__(self, directory, cache):
         self.directory, self.path, self.loaded = directory, cache, None
@@ -79,7 +79,7 @@ class Reference:
                           ensure_ascii=False, indent=0)
 
     def margin(self, answer, ours, step):
-        """The reference's logit of its own token at step, less that of ours."""
+        """The reference's logit of its own token at a step, minus that of the command's token."""
         self.load()
         torch, config = self.torch, self.network.config
         inputs = torch.tensor([answer["source_ids"] + [config.eos_token_id]])
@@ -92,7 +92,7 @@ class Reference:
 
 
 def run_ours(options, lines, directory):
-    """Source ids, target ids and text of each line. Target ids come from a run of its own, from our source tokens."""
+    """Source ids, target ids and text of each line. Target ids come from a second run, from the same source tokens."""
     with open(os.path.join(directory, "vocab.json"), encoding="utf-8") as file:
         ids = json.load(file)
     model = ["-q", "-m", options.file or options.model]

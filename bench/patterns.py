@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Draws docs/patterns.svg: which keys (across) the queries (down) see in each kind of attention, as the library says it, and
-what the kinds without a matrix of scores compute in its place: patterns.py [PROGRAM [SVG]], PROGRAM being what attention.c
-was built to."""
+"""Draws docs/patterns.svg: which keys (across) the queries (down) see in each kind of attention, as the library reports, and
+the computation of the kinds without a score matrix: patterns.py [PROGRAM [SVG]]. PROGRAM is attention.c, built."""
 import pathlib
 import subprocess
 import sys
@@ -21,7 +20,7 @@ STYLE = plot.STYLE + """
 
 
 def patterns(program):
-    """The kind's rows of keys that are seen, true or false, as the library has them."""
+    """The kind's rows: for each key whether it is seen, as the library reports."""
     kinds = ("exact", f"local:{WINDOW}", f"block-sparse:{BLOCK},{LOCAL_BLOCKS},1,{GLOBAL_TOKENS}")
     said = subprocess.run([program, "--pattern", str(LENGTH), *kinds], check=True, capture_output=True,
                           text=True).stdout.splitlines()
@@ -29,14 +28,14 @@ def patterns(program):
 
 
 def why(i, j):
-    """What of block-sparse attention lets query i see key j."""
+    """The reason why query i of block-sparse attention sees key j."""
     if min(i, j) < GLOBAL_TOKENS:
         return "global"
     return "seen" if abs(i // BLOCK - j // BLOCK) <= LOCAL_BLOCKS else "random"
 
 
 def cells(x, rows, kind):
-    """A square for each key that is seen, a path for each kind of them."""
+    """A square for each key that is seen; the squares of one reason are a path."""
     squares = {}
     for i, row in enumerate(rows):
         for j in range(LENGTH):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Speed beside CTranslate2: the same weights, the same lines, alternating round by round.
+"""Speed compared with CTranslate2: the same weights, the same lines, alternating round by round.
 
 CTranslate2 runs in a process of its own, in the Python that has it (bench.py --python), because its CPU level is chosen by
 the environment before it starts. That process is this file:
     peers.py CONVERTED TYPE THREADS BATCH LENGTH SPM LINES BEAM
-It converses by lines: "split I" to time split I of the threads, answered by tokens a second.
+It reads lines, "split I" to time way I of dividing the threads, and answers with tokens a second.
 """
 import json
 import os
@@ -20,7 +20,8 @@ CONVERT = ("import ctranslate2, sys; ctranslate2.converters.TransformersConverte
 
 
 def splits_of(batch, threads):
-    """Workers and threads of each. One sentence in flight: a team of all threads, or of one. Batches: a team, or workers."""
+    """Workers, and threads of each. For one sentence at a time: a team of all threads, or of one. For batches: a team, or
+    workers."""
     return sorted({(1, threads), (1, 1) if batch == 1 else (threads, 1)})
 
 
@@ -45,7 +46,7 @@ def serve(converted, compute, threads, batch, length, spm, lines_file, beam):
 
 
 class Peer:
-    """CTranslate2 on one configuration, with the faster of its splits of the threads."""
+    """CTranslate2 with one configuration, and the faster way to divide the threads."""
 
     def __init__(self, b, hf, compute, batch, threads, length, lines, level, beam):
         peer_type = PEER_TYPES[compute]
@@ -131,7 +132,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 
 
 def startup_row(b):
-    """Starting CTranslate2 from Python, translating one sentence, ending; None where it cannot be measured."""
+    """Starting CTranslate2 from Python, translating one sentence, exiting; None if it cannot be measured."""
     from common import median, note
 
     if not b.o.hf:

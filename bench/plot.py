@@ -1,4 +1,4 @@
-"""The plot of README.md, as SVG by hand: speed beside the other engine, and speed by batch size below the machine's limits.
+"""The plots of README.md as SVG: speed compared with the other engine, and speed by batch size with the machine's limits.
 Colours and text are readable on a light and on a dark background."""
 import math
 from xml.sax.saxutils import escape
@@ -40,7 +40,7 @@ def short(value):
 
 
 def bars(rows, x, height):
-    """A pair of bars for each row, on a common logarithmic scale; the ratio behind them."""
+    """A pair of bars for each row, on a common logarithmic scale, followed by the ratio."""
     out = [text(x, 20, f"Tokens a second, beside {rows[0]['peer']}", kind="title")]
     step = (height - TOP - 24) / len(rows)
     values = [row[key] for row in rows for key in ("tokens_per_second", "peer_tokens_per_second")]
@@ -66,7 +66,7 @@ def bars(rows, x, height):
 
 
 def curve(rows, x, height):
-    """Tokens a second by batch size, with what memory and arithmetic would allow; both axes logarithmic."""
+    """Tokens a second by batch size, and the limits of memory and arithmetic; both axes logarithmic."""
     out = [text(x, 20, f"Tokens a second by batch size ({rows[0]['model']}, {rows[0]['compute']}, 1 thread)", kind="title")]
     left, right, top, bottom = x + 44, x + PANEL - 20, TOP, height - 58
     keys = ("tokens_per_second", "memory_tokens_per_second", "arithmetic_tokens_per_second")
@@ -97,8 +97,7 @@ def curve(rows, x, height):
 
 
 def logarithmic(lines, x, height, title, units, first_name):
-    """Lines of (length, value) over each other, both axes logarithmic, one kind of line each; the first one's name beside
-    it."""
+    """Lines of (length, value), both axes logarithmic, each with its own style; the name of the first is beside it."""
     out = [text(x, 20, title, kind="title")]
     left, right, top, bottom = x + 52, x + PANEL - 12, TOP, height - 58
     points = [point for line in lines for point in line if point[1] > 0]
@@ -124,7 +123,7 @@ def logarithmic(lines, x, height, title, units, first_name):
 
 
 def draw_attention(sections):
-    """Time and working memory of attention by length, a line a kind; None where there is nothing to draw yet."""
+    """Time and working memory of attention by length, a line for each kind; None if there are no results."""
     found = sections.get("attention")
     if not found:
         return None
@@ -152,7 +151,7 @@ def draw_attention(sections):
 
 
 def draw(sections):
-    """The drawing, or None where there is nothing to draw yet."""
+    """The drawing; None if there are no results."""
     compared = sections.get("peers", {}).get("rows", [])
     scaled = [row for row in sections.get("scaling", {}).get("rows", []) if row["by"] == "batch"]
     last = [row for row in scaled if row["model"] == scaled[-1]["model"]]

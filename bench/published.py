@@ -1,6 +1,6 @@
-"""Models as they are published, by shape: what converting them takes in time and memory, and what the first line takes.
+"""Models as they are published, by shape: time and memory of converting them, and of the first line.
 
-The weights are random (the same each time) and written as they are drawn; a model of 1.2 GB needs so much room in the work
+The weights are random (the same each time) and written as they are drawn; a model of 1.2 GB needs that space in the work
 folder, and no more memory than a small one.
 """
 import json
@@ -16,7 +16,7 @@ import writers  # noqa: E402
 
 FIXTURE = common.ROOT / "tests/reference/fixtures/relu-1x1-f32/model"
 MB = 10**6
-POOL = 1_000_003  # elements drawn: no divisor of a row, so that no two rows are the same
+POOL = 1_000_003  # numbers drawn: a prime, so that no two rows are the same
 OPUS = dict(model_type="marian", vocab_size=65001, d_model=512, ffn=2048, layers=6, heads=8, positions=512)
 NLLB = dict(model_type="m2m_100", vocab_size=256206, d_model=1024, ffn=4096, layers=12, heads=16, positions=1024)
 
@@ -51,7 +51,7 @@ def config_of(shape):
 
 
 def make_directory(folder, shape):
-    """Configuration and tokenizer; pieces that no tokenizer knows are numbered."""
+    """Configuration and tokenizer; pieces that the tokenizer lacks are numbered."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     config = config_of(shape)
@@ -77,7 +77,7 @@ def write_ct2(folder, config, pool, kind):
 
 
 def make_models(b):
-    """(what it is, its path, bytes of the largest tensor, how it is started), each removed when the next is asked for."""
+    """(name, path, bytes of the largest tensor) of each model, which is removed before the next."""
     folder = b.folder / "published"
     config = make_directory(folder, OPUS)
     pool, largest = pool_f32(1), 4 * OPUS["vocab_size"] * OPUS["d_model"]
@@ -97,7 +97,7 @@ def make_models(b):
     shutil.rmtree(folder)
 
 
-# A small process to start the program from: Linux counts what the starting one had as the started one's peak.
+# A small process that starts the program: Linux counts the peak of the starting process as that of the started one.
 STARTER = """
 import os, sys, time
 start = time.perf_counter()
@@ -124,7 +124,7 @@ def size_of(path):
 
 
 def published(b):
-    """A row a model: directly, converted to int8, and what came of that."""
+    """A row for each model: run directly, converted to int8, and the converted model."""
     rows, out = [], b.folder / "published.gguf"
     line = ("--tokens", "--min-length", 8, "--max-length", 8, "▁w300 ▁w301 ▁w302 ▁w303")
     for what, path, largest in make_models(b):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a type of weights costs in quality: BLEU and chrF of the same lines by each type, beside the first one.
+"""The cost of a type of weights in quality: BLEU and chrF of the same lines with each type, compared with the first one.
 
     bench/quality.py --model MODEL [--model ...] [--compute f32,bf16,int8] [--count 1000] [--seed 1] TSV...
 
 TSV files (plain or .xz) hold SOURCE TAB REFERENCE a line; COUNT lines are drawn from all of them by the seed. A MODEL is
-what `translate -m` takes, a directory or a file; it is run with each type in turn. Needs sacrebleu, whose default signatures
-are printed below the table, with "same": lines that have the very text of the first row. The range behind the difference is
-the middle 95 % of paired bootstrap resamples (Koehn, 2004): a difference inside it may be chance.
+a directory or a file for `translate -m`; it is run with each type in turn. Needs sacrebleu, whose default signatures are
+printed below the table. "same" counts lines with exactly the text of the first row. The range after the difference is the
+middle 95 % of paired bootstrap resamples (Koehn, 2004): if it contains 0, the difference may be chance.
 """
 import argparse
 import lzma
@@ -39,8 +39,8 @@ def translate(options, model, compute, lines):
 
 
 def difference_range(bleu, first, second, references, seed):
-    """Of BLEU(second) - BLEU(first), over resamples that both sides share."""
-    # One row of sufficient statistics a line; a corpus's are their sum.
+    """The range of BLEU(second) - BLEU(first) over resamples that both have in common."""
+    # One row of sufficient statistics for each line; those of a corpus are their sum.
     statistics = [bleu._extract_corpus_statistics(texts, [references]) for texts in (first, second)]
     generator, differences = random.Random(seed), []
     for _ in range(RESAMPLES):

@@ -17,7 +17,7 @@ import shutil
 import struct
 import sys
 
-POOL = 65521  # numbers drawn; a tensor takes a stretch of them, again and again, from a place of its own
+POOL = 65521  # numbers drawn; a tensor repeats a part of them, which begins at its own offset
 
 
 class Weights:

@@ -1,5 +1,5 @@
-"""What searching for more than one hypothesis costs: speed beside CTranslate2 with the same beam, and memory; and how fast
-translations are scored."""
+"""The cost of searching for more than one hypothesis: speed compared with CTranslate2 with the same beam, and memory; and
+the speed of scoring."""
 import peers
 from common import note
 
@@ -7,7 +7,7 @@ BEAM, WIDEST = 4, 8
 
 
 def speed(b):
-    """Beams beside CTranslate2's, the same weights and lines, alternating."""
+    """Beam search compared with CTranslate2's, with the same weights and lines, alternating."""
     threads = sorted({1, min(2, b.o.threads)})
     rows = []
     for batch in (1, 32):
@@ -20,8 +20,8 @@ def speed(b):
 
 
 def memory(b):
-    """The most memory of a run by its beam, on one thread, what is left of it without the model and one sentence, and what
-    keys and values take of that."""
+    """Peak memory by beam, on one thread; that memory without the model and one sentence; and the part of keys and
+    values."""
     rows = []
     for name, model in b.models():
         file = b.as_type(model, "int8")
@@ -39,8 +39,8 @@ def memory(b):
 
 
 def scoring(b):
-    """Scoring translations against making them, greedily and by beam search, and how much of what the machine can multiply
-    it reaches."""
+    """Scoring translations compared with translating, greedily and by beam search, as shares of the machine's
+    multiply-adds."""
     rows = []
     for name, model in b.models():
         file = b.as_type(model, "int8")

@@ -24,7 +24,8 @@ def kept(report, **more):
 
 
 def kernels(b):
-    """Every product of the best level and of AVX2, on one thread, beside the peak and the reading of the same weights."""
+    """Every product of the best level and of AVX2, on one thread, compared with the peak and with reading the same
+    weights."""
     best = b.bench("--fixed-length", 1, "-m", b.o.model, rounds=1)["cpu"]
     levels, rows = [best, *(level for level in b.o.levels if level != best)], []
     for level in levels:
@@ -38,7 +39,7 @@ def kernels(b):
 
 
 def end_to_end(b):
-    """Tokens a second and how much of the machine that is, by model, type, batch size and threads."""
+    """Tokens a second, and shares of the machine's limits, by model, type, batch size and threads."""
     rows = []
     for name, model in b.models():
         for compute in TYPES:
@@ -54,7 +55,7 @@ def end_to_end(b):
 
 
 def scaling_threads(b, name, file):
-    """The runs of all numbers of threads alternate: their ratios are what counts."""
+    """Runs with all numbers of threads alternate, since their ratios matter."""
     rows = []
     for batch in (1, 32):
         lines = b.lines_file(b.lines(b.count_for(1) if batch == 1 else 4 * b.o.count))
@@ -78,7 +79,7 @@ def scaling_batches(b, name, file):
 
 
 def pieces(b, model, length):
-    """A line of length source tokens, the end mark not counted."""
+    """A line of length source tokens, without EOS."""
     text = "".join(b.lines(1 + length // 4)).replace(" ", "")
     line = b.run(b.o.tool, "tokenize", "-m", model, "--", text).stdout.split()
     while len(line) < length:
@@ -139,13 +140,13 @@ def timed_run(b, command):
 
 
 def startup(b):
-    """One short sentence, the whole process: what it takes to start, translate, and end."""
+    """One short sentence in a new process: starting, translating, exiting."""
     sentence, fixed = "今天天气很好", ("--min-length", 8, "--max-length", 8)
     commands = {"(nothing: `true`)": ("true",)}
     for name, model in b.models():
         file = b.as_type(model, "int8")
         b.run(b.o.tool, "-m", file, sentence)  # the file is in the page cache from now on
-        commands[f"{name} int8, to the end mark" if name == "zh-en" else f"{name} int8, 8 tokens"] = (
+        commands[f"{name} int8, to EOS" if name == "zh-en" else f"{name} int8, 8 tokens"] = (
             b.o.tool, "-m", file, "--stats", *(() if name == "zh-en" else fixed), sentence)
     runs = {what: [] for what in commands}
     for _ in range(max(3, 8 * b.o.rounds)):

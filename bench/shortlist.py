@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What allowed tokens and lexical shortlists cost in quality, and what they gain in speed.
+"""The cost of vocabulary subsets and lexical shortlists in quality, and their gain in speed.
 
     bench/shortlist.py --model MODEL --train TSV... --dev TSV... [--shape MODEL] [--count 1000] [--rounds 5]
 
@@ -26,7 +26,7 @@ ALL = 10**9
 
 
 class Model:
-    """The model with all tokens, with lists and with a shortlist, all made in a folder."""
+    """The options for all tokens, for lists of allowed tokens and for a shortlist, which are made in a folder."""
 
     def __init__(self, tool, model, text, script, folder):
         self.tool = tool

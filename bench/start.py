@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Start and speed of two builds beside each other: bench/start.py BUILD_A BUILD_B, folders with the program translate.
+"""Compares the start and speed of two builds: bench/start.py BUILD_A BUILD_B, folders with the program translate.
 
-Runs alternate on the same cores. Prints medians and how fast B is beside A: 1.00 as fast, 0.97 three per cent slower."""
+Runs alternate on the same cores. Prints medians, and the speed of B divided by that of A: 1.00 as fast, 0.97 three per cent
+slower.
+"""
 import argparse
 import json
 import os

@@ -1,4 +1,4 @@
-"""README.md's tables, out of the results: each section has its place between two markers there."""
+"""README.md's tables, made from the results; each section has its place between two markers there."""
 import pathlib
 import re
 
@@ -14,7 +14,7 @@ def table(header, rows):
 
 
 def number(value):
-    """Three digits, or more where they are before the point."""
+    """Three significant digits, or all those before the point."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
@@ -124,7 +124,7 @@ def beside(rows):
     body = []
     for row in rows:
         level = f", {row['level']} on both sides" if row["level"] else ""
-        length = "to the end mark" if row["length"] == 0 else f"{row['length']} tokens"
+        length = "to EOS" if row["length"] == 0 else f"{row['length']} tokens"
         beam = f", beam {row['beam']}" if row.get("beam", 1) > 1 else ""
         body.append([f"{row['model']} {row['compute']}{level}, {length}{beam}, batch {row['batch_size']}, "
                      f"{row['threads']} thread{'s' * (row['threads'] > 1)}", thousands(row["peer_tokens_per_second"]),
@@ -208,7 +208,7 @@ SECTIONS = {"kernels": kernels, "end-to-end": end_to_end, "scaling": scaling, "s
 
 
 def render(results, folder):
-    """Puts the table of each section that has results between its markers in folder's README.md, and draws the plots."""
+    """Writes the table of each section with results between its markers in folder's README.md, and draws the plots."""
     readme = pathlib.Path(folder) / "README.md"
     text = readme.read_text(encoding="utf-8")
     for name, section in results.sections.items():

@@ -1,4 +1,4 @@
-/* A fixture that an engine made: a model, and what the engine made of some lines with it. The tests that use one open the
+/* A fixture that another engine made: a model, and the engine's output for some lines. The tests that use one open the
  * model, translate the lines in several ways and compare. Every failure ends the running test. */
 #ifndef TR_TESTS_ENGINE_FIXTURE_H
 #define TR_TESTS_ENGINE_FIXTURE_H
@@ -16,7 +16,7 @@
 #include "formats/package.h"
 #include "json_ids.h"
 
-/* FOLDER/NAMEREST; the last eight results stay valid. */
+/* The path FOLDER/NAMEREST; the last eight results stay valid. */
 const char *path_in(const char *folder, const char *name, const char *rest);
 
 #ifdef TR_FIXTURES
@@ -37,7 +37,7 @@ typedef struct expectation {
     tr_tokens *sources; /* [count] the ids under "source"; empty ones where a line has none */
 } expectation;
 
-/* The file must have from least to most lines. */
+/* The file must have at least `least` and at most `most` lines. */
 expectation read_expectation(const char *path, size_t least, size_t most);
 void free_expectation(expectation *e);
 
@@ -47,10 +47,10 @@ tr_tokens *lines_ids(const expectation *e, const char *key);                  /*
 /* ------------------------------------------------------------------------------------------------------- ways to compare */
 
 bool same_ids(const tr_tokens *a, const tr_tokens *b);
-/* Says where, in which line, and at which token they part. */
+/* The message names the line, and the first token that differs. */
 void expect_ids(const char *where, size_t line, const tr_tokens *got, const tr_tokens *wanted);
 
-/* How a model is to be run; what is 0 is left to the library. */
+/* How to run a model; a field that is 0 has the library's default. */
 typedef struct way {
     tr_compute compute;
     tr_load load;
@@ -62,15 +62,15 @@ typedef struct way {
 tr_context *open_way(const char *path, way w, tr_model **model);
 /* The lines' ids under "source" translated: [count], for tr_tokens_array_free. */
 tr_tokens *translate_sources(const char *path, way w, const expectation *e);
-/* The lines translated this way must be those of wanted, [count]. */
+/* Translates the lines this way; the tokens must equal wanted, [count]. */
 void expect_targets(const char *path, way w, const expectation *e, const tr_tokens *wanted);
-/* Each line's text under `from`, where it has one, must become that under `to`; returns how many had one. */
+/* Each line's text under `from`, if it has one, must become that under `to`; returns the number of lines that have one. */
 size_t expect_texts(tr_context *context, const tr_translate_options *options, const expectation *e, const char *from,
                     const char *to);
 
 /* ----------------------------------------------------------------------------------------------------------- conversion */
 
-/* Writes the model as a model file of this type. */
+/* Writes the model as a GGUF file with weights of this type. */
 void convert_model(const char *model, tr_type type, const char *path);
 
 #define TEMPORARY_FILE "/tmp/translate-test.XXXXXX"
@@ -79,7 +79,7 @@ void convert_model(const char *model, tr_type type, const char *path);
 void convert_to_temporary(const char *model, tr_type type, char *path);
 /* The file made from the model translates as the model does. */
 void expect_converted(const char *model, tr_type type, tr_compute compute, const expectation *e);
-/* That for f32, int8, f16 and bf16. */
+/* expect_converted for f32, int8, f16 and bf16. */
 void expect_all_converted(const char *model, const expectation *e);
 
 /* --------------------------------------------------------------------------------------------------------------- the run */
@@ -94,10 +94,10 @@ typedef struct fixture_test {
 typedef struct fixture_suite {
     const char *name;
     const void *fixtures;
-    size_t count, size; /* fixtures, and bytes of each */
+    size_t count, size; /* number of fixtures, and bytes of each */
     const fixture_test *kinds;
     size_t kind_count;
-    const struct CMUnitTest *others; /* [other_count] that belong to no fixture, or to one of their own */
+    const struct CMUnitTest *others; /* [other_count] tests without a fixture, or with one of their own */
     size_t other_count;
 } fixture_suite;
 

@@ -1,4 +1,4 @@
-/* Token ids out of expected.json. Include cmocka first. */
+/* Token ids of expected.json. Include cmocka first. */
 #ifndef TR_TESTS_JSON_IDS_H
 #define TR_TESTS_JSON_IDS_H
 
@@ -7,7 +7,7 @@
 
 #include <translate/translate.h>
 
-/* The list under key; the ids are to be freed. */
+/* The list under key; free() the ids. */
 static inline tr_tokens read_ids(const json_t *line, const char *key)
 {
     const json_t *array = json_object_get(line, key);

@@ -1,4 +1,4 @@
-/* Models and contexts of tests, whose failure ends the running test. Include cmocka first. */
+/* Opening models and creating contexts in tests; failures end the running test. Include cmocka first. */
 #ifndef TR_TESTS_OPENING_H
 #define TR_TESTS_OPENING_H
 

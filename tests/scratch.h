@@ -1,4 +1,4 @@
-/* Removing the folder that a test made, with all that is in it. Links are not followed. */
+/* Removes the folder that a test made, with all that is in it. Links are not followed. */
 #ifndef TR_TESTS_SCRATCH_H
 #define TR_TESTS_SCRATCH_H
 

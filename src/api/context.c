@@ -12,8 +12,7 @@ static tr_status fail_differing(const tr_model *a, const tr_model *b, const char
     return tr_fail(error, TR_ERROR_ARGUMENT, "ensemble: %.180s and %.180s differ in %s", a->path, b->path, what);
 }
 
-/* The first id whose pieces differ, -1: none. Of vocabularies without pieces only the sizes can be compared, by the caller.
- */
+/* Returns the first id whose pieces differ, or -1. Vocabularies without pieces do not differ; the caller compares sizes. */
 static int64_t first_difference(const tr_vocabulary *a, const tr_vocabulary *b)
 {
     for (size_t i = 0; i < a->size && i < b->size; i++)

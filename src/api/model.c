@@ -22,7 +22,7 @@ static tr_status create_tokenizer(const tr_package *package, tr_tokenizer_parts 
     if (!parts->source_spm && !parts->source_bpe)
         return TR_OK;
     parts->target = package->target;
-    /* <s> is SentencePiece's own start mark, which some networks emit */
+    /* <s> is SentencePiece's own start token, which some networks emit */
     const int32_t marks[] = {config->start_id, config->eos_id, config->pad_id,
                              tr_vocabulary_find(package->target, "<s>", 3)};
     tr_ids special = {0};
@@ -52,7 +52,7 @@ tr_status tr_source_tokenizer(const tr_package *package, tr_tokenizer **tokenize
     return create_tokenizer(package, &parts, tokenizer, error);
 }
 
-/* The unknown token is the source's by its number, the target's by its name. */
+/* The unknown token: unk_id is a source id; the target vocabulary, if it is another one, is searched for the same piece. */
 static int unk_target_id(const tr_package *package)
 {
     const int id = package->config.unk_id;

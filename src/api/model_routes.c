@@ -11,13 +11,13 @@
 typedef struct step {
     const tr_indexed *item; /* NULL: there is none */
     const char *source, *target;
-    int distance; /* of its languages from those that were asked for */
+    int distance; /* sum over both sides of distance(requested language, language of the model) */
 } step;
 
 /* ------------------------------------------------------------------------------------------------------------ one model */
 
-/* How far what a model has is from what was asked for: another usual script is further than another region, and that further
- * than a region that the model leaves open. In Chinese a region stands for a script. */
+/* The distance between the requested language and that of a model: 0 if they are equal. A region that the model leaves open
+ * counts least, another region more, an unusual script most. In Chinese a region stands for a script. */
 static int distance(const char *wanted, const char *has)
 {
     enum { UNUSUAL_SCRIPT = 4 }; /* more than any region */
@@ -90,7 +90,7 @@ static steps find_over(const tr_model_index *models, const char *source, const c
     return second.item ? (steps){first, second} : (steps){0};
 }
 
-/* -1, 0, 1: a is better, as good, worse. */
+/* Returns -1 if a is better, 0 if both are equally good, 1 if a is worse. */
 static int compare_steps(const steps *a, const steps *b)
 {
     const int far_a = a->first.distance + a->second.distance, far_b = b->first.distance + b->second.distance;

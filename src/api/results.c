@@ -6,7 +6,7 @@
 #include "api/options.h"
 #include "run/requests.h"
 
-/* A copy of count elements; NULL where there are none. False: memory is short. */
+/* Copies count elements to *to, NULL if there is no array. Returns false if out of memory. */
 static bool copy_array(const void *from, size_t count, size_t size, void **to)
 {
     *to = NULL;
@@ -60,7 +60,7 @@ static bool copy_hypotheses(const tr_result *from, tr_result *to)
     return good;
 }
 
-/* A result without what it owns. */
+/* A copy of the result with NULL in place of all that it owns. */
 static tr_result without_arrays(const tr_result *from)
 {
     tr_result to = *from;
@@ -241,7 +241,7 @@ void tr_translation_cache_add(tr_translation_cache *cache, const char *text, siz
         memcpy(entry->key, text, size);
     if (tr_result_copy(result, &entry->result, NULL) != TR_OK ||
         tr_strmap_add(&young->index, entry->key, size, (int32_t)young->count) != (int32_t)young->count) {
-        free_cached(entry); /* no memory, or it is there already */
+        free_cached(entry); /* out of memory, or the text is in the cache already */
         return;
     }
     young->entries[young->count++] = entry;

@@ -1,4 +1,4 @@
-/* Sources of tokens to targets of tokens. */
+/* Translates sources that are token ids to targets that are token ids. */
 #include <stdlib.h>
 
 #include "api/context.h"

@@ -1,4 +1,4 @@
-/* Texts to tokens and back. */
+/* The public calls that turn texts into tokens and tokens into texts. */
 #include "api/tokens.h"
 
 #include <stdlib.h>

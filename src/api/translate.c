@@ -10,7 +10,7 @@
 #include "run/stream.h"
 #include "text/join.h"
 
-/* All threads plan texts from so many texts a thread on. */
+/* Texts are planned by all threads if there are at least this many for each thread, else by one thread. */
 enum { TEXTS_PER_THREAD = 8 };
 
 /* One of the caller's texts. */
@@ -19,16 +19,16 @@ typedef struct call_text {
     size_t same_as; /* an earlier, equal text of this call; SIZE_MAX: none */
     bool cached;    /* its result came from the context's cache */
     bool done;      /* its result is made */
-    int plan;       /* of the context's plans: the one with its chunks */
+    int plan;       /* index of the context's plan that has its chunks */
     size_t first;   /* its first chunk in call.chunks */
-    tr_text text;   /* of those that are translated */
+    tr_text text;   /* only if it is translated */
     tr_ids prefix;  /* target tokens that its translation begins with */
 } call_text;
 
 /* The chunk of a request, for the tokens of a stream. */
 typedef struct request_origin {
     size_t text, chunk;      /* chunk: one of the text's */
-    int sentence, sentences; /* among those of the text that have requests */
+    int sentence, sentences; /* index and count among the sentences of the text that have requests */
 } request_origin;
 
 typedef struct translate_call {

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------------------- tokens that never come
- */
+/* ------------------------------------------------------------------------------------------------ tokens that never come */
 
 tr_status tr_forbidden_init(tr_forbidden *f, const tr_ensemble *models, const tr_search_options *options, tr_error *error)
 {
@@ -46,8 +45,7 @@ void tr_forbidden_free(tr_forbidden *f)
     *f = (tr_forbidden){0};
 }
 
-/* --------------------------------------------------------------------------------------------------------- rules for rows
- */
+/* -------------------------------------------------------------------------------------------------------- rules for rows */
 
 /* A sentence's own settings go before those of the search. */
 static int ngram_of(const tr_search *s, const tr_sequence *seq)

@@ -5,8 +5,7 @@
 
 #include "util/numbers.h"
 
-/* ---------------------------------------------------------------------------------------------- memory that a search needs
- */
+/* -------------------------------------------------------------------------------------------- memory that a search needs */
 
 static tr_beam_shape shape_of(const tr_search_options *s, bool probabilities)
 {

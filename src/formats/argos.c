@@ -108,12 +108,12 @@ static tr_status read_tokenizer(const tr_directory *d, const char *name)
     tr_status status = tr_package_file(d->package, d->path, bpe, d->load, codes, d->error);
     if (status != TR_OK)
         return status;
-    status = tr_bpe_check(codes->data, codes->size, d->error); /* so that convert refuses them, too */
+    status = tr_bpe_check(codes->data, codes->size, d->error); /* checked here so that convert refuses them, too */
     tr_fail_in(d->error, status, bpe);
     return tr_directory_in(d, status);
 }
 
-/* The prefix must come first; Argos cuts it off the text, here it decodes to nothing. */
+/* The prefix is forced as the first target token. Argos removes it from the text; here it decodes to an empty string. */
 static tr_status force_prefix(const tr_directory *d, const char *prefix)
 {
     tr_package *package = d->package;
@@ -181,7 +181,7 @@ static tr_status peek_package(const tr_directory *d)
 
 /* ---------------------------------------------------------------------------------------------------------------- both */
 
-/* Vocabularies are copies. So files are closed that only held deflated entries, or weights that were packed. */
+/* Vocabularies are copies, so a file is closed if it holds only deflated entries, or weights that were packed. */
 static tr_status read_archive(const tr_directory *d, tr_status (*read)(const tr_directory *d))
 {
     tr_package *package = d->package;

@@ -22,7 +22,7 @@ static tr_status parse(const void *data, size_t size, const char *name, json_typ
     /* transformers' model_max_length of 10^30 says that there is none: then all numbers are taken as reals */
     if (!json && json_error_code(&problem) == json_error_numeric_overflow)
         json = json_loadb(data, size, flags | JSON_DECODE_INT_AS_REAL, &problem);
-    /* Where an allocation fails, jansson blames the text, says nothing, or even gives a value that lacks something. */
+    /* If an allocation fails, jansson reports a syntax error, no error, or even returns an incomplete value. */
     if (errno == ENOMEM || (!json && !*problem.text)) {
         json_decref(json);
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", name);
@@ -106,7 +106,7 @@ const char *tr_json_string(tr_json_fields *fields, const char *key, const char *
 
 /* ------------------------------------------------------------------------------------------------------------ building */
 
-/* failed: value, if there is one, was freed. */
+/* if it failed, it has freed value */
 static json_t *whole(json_t *container, int failed)
 {
     if (!failed)

@@ -50,7 +50,7 @@ const char *tr_kind_advice(tr_kind kind)
 
 /* ------------------------------------------------------------------------------------------------------- by first bytes */
 
-/* Bytes at a place that tell a kind. */
+/* Bytes at an offset that identify a kind of file. */
 static const struct {
     size_t at, size;
     const char *bytes;
@@ -166,7 +166,7 @@ bool tr_is_ct2_file(const void *data, size_t size)
 
 /* ---------------------------------------------------------------------------------------------------------- zip archives */
 
-/* By the names in it. */
+/* The kind of a zip archive, by the names of its entries. */
 static tr_status zip_kind(const void *data, size_t size, tr_kind *kind, tr_error *error)
 {
     static const struct {
@@ -196,7 +196,7 @@ static tr_status zip_kind(const void *data, size_t size, tr_kind *kind, tr_error
     return TR_OK;
 }
 
-/* Without a look into archives. */
+/* Does not look into archives. */
 static tr_kind plain_kind(const unsigned char *d, size_t size)
 {
     if (size == 0)

@@ -13,7 +13,7 @@ typedef struct reader {
     tr_error *error;
 } reader;
 
-/* The offending name is cut so that the reason still fits the message. */
+/* The name is shortened so that the reason still fits into the message. */
 static tr_status fail(const reader *r, tr_status status, const char *name, const char *why)
 {
     return tr_fail(r->error, status, "tensor %.100s: %s", name, why);

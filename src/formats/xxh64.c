@@ -12,7 +12,7 @@ static uint64_t rotate(uint64_t x, int by)
     return (x << by) | (x >> (64 - by));
 }
 
-/* Compilers make one load of it on a little-endian machine. */
+/* Compilers turn this into one load on a little-endian machine. */
 static uint64_t load(const unsigned char *p, int bytes)
 {
     uint64_t x = 0;

@@ -10,10 +10,10 @@
 
 enum { DEPTH = 8, SHOWN = 100, NUMBER = 32 };
 
-/* A mapping or a list being read, which its parent holds once it is whole. */
+/* A mapping or a list being read; it is added to its parent when it is complete. */
 typedef struct level {
     json_t *value;
-    json_t *key; /* of a mapping: a string, until its value has come */
+    json_t *key; /* of a mapping: a string, until its value has been read */
 } level;
 
 typedef struct parser {
@@ -21,7 +21,7 @@ typedef struct parser {
     const char *name;
     level levels[DEPTH];
     int depth;
-    json_t *root; /* once it is whole */
+    json_t *root; /* set when the document is complete */
     tr_status status;
     tr_error *error;
 } parser;
@@ -61,7 +61,7 @@ static json_t *plain_value(const char *text, size_t size)
     return json_stringn(text, size);
 }
 
-/* NULL: failed, which is said. */
+/* NULL: p->status and p->error are set. */
 static json_t *scalar(parser *p, const yaml_event_t *event, bool key)
 {
     const char *text = (const char *)event->data.scalar.value;

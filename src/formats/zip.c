@@ -16,7 +16,7 @@ typedef struct memory {
     uint64_t size, at;
 } memory;
 
-/* Beside entries[i]. */
+/* Where minizip finds entries[i]. */
 typedef struct place {
     unz64_file_pos directory; /* in the archive's directory */
     uint64_t begin, end;      /* of the entry's bytes in the archive */

@@ -50,11 +50,11 @@ typedef struct exchange {
     tr_http_get *get;
     tr_http_answer *answer;
     tr_error *error;
-    tr_status status; /* of the callbacks */
+    tr_status status; /* set by the callbacks */
     bool begun;
     size_t headers; /* bytes in this exchange */
     size_t skipped; /* bytes of content that was not wanted */
-    uint64_t since; /* begin of the present interval of counting, in nanoseconds */
+    uint64_t since; /* begin of the interval in which bytes are counted, in nanoseconds */
     size_t recent;  /* bytes received since then */
 } exchange;
 

@@ -13,8 +13,7 @@ static const float retry_penalty = 1.1F;
  * that goes wrong under these constraints seldom reaches EOS by itself. */
 enum { RETRY_FACTOR = 3, RETRY_OFFSET = 32 };
 
-/* ------------------------------------------------------------------------------------------------------- the first attempt
- */
+/* ----------------------------------------------------------------------------------------------------- the first attempt */
 
 /* At most limit tokens, but no fewer than the caller's min_length. */
 static void limit_length(const tr_policy *policy, int limit, tr_sequence *sequence)
@@ -40,8 +39,7 @@ void tr_policy_start(const tr_policy *policy, const tr_request *request, tr_sequ
         limit_length(policy, by_options < 1 ? 1 : (int)by_options, sequence);
 }
 
-/* ------------------------------------------------------------------------------------------------------ the second attempt
- */
+/* ---------------------------------------------------------------------------------------------------- the second attempt */
 
 static bool has_loop(const tr_sequence *sequence)
 {

@@ -20,7 +20,7 @@ enum {
     LONGEST_LABEL = 110,
     SIDE = 30, /* the layers' names */
     GAP = 4,   /* between small maps */
-    STEPS = 15 /* colours beside white */
+    STEPS = 15 /* colours, without white */
 };
 
 /* The page's colours on white, from the faintest to the strongest step. */

@@ -40,7 +40,7 @@ static tr_align_model learn(const tr_parallel *text, int given, int vocabulary, 
     return model;
 }
 
-/* The place of a candidate, which must be there. */
+/* The index of a candidate, which must exist. */
 static size_t place_of(const tr_align_model *model, char given, char explained)
 {
     const tr_align_candidates *c = &model->candidates;
@@ -104,7 +104,7 @@ static void diagonal_is_dyers(void **unused)
         tr_align_free(&model);
     }
     tr_parallel_free(&text);
-    /* one given token of one, three explained: all of each is its own, wherever it stands */
+    /* the given token a explains itself only; b, c and b are attributed wholly to it */
     add(&text, "a", "bcb");
     tr_align_model model = learn(&text, 0, 4, (tr_align_settings){.iterations = 1, .tension = 4});
     expect_near(tr_align_count(&model, place_of(&model, 'a', 'b')), 2);
@@ -181,7 +181,7 @@ static void candidates_are_bounded(void **unused)
     for (int32_t other = 1; other <= OTHERS; other++)
         for (int times = 0; times < (other > OTHERS - OFTEN ? 2 : 1); times++) {
             assert_true(tr_parallel_add(&text, &token, 1, &other, 1));
-            if (other == OTHERS) /* as often, but elsewhere, too */
+            if (other == OTHERS) /* as often, but in other pairs as well */
                 assert_true(tr_parallel_add(&text, &stranger, 1, &other, 1));
         }
     tr_team *team = make_team(3);
@@ -191,8 +191,8 @@ static void candidates_are_bounded(void **unused)
     assert_int_equal(c.starts[2] - c.starts[1], 1);
     assert_int_equal(c.starts[VOCABULARY], TR_ALIGN_CANDIDATES_EACH + 1);
     assert_int_equal(c.ids[c.starts[1]], OTHERS);
-    /* rates: 2 of those that come twice; 1 of OTHERS and of those that come once: the lowest id, then OTHERS - OFTEN + 1 on
-     */
+    /* rates: 2 for the tokens that occur twice; 1 for OTHERS and those that occur once: the lowest id, then from OTHERS -
+     * OFTEN + 1 on */
     assert_int_equal(c.ids[0], 1);
     for (int i = 1; i < TR_ALIGN_CANDIDATES_EACH; i++)
         assert_int_equal(c.ids[i], OTHERS - OFTEN + i);
@@ -276,7 +276,7 @@ static void dictionary_is_found(void **unused)
         assert_int_equal(list.offsets[word + 1] - list.offsets[word], 1);
         assert_true(allows(&list, word, translation_of(word)));
     }
-    /* the end mark's: itself and the most frequent one */
+    /* the list of EOS: EOS itself and the most frequent token */
     assert_int_equal(list.offsets[END + 1], 2);
     assert_true(allows(&list, END, END) && allows(&list, END, ARTICLE));
     tr_shortlist_free(&list);
@@ -299,7 +299,8 @@ static void threads_change_nothing(void **unused)
     tr_parallel_free(&text);
 }
 
-/* Frequent tokens where there is no end mark, and tokens that belong into a list anyhow, also of words that never came. */
+/* Vocabularies without EOS: frequent tokens, and tokens that every list must have, also for words that the text never
+ * has. */
 static void lists_have_what_they_must(void **unused)
 {
     (void)unused;

@@ -1,6 +1,5 @@
-/* Alignments of translations: those that tr_score_tokens gives to what was found, tokens that are cut out of both texts by
- * their spans, and the same whatever the threads, the batches, the neighbours, the memory; and what callers may get wrong.
- */
+/* Alignments of translations: they equal those that tr_score_tokens computes for the same tokens, spans contain their
+ * tokens' texts, results do not depend on threads, batches, neighbours or the cache; and errors of callers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ static const char *const texts[] = {
     "\x01",
     "今天\xff天气很好。他在学校\xe5\xad工作。",
     "Hello, world! This is not Chinese.",
-    "谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢", /* runs in a circle */
+    "谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢", /* the translation loops */
     "虽然他很累，但是他还是坚持把工作做完了；大家都觉得他非常了不起，可是他自己却什么也没有说。",
     "你好。你好。你好。",
     "😀\u200b", /* a character in four tokens */
@@ -65,8 +64,7 @@ static tr_result *translate(tr_context *with, const char *const *lines, size_t c
     return results;
 }
 
-/* ----------------------------------------------------------------------------------------------------- what must be alike
- */
+/* ---------------------------------------------------------------------------------------------------- what must be alike */
 
 static void expect_links(const tr_alignment *got, const tr_alignment *wanted)
 {
@@ -102,7 +100,7 @@ static void expect_same(const tr_result *got, const tr_result *wanted)
     }
 }
 
-/* The alignment that tr_score_tokens gives of a sentence that went through the network whole. */
+/* The alignment that tr_score_tokens computes for a sentence that was not divided. */
 static void expect_scored(tr_context *with, const tr_translate_options *how, const tr_tokens *source,
                           const tr_tokens *target, const tr_alignment *got)
 {
@@ -119,8 +117,7 @@ static void expect_scored(tr_context *with, const tr_translate_options *how, con
     tr_scores_free(score, 1);
 }
 
-/* ------------------------------------------------------------------------------------------------------- tokens and bytes
- */
+/* ------------------------------------------------------------------------------------------------------ tokens and bytes */
 
 static bool is_boundary(const char *text, size_t size, size_t at)
 {
@@ -132,7 +129,8 @@ static bool is_white(const char *text, size_t size, size_t at, size_t *length)
     return tr_is_space(tr_character(text, size, at, length));
 }
 
-/* Spans lie in the text, in order, on characters' boundaries, begin with no white space, and all that is none is in one. */
+/* Spans lie in the text, in order, on character boundaries and begin with no white space; everything else is in one of
+ * them. */
 static void expect_covered(const char *text, size_t size, const tr_span *spans, size_t count)
 {
     size_t at = 0, length;
@@ -152,7 +150,7 @@ static void expect_covered(const char *text, size_t size, const tr_span *spans, 
             fail_msg("\"%s\": no token for byte %zu", text, at);
 }
 
-/* What the piece says is what the text says there. */
+/* A span's text is the piece of its token. */
 static void expect_pieces(const char *text, const tr_tokens *tokens, const tr_span *spans)
 {
     for (size_t i = 0; i < tokens->count; i++) {
@@ -237,7 +235,7 @@ static void a_sentence_is_aligned_as_pairs_are(void **state)
             assert_int_equal(tr_score_texts(context, &texts[i], NULL, &target, NULL, 1, &scoring, &t, NULL), TR_OK);
             assert_true(same_ids(&t->source, &r->source));
             expect_spans(r->source_spans, t->source_spans, t->source.count);
-            if (same_ids(&t->target, &r->target)) { /* the text may be cut in another way than it was found */
+            if (same_ids(&t->target, &r->target)) { /* the tokenizer may give other tokens than the search found */
                 expect_links(&r->alignment, &t->score.alignment);
                 expect_spans(r->target_spans, t->target_spans, t->target.count);
                 as_texts++;
@@ -249,7 +247,7 @@ static void a_sentence_is_aligned_as_pairs_are(void **state)
     assert_true(as_texts > 20 && links > 400);
 }
 
-/* Numbers go on from sentence to sentence, bytes are those of the whole texts. */
+/* Token numbers continue from sentence to sentence; bytes are offsets in the whole texts. */
 static void sentences_follow_each_other(void **state)
 {
     (void)state;
@@ -331,8 +329,7 @@ static void prefixes_are_aligned(void **state)
     tr_results_free(results, 2);
 }
 
-/* ------------------------------------------------------------------------------------------------------- in any other way
- */
+/* ------------------------------------------------------------------------------------------------------ in any other way */
 
 static void threads_and_batches_change_nothing(void **state)
 {
@@ -381,7 +378,7 @@ static void each_hypothesis_has_its_own(void **state)
     tr_results_free(results, COUNT);
 }
 
-/* What was translated with other options, or without alignments, is not taken for what is asked for now. */
+/* A cached result is not used for a request with other options, or with alignments if it has none. */
 static void the_memory_has_them(void **state)
 {
     (void)state;
@@ -399,7 +396,7 @@ static void the_memory_has_them(void **state)
     assert_null(none->alignment.links);
     assert_null(none->source.ids);
     assert_null(none->source_spans);
-    without.alignment.threshold = 0.5f; /* of no interest without alignments */
+    without.alignment.threshold = 0.5f; /* without alignments, the threshold does not matter */
     tr_result *same = translate(own, texts, 1, &without), *again = translate(own, texts, 1, &options);
     assert_int_equal(same->flags & TR_FLAG_REPEATED, TR_FLAG_REPEATED);
     expect_same(again, first);
@@ -436,7 +433,7 @@ static int count_reports(void *argument, const tr_progress *progress)
     return ++t->calls == t->stop_at;
 }
 
-/* One thread and batch, so that it calls from one thread: asserts do not work in others. */
+/* One thread and one batch, so that the callback runs in this thread: cmocka's asserts do not work in others. */
 static void results_are_ready_in_order(void **state)
 {
     (void)state;
@@ -452,10 +449,10 @@ static void results_are_ready_in_order(void **state)
     results = translate(own, texts, COUNT, &options);
     assert_int_equal(t.taken, COUNT);
     assert_int_equal(reports.taken, COUNT);
-    assert_true(t.calls > 3); /* before all is done */
+    assert_true(t.calls > 3); /* before all texts are done */
     tr_results_free(results, COUNT);
     const int most = reports.calls;
-    for (int stop = 1; stop <= most; stop++) { /* while something is searched for, aligned, reported */
+    for (int stop = 1; stop <= most; stop++) { /* during searching, aligning and reporting */
         t = (taker){.reference = reference, .stop_at = -1};
         reports = (taker){.stop_at = stop};
         tr_error error;
@@ -477,7 +474,7 @@ static void results_are_ready_in_order(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------- languages */
 
-/* The target's language is a token of the target, of no text and without a link; that of the source none of its own. */
+/* The target's language is a target token without text and without a link; the source's language adds no token. */
 static void check_languages(const char *name, const char *source, const char *target, bool in_front, const char *text)
 {
     tr_model *many;

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_argos.c: tiny random Argos Translate packages, and what CTranslate2 and SentencePiece, or in
-its place sacremoses and subword-nmt, make of texts as Argos calls them.
+"""Makes the fixtures of test_argos.c: tiny random Argos Translate packages, and their output for some texts by CTranslate2
+and SentencePiece, or sacremoses and subword-nmt, called as Argos calls them.
 
     python3 tests/argos/make_models.py
     python3 tests/argos/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs ctranslate2, sentencepiece, sacremoses, subword-nmt and numpy, and what tests/ctranslate2/make_models.py needs; the
 test itself needs none of them. Each is fixtures/NAME.argosmodel and NAME.json: texts, their pieces, the pieces of greedy
-decoding, and the text that they are; with bpe.model also texts of which only the pieces are known, since the network could
-have gone either way. An installed package is fixtures/folder; BAD-*.argosmodel are to be refused.
+decoding, and their text; with bpe.model also texts with only their pieces, as two target tokens were about equally likely.
+An installed package is fixtures/folder; BAD-*.argosmodel must be refused.
 """
 import io
 import json
@@ -68,7 +68,7 @@ def make_spec(seed, sources, targets):
 
 
 def translate(translator, tokenizer, text, prefix):
-    """As apply_packaged_translation does it with one hypothesis and a beam of one: pieces, tokens, text, margin."""
+    """Translates as apply_packaged_translation does with one hypothesis and a beam of one: pieces, tokens, text, margin."""
     pieces = tokenizer.encode(text)
     result = translator.translate_batch([pieces], target_prefix=[[prefix]] if prefix else None, replace_unknowns=True,
                                         beam_size=1, num_hypotheses=1, length_penalty=0.2, return_scores=True,
@@ -101,7 +101,8 @@ def record(directory, tokenizer, targets, prefix):
 
 
 def record_texts(directory, tokenizer, sources, targets, texts):
-    """Lines as above for all texts; of those that the network is not sure of, the pieces alone. None: too few are left."""
+    """Lines as above for all texts; only the pieces of texts whose margins are too small. None: too few texts have a
+    margin."""
     translator = ctranslate2.Translator(directory, compute_type="float32", intra_threads=1)
     lines, pieces_alone = [], []
     for text in texts:
@@ -140,7 +141,7 @@ def files_of(directory):
 
 
 def write_package(name, spec, seed, tokenizer_file, files, recorded):
-    """The package, and what was recorded of it; the package's entries."""
+    """The package, and the recorded results; returns the package's entries."""
     source, target = spec.get("pair", ("aa", "de"))
     prefix, top = spec.get("prefix", ""), f"translate-{source}_{target}-1_0"
     facts = {"package_version": "1.0", "argos_version": "1.9", "from_code": source, "from_name": "Aaish", "to_code": target,
@@ -192,7 +193,7 @@ def make_bpe(name, spec):
 
 
 def make_bad(entries):
-    """Variants of a good package, each with one thing wrong."""
+    """Variants of a valid package, each with one fault."""
     top = "translate-aa_de-1_0"
     named = dict(entries)
 
@@ -261,7 +262,7 @@ def check(to, name):
 
 
 def check_package(to, name, path):
-    """What Argos calls, as it does, and this project's program, on a committed package."""
+    """Argos's engines, called as Argos calls them, and this project's program, on a committed package."""
     with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
         expected = json.load(file)
     lines, what = expected["lines"], os.path.basename(path)

@@ -17,7 +17,7 @@ enum { LEAST_LINES = 24, MOST_LINES = 64 };
 typedef struct fixture {
     const char *path, *json;
     tr_type type;
-    const char *name; /* that the package gives itself */
+    const char *name; /* the language pair that the package states */
     bool prefix;
     const char *source, *target; /* NULL: aa, de */
 } fixture;
@@ -58,7 +58,7 @@ static void check_pieces(const tr_model *model, const json_t *line, tr_tokens *s
     }
 }
 
-/* Texts of which nothing but their pieces is known. */
+/* Texts for which the fixture has only their pieces. */
 static void check_pieces_alone(const tr_model *model, const expectation *e)
 {
     const json_t *texts = json_object_get(e->json, "pieces");
@@ -91,7 +91,7 @@ static void check_as_argos(const char *path, tr_load load, const char *json)
     tr_context *context = open_way(path, (way){.compute = TR_COMPUTE_F32, .load = load}, &model);
     options.max_length = e.max_length;
     options.split = TR_SPLIT_NEVER;
-    options.loop_guard = false; /* random networks run in circles */
+    options.loop_guard = false; /* random networks loop */
     for (size_t i = 0; i < e.count; i++)
         check_pieces(model, json_array_get(e.lines, i), &sources[i]);
     check_pieces_alone(model, &e);
@@ -193,7 +193,7 @@ static void write_file(const char *path, const unsigned char *data, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Cut anywhere it is refused; with a byte changed it is, or it is one of what nobody looks at. */
+/* A package that is truncated anywhere is refused. One with a changed byte is refused, or the byte is not used. */
 static void test_damaged(void **state)
 {
     (void)state;

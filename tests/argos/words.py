@@ -1,5 +1,5 @@
-"""What make_models.py needs for packages with bpe.model: Argos Translate's tokenizer of those, made of its parts sacremoses
-and subword-nmt, and texts to learn pieces from and to translate."""
+"""Used by make_models.py for packages with bpe.model: Argos Translate's tokenizer for them, from its parts sacremoses and
+subword-nmt, and texts for learning pieces and for translating."""
 import io
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
@@ -25,20 +25,20 @@ class Words:
 
 
 def learn(source, target, version):
-    """Codes of both languages' texts together, as Argos's training had them."""
+    """BPE codes learnt from the texts of both languages together, as in Argos's training."""
     lines = [" ".join(MosesTokenizer(language).tokenize(MosesPunctNormalizer(language).normalize(text)))
              for language in (source, target) for text in TEXTS[language]]
     codes = io.StringIO()
     learn_bpe(io.StringIO("\n".join(lines)), codes, MERGES, min_frequency=1)
     text = codes.getvalue()
-    if version == "0.1":  # written before there were versions: the end of a word is a symbol of its own there
+    if version == "0.1":  # as in files without a version: the end of a word is a symbol of its own
         return "\n".join(line.replace("</w>", "") for line in text.split("\n")[1:] if line.split()[1:] != ["</w>"]) + \
             "n </w>\nв о</w>\n"
     return text
 
 
 def pieces_of(words, texts, unknown):
-    """The vocabulary of texts, without pieces that hold an unknown character."""
+    """The vocabulary of texts, without pieces that contain an unknown character."""
     found = sorted({piece for text in texts for piece in words.encode(text)})
     return [piece for piece in found if not set(piece) & set(unknown)]
 

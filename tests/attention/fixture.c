@@ -163,7 +163,7 @@ static tr_attention_options random_options(uint64_t seed, tr_attention_kind kind
 {
     tr_attention_options o = {.kind = kind, .scale = whole(seed, 20, 0, 2) ? 0 : 0.25f};
     o.tile = whole(seed, 21, 0, 1) ? 0 : whole(seed, 22, 1, 70);
-    o.threads = whole(seed, 23, 0, 9) ? 1 : 3; /* what several threads compute test_same_bits.c compares */
+    o.threads = whole(seed, 23, 0, 9) ? 1 : 3; /* one thread; test_same_bits.c compares several */
     if (kind == TR_ATTENTION_LOCAL) {
         o.window = whole(seed, 24, 0, 1) ? whole(seed, 25, 0, 4) : whole(seed, 25, 0, 2 * keys);
     } else if (kind == TR_ATTENTION_BLOCK_SPARSE) {
@@ -237,7 +237,7 @@ size_t weights_size(const trial *t)
     return (size_t)(t->shape.batch * t->shape.heads * t->shape.queries * columns_of(t));
 }
 
-enum { EDGE = 32 }; /* floats before and behind a result */
+enum { EDGE = 32 }; /* floats before and after a result */
 static const float edge_value = -12345.5f;
 
 static float *edged(size_t n)
@@ -248,7 +248,7 @@ static float *edged(size_t n)
     return memory;
 }
 
-/* The result moves out of its edges, which must be as they were. */
+/* Copies the result out of its guarded memory, whose guards must be unchanged. */
 static void take(const trial *t, float *memory, float *result, size_t n)
 {
     for (size_t i = 0; i < EDGE; i++)

@@ -1,4 +1,4 @@
-/* Each kind once or more, for tests of what holds for all of them. */
+/* Each kind at least once, for tests of what is true for all of them. */
 #ifndef TR_TESTS_ATTENTION_KINDS_H
 #define TR_TESTS_ATTENTION_KINDS_H
 
@@ -16,7 +16,7 @@ static const tr_attention_options some_of_each_kind[] = {
 };
 enum { SOME_KINDS = sizeof some_of_each_kind / sizeof *some_of_each_kind };
 
-/* LINEAR and LOW_RANK take masks that are the same for all queries alone, and nothing that is added to scores. */
+/* LINEAR and LOW_RANK take only masks that are the same for all queries, and nothing that is added to scores. */
 static inline bool masks_by_query(tr_attention_kind kind)
 {
     return kind != TR_ATTENTION_LINEAR && kind != TR_ATTENTION_LOW_RANK;

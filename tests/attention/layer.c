@@ -92,7 +92,7 @@ static void linear(const tr_attention_multi_head *layer, int part, const double 
         }
 }
 
-/* [batch, length, heads, size] -> [batch, heads, length, size], or with heads and length exchanged the way back. */
+/* [batch, length, heads, size] to [batch, heads, length, size]; with heads and length exchanged, the inverse. */
 static void exchange(const double *x, int64_t batch, int64_t length, int64_t heads, int64_t size, double *y)
 {
     for (int64_t b = 0; b < batch; b++)

@@ -1,4 +1,4 @@
-/* Calls of tr_attention_multi_head_forward, with weights and inputs that a seed makes. */
+/* Calls of tr_attention_multi_head_forward, with weights and inputs that are generated from a seed. */
 #ifndef TR_TESTS_ATTENTION_LAYER_H
 #define TR_TESTS_ATTENTION_LAYER_H
 
@@ -9,11 +9,11 @@ typedef struct layer_sizes {
 } layer_sizes;
 
 typedef struct layer_trial {
-    trial inner; /* its shape is that of the heads, its q, k and v are what goes into the layer */
+    trial inner; /* its shape is that of the heads; its q, k and v are the inputs of the layer */
     tr_attention_multi_head layer;
 } layer_trial;
 
-/* Masks may be given to `inner`, as to any trial. */
+/* Masks may be set in `inner`, as in any trial. */
 layer_trial make_layer(int64_t batch, int64_t queries, int64_t keys, layer_sizes sizes, bool biases, tr_element of_layer,
                        tr_element of_inputs, uint64_t seed);
 void free_layer(layer_trial *l);

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Makes expected.json: what PyTorch computes for every kind of attention and every mask, of which test_recorded.c reads.
+"""Makes expected.json for test_recorded.c: PyTorch's results for every kind of attention and every mask.
 
     python3 tests/attention/make_fixtures.py
     python3 tests/attention/make_fixtures.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
-Needs torch. All is computed in f64 from numbers that fixture.c makes of the same seeds. Softmax attention is
-torch.nn.functional.scaled_dot_product_attention; its weights are the same function's result with the identity as values.
-Whole layers are torch.nn.MultiheadAttention where that can have the sizes. Linear attention and summaries, which PyTorch has
-not, are written here by the formulas of translate/attention.h; so is what local and block-sparse attention see.
+Needs torch. Everything is computed in f64, from the numbers that fixture.c generates from the same seeds. Softmax attention
+is torch.nn.functional.scaled_dot_product_attention; its weights are the same function's result with the identity as values.
+Whole layers are torch.nn.MultiheadAttention if it supports the sizes. Linear attention and summaries, which PyTorch lacks,
+are written here by the formulas of translate/attention.h; so are the masks of local and block-sparse attention.
 
-Of each result some numbers are kept: SAMPLES of those of the output and half as many of the weights, of small ones all."""
+Some numbers of each result are kept: SAMPLES of the output and half as many of the weights, or all if there are fewer."""
 import itertools
 import json
 import os
@@ -95,7 +95,7 @@ def seen(case):
 
 
 def counted(case):
-    """True where a query may attend to a key, whatever is added to scores: broadcasts to [batch, heads, queries, keys]."""
+    """True where a query may attend to a key, without the biases: broadcasts to [batch, heads, queries, keys]."""
     batch, _, queries, keys = case["shape"][:4]
     mask = case["mask"]
     counts = seen(case)[None, None]
@@ -111,7 +111,7 @@ def counted(case):
 
 
 def bias_of(case):
-    """[batch, heads, queries, keys]: what is added to scores, -inf where nothing is to be seen."""
+    """[batch, heads, queries, keys]: what is added to scores, -inf where attention is forbidden."""
     batch, heads, queries, keys = case["shape"][:4]
     bias = torch.zeros(batch, heads, queries, keys, dtype=torch.float64)
     for name, threshold in (("additive", 0.7), ("prior", 0.9)):
@@ -133,14 +133,14 @@ def operands(case):
 
 
 def softmax_attention(q, k, v, bias, scale):
-    """A row with nothing to attend to is zero in PyTorch, too."""
+    """A row that may attend to nothing is zero in PyTorch, too."""
     identity = torch.eye(k.shape[2], dtype=torch.float64).expand(*k.shape[:3], k.shape[2])
     return (F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale),
             F.scaled_dot_product_attention(q, k, identity.contiguous(), attn_mask=bias, scale=scale))
 
 
 def as_pytorch_says_it(case, q, k, v, scale):
-    """The same, where its own arguments can say what the mask says; else None."""
+    """The same through PyTorch's own arguments if they can express the mask; else None."""
     mask = case["mask"]
     if case["kind"] != "exact" or set(mask) - {"causal", "allowed"} or len(mask) > 1:
         return None
@@ -157,7 +157,7 @@ def linear_attention(case, q, k, v):
 
 
 def summaries(case, k, v):
-    """Keys and values of the summaries, and which of them stand for something: [batch, heads, 1, columns]."""
+    """Keys and values of the summaries, and which of them are valid: [batch, heads, 1, columns]."""
     batch, heads, _, keys = case["shape"][:4]
     counts = counted(case)[:, :, :1].expand(batch, heads, 1, keys).transpose(2, 3)
     k, v = k.where(counts, 0), v.where(counts, 0)

@@ -64,10 +64,9 @@ bool reference_allows(const trial *t, const bool *pattern, int64_t b, int64_t h,
     return reference_bias(m, b, h, i, j) != -INFINITY;
 }
 
-/* ------------------------------------------------------------------------------------------------------- one row of weights
- */
+/* ---------------------------------------------------------------------------------------------------- one row of weights */
 
-/* weights[n] = softmax of scores over those that count; none: zeros. */
+/* weights[n] = softmax of the scores whose counts[] is true; zeros if there are none. */
 static void softmax(double *weights, const double *scores, const bool *counts, int64_t n)
 {
     double greatest = -INFINITY, sum = 0;
@@ -109,7 +108,7 @@ static void linear_weights(double *weights, const double *q, const double *k, co
         weights[j] = counts[j] ? weights[j] / sum : 0;
 }
 
-/* out[width] = sum of w[j] v[j] over those that count. */
+/* out[width] = sum of w[j] v[j] over the j whose counts[j] is true. */
 static void weigh(double *out, const double *weights, const bool *counts, const double *v, int64_t n, int64_t width)
 {
     for (int64_t c = 0; c < width; c++) {
@@ -157,7 +156,7 @@ static void attend_head(const head *a)
     free(scores);
 }
 
-/* summaries[columns, width] of x [keys, width]: projections of what counts, or means of it. */
+/* summaries[columns, width] of x [keys, width]: projections or means of the keys that count. */
 static void summarise(double *summaries, const head *a, const double *x, int64_t width, const float *projection)
 {
     const int64_t keys = a->t->shape.keys, pool = a->t->options.pool;
@@ -175,7 +174,7 @@ static void summarise(double *summaries, const head *a, const double *x, int64_t
         }
 }
 
-/* Whether summary r stands for anything: a mean of nothing does not, projections do where any key counts. */
+/* Whether summary r is valid: a mean needs a key that counts, a projection needs one anywhere. */
 static bool stands(const head *a, int64_t r)
 {
     const int64_t pool = a->t->options.pool;
@@ -257,6 +256,6 @@ void expect_reference(const trial *t, double tolerance)
     attend(t, out, weights);
     expect_near(told(t), out, wanted_out, n, tolerance);
     expect_near(told(t), weights, wanted_weights, m, tolerance);
-    expect_bits(told(t), alone, out, n); /* asking for weights changes nothing */
+    expect_bits(told(t), alone, out, n); /* the same result without weights */
     free(wanted_out), free(wanted_weights), free(out), free(weights), free(alone);
 }

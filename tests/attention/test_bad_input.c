@@ -1,4 +1,4 @@
-/* What callers may get wrong: each is TR_ERROR_ARGUMENT with one line that names the field, and nothing is written. */
+/* Errors of callers: each gives TR_ERROR_ARGUMENT with one line that names the field, and nothing is written. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const tr_attention_options local = {.kind = TR_ATTENTION_LOCAL, .window =
 
 /* ----------------------------------------------------------------------------------------------------------------- calls */
 
-/* Memory that was filled is what it was. */
+/* The memory must still have the bytes that it was filled with. */
 static float *fill(size_t n)
 {
     float *x = reserve(n, sizeof *x);
@@ -68,7 +68,7 @@ static void expect_refused(const trial *t, const char *field)
 
 typedef struct bad_number {
     const tr_attention_options *options;
-    size_t offset; /* of an int64_t in a trial */
+    size_t offset; /* offset of an int64_t in a trial */
     const char *field;
     int64_t values[6];
     int count;
@@ -94,7 +94,7 @@ static const bad_number bad_numbers[] = {
     {OPTION(&sparse, random_blocks, 2, -1, INT64_MIN)},
     {OPTION(&sparse, global_tokens, 2, -1, INT64_MIN)},
     {OPTION(&ranked, rank, 4, 0, -1, INT64_MIN, INT64_MAX)},
-    {OPTION(&ranked, pool, 2, 1, 5)}, /* both */
+    {OPTION(&ranked, pool, 2, 1, 5)}, /* rank and pool at once */
     {OPTION(&pooled, pool, 3, 0, -1, INT64_MIN)},
     {OPTION(&pooled, rank, 2, 1, 5)},
     {OPTION(&exact, tile, 2, -1, INT64_MIN)},
@@ -108,14 +108,15 @@ static void numbers_out_of_range(void **state)
         for (int j = 0; j < bad->count; j++) {
             trial t = make_trial(shape, *bad->options, TR_ELEMENT_F32, 1, 1);
             memcpy((char *)&t + bad->offset, &bad->values[j], sizeof bad->values[j]);
-            const bool neither = bad->options == &pooled && bad->values[j] == 0; /* then it is the rank that is missing */
+            const bool neither =
+                bad->options == &pooled && bad->values[j] == 0; /* then the message says that the rank is missing */
             expect_refused(&t, neither ? "rank" : bad->field);
             free_trial(&t);
         }
     }
 }
 
-/* Sizes that are possible one by one, and have a product that is not. */
+/* Sizes that are valid alone, but whose product overflows. */
 static void products_overflow(void **state)
 {
     (void)state;
@@ -132,7 +133,7 @@ static void products_overflow(void **state)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         assert_int_equal(tr_attention_forward(&shapes[i], NULL, NULL, TR_ELEMENT_F32, few, few, few, out, weights, &error),
                          TR_ERROR_ARGUMENT);
-        tr_attention_memory(&shapes[i], NULL, NULL, &bytes, &error); /* whatever it says, it comes back */
+        tr_attention_memory(&shapes[i], NULL, NULL, &bytes, &error); /* any status will do, if it returns */
     }
     const int64_t half = (int64_t)1 << 30, over[][4] = {{half, half, 64, 8}, {half, 1, half * 64, 64}, {1, half, half, 1}};
     for (size_t i = 0; i < sizeof over / sizeof *over; i++) {
@@ -187,7 +188,7 @@ static void projections_are_needed(void **state)
         t.options.key_projection = t.options.value_projection = NULL;
         free_trial(&t);
     }
-    trial t = make_trial(shape, ranked, TR_ELEMENT_F32, 1, 1); /* one for both is fine */
+    trial t = make_trial(shape, ranked, TR_ELEMENT_F32, 1, 1); /* one mask for both is valid */
     free((void *)t.options.value_projection);
     t.options.value_projection = t.options.key_projection;
     expect_reference(&t, 1e-5);
@@ -325,8 +326,7 @@ static void columns_of_what_is_not_valid(void **state)
         }
 }
 
-/* -------------------------------------------------------------------------------------------------------- steps and layers
- */
+/* ------------------------------------------------------------------------------------------------------ steps and layers */
 
 static void heads_that_do_not_divide(void **state)
 {
@@ -366,7 +366,7 @@ static void heads_that_do_not_divide(void **state)
     free(out);
 }
 
-/* A softmax looks at no sizes of a head. */
+/* A softmax ignores the head size. */
 static void softmax_without_sizes(void **state)
 {
     (void)state;
@@ -414,7 +414,7 @@ static void layers_that_cannot_be(void **state)
         {offsetof(layer_trial, layer.d_model), "d_model", 0},
         {offsetof(layer_trial, layer.d_model), "d_model", -8},
         {offsetof(layer_trial, layer.d_model), "d_model", INT64_MAX - 1},
-        {offsetof(layer_trial, layer.d_model), "d_model", 2052}, /* 1026 a head */
+        {offsetof(layer_trial, layer.d_model), "d_model", 2052}, /* 1026 for each head */
         {offsetof(layer_trial, layer.query_width), "query_width", 0},
         {offsetof(layer_trial, layer.query_width), "query_width", INT64_MAX},
         {offsetof(layer_trial, layer.key_width), "key_width", -1},

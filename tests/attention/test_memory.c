@@ -1,10 +1,10 @@
-/* Working memory: what tr_attention_memory says is what a call takes, and it grows with the length, not with its square. */
+/* Working memory: tr_attention_memory says what a call allocates, and that grows with the length, not with its square. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "kinds.h"
 
-/* The linker puts these in the place of the allocator (--wrap): bytes that are held now, and the most that were. */
+/* The linker puts these in place of the allocator (--wrap). They count the bytes that are allocated now, and the maximum. */
 static _Atomic size_t held, most;
 
 void *__real_aligned_alloc(size_t alignment, size_t size);
@@ -16,7 +16,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void __real_free(void *memory);
 void __wrap_free(void *memory);
 
-enum { PIECES = 64 }; /* of memory that are held at once while it is counted */
+enum { PIECES = 64 }; /* number of blocks that can be counted at once */
 static struct {
     void *at;
     size_t size;
@@ -64,7 +64,7 @@ void __wrap_free(void *memory)
     __real_free(memory);
 }
 
-/* The call's own thread allocates alone: its helpers only compute. */
+/* Only the thread of the call allocates; its helpers only compute. */
 static size_t peak_of(const trial *t, float *out, float *weights)
 {
     tr_error error;
@@ -75,7 +75,7 @@ static size_t peak_of(const trial *t, float *out, float *weights)
     counting = false;
     if (status)
         fail_msg("%s: %s", told(t), error.message);
-    assert_int_equal(held, 0); /* all of it is given back */
+    assert_int_equal(held, 0); /* all of it is freed */
     return most;
 }
 
@@ -93,7 +93,7 @@ static void as_it_says(void **state)
 {
     (void)state;
     static const tr_attention_shape shapes[] = {{1, 1, 1, 1, 1, 1}, {2, 3, 70, 130, 24, 40}, {1, 2, 600, 1100, 64, 64}};
-    const size_t besides = 4096; /* of a team of threads */
+    const size_t besides = 4096; /* memory of a team of threads */
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int n = 0; n < SOME_KINDS; n++)
             for (int ways = 0; ways < 4; ways++) {
@@ -113,7 +113,7 @@ static void as_it_says(void **state)
             }
 }
 
-/* From 1,024 to 16,384, each doubling at most doubles it. */
+/* From 1,024 to 16,384: twice the length needs at most twice the memory. */
 static void grows_with_the_length(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Whole layers of multi-head attention: the shapes that textbooks show, with and without biases and masks, in f32 and bf16;
- * and masked keys, which must not matter. */
+/* Layers of multi-head attention: the shapes of textbooks, with and without biases and masks, in f32 and bf16; and masked
+ * keys, which must have no effect. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static const double tolerance = 1e-5;
 static const float edge_value = -12345.5f;
 
-/* Output and weights have the sizes that they should, and nothing behind them is written. */
+/* Output and weights have the right sizes, and nothing after them is written. */
 static void expect_sizes(const layer_trial *l, size_t out_count, size_t weights_count)
 {
     float *out = reserve(out_count + 16, sizeof *out), *weights = reserve(weights_count + 16, sizeof *weights);
@@ -42,7 +42,7 @@ static void five_heads_of_a_hundred(void **state)
     }
 }
 
-/* The element of a float that a layer reads. */
+/* A float as an element of the type that the layer reads. */
 static void overwrite(tr_element element, void *x, int64_t index, float value)
 {
     if (element == TR_ELEMENT_F32)
@@ -51,7 +51,7 @@ static void overwrite(tr_element element, void *x, int64_t index, float value)
         ((uint16_t *)x)[index] = tr_bf16_from_f32(value);
 }
 
-/* Whatever masked keys and values hold, not a bit changes. */
+/* The values of masked keys and values do not change a bit of the result. */
 static void check_masked(tr_attention_kind kind, tr_element element)
 {
     static const float instead[] = {1e30f, NAN, INFINITY, -INFINITY};

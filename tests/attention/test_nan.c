@@ -1,5 +1,5 @@
-/* NaN and infinity go to the rows that saw them, and to no other: all else is the same bits as with finite numbers there.
- * What is masked, outside of a window or in no block that a query sees has no influence. */
+/* NaN and infinity reach the rows that see them, and no other: all other rows are the same bits as with finite numbers. What
+ * is masked, outside the window or in no block that a query sees has no effect. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void set(const trial *t, void *x, int64_t index, float value)
         ((uint16_t *)x)[index] = tr_bf16_from_f32(value);
 }
 
-/* A trial, what it sees, and its result before anything in it was spoilt. */
+/* A trial, which keys its queries see, and its result before a value in it was replaced. */
 typedef struct setting {
     trial t;
     bool *pattern;
@@ -30,7 +30,7 @@ static setting make_setting(int n, bool masked, tr_element element)
     setting s = {.t = make_trial(shape, some_of_each_kind[n], element, 300 + (uint64_t)n, 1)};
     if (masked)
         give_all_masks(&s.t);
-    s.t.options.threads = 1; /* the same bits as with several, and sooner */
+    s.t.options.threads = 1; /* one thread: the same bits as several, and faster */
     s.pattern = reference_pattern(&s.t);
     s.before = attended(&s.t);
     s.after = attended(&s.t);
@@ -53,7 +53,7 @@ static bool sees_anything(const setting *s, int64_t b, int64_t h, int64_t i)
     return false;
 }
 
-/* What a row must have become. */
+/* What a row must become. */
 enum verdict { SAME, ALL_NAN, COLUMN_NAN, COLUMN_NOT_FINITE };
 
 static void expect_row(const setting *s, const char *what, int64_t row, enum verdict verdict, int64_t column)
@@ -86,7 +86,7 @@ static void check_query(setting *s, int64_t b, int64_t h, int64_t i)
     set(&s->t, s->t.q, at, kept);
 }
 
-/* Puts value at key or value j's number e; the rows that may attend to j get verdict. */
+/* Replaces number e of key or value j; the rows that may attend to j must become verdict. */
 static void check_key(setting *s, const char *what, void *x, int64_t width, int64_t pair, int64_t j, int64_t e, float value,
                       enum verdict verdict)
 {
@@ -162,7 +162,7 @@ static void unseen_has_no_influence(void **state)
         }
 }
 
-/* Rows that may attend to nothing are zero whatever there is. */
+/* Rows that may attend to nothing are zero, whatever the operands are. */
 static void nothing_allowed(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void nothing_allowed(void **state)
         }
 }
 
-/* A NaN that is added to a score is the query's, unless the key is forbidden otherwise. */
+/* A NaN in an additive mask reaches its query, unless the key is forbidden otherwise. */
 static void added_nan(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void added_nan(void **state)
     }
 }
 
-/* Scores at the ends of what a float can hold. */
+/* Scores near the greatest and least floats. */
 static void extreme_scores(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void extreme_scores(void **state)
             double sum = 0;
             for (int64_t j = 0; j < shape.keys; j++) {
                 sum += (double)weights[row * shape.keys + j];
-                if (fabsf(all[i]) >= 1e30f) /* the scores beside it are nothing: all weigh the same */
+                if (fabsf(all[i]) >= 1e30f) /* the other scores are negligible: all weights are equal */
                     assert_float_equal(weights[row * shape.keys + j], 1 / (float)shape.keys, 1e-6);
             }
             assert_true(fabs(sum - 1) < 1e-5);

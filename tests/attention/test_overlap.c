@@ -1,4 +1,4 @@
-/* What is written must overlap nothing else that a call reads or writes; what lies right beside it may. */
+/* What a call writes must not overlap anything else that it reads or writes; adjacent memory is allowed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static const tr_attention_shape shape = {.batch = 2, .heads = 2, .queries = 4, .
 static const size_t sizes[TENSORS] = {128, 512, 256, 512, 256,
                                       128, 512, 512, 64}; /* bytes of each, all masks dense, lengths by query */
 
-/* Tensors one right behind the other. */
+/* Tensors next to each other in memory. */
 typedef struct block {
     char *memory, *at[TENSORS];
 } block;
@@ -126,14 +126,15 @@ static void steps(void **state)
 
     const tr_attention_shape lengths = {.batch = 1, .heads = 1, .queries = 4, .keys = 4};
     const tr_attention_mask mask = {.additive = x + 40, .additive_stride = {0, 0, 4}};
-    assert_int_equal(tr_attention_masked_softmax(&lengths, &mask, x, x, &error), TR_OK); /* this one may be done in place */
+    assert_int_equal(tr_attention_masked_softmax(&lengths, &mask, x, x, &error),
+                     TR_OK); /* this one may be computed in place */
     assert_int_equal(tr_attention_masked_softmax(&lengths, &mask, x, x + 16, &error), TR_OK);
     expect_overlap(tr_attention_masked_softmax(&lengths, &mask, x, x + 4, &error), &error, "weights", "scores");
     expect_overlap(tr_attention_masked_softmax(&lengths, &mask, x, x + 30, &error), &error, "weights", "additive");
     expect_overlap(tr_attention_masked_softmax(&lengths, &mask, x + 40, x + 40, &error), &error, "weights", "additive");
 }
 
-/* Each tensor of a layer in the middle of a block of zeros, with a result over it. */
+/* Each tensor of a layer in the middle of a block of zeros, with a result that overlaps it. */
 static void layers(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which keys a query sees by the kind alone, and how the random blocks of block-sparse attention are drawn. */
+/* Which keys a query sees by the kind alone, and how the random blocks of block-sparse attention are chosen. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool *pattern_of(const tr_attention_options *options, int64_t position, i
     return pattern;
 }
 
-/* Kinds without chance: by the formulas, for every head. */
+/* Kinds without randomness: by the formulas, for every head. */
 static void by_the_formulas(void **state)
 {
     (void)state;
@@ -60,14 +60,14 @@ static bool is_local(const tr_attention_options *o, int64_t a, int64_t c)
     return (a < c ? c - a : a - c) <= o->local_blocks;
 }
 
-/* All of whose keys every query sees anyhow. */
+/* Whether every query sees all keys of the block without chance. */
 static bool is_global(const tr_attention_options *o, int64_t c)
 {
     const int64_t end = (c + 1) * o->block;
     return (end < KEYS ? end : KEYS) <= o->global_tokens;
 }
 
-/* Whether a row sees key block c, of which it must see all or nothing but global tokens. */
+/* Whether a row sees key block c: it must see all of the block, or nothing but global tokens. */
 static bool sees_block(const tr_attention_options *o, const bool *row, int64_t c)
 {
     const int64_t begin = c * o->block < o->global_tokens ? o->global_tokens : c * o->block, end = (c + 1) * o->block;
@@ -76,7 +76,7 @@ static bool sees_block(const tr_attention_options *o, const bool *row, int64_t c
     return row[begin];
 }
 
-/* Looks at a row that is not global's; drawn[key blocks]: receives the blocks that chance gave it. */
+/* Checks a row that is not a global token's; drawn[key blocks] receives the blocks that were chosen at random. */
 static void check_row(const tr_attention_options *o, int64_t at, const bool *row, bool *drawn)
 {
     const int64_t a = at / o->block;
@@ -99,7 +99,8 @@ static void check_row(const tr_attention_options *o, int64_t at, const bool *row
     assert_int_equal(count, o->random_blocks < candidates ? o->random_blocks : candidates);
 }
 
-/* The blocks that each query block drew: [query blocks from position on, key blocks], to be freed. Rows of a block agree. */
+/* The random blocks of each query block: [query blocks from position on, key blocks], for free(). All rows of a block must
+ * agree. */
 static bool *drawn_blocks(const tr_attention_options *o, int64_t position, const bool *pattern)
 {
     const int64_t first = position / o->block, count = key_blocks(o);
@@ -152,7 +153,7 @@ static void random_blocks(void **state)
             }
 }
 
-/* What a block draws depends on where it is, not on where the queries begin. */
+/* The random blocks of a query block depend on its position, not on where the queries begin. */
 static void positions_count_on(void **state)
 {
     (void)state;
@@ -179,7 +180,7 @@ static void seeds_and_heads_differ(void **state)
         free(patterns[n]);
 }
 
-/* Each block that can be drawn is, about equally often. */
+/* Each block that can be chosen is chosen, about equally often. */
 static void chance_is_fair(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Every kind and every mask against what PyTorch computed (make_fixtures.py), and against the formulas in double precision:
- * on the recorded cases, whose numbers the formulas must meet, too, and on random ones. */
+/* Every kind and every mask against results of PyTorch (make_fixtures.py) and against the formulas in double precision: on
+ * the recorded cases, on which the formulas are checked, too, and on random ones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ typedef struct fixture {
     size_t samples, stride;
 } fixture;
 
-/* The recorded numbers are those of the formulas; most: how many are recorded of a large result. */
+/* The recorded numbers must agree with the formulas; most: how many numbers of a large result are recorded. */
 static void expect_recorded(const fixture *f, const char *what, const json_t *recorded, const double *wanted, size_t n,
                             size_t most)
 {

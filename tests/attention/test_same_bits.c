@@ -1,5 +1,5 @@
-/* Not a bit of a result depends on threads, on the tile, on other batches and heads, or on who else calls at the same time;
- * of the CPU's levels only those that fuse multiply-adds and those that do not may differ, and then by rounding alone. */
+/* Results are the same bits with any number of threads, any tile, other batches and heads beside them, and other callers at
+ * the same time. Only CPU levels with and without fused multiply-add may differ, and then by rounding alone. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "kinds.h"
 #include "layer.h"
 
-/* Lengths that are no multiples of anything; smaller where every access is watched. */
+/* Odd or prime lengths, so that the last tile is partial; smaller under ThreadSanitizer and in emulators. */
 #if defined(__SANITIZE_THREAD__) || defined(TR_EMULATED)
 static const tr_attention_shape shape = {2, 2, 61, 83, 12, 20};
 #else
@@ -80,11 +80,10 @@ static void threads_and_tiles(void **state)
         }
 }
 
-/* ------------------------------------------------------------------------------------------------------------- neighbours
- */
+/* ------------------------------------------------------------------------------------------------------------ neighbours */
 
-/* Batches and heads from the b-th and h-th on, that many, as a call of its own. The random blocks of a head depend on its
- * number, so where there are some heads must be whole. */
+/* The given number of batches and heads, from the b-th and h-th on, as a separate call. The random blocks of a head depend
+ * on its number, so with random blocks a batch must have all its heads. */
 static trial cut(const trial *t, int64_t b, int64_t h, int64_t batches, int64_t heads)
 {
     const size_t size = t->element == TR_ELEMENT_F32 ? sizeof(float) : sizeof(uint16_t);
@@ -130,8 +129,8 @@ static void neighbours(void **state)
     }
 }
 
-/* Heads whose keys and values do not fit the memory that a call takes at a time go in rounds, fewer the more threads there
- * are. */
+/* Heads whose keys and values do not fit into the memory of a call are computed in rounds; more threads need fewer
+ * rounds. */
 static void rounds_of_heads(void **state)
 {
     (void)state;
@@ -156,8 +155,7 @@ static void rounds_of_heads(void **state)
     free_trial(&t);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------- levels
- */
+/* ---------------------------------------------------------------------------------------------------------------- levels */
 
 static void check_levels(trial *t)
 {
@@ -193,8 +191,7 @@ static void levels_agree(void **state)
         }
 }
 
-/* ----------------------------------------------------------------------------------------------------------------- layers
- */
+/* ---------------------------------------------------------------------------------------------------------------- layers */
 
 static void layers(void **state)
 {
@@ -218,8 +215,7 @@ static void layers(void **state)
     free_layer(&l);
 }
 
-/* ---------------------------------------------------------------------------------------------------- callers side by side
- */
+/* -------------------------------------------------------------------------------------------------- callers side by side */
 
 enum { CALLERS = 3 };
 

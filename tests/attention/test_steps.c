@@ -1,5 +1,5 @@
-/* The steps of multi-head attention alone, on examples that can be worked by hand: splitting and joining heads, the softmax
- * under each mask. */
+/* The steps of multi-head attention alone, on examples that can be computed by hand: splitting and joining heads, and the
+ * softmax with each mask. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,10 +112,10 @@ static void without_a_mask(void **state)
     expect_weights(weights, of_four, 4);
     expect_weights(weights + 4, of_four, 4);
     for (int j = 0; j < 8; j++)
-        scores[j] += 1000; /* a softmax does not see what all scores have in common */
+        scores[j] += 1000; /* a softmax does not change if a constant is added to all scores */
     softmax(&shape, &(tr_attention_mask){0}, scores, scores);
     for (int j = 0; j < 8; j++)
-        assert_float_equal(scores[j], weights[j], 1e-4); /* 1000 takes the last bits of the scores */
+        assert_float_equal(scores[j], weights[j], 1e-4); /* 1000 removes the last bits of the scores */
 }
 
 static void lengths_of_a_batch(void **state)
@@ -183,7 +183,7 @@ static void what_is_added(void **state)
     expect_weights(weights + 12, wanted, 4);
 }
 
-/* Everything that is given applies at once. */
+/* All masks that are given apply together. */
 static void masks_together(void **state)
 {
     (void)state;
@@ -197,8 +197,8 @@ static void masks_together(void **state)
     expect_weights(weights, wanted[0], 12);
 }
 
-/* What decoding "You are welcome PAD" attends to of six source tokens, the last two of which are padding, too. Nothing
- * stands for the answer's padding: its row is zero, where adding -1e9 would give it the mean of everything. */
+/* What the target "You are welcome PAD" attends to among six source tokens, whose last two are padding, too. The row of the
+ * target's padding is zero; adding -1e9 in place of masking would give it the mean of all values. */
 static void you_are_welcome(void **state)
 {
     (void)state;
@@ -219,7 +219,8 @@ static void you_are_welcome(void **state)
     expect_weights(weights[0], wanted[0], 24);
 }
 
-/* Random scores and masks of all sorts: rows sum to 1, or are zero where nothing is allowed; in place is the same. */
+/* Random scores and all kinds of masks: rows sum to 1, or are zero if nothing is allowed; computing in place gives the
+ * same. */
 static void rows_sum_to_one(void **state)
 {
     (void)state;

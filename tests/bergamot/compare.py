@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""How many lines of Firefox's int8 models become the same text here, in the int8 reference and in the engines made for them.
+"""How many lines have the same text in this program, in the int8 reference and in the engines made for Firefox's int8
+models.
 
     python3 tests/bergamot/compare.py DIR... --lines TEXT [--translate build/translate] [--node] [--count 100]
     python3 tests/bergamot/compare.py --check [--node] [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
-For each DIR: the reference (make_bergamot.py --decode), fxtranslate if this Python has it (it runs SSRU decoders alone, and
-stops two tokens later, so that a line of its may go on where ours was cut), and with --node Bergamot's own engine
-(bergamot.js; NODE_PATH says where its package is). Where DIR holds a shortlist, all is done with and without it. Exits 1
-where fewer than 98 of 100 lines are the reference's.
+For each DIR: the reference (make_bergamot.py --decode), fxtranslate if this Python has it (it runs only SSRU decoders, and
+its length limit is two tokens higher, so a line of it may continue after this program's end), and with --node Bergamot's own
+engine (bergamot.js; NODE_PATH is the folder of its package). If DIR has a shortlist, everything runs with and without it.
+Exits 1 if fewer than 98 of 100 lines equal the reference's.
 
---check does this with fixtures/, whose lines must be the same as often as the numbers below say: the reference and
-fxtranslate, or with --node Bergamot's engine alone.
+--check compares the lines of fixtures/, of which at least the numbers below must be equal: with the reference and
+fxtranslate, or with --node only with Bergamot's engine.
 """
 import argparse
 import pathlib
@@ -27,7 +28,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "engines"))
 import engines  # noqa: E402  (found by the path above)
 
-# Of 100 lines (docs/formats.md, How it compares). Without alphas Bergamot's self-attention is as far from the reference.
+# Minimum equal lines of 100 (docs/formats.md, How it compares). Without alphas, Bergamot's self-attention differs from the
+# reference, too.
 REFERENCE, FXTRANSLATE, BERGAMOT, BERGAMOT_FAR = 98, 98, 94, 55
 FIXTURES = {  # whether fxtranslate runs it
     "ssru-one-lex": True,
@@ -39,7 +41,7 @@ FIXTURES = {  # whether fxtranslate runs it
     "attention-one-plain": False,
     "package": True,
 }
-# What make_bergamot.py, fxtranslate and bergamot.js look for, of what translateLocally's packages have
+# The names in translateLocally's packages, and those that make_bergamot.py, fxtranslate and bergamot.js look for
 FIREFOX = {"model.intgemm.alphas.bin": "model.enzh.intgemm.alphas.bin", "vocab.spm": "vocab.enzh.spm",
            "lex.s2t.bin": "lex.50.50.enzh.s2t.bin"}
 
@@ -70,7 +72,7 @@ def native(folder, lines, listed):
         return [engine.translate(line) for line in lines]
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # its panics are not Exceptions
+    except BaseException:  # it panics with exceptions that are no Exceptions
         return None
 
 
@@ -88,7 +90,7 @@ def check(to, name):
 
 
 def check_in(folder, to, name):
-    """folder: an empty one."""
+    """folder: an empty folder."""
     fixture = HERE / "fixtures" / name
     for path in fixture.glob("*.*"):
         (folder / FIREFOX.get(path.name, path.name)).symlink_to(path)

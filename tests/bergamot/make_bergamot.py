@@ -6,8 +6,8 @@
     make_bergamot.py --decode OUT_DIR [--logits FILE.npy] < lines      the int8 reference: "ids TAB text" for each line
 
 OUT_DIR gets the files that Firefox downloads, under the same names: model.PAIR.intgemm.alphas.bin, vocab.PAIR.spm (or
-srcvocab/trgvocab when the vocabularies differ) and, if asked for, lex.50.50.PAIR.s2t.bin. With --float also the weights
-before quantisation, as Marian's model.PAIR.npz and model.PAIR.float32.bin. What the bytes mean: docs/formats.md.
+srcvocab/trgvocab when the vocabularies differ) and, with --shortlist, lex.50.50.PAIR.s2t.bin. With --float also the weights
+before quantisation, as Marian's model.PAIR.npz and model.PAIR.float32.bin. docs/formats.md describes the files.
 
 The text is noise, but a faithful loader gives the same noise: biases, layer norms and activation scales are all non-trivial,
 <unk> is practically banned, and </s> ends a line now and then (--eos-rate; --no-eos forces every line to the length cap).
@@ -342,7 +342,7 @@ class Network:
 
     def greedy(self, ids: list[int], eos: int, limit: int,
                allowed: np.ndarray | None = None) -> tuple[list[int], list[np.ndarray]]:
-        """Target ids without the end mark, and each step's logits; allowed is a shortlist's sorted candidate ids."""
+        """Target ids without EOS, and each step's logits; allowed is a shortlist's sorted candidate ids."""
         state, out, logits = self.start(ids), [], []
         for position in range(limit):
             logits.append(self.step(state, out[-1] if out else None, position)[0])
@@ -383,7 +383,7 @@ def make(o: argparse.Namespace) -> None:
                  "need it")
     out = pathlib.Path(o.out)
     out.mkdir(parents=True, exist_ok=True)
-    for pattern in ("model.*.bin", "model.*.npz", "lex.*.s2t.bin", "*vocab.*.spm"):  # what an earlier run left
+    for pattern in ("model.*.bin", "model.*.npz", "lex.*.s2t.bin", "*vocab.*.spm"):  # left by an earlier run
         for old in out.glob(pattern):
             if old.resolve() not in [pathlib.Path(f).resolve() for f in (o.spm, o.trg_spm) if f]:
                 old.unlink()

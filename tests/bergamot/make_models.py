@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_bergamot.c: tiny random models in Firefox's int8 format, and what the int8 reference of
-make_bergamot.py translates with them.
+"""Makes the fixtures of test_bergamot.c: tiny random models in Firefox's int8 format, and translations by the int8 reference
+of make_bergamot.py.
 
     python3 tests/bergamot/make_models.py [NAME...]
 
 Needs numpy and sentencepiece; the test itself needs neither. Each fixture is a folder fixtures/NAME with the files that
-Firefox or translateLocally download, expected.txt (ids TAB text, a line for each of lines.txt) and, where there is a
-shortlist, unlisted.txt, the same without it. logits.bin holds the logits of the first steps of three lines in f32.
+Firefox or translateLocally download, expected.txt (ids TAB text, a line for each of lines.txt) and, if it has a shortlist,
+unlisted.txt, the same without it. logits.bin has the logits of the first steps of three lines in f32.
 compare.py --check compares the texts with live engines.
 """
 import os
@@ -38,7 +38,7 @@ FIXTURES = {
     "package": dict(seed=8, shortlist=True, package=True),
 }
 
-# translateLocally's names, and what its packages say of them
+# The fixtures' file names, those in translateLocally's packages, and the options of its packages
 PACKAGE = {"model.enzh.intgemm.alphas.bin": "model.intgemm.alphas.bin", "vocab.enzh.spm": "vocab.spm",
            "lex.50.50.enzh.s2t.bin": "lex.s2t.bin"}
 OPTIONS = """relative-paths: true
@@ -114,7 +114,8 @@ def make(name: str, spec: dict, vocabularies: list[pathlib.Path], lines: bytes) 
 
 
 def prepare(vocabularies: list[pathlib.Path]) -> bytes:
-    """Lines and vocabularies anew, from documents that change; for a few fixtures, those of all the others."""
+    """Makes lines and vocabularies again, from documents that change; if only some fixtures are made, it keeps those of the
+    others."""
     if len(sys.argv) > 1:
         for path, name in zip(vocabularies, ("srcvocab.enzh.spm", "trgvocab.enzh.spm")):
             path.write_bytes((HERE / "fixtures" / "ssru-two" / name).read_bytes())

@@ -15,8 +15,8 @@
 
 enum { LINES = 100, LEAST = 98, LOGIT_LINES = 3, MOST_STEPS = 600 };
 
-/* Sums are exact, but what is between them is rounded in another order: an activation that lies just between two whole
- * numbers may become the other one, and noise has close runners-up. So not every line need be the same. */
+/* Sums are exact, but the float operations between them are rounded in another order: an activation halfway between two
+ * integers may become the other one, and random networks have close runners-up. So not every line has to be the same. */
 static const struct fixture {
     const char *name;
     bool has_shortlist;
@@ -34,7 +34,7 @@ typedef struct lines {
     const char *text[LINES];
 } lines;
 
-/* after: what stands before each line's text, up to a TAB, is skipped */
+/* after: the lines' texts follow a TAB; what precedes it is skipped */
 static lines read_lines(const char *path, bool after)
 {
     lines l = {calloc(1, 1 << 20), {0}};
@@ -66,7 +66,7 @@ static lines translate(const char *path, way w)
     tr_result *results = NULL;
     tr_error error;
     settings.split = TR_SPLIT_NEVER;
-    settings.loop_guard = false; /* nor has the other engine one */
+    settings.loop_guard = false; /* the other engine has none */
     if (tr_translate(context, source.text, NULL, LINES, &settings, &results, &error))
         fail_msg("%s", error.message);
     char *at = out.memory;
@@ -107,7 +107,7 @@ static void test_text(void **state)
         expect_text(f->name, (way){.shortlist = "off"}, "/unlisted.txt");
 }
 
-/* Not a byte depends on batch, threads or the CPU's level. */
+/* The output is the same bytes with any batch, threads and CPU level. */
 static void test_sameness(void **state)
 {
     const struct fixture *f = *state;
@@ -186,7 +186,7 @@ static void first_logits(const tr_model *model, const tr_network *network, const
     tr_tokens_free(&tokens);
 }
 
-/* Where no rounding flips, logits of about 1 agree to 1e-5. */
+/* If no rounding flips, logits of about 1 agree to 1e-5. */
 static void test_logits(void **state)
 {
     static const int numbers[LOGIT_LINES] = {1, 5, 9};
@@ -241,7 +241,7 @@ static void expect_same_package(const tr_package *a, const tr_package *b)
     size_t stored = 0, screens = 0;
     for (size_t i = 0; i < a->weights.count; i++) {
         const tr_tensor *x = a->weights.tensors[i], *y = tr_weights_find(&b->weights, x->name);
-        if (tr_ends_with(x->name, TR_PACKED_ROWS)) { /* of no use but where the file has it */
+        if (tr_ends_with(x->name, TR_PACKED_ROWS)) { /* of no use unless the file has it */
             assert_null(y);
             continue;
         }

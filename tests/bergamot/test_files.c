@@ -22,7 +22,7 @@ static void make_firefox(void)
     copy_fixture(FIREFOX, VOCAB, VOCAB);
 }
 
-/* Where the header of an item, and its data, lie in a model. */
+/* Offsets of an item's header, and of its data, in a model. */
 typedef struct item {
     unsigned char *header, *data;
     uint64_t bytes;
@@ -57,7 +57,7 @@ static item find_item(unsigned char *model, const char *wanted)
     return result;
 }
 
-/* The model with bytes of an item replaced: of its data, from the end if offset is negative, or of its type. */
+/* The model with bytes of an item replaced: in its data, counted from the end if offset is negative, or in its type. */
 static void patch_item(const char *name, ptrdiff_t offset, const void *bytes, size_t size)
 {
     size_t total;
@@ -107,7 +107,7 @@ static void takes_the_files_as_they_are_named(void **unused)
     package = open_whole();
     assert_null(package.shortlist.offsets);
     tr_package_close(&package);
-    /* the one that is there, whatever its name */
+    /* the only one in the directory, whatever its name */
     copy_fixture(FIREFOX, LEX, "lex.s2t.bin");
     package = open_whole();
     assert_non_null(package.shortlist.offsets);
@@ -160,7 +160,7 @@ static void refuses_damaged_matrices(void **unused)
     for (int i = 0; i < 4; i++) {
         patch_item(scale, 0, &bad[i], sizeof *bad);
         expect_failure(directory, TR_ERROR_FORMAT, "must be one number above 0");
-        patch_item(matrix, 64 * 64, &bad[i], sizeof *bad); /* behind its integers */
+        patch_item(matrix, 64 * 64, &bad[i], sizeof *bad); /* the multiplier after its integers */
         expect_failure(directory, TR_ERROR_FORMAT, "has no multiplier above 0");
         patch_item("Wemb_QuantMultA", 1, &bad[i], sizeof *bad);
         expect_failure(directory, TR_ERROR_FORMAT, "must be one number above 0");
@@ -186,7 +186,7 @@ static void refuses_other_integers(void **unused)
     expect_failure(directory, TR_ERROR_UNSUPPORTED, "");
 }
 
-/* Lists for another vocabulary, or none at all under the right name. */
+/* Lists for another vocabulary, or a file that is no shortlist under the right name. */
 static void refuses_other_shortlists(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-"""What the tests of the command share: running it, with and without a terminal."""
+"""Shared by the tests of the command: running it, with and without a terminal."""
 import contextlib
 import ctypes
 import os
@@ -47,7 +47,7 @@ def environment(**more):
 
 
 def many_lines(count):
-    """Lines that differ, so that nothing is translated only once."""
+    """Lines that differ, so that each of them is translated."""
     return [f"第{i}个问题是什么？" for i in range(1, count + 1)]
 
 
@@ -60,24 +60,24 @@ def model_bytes():
 
 
 def unprivileged():
-    """For subprocess: without rights that a test of links, limits or removing does not need."""
+    """Arguments for subprocess: the program gets no rights that tests of links, limits or removing do not need."""
     return {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def at_most(size):
-    """For subprocess: files that grow beyond so many bytes cannot be written."""
+    """Arguments for subprocess: files cannot grow beyond this number of bytes."""
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
 
 
 def can_confine(program):
-    """Whether this kernel has Landlock and seccomp, and the program asks for them: with a sanitizer it does not."""
+    """Whether this kernel has Landlock and seccomp, and the program uses them: with a sanitizer it does not."""
     version = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1)  # landlock_create_ruleset
     sanitized = re.search(b"__[atm]san_init", program.read_bytes())
     return version > 0 and "Seccomp" in process_status("self") and not sanitized
 
 
 def process_status(process):
-    """What the kernel tells about it: Seccomp, NoNewPrivs and more."""
+    """The process's status from the kernel: Seccomp, NoNewPrivs and more."""
     lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
@@ -91,14 +91,14 @@ def wait_for(condition, seconds=90):
 
 
 class Terminal:
-    """A pseudo-terminal: slave is given to the program, what it shows is collected."""
+    """A pseudo-terminal: the program gets slave, and its output is collected."""
 
     def __init__(self):
         self.master, self.slave = pty.openpty()
         self.shown = b""
 
     def read(self, until=None, seconds=120):
-        """Collects until the text was shown, or (None) until the program has closed its side."""
+        """Collects until the text was shown or, with None, until the program has closed its side."""
         end = time.monotonic() + seconds
         while until is None or until not in self.shown:
             ready = select.select([self.master], [], [], max(0, end - time.monotonic()))[0]
@@ -141,7 +141,7 @@ class CommandTest(unittest.TestCase):
                               timeout=timeout, **more)
 
     def good(self, *args, warnings=False, **more):
-        """stdout of a run that must succeed, and say nothing on stderr unless warnings are expected."""
+        """stdout of a run that must succeed, and print nothing on stderr unless warnings are expected."""
         r = self.run_tool(*args, **more)
         self.assertEqual(r.returncode, 0, (args, r.stderr))
         if not warnings:
@@ -149,7 +149,7 @@ class CommandTest(unittest.TestCase):
         return r.stdout
 
     def bad(self, status, *args, says=(), **more):
-        """A run that must end with status and one line on stderr which holds every text of says; stdout stays empty."""
+        """A run that must end with status and one line on stderr that contains every text of says; stdout stays empty."""
         r = self.run_tool(*args, **more)
         message = r.stderr.decode("utf-8", "replace")
         self.assertEqual(r.returncode, status, (args, message))
@@ -182,7 +182,7 @@ class CommandTest(unittest.TestCase):
         return stream
 
     def run_of(self, *args, **more):
-        """What a run with -o FILE writes to FILE.part.run. It is cut short, and what it leaves is taken away."""
+        """Interrupts a run with -o FILE; returns the content of FILE.part.run, and removes both files."""
         part = pathlib.Path(f"{args[args.index('-o') + 1]}.part")
         run = part.with_name(part.name + ".run")
         for size in range(200, 1000, 50):
@@ -197,7 +197,7 @@ class CommandTest(unittest.TestCase):
         raise AssertionError(f"{args}: leaves nothing to resume")
 
     def leave(self, part, content, run):
-        """As an interrupted run does."""
+        """Leaves FILE.part and FILE.part.run as an interrupted run does."""
         part.write_bytes(content)
         part.with_name(part.name + ".run").write_bytes(run)
         return part

@@ -1,4 +1,4 @@
-"""--alignment of translations: fields, JSON, tokens, lists, two models one behind the other."""
+"""--alignment of translations: fields, JSON, tokens, lists, two models in sequence."""
 import json
 import unicodedata
 
@@ -21,7 +21,7 @@ class Alignment(CommandTest):
         return [json.loads(line) for line in out.split("\n")[:-1]]
 
     def check_bytes(self, text, tokens, spans):
-        """What spans cut out of the text are the tokens; all that is no white space is in one of them."""
+        """The texts of spans are those of the tokens; everything but white space is in one of them."""
         data = text.encode()
         self.assertEqual(len(tokens), len(spans))
         for token, (first, last) in zip(tokens, spans):
@@ -31,7 +31,7 @@ class Alignment(CommandTest):
         self.assertEqual(shown, "".join(text.split()))
 
     def test_field(self):
-        """The text as it is without, and behind it the pairs that JSON has."""
+        """The text is the same as without alignment, and the pairs that follow it are those of JSON."""
         plain = self.good(stdin=text_of(MIXED)).decode().replace("\t", " ").split("\n")[:-1]
         fields = [l.split("\t") for l in self.good("--alignment", stdin=text_of(MIXED)).decode().split("\n")[:-1]]
         self.assertEqual([f[0] for f in fields], plain)
@@ -60,13 +60,13 @@ class Alignment(CommandTest):
         self.assertLessEqual({("今天", "today"), ("天气", "weather"), ("很好", "nice"), ("。", ".")}, words)
 
     def test_as_score_says(self):
-        """The same network looks at the same pair."""
+        """The same network gives the same pair the same alignment."""
         objects = self.objects(LINES)
         scored = self.good("score", "--json", stdin=text_of(f"{o['source']}\t{o['text']}" for o in objects)).decode()
         same = 0
         for o, s in zip(objects, map(json.loads, scored.splitlines())):
             self.assertEqual((o["source_tokens"], o["source_spans"]), (s["source_tokens"], s["source_spans"]))
-            if o["target_tokens"] != s["tokens"]:  # a text can be cut in another way than it was found
+            if o["target_tokens"] != s["tokens"]:  # the tokenizer may give other tokens than the search found
                 continue
             self.assertEqual((o["alignment"], o["spans"]), (s["alignment"], s["spans"]))
             same += 1
@@ -94,7 +94,7 @@ class Alignment(CommandTest):
             self.bad(2, option, value, SENTENCE, says=[option, "--alignment"])
 
     def test_once_or_again(self):
-        """From memory or not, with whichever threads and batches."""
+        """With and without the cache, with any threads and batches."""
         expected = self.good("--alignment", "--json", stdin=text_of(MIXED))
         for options in (["-T1"], ["--batch-size", "1"], ["--batch-size", "2", "-T3"]):
             self.assertEqual(self.good("--alignment", "--json", *options, stdin=text_of(MIXED)), expected, options)
@@ -145,7 +145,7 @@ class Alignment(CommandTest):
         self.assertEqual(sorted(t for _, t in o["alignment"]), list(range(o["tokens"])))
 
     def test_invalid_utf8(self):
-        """Bytes are those of the line as JSON shows it."""
+        """Bytes are offsets in the line as JSON shows it."""
         r = self.run_tool("--json", "--alignment", stdin=b"\xff" + SENTENCE.encode() + b"\n")
         o = json.loads(r.stdout)
         self.assertEqual(o["source"], "\ufffd" + SENTENCE)
@@ -167,7 +167,7 @@ class TwoModels(ModelsTest):
         return [json.loads(l) for l in self.good("-q", "--json", "--alignment", *options, stdin=text_of(lines)).splitlines()]
 
     def follow(self, first, second):
-        """Links by the bytes of the text between that two tokens share."""
+        """Links between tokens of two models, through the bytes of the pivot text that tokens share."""
         links = set()
         for middle, target in second["alignment"]:
             a, b = second["source_spans"][middle]

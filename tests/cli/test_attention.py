@@ -1,4 +1,4 @@
-"""attention: what its files hold, read back, and what it refuses."""
+"""attention: the contents of its files, and its errors."""
 import json
 import math
 import os
@@ -26,7 +26,7 @@ class AttentionTest(CommandTest):
         return read_npz(out.read_bytes())
 
     def check_maps(self, a):
-        """Shapes that belong together, rows that add up to 1."""
+        """Shapes fit each other, and rows sum to 1."""
         sources, targets = len(a["source_tokens"][1]), len(a["target_tokens"][1])
         self.assertEqual(len(a["decoder_tokens"][1]), targets)
         self.assertEqual((len(a["log_probabilities"][1]), len(a["alignment"][1])), (targets, targets))
@@ -56,10 +56,10 @@ class Files(AttentionTest):
         self.assertEqual(a["decoder_tokens"][1][1:], a["target_tokens"][1][:-1])
         for p in a["log_probabilities"][1]:
             self.assertLess(p, 0)
-            self.assertGreater(p, math.log(1e-3))  # it chose them itself
+            self.assertGreater(p, math.log(1e-3))  # found by the search
         self.assertEqual(a["alignment"][1][-1], -1)
         self.assertTrue(all(0 <= i < len(a["source_tokens"][1]) - 1 for i in a["alignment"][1][:-1]))
-        # the animal is the animal
+        # "animal" attends to 动物
         self.assertEqual(a["source_tokens"][1][a["alignment"][1][a["target_tokens"][1].index("▁animal")]], "动物")
 
     def test_page(self):
@@ -122,7 +122,7 @@ class Files(AttentionTest):
         self.check_maps(a)
         self.assertEqual(a["source_tokens"][1][0], "zho_Hans")
         self.assertEqual(a["target_tokens"][1][0], "fra_Latn")
-        self.assertAlmostEqual(a["log_probabilities"][1][0], 0, delta=1e-6)  # it is given
+        self.assertAlmostEqual(a["log_probabilities"][1][0], 0, delta=1e-6)  # given by the caller
         given = self.arrays("-m", NLLB, "-s", "zh", "-t", "fr", "你好", "--translation", "a")
         self.assertEqual(given["target_tokens"][1][0], "fra_Latn")
         self.assertEqual(given["target_tokens"][1][-1], "</s>")
@@ -133,7 +133,7 @@ class Files(AttentionTest):
         self.assertEqual((a["source_tokens"][1], a["target_tokens"][1]), (["a", "b", "</s>"], ["m", "a", "a", "</s>"]))
 
     def test_recurrent_decoder(self):
-        """There is no self-attention in it: a map without layers."""
+        """Such a model has no self-attention: a map without layers."""
         a = self.arrays("-m", RECURRENT, "hello")
         self.assertEqual(a["decoder"][0][:2], (0, 0))
         self.assertGreater(len(a["cross"][1]), 0)
@@ -175,7 +175,7 @@ class Refused(AttentionTest):
         self.bad(1, "attention", TEXT, "-o", link, says="cannot write")
 
     def test_too_large(self):
-        """Told before anything is computed."""
+        """Reported before anything is computed."""
         source, target = " ".join(["▁"] * 400), " ".join(["▁the"] * 450)
         message = self.bad(1, "attention", "--tokens", source, "--translation", target, "-o", self.folder / "v.svg",
                            says=("too many for a picture", "shorter text", ".npz"))

@@ -57,7 +57,7 @@ class Bench(CommandTest):
             for key in PART_KEYS:
                 self.assertGreater(r[key], 0, (key, batch, threads))
             self.assertAlmostEqual(sum(r[key] for key in PART_KEYS), r["seconds_parts"], delta=1e-6)
-            # the same work as a timed pass takes, on a machine where others work, too
+            # the work of a timed pass, on a machine with other load
             self.assertLess(r["seconds_parts"], 5 * r["seconds"] + 0.5)
         self.assertFalse((PART_KEYS | LIMIT_KEYS) & set(self.bench("-i", self.lines, "--fixed-length", "1")))
 
@@ -70,14 +70,14 @@ class Bench(CommandTest):
             self.assertLessEqual(BENCH_KEYS | PART_KEYS | LIMIT_KEYS, set(r))
             for key in LIMIT_KEYS:
                 self.assertGreater(r[key], 0, key)
-            # both are measured while others work: a limit can come out low, so these are wide
+            # measured under other load: a limit can come out too low, so the bounds are wide
             self.assertLess(r["memory_percent"], 150)
             self.assertLess(r["arithmetic_percent"], 150)
             self.assertAlmostEqual(r["step_rows"], 1 if batch == 1 else 6, delta=0.01)
             self.assertAlmostEqual(r["memory_percent"], 100 * r["tokens_per_second"] / r["memory_tokens_per_second"],
                                    delta=0.01)
-            self.assertAlmostEqual(r["peak_gmacs"] / r["peak_f32_gmacs"], 1, delta=0.5)  # halves are widened
-            self.assertLess(r["peak_f32_gmacs"] / threads, 1000)  # nothing was optimised away
+            self.assertAlmostEqual(r["peak_gmacs"] / r["peak_f32_gmacs"], 1, delta=0.5)  # f16 is widened
+            self.assertLess(r["peak_f32_gmacs"] / threads, 1000)  # the compiler removed no loop
             self.assertGreater(r["read_gbs"], 0.5)
         # a decoding step: four matrices of self-attention, two of cross-attention, two of the feed-forward layer, the
         # output; and 20 tokens' keys and values on both sides are little beside them
@@ -87,7 +87,7 @@ class Bench(CommandTest):
         self.assertLess(r["target_token_mmacs"], 1.05 * weights / 1e6)
 
     def test_beams(self):
-        """Every hypothesis counts: so many rows share a step, and take so much of the caches."""
+        """Each hypothesis counts: it is a row of each step, and has its own part of the caches."""
         reports = [self.bench("-i", self.lines, "--batch-size", 6, "-T", 1, "--fixed-length", "20", "--limits", "--beam",
                               beam)
                    for beam in (1, 4)]
@@ -143,7 +143,7 @@ class Bench(CommandTest):
 
 class Info(CommandTest):
     def test_names_that_a_terminal_would_obey(self):
-        """Control characters, other directions of writing, and what is no UTF-8."""
+        """Control characters, right-to-left text, and invalid UTF-8."""
         bad, shown = b"a\xc2\x9b31m\x1b[1m\xe2\x80\xaegguf.txt\xe2\x80\xa8\xff\n", b"a?31m?[1m?gguf.txt???"
         folder = os.fsencode(self.folder) + b"/" + bad
         os.mkdir(folder)
@@ -214,14 +214,14 @@ class Convert(CommandTest):
         return out
 
     def test_as_stored(self):
-        """Without a type a file stays what it is, to the byte."""
+        """Without --compute, the output is the input file, to the byte."""
         self.assertEqual(self.convert("a.gguf", support.MODEL).read_bytes(), model_bytes())
         narrow = self.convert("narrow.gguf", support.MODEL, "--compute", "f16")
         self.assertEqual(self.convert("b.gguf", narrow).read_bytes(), narrow.read_bytes())
         self.assertEqual(self.names(), ["a.gguf", "b.gguf", "narrow.gguf"])
 
     def test_widened(self):
-        """f32 holds int8 weights as --compute f32 sees them; sizes and figures fit."""
+        """f32 has the values of int8 weights, as with --compute f32; sizes and numbers fit."""
         wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
         self.assertGreater(wide.stat().st_size, 3 * len(model_bytes()))
         self.assertEqual(self.good("-m", wide, stdin=text_of(LINES)), self.good("--compute", "f32", stdin=text_of(LINES)))
@@ -234,10 +234,10 @@ class Convert(CommandTest):
             self.assertEqual(o[key], original[key], key)
 
     def test_int8(self):
-        """Packed in the file, packed while loading: the same translations."""
+        """Packed in the file or while loading: the same translations."""
         wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
         packed = self.convert("packed.gguf", wide, "--compute", "int8")
-        self.assertIn(packed.stat().st_size - len(model_bytes()), (0, 128))  # a file may do without output's .levels
+        self.assertIn(packed.stat().st_size - len(model_bytes()), (0, 128))  # output's .levels are optional
         expected = self.good("-m", packed, stdin=text_of(LINES))
         self.assertEqual(self.good("-m", wide, "--compute", "int8", stdin=text_of(LINES)), expected)
         self.assertEqual(self.convert("again.gguf", wide, "--compute=int8").read_bytes(), packed.read_bytes())
@@ -255,7 +255,7 @@ class Convert(CommandTest):
     def test_a_weight_that_is_no_number(self):
         wide = self.convert("wide.gguf", support.MODEL, "--compute", "f32")
         content = bytearray(wide.read_bytes().replace(b"translate.checksum", b"translate.nochecks"))
-        struct.pack_into("<f", content, len(content) // 2 & ~3, float("nan"))  # nearly all of the file are matrices
+        struct.pack_into("<f", content, len(content) // 2 & ~3, float("nan"))  # the file is matrices, nearly all of it
         wide.write_bytes(content)
         self.bad(1, "convert", wide, self.folder / "packed.gguf", "--compute", "int8", says=["tensor ", "weight", "finite"])
         self.assertEqual(self.names(), ["wide.gguf"])
@@ -270,7 +270,7 @@ class Convert(CommandTest):
         return json.loads(self.good("info", "--json", self.convert(name, source or support.MODEL, "--allowed", how)))
 
     def test_allowed_by_script(self):
-        """English output without Han; figures, punctuation and Latin letters stay."""
+        """Target English: no Han characters; digits, punctuation and Latin letters stay."""
         info = self.allowed("latin.gguf", "script")
         self.assertTrue(2000 < info["allowed_tokens"] < info["target_vocabulary"] / 2)
         named = self.allowed("named.gguf", "script:Latn")
@@ -285,7 +285,7 @@ class Convert(CommandTest):
         self.assertIn(b"target tokens are allowed", self.run_tool("-m", model, "-v", "你好").stderr)
 
     def test_allowed_by_text(self):
-        """What the text becomes, and what else can be spelled in its script."""
+        """The tokens of the texts, and all other tokens in their script."""
         text = self.file("en.txt", b"The weather is good today.\n\n\xff It is 25 degrees.\n")
         info = self.allowed("text.gguf", f"text:{text}")
         self.assertTrue(20 < info["allowed_tokens"] < 2000)
@@ -337,7 +337,7 @@ class Convert(CommandTest):
             wait_for(lambda: self.names() or p.poll() is not None)
             p.send_signal(signal.SIGINT)
             status = p.wait(90)
-        if status == 0:  # it was faster
+        if status == 0:  # the run was faster than the signal
             self.assertEqual(self.names(), ["x.gguf"])
             self.good("info", "--verify", self.folder / "x.gguf")
         else:
@@ -350,7 +350,7 @@ class Convert(CommandTest):
             terminal.close_slave()
             shown = terminal.read()
             self.assertEqual((p.wait(90), p.stdout.read()), (0, b""))
-        if shown:  # it may be done before the first bar
+        if shown:  # it may end before the first bar is drawn
             self.assertRegex(shown, rb"\A(\r\[=*>? *\] +\d+%  [\d:-]+ left\x1b\[K)+\r\x1b\[K\Z")
 
 

@@ -1,4 +1,4 @@
-"""Output files: complete or not at all, interrupted and resumed; links, permissions, limits."""
+"""Output files: complete or absent, interrupted and resumed; links, permissions, limits."""
 
 import json
 import os
@@ -88,8 +88,8 @@ class OutputFile(FileTest):
 
 
 class Replacing(FileTest):
-    """What replaces a file has its permissions and owner, and a link's target is what is written. With no rights to
-    spare."""
+    """A file that is replaced keeps its permissions and owner; if it is a link, its target is written. Runs without special
+    rights."""
 
     def setUp(self):
         super().setUp()
@@ -124,7 +124,7 @@ class Replacing(FileTest):
                 out = self.old(name, mode)
                 self.good(*args, out)
                 self.assertNotEqual(out.read_bytes(), b"old")
-                self.assertEqual(self.mode(out), mode & 0o777, (name, oct(mode)))  # nobody runs it as another
+                self.assertEqual(self.mode(out), mode & 0o777, (name, oct(mode)))  # the set-user-ID bit is not kept
 
     def test_never_more_readable_than_in_the_end(self):
         for mode, umask, meanwhile, end in (
@@ -156,7 +156,7 @@ class Replacing(FileTest):
             (0, 0, 0o604, 0o600),
         ):
             out = self.old("out.txt", mode, owner, group)
-            self.good("-o", out, "好")  # may not give it to root, nor root's group
+            self.good("-o", out, "好")  # cannot give it to root, nor to root's group
             st = out.stat()
             self.assertEqual((st.st_uid, st.st_gid, oct(self.mode(out))), (65534, 65534, oct(mine)))
             out = self.old("out.txt", mode, 65534, 65533)
@@ -165,7 +165,8 @@ class Replacing(FileTest):
             self.assertEqual((st.st_uid, st.st_gid, self.mode(out)), (65534, 65533, mode))
 
     def test_links(self):
-        """What a chain of links leads to is written, there or not; the links stay, and FILE.part is beside the file."""
+        """The target of a chain of links is written, whether it exists or not; the links stay, and FILE.part is beside the
+        target."""
         (self.folder / "a").mkdir(mode=0o777)
         (self.folder / "b").mkdir(mode=0o777)
         for name in ("a", "b"):
@@ -199,7 +200,7 @@ class Replacing(FileTest):
             with open(self.old("out.txt", 0o600), mode) as out:
                 r = subprocess.run([support.TOOL, "-o", "/dev/stdout", "好"], stdout=out, env=environment(), timeout=90)
             self.assertEqual((r.returncode, self.output.read_bytes(), self.mode(self.output)), (0, self.new, 0o600))
-        with tempfile.TemporaryFile(dir=self.folder) as out:  # a file without a name cannot be replaced
+        with tempfile.TemporaryFile(dir=self.folder) as out:  # a file without a name, which cannot be replaced
             r = subprocess.run(
                 [support.TOOL, "-o", "/dev/stdout", "好"],
                 stdout=out,
@@ -270,7 +271,7 @@ class Resume(FileTest):
 
 
 class Comparing(FileTest):
-    """--resume adds nothing to what another input, model or option gave, and touches nothing then."""
+    """--resume refuses the output of another input, model or option, and does not change it."""
 
     def setUp(self):
         super().setUp()
@@ -336,7 +337,7 @@ class Comparing(FileTest):
             self.output.unlink()
 
     def test_every_option_is_compared_or_known_not_to_matter(self):
-        """A new option is compared: who adds one that need not be says so here, too."""
+        """New options must be compared as well; add those that need not be to the list here."""
         text = self.good("--help").decode()
         every = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)", text, re.M))
         run = self.run_of(*self.args)
@@ -400,7 +401,7 @@ class Comparing(FileTest):
         self.assertTrue(run)
 
     def describe(self, *options):
-        """What a run writes down before its first line; what it says of the options need not suit the model."""
+        """Returns FILE.part.run, which is written before the first line: the options need not suit the model."""
         with self.started(*options, *self.args, **at_most(300)) as p:
             p.communicate(timeout=90)
         content = self.run_file.read_bytes() if self.run_file.exists() else b""
@@ -431,7 +432,7 @@ class Comparing(FileTest):
             if f"{path.name}" in ("config.json", "vocab.json", "model.safetensors"):
                 self.refused(*args, "-m", model, says="model (")
             path.write_bytes(before)
-        shutil.move(model, self.folder / "moved")  # the same by another name
+        shutil.move(model, self.folder / "moved")  # the same model at another path
         whole = self.good(*args, "-m", self.folder / "moved", "-i", self.input)
         self.leave(self.part, whole[: whole.index(b"\n") + 1], run)
         self.good(*args, "-m", self.folder / "moved", *self.args, "--resume")
@@ -520,7 +521,7 @@ class Comparing(FileTest):
 
 
 class HostileParts(FileTest):
-    """Links and the like in the place of FILE.part and FILE.part.run: nothing is followed, changed or waited for."""
+    """Links, folders and pipes in place of FILE.part and FILE.part.run: nothing is followed, changed or waited for."""
 
     def setUp(self):
         super().setUp()
@@ -574,7 +575,7 @@ class HostileParts(FileTest):
         self.run_file.symlink_to(self.file("other.run", self.description))
         self.refused("symbolic link")
         self.assertEqual(self.part.read_bytes(), self.line + b"torn")
-        self.part.unlink()  # what is left over alone is neither followed nor replaced
+        self.part.unlink()  # FILE.part.run without FILE.part is neither followed nor replaced
         self.bad(1, "-o", self.output, says="symbolic link", stdin=b"", **unprivileged())
         self.assertEqual((self.folder / "other.run").read_bytes(), self.description)
         self.assertTrue(self.run_file.is_symlink())
@@ -609,7 +610,7 @@ class HostileParts(FileTest):
 
 
 class Limits(FileTest):
-    """A file that may not grow is an error as others are."""
+    """A file that reaches its size limit is an ordinary error."""
 
     def test_output(self):
         r = self.run_tool("-i", self.input, "-o", self.output, **at_most(700))
@@ -637,7 +638,7 @@ class Limits(FileTest):
 
 
 class NoFiles(CommandTest):
-    """A named pipe in the place of a file answers at once; as input it is read."""
+    """A named pipe in place of a file does not block; as input it is read."""
 
     def setUp(self):
         super().setUp()
@@ -671,7 +672,7 @@ class NoFiles(CommandTest):
                 content = path.read_bytes()
                 path.unlink()
                 os.mkfifo(path)
-                if path.name == "expected.json":  # nobody reads it
+                if path.name == "expected.json":  # without a reader
                     self.assertEqual(self.good(*args, timeout=20), whole)
                 elif path.name in ("model.bin", "model.npz"):  # without a file of that name it is of another format
                     self.bad(1, *args, says=str(model), timeout=20)
@@ -690,7 +691,7 @@ class NoFiles(CommandTest):
 
 class Interrupted(CommandTest):
     def check(self, number, status, stdin_open):
-        """Stops a run whose output has begun, then resumes it to the same result as one that was left alone."""
+        """Interrupts a run whose output has begun, then resumes it; the result is that of an uninterrupted run."""
         lines = many_lines(4000)
         source, output = self.file("in.txt", text_of(lines)), self.folder / "out.txt"
         part = self.folder / "out.txt.part"

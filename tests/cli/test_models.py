@@ -1,4 +1,4 @@
-"""Folders of models: --models, two models one behind the other, -s auto."""
+"""Folders of models: --models, two models in sequence, -s auto."""
 import json
 import os
 import pathlib
@@ -43,7 +43,7 @@ def detects():
 
 
 class ModelsTest(CommandTest):
-    """A folder: zh to en, the real one; en to fr and de to en, small ones that give any text."""
+    """A folder: zh to en, the default model; en to fr and de to en, small models that give any text."""
 
     def setUp(self):
         super().setUp()
@@ -54,7 +54,7 @@ class ModelsTest(CommandTest):
         self.add("opus-mt-de-en", OTHER)
 
     def add(self, name, model, settings="{}"):
-        """A directory with the model's files, but for what it says of its languages."""
+        """A directory with the model's files, but other language settings."""
         path = self.models / name
         path.mkdir()
         for part in model.iterdir():
@@ -66,7 +66,7 @@ class ModelsTest(CommandTest):
         return path
 
     def route(self, *args, **more):
-        """What -v says of the way."""
+        """The route that -v prints."""
         r = self.run_tool("--models", self.models, "-v", *args, **more)
         self.assertEqual(r.returncode, 0, r.stderr)
         return re.search(r"^translate: (\S+ to \S.*: .*)$", r.stderr.decode(), re.M)[1].replace(f"{self.models}/", "")
@@ -102,7 +102,7 @@ class Direct(ModelsTest):
         expected = self.good("-q", "-m", NLLB, "-s", "ko", "-t", "de", "a b c")
         self.assertEqual(self.good("-q", "--models", self.models, "-s", "ko", "-t", "de", "a b c"), expected)
         self.assertEqual(self.route("-s", "ko", "-t", "de", "a b c"), "kor_Hang to deu_Latn: nllb")
-        self.assertEqual(self.route("-s", "zh", "-t", "en", "a b c"), "zh to en: zh-en.gguf")  # one pair before many
+        self.assertEqual(self.route("-s", "zh", "-t", "en", "a b c"), "zh to en: zh-en.gguf")  # not nllb
 
 
 class Pivot(ModelsTest):
@@ -122,7 +122,7 @@ class Pivot(ModelsTest):
     def test_several_chunks(self):
         lines = text_of(many_lines(1100))
         _, expected = self.by_hand(lines, "--max-length", "4")
-        # the first model, too, is held to --max-length
+        # --max-length applies to the first model as well
         between = self.good("-q", "--max-length", "4", stdin=lines)
         expected = self.good("-q", "-m", self.models / "opus-mt-en-fr", "--max-length", "4", stdin=between)
         self.assertEqual(self.pivot("--max-length", "4", stdin=lines), expected)
@@ -151,7 +151,7 @@ class Pivot(ModelsTest):
         self.assertNotIn("pivot", direct)
 
     def test_flags_of_both(self):
-        """What the first model had to repair or cut is told of the whole."""
+        """Flags of the first model appear in the result."""
         o = json.loads(self.pivot("--json", stdin=LINES[0].encode() + b"\xff\n"))
         self.assertIn("invalid_utf8", o["flags"])
         r = self.run_tool("--models", self.models, *self.TO_FRENCH, stdin=LINES[0].encode() + b"\xff\n")
@@ -214,7 +214,7 @@ class Pivot(ModelsTest):
         self.bad(1, "--models", self.models, "-s", "zh", "-t", "it", "x", says=["zh to it", "to it from: fr"])
 
     def test_memory_is_both_models(self):
-        """Both are opened; neither is opened twice."""
+        """Both models are opened, each once."""
         with self.started("--models", self.models, *self.TO_FRENCH) as p:
             p.stdin.write(LINES[0].encode() + b"\n")
             p.stdin.flush()
@@ -272,7 +272,7 @@ class Errors(ModelsTest):
         self.good("-q", *args)
 
     def test_damage_seen_later(self):
-        """What its settings do not show fails when it is used, and only then."""
+        """A damaged model whose settings are valid fails when it is used, not before."""
         path = self.add("ru-en", SMALL)
         (path / "model.safetensors").unlink()
         (path / "model.safetensors").write_bytes((SMALL / "model.safetensors").read_bytes()[:5000])
@@ -340,7 +340,7 @@ class Auto(ModelsTest):
         self.bad(2, "-s", "auto", SENTENCES["fra_Latn"], says=["source language fr", "zh to en"])
 
     def test_among_what_is_there(self):
-        """The sources that lead to the target: German and Chinese lead to French, over English."""
+        """The sources with a route to the target: German and Chinese have one to French, over English."""
         german = SENTENCES["deu_Latn"]
         self.assertEqual(self.route("-s", "auto", "-t", "fr", german), "de to en to fr: opus-mt-de-en, then opus-mt-en-fr")
         self.assertEqual(self.route("-s", "auto", "-t", "fr", "你好"), "zh to en to fr: zh-en.gguf, then opus-mt-en-fr")
@@ -369,7 +369,7 @@ class Auto(ModelsTest):
         self.bad(1, "--models", self.models, "-s", "auto", "-t", "ja", "x", says="ja: no model translates into it")
 
     def test_pipe_is_read_as_far_as_it_goes(self):
-        """Blank lines and one with text are enough, and all of it is translated."""
+        """The first line with text decides; it and the blank lines before it are translated, too."""
         lines = ["", " ", *LINES[:4]]
         expected = self.good(stdin=text_of(lines)).splitlines(keepends=True)
         with self.started("--models", self.models, "-s", "auto", "-t", "en") as p:
@@ -380,7 +380,7 @@ class Auto(ModelsTest):
                 p.stdin.write(line.encode() + b"\n")
                 p.stdin.flush()
                 got = b""
-                while len(got) < len(wanted):  # not through the reader, whose buffer select does not know
+                while len(got) < len(wanted):  # os.read: p.stdout.read would buffer what select waits for
                     self.assertTrue(select.select([p.stdout], [], [], 60)[0])
                     got += os.read(p.stdout.fileno(), len(wanted) - len(got)) or b"(end)"
                 self.assertEqual(got, wanted)
@@ -390,7 +390,7 @@ class Auto(ModelsTest):
             self.assertEqual(p.wait(60), 0)
 
     def test_nothing_of_a_large_input_is_lost(self):
-        lines = text_of(LINES * 250)  # more than is looked at
+        lines = text_of(LINES * 250)  # more than detection reads
         self.assertGreater(len(lines), 1 << 16)
         expected = self.good(stdin=lines)
         args = ("--models", self.models, "-s", "auto", "-t", "en")
@@ -398,7 +398,7 @@ class Auto(ModelsTest):
         self.assertEqual(self.good(*args, "-i", self.file("in", lines)), expected)
 
     def test_a_line_without_end(self):
-        line = (LINES[0] * 5000).encode()  # more than is looked at, and no line end
+        line = (LINES[0] * 5000).encode()  # more than detection reads, and no line end
         args = ("--max-length", "2", "-q")
         self.assertEqual(self.good(*args, "--models", self.models, "-s", "auto", "-t", "en", stdin=line),
                          self.good(*args, stdin=line))
@@ -431,7 +431,7 @@ class WithoutDetection(ModelsTest):
         tool.write_bytes(pathlib.Path(support.TOOL).read_bytes())
         tool.chmod(0o755)
         r = self.run_tool("--models", self.models, "-s", "auto", "-t", "en", LINES[0]) if not detects() else None
-        if r:  # it was built so
+        if r:  # the program was built without detection
             self.assertEqual(r.returncode, 1)
             self.assertRegex(r.stderr.decode(),
                              r"\Atranslate: -s auto: this build cannot detect languages: .*; name it with -s")
@@ -441,5 +441,5 @@ class WithoutDetection(ModelsTest):
             r = self.run_tool("--models", self.models, "-s", "auto", "-t", "en", LINES[0])
         finally:
             support.TOOL = old
-        if r.returncode:  # it is not installed on this machine either
+        if r.returncode:  # nor installed on this machine
             self.assertRegex(r.stderr.decode(), r"\Atranslate: -s auto: translate-detect is neither beside [^\n]*\n\Z")

@@ -1,4 +1,4 @@
-"""The command line: every option, every way of writing it, every wrong use."""
+"""The command line: every option, every way of writing it, every error."""
 import json
 import os
 import pathlib
@@ -30,7 +30,7 @@ class Help(CommandTest):
                 self.assertEqual(line, line.rstrip())
 
     def test_shows_what_the_parser_knows(self):
-        """Each option that help lists is taken, with a value if help shows one, in each form; and -h is --help."""
+        """Each option in the help is accepted in each form, with a value if the help shows one; and -h is --help."""
         for command in COMMANDS:
             first = command.split()
             text = self.help(command)
@@ -101,7 +101,7 @@ class WrongUsage(CommandTest):
             self.bad(2, f"{option}=", says="empty")
 
     def test_shortlist(self):
-        """A package of translateLocally's: its list is used unless told otherwise, and no other model takes it."""
+        """A package of translateLocally: its shortlist is used by default, and no other model accepts it."""
         fixtures = pathlib.Path(__file__).resolve().parent.parent / "bergamot" / "fixtures"
         folder, lines = fixtures / "package", (fixtures / "lines.txt").read_bytes()
         lex, packed = folder / "lex.s2t.bin", self.folder / "packed.gguf"
@@ -147,7 +147,7 @@ class WrongUsage(CommandTest):
             self.bad(2, *command, "", says=["argument ", f" is empty; usage: translate {command[0]}"])
 
     def test_threads(self):
-        """More than the library takes are wrong usage, whichever command is asked."""
+        """Values above the library's limits are usage errors in every command."""
         for command in ([], ["bench"], ["score"], ["attention"], ["shortlist"]):
             self.good(*command, "-T", "1024", "--help")
             self.bad(2, *command, "-T", "1025", "--help", says="'1025' is not a whole number from 0 to 1024")
@@ -316,7 +316,8 @@ class Models(CommandTest):
         self.bad(2, "a\nb", "--x\ny", says="unknown")
 
     def test_where_the_default_is(self):
-        """Beside the program: as in a build tree, as in an installation that was moved; else a message that helps."""
+        """Found beside the program, in a build tree and in an installation that was moved; else a message says what to
+        do."""
         (self.folder / "bin").mkdir()
         tool = self.folder / "bin/translate"
         shutil.copy(support.TOOL, tool)

@@ -1,4 +1,4 @@
-"""score: log-probabilities, alignments, and what files may have wrong."""
+"""score: log-probabilities, alignments, and errors in files."""
 import json
 import math
 
@@ -41,7 +41,7 @@ class Score(CommandTest):
         self.assertLessEqual({("今天", "today"), ("天气", "weather"), ("很好", "nice"), ("。", ".")}, links)
 
     def test_what_is_translated_is_likely(self):
-        """A greedy translation is likelier than others, and its score that of its tokens."""
+        """A greedy translation has a higher score than others, and its score is that of its tokens."""
         pairs = self.pairs()
         scores = [float(line) for line in self.good("score", stdin=text_of(pairs)).split()]
         self.assertEqual(len(scores), len(pairs))
@@ -90,7 +90,7 @@ class Score(CommandTest):
         self.bad(2, "score", "--alignment-threshold", "2", SOURCE, TARGET, says="--alignment-threshold")
 
     def test_bad_lines(self):
-        """What comes before a bad line is written."""
+        """Results before a bad line are written."""
         long = "word " * 3000
         for bad, why in (("no tab", b"line 3: has no TAB"), ("", b"line 3: has no TAB"),
                          ("a\tb\tc", b"line 3: has more than one TAB"),

@@ -1,4 +1,4 @@
-"""The options of the search: what they print, and what is wrong usage."""
+"""Search options: their output, and usage errors."""
 import collections
 import json
 import math
@@ -108,7 +108,7 @@ class Scores(CommandTest):
             self.assertLess(float(f[1]), 0)
         self.assertEqual(self.good("--scores", stdin=b"\n  \n"), b"\t0.000000\n  \t0.000000\n")
         self.assertEqual(self.good("--scores", stdin="你好\r\n".encode())[-2:], b"\r\n")
-        # fields stay fields
+        # the number of fields stays the same
         self.assertEqual(self.good("--scores", stdin="你好。\t谢谢。\n".encode()).count(b"\t"), 1)
 
     def test_json(self):
@@ -116,7 +116,7 @@ class Scores(CommandTest):
         o = json.loads(self.good("--json", "--scores", TWO))
         self.assertAlmostEqual(o["score"], field, places=5)
         scores = [s for _, s in o["token_scores"]]
-        self.assertEqual(len(scores), o["tokens"] + 2)  # two end marks
+        self.assertEqual(len(scores), o["tokens"] + 2)  # two EOS
         self.assertEqual([p for p, _ in o["token_scores"]].count("</s>"), 2)
         self.assertAlmostEqual(sum(scores), o["score"], places=4)
         self.assertAlmostEqual(sum(scores) / len(scores), o["mean"], places=5)
@@ -136,7 +136,7 @@ class Scores(CommandTest):
         self.assertEqual([p for p, _ in o["token_scores"]], fields[0].split(" ") + ["</s>"])
 
     def test_once_or_again(self):
-        """From memory or not, in whichever batch, a line has the same score."""
+        """With and without the cache, in any batch, a line has the same score."""
         lines = LINES[:6] + LINES[:3]
         expected = self.good("--scores", "--json", stdin=text_of(lines)).decode().split("\n")
         for options in (["-T1"], ["--batch-size", "1"], ["--batch-size", "2", "-T2"]):
@@ -202,7 +202,7 @@ class NBest(CommandTest):
             self.assertEqual(self.good("tokenize", "-d", r[3]).decode().rstrip("\n"), t[3])
 
     def test_resume(self):
-        """A list that was cut off is written again; nothing is lost or twice there."""
+        """A truncated n-best list is written again; no hypothesis is lost or duplicated."""
         lines, out = self.file("in.txt", text_of(LINES[:8])), self.folder / "out.txt"
         options = ["-b3", "-n3", "-i", lines, "-o", out]
         self.good(*options)
@@ -223,7 +223,7 @@ class Search(CommandTest):
         self.assertEqual(self.good("-b1", stdin=text_of(LINES)), self.good(stdin=text_of(LINES)))
 
     def test_beams_find_better_ones(self):
-        """By what they are compared by: mean log-probability, with the default length penalty."""
+        """Compared by the score of the default length penalty, which is the mean log-probability."""
         def mean(*options):
             out = self.good(*options, "--scores", "--json", "--split", "never", stdin=text_of(LINES)).decode()
             return sum(json.loads(line)["mean"] for line in out.split("\n")[:-1])
@@ -266,7 +266,7 @@ class Search(CommandTest):
 
     def test_repetition(self):
         def most(*options):
-            """How often the most frequent three words in a row come."""
+            """The number of occurrences of the most frequent three words in sequence."""
             words = self.good("--loop-guard", "off", *options, "，".join(["妹妹正在学习"] * 7)).decode().lower().split()
             return max(collections.Counter(zip(words, words[1:], words[2:])).values())
 
@@ -293,7 +293,7 @@ class Search(CommandTest):
         self.assertEqual(self.good("--prefix", "It", ""), b"\n")
 
     def test_prefix_scores(self):
-        """What is given has no part in the signals of quality."""
+        """The prefix does not count in the quality signals."""
         o = json.loads(self.good("--prefix", "Today", "--scores", "--json", SENTENCE))
         self.assertEqual(o["token_scores"][0][1], 0)
         own = [s for _, s in o["token_scores"]][1:]

@@ -1,4 +1,4 @@
-"""translate shortlist: from a parallel text to a list that translates."""
+"""translate shortlist: makes a list from a parallel text; translating with it."""
 
 import itertools
 import signal
@@ -25,7 +25,7 @@ class Shortlist(CommandTest):
         self.out = self.folder / "lex.bin"
 
     def lists(self):
-        """{source id: target ids} of the file, by its layout in docs/formats.md."""
+        """{source id: target ids} of the file, whose layout is in docs/formats.md."""
         data = self.out.read_bytes()
         magic, _, first, best, count, words = struct.unpack_from("<6Q", data)
         self.assertEqual((magic, first), (0xF11A48D5013417F5, 0))
@@ -48,14 +48,14 @@ class Shortlist(CommandTest):
         free, listed = (self.good(*args, "医生喜欢苹果。").decode() for args in ((), ("--shortlist", self.out)))
         self.assertEqual(listed, free)
         self.assertIn(b"the shortlist limits", self.run_tool("--shortlist", self.out, "-v", "医生").stderr)
-        # words that the text lacks cannot come
+        # words that are not in the text are not allowed
         self.assertNotRegex(self.good("--shortlist", self.out, "今天天气很好。").decode(), "weather")
 
     def test_sizes(self):
         self.make("--first", "3", "--best", "2")
         lists, best = self.lists()
         self.assertEqual(best, 2)
-        self.assertEqual(len(lists[0]), 4)  # the end mark's: three frequent ones and itself
+        self.assertEqual(len(lists[0]), 4)  # the list of EOS: three frequent tokens and EOS itself
         self.assertIn(0, lists[0])
         self.assertTrue(all(len(words) <= 2 for s, words in lists.items() if s))
         self.assertEqual(max(map(len, lists.values())), 4)

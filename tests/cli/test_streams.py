@@ -12,7 +12,7 @@ from support import LINES, CommandTest, Terminal, environment, many_lines, model
 
 
 def read_line(stream, seconds=90):
-    """A line from a pipe that must come soon, although the program's input stays open."""
+    """The next line from a pipe, which must come soon although the program's input stays open."""
     line, end = b"", time.monotonic() + seconds
     while not line.endswith(b"\n"):
         if not select.select([stream], [], [], max(0, end - time.monotonic()))[0]:
@@ -29,7 +29,7 @@ class PieceByPiece(CommandTest):
     TEXT = "今天天气很好。我喜欢读书，也喜欢看电影。\n\n  你呢？"
 
     def pieces(self, *options, text):
-        """What each write had: a socket of packets keeps them apart."""
+        """The data of each write: a packet socket keeps writes apart."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, self.started("--stream", *options, text, stdout=theirs) as p:
             theirs.close()
@@ -46,7 +46,7 @@ class PieceByPiece(CommandTest):
             self.assertEqual(b"".join(pieces), self.good("--loop-guard", "off", *options, self.TEXT), options)
             self.assertGreater(len(pieces), 4, options)
             for piece in pieces:
-                piece.decode()  # whole characters
+                piece.decode()  # complete characters
 
     def test_lines(self):
         lines = [*LINES, "", "  ", LINES[0], self.TEXT.replace("\n", " "), "😀😀"]
@@ -108,7 +108,7 @@ class Interactive(CommandTest):
                 self.assertEqual(read_line(p.stdout), self.good("tokenize", line))
 
     def test_processes_share_the_mapped_model(self):
-        """An int8 file is used where it lies: all of it is in memory, and no page of it is a process's own."""
+        """An int8 file is used as it is mapped: all of it is in memory, and no page of it is private."""
         def pages(process):
             with open(f"/proc/{process.pid}/smaps", encoding="utf-8", errors="replace") as smaps:
                 parts = smaps.read().split(os.path.realpath(support.MODEL))[1:]
@@ -149,7 +149,7 @@ class Interactive(CommandTest):
 
 class InOrder(CommandTest):
     def test_lines_appear_while_others_are_computed(self):
-        """The first line of a file appears long before the last, and what has appeared is never changed."""
+        """The first line of a file is written long before the last, and written text does not change."""
         lines = self.file("lines", text_of(many_lines(400)))
         expected = self.good("-i", lines)
         for options in (["-i", lines], ["-i", "-"]):
@@ -198,7 +198,7 @@ class Text(CommandTest):
         self.assertEqual(self.good(stdin=x + b"\r\n" + y + b"\n"), a + b"\r\n" + b + b"\n")
         self.assertEqual(self.good(stdin=x + b"\n" + y), a + b"\n" + b + b"\n")
         self.assertEqual(self.good(stdin=b"\n\r\n" + x + b"\n\n\n" + y + b"\n\n"), b"\n\r\n" + a + b"\n\n\n" + b + b"\n\n")
-        # only "\n" ends a line: these stay inside one
+        # only "\n" ends a line: the other separators stay inside one
         self.assertEqual(self.good(stdin="一\u2028二\x0b三\x0c四\x85五".encode()).count(b"\n"), 1)
 
     def test_nothing(self):
@@ -252,7 +252,7 @@ class Ends(CommandTest):
         self.bad(1, "-o", "/dev/full", "好", says="/dev/full: cannot write")
 
     def goes_away(self, **more):
-        """Stops reading after the first line; returns the status of the run, which must say nothing."""
+        """Stops reading after the first line; returns the status of the run, which must print nothing on stderr."""
         with self.started(bufsize=0, **more) as p:
             p.stdin.write(text_of(LINES[:1]))
             read_line(p.stdout)
@@ -303,7 +303,7 @@ class Ends(CommandTest):
 
 
 class Progress(CommandTest):
-    slow = ("-T", "1", "--batch-size", "1")  # so that it takes longer than it takes until a bar is drawn
+    slow = ("-T", "1", "--batch-size", "1")  # so that the run lasts until a bar is drawn
 
     def shown(self, *args, **more):
         terminal = Terminal()

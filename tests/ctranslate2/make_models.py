@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_ctranslate2.c: tiny random CTranslate2 models and what the real engine translates with them.
+"""Makes the fixtures of test_ctranslate2.c: tiny random CTranslate2 models, and CTranslate2's translations with them.
 
     python3 tests/ctranslate2/make_models.py [NAME...]
     python3 tests/ctranslate2/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs ctranslate2, torch and transformers in the versions below; the test itself needs none of them. Each fixture is a folder
-fixtures/NAME with model.bin, config.json (version 6) and vocabularies, and expected.json: ids of sources and of what greedy
-decoding makes of them, with the weights computed in f32 and as CTranslate2 chooses by default ("stored").
+fixtures/NAME with model.bin, config.json (version 6) and vocabularies, and expected.json: ids of sources and of their greedy
+targets, with the weights computed in f32 and in the type that CTranslate2 chooses by default ("stored").
 
-The models are written by CTranslate2's own converters and specs, out of Marian and mBART models of Transformers or, in
-OpenNMT's shape, out of random numbers. Versions 1 to 5 of the file are made from version 6 as the older specs wrote them;
-they count as such only because the real engine loads and decodes each.
+The models are written by CTranslate2's own converters and specs, from Marian and mBART models of Transformers or, in
+OpenNMT's shape, from random numbers. Versions 1 to 5 of the file are made from version 6 as the older specs wrote them; that
+CTranslate2 loads and decodes each shows that they are valid.
 """
 import json
 import os
@@ -33,15 +33,15 @@ import opennmt  # noqa: E402  (in a folder that make_fixtures has added)
 VERSIONS = {"ctranslate2": ctranslate2.__version__, "transformers": "5.23.0", "torch": "2.13.0"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINES, MAX_LENGTH = 48, 24
-MARGIN = 2e-3  # between best and second logit, in f32, at each step
-CLEAR = 0.1    # the same in int8, where the roundings of two engines may differ; half the lines have it
+MARGIN = 2e-3  # least margin between best and second logit, in f32, at each step
+CLEAR = 0.1    # the same in int8, where the roundings of two engines may differ; half of the lines have it
 LIMIT = 200_000
 
 MARIAN = shape(32, (4, 4), (40, 36), (1, 2), "swish", 100)
 UNTIED = shape(24, (3, 2), (40, 56), (1, 2), "relu", 110, share_encoder_decoder_embeddings=False, tie_word_embeddings=False)
 MBART = shape(24, (3, 3), (36, 36), (2, 1), "gelu", 120, scale_embedding=True, decoder_start_token_id=2)
 
-# Relative positions, RMSNorm, no biases; heads of another size than d_model / heads; tied, and so scaled, or gated.
+# Relative positions, RMSNorm, no biases; a head size other than d_model / heads; a tied output, which is scaled, or gated.
 T5 = dict(vocab_size=110, d_model=24, d_kv=6, num_heads=3, d_ff=40, num_layers=2, num_decoder_layers=2,
           relative_attention_num_buckets=8, relative_attention_max_distance=12, dropout_rate=0.0, decoder_start_token_id=0,
           tie_word_embeddings=True)
@@ -188,7 +188,7 @@ def resolve(variables, aliases):
 
 
 def rename_1(name):
-    """As OpenNMT-tf named its variables."""
+    """With the names of OpenNMT-tf's variables."""
     side = name.split("/")[0]
     name = name.replace("self_attention", "multi_head" if side == "encoder" else "masked_multi_head")
     name = name.replace("/attention/", "/multi_head/")
@@ -206,7 +206,7 @@ def text(value):
 
 
 def make_older(directory, version, revision):
-    """Rewrites a version 6 directory: settings become variables, and the settings of both sides stand outside."""
+    """Rewrites a version 6 directory: settings become variables, and those common to both sides have no prefix."""
     path = os.path.join(directory, "model.bin")
     variables, aliases = read_model(path)
     for key in [key for key in variables if key.rsplit("/", 1)[-1] in (
@@ -269,14 +269,14 @@ def read_vocabulary(directory, *names):
 
 
 def record(directory, name, seed):
-    """None if the model's translations are too few or too much alike."""
+    """None if too few translations have a margin, or they are too similar."""
     source = read_vocabulary(directory, "shared", "source")
     target = {token: i for i, token in enumerate(read_vocabulary(directory, "shared", "target"))}
     words = [i for i, token in enumerate(source) if not token.startswith("<")]
     bare = "opennmt" in name or "version" in name
     exact = ctranslate2.Translator(directory, intra_threads=1, compute_type="float32")
     stored = ctranslate2.Translator(directory, intra_threads=1)
-    # Before version 5 CTranslate2 cuts activations to whole numbers in place of rounding them: margins say nothing there.
+    # Before version 5, CTranslate2 truncates activations to integers and does not round them: margins do not help there.
     halved = "int8" in name and "version-3" not in name
     chooser = random.Random(seed)
     lines, unclear = [], 0
@@ -331,7 +331,8 @@ def make(name):
 
 
 def check(to, name):
-    """CTranslate2, and this project's program, on the committed model. In whole numbers only clear lines count for ours."""
+    """CTranslate2, and this project's program, on the committed model. In int8 the program must give only the lines with a
+    margin."""
     directory = os.path.join(HERE, "fixtures", name)
     with open(os.path.join(directory, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
@@ -342,7 +343,7 @@ def check(to, name):
     for kind, options in (("float32", {"compute_type": "float32"}), ("stored", {})):
         engine = ctranslate2.Translator(directory, intra_threads=1, **options)
         if kind == "stored" and engine.compute_type != expected["stored_as"]:
-            continue  # what the engine chooses for another CPU
+            continue  # the compute type that the engine chooses on another CPU
         found = [decode(engine, [source[i] for i in line["source"]] + ([] if bare else ["</s>"]))[0] for line in lines]
         to.each(f"{name}, {kind}: ctranslate2", [line[kind] for line in lines],
                 [[target[token] for token in line] for line in found])

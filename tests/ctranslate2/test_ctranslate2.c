@@ -9,14 +9,15 @@
 
 enum { LEAST_LINES = 40, MOST_LINES = 64 };
 
-/* A fixture, and how many of its lines must be those of CTranslate2 at the stored precision. In int8 both quantise each row
- * of activations; a sum that differs in its last bits (keys and values are halves here) may flip the rounding of one of
- * them, and the models, being random, have close runners-up: only lines whose best token is clear by 0.1 at each step must
- * be the same. Before version 5, CTranslate2 cuts where it rounds later: there it is further from f32 than we are. */
+/* A fixture, and how many of its lines must equal those of CTranslate2 at the stored precision. In int8 both quantise each
+ * row of activations. A sum that differs in its last bits (keys and values are f16 here) may flip the rounding of one of
+ * them, and the models, being random, have close runners-up: only lines whose best token leads by 0.1 at each step must be
+ * the same. Before version 5, CTranslate2 truncates activations where it rounds later: there it is further from f32 than
+ * this program is. */
 typedef struct fixture {
     const char *name;
     tr_type type;
-    int least_stored; /* -1: CTranslate2 cuts */
+    int least_stored; /* -1: CTranslate2 truncates */
 } fixture;
 
 static const double clear_margin = 0.1;
@@ -87,7 +88,7 @@ static void test_converted(void **state)
     free_expectation(&e);
 }
 
-/* The weights are there as they were stored, none rounded again. */
+/* The weights of the package are the stored ones, not rounded again. */
 static void test_type(void **state)
 {
     const fixture *f = *state;
@@ -101,7 +102,7 @@ static void test_type(void **state)
     tr_package_close(&package);
 }
 
-/* Without an end mark an empty source holds nothing, as longer ones hold all places that there are. */
+/* Without EOS after the source, an empty source has no tokens, and the longest one fills all positions. */
 static void test_bare(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 
 enum { LONGEST = 256 };
 
-/* A letter is a token. */
+/* Each letter stands for a token. */
 static int tokens_of(const char *letters, int32_t *tokens)
 {
     const int count = (int)strlen(letters);
@@ -49,13 +49,13 @@ static void test_loops(void **unused)
         "abcdefghabcdefghabcdefgh",
         "xyzabcdefghijkabcdefghijkabcdefghijk",
         "abcdefghijklmnopqrstabcdefghijklmnopqrstabcdefghijklmnopqrst", /* twenty */
-        "xyzabacbdaecfbdgehafcbadgehbcafdabc",                          /* eight of thirty-two, but for the first three */
+        "xyzabacbdaecfbdgehafcbadgehbcafdabc", /* eight different ones in thirty-two, without the first three */
     };
     static const char *const no_loops[] = {
         "",
         "a",
         "aaaaaaaaaaa",   /* eleven */
-        "aaaaaaaaaaaab", /* it went on */
+        "aaaaaaaaaaaab", /* it went on after the loop */
         "baaaaaaaaaaa",
         "ababababab",
         "abcdabcdabc",
@@ -84,7 +84,7 @@ static void expect_left(const char *letters, int left)
         fail_msg("%s: %d tokens are left, not %d", letters, found, left);
 }
 
-/* What is left without the loop: its first repeat stays. */
+/* What remains without the loop: its first occurrence stays. */
 static void test_length_before_loop(void **unused)
 {
     (void)unused;

@@ -1,5 +1,5 @@
-/* Sentences come and go in a batch: whatever its size, its bounds, the threads and the others in it, each becomes what it
- * becomes alone. On tiny models, with sources of all lengths and limits that end some in the middle. */
+/* Sequences enter and leave a batch: whatever the batch's size, its limits, the threads and the other sequences, each gets
+ * the result that it gets alone. On tiny models, with sources of all lengths and limits that end some targets early. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -59,14 +59,14 @@ static int chance(int below)
 
 /* ------------------------------------------------------------------------------------------------------------ sentences */
 
-/* Sentences, where they go, and what the feed has seen. The feed is called by member 0 alone: plain numbers do. */
+/* Sentences, where their targets go, and what the feed has seen. Only thread 0 calls the feed, so plain integers suffice. */
 typedef struct text {
     tr_sequence sentences[SENTENCES];
     int32_t *memory;
     int given, done, times_done[SENTENCES];
-    int in_flight, tokens, most, most_tokens; /* now, and the bounds that hold */
-    int stop_after;                           /* sentences; then done says false */
-    bool broken;                              /* a bound was not kept */
+    int in_flight, tokens, most, most_tokens; /* now, and their limits */
+    int stop_after;                           /* sentences; after them, done returns false */
+    bool broken;                              /* a limit was exceeded */
     atomic_bool stop;
 } text;
 
@@ -81,7 +81,7 @@ static text *make_text(const tr_config *c, int min_length, int max_length)
     const int most = c->max_positions < 48 ? c->max_positions : 48;
     for (int i = 0; i < SENTENCES; i++) {
         int32_t *source = t->memory + 2 * (size_t)i * width;
-        /* the end mark alone, the longest, and what lies between, mostly short */
+        /* EOS alone, the longest, and lengths between, mostly short */
         const int length = i == 3 ? 1 : i == 7 ? c->max_positions : 1 + chance(chance(4) ? 9 : most);
         for (int k = 0; k < length - 1; k++)
             source[k] = chance(c->source_vocabulary);
@@ -182,7 +182,8 @@ static void check_same(const text *alone, const text *t, tr_decode_options o, in
     }
 }
 
-/* Some end by their mark, some at their limit, some in a circle, at different times: else nothing is tested. */
+/* Some targets end with EOS, some at their limit, some with a loop, at different times; otherwise the test would show
+ * nothing. */
 static void check_variety(const text *alone, int min_length, int max_length)
 {
     int finished = 0, shorter = 0;
@@ -237,7 +238,7 @@ static void batches_change_nothing(void **unused)
 
 enum { EACH = 5 };
 
-/* Lists of 0 to EACH - 1 target ids; the end mark is among the ids that are always allowed, unless first is 0. */
+/* Lists of 0 to EACH - 1 target ids; EOS is among the ids that are always allowed, unless first is 0. */
 static tr_shortlist make_shortlist(const tr_config *c, int first, bool shared)
 {
     int32_t *memory = calloc((size_t)c->source_vocabulary * (EACH + 1) + 1, sizeof *memory), count = 0;
@@ -251,7 +252,7 @@ static tr_shortlist make_shortlist(const tr_config *c, int first, bool shared)
     return (tr_shortlist){first, EACH, c->source_vocabulary, memory, words, count, memory, shared};
 }
 
-/* The rule of model/shortlist.h, told another way. */
+/* The rule of model/shortlist.h, implemented in another way. */
 static void allow(const tr_shortlist *s, const tr_sequence *sequence, int vocabulary, bool *allowed)
 {
     int count = 0;
@@ -271,7 +272,7 @@ static void allow(const tr_shortlist *s, const tr_sequence *sequence, int vocabu
     }
 }
 
-/* What the network thinks of one sentence, step by step. */
+/* The logits of one sentence, step by step. */
 typedef struct watch {
     const tr_network *network;
     bool *allowed;
@@ -295,7 +296,7 @@ static void watch_logits(void *argument, const char *where, int layer, const flo
     w->chosen[w->steps++] = best;
 }
 
-/* One sentence at a time, with the whole output projection beside it. */
+/* One sentence at a time, compared with the whole output projection. */
 static void check_allowed(const model *m, const tr_shortlist *shortlist, int min_length, int max_length)
 {
     const tr_config *c = &m->package.config;
@@ -306,14 +307,14 @@ static void check_allowed(const model *m, const tr_shortlist *shortlist, int min
     tr_worker_set_trace(worker, watch_logits, &w);
     for (int i = 0; i < SENTENCES; i++) {
         text *t = make_text(c, min_length, max_length);
-        t->given = i; /* this one alone */
+        t->given = i; /* only this one */
         t->stop_after = 1;
         w.steps = 0;
         allow(shortlist, &t->sentences[i], c->target_vocabulary, w.allowed);
         assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, min_length, NULL, false}, t, NULL),
                          TR_ERROR_CANCELLED);
         const tr_sequence *seq = &t->sentences[i];
-        const int forced = c->forced_first_id >= 0; /* no logits are looked at */
+        const int forced = c->forced_first_id >= 0; /* no logits are computed for it */
         assert_int_equal(w.steps, seq->target_length + seq->finished - forced);
         for (int k = 0; k < w.steps; k++) {
             const int32_t token = k + forced < seq->target_length ? seq->target[k + forced] : c->eos_id;
@@ -359,7 +360,7 @@ static void expect_failure(tr_worker *worker, int members, int rows, text *t, tr
     free_text(t);
 }
 
-/* Each kind of failure with one and with several members; behind it the worker works as before. */
+/* Each kind of failure with one and with several threads; afterwards the worker works as before. */
 static void failures_end_it_and_leave_the_worker_usable(void **unused)
 {
     (void)unused;

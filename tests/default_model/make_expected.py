@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Records what Hugging Face Transformers makes of twenty sentences with the default model, for test_default_model.c.
+"""Records Hugging Face Transformers' translations of twenty sentences with the default model, for test_default_model.c.
 
     python3 tests/default_model/make_expected.py DIR
     python3 tests/default_model/make_expected.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
-DIR is the Marian directory that models/zh-en.gguf was made from (models/zh-en/train/export.py): it gives the network and the
-tokenizer, the weights come from the file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf. MarianTokenizer and
-generate, num_beams=1, one sentence at a time, twice: in f32 on the file's int8 weights widened, and with every linear layer
-in the arithmetic of int8 (docs/architecture.md): exact sums, and the decoder's keys and values in half precision. Sentences
-whose best and second logit are ever closer than a margin are refused: rounding could decide them. In int8 a difference in
-the last bit of an activation may move a whole step of its scale, so the margin is wider there.
+DIR is the Marian directory that models/zh-en.gguf was made from (models/zh-en/train/export.py). The network and the
+tokenizer come from DIR, the weights from the GGUF file. Needs torch 2.13, transformers 5.23, sentencepiece, gguf.
+MarianTokenizer and generate, num_beams=1, run one sentence at a time, twice: in f32 on the file's int8 weights, widened, and
+with every linear layer in the arithmetic of int8 (docs/architecture.md): exact sums, and the decoder's keys and values in
+half precision. Sentences whose best and second logit are closer than a margin at any step are refused, as rounding could
+decide them. In int8 a difference in the last bit of an activation may become a whole step of its scale, so the margin is
+wider there.
 """
 import json
 import os
@@ -26,7 +27,7 @@ sys.path[:0] = [os.path.join(FOLDER, "..", "engines"), os.path.join(MODELS, "zh-
 import engines  # noqa: E402  (found by the path above)
 from model_file import ModelFile  # noqa: E402
 
-MAX_LENGTH = 200  # the project's: tokens without the start and the end mark
+MAX_LENGTH = 200  # the project's maximum: tokens without the start token and EOS
 MARGINS = {"f32": 1e-3, "int8": 1e-2}
 MODEL = os.path.join(MODELS, "zh-en.gguf")
 SENTENCES = [
@@ -54,8 +55,8 @@ SENTENCES = [
 
 
 class Int8Linear(torch.nn.Module):
-    """y = W x + b with whole numbers [outputs, inputs] and a scale per output; rows of x get a scale each. cached: y is kept
-    in half precision, as keys and values are while decoding."""
+    """y = W x + b with integers [outputs, inputs] and a scale per output; rows of x have a scale each. cached: y is kept in
+    half precision, as keys and values are in the cache."""
 
     def __init__(self, whole, scale, bias, cached=False):
         super().__init__()
@@ -72,12 +73,12 @@ class Int8Linear(torch.nn.Module):
 
 
 def linear_layers(model):
-    """Their names; the output is not among them, which shares the embedding's matrix."""
+    """Names of the linear layers; the output projection is not among them, as it shares the embedding's matrix."""
     return [name for name, module in model.model.named_modules(prefix="model") if isinstance(module, torch.nn.Linear)]
 
 
 def widen(model, weights):
-    """Puts the file's weights, widened to f32, in the place of the directory's. Vectors are the same in both."""
+    """Replaces the directory's weights by those of the file, widened to f32. Vectors are the same in both."""
     model.model.shared.weight.copy_(weights["model.shared.weight"])  # tied: both embeddings and the output
     for name in linear_layers(model):
         linear = model.get_submodule(name)
@@ -96,7 +97,7 @@ def make_int8(model, weights):
 
 
 def from_file(weights):
-    """Network and tokenizer as the model file alone has them, its matrices still to be put in place."""
+    """Network and tokenizer with the vectors of the model file; the matrices follow."""
     model = MarianMTModel(weights.config()).eval()
     model.generation_config.bad_words_ids = [[id] for id in weights.fields["forbidden"]]
     model.generation_config.forced_eos_token_id = weights.fields["forced_last_id"]
@@ -132,7 +133,7 @@ def check(to):
 
 
 def least_margin(model, inputs, ids):
-    """The least distance between best and second logit over all steps, forbidden tokens left out."""
+    """The least difference between best and second logit over all steps, without forbidden tokens."""
     decoder = torch.tensor([[model.config.decoder_start_token_id] + ids])
     logits = model(**inputs, decoder_input_ids=decoder).logits[0]
     for words in model.generation_config.bad_words_ids or []:

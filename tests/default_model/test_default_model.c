@@ -1,6 +1,6 @@
 /* The default model end to end, by the public interface alone: twenty sentences as Hugging Face's MarianTokenizer and
- * generate translate them (make_expected.py), whatever the number of threads and the size of a batch: as stored, in int8,
- * and with the weights widened to f32. */
+ * generate translate them (make_expected.py), with any number of threads and any batch size: as stored, in int8, and with
+ * the weights widened to f32. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { LINES = 20, WAYS = 2 };
 
-/* A type to compute in, and what comes of it. */
+/* A compute type, and the expected results in it. */
 typedef struct computing {
     const char *name;
     tr_compute compute;
@@ -114,7 +114,7 @@ static void test_detokenize(void **state)
     }
 }
 
-/* The tokens of a translation's text are a way to spell it. */
+/* The tokens of a result must decode to its text. */
 static void test_tokenize_target(void **state)
 {
     const fixture *f = *state;

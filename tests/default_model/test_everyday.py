@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Two hundred everyday lines (everyday.tsv), by category: what must and what must not
-appear in their translation. No line loops, stops early or keeps Chinese.
+"""Two hundred everyday lines (everyday.tsv), by category, with words that must and words that must not appear in the
+translation. A line fails as well if its translation loops, ends early or contains Chinese.
 
     test_everyday.py TOOL MODEL [--show]      --show: print what fails
 
-Patterns are regular expressions for whole words, whatever their case, separated by semicolons.
+Patterns are regular expressions for whole words, in any case, separated by semicolons.
 """
 import collections
 import json
@@ -14,14 +14,14 @@ import subprocess
 import sys
 
 LINES = 200
-# Nine in ten; the card, models/zh-en.md, has what the default model reaches.
+# Nine in ten; models/zh-en.md has the default model's results.
 AT_LEAST = 180
 HAN = re.compile("[\u3400-\u9fff]")
-AGAIN = re.compile(r"\b(\w+(?:\W+\w+){0,5})(?:\W+\1\b){2}", re.IGNORECASE)  # up to six words, three times running
+AGAIN = re.compile(r"\b(\w+(?:\W+\w+){0,5})(?:\W+\1\b){2}", re.IGNORECASE)  # up to six words, three times in sequence
 
 
 def read(path):
-    """(category, source, wanted, unwanted) a line."""
+    """(category, source, wanted, unwanted) for each line."""
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             category, source, *patterns = line.split("\t")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""columns.py FOLDER: no line of code is longer than 125 characters, none of the documents longer than 120; but tables, code
-and links that stand alone in Markdown are as wide as they are, and so is a file that begins by switching clang-format off.
+"""columns.py FOLDER: a line of code has at most 125 characters, one of a document 120. Exceptions: tables, code blocks and
+lines with only a link in Markdown, and files that begin by switching clang-format off.
 """
 import os
 import pathlib
@@ -20,14 +20,14 @@ def files(root):
 
 
 def most(path, name):
-    """How long lines may be; None: nobody cares."""
+    """The maximum length of lines; None: no limit."""
     if path.suffix in CODE or path.name in OTHER_CODE or name in OTHER_CODE:
         return 125
     return 120 if path.suffix in DOCUMENTS else None
 
 
 def lines_of(path):
-    """(number, line), without what Markdown cannot break."""
+    """(number, line), without lines that Markdown cannot break."""
     fence = False
     lines = path.read_text(encoding="utf-8").splitlines()
     if lines[:1] == ["/* clang-format off */"]:

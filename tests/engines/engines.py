@@ -1,9 +1,9 @@
-"""What the scripts that make fixtures have in common when they check them (./test.sh --all).
+"""Shared by the scripts that make fixtures: checking committed fixtures (./test.sh --all).
 
     SCRIPT --check [--tool build/translate] [NAME...]
 
-Nothing is written: the engine that a fixture comes from reads the committed files again, and must give what is committed as
-its output; so must this project's program. What differs is told line by line; the exit status is 1 then.
+Nothing is written. The engine that a fixture comes from reads the committed files again, and must give the committed output;
+so must this project's program. Differences are printed line by line, and the exit status is then 1.
 """
 import argparse
 import os
@@ -15,13 +15,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def wanted():
-    """Whether the script is asked to check what there is, and not to make it anew."""
+    """Whether the script shall check the committed files, and not make them."""
     return "--check" in sys.argv[1:]
 
 
 def check_where_asked(check, fixtures=(), flags=()):
-    """Where the script is asked to check, does that with the fixtures named, or all, and ends it: check(to, name), or
-    check(to) of a script that has but one. flags: see Check."""
+    """If the script shall check: runs check(to, name) for the fixtures named, or for all, or check(to) of a script with only
+    one, and exits. flags: see Check."""
     if not wanted():
         return
     to = Check(*flags)
@@ -31,7 +31,7 @@ def check_where_asked(check, fixtures=(), flags=()):
 
 
 def check_or_make(check, make, fixtures):
-    """The main program of a script with a fixture for each name: makes those named, or all, if it is not asked to check."""
+    """The main program of a script with a fixture for each name: checks, or makes those named, or all."""
     check_where_asked(check, fixtures)
     for name in sys.argv[1:] or fixtures:
         make(name)
@@ -39,7 +39,7 @@ def check_or_make(check, make, fixtures):
 
 class Check:
     def __init__(self, *flags):
-        """flags: options of the script's own, each without a value; `given` holds those that were used."""
+        """flags: options of the script, each without a value; `given` holds those that were used."""
         parser = argparse.ArgumentParser(usage=__doc__.split("\n")[2].strip())
         parser.add_argument("--check", action="store_true")
         parser.add_argument("--tool", default=ROOT / "build/translate")
@@ -67,7 +67,7 @@ class Check:
             self.same(f"{what}: line {number}", a, b)
 
     def alike(self, what, expected, found, least, same=lambda a, b: a == b):
-        """One comparison, of lines that need not all be the same: engines whose sums are rounded in another order."""
+        """One comparison of lines, some of which may differ: the engines round sums in another order."""
         pairs = list(zip(expected or [], found or []))
         count = sum(same(a, b) for a, b in pairs)
         self.compared += 1
@@ -78,7 +78,7 @@ class Check:
               f"{len(expected or [])} expected, {len(found or [])} found", file=sys.stderr)
 
     def run(self, *arguments, lines=()):
-        """What this project's program answers, line by line."""
+        """Output of this project's program, line by line."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TRANSLATE_")}
         done = subprocess.run([self.tool, *map(str, arguments)], input="".join(line + "\n" for line in lines), text=True,
                               encoding="utf-8", capture_output=True, env=environment, check=False)
@@ -88,7 +88,8 @@ class Check:
         return done.stdout.removesuffix("\n").split("\n")
 
     def translate(self, model, sources, *options):
-        """Ids to ids, without marks; one sentence a line. An empty line holds nothing to translate: leave those out."""
+        """Source ids to target ids, without EOS; one sentence a line. Leave out empty lines, which have nothing to
+        translate."""
         lines = [" ".join(map(str, source)) for source in sources]
         return [[int(token) for token in line.split()]
                 for line in self.run("-m", model, "--tokens", "--ids", *options, lines=lines)]

@@ -1,11 +1,11 @@
-"""A random model as OpenNMT-py's converter has them: one layer a side, norms before the blocks, no position table, no end
-mark behind a source. For scripts that have CTranslate2."""
+"""A random model as OpenNMT-py's converter makes it: one layer a side, norms before the blocks, no position table, no EOS
+after a source. For scripts that have CTranslate2."""
 import numpy as np
 from ctranslate2.specs import transformer_spec
 
 
 def random_spec(seed, heads, d, ffn, sources, targets):
-    """A specification without its vocabularies, which are to have `sources` and `targets` tokens."""
+    """A specification without vocabularies, which must have `sources` and `targets` tokens."""
     generator = np.random.default_rng(seed)
     spec = transformer_spec.TransformerSpec.from_config((1, 1), heads)
 
@@ -32,7 +32,7 @@ def random_spec(seed, heads, d, ffn, sources, targets):
             linear(layer.ffn.linear_0, ffn, d, deviation)
             linear(layer.ffn.linear_1, d, ffn, deviation)
     spec.encoder.embeddings[0].weight = normal(0.5, sources, d)
-    spec.decoder.embeddings.weight = normal(0.2, targets, d)  # less, else each token is followed by itself
+    spec.decoder.embeddings.weight = normal(0.2, targets, d)  # smaller, as otherwise each token is followed by itself
     spec.decoder.projection.weight = spec.decoder.embeddings.weight
     spec.decoder.projection.bias = normal(0.5, targets)
     return spec

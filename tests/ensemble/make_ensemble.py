@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes what test_ensemble.c reads: two networks with the same tokens, and what they find together.
+"""Makes the fixtures of test_ensemble.c: two networks with the same tokens, and their translations as an ensemble.
 
     python3 tests/ensemble/make_ensemble.py
     python3 tests/ensemble/make_ensemble.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
-Needs what ../reference/make_fixtures.py needs. The networks are Hugging Face's, in f64, one source at a time without caches;
-what is done with their log-probabilities is written here once more: at each step they are added up, each network's times its
-weight, and the sum is what greedy decoding and beam search (as generate has it, length penalty 1) go by. Sources are kept
-where what is found differs in score by MARGIN at least, as what comes first would be chance otherwise."""
+Needs what ../reference/make_fixtures.py needs. The networks are Hugging Face's, in f64, one source at a time without caches.
+The ensemble is written here: at each step the log-probabilities are added, each network's multiplied by its weight, and
+greedy decoding and beam search (as in generate, length penalty 1) use the sum. Only sources are kept whose hypotheses differ
+in score by at least MARGIN, as otherwise rounding could decide their order."""
 import json
 import os
 import random
@@ -26,7 +26,7 @@ TOKENS, END, PAD = 110, 0, 109
 MAX_LENGTH = 16
 MARGIN = 1e-4
 SOURCES = 4
-# Heads, layers, widths, types and lengths differ: what of them must not matter.
+# Heads, layers, widths, types and lengths may differ between the models.
 MODELS = {
     "a": dict(seed=7, dtype="float32", positions=48,
               config=make_fixtures.shape(24, (3, 3), (36, 36), (1, 1), "relu", TOKENS)),
@@ -52,7 +52,7 @@ def load(name):
 
 
 def step(models, weights, source, tokens):
-    """Log-probabilities of what comes behind the tokens."""
+    """Log-probabilities of the tokens after the given ones."""
     total = torch.zeros(TOKENS, dtype=torch.float64)
     for model, weight in zip(models, weights):
         logits = model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[PAD] + tokens])).logits[0, -1]
@@ -61,14 +61,14 @@ def step(models, weights, source, tokens):
 
 
 def hypothesis(tokens, scores):
-    """Scores: of each token, and of the end mark where it came."""
+    """Log-probabilities of each token, and of EOS if the target ends with it."""
     finished = tokens[-1] == END
     return {"ids": tokens[:-1] if finished else tokens, "finished": finished,
             "score": round(sum(scores) / len(tokens), 7), "log_probabilities": [round(x, 7) for x in scores]}
 
 
 def greedy(models, weights, source):
-    """None where two tokens are about as likely."""
+    """None if two tokens are about equally likely."""
     tokens, scores = [], []
     while len(tokens) < MAX_LENGTH and END not in tokens:
         order = sorted(((x, i) for i, x in enumerate(step(models, weights, source, tokens)) if i != PAD), reverse=True)
@@ -80,7 +80,7 @@ def greedy(models, weights, source):
 
 
 def beam_search(models, weights, source, beam):
-    """None where the order is about chance."""
+    """None if two hypotheses have about the same score."""
     live, done = [(0.0, [], [])], []
     for length in range(1, MAX_LENGTH + 1):
         found = sorted(((total + x, tokens + [i], scores + [x]) for total, tokens, scores in live

@@ -1,5 +1,5 @@
-/* Models that decode together: what they find is what Hugging Face's networks find whose log-probabilities make_ensemble.py
- * adds up, a model with itself is that model, and nothing depends on threads and batches. */
+/* Models that decode together: results equal those of Hugging Face's networks whose log-probabilities make_ensemble.py adds,
+ * an ensemble of a model with itself is that model, and nothing depends on threads and batches. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,7 +177,7 @@ static void as_the_reference(void **unused)
 
 /* ------------------------------------------------------------------------------------------------------ of one and more */
 
-/* With a half each the weighted sums are exact. */
+/* With weights of 1/2 the weighted sums are exact. */
 static void with_itself(void **unused)
 {
     (void)unused;
@@ -203,7 +203,7 @@ static void with_itself(void **unused)
         }
 }
 
-/* Beams, draws, constraints and alternatives with any threads and batches; and one model in int8. */
+/* Beam search, sampling, constraints and alternatives with any threads and batches; and one model in int8. */
 static void with_any_threads(void **unused)
 {
     (void)unused;
@@ -241,7 +241,7 @@ static void with_any_threads(void **unused)
     json_decref(expected);
 }
 
-/* What a search says of its hypotheses is what scoring says of them, and that is each model's score times its weight. */
+/* The scores of a search equal those of forced decoding, which are each model's scores times its weight. */
 static void check_sums(tr_model *const *models, int count, const float *weights, const tr_tokens sources[LINES])
 {
     tr_context *all = join(models, count, weights, 2, 4);
@@ -274,7 +274,7 @@ static void check_sums(tr_model *const *models, int count, const float *weights,
             }
             assert_near((double)both->log_probabilities[t], sum / parts, 2e-5);
         }
-        /* attention is the context's own model's */
+        /* attention weights are those of the context's own model */
         assert_int_equal(both->cross.heads, own->cross.heads);
         assert_memory_equal(both->cross.weights, own->cross.weights,
                             (size_t)(own->cross.layers * own->cross.heads * own->cross.rows * own->cross.columns) *
@@ -306,7 +306,7 @@ static void scores_add_up(void **unused)
         tr_model_close(kinds[m]);
 }
 
-/* Sources are as long as all can take: 40 positions, of which one is the end mark's. */
+/* Sources have the maximum length: 40 positions, of which EOS takes one. */
 static void lengths_of_all(void **unused)
 {
     (void)unused;
@@ -346,7 +346,7 @@ static void refuse(const tr_model *model, const tr_model *other, int count, cons
         fail_msg("\"%s\" does not say \"%s\"", error.message, why);
 }
 
-/* As if b had been opened from other files. */
+/* As if b came from other files. */
 static void settings_that_differ(const tr_model *a, tr_model *b)
 {
     tr_config *c = &b->package.config;

@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""The program while one of its calls fails: each allocation, read, write, mapping, look-up ... of each command, one a
-run.
+"""Runs the program while one of its calls fails: each allocation, read, write, mapping, look-up ... of each command, one
+failure a run.
 
     faults.py TOOL SHIM [--every K | --all] [--seconds N] [--jobs N] [--only WORD]... [--sanitized]
 
-A run must end with status 0 and the whole output, or with status 1, one line on stderr, no more than a part of the
-output and no file left; FILE.part may be left where --resume brings the whole output from it. Allocations of other
-libraries are made to fail, too, but what comes of it is only reported: SentencePiece's protobuf crashes, and jansson
-loses characters of long texts.
+A run must end with status 0 and the whole output, or with status 1, one line on stderr, at most a part of the output and
+no file left; FILE.part may be left if --resume makes the whole output from it. Allocations of other libraries fail in some
+runs as well, but the result is only reported: SentencePiece's protobuf crashes, and jansson loses characters of long texts.
 
-All calls that may fail are counted first. Of these every Kth is tried, from one on that depends on the commit, so
-that over time all are. --seconds ends it earlier, in an order that depends on the commit. --only takes what has all
-the words in its name, such as 'gguf-f32/convert alloc'. --sanitized is for a tool that was built with
-AddressSanitizer.
+All calls that may fail are counted first. Every Kth of them is tried; the first one depends on the commit, so that all are
+tried over time. --seconds ends the test earlier; the order depends on the commit. --only selects runs whose names contain
+all the words, such as 'gguf-f32/convert alloc'. --sanitized is for a tool that was built with AddressSanitizer.
 """
 import argparse
 import bisect
@@ -31,20 +29,20 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor  # now: later it might not be readable
+from concurrent.futures import ThreadPoolExecutor  # imported now: later, without root's rights, it might not be readable
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS / "hub"))
 from server import Site  # noqa: E402  (found by the path above)
 
 NOBODY = 65534
-SKIPPED = 77  # what Meson takes for a test that could not run
-SECONDS = 30  # that a run may take
+SKIPPED = 77  # Meson's status for a skipped test
+SECONDS = 30  # limit for a run
 TEXT = "今天天气很好。 我喜欢读书"
 LINES = "".join(f"{line}\n" for line in ("今天天气很好。", "我喜欢读书。他在学校工作。", "", "na dunusielu", "▁5 ▁6 ▁7", TEXT * 3))
-HANT = "今天天氣很好，我喜歡讀書，他在學校裡學習漢語。"  # whose model has zh_CN, which is found only among those asked for
+HANT = "今天天氣很好，我喜歡讀書，他在學校裡學習漢語。"  # the model with zh_CN must be found among the requested languages
 
-# How calls fail: class, mode, error, and of how many points one is tried where of others each is; 0: there is but one.
+# How calls fail: class, mode, error, and a divisor N: one of N points is tried; 0: only one point.
 KINDS = {
     "alloc": ("alloc", "once", "", 1),
     "alloc-on": ("alloc", "on", "", 2),
@@ -63,7 +61,7 @@ KINDS = {
     "file-limit": ("file", "once", "EMFILE", 4),
     "foreign": ("foreign", "once", "", 40),
 }
-REMOVING = ("unlink", "unlinkat", "rmdir")  # what these leave when they fail they leave
+REMOVING = ("unlink", "unlinkat", "rmdir")  # if these fail, their files may stay
 
 # Models by name: the files of a fixture, and whether they are translated with as tokens.
 MODELS = {
@@ -85,7 +83,7 @@ MODELS = {
     "nllb": ("languages/fixtures/nllb/model", False),
     "m2m100": ("languages/fixtures/m2m100/model", False),
     "mbart50": ("languages/fixtures/mbart50/model", False),
-    "gguf-f32": ("hf", False),  # converted from these
+    "gguf-f32": ("hf", False),  # converted from these models
     "gguf-int8": ("hf", False),
     "gguf-shortlist": ("bergamot", False),
     "gguf-languages": ("nllb", False),
@@ -96,18 +94,17 @@ LANGUAGES["gguf-languages"] = LANGUAGES["nllb"]
 
 @dataclasses.dataclass
 class Operation:
-    """What the program is started with. In arguments {m} is the model, {s} an empty folder, {r} the folder of all
-    inputs."""
+    """The program's arguments. In them {m} is the model, {s} an empty folder, {r} the folder of all inputs."""
     arguments: list
     output: str = ""  # a file that it writes in {s}
     stdin: bool = False
     resume: bool = False
-    begun: str = ""  # the operation whose FILE.part is there, left by a run that failed at its end
+    begun: str = ""  # the operation that leaves FILE.part, by failing at its end
     cache: bool = False  # {s}/cache holds a downloaded model
-    removes: bool = False  # it, or after a failure when it is run again
-    names: bool = False  # of the JSON's numbers only the names count
-    warns: bool = False  # a model that cannot be looked at is left out, with a warning
-    everywhere: bool = False  # or only with the models of ALL_OPERATIONS
+    removes: bool = False  # removes the model, or removes it when it is run again after a failure
+    names: bool = False  # only the names in the JSON are compared, not the numbers
+    warns: bool = False  # a model that cannot be read is left out, with a warning
+    everywhere: bool = False  # with every model, or only with those of ALL_OPERATIONS
 
 
 ALL_OPERATIONS = ("hf", "gguf-f32")
@@ -171,7 +168,7 @@ def copy(source, target):
 
 
 class Inputs:
-    """All that the runs read, in a folder that an unprivileged user may read, too."""
+    """All files that the runs read, in a folder that an unprivileged user can read, too."""
 
     def __init__(self, folder, tool):
         self.folder, self.models = folder, {}
@@ -262,7 +259,7 @@ class Place:
         return words
 
     def run(self, model, what, variables, *more):
-        """Runs the program, with what else is in the folder as it is."""
+        """Runs the program, in the folder as it is."""
         files = [self.folder / name for name in ("stdout", "stderr")]
         stdin = self.sweep.inputs.folder / "lines.txt" if what.stdin else "/dev/null"
         actions = [(os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0)]
@@ -297,7 +294,7 @@ class Place:
         return self.run(model, what, variables)
 
     def begin(self, model, what):
-        """Leaves the first half of FILE.part: its last fsync() fails, then it is cut."""
+        """Leaves the first half of FILE.part: its last fsync() fails, then it is truncated."""
         for number in (self.last_sync,) if self.last_sync else (4, 3, 2, 1):
             self.clear()
             result = self.run(model, what, {"FAULT_CLASS": "fsync", "FAULT_N": str(number)})
@@ -335,7 +332,7 @@ def calls_system(kind):
 
 
 def is_part(what, kind, part, whole):
-    """A part of the output: whole lines, except of what is printed as it is made or could not be written."""
+    """Whether part is a part of the output: complete lines, except with --stream and after a failed write."""
     if what.names:
         return not part
     cut = "--stream" in what.arguments or "write" in kind
@@ -361,7 +358,7 @@ class Sweep:
         self.inputs = Inputs(folder / "inputs", options.tool)
         self.environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "LD_PRELOAD": str(folder / "shim.so"),
                             "FAULT_TIME": str(SECONDS * (10 if options.sanitized else 1)),
-                            "HF_ENDPOINT": "http://127.0.0.1:9"}  # nobody is asked for what is in the cache
+                            "HF_ENDPOINT": "http://127.0.0.1:9"}  # no server is asked for what is in the cache
         shutil.copy(options.shim, folder / "shim.so")
         if options.sanitized:
             asan = subprocess.run(["cc", "-print-file-name=libasan.so"], check=True, capture_output=True,
@@ -379,7 +376,7 @@ class Sweep:
         return all(word in text for word in self.options.only)
 
     def pairs(self):
-        """Each model with each operation that there is for it."""
+        """Each model with each operation that applies to it."""
         for model in MODELS:
             for name, what in OPERATIONS.items():
                 if not (what.everywhere or model in ALL_OPERATIONS) or (what.cache and not self.inputs.has_pull):
@@ -390,7 +387,7 @@ class Sweep:
                     yield model, name
 
     def spread(self, phase, items, work):
-        """work(place, item) for each, in as many threads as --jobs says; what one raises is raised here."""
+        """Calls work(place, item) for each item, in as many threads as --jobs says; raises the exceptions of work."""
         items = iter(items)
 
         def run(number):
@@ -406,7 +403,7 @@ class Sweep:
                 done.result()
 
     def count(self, place, pair):
-        """What the program does undisturbed, and how many calls of each class it makes."""
+        """The result without failures, and the number of calls of each class."""
         model, name = pair
         what = OPERATIONS[name]
         result = place.start(model, what, {"FAULT_CLASS": "count"})
@@ -452,7 +449,7 @@ class Sweep:
         return sorted(points, key=lambda point: self.options.all and point.kind == "foreign")  # if there is time left
 
     def judge(self, place, point, result):
-        """What is wrong with the result; None: nothing."""
+        """The fault of the result; None: there is none."""
         what = OPERATIONS[point.operation]
         whole = self.expected[point.model, point.operation][0]
         failed = re.match(r"failed (\w+)", result.log)
@@ -492,7 +489,7 @@ class Sweep:
         return self.judge_cache(place, point, result, removing) if what.cache else None
 
     def judge_cache(self, place, point, result, removing):
-        """What is wrong with the cache. Of what is removed, empty folders may stay, and a file that is told of."""
+        """The fault of the cache. After a removal, empty folders may stay, and a file that the message names."""
         what, whole = OPERATIONS[point.operation], self.expected[point.model, point.operation][0]
         if not what.removes:
             return None if result.files == whole.files else "files of the cache are not as they were"
@@ -544,7 +541,7 @@ class Sweep:
         return f"{line[1]} < {' < '.join(callers)}"
 
     def report(self, total, seconds):
-        groups = collections.defaultdict(list)  # by what happens, and which functions the call that failed came through
+        groups = collections.defaultdict(list)  # grouped by result, and by the functions that called
         for point, problem, result in self.findings:
             where = self.explain(result.log)
             near = tuple(where.split(" < ")[:3])
@@ -578,7 +575,7 @@ class Sweep:
 
 
 def drop_privileges(folder):
-    """The programs remove files: not as root."""
+    """Runs without root's rights, as the programs remove files."""
     if os.getuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
         os.setgroups([])

@@ -50,15 +50,15 @@ enum { ONCE, ON, SHORT, INTERRUPTED };
 static int wanted, mode, failure = EIO;
 static long target, calls[CLASSES];
 static const char *log_path;
-static bool running; /* main() is */
+static bool running; /* whether main() is running */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 /* ------------------------------------------------------------------------------------------------------------ modules */
 
-enum { PROGRAM, LIBC, THIS, PASSED /* libstdc++ and the sanitizers: what they do, they do for their caller */, OTHER };
+enum { PROGRAM, LIBC, THIS, PASSED /* libstdc++ and the sanitizers: their calls count as their caller's */, OTHER };
 
 typedef struct module {
-    uintptr_t first, last; /* of its text */
+    uintptr_t first, last; /* bounds of its text section */
     uintptr_t base;
     int kind;
     char name[64];
@@ -166,7 +166,7 @@ static void log_failure(const char *name)
     inside = false;
 }
 
-/* Counts a call; true: it is to fail. */
+/* Counts a call; returns true if it must fail. */
 static bool is_to_fail(int class, const char *name)
 {
     const long n = __atomic_add_fetch(&calls[class], 1, __ATOMIC_RELAXED);
@@ -219,7 +219,7 @@ static int (*real_posix_memalign)(void **, size_t, size_t),
     (*real_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static void (*real_free)(void *);
 
-/* What dlsym() asks for before it has told where the real functions are. */
+/* Serves dlsym(), which allocates before the addresses of the real functions are known. */
 static _Alignas(16) char early[1 << 16];
 static size_t early_size;
 static bool finding;
@@ -244,7 +244,7 @@ static void take(void *function, const char *name)
     memcpy(function, &found, sizeof found);
 }
 
-/* False: the real functions are being looked for. */
+/* Returns false while the addresses of the real functions are being looked up. */
 static bool find(void)
 {
     if (real_free)
@@ -425,11 +425,11 @@ static bool is_direct(void)
     return depth <= 3;
 }
 
-/* What the system would have returned. */
+/* The return value of the real call. */
 static long answer(int number, long a[6])
 {
     const call *c = find_call(number);
-    const bool message = c->kind == WRITE && a[0] == STDERR_FILENO; /* how else should it say what failed? */
+    const bool message = c->kind == WRITE && a[0] == STDERR_FILENO; /* there is no other way to report the failure */
     if (!running || message)
         return raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (mode == INTERRUPTED && !is_direct())
@@ -463,12 +463,12 @@ static void on_call(int signal, siginfo_t *info, void *context)
 #endif
 }
 
-/* Where a filter's program finds the halves of a 64-bit value. */
+/* Offsets of the halves of a 64-bit value in the filter program's data. */
 #define LOW(field)  ((unsigned)offsetof(struct seccomp_data, field))
 #define HIGH(field) (LOW(field) + 4)
 
-/* Traps the calls of the class that libc's text makes. Both ends of that text share the upper half of their addresses, but
- * for one start in some thousand: then only what lies above the border is trapped. */
+/* Traps the calls of the class that come from libc's text. Both ends of that text have the same upper half of their
+ * addresses, except for one start in some thousand: then only the part above the border is trapped. */
 static bool trap_calls(void)
 {
     const module *libc = NULL;
@@ -488,7 +488,7 @@ static bool trap_calls(void)
     program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, first, 0, 1);
     program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, last, 0, 1);
     program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(args[4])); /* mmap's file */
+    program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(args[4])); /* the file of mmap */
     program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, 0, 3);
     program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(nr));
     program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1);

@@ -162,7 +162,7 @@ void patch_json(const char *name, const char *patch)
 
 /* --------------------------------------------------------------------------------------------------------- safetensors */
 
-/* Spaces behind the header let the data begin at this remainder of 8. */
+/* Spaces after the header let the data begin at this remainder of 8. */
 static void store_header(const char *header, size_t remainder, const void *data, size_t size)
 {
     const size_t spaces = (remainder - strlen(header)) & 7;

@@ -19,7 +19,7 @@ typedef enum fixture_ties {
     UNTIED,   /* two vocabularies and an output matrix of its own */
 } fixture_ties;
 
-/* The directory of the running test; set up and removed with all it holds by these two. */
+/* The directory of the running test: one function makes it, the other removes it with all that is in it. */
 extern char directory[PATH_SIZE];
 int set_up(void **state);
 int tear_down(void **state);
@@ -30,10 +30,10 @@ void write_text(const char *name, const char *text);
 unsigned char *read_file(const char *path, size_t *size); /* to be freed */
 void remove_file(const char *name);
 #ifdef TR_FIXTURES
-unsigned char *read_fixture(const char *folder, const char *file, size_t *size); /* of the test's own; to be freed */
+unsigned char *read_fixture(const char *folder, const char *file, size_t *size); /* the test's own copy; for free() */
 void copy_fixture(const char *folder, const char *file, const char *name);       /* into the directory */
 #endif
-bool has_leftovers(const char *prefix); /* files in the directory whose names begin so */
+bool has_leftovers(const char *prefix); /* number of files in the directory whose names begin like that */
 
 /* Writes a whole model. Its weights are small multiples of 1/64: exact in every type. type: "F32", "F16", "BF16". */
 void make_model(fixture_ties ties, const char *type);
@@ -41,8 +41,8 @@ void make_model(fixture_ties ties, const char *type);
 void patch_json(const char *name, const char *patch);
 /* Replaces model.safetensors by a header and data of zeros. */
 void write_safetensors(const char *header, size_t data);
-void patch_header(const char *patch);                      /* of model.safetensors, the data kept */
-void patch_header_at(const char *patch, size_t remainder); /* and the data at such an offset, modulo 8 */
+void patch_header(const char *patch);                      /* the header of model.safetensors; the data is kept */
+void patch_header_at(const char *patch, size_t remainder); /* the same, with the data at this offset modulo 8 */
 
 /* These fail the test where the library fails. */
 void open_package(const char *path, tr_package *package);

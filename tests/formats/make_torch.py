@@ -31,13 +31,13 @@ sys.path.insert(0, os.path.join(HERE, "..", "reference"))
 import make_fixtures as reference  # noqa: E402  (found by the path above)
 
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-# Weights that bf16 holds exactly, so that all types are the same network.
+# Weights that are exact in bf16, so that all types give the same network.
 FIXTURE = dict(dtype="bfloat16", config=reference.shape(16, (2, 2), (24, 20), (1, 1), "swish", 113))
 INDEX = ".index.json"
 
 
 def views(state):
-    """One storage with everything, one after the other; matrices of the encoder as transposes of what is stored."""
+    """One storage for all tensors; matrices of the encoder are transposed views of what is stored."""
     flat = torch.cat([tensor.flatten() for tensor in state.values()])
     result, at = OrderedDict(), 0
     for name, tensor in state.items():
@@ -50,7 +50,7 @@ def views(state):
 
 
 def load(path):
-    """The state dict of a file, by torch itself; of a folder, of all files that its index names."""
+    """The state dict of a file, as torch reads it; of a folder, of all files that its index names."""
     if os.path.isdir(path):
         state = {}
         for name in sorted(os.listdir(path)):
@@ -62,7 +62,7 @@ def load(path):
 
 
 def check(to):
-    """torch reads the committed files, transformers decodes with what is in them, and so does this project's program."""
+    """torch reads the committed files, transformers decodes with them, and so does this project's program."""
     folder = os.path.join(HERE, "torch")
     with open(os.path.join(folder, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)

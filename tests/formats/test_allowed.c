@@ -1,5 +1,5 @@
-/* A model's list of allowed tokens: kept by its file, damaged in every way, and decoding with the outputs that are cut to it
- * against decoding with all outputs, the others forbidden. */
+/* A model's list of allowed tokens: its file keeps it; damaged lists are refused; decoding with only the allowed outputs
+ * equals decoding with all outputs and the others forbidden. */
 #define _GNU_SOURCE
 #include "gguf_damage.h"
 
@@ -22,7 +22,7 @@ static int chance(int below)
     return (int)((state_of_chance >> 8) % (uint32_t)below);
 }
 
-/* About one token of every, the end mark, and what every target begins with. */
+/* About one of `every` tokens, EOS, and the tokens that every target begins with. */
 static int32_t *make_list(const tr_config *c, int every, int *count)
 {
     int32_t *ids = calloc((size_t)c->target_vocabulary, sizeof *ids);
@@ -34,7 +34,7 @@ static int32_t *make_list(const tr_config *c, int every, int *count)
     return ids;
 }
 
-/* Writes the package with such a list as FILE in the directory; the list, to be freed. */
+/* Writes the package with such a list as FILE in the directory; returns the list, for free(). */
 static int32_t *write_with_list(const char *path, tr_type type, int every, int *count)
 {
     tr_package package;
@@ -59,7 +59,7 @@ static void file_keeps_the_list(void **unused)
     open_package(in_directory("model.gguf"), &package);
     assert_int_equal(package.config.allowed_count, count);
     assert_memory_equal(package.config.allowed, ids, (size_t)count * sizeof *ids);
-    /* and from file to file */
+    /* and again from that file to another one */
     write_package(&package, in_directory("again.gguf"), TR_TYPE_I8);
     tr_package_close(&package);
     open_package(in_directory("again.gguf"), &package);
@@ -100,7 +100,7 @@ static void refuses_damage(void **unused)
         expect_refused_copy(data, size, TR_ERROR_FORMAT, cases[i].needle);
         memcpy(list, ids, sizeof ids);
     }
-    /* without the end mark */
+    /* without EOS */
     int32_t others[6] = {0};
     for (int id = 0, n = 0; n < 6; id++)
         if (id != end)
@@ -118,7 +118,7 @@ static void refuses_damage(void **unused)
 /* ------------------------------------------------------------------------------------------------------------- decoding */
 
 typedef struct pair {
-    tr_model *cut, *whole; /* the same network; of whole, what is not in the list is forbidden by its bias */
+    tr_model *cut, *whole; /* the same network; in whole, a bias forbids what is not in the list */
 } pair;
 
 static tr_model *open_model(bool all_tokens, const char *shortlist)
@@ -144,7 +144,7 @@ static pair open_pair(const int32_t *ids, int count, const char *shortlist)
     assert_int_equal(info.vocabulary_subset, 0);
     assert_int_equal(cut->output.weight.outputs, count);
     assert_int_equal(whole->output.weight.outputs, whole->config.target_vocabulary);
-    /* the network's own; with the second probabilities are normalised */
+    /* the network's own; probabilities are normalised over the second */
     float *bias = (float *)whole->output.bias, *plain = (float *)whole->output_bias;
     int next = 0;
     for (int id = 0; id < whole->config.target_vocabulary; id++) {
@@ -249,7 +249,7 @@ static void cut_is_forbidding(void **unused)
         }
 }
 
-/* The default model has a 4-bit copy of its output matrix, which the first steps do without. */
+/* The default model has a 4-bit copy of its output matrix, which the first steps do not use. */
 static void cut_is_forbidding_screened(void **unused)
 {
     (void)unused;
@@ -261,7 +261,7 @@ static void cut_is_forbidding_screened(void **unused)
     check_model(TR_DEFAULT_MODEL, TR_TYPE_F32, 2, NULL); /* whose copy is made */
 }
 
-/* Marian's file: the first 40 ids, and a dozen of each source token's own. */
+/* A shortlist file of Marian: the first 40 ids, and a dozen for each source token. */
 static void write_shortlist(const char *name, int sources, int targets)
 {
     enum { FIRST = 40, EACH = 12, HEADER = 6 };

@@ -1,4 +1,4 @@
-/* CTranslate2 directories: what the container and the variables come to, and what is refused. The models are written here;
+/* CTranslate2 directories: how the container and the variables are read, and what is refused. The models are written here;
  * tests/ctranslate2 has those of the real converters. */
 #include "fixture.h"
 
@@ -46,7 +46,7 @@ static variable *variable_of(const char *name)
     return v;
 }
 
-/* Adds or changes one; small multiples of 1/64. */
+/* Adds or changes a variable; values are small multiples of 1/64. */
 static variable *put_floats(const char *name, unsigned rank, unsigned rows, unsigned columns)
 {
     variable *v = variable_of(name);
@@ -275,7 +275,7 @@ static void test_marian(void **state)
     tr_package_close(&p);
 }
 
-/* The parts of what is stacked, wherever the file puts it. */
+/* The parts of stacked matrices, wherever the file has them. */
 static void test_stacked(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void test_stacked(void **state)
     }
 }
 
-/* Whole numbers stay as they are, -128 among them; the scale is the inverse of theirs. */
+/* Integers stay as they are, -128 among them; the scale is the inverse of CTranslate2's. */
 static void test_int8(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void test_int8(void **state)
         snprintf(name, sizeof name, "enc.blk.0.attn_%c.weight%s", "qkv"[part], TR_PACKED_PANELS);
         const tr_tensor *panels = tensor(&p, name);
         assert_int_equal(tr_packed_matrix(&p.weights, &p.config, panels, &m, NULL), TR_OK);
-        assert_true(!m.data && m.outputs == D_MODEL && m.inputs == D_MODEL); /* nothing is made yet */
+        assert_true(!m.data && m.outputs == D_MODEL && m.inputs == D_MODEL); /* nothing is computed yet */
         unsigned char made[(D_MODEL + TR_PANEL - 1) / TR_PANEL * TR_PANEL * D_MODEL];
         int32_t sums[D_MODEL];
         assert_int_equal(panels->bytes, sizeof made);
@@ -381,7 +381,7 @@ static void test_int16(void **state)
     }
 }
 
-/* The same network, as older files tell it. */
+/* The same network, as older versions store it. */
 static void test_older(void **state)
 {
     (void)state;
@@ -409,13 +409,13 @@ static void test_older(void **state)
     open_package(directory, &p);
     assert_int_equal(p.config.decoder_heads, HEADS);
     assert_true(p.config.embedding_scale == 1 && !p.config.no_source_eos);
-    assert_int_equal(p.config.unk_id, 2); /* CR was no part of any token of the source */
+    assert_int_equal(p.config.unk_id, 2); /* CR is no part of the source's tokens, as not all lines have one */
     assert_int_equal(p.config.eos_id, 1);
     assert_int_equal(p.config.start_id, 1);
     assert_int_equal(p.config.target_vocabulary, ROWS);
     assert_int_equal(p.target->size, 4);
     assert_null(p.target->pieces[2].data);
-    assert_memory_equal(p.target->pieces[3].data, "<s>\r", 4); /* but of the target's */
+    assert_memory_equal(p.target->pieces[3].data, "<s>\r", 4); /* but of the target's, as all lines have one */
     tr_package_close(&p);
     put_scalar("with_source_bos", TR_CT2_I8, 1);
     write_model();
@@ -428,7 +428,7 @@ static void test_older(void **state)
     expect_failure(directory, TR_ERROR_FORMAT, "a vocabulary is missing");
 }
 
-/* Without a table, positions are computed; without an end mark and with <s> a source is bare. */
+/* Without a table, positions are computed. A model without add_source_eos that starts with <s> has sources without EOS. */
 static void test_computed(void **state)
 {
     (void)state;
@@ -464,7 +464,7 @@ static void test_detection(void **state)
     write_text("config.json", "{\"model_type\": \"marian\"}");
     expect_failure(directory, TR_ERROR_FORMAT, "vocab.json is missing");
     remove_file("model.safetensors");
-    open_package(directory, &p); /* and so are the weights, whoever wrote config.json */
+    open_package(directory, &p); /* and so are the weights, whichever program wrote config.json */
     tr_package_close(&p);
     expect_failure(in_directory("model.bin"), TR_ERROR_UNSUPPORTED, "CTranslate2");
     write_text("model.bin", "something else");
@@ -568,7 +568,7 @@ static void test_aliases(void **state)
 
 static void read_bytes(const void *data, size_t size, tr_status status, const char *needle)
 {
-    void *copy = malloc(size ? size : 1); /* of this size alone, so that reading behind it is seen */
+    void *copy = malloc(size ? size : 1); /* with exactly this size, so that a read beyond it is seen */
     tr_ct2_model read;
     tr_error error = {0};
     assert_non_null(copy);
@@ -595,7 +595,7 @@ static void test_truncated(void **state)
     }
 }
 
-/* The head of a version 6 file, ready for what claims too much. */
+/* The beginning of a version 6 file, to which tests append false sizes. */
 static tr_buffer head(unsigned count)
 {
     tr_buffer b = {0};

@@ -1,4 +1,4 @@
-/* Hugging Face directories of all families: what is found in them, and that a model file made from one holds all of it. */
+/* Hugging Face directories of all families: the package has the right settings, and a model file made from it is equal. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void test_found(void **state)
     }
 }
 
-/* T5's ids are the numbers of SentencePiece; behind its pieces the embedding has rows without any. */
+/* T5's ids are those of SentencePiece; the embedding has more rows, which have no pieces. */
 static void test_pieces(void **state)
 {
     (void)state;

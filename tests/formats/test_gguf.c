@@ -164,7 +164,7 @@ static int watch_progress(void *argument, uint64_t done, uint64_t total)
     return ++w->calls == w->stop_at;
 }
 
-/* Failure leaves an older file as it was, and nothing beside it. */
+/* A failure leaves an older file unchanged, and no other file. */
 static void test_writing(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void test_writing(void **state)
     assert_int_equal(tr_gguf_write(&package, path, TR_TYPE_F16, NULL, NULL, &error), TR_ERROR_NUMERIC);
     assert_non_null(strstr(error.message, "enc.blk.0.ffn_up.weight"));
     assert_int_equal(tr_gguf_write(&package, path, TR_TYPE_BF16, NULL, NULL, &error), TR_OK);
-    weight[7] = INFINITY; /* was there before: not ours to judge */
+    weight[7] = INFINITY; /* it existed before: it is not checked */
     assert_int_equal(tr_gguf_write(&package, path, TR_TYPE_F16, NULL, NULL, &error), TR_OK);
     tr_package_close(&package);
 }

@@ -1,4 +1,4 @@
-/* JSON that is built is whole or NULL; what is not read is said; and a look at a path has three answers. */
+/* JSON that is built is complete or NULL; errors of reading are reported; and tr_path_look has three results. */
 #define _GNU_SOURCE
 #include "fixture.h"
 
@@ -37,7 +37,7 @@ static void test_whole(void **state)
     expect_text(tr_json_append(json_array(), tr_json_number(HUGE_VAL)), "[null]");
 }
 
-/* A value that was not made takes what should hold it along, up to the whole: as if an allocation had failed anywhere. */
+/* If a value cannot be made, its container is freed, up to the outermost: as after a failed allocation. */
 static void test_parts(void **state)
 {
     (void)state;
@@ -76,7 +76,7 @@ static void test_print(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------- reading */
 
-/* As tr_file_open() has a file of no bytes. */
+/* Like tr_file_open() of an empty file. */
 static void test_empty(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void test_places(void **state)
     assert_int_equal(tr_path_look("circle", &place, &error), TR_ERROR_IO);
     assert_string_equal(error.message, "circle: Too many levels of symbolic links");
 
-    /* The first of several that is there; one before it that cannot be told is a failure, one after it is not looked at. */
+    /* tr_directory_find returns the first path that exists; an error before it is a failure, later paths are ignored. */
     static const char *const names[] = {"nothing", "pipe", "circle"}, *const circle[] = {"nothing", "circle", "pipe"};
     tr_package package = {0};
     const tr_directory d = {folder, TR_LOAD_MAP, &package, &error};
@@ -142,7 +142,7 @@ static void test_places(void **state)
     assert_null(found);
     assert_int_equal(tr_directory_find(&d, circle, 3, &found), TR_ERROR_IO);
     assert_null(found);
-    assert_int_equal(tr_directory_open(&d, "pipe", &file), TR_OK); /* does not wait */
+    assert_int_equal(tr_directory_open(&d, "pipe", &file), TR_OK); /* returns at once */
     assert_null(file.data);
     assert_int_equal(tr_directory_open(&d, "circle", &file), TR_ERROR_IO);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -1,4 +1,4 @@
-/* Hugging Face Marian directories: what they come to, and what is refused. */
+/* Hugging Face Marian directories: how they are read, and what is refused. */
 #include "fixture.h"
 #include "formats/open.h"
 
@@ -49,14 +49,14 @@ static void test_shared(void **state)
     assert_int_equal(c->activation, TR_ACTIVATION_GELU);
     assert_int_equal(c->positions, TR_POSITIONS_SINUSOIDAL);
     assert_true(c->embedding_scale == sqrtf(D_MODEL) && c->layer_norm_epsilon == 1e-5f);
-    assert_false(c->pre_norm || c->final_norm || c->embedding_norm); /* normalize_before is not looked at */
+    assert_false(c->pre_norm || c->final_norm || c->embedding_norm); /* normalize_before is ignored */
     assert_int_equal(c->start_id, PIECES - 1);
     assert_int_equal(c->eos_id, 0);
     assert_int_equal(c->pad_id, PIECES - 1);
     assert_int_equal(c->unk_id, 1);
     assert_int_equal(c->forced_first_id, 3);
     assert_int_equal(c->forced_last_id, 0);
-    assert_int_equal(c->forbidden_count, 1); /* the end mark among the forbidden is left out */
+    assert_int_equal(c->forbidden_count, 1); /* EOS is removed from the forbidden tokens */
     assert_int_equal(c->forbidden[0], PIECES - 1);
     expect_shape(&p, "token_embd.weight", 2, PIECES, D_MODEL);
     expect_shape(&p, "output.bias", 1, PIECES, 0);
@@ -73,7 +73,7 @@ static void test_shared(void **state)
     assert_int_equal(p.source.size, PIECES);
     assert_int_equal(tr_vocabulary_find(&p.source, "<pad>", 5), PIECES - 1);
     assert_int_equal(p.source_spm.size, strlen("source pieces"));
-    assert_ptr_equal(p.source_spm.data, p.target_spm.data); /* equal files are held once */
+    assert_ptr_equal(p.source_spm.data, p.target_spm.data); /* equal files are opened once */
     tr_package_close(&p);
     assert_int_equal(p.file_count, 0);
 }
@@ -105,7 +105,7 @@ static void test_untied(void **state)
     expect_failure(directory, TR_ERROR_FORMAT, "lm_head.weight: is missing");
 }
 
-/* A tied matrix is found under whichever name it was saved, and its equal copies are dropped. */
+/* A tied matrix may have any of its names in the file; equal copies are dropped. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void test_ties(void **state)
     expect_failure(directory, TR_ERROR_FORMAT, "model.shared.weight: is missing");
 }
 
-/* Old writers left the header unpadded: data is at odd addresses, and correct. */
+/* Old writers did not pad the header: data is at odd addresses, and valid. */
 static void test_misaligned(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void test_misaligned(void **state)
     tr_package_close(&aligned);
 }
 
-/* Without generation_config.json, config.json says what is forced and forbidden. */
+/* Without generation_config.json, config.json lists forced and forbidden tokens. */
 static void test_generation(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `translate convert` keeps in memory at most: the largest tensor and 100 MB, whatever the size of the model.
+"""`translate convert` needs at most the memory of the largest tensor and 100 MB, whatever the size of the model.
 
     test_memory.py TRANSLATE FIXTURE    (FIXTURE: a Marian directory with a tokenizer)
 
@@ -25,7 +25,7 @@ LIMIT = LARGEST + 100 * MB
 
 
 def run(*arguments):
-    """(exit status, peak in bytes) of the program, which is given no terminal."""
+    """(exit status, peak in bytes) of the program, which has no terminal."""
     pid = os.posix_spawn(TOOL, [TOOL, *map(str, arguments)], os.environ)
     _, status, usage = os.wait4(pid, 0)
     return os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024
@@ -80,7 +80,7 @@ class MemoryTest(unittest.TestCase):
         self.convert(self.model, "f16")
 
     def test_ctranslate2(self):
-        # In whole numbers the file is small: what is kept of it would show all the same.
+        # In int8 the file is small, but what stays in memory of it can still be seen.
         for kind, limit in ((writers.F32, LIMIT), (writers.INT16, LARGEST + 60 * MB), (writers.INT8, LARGEST + 50 * MB)):
             with self.subTest(kind=kind):
                 folder = self.folder / f"ct2-{kind}"

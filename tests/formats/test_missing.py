@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `translate info` says of directories that lack something and of files of other kinds: one line that names the file
-and what to do.
+"""Messages of `translate info` for incomplete directories and for files of other kinds: one line that names the file and
+what to do.
 
     test_missing.py TRANSLATE FIXTURE CT2    (FIXTURE: a Marian directory; CT2: a directory of CTranslate2)
 """
@@ -56,7 +56,7 @@ def tar(data):
     return out.getvalue()
 
 
-# Plain files: what they hold, whatever their name, and what must be said.
+# Plain files: content, under any name, and the expected message.
 FILES = {
     "empty": (b"", "is empty"),
     "safetensors": (b"\x02\0\0\0\0\0\0\0{}" + bytes(8), "is a safetensors file: give its directory"),
@@ -86,7 +86,7 @@ FILES = {
 
 WHOLE = object()
 
-# Directories: files by name (WHOLE and "ct2": that of a fixture).
+# Directories: files by name (WHOLE and "ct2": those of a fixture).
 DIRECTORIES = {
     "nothing": ({}, "is an empty directory: a model needs config.json"),
     "no weights": ({"config.json": WHOLE, "vocab.json": WHOLE, "source.spm": WHOLE},
@@ -160,7 +160,7 @@ class MissingTest(unittest.TestCase):
     def test_files(self):
         for name, (data, text) in FILES.items():
             with self.subTest(name):
-                path = self.folder / "file"  # no name tells anything
+                path = self.folder / "file"  # the name does not tell the format
                 path.write_bytes(data)
                 self.says(path, text)
 
@@ -185,7 +185,7 @@ class MissingTest(unittest.TestCase):
                 self.says(folder, text)
 
     def replace(self, place):
-        """By a link to itself; not as root, who could do harm."""
+        """Makes a file that cannot be opened, by a link to itself. Root is skipped, as it could do harm."""
         root = os.geteuid() == 0
         if root:
             for path in (self.folder, place.parent, *place.parent.rglob("*")):
@@ -199,7 +199,8 @@ class MissingTest(unittest.TestCase):
                 os.seteuid(0)
 
     def test_unreadable_beside(self):
-        """What cannot be looked at beside a model's files changes neither what is said nor which file is the model."""
+        """Another file that cannot be read, beside a model's files, changes neither the message nor the choice of the
+        model."""
         for name, data in {"config.json": b"{}", "y.npz": ARRAYS}.items():
             folder = self.folder / name.split(".")[0]
             folder.mkdir()
@@ -217,7 +218,7 @@ class MissingTest(unittest.TestCase):
         self.says(model, "z.npz: Too many levels of symbolic links")
 
     def test_failed_look(self):
-        """A link that goes in a circle is neither there nor not there, wherever a file of that name would count."""
+        """A link in a cycle is an error wherever a file of that name would be used."""
         tests = pathlib.Path(FIXTURE).parents[3]
         hf = ("config.json", "generation_config.json", "tokenizer_config.json", "model.safetensors", "vocab.json",
               "source.spm", "target.spm", "spiece.model", "tokenizer.json", "model.bin", "metadata.json")

@@ -1,4 +1,4 @@
-/* int8 matrices: what packing makes of weights, and the way back. */
+/* int8 matrices: packing and unpacking. */
 #define _GNU_SOURCE
 #include "fixture.h"
 #include "kernels/dispatch.h"
@@ -21,7 +21,7 @@ static const tr_tensor *find_part(const tr_package *package, const char *name, c
     return t;
 }
 
-/* Each weight within half a step, padding zero, sums right, the largest weight at the end of the range. */
+/* Each weight is at most half a step off, padding is zero, sums are right, the largest weight is at the end of the range. */
 static void expect_packed(const tr_package *package, const tr_tensor *plain)
 {
     const int outputs = (int)plain->shape[0], inputs = (int)plain->shape[1];
@@ -64,7 +64,7 @@ static void expect_file(const char *path, const unsigned char *expected, size_t 
     free(file);
 }
 
-/* The same file whatever the floating type was that the weights came in (they are exact in each), and by whatever way. */
+/* The file is the same for every floating type (the weights are exact in each), and for every way of conversion. */
 static unsigned char *pack_model(fixture_ties ties, tr_type from, size_t *size)
 {
     tr_package original, wide, packed;
@@ -113,7 +113,8 @@ static void test_packing(void **state)
     }
 }
 
-/* Back in floats a matrix has its shape again, and scale times integer, rounded once; packed anew, the same integers. */
+/* Unpacked to floats, a matrix has its shape again, and the values scale times integer, rounded once; packed again, it has
+ * the same integers. */
 static void test_unpacking(void **state)
 {
     (void)state;
@@ -149,7 +150,7 @@ static void test_unpacking(void **state)
                 for (size_t k = 0; k < inputs; k++)
                     assert_true(fabsf(row[k] - expected[k]) <= fabsf(expected[k]) / 256);
             }
-            if (type != TR_TYPE_BF16) /* whose eight bits do not tell 127 steps apart everywhere */
+            if (type != TR_TYPE_BF16) /* eight bits do not distinguish 127 steps everywhere */
                 assert_memory_equal(repacked->data, panels->data, panels->bytes);
         }
         tr_package_close(&plain);
@@ -167,7 +168,7 @@ static void add_matrix(tr_package *package, const char *name, int64_t outputs, i
     assert_int_equal(tr_weights_add(&package->weights, &t, NULL), TR_OK);
 }
 
-/* Shapes that do not fill their panels; a vector with two dimensions, which is none; a matrix of zeros. */
+/* Shapes that do not fill their panels; a vector with two dimensions, which is no matrix; a matrix of zeros. */
 static void test_packing_odd_shapes(void **state)
 {
     (void)state;
@@ -197,7 +198,7 @@ static void test_packing_odd_shapes(void **state)
     tr_package_close(&plain);
 }
 
-/* Panels that come without a screen get the same one when they are written. */
+/* Panels without a screen get the same screen when they are written. */
 static void expect_same_screen(const tr_package *packed, const tr_tensor *screen)
 {
     tr_package without = *packed, again;
@@ -218,7 +219,7 @@ static void expect_same_screen(const tr_package *packed, const tr_tensor *screen
     tr_weights_free(&without.weights);
 }
 
-/* A large output matrix has its 4-bit copy in the file; made panel by panel it is that of the whole. */
+/* The file has a 4-bit copy of a large output matrix; made panel by panel, it equals that of the whole matrix. */
 static void test_screen(void **state)
 {
     (void)state;
@@ -234,7 +235,7 @@ static void test_screen(void **state)
         weights[i] = (float)((i % 10007 * 7919) % 10007 - 5000) / 3000;
     make_model(SHARED, "F32");
     open_package(directory, &original);
-    original.config.decoder_ffn = INPUTS; /* which tells the inputs of the second matrix */
+    original.config.decoder_ffn = INPUTS; /* which determines the inputs of the second matrix */
     add_matrix(&original, "output.weight", OUTPUTS, INPUTS, weights);
     add_matrix(&original, "dec.blk.7.ffn_down.weight", OUTPUTS, INPUTS, weights);
     write_package(&original, in_directory("m.gguf"), TR_TYPE_I8);
@@ -262,7 +263,7 @@ static void test_screen(void **state)
     free(coarse);
 }
 
-/* Adds a matrix that cannot be packed; nothing may be left of the file. */
+/* Adds a matrix that cannot be packed; the file must be removed. */
 static void expect_unpackable(const char *name, int64_t outputs, int64_t inputs, const float *data, tr_status status,
                               const char *needle)
 {
@@ -294,7 +295,7 @@ static void test_unpackable(void **state)
     free(data);
 }
 
-/* Both as floats and in int8: which one holds? */
+/* A file that has a matrix both as floats and in int8 is refused. */
 static void test_matrix_twice(void **state)
 {
     (void)state;
@@ -305,7 +306,7 @@ static void test_matrix_twice(void **state)
     write_package(&package, in_directory("m.gguf"), TR_TYPE_I8);
     tr_package_close(&package);
     open_package(in_directory("m.gguf"), &package);
-    add_matrix(&package, "enc.blk.0.attn_k.other_", D_MODEL, D_MODEL, matrix); /* no matrix by its name: kept as it is */
+    add_matrix(&package, "enc.blk.0.attn_k.other_", D_MODEL, D_MODEL, matrix); /* no matrix by its name, so not packed */
     write_package(&package, in_directory("twice.gguf"), TR_TYPE_I8);
     tr_package_close(&package);
     size_t size;

@@ -1,5 +1,5 @@
 /* A Marian directory whose weights torch.save wrote, or that are divided among several files, is the same model as one with
- * model.safetensors: the same tensors bit by bit, the same tokens. Fixtures: make_torch.py. */
+ * model.safetensors: the same tensors bit for bit, the same tokens. Fixtures: make_torch.py. */
 #include "fixture.h"
 
 #include <jansson.h>
@@ -124,7 +124,7 @@ static void test_shards(void **state)
     expect_same_as_safetensors("f32", &p);
 }
 
-/* Whatever the address that a file is read to, tensors suit their elements. */
+/* Tensors are aligned for their elements at whatever address the file is mapped. */
 static void test_addresses(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void test_addresses(void **state)
         }
 }
 
-/* model.safetensors goes first, then its index, pytorch_model.bin, its index; what comes later is not even opened. */
+/* model.safetensors has precedence, then its index, pytorch_model.bin, its index; the rest is not even opened. */
 static void test_preference(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void expect_tokens(const tr_tokens *sources, const tr_tokens *targets, si
     tr_model_close(model);
 }
 
-/* Transformers' tokens, from each form of the weights. */
+/* Transformers' tokens, from each kind of weight file. */
 static void test_tokens(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void test_tokens(void **state)
     json_decref(json);
 }
 
-/* The model file made of them holds the same, packed or not. */
+/* The model file made of them has the same tensors, packed or not. */
 static void test_convert(void **state)
 {
     (void)state;
@@ -349,7 +349,8 @@ static void test_truncated(void **state)
     }
 }
 
-/* Any byte may be wrong: what is read is a model or a message, in memory of its own so that sanitizers watch its ends. */
+/* Any byte may be wrong: the result is a model or a message. The file is in memory of exactly its size, so that sanitizers
+ * see reads beyond it. */
 static void test_flipped(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Files that want to harm: pickles that call something, archives that become large, sizes that overflow. Each must be
- * refused in one line, within a second and 50 MB. */
+/* Hostile files: pickles that call functions, archives that become large, sizes that overflow. Each must be refused in one
+ * line, within a second and 50 MB. */
 #include "torch_writer.h"
 
 #include <stdio.h>
@@ -120,7 +120,8 @@ static void test_calls(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_pickle_refused(cases[i].pickle, cases[i].size, cases[i].status, cases[i].needle);
-    /* These say how long a text is. In front of the archive's storages, or at the end of a pickle, it is not there. */
+    /* These opcodes give the length of a text that is not there: before the archive's storages, or at the end of a
+     * pickle. */
     static const char *const long_texts[] = {"X\xff\xff\xff\x7f", "T\xff\xff\xff\xff",
                                              "\x8d\xff\xff\xff\xff\xff\xff\xff\xff", "\x8b\xff\xff\xff\xff", "\x8a\xff"};
     for (size_t i = 0; i < sizeof long_texts / sizeof *long_texts; i++) {
@@ -138,7 +139,7 @@ static void repeat(tr_buffer *p, const char *bytes, size_t size, size_t times)
         pickle_bytes(p, bytes, size);
 }
 
-/* Small programs that would make much. */
+/* Short pickles that would make large objects. */
 static void test_bombs(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static void test_bombs(void **state)
         {"", "(", "more than the weights", MANY, TR_ERROR_FORMAT},
         {"", "]", "more than the weights", MANY, TR_ERROR_FORMAT},
         {"]", "Na", "more than the weights", MANY, TR_ERROR_FORMAT},
-        {"]q\1h\1", "h\1a", "no dictionary", 1000, TR_ERROR_FORMAT}, /* a list that holds itself */
+        {"]q\1h\1", "h\1a", "no dictionary", 1000, TR_ERROR_FORMAT}, /* a list that contains itself */
         {"N", "\x94", "more than the weights", MANY, TR_ERROR_FORMAT},
         {"", "K\1K\2K\3\x87", "more than the weights", MANY / 4, TR_ERROR_FORMAT},
     };
@@ -167,7 +168,7 @@ static void test_bombs(void **state)
         expect_pickle_refused(p.data, p.size, cases[i].status, cases[i].needle);
         tr_buffer_free(&p);
     }
-    tr_buffer p = {0}; /* a text as long as all that is read */
+    tr_buffer p = {0}; /* a text as long as everything that is read */
     pickle_bytes(&p, BYTES(PROTO "X\0\0\0\1"));
     repeat(&p, "aaaaaaaaaaaaaaaa", 16, 1 << 20);
     expect_pickle_refused(p.data, p.size, TR_ERROR_FORMAT, "longer than that of any weights");
@@ -233,7 +234,7 @@ static void test_tensors(void **state)
     tr_buffer_free(&p);
 }
 
-/* The elements of transposed tensors are copied, but not more often than a file of that size would have them. */
+/* Elements of transposed tensors are copied, but not more of them than a file of that size can have. */
 static void test_copies(void **state)
 {
     (void)state;
@@ -272,7 +273,7 @@ typedef struct archive_case {
     tr_status status;
 } archive_case;
 
-/* Nothing of what an archive's headers claim is believed. */
+/* The sizes in an archive's headers are checked. */
 static void test_archives(void **state)
 {
     (void)state;
@@ -317,7 +318,7 @@ static void test_archives(void **state)
     tr_buffer_free(&p);
 }
 
-/* A pickle that becomes 100 MB. */
+/* A pickle that is inflated to 100 MB. */
 static void test_pickle_bomb(void **state)
 {
     (void)state;

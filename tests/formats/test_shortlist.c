@@ -39,7 +39,7 @@ static lists good_lists(void)
     return l;
 }
 
-/* With the checksum that belongs to it. */
+/* With the right checksum. */
 static void write_lists(const char *name, lists *l, size_t size)
 {
     unsigned char file[BYTES + 64] = {0};
@@ -104,7 +104,7 @@ static void reads_marians_file(void **unused)
     tr_package_close(&package);
 }
 
-/* These lists in the place of lex.bin are refused. */
+/* The lists in place of lex.bin must be refused. */
 static void refuse_lists(lists *l, tr_status status, const char *needle)
 {
     write_lists("lex.bin", l, BYTES);
@@ -116,7 +116,7 @@ static void refuses_damage(void **unused)
     (void)unused;
     make_model(SEPARATE, "F32");
     lists good = good_lists(), l = good;
-    for (size_t size = 0; size < BYTES; size++) { /* cut anywhere, even with a checksum that fits */
+    for (size_t size = 0; size < BYTES; size++) { /* truncated anywhere, even with the right checksum */
         write_lists("lex.bin", &good, size);
         refuse(TR_ERROR_FORMAT, size < 8 ? "not a binary shortlist" : size < 48 ? "truncated" : "claims");
     }
@@ -154,7 +154,7 @@ static void refuses_nonsense(void **unused)
     (void)unused;
     make_model(SEPARATE, "F32");
     lists good = good_lists(), l = good;
-    l.offsets[4] = 3; /* 6 stands before it */
+    l.offsets[4] = 3; /* less than the 6 before it */
     refuse_lists(&l, TR_ERROR_FORMAT, "do not rise");
     l.offsets[4] = UINT64_MAX;
     refuse_lists(&l, TR_ERROR_FORMAT, "do not rise");
@@ -176,7 +176,7 @@ static void refuses_nonsense(void **unused)
     refuse(TR_ERROR_IO, "lex.bin");
 }
 
-/* Lists for another number of source tokens: one fewer is Transformers' padding token. */
+/* Lists for another number of source tokens; one fewer is accepted, as Transformers adds a padding token. */
 static void refuses_other_vocabularies(void **unused)
 {
     (void)unused;
@@ -194,7 +194,7 @@ static void refuses_other_vocabularies(void **unused)
     tr_package_close(&package);
 }
 
-/* The lists travel inside, whatever the matrices become, and once more from there. */
+/* The model file has the lists, whatever type its matrices have, and so has a file made from that one. */
 static void goes_through_a_model_file(void **unused)
 {
     (void)unused;
@@ -218,7 +218,7 @@ static void refuses_a_damaged_model_file(void **unused)
 {
     (void)unused;
     static const damage cases[] = {
-        {"shortlist.words", -1, "x", 1, TR_ERROR_FORMAT, "shortlist.words: is missing"}, /* a tensor that nobody knows */
+        {"shortlist.words", -1, "x", 1, TR_ERROR_FORMAT, "shortlist.words: is missing"}, /* a tensor with an unknown name */
         {"shortlist.offsets", -1, "x", 1, TR_ERROR_FORMAT, "shortlist.offsets: is missing"},
         {"translate.shortlist.first", -1, "x", 1, TR_ERROR_FORMAT, "shortlist.first: is missing"},
         {"translate.shortlist.first", 4, "\377\377\377\377", 4, TR_ERROR_FORMAT, "shortlist.first"},
@@ -236,7 +236,7 @@ static void refuses_a_damaged_model_file(void **unused)
         free(file);
         expect_failure(in_directory("damaged.gguf"), cases[i].status, cases[i].needle);
     }
-    /* the numbers themselves */
+    /* the ids */
     const lists l = good_lists();
     const uint32_t huge = UINT32_MAX;
     unsigned char *file = read_file(in_directory("with.gguf"), &size),

@@ -1,4 +1,4 @@
-/* Half-precision conversions against arithmetic on all values, the tensor table, the config's checks. */
+/* Half-precision conversion against arithmetic on all values; the tensor table; the checks of the config. */
 #include "fixture.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static void test_f16_to_f32(void **state)
     }
 }
 
-/* Every value comes back, every midpoint goes to the even neighbour, and all beside it to the nearer one. */
+/* Every value is converted back to itself, every midpoint to the even neighbour, and values beside it to the nearer one. */
 static void test_f16_rounding(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void test_config(void **state)
     assert_int_equal(tr_config_check(&sound, NULL), TR_ERROR_FORMAT);
 }
 
-/* A matrix that lies the other way round reads as one that does not, whatever part of it is asked for. */
+/* A transposed matrix reads as the plain one, whichever rows are read. */
 static void test_turned(void **state)
 {
     (void)state;

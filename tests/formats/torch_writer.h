@@ -1,18 +1,18 @@
-/* Zip archives and pickles of tensors, right or wrong as a test wants them, and how they must be read. */
+/* Zip archives and pickles of tensors, valid or damaged as a test needs them, and how they must be read. */
 #ifndef TORCH_WRITER_H
 #define TORCH_WRITER_H
 
 #include "fixture.h"
 #include "util/buffer.h"
 
-/* What an entry claims; a zeroed one is stored and true. */
+/* What an entry's headers say; a zeroed one is stored and valid. */
 typedef struct zip_claims {
     bool deflate;
     int method;            /* instead of 0 or 8 */
     unsigned flags;        /* of both headers */
     uint64_t size, packed; /* instead of the true ones; from 2^32 on in a zip64 field */
     bool same_place;       /* the local header is that of the entry before */
-    uint32_t offset;       /* the local header is there instead */
+    uint32_t offset;       /* of the local header, instead of the true one */
     bool wrong_checksum;
 } zip_claims;
 
@@ -41,7 +41,8 @@ typedef struct tensor_claims {
 
 void pickle_tensor(tr_buffer *p, const tensor_claims *t, bool legacy);
 
-/* tr_pytorch_read must refuse data, in one line that holds needle, within a second and 50 MB; or find so many tensors. */
+/* tr_pytorch_read must refuse data, in one line that contains needle, within a second and 50 MB; or find this number of
+ * tensors. */
 void expect_refused(const void *data, size_t size, tr_status status, const char *needle);
 void expect_accepted(const void *data, size_t size, size_t tensors);
 

@@ -1,7 +1,7 @@
-"""Model files made with Python's own library alone: what tests of the command feed it, whole or damaged on purpose.
+"""Writes model files with Python's standard library alone, valid or damaged, for tests of the command.
 
-A tensor is (name, shape, data); data yields bytes of f32, of int8 where a function says so. Nothing of the size of a model
-is ever in memory here: what is measured is the program.
+A tensor is (name, shape, data); data yields bytes of f32, or of int8 if the function says so. A whole model is never in
+memory here, as tests measure the memory of the program.
 """
 import json
 import os
@@ -23,7 +23,7 @@ def elements(shape):
 
 
 def repeat(block, size):
-    """size bytes, of a block again and again."""
+    """size bytes, which repeat a block."""
     while size > 0:
         yield block[:size]
         size -= len(block)
@@ -102,7 +102,7 @@ def safetensors(path, tensors, dtype="F32", size=4):
 
 
 def fake_torch():
-    """Just so much of torch's names that pickle can refer to them."""
+    """The names of torch that pickle must be able to refer to."""
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
     torch.FloatStorage = type("FloatStorage", (), {"__module__": "torch"})
 
@@ -191,7 +191,7 @@ F32, INT8, INT16 = 0, 1, 2
 
 
 def ct2_model(path, config, floats, whole=None, kind=F32):
-    """kind INT8 or INT16: matrices are whole numbers, with a scale for each row or, of int16, one for all."""
+    """kind INT8 or INT16: matrices are integers, with a scale for each row or, in int16, one for all."""
     sizes = {F32: 4, INT8: 1, INT16: 2}
     settings = [(f"{side}/{name}", value) for side in ("encoder", "decoder") for name, value in
                 (("num_heads", struct.pack("<h", config["encoder_attention_heads"])), ("pre_norm", b"\0"),
@@ -233,7 +233,7 @@ def ct2_model(path, config, floats, whole=None, kind=F32):
 
 
 def marian_directory(folder, fixture, **changes):
-    """The fixture's directory without its weights, its network of another shape: the configuration."""
+    """The fixture's directory without its weights, and with the shape of another network: the configuration."""
     os.makedirs(folder)
     for name in ("source.spm", "target.spm", "vocab.json", "tokenizer_config.json", "generation_config.json"):
         shutil.copyfile(os.path.join(fixture, name), os.path.join(folder, name))

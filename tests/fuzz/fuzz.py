@@ -7,10 +7,10 @@
 
 run needs clang and Meson. It builds library and targets with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer in
 DIR (default build-fuzz), runs each target for N seconds (default 600), two at a time, and prints a table of executions and
-coverage. What a target is stopped by is kept in tests/fuzz/found/NAME, and so is a regression test from then on. Corpora
+coverage. An input that stops a target is kept in tests/fuzz/found/NAME, and is a regression test from then on. Corpora
 grow in DIR/corpus and are used again.
 
-Seeds are the fixtures of the other tests, and what is in tests/fuzz/found.
+Seeds are the fixtures of the other tests, and the files in tests/fuzz/found.
 """
 import argparse
 import concurrent.futures
@@ -72,7 +72,7 @@ def settings_of_marian():
 
 
 def codes_and_texts():
-    """BPE codes with a text behind a NUL: fuzz_bpe.c."""
+    """BPE codes, a NUL and a text: fuzz_bpe.c."""
     with open(os.path.join(ROOT, "tests", "tokenizer", "fixtures", "words.json"), encoding="utf-8") as file:
         words = json.load(file)
     texts = [line[key] for key, lines in (("text", words["cuts"]), ("words", words["joined"])) for line in lines]
@@ -85,14 +85,14 @@ def codes_and_texts():
 
 
 def calls_of_attention():
-    """Each kind with each sort of mask: fuzz_attention.c."""
+    """Each kind with each combination of masks: fuzz_attention.c."""
     chance = random.Random(1)
     for kind in range(5):
         for mask in (0, 1, 6, 8, 24, 33, 96, 127):
             options = [chance.randrange(2), kind, chance.randrange(248), chance.randrange(4), 136,
                        *(chance.randrange(248) for _ in range(6)), 1 + chance.randrange(2)]
             sizes = [chance.randrange(1, 3), chance.randrange(1, 3), *(chance.randrange(1, 14) for _ in range(4))]
-            mask = mask & 41 if kind > 2 else mask  # what linear and low-rank attention take
+            mask = mask & 41 if kind > 2 else mask  # the masks that linear and low-rank attention accept
             yield bytes([*options, *sizes, mask]) + chance.randbytes(300)
 
 
@@ -118,7 +118,7 @@ def targets():
 
 
 def write_seeds(name, folder):
-    """Each once, the smallest first; the paths."""
+    """Writes each seed once, the smallest first; returns the paths."""
     os.makedirs(folder, exist_ok=True)
     found = [os.path.join(HERE, "found", name, file) for file in sorted(os.listdir(os.path.join(HERE, "found", name)))] \
         if os.path.isdir(os.path.join(HERE, "found", name)) else []

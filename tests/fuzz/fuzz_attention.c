@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SMALL = 1 << 12 }; /* numbers of a tensor whose call is tried */
+enum { SMALL = 1 << 12 }; /* maximum numbers of a tensor for which a call is made */
 
 typedef struct input {
     const uint8_t *at, *end;
@@ -23,7 +23,7 @@ static uint8_t next(input *in)
     return in->at < in->end ? *in->at++ : 0;
 }
 
-/* From 0 to most, or something odd. */
+/* From 0 to `most`, or an invalid number. */
 static int64_t next_number(input *in, int64_t most)
 {
     static const int64_t odd[] = {
@@ -32,7 +32,7 @@ static int64_t next_number(input *in, int64_t most)
     return byte < 248 ? byte % (most + 1) : odd[byte - 248];
 }
 
-/* -4 to 4; NaN where wild. */
+/* -4 to 4; sometimes NaN if wild. */
 static float next_float(input *in, bool wild)
 {
     const uint8_t byte = next(in);
@@ -62,7 +62,7 @@ static size_t small_product(const int64_t *sizes, int count)
     return (size_t)product;
 }
 
-/* Of a dense mask along some axes; numbers that it has. */
+/* The strides of a mask that is dense along some axes; returns its size in numbers. */
 static size_t next_strides(input *in, const tr_attention_shape *s, int64_t stride[3])
 {
     const int64_t sizes[] = {s->batch, s->heads, s->queries};
@@ -73,7 +73,7 @@ static size_t next_strides(input *in, const tr_attention_shape *s, int64_t strid
         stride[axis] = differs ? rows * s->keys : 0;
         rows *= differs ? sizes[axis] : 1;
     }
-    if (along >= 250) /* must be refused, or is not looked at as there is but one */
+    if (along >= 250) /* must be refused, or has no effect as that axis has length 1 */
         stride[along % 3] = along % 2 ? -1 : INT64_MAX;
     return (size_t)(rows * s->keys);
 }
@@ -118,10 +118,10 @@ static void next_mask(input *in, trial *t)
 static tr_attention_options next_options(input *in)
 {
     tr_attention_options o = {0};
-    o.kind = (tr_attention_kind)(next(in) % 6); /* one more than there are */
+    o.kind = (tr_attention_kind)(next(in) % 6); /* one more than there are kinds */
     o.tile = next_number(in, 50);
     const uint8_t threads = next(in) % 16;
-    o.threads = threads < 4 ? threads : 1; /* several are slow */
+    o.threads = threads < 4 ? threads : 1; /* more threads are slow */
     o.scale = next_float(in, true);
     o.window = next_number(in, 50);
     o.block = next_number(in, 40);
@@ -135,8 +135,7 @@ static tr_attention_options next_options(input *in)
     return o;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------- checks
- */
+/* ---------------------------------------------------------------------------------------------------------------- checks */
 
 static void stop_if(bool wrong, const trial *t, const char *what)
 {
@@ -146,8 +145,7 @@ static void stop_if(bool wrong, const trial *t, const char *what)
     abort();
 }
 
-/* Rows of width: where the formulas give only numbers, these; where a NaN was seen, NaN where they have it. Sums may be
- * large. */
+/* Compares rows: equal numbers where the formulas give only numbers; NaN where they give NaN. Sums may be large. */
 static void check_rows(const trial *t, const float *got, const double *wanted, size_t rows, size_t width)
 {
     for (size_t r = 0; r < rows; r++) {

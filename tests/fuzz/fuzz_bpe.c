@@ -1,5 +1,5 @@
-/* BPE codes from anywhere, and after a NUL a text. Codes that load must cut any text by the rules of a language, and join
- * any pieces. */
+/* libFuzzer target: BPE codes and, after a NUL, a text. Codes that load must divide any text by the rules of a language, and
+ * join any pieces. */
 #include "tokenizer/bpe.h"
 #include "tokenizer/words.h"
 #include "util/utf8.h"

@@ -1,5 +1,5 @@
-/* libFuzzer target: CTranslate2's model.bin from memory, up to tensors; what is none of those is read as a vocabulary, a
- * token a line and in JSON. Seeds: small model.bin files of each version, and vocabularies. */
+/* libFuzzer target: CTranslate2's model.bin from memory, up to tensors. Any other input is read as a vocabulary, one token a
+ * line, and as JSON. Seeds: small model.bin files of each version, and vocabularies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ROWS = 256 };
 
-volatile unsigned sink; /* keeps the reads */
+volatile unsigned sink; /* so that the compiler keeps the reads */
 
 static void check_message(const tr_error *error)
 {
@@ -20,7 +20,7 @@ static void check_message(const tr_error *error)
         abort();
 }
 
-/* What was made of the variables must be there, and whole numbers be aligned. */
+/* Data of an accepted variable must be in memory, and integers aligned. */
 static void touch(const tr_weights *weights)
 {
     unsigned sum = 0;

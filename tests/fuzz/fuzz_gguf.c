@@ -9,9 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-volatile unsigned sink; /* keeps the reads of touch() */
+volatile unsigned sink; /* so that the compiler keeps the reads of touch() */
 
-/* What an int8 matrix of a package that was accepted claims must be there. */
+/* All parts of an int8 matrix of an accepted package must be in memory. */
 static unsigned touch_packed(const tr_package *package, const tr_tensor *panels)
 {
     tr_matrix matrix;
@@ -27,7 +27,7 @@ static unsigned touch_packed(const tr_package *package, const tr_tensor *panels)
     return sum;
 }
 
-/* A reader that left a value unset or pointing outside would be caught here. */
+/* Finds values that the reader left unset, and pointers outside the file. */
 static void touch(const tr_package *package)
 {
     unsigned sum = 0;

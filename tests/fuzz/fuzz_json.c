@@ -10,7 +10,7 @@ enum { ROWS = 512 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Parses up to the next NUL and moves *data behind it; NULL if that is no JSON object. */
+/* Parses up to the next NUL and moves *data after it; NULL if that is no JSON object. */
 static json_t *next_object(const uint8_t **data, size_t *size)
 {
     const uint8_t *end = *size ? memchr(*data, 0, *size) : NULL;

@@ -1,4 +1,4 @@
-/* What the targets of Marian's two containers share. */
+/* Shared by the targets of Marian's two containers. */
 #ifndef FUZZ_MARIAN_H
 #define FUZZ_MARIAN_H
 
@@ -17,7 +17,7 @@ static inline void check_message(const tr_error *error)
         abort();
 }
 
-/* Data must be there as far as a tensor says. */
+/* A tensor's data must be in memory. */
 static inline void touch(const tr_weights *weights)
 {
     for (size_t i = 0; i < weights->count; i++) {

@@ -42,7 +42,7 @@ static void read_vocabulary(const void *data, size_t size, const char *name)
     tr_vocabulary_free(&vocabulary);
 }
 
-/* An empty file is NULL, as tr_file_open() has it. */
+/* An empty file is NULL, as from tr_file_open(). */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     unsigned char *copy = size ? malloc(size) : NULL;

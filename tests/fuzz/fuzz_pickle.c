@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-volatile unsigned sink; /* keeps the reads of touch() */
+volatile unsigned sink; /* so that the compiler keeps the reads of touch() */
 
 static unsigned touch_text(const tr_pickle_value *value)
 {
@@ -15,7 +15,7 @@ static unsigned touch_text(const tr_pickle_value *value)
                : 0;
 }
 
-/* What the pickle is said to hold must be there. */
+/* All values that the pickle is said to have must be in memory. */
 static void touch(const tr_pickle *pickle)
 {
     size_t storages, tensors, steps = 0;

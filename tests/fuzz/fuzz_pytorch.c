@@ -1,5 +1,5 @@
-/* libFuzzer target: a file of torch.save, archive or old format, from memory; all its tensors are wanted. Seeds: the files
- * of tests/formats/torch. */
+/* libFuzzer target: a file of torch.save, archive or old format, from memory; all its tensors are read. Seeds: the files of
+ * tests/formats/torch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

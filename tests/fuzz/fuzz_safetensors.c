@@ -1,5 +1,5 @@
-/* libFuzzer target: the weights of a Hugging Face Marian directory, from memory; the first byte chooses what is tied.
- * Seeds: a small model.safetensors behind one byte. */
+/* libFuzzer target: the weights of a Hugging Face Marian directory, from memory; the first byte chooses what is tied. Seeds:
+ * one byte and a small model.safetensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1)
         return 0;
     const tr_hf_ties ties = {data[0] & 1, data[0] & 2};
-    unsigned char *copy = malloc(size); /* without the first byte: data at odd addresses is tried by header sizes */
+    unsigned char *copy =
+        malloc(size); /* without the first byte; the size of the header decides whether data is at odd addresses */
     tr_weights weights = {0};
     tr_error error = {0};
     if (!copy)

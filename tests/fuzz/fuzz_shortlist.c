@@ -1,5 +1,5 @@
 /* libFuzzer target: Marian's binary shortlist, from memory. Seeds: lex.*.s2t.bin of small models. The checksum of an input
- * that is long enough is set right, or nothing behind it would be reached. */
+ * that is long enough is corrected, as otherwise nothing after it would be read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void repair(unsigned char *file, size_t size)
         memcpy(file + 8, &seed, sizeof seed);
 }
 
-/* What a list that was accepted allows some sources must be ids in order. */
+/* The ids that an accepted list allows some sources must be valid and ascending. */
 static void use(const tr_shortlist *shortlist)
 {
     static uint64_t marks[(TARGETS + 63) / 64];
@@ -32,7 +32,7 @@ static void use(const tr_shortlist *shortlist)
     tr_shortlist_output output = {.outputs = ids};
     int32_t sources[SOURCES];
     for (int i = 0; i < SOURCES; i++)
-        sources[i] = (int32_t)((int64_t)i * shortlist->sources / (SOURCES - 1)); /* one behind the last, too */
+        sources[i] = (int32_t)((int64_t)i * shortlist->sources / (SOURCES - 1)); /* the last one is out of range */
     tr_shortlist_output_list(&choices, &output, &network, sources, SOURCES);
     if (output.count > TARGETS)
         abort();

@@ -1,4 +1,5 @@
-/* A SentencePiece model file from anywhere: what the check accepts must load or be refused properly, and encode. */
+/* libFuzzer target: a SentencePiece model file. A file that the check accepts must load or be refused with a message, and
+ * encode. */
 #include "tokenizer/sentencepiece.h"
 #include "tokenizer/spm_check.h"
 

@@ -1,5 +1,5 @@
-/* Runs a fuzz target without libFuzzer: on each of the files that it is given, then on variants of each that are always the
- * same: cut short, with bytes changed, and with a part repeated. A target ends the program where something is wrong. */
+/* Runs a fuzz target without libFuzzer: on each of the given files, then on variants of each that are the same in every run:
+ * truncated, with bytes changed, and with a part repeated. A target aborts if something is wrong. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static size_t below(size_t bound) /* xorshift64 */
     return bound ? (size_t)(state % bound) : 0;
 }
 
-/* A buffer of its own for each, so that a byte read too far is seen by AddressSanitizer. */
+/* Each input has a buffer of its own, so that AddressSanitizer sees a read beyond it. */
 static void try(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);

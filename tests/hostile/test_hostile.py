@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Files that want to harm, through the command: `info`, `convert` and `-m` must each end within a second and 50 MB, with one
-line that names the file.
+"""Hostile files, given to the command: `info`, `convert` and `-m` must each end within a second and 50 MB, with one line
+that names the file.
 
     test_hostile.py TRANSLATE FIXTURES [--no-limits]    (FIXTURES: the folder tests; a sanitizer has limits of its own)
 
-What each reader says of each kind of damage is tests/formats; this is the whole way, its time and its memory.
+tests/formats tests the messages of each reader for each kind of damage; this tests the command, its time and its memory.
 """
 import io
 import json
@@ -50,7 +50,7 @@ class HostileTest(unittest.TestCase):
         actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
         actions += [(os.POSIX_SPAWN_OPEN, fd, str(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
                     for fd, path in enumerate(outputs, 1)]
-        start = time.monotonic()  # the time of the program counts, and, far beyond it, that of a busy machine
+        start = time.monotonic()  # CPU time of the program; the limit for the clock is far higher, for a busy machine
         pid = os.posix_spawn(TOOL, [TOOL, *map(str, arguments)], os.environ, file_actions=actions)
         _, status, usage = os.wait4(pid, 0)
         seconds = max(usage.ru_utime + usage.ru_stime, (time.monotonic() - start) / 20)
@@ -106,7 +106,7 @@ class HostileTest(unittest.TestCase):
     # ---- YAML
 
     def test_empty_yaml(self):
-        """Files of no bytes, which are mapped nowhere: a vocabulary, options, and the settings inside a model."""
+        """Empty files, which cannot be mapped: a vocabulary, options, and the settings inside a model."""
         folder = self.folder / "models"
         plain, bergamot, inside = folder / "plain", folder / "bergamot", folder / "inside"
         shutil.copytree(FIXTURES / "marian/fixtures/plain-npz", plain)
@@ -190,8 +190,8 @@ class HostileTest(unittest.TestCase):
     # ---- zip archives
 
     def archive(self, compression=zipfile.ZIP_DEFLATED, **sizes):
-        """The weights, deflated, with so many MB of zeros behind what they hold, of which little is here at a time: Linux
-        counts what this process has as the started one's peak."""
+        """The weights, deflated, followed by this number of MB of zeros. Only a part is in memory at a time, since Linux
+        counts the peak of this process as that of the program it starts."""
         out = io.BytesIO()
         tensors = [("model.shared.weight", (203, 24), [bytes(4 * 203 * 24)])]
         with zipfile.ZipFile(out, "w", compression) as archive:
@@ -290,15 +290,15 @@ class HostileTest(unittest.TestCase):
         cases.update({"long piece": b"\x0a\xff\xff\xff\xff\x0f" + good, "very long": b"\x0a" + b"\xff" * 9 + b"\x01" + good,
                       "groups": b"\x0b" * 100_000, "noise": os.urandom(20_000)})
         for what, data in cases.items():
-            self.refused(what, self.marian(source__spm=data), ("-m",))  # looked at when it is used
+            self.refused(what, self.marian(source__spm=data), ("-m",))  # read when it is used
 
-        folder = self.marian(target__spm=good[:100])  # which translating does not need
+        folder = self.marian(target__spm=good[:100])  # not needed for translating
         status, _, stderr, _, _ = self.run_tool("score", "-m", folder, "a", "b")
         self.assertEqual(status, 1)
         self.assertIn(f"{folder}: SentencePiece model".encode(), stderr)
 
     def test_huge_weights(self):
-        """Tokens of no probability are no hypotheses: the sum of their log-probabilities would not be finite."""
+        """Tokens of probability 0 are no hypotheses: the sum of their log-probabilities would not be finite."""
         data = bytearray((FIXTURES / "reference/fixtures/relu-1x1-f32/model/model.safetensors").read_bytes())
         size = struct.unpack_from("<Q", data)[0]
         header = json.loads(data[8:8 + size])
@@ -381,7 +381,7 @@ class HostileTest(unittest.TestCase):
             "version": b"GGUF" + u32(2**31) + bytes(64),
         })
         for what, data in cases.items():
-            every = str(2**60) in what  # the others are told from these by nothing that a command would see
+            every = str(2**60) in what  # other values give models that the command cannot distinguish from valid ones
             self.refused(what, self.gguf(data), *([] if every else [("info",)]))
 
     # ---- cut at each boundary

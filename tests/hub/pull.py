@@ -52,11 +52,11 @@ class PullTest(CommandTest):
         return super().run_tool(*args, env=env or self.environment(), timeout=30, **more)
 
     def pull(self, *options, **more):
-        """To self.out; says nothing in a pipe."""
+        """Pulls to self.out; prints nothing in a pipe."""
         self.assertEqual(self.good("pull", "owner/model", "-o", self.out, *options, **more), b"")
 
     def refused(self, *options, says, status=1, kept=(), **more):
-        """A pull to self.out that fails; what it leaves there are the files of kept, nothing more."""
+        """A pull to self.out that fails; afterwards the folder has the files of kept, and no others."""
         message = self.bad(status, "pull", "owner/model", "-o", self.out, *options, says=says, **more)
         self.assertEqual(self.names(self.out), sorted(kept), message)
         return message
@@ -75,7 +75,7 @@ class PullTest(CommandTest):
         return self.site.files[WEIGHTS]
 
     def give_away(self):
-        """To the user as whom a test runs that needs one without rights."""
+        """Gives the files to the user as whom a test without rights runs."""
         if os.geteuid() == 0:
             for path in (self.folder, *self.folder.rglob("*")):
                 os.chown(path, 65534, 65534, follow_symlinks=False)

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.parse
 
-LARGE = 1000  # bytes from which on a file is one for the CDN
+LARGE = 1000  # files from this size on are sent by the CDN
 
 
 def git_sha1(data):
@@ -55,18 +55,18 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        if not isinstance(sys.exc_info()[1], ConnectionError):  # the client may leave when it likes
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # the client may close the connection at any time
             super().handle_error(request, client_address)
 
 
 class Site:
-    """files: those of the repository. Changing them is a new commit."""
+    """files: those of the repository. Changing them makes a new commit."""
 
     def __init__(self, files, repository="owner/model", revision="main"):
         self.files, self.repository, self.revision = dict(files), repository, revision
-        self.facts = True  # the list tells sizes and digests
+        self.facts = True  # the listing gives sizes and digests
         self.listed = None  # changes the answer before it is sent
-        self.script = {}  # "hub/PATH" or "cdn/PATH": actions for the next requests; then they are answered as they should be
+        self.script = {}  # "hub/PATH" or "cdn/PATH": actions for the next requests; later requests get the right answer
         self.log = []
         self.lock = threading.Lock()
         self.hub, self.cdn = (Server(("127.0.0.1", 0), Handler) for _ in range(2))
@@ -83,17 +83,17 @@ class Site:
     # ------------------------------------------------------------------------------------------------ what was asked for
 
     def asked(self, where, ending=""):
-        """The headers of all requests whose path ends so."""
+        """The headers of all requests whose path ends with this."""
         with self.lock:
             return [h for w, p, h in self.log if w == where and urllib.parse.urlsplit(p).path.endswith(ending)]
 
     def fetched(self):
-        """Names of the files that were sent by either server, in order, without repetition."""
+        """Names of the files that either server sent, in order, without repetition."""
         names = [urllib.parse.urlsplit(p).path.rsplit("/", 1)[1] for _, p, _ in self.log if "/resolve/" in p]
         return list(dict.fromkeys(names))
 
     def at(self, path, *actions):
-        """What the next requests for a file (or "hub/..." or "cdn/...") get instead; None: the right answer."""
+        """Actions for the next requests of a file (or "hub/..." or "cdn/..."); None: the right answer."""
         if path in self.files:
             large = len(self.files[path]) >= LARGE
             path = f"cdn/{path}" if large else f"hub/{self.repository}/resolve/{self.revision}/{path}"

@@ -44,7 +44,7 @@ class Cache(PullTest):
             self.assertIn(b"incomplete", self.good("pull", "--list"))
         self.site.log.clear()
         self.good("-m", "hf:owner/model", *TEXT)
-        self.assertEqual(self.site.fetched(), [])  # their digests tell
+        self.assertEqual(self.site.fetched(), [])  # complete by their digests
 
     def test_gguf(self):
         out = self.folder / "model.gguf"
@@ -62,13 +62,13 @@ class Cache(PullTest):
         del self.site.files["generation_config.json"]
         self.site.log.clear()
         self.good("-m", "hf:owner/model", *TEXT)
-        self.assertEqual(self.site.log, [])  # what is there is used as it is
+        self.assertEqual(self.site.log, [])  # the complete model is used as it is
         self.site.at("vocab.json", Site.status(500))
         self.bad(1, "pull", "owner/model", "--retries", "0")
-        self.good("-m", "hf:owner/model", *TEXT, env=self.offline())  # an update that fails leaves the old model
+        self.good("-m", "hf:owner/model", *TEXT, env=self.offline())  # an update that fails keeps the old model
         self.site.log.clear()
         self.good("pull", "owner/model")
-        self.assertEqual(self.site.fetched(), ["vocab.json"])  # config.json had come before
+        self.assertEqual(self.site.fetched(), ["vocab.json"])  # config.json was downloaded before the failure
         self.same_as_site(self.cache, [".translate-pull.json"])
 
     def test_list_and_remove(self):

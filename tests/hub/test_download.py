@@ -257,7 +257,7 @@ class Secure(PullTest):
 
 class Proxy(PullTest):
     def test_proxy(self):
-        """A proxy is asked for whole addresses; the endpoint's own name is never looked up."""
+        """The proxy gets whole addresses; the endpoint's name is never resolved here."""
         endpoint = "http://hub.invalid:8080"
         site = self.site
         serve = site.serve

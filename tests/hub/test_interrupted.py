@@ -12,7 +12,7 @@ from support import Terminal, unprivileged, wait_for
 
 
 class Lost(PullTest):
-    """Connections that break, and what is asked for then."""
+    """Connections that break, and the requests that follow."""
 
     def test_continues_at_once(self):
         data = self.weights()
@@ -71,7 +71,7 @@ class Lost(PullTest):
             self.site.files[WEIGHTS] = self.weights()[::-1] + b"new"
             self.pull()
             self.same_as_site(self.out)
-            self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], [None])  # the redirect told
+            self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], [None])  # the redirect showed it
             (self.out / WEIGHTS).unlink()
 
     def test_small_file_changed_since(self):
@@ -120,7 +120,7 @@ class Lost(PullTest):
         self.assertEqual([h.get("range") for h in self.site.asked("cdn", WEIGHTS)], [None])
 
     def test_tag_that_cannot_be_read(self):
-        """What came is kept, and continued when it can be."""
+        """The received part is kept, and continued if possible."""
         self.leave_part()
         tag = self.out / f"{WEIGHTS}.part.tag"
         self.give_away()
@@ -205,7 +205,7 @@ class Lost(PullTest):
 
 class Interrupted(PullTest):
     def on_a_terminal(self, *args):
-        """A program that a terminal of its own controls; all but its keys is still in pipes."""
+        """A program with a terminal of its own for its keys; its input and output are pipes."""
         terminal = Terminal()
         self.addCleanup(terminal.close)
 
@@ -216,7 +216,7 @@ class Interrupted(PullTest):
         return terminal, self.started(*args, env=self.environment(), stdin=terminal.slave, preexec_fn=control)
 
     def check_end(self, p, status):
-        self.assertEqual(p.wait(20), status)  # the server would stall for longer
+        self.assertEqual(p.wait(20), status)  # otherwise the server would stall for longer
         self.assertRegex(p.stderr.read().decode(), r"\Atranslate: interrupted: [^\n]+\n\Z")
         self.assertEqual(p.stdout.read(), b"")
 
@@ -227,7 +227,7 @@ class Interrupted(PullTest):
             (lambda p, terminal: os.write(terminal.master, b"\x03"), 130),  # Ctrl-C
             (lambda p, terminal: os.killpg(p.pid, signal.SIGHUP), 129),
             (lambda p, terminal: p.send_signal(signal.SIGTERM), 143),
-        ):  # to the command alone
+        ):  # to the command only, not to its helper
             self.site.log.clear()
             self.site.at(WEIGHTS, self.site.stall(WEIGHTS, 5000))
             terminal, started = self.on_a_terminal(*start)

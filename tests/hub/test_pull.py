@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""translate pull and -m hf:OWNER/NAME against a server that does all that servers do.
+"""translate pull and -m hf:OWNER/NAME against a server that also fails and misbehaves.
 Usage: test_pull.py TOOL FIXTURE [PART|CLASS[.TEST]]... FIXTURE: a small published directory;
 parts are the files test_PART.py
 """

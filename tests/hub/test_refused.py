@@ -1,4 +1,4 @@
-"""Downloads that must fail: refusals of the server, wrong answers, floods; and the confinement of the process."""
+"""Downloads that must fail: refusals of the server, wrong answers, endless answers; and the restrictions of the process."""
 
 import hashlib
 import pathlib
@@ -131,7 +131,7 @@ class Refusals(PullTest):
 
 class Lies(PullTest):
     def check(self, says, name=WEIGHTS):
-        """The file is refused, nothing of it is kept, and no other has got its name."""
+        """The file is refused, nothing of it is kept, and no other file gets its name."""
         message = self.bad(1, "pull", "owner/model", "-o", self.out, says=[f"owner/model: {name}: ", says])
         self.assertFalse(
             [n for n in self.names(self.out) if n.startswith(name) or not n.endswith((".part", ".tag"))], message
@@ -185,18 +185,18 @@ class Lies(PullTest):
 
 
 class Floods(PullTest):
-    """Servers that send without end (here: far more than is taken). Without rights, so that limits count."""
+    """Servers that send without end (here: far more than the limit). Without root's rights, so that limits apply."""
 
     CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     MEGABYTE = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
-    LIMIT = 4 << 30  # bytes of files whose size nobody tells
+    LIMIT = 4 << 30  # limit in bytes for files of unknown size
 
     def run_tool(self, *args, **more):
         self.give_away()
         return super().run_tool(*args, **unprivileged(), **more)
 
     def refused_once(self, says, *flood):
-        """A list that is a flood; another try would bring the same."""
+        """An endless listing; it is not tried again."""
         self.site.log.clear()
         self.site.at(self.site.listing, Site.flood(*flood))
         self.refused(says=["owner/model: ", says])
@@ -216,7 +216,7 @@ class Floods(PullTest):
             self.refused_once("header line that is too long", start, b"y" * 1000, 1000, b"\r\n\r\n")
 
     def test_many_headers(self):
-        """What is far more than usual is taken still."""
+        """Far more than usual is still accepted."""
         many = {f"X-{i}": "y" * 1000 for i in range(100)}
         self.site.at(
             "config.json",
@@ -226,7 +226,8 @@ class Floods(PullTest):
         self.same_as_site(self.out)
 
     def endless(self, name, size, *flood):
-        """A file of unknown size and digest, of which size bytes are there (without taking room); then the flood comes."""
+        """A file of unknown size and digest, with size bytes (sparse) received already; then the server sends without
+        end."""
         self.site.facts = False
         self.site.files[name] = b""
         self.out.mkdir(exist_ok=True)
@@ -246,7 +247,7 @@ class Floods(PullTest):
         self.assertEqual((self.out / "a.gguf").stat().st_size, self.LIMIT)
 
     def test_files_of_untold_size(self):
-        """They count together."""
+        """The limit is for all such files together."""
         self.endless("a.gguf", self.LIMIT - (2 << 20), self.MEGABYTE, 1, b"0\r\n\r\n")
         self.site.files["b.gguf"] = b""
         self.site.at("b.gguf", Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
@@ -262,7 +263,7 @@ class Floods(PullTest):
         self.bad(1, "pull", "owner/model", "-o", self.out, says=[WEIGHTS, f"more than the {len(self.weights())} bytes"])
 
     def test_full_disk(self):
-        """A small disk of its own, which ends with the process: some of it stays free."""
+        """A small disk, which is unmounted when the process ends: some of it stays free."""
         self.out.mkdir()
         self.give_away()
         script = [
@@ -296,7 +297,7 @@ class Floods(PullTest):
 
 
 class Confined(PullTest):
-    """What the program that downloads has given up, on kernels that know how."""
+    """The rights that the downloading program has given up, on kernels that support it."""
 
     def setUp(self):
         super().setUp()
@@ -317,7 +318,7 @@ class Confined(PullTest):
         self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
 
     def test_links_to_files(self):
-        """Are replaced, and what they lead to is neither used nor changed."""
+        """Links are replaced, and their targets are neither used nor changed."""
         outside = self.folder / "outside"
         outside.mkdir()
         self.out.mkdir()
@@ -332,7 +333,7 @@ class Confined(PullTest):
         self.assertEqual((outside / WEIGHTS).read_bytes(), self.weights())
 
     def test_nothing_is_asked_without_it(self):
-        """With some numbers of descriptors the kernel's own calls fail: then no connection follows."""
+        """With few descriptors the kernel's own calls fail: then no connection is made."""
         said, program = [], pathlib.Path(support.TOOL).resolve().parent / "translate-pull"
         for most in range(4, 16):
             r = subprocess.run(

@@ -10,7 +10,8 @@ from support import unprivileged
 
 
 class Remove(PullTest):
-    """Only what the cache's own lists name is removed, and nothing behind a link. Without rights to remove anything else."""
+    """Only files in the cache's own lists are removed, and nothing through a link. Runs without the right to remove anything
+    else."""
 
     OWN = [".translate-pull.json"]
 
@@ -32,7 +33,7 @@ class Remove(PullTest):
         return sorted(str(p.relative_to(self.folder)) for p in self.folder.rglob("*"))
 
     def removed(self, *args, left=(), says=()):
-        """What is in the cache afterwards; says: of the warning about what was left."""
+        """Removes; checks what is in the cache afterwards. says: the warning about what was left."""
         r = self.run_tool("pull", "--remove", *args)
         self.assertEqual((r.returncode, r.stdout), (0, b""), r.stderr)
         self.assertEqual(bool(says), bool(r.stderr), r.stderr)
@@ -48,7 +49,7 @@ class Remove(PullTest):
         self.assertEqual((self.precious / "x").read_bytes(), b"x")
 
     def test_links_in_place_of_folders(self):
-        """At each level below the cache; nothing is removed or downloaded, and no such model is shown."""
+        """A link at any level below the cache: nothing is removed or downloaded, and no such model is listed."""
         shutil.copy(self.folder / "list.json", self.precious / ".translate-pull.json")
         (self.precious / "config.json").write_bytes(b"{}")
         for level in (self.cache, self.cache.parent, self.cache.parent.parent):
@@ -72,7 +73,7 @@ class Remove(PullTest):
         self.assertEqual(list(self.hub.iterdir()), [])
 
     def test_one_link_among_revisions(self):
-        """Then nothing at all is removed; one revision can be."""
+        """Then nothing at all is removed; a single revision can be."""
         (self.cache.parent / "v1").symlink_to(self.precious)
         self.refused("pull", "--remove", "owner/model", says="v1: is a symbolic link")
         self.refused("pull", "--remove", "owner/model@v1", says="v1: is a symbolic link")
@@ -89,7 +90,7 @@ class Remove(PullTest):
         self.assertTrue((self.folder / "elsewhere/owner/model/main" / WEIGHTS).exists())
 
     def test_links_in_the_folder(self):
-        """A listed file may have become a link: the link goes. A folder that has become one is not followed."""
+        """A listed file that has become a link: the link is removed. A folder that has become one is not followed."""
         listed = json.loads((self.cache / ".translate-pull.json").read_bytes())
         listed["files"] += [{"name": f"sub/{name}", "size": 1} for name in ("x", "config.json")]
         (self.cache / ".translate-pull.json").write_text(json.dumps(listed))
@@ -103,7 +104,7 @@ class Remove(PullTest):
         self.assertTrue((self.cache / "sub").is_symlink())
 
     def test_links_to_files(self):
-        """A model is whole if its files are in the cache, not elsewhere."""
+        """A model is complete if its files are in the cache, not elsewhere."""
         whole = " hf:owner/model\n"
         for name in (WEIGHTS, ".translate-pull.json"):
             self.assertIn(whole, self.good("pull", "--list").decode())
@@ -123,7 +124,7 @@ class Remove(PullTest):
             self.assertTrue((self.precious / name).exists())
 
     def test_names_that_lead_out(self):
-        """A list that was tampered with is none."""
+        """A list that was changed by somebody else is not used."""
         for name in (
             "../../../../precious/x",
             str(self.precious / "x"),
@@ -168,7 +169,7 @@ class Remove(PullTest):
         self.refused("pull", "owner/model", "--file", "*.gguf", says=["sub/deeper: is a symbolic link"])
 
     def test_what_was_begun(self):
-        """A download that did not come to its end is removed whole; what it was to replace works until then."""
+        """An unfinished download is removed completely; the model that it was to replace works until then."""
         self.site.files["new.spm"] = b"n" * 3000
         self.site.files["tokenizer_config.json"] += b"\n"
         self.site.at("tokenizer_config.json", self.site.status(500))
@@ -188,13 +189,13 @@ class Remove(PullTest):
         self.assertEqual(list(self.hub.iterdir()), [])
 
     def test_failures_after_what_was_begun(self):
-        """A later call that fails earlier does not forget what there is."""
+        """A later call that fails earlier keeps the list of files."""
         self.removed("owner/model")
         for ends in ("with a part", "while files get their names", "before the first byte"):
             self.site.at("vocab.json", self.site.cut("vocab.json", 100))
             self.bad(1, "pull", "owner/model", "--retries", "0", says="vocab.json")
             part = self.cache / "vocab.json.part"
-            if ends == "while files get their names":  # as if it had been killed there
+            if ends == "while files get their names":  # as if the program had been killed there
                 for path in list(self.cache.glob("*.part*")):
                     path.rename(path.with_suffix("")) if path.suffix == ".part" and path != part else path.unlink()
                 self.assertTrue((self.cache / "config.json").exists())
@@ -219,7 +220,7 @@ class Remove(PullTest):
             self.assertEqual(list(self.hub.iterdir()), [], ends)
 
     def test_what_another_pull_began(self):
-        """Stays known while this one is made, and after it."""
+        """The old list stays while a new one is written, and afterwards."""
         self.site.files.update({"a.gguf": b"a" * 9000, "b.gguf": b"b" * 3000})
         self.site.at("a.gguf", self.site.cut("a.gguf", 5000))
         self.bad(1, "pull", "owner/model", "--file", "a.gguf", "--retries", "0", says="a.gguf")
@@ -235,7 +236,7 @@ class Remove(PullTest):
         self.assertEqual(list(self.hub.iterdir()), [])
 
     def test_lists_that_cannot_be_read(self):
-        """Are not taken for lists that are not there."""
+        """A list that cannot be read is an error, not a missing list."""
         (self.cache / ".translate-pull.json").chmod(0)
         for args in (("--remove", "owner/model"), ("--list",), ("owner/model",)):
             self.refused("pull", *args, says=[".translate-pull.json", "Permission denied"])

@@ -1,4 +1,4 @@
-/* bench_kernels [LEVEL [ROUNDS]]: the time of every product of every level, or of one, beside what the CPU can do. */
+/* bench_kernels [LEVEL [ROUNDS]]: the time of every product of every level, or of one, and the limits of the CPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static double seconds(void)
     return (double)tr_nanoseconds() * 1e-9;
 }
 
-/* What is timed: one product, or a limit of the machine beside it. */
+/* What is timed: a product, or a limit of the machine. */
 typedef struct timing {
     const tr_kernels *level;
     tr_matmul op;
@@ -38,7 +38,7 @@ static void run_reading_ahead(const timing *t)
     t->level->read_memory(t->weights, t->bytes, 2048);
 }
 
-/* Seconds that a run takes: the least of some rounds of 20 ms. */
+/* Seconds of a run: the least of some rounds of 20 ms. */
 static double time_run(void (*run)(const timing *t), const timing *t, int rounds)
 {
     double best = INFINITY;

@@ -11,7 +11,7 @@
 #include "model/weights.h"
 #include "util/arena.h"
 
-extern const tr_kernels tr_kernels_evexvnni; /* level_avxvnni.c with AVX-512 VNNI's instructions */
+extern const tr_kernels tr_kernels_evexvnni; /* level_avxvnni.c compiled for AVX-512 VNNI's instructions */
 
 static uint32_t state = 1;
 
@@ -37,7 +37,7 @@ float *random_floats(size_t n, float scale)
     return f;
 }
 
-/* As networks have it: large matrices are in huge pages. */
+/* As in networks: large matrices are in huge pages. */
 static void *weight_memory(size_t bytes)
 {
     const size_t alignment = bytes < (size_t)2 << 20 ? 64 : (size_t)2 << 20;
@@ -138,7 +138,7 @@ void free_product(product *p)
     free(p->scale), free(p->colsum);
 }
 
-/* The levels that this CPU has, and those that only this test has. */
+/* The levels of this CPU, and those that exist only in this test. */
 static int all_levels(const tr_kernels *levels[TR_LEVELS + 2])
 {
     int count = tr_kernels_available(levels);

@@ -27,26 +27,26 @@ typedef struct product {
     int32_t *colsum; /* I8 */
 } product;
 
-/* gap: floats between the rows of x, 1 to have them unaligned */
+/* gap: floats between the rows of x; 1 makes rows unaligned */
 product make_product(int rows, int inputs, int outputs, tr_type type, bool bias, bool residual, int gap);
 void free_product(product *p);
-/* The matrix of p from its weights, once more. */
+/* Stores p's weights in its matrix again. */
 void store_weights(product *p, tr_type type);
 
 tr_quantised make_quantised(int rows, int width);
 
-/* A product of a level, its rows quantised by that level if need be. */
+/* A product at a level, with the rows quantised by that level if necessary. */
 void multiply(const tr_kernels *level, const tr_matmul *op, int first, int last, float *scratch);
 
-/* The same bits, or the same up to rounding where there is a tolerance. */
+/* Equal bits, or equal up to rounding if there is a tolerance. */
 void expect_same(const tr_kernels *level, const char *what, const float *got, const float *wanted, size_t n,
                  float tolerance);
 
-/* What a packed int8 matrix holds (see dot_portable.h), and the weight that it stands for. */
+/* The integer in a packed int8 matrix (see dot_portable.h), and the weight that it stands for. */
 int integer_of(const tr_matrix *m, int o, int i);
 double weight_of(const tr_matrix *m, int o, int i);
 
-/* Calls check for the levels that this CPU has, and those that only these tests have. */
+/* Calls check for the levels of this CPU, and for those that exist only in these tests. */
 void each_level(void (*check)(const tr_kernels *level));
 
 #endif

@@ -35,7 +35,8 @@ static void exact_attention(int head_size, int length, double scale, const float
 /* length: of the last query */
 static void attention_case(const tr_kernels *level, int head_size, int length, int queries, int heads, tr_type type)
 {
-    const int growth = length >= queries && head_size % 3 ? 1 : 0; /* as when forced decoding sees all tokens at once */
+    const int growth =
+        length >= queries && head_size % 3 ? 1 : 0; /* as in forced decoding, which computes all tokens at once */
     const int blocks = (length + TR_BLOCK - 1) / TR_BLOCK, padded = tr_pad16(head_size), width = heads * head_size;
     const size_t half = (size_t)TR_BLOCK * (size_t)padded * tr_type_size(type) / sizeof(float);
     const size_t head_offset = 2 * half, block_size = (size_t)heads * head_offset;
@@ -93,7 +94,7 @@ static void attention_case(const tr_kernels *level, int head_size, int length, i
     op.out = out;
     level->attn_decode(&op);
     expect_same(level, what, out, wanted, (size_t)(queries * width), 0);
-    /* what lies between and behind the rows is left alone */
+    /* numbers between and after the rows must not change */
     expect_same(level, "attention weights", weights, wanted_weights, weights_count, 0);
     double *exact = malloc((size_t)head_size * sizeof *exact), *softmax = malloc((size_t)length * sizeof *softmax);
     float *head_k = malloc((size_t)(length * head_size) * sizeof *head_k),

@@ -83,7 +83,7 @@ static void free_case(a_case *c)
     free(c->nonfinite), free(c->limits);
 }
 
-/* Some of all masks at random. */
+/* Any combination of masks, at random. */
 static void mask_case(a_case *c)
 {
     tr_attn_prefill *op = &c->op;
@@ -160,7 +160,7 @@ static void check_exact(const a_case *c, double allowed)
     free(weights), free(out);
 }
 
-/* Queries one by one: a row's bits depend on nothing but that row. */
+/* Queries one by one: the bits of a row depend on that row only. */
 static void check_alone(const tr_kernels *level, const a_case *c)
 {
     for (int i = 0; i < c->op.queries; i++) {
@@ -184,7 +184,7 @@ static void attend_case(const tr_kernels *level, int head_size, int value_size, 
     a_case c = make_case(level, head_size, value_size, queries, keys, from);
     mask_case(&c);
     float *wanted = malloc(c.outs * sizeof *wanted), *wanted_weights = calloc(c.weight_count, sizeof *wanted_weights);
-    memcpy(wanted, c.out, c.outs * sizeof *wanted); /* what lies between the rows must stay */
+    memcpy(wanted, c.out, c.outs * sizeof *wanted); /* numbers between the rows must not change */
     tr_attn_prefill reference = c.op;
     reference.out = wanted;
     reference.weights = wanted_weights;

@@ -1,7 +1,6 @@
-/* Products of every level against a reference on random shapes, 1 and odd sizes among them: of all types of weights, the
- * greatest of their outputs, and what screening finds.
- * The reference is the portable source compiled with fmaf(): every level must equal it bit by bit (but f32 products of a
- * level that does not fuse, which must be close), and it must be close to sums in double precision. */
+/* Products of every level against a reference on random shapes, 1 and odd sizes included: all types of weights, the argmax,
+ * and screening. The reference is the portable source compiled with fmaf(): every level must equal it bit for bit (except
+ * f32 products of a level that does not fuse, which must be close), and it must be close to sums in double precision. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "model/pack.h"
 #include "model/weights.h"
 
-/* op by the reference, but the gate and the residual behind it apart: rounded after each, as a level does it. */
+/* op by the reference, but gate and residual are applied to its result, rounded after each, as the levels do. */
 static void reference_product(const tr_matmul *op, int outputs, float *scratch)
 {
     const size_t size = (size_t)op->rows * op->y_stride;
@@ -53,11 +52,11 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     p.op.weight = &p.matrix;
     p.op.activation = activation;
     float *wanted = random_floats(size, 1);
-    memcpy(wanted, p.y, size * sizeof *wanted); /* what lies between the rows must stay */
+    memcpy(wanted, p.y, size * sizeof *wanted); /* numbers between the rows must not change */
 
     tr_matmul reference = p.op;
     reference.y = wanted;
-    if (inputs % 3 == 0) { /* what y holds is the gate */
+    if (inputs % 3 == 0) { /* the values in y are the gate */
         p.op.gate = p.y;
         reference.gate = wanted;
     }
@@ -69,7 +68,7 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
     reference_product(&reference, outputs, p.scratch);
     free(rounded);
     const bool exact = type == TR_TYPE_I8 || (level->fused && !rounding);
-    /* the outputs in two shares, as two threads would */
+    /* the outputs in two shares, as with two threads */
     const int middle = tr_pad16(outputs) / 32 * 16;
     multiply(level, &p.op, 0, middle, p.scratch);
     multiply(level, &p.op, middle, outputs, p.scratch);
@@ -100,7 +99,7 @@ static void check_product(const tr_kernels *level, int rows, int inputs, int out
         assert_false(best[r].nan);
     }
 
-    /* rows do not see each other */
+    /* rows are independent */
     for (int r = 0; r < rows; r++) {
         tr_matmul single = argmax;
         single.rows = 1;
@@ -123,7 +122,7 @@ static void matmul_of_level(const tr_kernels *level)
     for (int n = 0; n < 100; n++)
         check_product(level, random_int(1, 40), random_int(1, 300), random_int(1, 200), types[n % 5],
                       (tr_activation)(n / 5 % 5));
-    for (int n = 0; n < 60; n++) /* what tiles of 16 rows and 64 inputs take */
+    for (int n = 0; n < 60; n++) /* shapes for tiles of 16 rows and 64 inputs */
         check_product(level, random_int(1, 64), 64 * random_int(1, 4), random_int(1, 150), TR_TYPE_I8,
                       (tr_activation)(n % 5));
 }
@@ -134,7 +133,7 @@ static void test_matmul(void **unused)
     each_level(matmul_of_level);
 }
 
-/* int8: the product of what the weights and the rows were rounded to; and rounding is off by half a step at most. */
+/* int8: the result is the product of the rounded weights and rows; and rounding is off by half a step at most. */
 static void test_int8_exact(void **unused)
 {
     (void)unused;
@@ -169,7 +168,7 @@ static void test_int8_exact(void **unused)
     free_product(&p);
 }
 
-/* The greatest sums there can be, of either sign, and rows of zeros, of NaN and of infinity. */
+/* The greatest possible sums, of either sign, and rows of zeros, of NaN and of infinity. */
 static void int8_extremes_of_level(const tr_kernels *level)
 {
     enum { INPUTS = 4096, ROWS = 9 };
@@ -286,14 +285,14 @@ static void make_screen(const tr_kernels *level, const tr_screen *screen, void *
         level->screen_pack(m, o, (uint8_t *)coarse + (size_t)(o / 16) * panel);
 }
 
-/* Screening finds what the full product finds, ties, forbidden tokens and equal rows included. */
+/* Screening and the full product have the same argmax, with ties, forbidden tokens and equal rows. */
 static void screen_case(const tr_kernels *level, int rows, int inputs, int outputs, tr_type type, float spread)
 {
     product p = make_product(rows, inputs, outputs, type, true, false, 2);
     for (int o = 1; o < outputs; o += 1 + outputs / 7) /* equal rows: ties */
         memcpy(p.weights + (size_t)o * (size_t)inputs, p.weights, (size_t)inputs * sizeof *p.weights);
     store_weights(&p, type);
-    if (rows > 1 || inputs % 2) /* the last row stands near an output: few can be the greatest */
+    if (rows > 1 || inputs % 2) /* the last row is near an output, so few others can be the argmax */
         for (int i = 0; i < inputs; i++)
             p.x[(size_t)(rows - 1) * p.op.x_stride + (size_t)i] += 9 * p.weights[(outputs / 2) * inputs + i];
     for (int o = 0; o < outputs; o++)
@@ -301,7 +300,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
     if (inputs == 31)
         memset(p.x, 0, (size_t)rows * p.op.x_stride * sizeof *p.x);
     if (type == TR_TYPE_I8)
-        p.matrix.act_scale = outputs % 3 ? 0 : outputs % 5 ? 50 : 1000; /* the latter cuts */
+        p.matrix.act_scale = outputs % 3 ? 0 : outputs % 5 ? 50 : 1000; /* the latter clips */
     p.matrix.marian_u8_compat = type == TR_TYPE_I8 && outputs % 2;
     p.op.weight = &p.matrix;
     tr_best wanted[TR_SCREEN_ROWS], got[TR_SCREEN_ROWS];
@@ -330,7 +329,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
                       .upper_bounds_stride = (size_t)tr_pad16(outputs),
                       .best = got};
     const int middle = tr_pad16(outputs) / 32 * 16;
-    op.lower_bound = least[0]; /* in two shares, as two threads would */
+    op.lower_bound = least[0]; /* in two shares, as with two threads */
     level->screen_bounds(&op, 0, middle, p.scratch);
     op.lower_bound = least[1];
     level->screen_bounds(&op, middle, outputs, p.scratch);
@@ -343,7 +342,7 @@ static void screen_case(const tr_kernels *level, int rows, int inputs, int outpu
         assert_memory_equal(&got[r].value, &wanted[r].value, sizeof(float));
         assert_false(got[r].nan);
     }
-    /* damaged weights are still found */
+    /* a NaN in the row is still reported */
     p.x[0] = NAN;
     level->quantise(&(tr_quantise){rows, inputs, p.x, p.op.x_stride, &q, p.matrix.act_scale, false});
     level->screen_bounds(&op, 0, outputs, p.scratch);

@@ -1,5 +1,5 @@
-/* Rows quantised by a number that is given, by themselves, and together, at every level, as products see them: int8 sums are
- * exact, so that each output is known to the bit. */
+/* Rows quantised by a given number, each by its own scale, and together, at every level, as products use them: int8 sums are
+ * exact, so each output is known to the bit. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void check_rows(const tr_kernels *level, int rows, int inputs, float alph
     product p = make_product(rows, inputs, OUTPUTS, TR_TYPE_I8, true, false, 1);
     const size_t stride = p.op.x_stride;
     p.x[0] = 2.5f / (alpha != 0 ? alpha : 1); /* half to even */
-    p.x[inputs / 2] = -1e30f * (alpha != 0);  /* cut */
+    p.x[inputs / 2] = -1e30f * (alpha != 0);  /* clipped */
     p.x[inputs - 1] = 0.4999f / (alpha != 0 ? alpha : 1);
     float all = 0;
     for (int r = 0; r < rows; r++)
@@ -54,7 +54,7 @@ static void check_rows(const tr_kernels *level, int rows, int inputs, float alph
     free_product(&p);
 }
 
-/* Whatever is no number spoils its row, or all of them where they share a scale. */
+/* NaN or infinity make their row NaN, or all rows if they share a scale. */
 static void check_poison(const tr_kernels *level, float alpha, bool together)
 {
     enum { ROWS = 3, INPUTS = 40 };

@@ -1,7 +1,7 @@
-/* What is done to rows of numbers (norms, activations, softmax, the greatest of them, half precision) at every level,
- * against a reference on random shapes, 1 and odd sizes among them; which level is chosen; and its limits. The reference is
- * the portable source compiled with fmaf(): every level must equal it bit by bit (but f32 products of a level that does not
- * fuse, which must be close), and it must be close to sums in double precision. */
+/* Row operations (norms, activations, softmax, argmax, half precision) at every level, against a reference on random shapes,
+ * 1 and odd sizes included; which level is chosen; and its limits. The reference is the portable source compiled with
+ * fmaf(): every level must equal it bit for bit (except f32 products of a level that does not fuse, which must be close),
+ * and it must be close to sums in double precision. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void rows_of_level(const tr_kernels *level)
         }
         const tr_quantised q = make_quantised(rows, width), alone = make_quantised(rows, width);
         op.y = y;
-        op.q = &q; /* LayerNorm and quantising in one */
+        op.q = &q; /* LayerNorm and quantisation in one pass */
         level->layernorm(&op);
         level->quantise(&(tr_quantise){rows, width, wanted, (size_t)width, &alone, 0, false});
         for (int r = 0; r < rows; r++)
@@ -121,7 +121,7 @@ static void test_rows(void **unused)
     each_level(rows_of_level);
 }
 
-/* The states of decoders without keys and values, over several steps. */
+/* The recurrent states of SSRU and AAN, over several steps. */
 static void states_of_level(const tr_kernels *level)
 {
     for (int n = 0; n < 60; n++) {
@@ -164,7 +164,7 @@ static void test_states(void **unused)
     each_level(states_of_level);
 }
 
-/* Softmax's sums over any number of logits, of -inf and NaN. */
+/* The softmax's sums over any number of logits, with -inf and NaN. */
 static void exp_sums_of_level(const tr_kernels *level)
 {
     static const int sizes[] = {1, 3, 16, 17, 100, 1024, 1031};
@@ -198,7 +198,7 @@ static void test_exp_sums(void **unused)
     each_level(exp_sums_of_level);
 }
 
-/* The greatest of numbers that come in parts, many of them equal: a stable sort tells them another way. */
+/* The greatest of numbers that come in parts, many of them equal, compared with a stable sort. */
 static void tops_of_level(const tr_kernels *level)
 {
     enum { N = 203, MOST = 40 };
@@ -278,7 +278,8 @@ static void test_select(void **unused)
     assert_non_null(strstr(error.message, "portable"));
 }
 
-/* Limits can be measured, nothing of them is folded away: no CPU does a million multiply-adds in a hundred nanoseconds. */
+/* Limits can be measured, and the compiler removes none of their loops: no CPU does a million multiply-adds in a hundred
+ * nanoseconds. */
 static void limits_of_level(const tr_kernels *level)
 {
     static const tr_type types[] = {TR_TYPE_F32, TR_TYPE_F16, TR_TYPE_BF16, TR_TYPE_I8};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_languages.c: tiny random multilingual models, each with the tokenizer of its family, and what
-Hugging Face Transformers makes of a few texts with them.
+"""Makes the fixtures of test_languages.c: tiny random multilingual models, each with the tokenizer of its family, and
+Hugging Face Transformers' translations of some texts.
 
     python3 tests/languages/make_models.py [NAME...]
     python3 tests/languages/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
@@ -38,8 +38,8 @@ def sizes(**more):
     return {**SHAPE, **more}
 
 
-# pieces: how SentencePiece is trained; rows: of the embedding; files: beside the weights; pairs: languages, as HF names them
-# and as a user might. place: where tokens go, for the families whose tokenizer is not transformers' own.
+# pieces: how SentencePiece is trained; rows: of the embedding; files: beside the weights; pairs: languages by Hugging Face's
+# names, and by a user's. place: where language tokens go, for families whose tokenizer is not one of transformers.
 FIXTURES = {
     "nllb": dict(family="m2m100", tokenizer="NllbTokenizer", pieces="bpe", rows=PIECES + 1 + 202 + 1 + 2, pairs=[
         ("eng_Latn", "fra_Latn", "en", "fr"), ("zho_Hans", "eng_Latn", "zh", "eng"),
@@ -90,7 +90,7 @@ def train(path, kind, rules, **marks):
 
 
 def write_tokenizer(directory, fixture):
-    """The files that a hub has; returns a function from text and languages to ids, and one from ids to text."""
+    """Writes the files that a hub has; returns a function from text and languages to ids, and one from ids to text."""
     name, settings = fixture["tokenizer"], dict(fixture.get("settings", {}))
     rules = "json" in fixture
     class_name = "M2M100Tokenizer" if name == "SMALL100Tokenizer" else name
@@ -111,7 +111,7 @@ def write_tokenizer(directory, fixture):
             words = ["<s>", "<pad>", "</s>", "<unk>"] + pieces[3:]
             write_json(at("vocab.json"), {word: i for i, word in enumerate(words)})
             settings["additional_special_tokens"] = [f"__{code}__" for code in m2m100.FAIRSEQ_LANGUAGE_CODES["m2m100"]]
-    if name == "NllbTokenizer":  # as transformers 4 saves it; without, 5 knows no languages
+    if name == "NllbTokenizer":  # as transformers 4 saves it; without it, transformers 5 has no languages
         languages = nllb.FAIRSEQ_LANGUAGE_CODES
         tokens = ["<s>", "<pad>", "</s>", "<unk>"]
         added = {i: token for i, token in enumerate(tokens)}
@@ -161,7 +161,7 @@ def build(fixture):
 
 
 def greedy(model, ids, start, first):
-    """Tokens without marks, and the least margin."""
+    """Tokens without start token and EOS, and the least margin."""
     generation = model.generation_config
     tokens, margin = [], float("inf")
     encoded = model.get_encoder()(input_ids=torch.tensor([ids]))
@@ -192,8 +192,8 @@ def line(model, tokenizer, fixture, pair, text):
         start = tokenizer.convert_tokens_to_ids(target)
         more = dict(decoder_start_token_id=start)
     tokens, margin = greedy(model, ids, start, first)
-    # what no real model yields: padding, which transformers' positions leave out, and rows without a token, which it shows
-    # as <unk>
+    # tokens that no real model produces: padding, which transformers' positions leave out, and rows without a token, which
+    # it shows as <unk>
     unreal = model.config.pad_token_id in tokens or (fixture["tokenizer"] == "M2M100Tokenizer" and
                                                      max(tokens, default=0) >= len(tokenizer))
     if margin < MARGIN or len(set(tokens)) < 3 or unreal:
@@ -218,7 +218,7 @@ def make(name):
     words = ["bada", "kelo", "mari", "to", "sule", "neg", "pa", "fuko"]
     if "json" in fixture:
         words[:3] = ["BadA", "KelO  \ufb01", "m\u3000aRi"]
-        if name == "mbart25-json":  # knows no rules, but splits at any white space, which SentencePiece leaves to rules
+        if name == "mbart25-json":  # it has no rules, but splits at any white space, which SentencePiece leaves to its rules
             words[2] = "m aRi"
     texts = [" ".join(chooser.choice(words) for _ in range(n)) + "." for n in (2, 5, 9)]
     for seed in range(1, 400):

@@ -1,5 +1,5 @@
-/* Models of several languages against Hugging Face Transformers: which tokens choose a language, where they go, and what
- * people may call it. fixtures/ is made by make_models.py. */
+/* Models of several languages against Hugging Face Transformers: which tokens choose a language, where they are put, and by
+ * which names a caller may choose it. fixtures/ is made by make_models.py. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,7 +64,8 @@ static void check_text(const fixture *f, const json_t *line)
     tr_results_free(results, 1);
 }
 
-/* The same from tokens: the languages' are put around them where options name them, and not where the caller gives all. */
+/* The same with token ids: language tokens are added if the options name languages, and not if the caller gives all
+ * tokens. */
 static void check_tokens(const fixture *f, size_t i, const json_t *line)
 {
     tr_translate_options o = options_of(f, line);
@@ -148,7 +149,7 @@ static void a_pair_is_checked(void **state)
     close_fixture(&f);
 }
 
-/* A token in front of a text counts for all its sentences, and goes before the option. */
+/* A language token at the beginning of a text applies to all its sentences, and has precedence over the option. */
 static void check_typed(const char *name, const char *token, const char *target)
 {
     fixture f;

@@ -20,7 +20,7 @@ THREADS = (1, 2)
 
 TOOL = MODEL = ""
 EMULATOR = []
-CPUS = []  # (name, levels that must be found there); the first is that of the translations
+CPUS = []  # (name, levels that must be found there); the translations run on the first
 
 
 def run_tool(*args, level=None, cpu=None):
@@ -35,7 +35,7 @@ def run_tool(*args, level=None, cpu=None):
 
 
 def available(cpu=None):
-    """The message about a level that does not exist lists those that do."""
+    """The message about an unknown level lists the available ones."""
     r = run_tool("-i", LINES, level="none", cpu=cpu)
     message = r.stderr.decode().splitlines()[-1]
     assert r.returncode != 0 and "; available: " in message, message
@@ -49,15 +49,15 @@ def translated(level, batch, threads):
 
 
 def settings_of(levels):
-    """(level, batch size, threads): all of them; under an emulator, which is slow, some."""
+    """(level, batch size, threads): all combinations; under an emulator, which is slow, some."""
     settings = [(level, batch, threads) for level in levels for batch in BATCHES for threads in THREADS]
     if EMULATOR:
         some = {level: [(1, 1), (32, 2)] for level in levels}
         if EMULATOR[0].endswith(platform.machine()):
-            some["portable"] = []  # slowest, and the same code as without the emulator
+            some["portable"] = []  # the slowest level, and the same code as without the emulator
         else:
             some["portable"] = [(32, 2)]
-            del some[levels[-1]]  # all: nothing else runs this level
+            del some[levels[-1]]  # all combinations: no other test runs this level
         settings = [s for s in settings if s[1:] in some.get(s[0], [s[1:]])]
     return settings
 

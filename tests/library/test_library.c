@@ -1,5 +1,5 @@
-/* The public interface on the default model. What a translation says is not checked here (tests/default_model does), but
- * that it is the same whatever the threads, the batches, the neighbours, the repetitions. */
+/* The public interface on the default model. The words of translations are not checked here (tests/default_model does that),
+ * but that they do not depend on threads, batches, neighbours and repetitions. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <setjmp.h>
@@ -80,7 +80,7 @@ static void expect_failure(tr_status status, const tr_error *error, tr_status ex
     if (!strstr(error->message, part))
         fail_msg("\"%s\" does not say \"%s\"", error->message, part);
     assert_null(strchr(error->message, '\n'));
-    assert_int_not_equal(error->message[0], ':'); /* it names something */
+    assert_int_not_equal(error->message[0], ':'); /* the message names something */
 }
 
 static int set_up(void **state)
@@ -343,10 +343,10 @@ static void callback_cancels(void **state)
 
 /* ------------------------------------------------------------------------------------------------------ results in order */
 
-/* What the callback saw. It is called from several threads, one at a time: plain numbers do. */
+/* The results of the callbacks. They come from several threads, but one at a time, so plain integers suffice. */
 typedef struct taker {
-    const tr_result *at[COUNT]; /* where each result lay */
-    char *text[COUNT];          /* a copy of what it said then */
+    const tr_result *at[COUNT]; /* address of each result */
+    char *text[COUNT];          /* a copy of its text */
     size_t taken;
     int calls, stop_at;
     bool inside, wrong;
@@ -387,12 +387,12 @@ static void results_come_in_order_as_they_are_done(void **state)
                 assert_false(t.wrong);
                 assert_int_equal(t.taken, COUNT);
                 for (size_t i = 0; i < COUNT; i++) {
-                    assert_ptr_equal(t.at[i], &results[i]); /* they stay where they were */
+                    assert_ptr_equal(t.at[i], &results[i]); /* the results have not moved */
                     assert_string_equal(t.text[i], reference[i].text);
                 }
-                if (again) /* everything is known: one call */
+                if (again) /* all texts are in the cache: one call */
                     assert_int_equal(t.calls, 1);
-                else if (settings[s][1] == 1) /* one sentence after the other */
+                else if (settings[s][1] == 1) /* with one thread and batch size 1, one sentence after the other */
                     assert_true(t.calls > 6);
                 check_equal(results, reference, COUNT);
                 tr_results_free(results, COUNT);
@@ -406,7 +406,7 @@ static void the_taker_of_results_cancels(void **state)
 {
     (void)state;
     for (int stop_at = 1; stop_at <= 3; stop_at++) {
-        /* how many calls there are depends on the threads, unless there is one and a sentence at a time */
+        /* the number of calls depends on the threads, unless there is one thread with one sentence at a time */
         tr_context *context = stop_at == 1 ? make_context(2, 2, TR_THREADS_POSIX) : make_context(1, 1, TR_THREADS_POSIX);
         tr_translate_options options = tr_translate_default_options();
         taker t = {.stop_at = stop_at};
@@ -429,7 +429,7 @@ static void the_taker_of_results_cancels(void **state)
     }
 }
 
-/* What needs no computing is handed over before anything is computed. */
+/* Results that need no computing are delivered before anything is computed. */
 static void blank_texts_are_ready_at_once(void **state)
 {
     (void)state;
@@ -465,7 +465,7 @@ static void sleep_milliseconds(long milliseconds)
     nanosleep(&time, NULL);
 }
 
-/* A warm context costs no time between calls: with the default options its threads sleep at once. */
+/* An idle context takes no CPU time between calls: with the default options its threads sleep at once. */
 static void idle_threads_sleep(void **state)
 {
     (void)state;
@@ -638,7 +638,7 @@ static void bad_calls_are_refused(void **state)
     const char *const hole[] = {"a", NULL};
     expect_failure(tr_translate(context, hole, NULL, 2, NULL, &results, &error), &error, TR_ERROR_ARGUMENT, "text 1");
     expect_failure(tr_translate(NULL, texts, NULL, 1, NULL, &results, &error), &error, TR_ERROR_ARGUMENT, "context");
-    results = translate(context, hole, (const size_t[]){1, 0}, 2, NULL); /* no bytes need no pointer */
+    results = translate(context, hole, (const size_t[]){1, 0}, 2, NULL); /* zero bytes need no pointer */
     assert_string_equal(results[1].text, "");
     tr_results_free(results, 2);
     results = translate(context, NULL, NULL, 0, NULL);
@@ -697,7 +697,7 @@ static void threads_share_a_model(void **state)
     }
 }
 
-/* A child may use its parent's model; contexts are its own, on POSIX threads. */
+/* A child process may use its parent's model; its contexts are its own, on POSIX threads. */
 static void a_child_translates(void **state)
 {
     (void)state;

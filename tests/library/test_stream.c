@@ -1,4 +1,4 @@
-/* tr_translate_options.token: each token as it is found, and the text that it adds. */
+/* tr_translate_options.token: an event for each token as it is found, with the text that it adds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -22,11 +22,11 @@ static const char *const texts[] = {
     "1. 北京是中国的首都。\u30002. 上海是中国最大的城市。",
     "你好。\u200b。你好。",
     "虽然他很累，但是他还是坚持把工作做完了；大家都觉得他非常了不起，可是他自己却什么也没有说。",
-    "谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢", /* runs in a circle */
+    "谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢", /* the translation loops */
 };
 enum { COUNT = sizeof texts / sizeof *texts, SENTENCES = 8, DRAWS = 3, TOKENS = 600, BYTES = 4096 };
 
-/* One sentence, as its steps tell it. */
+/* One sentence, collected from its events. */
 typedef struct heard {
     int steps;
     bool last, again;
@@ -39,7 +39,7 @@ typedef struct heard {
 typedef struct listener {
     heard (*heard)[SENTENCES][DRAWS]; /* [COUNT] */
     int sentences[COUNT];
-    atomic_bool busy; /* in a callback */
+    atomic_bool busy; /* inside a callback */
     int calls, texts_ready, cancel_at, stop_at;
     bool fault;
 } listener;
@@ -66,7 +66,7 @@ static bool is_valid(const char *bytes, size_t size)
     return true;
 }
 
-/* Asserts nothing: it may run on a helper thread. */
+/* Runs on helper threads, where cmocka's asserts do not work. */
 static int on_token(void *argument, const tr_token_event *s)
 {
     listener *l = argument;
@@ -75,7 +75,7 @@ static int on_token(void *argument, const tr_token_event *s)
                 s->sample >= 0 && s->sample < DRAWS && (int)s->text >= l->texts_ready && is_valid(s->bytes, s->size);
     if (good) {
         heard *h = &l->heard[s->text][s->sentence][s->sample];
-        if (s->restarted && !h->again) /* anew */
+        if (s->restarted && !h->again) /* the loop guard decodes the sentence again */
             *h = (heard){.again = true};
         good = s->step == h->steps && !h->last && s->restarted == h->again && h->size + s->size < BYTES && h->steps < TOKENS;
         if (good) {
@@ -105,7 +105,7 @@ static int on_ready(void *argument, size_t first, const tr_result *results, size
 {
     listener *l = argument;
     enter(l);
-    for (size_t i = first; i < first + count; i++) /* all its steps were told before, whole */
+    for (size_t i = first; i < first + count; i++) /* all its events came before, up to the last */
         for (int s = 0; s < l->sentences[i]; s++)
             l->fault = l->fault || !l->heard[i][s][0].last || !results[i - first].text;
     l->texts_ready = (int)(first + count);
@@ -139,7 +139,7 @@ static tr_status translate(tr_context *context, const tr_translate_options *o, t
     return status;
 }
 
-/* The sentences' bytes, one behind the other, are the text up to what is behind the last of them. */
+/* The bytes of the sentences' events, concatenated, are the text except for white space at its end. */
 static void check_text(const listener *l, size_t text, const tr_result *result)
 {
     size_t at = 0;
@@ -149,7 +149,7 @@ static void check_text(const listener *l, size_t text, const tr_result *result)
         assert_memory_equal(result->text + at, h->bytes, h->size);
         at += h->size;
     }
-    for (; l->sentences[text] && at < result->size; at++) /* none of these texts ends with something untranslated */
+    for (; l->sentences[text] && at < result->size; at++) /* no text ends with a part that is passed through */
         assert_non_null(memchr(" \t\r\n", result->text[at], 4));
 }
 
@@ -166,7 +166,7 @@ static void check_scores(const listener *l, size_t text, const tr_result *result
     assert_int_equal(at, l->sentences[text] ? result->scored_count : at);
 }
 
-/* With any threads and batch, text after text; nothing is different for being heard. */
+/* With any threads and batch, text after text; the events do not change the results. */
 static void steps_add_up_to_the_text(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void steps_add_up_to_the_text(void **state)
     }
 }
 
-/* Text comes piece by piece where it is made of pieces. */
+/* Events have text of single pieces, if tokens are pieces. */
 static void text_comes_with_its_tokens(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void text_comes_with_its_tokens(void **state)
     start(&l);
     tr_translate_options o = listening(&l);
     o.search.beam = 1;
-    l.cancel_at = 12; /* of one sentence: one is in flight */
+    l.cancel_at = 12; /* of the events of one sentence: one is in flight */
     tr_result *results;
     assert_int_equal(translate(context, &o, &results), TR_ERROR_CANCELLED);
     assert_null(results);
@@ -230,14 +230,14 @@ static void text_comes_with_its_tokens(void **state)
     assert_true(bytes > 10);
     free(l.heard);
     start(&l);
-    assert_int_equal(translate(context, &o, &results), TR_OK); /* the context goes on */
+    assert_int_equal(translate(context, &o, &results), TR_OK); /* the context stays usable */
     assert_false(l.fault);
     tr_results_free(results, COUNT);
     free(l.heard);
     tr_context_destroy(context);
 }
 
-/* A sentence that is stopped has the tokens so far, and nobody is given it again. */
+/* A stopped sentence keeps the tokens so far, and has no further events. */
 static void sentences_can_be_stopped(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void sentences_can_be_stopped(void **state)
     tr_translate_options o = listening(&l);
     tr_result *cut, *whole;
     l.stop_at = 2;
-    o.on_result = NULL; /* of a stopped sentence no step is the last */
+    o.on_result = NULL; /* a stopped sentence has no event with `last` */
     o.scores = true;
     assert_int_equal(translate(context, &o, &cut), TR_OK);
     assert_false(l.fault);
@@ -270,7 +270,7 @@ static void sentences_can_be_stopped(void **state)
     tr_context_destroy(context);
 }
 
-/* What the loop guard searches again begins anew, and says so. */
+/* A sentence that the loop guard decodes again has new events, the first of which says so. */
 static void second_searches_are_told(void **state)
 {
     (void)state;
@@ -292,7 +292,7 @@ static void second_searches_are_told(void **state)
     tr_context_destroy(context);
 }
 
-/* Every draw is told with its number; they are those that are found, in some order. */
+/* Every sample has events with its number; the samples are those of the result, in some order. */
 static void draws_are_told_each(void **state)
 {
     (void)state;

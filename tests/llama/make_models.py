@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_llama.c: tiny random T5 models as llama.cpp's converter writes them, and what Transformers
-makes of the same weights.
+"""Makes the fixtures of test_llama.c: tiny random T5 models as llama.cpp's converter writes them, and Transformers' results
+with the same weights.
 
     python3 tests/llama/make_models.py [NAME...]
     python3 tests/llama/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs gguf, sentencepiece, torch and transformers; the test itself needs none of them. Each model is fixtures/NAME.gguf with
-NAME.json: ids of sources and of what greedy decoding makes of them in f32, with the weights as the gguf package dequantises
-them; texts and the ids that SentencePiece cuts them into, with the model file that the converter took apart. blocks.bin
-holds random blocks of each type and the numbers that the gguf package makes of them.
+NAME.json: ids of sources and of their greedy targets in f32, with the weights as the gguf package dequantises them; texts
+and their ids by SentencePiece, with the model file that was converted. blocks.bin has random blocks of each type and their
+numbers by the gguf package.
 """
 import io
 import json
@@ -46,19 +46,19 @@ def config(d, heads, d_kv, ffn, layers, vocabulary=110, **more):
                 tie_word_embeddings=True, pad_token_id=0, eos_token_id=1, **more)
 
 
-# an output matrix of its own, and no factor in front of it
+# an output matrix, and therefore no factor
 GATED = dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)
 
 MODELS = {
     "t5-f32": dict(config=config(24, 3, 6, 40, (2, 2)), types=[Type.F32], marks=T5_MARKS),
-    # an output matrix that is the embedding once more; as many layers on both sides, which need not be said
+    # an output matrix that equals the embedding; both sides have the same number of layers, which is not stated
     "t5-f16-doubled": dict(config=config(32, 2, 16, 48, (1, 1)), types=[Type.F16], marks=T5_MARKS, doubled=True),
     "t5-bf16-gated": dict(config={**config(24, 4, 8, 36, (1, 2)), **GATED}, types=[Type.BF16], marks=T5_MARKS),
     "madlad-q8_0": dict(config={**config(64, 2, 32, 96, (1, 1), 120), **GATED, "pad_token_id": 1, "eos_token_id": 2},
                         types=[Type.Q8_0], marks=MADLAD_MARKS, rules=RULES),
     "t5-small-blocks": dict(config={**config(64, 2, 32, 96, (2, 2)), **GATED}, types=SMALL, marks=T5_MARKS),
     "t5-tied-blocks": dict(config=config(64, 2, 32, 96, (1, 1)), types=[Type.Q5_1, Type.Q8_0], marks=T5_MARKS),
-    # rows of 32 are no whole blocks of 256: llama.cpp takes a smaller kind for those
+    # rows of 32 are not multiples of 256: llama.cpp chooses a smaller kind of block for them
     "t5-large-blocks": dict(config={**config(256, 1, 32, 32, (1, 1), 104), **GATED}, types=LARGE, fallback=[Type.Q8_0],
                             marks=T5_MARKS),
 }
@@ -67,8 +67,8 @@ MODELS = {
 
 
 def random_blocks(kind, count, generator, wild=False):
-    """count blocks of random bytes whose factors are finite; wild: of all sizes and signs, else such that the mean is 0 and
-    the deviation about 1."""
+    """count blocks of random bytes whose factors are finite; wild: of all sizes and signs, else with a mean of 0 and a
+    deviation of about 1."""
     size = gguf.GGML_QUANT_SIZES[kind][1]
     blocks = generator.integers(0, 256, (count, size), dtype=np.uint8)
     # byte of the factor and, where there is one, of the least value's: with it the mean is 0
@@ -94,7 +94,7 @@ def random_blocks(kind, count, generator, wild=False):
 
 
 def store(weight, kind, generator):
-    """What a file of such a type has of a matrix, and what that is in f32."""
+    """A matrix as a file of such a type stores it, and its numbers in f32."""
     if kind in (Type.F32, Type.F16, Type.BF16) or kind in SMALL and kind != Type.IQ4_NL:
         stored = quants.quantize(weight, kind)
         return stored, quants.dequantize(stored, kind).astype(np.float32)
@@ -102,7 +102,7 @@ def store(weight, kind, generator):
     elements, size = gguf.GGML_QUANT_SIZES[kind]
     target = float(weight.std())
     blocks = random_blocks(kind, weight.size // elements, generator)
-    # rounded to a half, the factor is not quite what was wanted: the numbers are what the file says
+    # after rounding to f16 the factor differs a little: the numbers of the file count
     places = {Type.Q2_K: (80, 82), Type.Q3_K: (108,), Type.Q4_K: (0, 2), Type.Q5_K: (0, 2), Type.Q6_K: (208,)}
     for at in places.get(kind, (0,)):
         factors = blocks[:, at:at + 2].copy().view("<f2").astype(np.float32) * target
@@ -119,7 +119,7 @@ def randomise(model, seed):
             parameter.copy_(1 + 0.3 * noise)
         elif "relative" in name:
             parameter.copy_(noise)
-        elif "shared" in name:  # less in wide models, else each token is followed by itself
+        elif "shared" in name:  # smaller in wide models, as otherwise each token is followed by itself
             parameter.copy_(noise * (1 if parameter.shape[-1] < 32 else 0.3))
         else:
             parameter.copy_(noise * (1.7 if "encoder" in name else 1.5) / parameter.shape[-1] ** 0.5)
@@ -130,7 +130,7 @@ def is_tied(spec):
 
 
 def write_tensors(writer, model, spec, seed):
-    """All of the model's, under the names that llama.cpp has for them; the model gets what the file holds."""
+    """All tensors of the model by llama.cpp's names; the model gets the numbers of the file."""
     c = model.config
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.T5, max(c.num_layers, c.num_decoder_layers))
     generator = np.random.default_rng(seed)
@@ -175,7 +175,7 @@ def train(spec):
 
 
 def write_tokenizer(writer, data, size, marks):
-    """As set_vocab of T5Model does it."""
+    """As set_vocab of the converter's T5Model does it."""
     from sentencepiece import sentencepiece_model_pb2 as protobuf
     proto = protobuf.ModelProto()
     proto.ParseFromString(data)
@@ -205,7 +205,7 @@ def write_tokenizer(writer, data, size, marks):
 
 
 def write_settings(writer, c):
-    """As set_gguf_parameters of T5Model does it."""
+    """As set_gguf_parameters of the converter's T5Model does it."""
     writer.add_name("A tiny T5")
     writer.add_context_length(512)
     writer.add_embedding_length(c.d_model)
@@ -235,7 +235,7 @@ def texts(spm, seed):
 
 
 def lines_of(model, size, seed):
-    """None if the model's translations are too few or too much alike."""
+    """None if too few translations have a margin, or they are too similar."""
     chooser = random.Random(seed)
     lines = []
     for attempt in range(20 * LINES):
@@ -255,7 +255,7 @@ def make(name):
     data = train(spec)
     for seed in range(1, 60):
         model = transformers.T5ForConditionalGeneration(transformers.T5Config(**spec["config"])).eval()
-        if not is_tied(spec):  # Transformers 5 ties them all the same until it loads another one
+        if not is_tied(spec):  # Transformers 5 ties them in any case, until it loads another matrix
             model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
         randomise(model, seed)
         writer = gguf.GGUFWriter(path + ".gguf", "t5")
@@ -298,7 +298,7 @@ def make_blocks():
 
 
 def load(path, spec):
-    """Transformers' model with the weights that the gguf package finds in the file."""
+    """Transformers' model with the weights that the gguf package reads from the file."""
     tensors = {t.name: quants.dequantize(np.array(t.data), t.tensor_type) for t in gguf.GGUFReader(path).tensors}
     model = transformers.T5ForConditionalGeneration(transformers.T5Config(**spec["config"])).eval()
     if not is_tied(spec):

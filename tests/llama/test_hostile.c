@@ -1,5 +1,5 @@
-/* Files of llama.cpp's converter, damaged: each is refused with one line that says what is wrong, and nothing outside the
- * file is read (run it under sanitizers). */
+/* Damaged files of llama.cpp's converter: each is refused with one line that says what is wrong, and nothing outside the
+ * file is read (sanitizers see that). */
 #include "../formats/gguf_damage.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void test_damage(void **state)
     free(f.data);
 }
 
-/* Takes the last 8 of an array's elements of 4 bytes away: as many bytes as tensors are aligned to. */
+/* Removes the last 8 elements of 4 bytes from an array: 32 bytes, the alignment of the tensors. */
 static void shorten(file *f, const char *key)
 {
     enum { TAKEN = 8, BYTES = 32 };
@@ -99,7 +99,7 @@ static void test_lengths(void **state)
     }
 }
 
-/* Rules that cannot be: each byte of them in turn. */
+/* Invalid normalisation rules: each byte of them inverted in turn. */
 static void test_charsmap(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void test_charsmap(void **state)
     free(f.data);
 }
 
-/* Positions of a layer's own would be left out silently. */
+/* Relative positions of each layer are refused, not ignored. */
 static void test_umt5(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void test_truncated(void **state)
     free(f.data);
 }
 
-/* Flips in all but the weights. Numbers of a model that is accepted can be read, all of them. */
+/* Flips bits of everything but the weights. All weights of an accepted model must be readable. */
 static void test_bit_flips(void **state)
 {
     (void)state;

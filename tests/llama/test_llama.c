@@ -1,6 +1,6 @@
-/* GGUF files of llama.cpp's converter: the numbers of each block type bit for bit as the gguf package has them; token for
- * token what Transformers decodes with those numbers (make_models.py), from the file and from model files converted from it;
- * texts cut as SentencePiece cuts them with the model that the converter took apart. */
+/* GGUF files of llama.cpp's converter: the numbers of each block type are bit for bit those of the gguf package; tokens are
+ * those that Transformers decodes with these numbers (make_models.py), from the file and from model files converted from it;
+ * texts have the tokens of the SentencePiece model that the converter read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static const fixture fixtures[] = {
 
 /* ------------------------------------------------------------------------------------------------------------- blocks */
 
-/* Every way of asking for a part gives the same numbers. */
+/* Reading any part of a tensor gives the same numbers. */
 static void check_parts(const tr_tensor *t, const float *numbers)
 {
     const size_t elements = (size_t)tr_tensor_elements(t);
@@ -94,7 +94,7 @@ static void test_exact(void **state)
     free_expectation(&e);
 }
 
-/* Blocks are computed in int8 unless told otherwise; floats as they are stored. */
+/* By default, block types are computed in int8, and floats as they are stored. */
 static void test_stored(void **state)
 {
     const fixture *f = *state;
@@ -107,7 +107,7 @@ static void test_stored(void **state)
     free_expectation(&e);
 }
 
-/* What the file made from a file holds beside its weights. */
+/* The parts of a converted file besides its weights. */
 static void check_converted_parts(const fixture *f, tr_type type)
 {
     char path[] = TEMPORARY_FILE;
@@ -130,7 +130,7 @@ static void test_converted(void **state)
     for (tr_type type = TR_TYPE_F32; type <= TR_TYPE_I8; type++)
         check_converted_parts(f, type);
     expect_all_converted(fixture_path(f->name, ".gguf"), &e);
-    /* blocks are rounded as their numbers in f32 are */
+    /* the numbers of blocks are rounded like f32 */
     expect_converted(fixture_path(f->name, ".gguf"), TR_TYPE_F32, TR_COMPUTE_INT8, &e);
     free_expectation(&e);
 }
@@ -158,7 +158,7 @@ static void test_found(void **state)
     assert_int_equal(c->unk_id, madlad ? 0 : 2);
     assert_int_equal(p.source.size, c->source_vocabulary);
     assert_non_null(p.source.pieces[99].data);
-    assert_null(p.source.pieces[100].data); /* the converter's filler */
+    assert_null(p.source.pieces[100].data); /* the converter's filler token */
     tr_package_close(&p);
 }
 

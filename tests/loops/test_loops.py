@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The loop guard: loops.txt has fifty lines on which the default model runs in a circle (repeated, foreign and random text,
-noise, lists, and ordinary sentences), ordinary.txt lines on which it does not.
+"""The loop guard: loops.txt has fifty lines whose translation by the default model loops (repeated, foreign and random text,
+noise, lists, and ordinary sentences), ordinary.txt lines whose translation does not.
 
     test_loops.py TOOL MODEL
-    test_loops.py TOOL MODEL --record     for another default model: lines of loops.txt that no longer run in a circle give
-                                          way to repeated phrases and random characters that do
+    test_loops.py TOOL MODEL --record     for another default model: lines of loops.txt that no longer loop are replaced by
+                                          repeated phrases and random characters that do
 """
 import itertools
 import json
@@ -16,12 +16,12 @@ import sys
 import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-PERIOD, TIMES, TOKENS, BABBLE, KINDS = 20, 3, 12, 32, 8  # src/decoding/circles.h
+PERIOD, TIMES, TOKENS, BABBLE, KINDS = 20, 3, 12, 32, 8  # src/decoding/policy.h
 TOOL = MODEL = ""
 
 
 def has_circle(tokens):
-    """The definition of src/decoding/circles.h, anywhere in the tokens."""
+    """Whether a loop by the definition of src/decoding/policy.h is anywhere in the tokens."""
     for period in range(1, PERIOD + 1):
         run = 0
         for i in range(period, len(tokens)):
@@ -63,7 +63,7 @@ def noise(rng):
 
 
 def circling(lines):
-    """Those on which the model runs in a circle, alone or with a beam, that the guard gets it out of."""
+    """The lines on which the model loops, greedily or with beam search, and which the loop guard repairs."""
     lines = [r["source"] for r in run_tool(lines, "-q", "--loop-guard", "off") if has_circle(r["pieces"])]
     if not lines:
         return []
@@ -104,10 +104,10 @@ class Loops(unittest.TestCase):
         self.expect_none(run_tool(lines_of("loops.txt"), "-b4"))
 
     def test_sentences_and_lists(self):
-        """The guard sees sentences; lines of several keep what the others became."""
+        """The guard works by sentence; in lines of several, the other sentences do not change."""
         sentence = "今天天气很好。"
         first = run_tool([sentence])[0]["text"]
-        whole = [line for line in lines_of("loops.txt") if re.fullmatch("[\u4e00-\u9fff，]{9,60}", line)]  # not to be split
+        whole = [line for line in lines_of("loops.txt") if re.fullmatch("[\u4e00-\u9fff，]{9,60}", line)]  # must not be split
         for r in run_tool([sentence + line for line in whole[:8]], "--split", "auto"):
             self.assertTrue(r["text"].startswith(first), r["text"])
             self.assertIn("loop", r["flags"])
@@ -121,7 +121,7 @@ class Loops(unittest.TestCase):
         self.assertEqual([r["flags"] for r in off], [[]] * len(lines))
 
     def test_what_the_options_say_counts(self):
-        """Stricter constraints than the guard's own stay."""
+        """Constraints that are stricter than the guard's stay in force."""
         line = "真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的，真的"
         for r in run_tool([line], "--repetition-penalty", "3"):
             self.assertFalse(has_circle(r["pieces"]))

@@ -1,13 +1,13 @@
-/* Marian's containers as the tests change them. Every failure ends the running test. */
+/* Marian's containers, and ways to change them. Every failure ends the running test. */
 #ifndef MARIAN_FILES_H
 #define MARIAN_FILES_H
 
 #include "../formats/torch_writer.h"
 
-/* status must be wanted; the message of an error is one line that holds needle. */
+/* status must equal wanted; the message of an error must be one line that contains needle. */
 void expect_message(const tr_error *error, tr_status status, tr_status wanted, const char *needle);
 
-/* Cases of one text each, and what reads them. */
+/* Test cases of one text each, and the function that reads them. */
 typedef struct text_case {
     const char *text;
     tr_status wanted;
@@ -19,7 +19,7 @@ void refuse_each(void (*refuse)(const char *text, tr_status wanted, const char *
 
 /* -------------------------------------------------------------------------------------------------------- .bin container */
 
-/* Parts of the header of an item. */
+/* Offsets in the header of an item. */
 enum { NAME_LENGTH = 0, TYPE = 8, RANK = 16, DATA_LENGTH = 24 };
 
 typedef struct model_file {
@@ -36,7 +36,7 @@ void put_u64(model_file *m, size_t at, uint64_t value);
 
 #define NPY(type, order, shape) "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }\n"
 
-/* An .npy file with this header, and as many bytes of zeros. */
+/* An .npy file with this header and this number of zero bytes. */
 void add_npy(zip_writer *w, const char *name, int version, const char *header, size_t bytes, bool deflate);
 
 #endif

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_marian.c: tiny random models in Marian's own files and what Marian itself translates with them.
+"""Makes the fixtures of test_marian.c: tiny random models in Marian's own files, and Marian's translations with them.
 
     python3 tests/marian/make_models.py [NAME...]
     python3 tests/marian/make_models.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs numpy, PyYAML, sentencepiece and pymarian in the version below; the test itself needs none of them. Each fixture is a
-folder fixtures/NAME with the model (model.npz or model.bin), vocabularies, and expected.json: ids of sources and of what
-greedy decoding makes of them (beam 1, no length normalisation, f32).
+folder fixtures/NAME with the model (model.npz or model.bin), vocabularies, and expected.json: ids of sources and of their
+greedy targets (beam 1, no length normalisation, f32).
 
-The models are random numbers under Marian's names, one fixture at least for each option that changes what is computed; they
-count as Marian's only because Marian loads and decodes them. A line is kept only if a copy of the model whose weights are
-off by NOISE gives the same tokens: rounding, which is a thousand times less, cannot change it.
+The models are random numbers under Marian's names, at least one fixture for each option that changes the computation; that
+Marian loads and decodes them shows that they are valid. A line is kept only if a copy of the model whose weights differ by
+NOISE gives the same tokens: rounding errors, which are a thousand times smaller, cannot change them.
 """
 import importlib.metadata
 import json
@@ -209,7 +209,7 @@ class Weights(dict):
                 self["decoder_ff_logit_out_Wt"] = self.normal(1 / np.sqrt(self.d), target, self.d)
         if not o["output-omit-bias"]:
             self["decoder_ff_logit_out_b"] = self.normal(0.3, 1, target)
-            self["decoder_ff_logit_out_b"][0, :2] += 0.8, 1  # lines end; <unk> would often win, but Marian never emits it
+            self["decoder_ff_logit_out_b"][0, :2] += 0.8, 1  # lines end; Marian never emits <unk>
         for side in ("encoder", "decoder"):
             self.norms(o["transformer-postprocess-emb"], side + "_emb", "_pre")
             self.norms(o["transformer-postprocess-top"], side + "_top")
@@ -221,7 +221,7 @@ class Weights(dict):
             self.layer(f"encoder_l{i}", False)
         for i in sorted(set(o["transformer-tied-layers"]) or range(1, o["dec-depth"] + 1)):
             self.layer(f"decoder_l{i}", True)
-        # tied embeddings would only echo the last token
+        # else tied embeddings would only repeat the last token
         signs = self.generator.choice([np.float32(-1), np.float32(1)], (1, self.d))
         last = max(name for name in self if re.fullmatch(r"decoder_(top|l\d+_ffn_ffn)_(ln|rms)_scale", name)) \
             if any(re.fullmatch(r"decoder_(top|l\d+_ffn_ffn)_(ln|rms)_scale", name) for name in self) else None
@@ -251,7 +251,7 @@ def write_bin(path, items):
 
 
 def save(directory, kind, weights, options, plain=False):
-    """The model's path. plain: halves become floats, and nothing is deflated, which Marian does not read."""
+    """Writes the model, and returns its path. plain: f16 becomes f32, and nothing is deflated, as Marian reads neither."""
     text = settings(options)
     kind = "npz" if plain and kind == "deflated" else kind
     halves = kind.endswith("16")
@@ -270,7 +270,7 @@ def save(directory, kind, weights, options, plain=False):
     path = os.path.join(directory, "model.npz")
     write = np.savez_compressed if kind == "deflated" else np.savez
     write(path, **stored, **{"special:model.yml": np.frombuffer(text, np.int8)})
-    with zipfile.ZipFile(path) as archive:  # the same bytes each time
+    with zipfile.ZipFile(path) as archive:  # so that the bytes are the same every time
         contents = [(entry.filename, archive.read(entry)) for entry in archive.infolist()]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if kind == "deflated" else zipfile.ZIP_STORED) as archive:
         for name, data in contents:
@@ -359,14 +359,14 @@ def noisy(weights, seed):
 
 
 def record(directory, kind, options, weights, seed):
-    """None if the model's translations are too few or too much alike."""
+    """None if too few translations have a margin, or they are too similar."""
     paths, (source, target) = write_vocabularies(directory, options)
     ids = {token: i for i, token in enumerate(target)}
     chooser = random.Random(seed)
     chosen = [[chooser.randrange(2, len(source)) for _ in range(1 + i % LONGEST)] for i in range(3 * LINES)]
     lines = [" ".join(source[i] for i in line) for line in chosen]
     pieces = {}
-    if "spm" in options:  # text in place of tokens
+    if "spm" in options:  # the vocabulary is given as text, so sources are text as well
         model = sentencepiece.SentencePieceProcessor(model_file=paths[0])
         words = [i for i in range(2, len(source)) if not model.is_byte(i)]
         lines = [model.decode([chooser.choice(words) for _ in range(1 + i % (LONGEST - 8))]) for i in range(3 * LINES)]

@@ -1,5 +1,5 @@
-/* Marian's files as they may be found, and as somebody may have made them to do harm: each of the latter must be refused in
- * one line, at once. Most are made from a fixture by changing a few bytes. */
+/* Marian's files, valid and hostile: each of the latter must be refused in one line, at once. Most are made from a fixture
+ * by changing a few bytes. */
 #include "files.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------------------------------------------------------- .bin container */
 
-/* Where the shapes begin, and the gap behind them. */
+/* Offsets of the shapes, and of the gap after them. */
 static size_t shapes_at(const model_file *m)
 {
     size_t at = header_of((size_t)u64_at(m, 8));
@@ -119,7 +119,7 @@ static void test_bin_names(void **state)
     free(m.data);
 }
 
-/* Cut anywhere it is refused, and no byte behind the cut is looked at (which sanitizers see). */
+/* A file that is truncated anywhere is refused, and nothing after its end is read (which sanitizers see). */
 static void test_bin_cut(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_npz_headers(void **state)
         {1, NPY("<f4", "False", "(3, 4)"), 48, TR_OK, ""},
         {2, NPY("<f2", "False", "(3,)"), 6, TR_OK, ""},
         {3, NPY("|i1", "False", "(1, 2, 3)"), 6, TR_OK, ""},
-        {1, NPY("<i4", "True", "(3,)"), 12, TR_OK, ""}, /* one dimension has no order */
+        {1, NPY("<i4", "True", "(3,)"), 12, TR_OK, ""}, /* with one dimension, the order of axes does not matter */
         {1, NPY("<f4", "False", "()"), 4, TR_OK, ""},
         {1, "{'shape': (1,), 'fortran_order': False, 'descr': '<f4'}", 4, TR_OK, ""},
         {4, NPY("<f4", "False", "(3, 4)"), 48, TR_ERROR_UNSUPPORTED, "version 4"},
@@ -211,7 +211,7 @@ static void test_npz_archives(void **state)
     add_npy(&w, "a.npy", 1, NPY("<f4", "False", "(1,)"), 4, false);
     add_npy(&w, "a.npy", 1, NPY("<f4", "False", "(1,)"), 4, false);
     expect_message(&error, read_npz(&w, &error), TR_ERROR_FORMAT, "a.npy");
-    add_npy(&w, "a.npy", 1, NPY("<f4", "False", "(16777216,)"), (size_t)64 << 20, true); /* a bomb */
+    add_npy(&w, "a.npy", 1, NPY("<f4", "False", "(16777216,)"), (size_t)64 << 20, true); /* a zip bomb */
     expect_message(&error, read_npz(&w, &error), TR_ERROR_FORMAT, "times the archive's size");
     const model_file m = load("plain-npz", "model.npz");
     for (size_t size = 0; size < m.size; size += 997) {

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ZERO "\xe2\x96\x81\x30" /* the first piece of most fixtures, a meta space and a 0 */
+#define ZERO "\xe2\x96\x81\x30" /* the first piece of most fixtures, a space symbol and a 0 */
 
 static void refuse_model(tr_status wanted, const char *needle)
 {
     expect_failure(directory, wanted, needle);
 }
 
-/* Items of types that are not read, each by name. */
+/* Items of unsupported types are refused, each by name. */
 static void test_types(void **state)
 {
     (void)state;
@@ -33,7 +33,7 @@ static void test_types(void **state)
     }
 }
 
-/* Items that are missing, or that nobody asked for. */
+/* Items that are missing or unknown. */
 static void test_items(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ static void expect_model(const char *path, const char *first_piece, bool text)
     tr_package_close(&package);
 }
 
-/* The model as it is packed for OPUS-MT: a yml file names a model and vocabularies, by their paths elsewhere. */
+/* A package of OPUS-MT: a yml file names the model and the vocabularies by their paths on another machine. */
 static void test_opus(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void test_opus(void **state)
     expect_model(directory, ZERO, true); /* found by name */
     write_text("decoder.yml", "models:\n  - /home/someone/opus.npz.best-perplexity.npz\nvocabs:\n  - ../opus.vocab.yml\n"
                               "  - /x/opus.vocab.yml\nbeam-size: 6\n");
-    copy_fixture("plain-npz", "vocab.yml", "vocab.src.yml"); /* no longer the one that is meant by name */
+    copy_fixture("plain-npz", "vocab.yml", "vocab.src.yml"); /* no longer found by name */
     expect_model(directory, ZERO, true);
     expect_model(in_directory("opus.npz.best-perplexity.npz"), ZERO, true);
     write_text("decoder.yml", "models: [a.npz, b.npz]\nvocabs: [opus.vocab.yml, opus.vocab.yml]\n");
@@ -90,14 +90,15 @@ static void test_vocabularies(void **state)
     refuse_model(TR_ERROR_FORMAT, "its vocabularies are missing");
     copy_fixture("tied-target", "vocab.src.yml", "vocab.de.yml");
     copy_fixture("tied-target", "vocab.trg.yml", "vocab.en.yml");
-    refuse_model(TR_ERROR_FORMAT, "or there are several"); /* which is which? */
+    refuse_model(TR_ERROR_FORMAT, "or there are several"); /* ambiguous */
     write_text("model.npz.decoder.yml", "models: [model.npz]\nvocabs: [vocab.de.yml, vocab.en.yml]\n");
     expect_model(directory, "s0", false);
     remove_file("model.npz.decoder.yml");
     remove_file("vocab.de.yml");
     remove_file("vocab.en.yml");
-    write_text("srcvocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"s0\": 2, \"far\": 1000}"); /* behind the rows: left out */
-    write_text("trgvocab.yml", "eos: 0\nUNK: 1\nt0: 2\n");                                /* Nematus' names */
+    write_text("srcvocab.json",
+               "{\"</s>\": 0, \"<unk>\": 1, \"s0\": 2, \"far\": 1000}"); /* not in the embedding's rows: ignored */
+    write_text("trgvocab.yml", "eos: 0\nUNK: 1\nt0: 2\n");               /* Nematus' names */
     expect_model(directory, "s0", false);
     write_text("srcvocab.json", "{\"<unk>\": 0, \"</s>\": 1, \"s0\": 2}");
     refuse_model(TR_ERROR_UNSUPPORTED, "the end mark");
@@ -130,7 +131,7 @@ static void test_several(void **state)
     copy_fixture("plain-npz", "vocab.yml", "vocab.yml");
     refuse_model(TR_ERROR_ARGUMENT, "several models (a.npz, b.npz)");
     expect_model(in_directory("b.npz"), ZERO, false);
-    copy_fixture("plain-npz", "model.npz", "model.npz"); /* the usual name goes first */
+    copy_fixture("plain-npz", "model.npz", "model.npz"); /* the usual name has precedence */
     expect_model(directory, ZERO, false);
 }
 

@@ -1,5 +1,5 @@
-/* Native Marian models, token for token against what Marian itself decodes (make_models.py): from its files, from model
- * files converted from them, at every level, with any number of threads and in any company. */
+/* Native Marian models, token for token against Marian's own output (make_models.py): from its files, from model files
+ * converted from them, at every level, with any number of threads and any batch. */
 #include <stdio.h>
 
 #include "../engine_fixture.h"
@@ -79,7 +79,7 @@ static void test_exact(void **state)
     free_expectation(&e);
 }
 
-/* int8 tokens are no others with other threads, in other company, or at another level. */
+/* int8 tokens do not depend on threads, batch and level. */
 static void test_int8(void **state)
 {
     const char *const *fixture = *state, *path = fixture_path(*fixture, "");
@@ -88,7 +88,7 @@ static void test_int8(void **state)
     tr_tokens *outputs = translate_sources(path, (way){.compute = TR_COMPUTE_INT8, .threads = 1, .batch_size = 1}, &e);
     expect_targets(path, (way){.compute = TR_COMPUTE_INT8, .threads = 3, .batch_size = 7}, &e, outputs);
     expect_targets(path, (way){.compute = TR_COMPUTE_INT8, .cpu = "portable", .threads = 2, .batch_size = 32}, &e, outputs);
-    size_t same = 0, all = 0; /* tokens of the beginning, up to where they part */
+    size_t same = 0, all = 0; /* tokens up to the first difference */
     for (size_t i = 0; i < e.count; i++) {
         size_t n = 0;
         while (n < outputs[i].count && n < targets[i].count && outputs[i].ids[n] == targets[i].ids[n])
@@ -97,7 +97,7 @@ static void test_int8(void **state)
         all += targets[i].count;
     }
     print_message("%s: %zu of %zu tokens in int8 before the first that differs\n", *fixture, same, all);
-    assert_true(2 * same > all); /* noise has close runners-up */
+    assert_true(2 * same > all); /* random networks have close runners-up */
     tr_tokens_array_free(outputs, e.count);
     tr_tokens_array_free(targets, e.count);
     free_expectation(&e);
@@ -111,7 +111,7 @@ static void test_converted(void **state)
     free_expectation(&e);
 }
 
-/* SentencePiece models are vocabularies and tokenizers both. */
+/* SentencePiece models are vocabularies and tokenizers at once. */
 static void test_text(void **state)
 {
     tr_translate_options settings = tr_translate_default_options();

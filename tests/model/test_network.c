@@ -1,4 +1,4 @@
-/* Binding weights to a network: what does not fit the settings is refused by name. */
+/* Binding weights to a network: tensors that do not fit the settings are refused by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void test_misfits(void **unused)
     refuse(&c, TR_ERROR_FORMAT, "heads");
 }
 
-/* A number in a file must not cost memory by itself. */
+/* A number in a file alone must not allocate memory. */
 static void test_claimed_positions(void **unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
-/* Windows of the encoder's heads: what may be said, and what a network of each family does with it. In the first layer,
- * whose queries and keys do not depend on windows, a head's weights inside one are those of exact attention divided by their
- * sum. */
+/* Windows of the encoder's heads: which specifications are valid, and their effect on networks of each family. In the first
+ * layer, whose queries and keys do not depend on windows, a head's weights inside a window are those of exact attention
+ * divided by their sum. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static tr_model *open_with(const char *path, const char *attention)
     return model;
 }
 
-/* The encoder's attention in all layers and heads over one source. */
+/* Attention of the encoder in all layers and heads on one source. */
 static tr_score *watch(const tr_model *model, int threads)
 {
     static int32_t source[LENGTH], target[2] = {5, 6};
@@ -83,7 +83,7 @@ static const float *row_of(const tr_attention_map *map, int layer, int head, int
            (((size_t)layer * (size_t)map->heads + (size_t)head) * (size_t)map->rows + (size_t)row) * (size_t)map->columns;
 }
 
-/* Of all layers: nothing outside the window, and all of it inside. */
+/* In all layers, weights outside the window are zero, and those inside sum to 1. */
 static void check_layers(const tr_attention_map *map, int head)
 {
     for (int l = 0; l < map->layers; l++)
@@ -106,7 +106,7 @@ static void check_first_layer(const tr_attention_map *exact, const tr_attention_
         for (int c = 0; c < exact->columns; c++)
             total += abs(r - c) <= WINDOW ? all[c] : 0;
         for (int c = 0; c < exact->columns; c++)
-            if (abs(r - c) <= WINDOW && total > 1e-30) /* else the window holds what is next to nothing */
+            if (abs(r - c) <= WINDOW && total > 1e-30) /* otherwise the weights in the window are too small to compare */
                 assert_true(fabs(all[c] / total - some[c]) < 1e-5);
     }
 }
@@ -120,7 +120,7 @@ static void check_model(const char *path)
     const tr_attention_map *map = &exact->encoder;
     const size_t layer = (size_t)map->heads * (size_t)map->rows * (size_t)map->columns, size = (size_t)map->layers * layer;
     assert_true(map->rows >= LENGTH && map->heads >= 2);
-    /* a window that holds everything changes no bit, nor do threads */
+    /* a window that covers the whole source changes no bit, nor do threads */
     assert_memory_equal(map->weights, within->encoder.weights, size * sizeof(float));
     assert_memory_equal(exact->log_probabilities, within->log_probabilities, exact->count * sizeof(float));
     assert_memory_equal(all->encoder.weights, again->encoder.weights, size * sizeof(float));

@@ -1,4 +1,4 @@
-/* The wrapper around CLD2: the languages of texts, among candidates and without. */
+/* Language detection with CLD2: with and without candidates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "detect/detect.h"
 
-/* expected: a code, "?" behind it for a guess; "" for nothing. candidates: separated by spaces. */
+/* expected: a code, "?" after it if it is a guess; "" if no language is found. candidates: separated by spaces. */
 static void check(const char *text, const char *candidates, const char *expected)
 {
     enum { MOST = 8 };
@@ -58,21 +58,21 @@ static void test_candidates(void **state)
     check("Il fait beau aujourd'hui.", "eng_Latn fra_Latn", "fra_Latn");
     check("מזג האוויר יפה היום.", "he en", "he");
     check("今天天氣很好，我們去散步吧。", "zho_Hans zho_Hant", "zho_Hant");
-    check("今天天氣很好，我們去散步吧。", "zho_Hans en", "zho_Hans"); /* better than none */
+    check("今天天氣很好，我們去散步吧。", "zho_Hans en", "zho_Hans"); /* the nearest candidate */
     check("Bonjour", "en fr", "fr?");
     check("Hello", "en fr", "en?");
-    check("Il fait beau aujourd'hui, allons nous promener.", "en de", "fr"); /* it is clear, and nobody expected it */
+    check("Il fait beau aujourd'hui, allons nous promener.", "en de", "fr"); /* clear, though not among the candidates */
 }
 
 static void test_scripts(void **state)
 {
     (void)state;
     check("你好", "", "zh?");
-    check("你好", "zh en ru", "zh"); /* nobody else writes so */
+    check("你好", "zh en ru", "zh"); /* the only candidate with this script */
     check("你好", "zh ja", "zh?");
     check("今天天气很好", "zh ja", "zh"); /* six ideographs */
     check("네", "", "ko");
-    check("네", "ja zh", "ko"); /* nobody expected it, but nobody else writes so */
+    check("네", "ja zh", "ko"); /* not among the candidates, but the only language with this script */
     check("你好", "zh ko", "zh");
     check("東京", "zh ja", "ja?");
     check("東京", "ja en", "ja");

@@ -1,4 +1,4 @@
-/* Folders of models on disk: what is seen without opening the models is what they are once they are open. */
+/* Folders of models on disk: what the index finds without opening the models equals what they say when they are open. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* A directory with links to all files of another one, but for a tokenizer_config.json of its own (NULL: none). */
+/* A directory with links to all files of another one, but a tokenizer_config.json of its own (NULL: none). */
 static void add(const char *name, const char *model, const char *settings)
 {
     char path[TR_PATH], from[TR_PATH], to[TR_PATH];
@@ -138,13 +138,13 @@ static void check_peek(const char *path)
     assert_string_equal(peek.source_language, package.source_language);
     assert_string_equal(peek.target_language, package.target_language);
     assert_int_equal(peek.has_tokenizer, package.source_spm.data != NULL);
-    if (!tr_ends_with(path, ".argosmodel")) /* which is as large as it is packed */
+    if (!tr_ends_with(path, ".argosmodel")) /* peek gives the packed size */
         assert_int_equal(peek.file_size, package.file_size);
     assert_int_equal(peek.languages.count, package.languages.count);
     assert_int_equal(peek.languages.source, package.languages.source);
     assert_int_equal(peek.languages.target, package.languages.target);
     for (size_t i = 0; i < peek.languages.count; i++) {
-        bool found = false; /* the order may be another */
+        bool found = false; /* the order may differ */
         for (size_t k = 0; !found && k < package.languages.count; k++)
             found = strcmp(peek.languages.items[i].code, package.languages.items[k].code) == 0;
         if (!found)
@@ -207,7 +207,7 @@ static void test_names_and_settings(void **state)
     add("c-half-fr-de", MARIAN, "{\"source_lang\": \"ru\"}");
     add("d-several", MARIAN, "{\"source_lang\": \"cat+oci+spa\", \"target_lang\": \"en\"}");
     add("enzh", MARIAN, NULL);
-    convert(MARIAN, "f.ja-en.gguf"); /* the fixture calls its languages xx and yy */
+    convert(MARIAN, "f.ja-en.gguf"); /* the fixture names its languages xx and yy */
     link_to("g", "a-settings-de-fr");
     link_to("h-opus-mt-en-ROMANCE", TR_TESTS "/languages/fixtures/marian-many/model");
     link_to("i", TR_TESTS "/languages/fixtures/madlad/model");
@@ -265,7 +265,7 @@ static void replace_file(const char *directory, const char *name, const char *te
         write_file(path, text);
 }
 
-/* In the place of a link: the file's first half. */
+/* Replaces a link by the first half of its file. */
 static void cut_file(const char *directory, const char *name, const char *from)
 {
     char inside[TR_PATH], path[TR_PATH];
@@ -310,7 +310,7 @@ static void test_what_is_left_out(void **state)
     write_file(path, "not a model\n");
     link_to("dangling", "nowhere");
     link_to("loop-to-itself", "loop-to-itself");
-    /* passed over in silence */
+    /* ignored without a warning */
     link_to("loop", ".");
     link_to(".hidden", MARIAN);
     join(path, "README.md");
@@ -363,7 +363,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A hundred models: the best of some rounds, as others use the machine, too. */
+/* A hundred models; the best time of several rounds, as the machine has other load. */
 static void test_is_quick(void **state)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(TR_EMULATED)

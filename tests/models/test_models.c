@@ -1,4 +1,4 @@
-/* Languages in names of models, and the way from one language to another over models that are given by their languages. */
+/* Languages in names of models, and the route from one language to another over models that are given by their languages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void test_names(void **state)
     }
 }
 
-/* Any name gives two codes that fit, or none. */
+/* Any name gives two valid codes, or none. */
 static void test_any_name(void **state)
 {
     static const char *const parts[] = {"en",
@@ -165,7 +165,7 @@ static tr_model_index *make(const made *list, size_t count)
     return m;
 }
 
-/* expected: "a(fr:en)", "a(fr:en) b(en:zh)"; what an error says, if it begins with "!". */
+/* expected: the route, "a(fr:en)", "a(fr:en) b(en:zh)"; if it begins with "!", the error message. */
 static void check_route(const tr_model_index *m, const char *source, const char *target, const char *expected)
 {
     char found[600] = "";
@@ -209,7 +209,7 @@ static void test_direct(void **state)
     CHECK_ROUTES(list, cases);
 }
 
-/* Nearest, then one pair, then the largest file, then the name. */
+/* The nearest languages have precedence, then a model of one pair, then the largest file, then the name. */
 static void test_preference(void **state)
 {
     static const made list[] = {
@@ -234,10 +234,10 @@ static void test_over_english(void **state)
     };
     static const wanted cases[] = {
         {"fr", "zh", "fr-en-2(fra:eng) en-zh(eng:zho)"},
-        {"en", "de", "en-zh(eng:zho) zh-de(zh:de)"}, /* not over English from English */
+        {"en", "de", "en-zh(eng:zho) zh-de(zh:de)"}, /* English is no pivot for English */
         {"zh", "fr", "zh-de(zh:de) de-fr(de:fr)"},
         {"de", "en", "de-fr(de:fr) fr-en-2(fra:eng)"},
-        {"ru", "fr", /* three hops */
+        {"ru", "fr", /* would need three models */
          "!ru to fr: no model of folder has it, nor do two together; from ru to: zh; to fr from: de"},
         {"zh-Hans", "zh-Hant",
          "!zh-Hans to zh-Hant: no model of folder has it, nor do two together; from zh-Hans to: de; "
@@ -249,7 +249,7 @@ static void test_over_english(void **state)
     CHECK_ROUTES(list, cases);
 }
 
-/* The script that the first model gives must be one that the second takes. */
+/* The script that the first model produces must be one that the second accepts. */
 static void test_scripts_in_between(void **state)
 {
     static const made list[] = {{"ja-zh", 1, "ja", "zh_Hant"}, {"zh-ko", 1, "zh_Hans", "ko"}, {"zh-vi", 1, "zh", "vi"}};
@@ -261,7 +261,7 @@ static void test_scripts_in_between(void **state)
     CHECK_ROUTES(list, cases);
 }
 
-/* One file rather than two, then the smallest together, then the code. */
+/* A pivot with one file has precedence over two, then the smallest files together, then the code. */
 static void test_over_another(void **state)
 {
     static const made files[] = {{"ja-ko", 1, "ja", "ko"}, {"many", 90, "ja zh", "zh ru"}, {"ko-vi", 1, "ko", "vi"}};

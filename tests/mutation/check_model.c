@@ -33,14 +33,14 @@ int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile
                                               void (*free_hook)(const volatile void *));
 
 enum { MAX_LENGTH = 12, BEAM = 3, SOURCE_TOKENS = 4 };
-static const double max_seconds = 3;         /* of the CPU, with sanitizers */
-static const long long max_bytes = 48 << 20; /* allocated at a time, besides 32 for each byte of the model */
-static const float rounding = 1e-3f;         /* log-probabilities may be above 0 by it */
+static const double max_seconds = 3;         /* CPU time, with sanitizers */
+static const long long max_bytes = 48 << 20; /* allocated at once, besides 32 for each byte of the model */
+static const float rounding = 1e-3f;         /* a log-probability may exceed 0 by this */
 
 static const char *const texts[] = {"pa luo. Gu na!", "a b", "今天天气很好。", ""};
 enum { TEXTS = sizeof texts / sizeof *texts };
 
-/* The first thing that was wrong with the model; empty: nothing. */
+/* The first fault of the model; empty: none. */
 static char wrong[TR_MESSAGE_SIZE + 256];
 
 static void check(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -102,7 +102,8 @@ int __wrap_munmap(void *at, size_t size)
 
 /* ------------------------------------------------------------------------------------------------------------ answers */
 
-/* A model that is open, and what it says: text that is compared between a model and the file that it was converted to. */
+/* A model that is open, and the text of its results, which is compared between a model and the file that it was converted
+ * to. */
 typedef struct subject {
     const char *path;
     tr_model *model;
@@ -126,8 +127,8 @@ static void check_refusal(const char *what, const char *path, tr_status status, 
     check(status != TR_ERROR_MEMORY, "%s: a size that the file only claims was allocated: %s", what, error->message);
 }
 
-/* Computing may end with TR_ERROR_NUMERIC; or because a vocabulary without an unknown token does not have the text, or a
- * model no room for it beside the marks of languages and ends. s may be NULL. */
+/* Returns whether it was computed. A failure may be TR_ERROR_NUMERIC; or the text is not in a vocabulary without an unknown
+ * token; or it does not fit into the model with the language tokens and EOS. s may be NULL. */
 static bool computed(const subject *s, const char *what, tr_status status, const tr_error *error)
 {
     if (status == TR_OK)
@@ -144,7 +145,7 @@ static void check_log_probability(const char *what, float value)
     check(isfinite(value) && value <= rounding, "%s: log-probability %g", what, (double)value);
 }
 
-/* Of a translation that is given, not found: a network may hold it for impossible. */
+/* Checks the scores of a given target, which may be impossible for the network. */
 static void check_given(const char *what, float value)
 {
     check(value <= rounding, "%s: log-probability %g", what, (double)value);
@@ -175,7 +176,7 @@ static void check_spans(const char *what, const tr_span *spans, size_t count, si
               spans[i].end, size);
 }
 
-/* A token gives its piece, or a character of 4 bytes for one that is unknown, and a space. */
+/* A token decodes to its piece, or to a character of 4 bytes if it is unknown, and a space. */
 static void check_text(const subject *s, const char *what, const char *text, size_t size, int tokens, const tr_result *of,
                        size_t source_size)
 {
@@ -237,7 +238,8 @@ static void score_texts(const subject *s, const char *const *targets)
     options.target_language = s->target;
     options.cross_attention = true;
     const tr_status status = tr_score_texts(s->context, texts, NULL, targets, NULL, TEXTS, &options, &scores, &error);
-    /* Too long, no tokenizer for the target, or one that is damaged and not needed for translating. */
+    /* Allowed failures: a text that is too long, no tokenizer for the target, or one that is damaged and not needed for
+     * translating. */
     if (status == TR_ERROR_ARGUMENT || status == TR_ERROR_UNSUPPORTED || status == TR_ERROR_FORMAT) {
         check_refusal("score", status == TR_ERROR_FORMAT ? s->path : NULL, status, &error);
         return;
@@ -310,7 +312,7 @@ static void search_tokens(const subject *s)
 
 /* ------------------------------------------------------------------------------------------------------------- models */
 
-/* A pair of languages that the model takes. */
+/* A pair of languages that the model supports. */
 static bool choose_languages(subject *s)
 {
     const char *const some[] = {NULL, tr_model_language(s->model, 0), tr_model_language(s->model, s->info.languages - 1)};
@@ -356,7 +358,7 @@ static void close_subject(subject *s)
     tr_model_close(s->model);
 }
 
-/* All that the model says, for free(); NULL: nothing. */
+/* The text of all results, for free(); NULL: a fault was found. */
 static char *ask(subject *s)
 {
     char *said;
@@ -373,7 +375,7 @@ static char *ask(subject *s)
     return said;
 }
 
-/* Whether indexing a folder of models would find what opening finds. */
+/* Whether indexing a folder of models gives what opening the model gives. */
 static void compare_peek(const subject *s)
 {
     tr_peek peek;
@@ -382,7 +384,8 @@ static void compare_peek(const subject *s)
     check(status == TR_OK, "peek: refuses what is accepted: %s", error.message);
     if (status != TR_OK)
         return;
-    const bool marian = strcmp(peek.format, "Marian model") == 0; /* only its weights tell Bergamot's from Marian's */
+    const bool marian =
+        strcmp(peek.format, "Marian model") == 0; /* only the weights distinguish Bergamot's models from Marian's */
     check(strcmp(peek.format, s->info.format) == 0 || (marian && strcmp(s->info.format, "Bergamot model") == 0),
           "peek: format %s, not %s", peek.format, s->info.format);
     check(peek.has_tokenizer == s->info.has_tokenizer, "peek: %s a tokenizer", peek.has_tokenizer ? "sees" : "does not see");
@@ -390,7 +393,7 @@ static void compare_peek(const subject *s)
               strcmp(peek.target_language, s->info.target_language) == 0,
           "peek: from %s to %s, not from %s to %s", peek.source_language, peek.target_language, s->info.source_language,
           s->info.target_language);
-    char tokenizer[4096]; /* it has tokens for the languages that another file names */
+    char tokenizer[4096]; /* it has tokens for the languages, which another file names */
     snprintf(tokenizer, sizeof tokenizer, "%s/tokenizer.json", s->path);
     const bool same = access(tokenizer, F_OK) < 0;
     check(!same || peek.languages.count == (size_t)s->info.languages, "peek: %zu languages, not %d", peek.languages.count,
@@ -403,7 +406,7 @@ static void compare_peek(const subject *s)
     tr_peek_free(&peek);
 }
 
-/* As `translate convert` does. Refused are only weights that the wanted type cannot hold. */
+/* As `translate convert` does. Only weights that the wanted type cannot represent may be refused. */
 static bool convert(const char *path, const char *scratch)
 {
     tr_package package;
@@ -427,7 +430,7 @@ static void compare_converted(const char *said, const char *compute, const char 
     tr_error error;
     if (!convert(path, scratch))
         return;
-    const bool floats = strcmp(compute, "f32") == 0; /* halves in a directory are computed with as f32 */
+    const bool floats = strcmp(compute, "f32") == 0; /* f16 in a directory is computed as f32 */
     if (open_subject(&s, scratch, floats ? TR_COMPUTE_F32 : TR_COMPUTE_AUTO, &error)) {
         char *converted = ask(&s);
         check(converted, "converted: it has no languages any more");
@@ -439,7 +442,7 @@ static void compare_converted(const char *said, const char *compute, const char 
     unlink(scratch);
 }
 
-/* The line to print, in answer. */
+/* Leaves the line to print in answer. */
 static void use(const char *path, const char *scratch, char answer[TR_MESSAGE_SIZE + 32])
 {
     subject s = {0};
@@ -481,7 +484,7 @@ static void run(const char *path, const char *scratch, long long bytes)
     const long long most = atomic_load(&peak) - before;
     check(seconds <= max_seconds, "it took %.1f seconds", seconds);
     check(most <= max_bytes + 32 * bytes, "it took %lld bytes", most);
-    /* Libraries keep some memory for later; LeakSanitizer, which takes long, tells that from what is lost. */
+    /* Libraries keep some memory for later use; LeakSanitizer, which is slow, distinguishes that from leaks. */
     if (atomic_load(&allocated) > before && __lsan_do_recoverable_leak_check())
         check(false, "memory was lost");
     printf("%s%s\n", *wrong ? "wrong " : answer, wrong);

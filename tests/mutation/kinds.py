@@ -1,8 +1,8 @@
-"""What mutate.py does to a file: a function for each format, which changes one thing or a few of what the format is
-made of, and `mutate`, which chooses among them by the file's name and content.
+"""The mutations of mutate.py: a function for each format, which changes one or a few parts of the format, and `mutate`,
+which chooses among the functions by the file's name and content.
 
-Each takes the file's bytes and a random.Random, and returns other bytes. Checksums that a format carries are made
-good again, where a damaged one would hide the rest of the reader.
+Each function takes the file's bytes and a random.Random, and returns other bytes. A checksum is corrected if a wrong one
+would keep the reader from reading the rest.
 """
 import copy
 import io
@@ -13,7 +13,7 @@ import struct
 import warnings
 import zipfile
 
-warnings.filterwarnings("ignore", "Duplicate name", module="zipfile")  # it is meant
+warnings.filterwarnings("ignore", "Duplicate name", module="zipfile")  # intended
 
 LIMITS = [-1, 0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 2**15 - 1, 2**15, 2**16 - 1, 2**16, 10**6, 2**31 - 1, 2**31,
           2**32 - 1, 2**32, 2**53, 2**60, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
@@ -29,7 +29,7 @@ def little(number, size):
 
 
 def place(data, chance):
-    """Where: often near the front or the end, where sizes and tables are."""
+    """An offset: often near the beginning or the end, where sizes and tables are."""
     if not data:
         return 0
     near = chance.choice([64, 256, 4096, len(data), -600])
@@ -47,11 +47,11 @@ def change_bytes(data, chance):
             lambda: front + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1:] if data else b"\0",
             lambda: front + chance.randbytes(1) + data[at + 1:],
             lambda: front,  # truncated
-            lambda: front + behind,  # something is missing
-            lambda: front + part * chance.choice([2, 3, 50]) + behind,  # something is there again
-            lambda: front + chance.randbytes(chance.choice([1, 8, 4096])) + data[at:],  # something more
+            lambda: front + behind,  # bytes removed
+            lambda: front + part * chance.choice([2, 3, 50]) + behind,  # bytes repeated
+            lambda: front + chance.randbytes(chance.choice([1, 8, 4096])) + data[at:],  # bytes inserted
             lambda: front + bytes([chance.choice([0, 127, 128, 255])]) * len(part) + behind,
-            lambda: front + data[other:other + size] + behind,  # of another place
+            lambda: front + data[other:other + size] + behind,  # copied from another place
             lambda: data[:min(at, other)] + data[max(at, other):] + data[min(at, other):max(at, other)],  # swapped
             lambda: front + little(chance.choice(LIMITS), 4) + data[at + 4:],
             lambda: front + little(chance.choice(LIMITS), 8) + data[at + 8:],
@@ -63,7 +63,7 @@ def change_bytes(data, chance):
 
 
 def change_fields(data, chance, fields):
-    """fields: (offset, size) of the format's numbers and texts. Some become others of the same size."""
+    """fields: (offset, size) of the format's numbers and texts. Some are replaced by others of the same size."""
     data = bytearray(data)
     for _ in range(chance.choice(FEW)):
         at, size = chance.choice(fields)
@@ -89,7 +89,7 @@ RAW = ["NaN", "-Infinity", "1e999", "9" * 400, "-0", "1e-400", "0x10", "01", "nu
 
 
 def nodes(value, parents=()):
-    """(object or array, key or index) of all that is in value."""
+    """(object or array, key or index) of everything in value."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield value, key
         yield from nodes(value[key])
@@ -103,7 +103,7 @@ def change_json(data, chance):
     raw = []
     for _ in range(chance.choice(FEW)):
         every = list(nodes(root))
-        top = [(holder, key) for holder, key in every if holder is root[0]]  # settings are there, vocabularies below
+        top = [(holder, key) for holder, key in every if holder is root[0]]  # settings are near the root
         holder, key = chance.choice(top if top and chance.random() < .6 else every)
         other, other_key = chance.choice(every)
         kind = chance.choice(["value", "value", "value", "near", "raw", "delete", "rename", "copy", "swap", "longer"])
@@ -125,7 +125,7 @@ def change_json(data, chance):
         elif kind == "longer" and isinstance(holder[key], list):
             holder[key] += holder[key][:1] * chance.choice([1, 10, 1000])
         else:
-            holder[key] = copy.deepcopy(chance.choice(VALUES))  # a later change must not change VALUES
+            holder[key] = copy.deepcopy(chance.choice(VALUES))  # so that a later change does not change VALUES
     text = json.dumps(root[0], ensure_ascii=chance.random() < .5)
     for i, value in enumerate(raw):
         text = text.replace(f'"@raw{i}@"', value)
@@ -255,7 +255,7 @@ def gguf_fields(data):
             take(take(8))
         elif kind == 9:
             kind, count = take(4), take(8)
-            kept = len(fields) + 2 * few  # a vocabulary's first texts alone: others would be all that changes
+            kept = len(fields) + 2 * few  # only a vocabulary's first texts, as it has so many
             for _ in range(count):
                 value(kind, few)
             fields = fields[:kept]
@@ -312,7 +312,7 @@ LEXICON = little(0xF11A48D5013417F5, 8)
 
 
 def change_lexicon(data, chance):
-    """A shortlist of Marian's: magic, checksum, then 64-bit numbers that it is of."""
+    """Fields of Marian's shortlist: magic, checksum, then 64-bit numbers."""
     data = chance.choice([
         lambda: change_bytes(data, chance),
         lambda: change_fields(data, chance, [(at, 8) for at in range(16, 48, 8)]),
@@ -325,7 +325,7 @@ def change_lexicon(data, chance):
 
 
 def protobuf_fields(data, start=0, end=None, depth=2):
-    """Of a SentencePiece model: tags, sizes and values, of messages in messages as well."""
+    """Fields of a SentencePiece model: tags, sizes and values, in nested messages as well."""
     fields, at, end = [], start, len(data) if end is None else end
 
     def varint():
@@ -361,7 +361,7 @@ def protobuf_fields(data, start=0, end=None, depth=2):
 
 
 def change_of(name, data):
-    """The function for a file, or for its table; neither: it is only bytes."""
+    """The function for a file, or that for its table of fields; neither: only bytes are changed."""
     ending = name.rsplit(".", 1)[-1].lower()
     if data[:4] == b"GGUF":
         return None, gguf_fields

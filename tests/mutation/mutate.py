@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Models with damage of every kind, one seed of each format: what is refused must say so in a line, what is accepted
-must give sound answers (check_model.c says which). The damage is kinds.py's.
+"""Models with damage of every kind (kinds.py), made from one model of each format: a refusal must be one line, and an
+accepted model must give valid results (check_model.c describes them).
 
     mutate.py CHECK TRANSLATE [--seed SEED] [--count N | --seconds N] [--only NAME]... [--keep FOLDER] [--jobs N]
 
-CHECK and TRANSLATE are check_model and the command, built with sanitizers; every SAMPLE-th mutant goes through the
-command, too. The seed is that of the commit, so that each has mutants of its own, and a run can be repeated: a mutant
-depends on SEED, its model's name and its number alone. What fails is kept in FOLDER with a file that tells why and
-what to run. A model that is moved from there to tests/mutation/found is looked at first in every run.
+CHECK and TRANSLATE are check_model and the command, built with sanitizers; every SAMPLE-th mutant is also given to the
+command. The default SEED depends on the commit, so that each commit has its own mutants. A run can be repeated: a mutant
+depends on SEED, its model's name and its number alone. A mutant that fails is kept in FOLDER, with a file that has the
+reason and the command to run. A model that is moved from there to tests/mutation/found is checked first in every run.
 """
 import argparse
 import collections
@@ -28,9 +28,9 @@ import kinds
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
-COUNT = 5000  # mutants of a run
+COUNT = 5000  # number of mutants in a run
 SAMPLE = 50
-HANGS = 60  # seconds, by the clock: of a machine that is busy
+HANGS = 60  # seconds by the clock, for a busy machine
 NO_MODEL = ("expected.json", "expected.txt", "unlisted.txt", "logits.bin", "README.md")
 NOBODY = 65534
 OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=512:hard_rss_limit_mb=2000:"
@@ -42,7 +42,7 @@ OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=5
 
 
 def folder(path):
-    """{name: content} of a directory's files; of a file itself alone."""
+    """{name: content} of a directory's files; of a single file, only that."""
     path = TESTS / path
     if path.is_file():
         return {path.name: path.read_bytes()}
@@ -79,7 +79,7 @@ def read_seeds(convert):
 
 
 def write(files, at):
-    """A folder, or the only file if that is no part of a directory; the path of the model."""
+    """A folder, or a single file that needs no directory; returns the path of the model."""
     for name, content in files.items():
         (at / name).parent.mkdir(parents=True, exist_ok=True)
         (at / name).write_bytes(content)
@@ -88,7 +88,7 @@ def write(files, at):
 
 
 def change(files, chance):
-    """A file of the model, and what it is in the mutant; None: it is not there."""
+    """A changed file of the model, and its content in the mutant; None: it is missing."""
     name = chance.choice(sorted(files))
     kind = chance.randrange(40) if len(files) > 1 else 3
     if kind < 3:
@@ -100,7 +100,7 @@ def change(files, chance):
 
 
 class Programs:
-    """The programs, in a folder where an unprivileged user can run them, and write."""
+    """Copies the programs to a folder where an unprivileged user can run them and write."""
 
     def __init__(self, check, translate, room):
         self.room = pathlib.Path(room)
@@ -115,7 +115,7 @@ class Programs:
         return subprocess.Popen([str(argument) for argument in arguments], env=self.environment, **self.user, **streams)
 
     def run(self, *arguments):
-        """(status, stdout, stderr) of the command; status None: it hangs."""
+        """(status, stdout, stderr) of the command; status None: it exceeded the time limit."""
         process = self.start(self.translate, *arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE)
         try:
@@ -126,13 +126,13 @@ class Programs:
 
 
 class Checker:
-    """A check_model, started again where it ended."""
+    """A process of check_model, which is started again after it ends."""
 
     def __init__(self, programs, name):
         self.programs, self.scratch, self.errors, self.process = programs, programs.room / f"{name}.gguf", None, None
 
     def stop(self):
-        """What it says at its end that is wrong."""
+        """The fault that it reports at its end."""
         if not self.process:
             return ""
         self.process.stdin.close()
@@ -145,7 +145,7 @@ class Checker:
         return f"status {status}\n{said}" if status else ""
 
     def look_at(self, path):
-        """check_model's line; of one that ended, "wrong", why, and all that it said."""
+        """check_model's line; if it crashed, "wrong", the reason, and all its output."""
         if not self.process:
             self.errors = tempfile.TemporaryFile()
             self.process = self.programs.start(self.programs.check, self.scratch, stdin=subprocess.PIPE,
@@ -169,7 +169,7 @@ CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\
 
 
 def look_with_command(programs, path, scratch):
-    """As CHECK, but for what the command makes of it: a status, a line for each message, and no control characters."""
+    """As CHECK, but for the command: a valid status, a line for each message, and no control characters."""
     runs = [("info", path), ("info", "--json", path), ("convert", "-q", "--force", path, scratch),
             ("tokenize", "-m", path, "pa luo"), ("score", "-m", path, "-T", "1", "--json", "pa", "luo"),
             ("-m", path, "-T", "1", "-b3", "-n3", "--json", "--alignment", "pa luo."),
@@ -211,7 +211,7 @@ class Run:
             return pathlib.Path(room, "out.gguf").read_bytes()
 
     def next(self):
-        """The next mutant's number; None: it is enough."""
+        """The next mutant's number; None: the run is complete."""
         with self.lock:
             if time.monotonic() >= self.end if self.end else self.number >= self.arguments.count:
                 return None
@@ -219,7 +219,7 @@ class Run:
             return self.number - 1
 
     def keep(self, name, why, path):
-        """Notes a finding; of each kind a few are kept."""
+        """Records a finding; a few of each kind are kept."""
         first, _, rest = why.partition("\n")
         kind = re.sub(r"0x\w+|[\d.]+|/\S+", "N", first)[:70]
         with self.lock:
@@ -249,7 +249,7 @@ class Run:
         return answer
 
     def first(self, checker):
-        """The seeds themselves are accepted; what was found before is right now."""
+        """The unchanged models are accepted; earlier findings are no faults now."""
         for name in self.names:
             path = write(self.seeds[name], self.programs.room / "seeds" / name)
             if self.look(name, path, checker, False) != "accepted":

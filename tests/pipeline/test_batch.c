@@ -1,4 +1,4 @@
-/* Requests, batches, the cache of translations, and completion: all that surrounds decoding and needs no model. */
+/* Requests, batches, the translation cache, and completion of texts: what surrounds decoding and needs no model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void equal_chunks_share_a_request(void **state)
     assert_int_equal(count, 4);
     assert_ptr_equal(d.request, &requests[3]);
     free(requests);
-    d.piece = true; /* its translation is bounded otherwise: a request of its own */
+    d.piece = true; /* a piece has another length limit, so it is a request of its own */
     assert_int_equal(tr_requests_make(chunks, bases, 5, true, &requests, &count, NULL), TR_OK);
     assert_int_equal(count, 3);
     assert_ptr_equal(d.request, &requests[2]);
@@ -50,7 +50,7 @@ static void equal_chunks_share_a_request(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------- batches */
 
-/* Each request once, window by window, the longest first and stable. */
+/* The order has each request once, window by window, the longest first; the sort is stable. */
 static void check_order(const tr_request *requests, size_t count)
 {
     size_t *order = calloc(count + 1, sizeof *order);
@@ -67,7 +67,7 @@ static void check_order(const tr_request *requests, size_t count)
             assert_true(order[i] >= first && order[i] < last);
             if (i > first) {
                 const int before = requests[order[i - 1]].source_length, here = requests[order[i]].source_length;
-                assert_true(before > here || (before == here && order[i - 1] < order[i])); /* so each is there once */
+                assert_true(before > here || (before == here && order[i - 1] < order[i])); /* so each occurs once */
             }
         }
     }
@@ -96,7 +96,7 @@ static void threads_divide_by_what_there_is_to_do(void **state)
     (void)state;
     static const struct {
         int threads, batch_size;
-        int lengths[8]; /* of the requests in turn, up to 0 */
+        int lengths[8]; /* lengths of the requests, repeated in turn; ended by 0 */
         size_t count;   /* requests */
         int workers, each;
     } cases[] = {
@@ -105,7 +105,7 @@ static void threads_divide_by_what_there_is_to_do(void **state)
         {4, 1, {10}, 100, 1, 4}, /* one sentence in flight */
         {4, 32, {10}, 1, 1, 4},  /* one sentence: all threads share it */
         {4, 32, {500}, 1, 1, 4},
-        {2, 32, {10}, 2, 1, 2}, /* a few: sharing the weights is what counts */
+        {2, 32, {10}, 2, 1, 2}, /* few sentences: the threads share them, as reading the weights takes most of the time */
         {2, 32, {10}, 8, 1, 2},
         {2, 32, {10}, 16, 2, 1},
         {2, 32, {10}, 63, 2, 1},
@@ -115,11 +115,11 @@ static void threads_divide_by_what_there_is_to_do(void **state)
         {8, 32, {10}, 16, 4, 2},
         {7, 32, {10}, 14, 2, 3}, /* 4 + 3 threads */
         {16, 32, {10}, 8, 4, 4},
-        {8, 32, {10}, 64, 8, 1}, /* two full batches: eight of eight rows */
+        {8, 32, {10}, 64, 8, 1}, /* eight batches of eight rows, not two full ones */
         {8, 8, {10}, 30, 4, 2},
         {8, 32, {10}, 10000, 8, 1},
         {7, 32, {10}, 1000, 7, 1},
-        {8, 32, {200, 5, 5, 5, 5, 5, 5, 5}, 8, 1, 8}, /* a long sentence among short ones is what takes the time */
+        {8, 32, {200, 5, 5, 5, 5, 5, 5, 5}, 8, 1, 8}, /* the long sentence determines the time */
         {8, 32, {200, 5, 5, 5, 5, 5, 5, 5}, 32, 2, 4},
         {4, 32, {100, 100, 4, 4}, 4, 1, 4},
         {1000, 32, {10}, 999, 250, 4},
@@ -172,7 +172,7 @@ static void cache_returns_what_it_was_given(void **state)
     assert_false(has(&cache, "a", ""));
     add(&cache, "a", "A");
     add(&cache, "ab", "");
-    add(&cache, "a", "B"); /* the first one stays */
+    add(&cache, "a", "B"); /* the first one is kept */
     assert_true(has(&cache, "a", "A"));
     assert_true(has(&cache, "ab", ""));
     assert_false(has(&cache, "b", ""));
@@ -184,7 +184,7 @@ static void cache_returns_what_it_was_given(void **state)
     tr_translation_cache_free(&cache);
 }
 
-/* It stays within its limit, and keeps what is looked up again and again. */
+/* The cache stays within its limit, and keeps entries that are often used. */
 static void cache_is_bounded(void **state)
 {
     (void)state;
@@ -207,8 +207,7 @@ static void cache_is_bounded(void **state)
     tr_translation_cache_free(&cache);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- completion
- */
+/* ------------------------------------------------------------------------------------------------------------ completion */
 
 static void texts_are_complete_with_the_last_of_their_requests(void **state)
 {

@@ -1,5 +1,5 @@
-/* Planning texts with a tokenizer of our own: each character that is no white space is a token, its code point; 漢 is one
- * that needs nine, and U+200D needs none. */
+/* Planning texts with a tokenizer made for the test: each character that is not white space is a token, its code point; 漢
+ * becomes nine tokens, and U+200D none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 enum { END = 7, WIDE = 0x6f22, NOTHING = 0x200d };
 
-/* In place of the tokenizer's own; the library's is not linked. */
+/* Replaces the library's tokenizer, which is not linked. */
 struct tr_tokenizer {
     bool fails;
-    size_t bytes; /* tokenised so far: what it cost */
+    size_t bytes; /* bytes tokenised so far */
 };
 
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error)
@@ -161,7 +161,7 @@ static void split_never_keeps_a_text_whole(void **state)
     tr_plan_free(&plan);
 }
 
-/* Much text without marks: moderate pieces, and every byte tokenised only a few times. */
+/* Long texts without punctuation: pieces of moderate size, and no byte is tokenised more than a few times. */
 static void much_text_is_cut_in_linear_time(void **state)
 {
     (void)state;

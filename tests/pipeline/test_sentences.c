@@ -1,4 +1,4 @@
-/* Sentence splitting, as a table: a text in which | stands at each place where it must be split. */
+/* Sentence splitting as a table: texts with a | at each place where they must be split. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -223,7 +223,7 @@ static const char *const cases[] = {
     "He said “你好。” |Then left.",
 };
 
-/* The text without its bars, and the parts that they separate, trimmed. */
+/* The text without its bars, and the parts between the bars, trimmed. */
 static bool case_holds(const char *marked)
 {
     const size_t length = strlen(marked);
@@ -281,7 +281,7 @@ static void blank_texts_have_no_sentences(void **state)
     }
 }
 
-/* Whatever the text, spans rise, are not empty, and only white space lies between them. */
+/* For any text: spans ascend, are not empty, and only white space lies between them. */
 static void check_cover(const char *text, size_t size)
 {
     tr_sentences sentences = {.text = text, .size = size};
@@ -312,7 +312,7 @@ static void random_texts_are_covered(void **state)
     }
 }
 
-/* Half a megabyte of anything takes a fraction of a second. */
+/* Half a megabyte of any text takes a fraction of a second. */
 static void time_is_linear(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_reference.c: tiny random models and what Hugging Face Transformers computes with them.
+"""Makes the fixtures of test_reference.c: tiny random models, and Hugging Face Transformers' results with them.
 
     python3 tests/reference/make_fixtures.py [NAME...]
     python3 tests/reference/make_fixtures.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
@@ -11,13 +11,13 @@ folder fixtures/NAME with
     expected.f32           the recorded tensors, little-endian f32, one after the other
 
 All is f32, one sentence at a time, from model.generate(num_beams=1, do_sample=False), and once more by a decoding loop
-written here; the two must agree. max_length and min_length in expected.json are the project's: tokens without the start and
-the end mark. generate counts the start mark as well, and keeps a place for a forced end mark: it gets max_length + 2 and
+written here; the two must agree. max_length and min_length in expected.json are the project's: tokens without the start
+token and EOS. generate counts the start token as well, and reserves a position for a forced EOS: it gets max_length + 2 and
 min_length + 1.
 
-Weights are drawn much larger than a trainer would, LayerNorm gains of either sign, so that each part counts and outputs
-vary. The first seed is taken that gives a sentence for each length of LENGTHS with a margin of at least MARGIN between best
-and second logit at each step, four different tokens or more, half of them ending by themselves and half at max_length.
+Weights are much larger than trained ones, and LayerNorm gains have either sign, so that each part matters and outputs vary.
+The script takes the first seed with a sentence for each length of LENGTHS that has a margin of at least MARGIN between best
+and second logit at each step, and four different tokens or more; half of them end with EOS and half at max_length.
 """
 import io
 import json
@@ -41,11 +41,11 @@ sys.path.insert(0, os.path.join(HERE, "..", "engines"))
 import engines  # noqa: E402  (found by the path above)
 
 MARGIN = 2e-3
-MAX_LENGTH = 40     # of the main run
+MAX_LENGTH = 40     # max_length of the main run
 TRACED_STEPS = 8    # decoder steps whose tensors are recorded
 DECODER_STD = 0.12
 POSITIONS = 48      # max_position_embeddings
-# Of the sources, end mark included; the first two are traced; 48 takes all positions.
+# Lengths of the sources, EOS included; the first two are traced; 48 fills all positions.
 LENGTHS = [4, 1, 7, 12, 2, 48, 23, 30]
 
 MARIAN = dict(dropout=0.0, max_position_embeddings=POSITIONS, pad_token_id=None, forced_eos_token_id=0, eos_token_id=0,
@@ -61,7 +61,7 @@ def shape(d_model, heads, ffn, layers, activation, vocabulary, **more):
 
 # "config" goes to the model's class, "generation" to its generation_config.
 FIXTURES = {
-    # The smallest; tied tensors and position tables stored several times, as in older conversions.
+    # The smallest; tied tensors and position tables are stored several times, as in older conversions.
     "relu-1x1-f32": dict(dtype="float32", duplicates=True, config=shape(24, (3, 3), (72, 72), (1, 1), "relu", 203)),
     # Three and three layers, head size 20, stored as f16.
     "swish-3x3-f16": dict(dtype="float16", config=shape(40, (2, 2), (100, 100), (3, 3), "swish", 251)),
@@ -69,11 +69,12 @@ FIXTURES = {
     "gelu-4x2-bf16-untied": dict(dtype="bfloat16", config=shape(
         48, (4, 6), (72, 52), (4, 2), "gelu", 230, decoder_vocab_size=197, share_encoder_decoder_embeddings=False,
         tie_word_embeddings=False, scale_embedding=False), generation=dict(bad_words_ids=[[196], [7], [12], [0]])),
-    # Own vocabularies; the output matrix is the target's embedding. Forced first token, ids of the marks elsewhere.
+    # Separate vocabularies; the output matrix is the target's embedding. Forced first token, other ids of the special
+    # tokens.
     "swish-1x2-f16-forced": dict(dtype="float16", config=shape(
         64, (4, 8), (72, 100), (1, 2), "swish", 150, decoder_vocab_size=211, share_encoder_decoder_embeddings=False,
         tie_word_embeddings=True), generation=dict(forced_bos_token_id=9)),
-    # Head size 14, an odd half of d_model in the position table, no forced end mark.
+    # Head size 14, an odd half of d_model in the position table, no forced EOS.
     "relu-2x1-f32-odd": dict(dtype="float32", config=shape(
         42, (3, 3), (33, 65), (2, 1), "relu", 131, forced_eos_token_id=None)),
     # Pre-norm with final norms and embedding norms, learned positions from row 2 on, logits bias.
@@ -86,8 +87,8 @@ FIXTURES = {
     # Pre-norm with final norms only; fairseq's sinusoids from position 2 on; no bias of the logits.
     "m2m100-1x3-f16": dict(dtype="float16", family="m2m100", config=shape(
         32, (4, 2), (60, 72), (1, 3), "relu", 170, scale_embedding=True)),
-    # RMSNorm with an epsilon that shows where it is missing, relative positions, no biases, heads narrower than d_model
-    # together, the tied output matrix scaled.
+    # RMSNorm with an epsilon large enough to matter, relative positions, no biases, heads narrower than d_model together,
+    # the tied output matrix scaled.
     "t5-2x2-f32": dict(dtype="float32", family="t5", config=dict(
         layer_norm_epsilon=0.02,
         d_model=36, d_kv=10, num_heads=3, d_ff=60, num_layers=2, num_decoder_layers=2, vocab_size=150,
@@ -142,7 +143,7 @@ def randomise(model, seed):
                 parameter.copy_(normal(parameter.shape, 0.15))
             elif "q_proj" in name or "k_proj" in name:
                 parameter.copy_(normal(parameter.shape, 0.35))
-            else:  # less in the decoder, else all steps come out alike behind several layers
+            else:  # smaller in the decoder, as otherwise all steps have the same result after several layers
                 parameter.copy_(normal(parameter.shape, DECODER_STD if "decoder" in name else 0.25))
         if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.copy_(normal(model.final_logits_bias.shape, 0.5))
@@ -150,12 +151,12 @@ def randomise(model, seed):
 
 
 def forbidden_ids(generation):
-    """Single bad words; like generate, the end mark among them is ignored."""
+    """Forbidden single tokens; as in generate, EOS among them is ignored."""
     return [ids[0] for ids in generation.bad_words_ids or [] if ids != [generation.eos_token_id]]
 
 
 def greedy(model, source, minimum, maximum):
-    """Tokens without marks, whether the end mark came, the least margin, and the largest raw logit of each step."""
+    """Tokens without start token and EOS, whether EOS came, the least margin, and the largest raw logit of each step."""
     generation = model.generation_config
     tokens, margin, maxima = [], float("inf"), []
     encoded = model.get_encoder()(input_ids=torch.tensor([source]))
@@ -179,7 +180,7 @@ def greedy(model, source, minimum, maximum):
 
 
 def generate(model, source, minimum, maximum):
-    """The same by the library. A decoder whose position table ends at maximum cannot compute a step for the end mark."""
+    """The same by the library. A decoder whose position table ends at maximum cannot compute a step for EOS."""
     more = dict(max_length=maximum + 2)
     if maximum == POSITIONS:
         more = dict(max_length=maximum + 1, forced_eos_token_id=None)
@@ -192,7 +193,7 @@ def generate(model, source, minimum, maximum):
 
 
 def run(model, source, minimum, maximum):
-    """None where a margin is too small."""
+    """None if a margin is too small."""
     tokens, finished, margin, maxima = greedy(model, source, minimum, maximum)
     if margin < MARGIN:
         return None
@@ -200,7 +201,7 @@ def run(model, source, minimum, maximum):
 
 
 def choose_lines(model, seed):
-    """A sentence of each length, in turn one that ends by itself and one that does not; None if the model gives no such."""
+    """A sentence of each length, alternately one that ends with EOS and one that does not; None if the model gives none."""
     chooser = random.Random(seed)
     marks = {model.config.pad_token_id, model.config.eos_token_id, getattr(model.config, "bos_token_id", None)}
     words = [i for i in range(model.config.vocab_size) if i not in marks]
@@ -219,7 +220,7 @@ def choose_lines(model, seed):
 
 
 class Recorder:
-    """Collects what the parts of the network yield, under the names of decoding.h."""
+    """Collects the outputs of the network's parts, under the names of decoding.h."""
 
     def __init__(self, model):
         self.model, self.table, self.data = model, [], io.BytesIO()
@@ -289,7 +290,7 @@ def write_vocabulary(path, pieces, size, pad):
 
 
 def save_marian(model, directory, fixture):
-    """As save_pretrained does it, and what a tokenizer needs."""
+    """Saves the model as save_pretrained does, and the files of a tokenizer."""
     stored = model.to(getattr(torch, fixture["dtype"]))
     stored.save_pretrained(directory)
     if fixture.get("duplicates"):
@@ -310,7 +311,7 @@ def save_marian(model, directory, fixture):
 
 
 def save_family(model, directory, fixture):
-    """As save_pretrained does it, with pieces for the ids."""
+    """Saves it as save_pretrained does, with pieces for the ids."""
     model.to(getattr(torch, fixture["dtype"])).save_pretrained(directory)
     os.chmod(os.path.join(directory, "model.safetensors"), 0o644)
     if fixture["family"] == "t5":
@@ -347,7 +348,7 @@ def search(fixture):
 
 
 def cases(model, lines):
-    """Runs under other limits: name, min_length, max_length, and the tokens of each sentence (null: too close to call)."""
+    """Runs with other limits: name, min_length, max_length, and the tokens of each sentence (null: margin too small)."""
     limits = [("shortest", 0, 1), ("cut", 0, 5), ("at least", 12, MAX_LENGTH), ("exactly", 9, 9), ("exactly one", 1, 1),
               ("all positions", 0, POSITIONS)]
     result = []
@@ -395,7 +396,7 @@ def make(name):
 
 
 def prepare():
-    """The right versions, quiet and repeatable."""
+    """Checks the versions of the libraries; makes them quiet and deterministic."""
     for module, version in VERSIONS.items():
         if sys.modules[module].__version__.split("+")[0] != version:
             sys.exit(f"{module} is {sys.modules[module].__version__}; the fixtures are made with {version}")

@@ -1,5 +1,6 @@
-/* The network and greedy decoding against Hugging Face Transformers in f32: part by part, token by token, on tiny models, at
- * every kernel level; and against itself: alone, in batches, with several threads, at other levels the bits are the same. */
+/* The network and greedy decoding against Hugging Face Transformers in f32: part by part, token by token, on tiny
+ * models, at every kernel level. And against itself: alone, in batches, with several threads and at other levels the
+ * bits are the same. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -23,11 +24,11 @@ static const char *const fixture_names[] = {
 
 enum { FIXTURES = sizeof fixture_names / sizeof *fixture_names, MAX_LEVELS = 16, MAX_MEMBERS = 3, MAX_STEPS = 64 };
 
-/* Largest error, relative to the largest value of the tensor or 1. About 1e-5 is what rounding comes to on these models; the
- * project promises 1e-3 for logits. */
+/* Largest error, relative to the largest value of the tensor or 1. Rounding gives about 1e-5 on these models; the project
+ * promises 1e-3 for logits. */
 static const float tolerance = 4e-5f;
 
-/* What each test gets: a fixture at a kernel level. */
+/* The state of each test: a fixture and a kernel level. */
 typedef struct setting {
     tr_reference *reference;
     const tr_kernels *kernels;
@@ -36,7 +37,7 @@ typedef struct setting {
 
 /* ------------------------------------------------------------------------------------------------------------- decoding */
 
-/* Gives all sentences at once; the threads meet in between, so that plain numbers do. */
+/* Feeds all sentences at once. There is a barrier between accesses of the threads, so plain integers suffice. */
 typedef struct job {
     tr_worker *worker;
     tr_sequence *sentences;
@@ -66,7 +67,7 @@ static void run_member(void *argument, int member)
     j->status[member] = tr_decode(j->worker, member, &j->options, &j->feed, &j->error[member]);
 }
 
-/* Decodes the lines that order names, with as many threads as members. targets[i] belongs to order[i]. */
+/* Decodes the lines order[0 .. count) with this number of threads. targets[i] belongs to order[i]. */
 static void decode(const setting *s, const tr_reference_case *limits, const int *order, int count, int members,
                    tr_trace_function *trace, void *argument, tr_sequence *sentences, int32_t (*targets)[MAX_STEPS])
 {
@@ -89,7 +90,7 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
     const tr_status status = tr_team_run(team, run_member, &j, &j.error[0]);
     for (int m = 0; m < members; m++)
         if (status || j.status[m])
-            fail_msg("%s", j.error[0].message); /* members share one status; member 0 writes the message */
+            fail_msg("%s", j.error[0].message); /* the threads share one status; thread 0 writes the message */
     assert_int_equal(j.done, count);
     tr_team_destroy(team);
     tr_worker_destroy(j.worker);
@@ -110,7 +111,7 @@ static void check_tokens(const tr_reference_line *line, const tr_sequence *seque
 
 /* --------------------------------------------------------------------------------------------------------- part by part */
 
-/* Follows the decoding of one sentence; step is -1 while encoding. Keeps the first difference only. */
+/* Compares the trace of one sentence with the reference; step is -1 during encoding. Keeps only the first difference. */
 typedef struct follower {
     const setting *setting;
     int sentence, step;
@@ -158,7 +159,7 @@ static void follow_parts(void *argument, const char *where, int layer, const flo
     t->seen = true;
 }
 
-/* A forced token needs no logits. */
+/* no logits are computed for a forced token */
 static bool is_optional(const setting *s, const tr_reference_tensor *t)
 {
     return t->step == 0 && s->reference->package.config.forced_first_id >= 0 && strcmp(t->where, "logits") == 0;
@@ -206,17 +207,17 @@ static void test_cases(void **state)
 
 /* ------------------------------------------------------------------------------------------------------------ same bits */
 
-/* All that one sentence alone goes through: encoder rows behind the last part, logits of each step. */
+/* All intermediate results of one sentence: the encoder's output, and the logits of each step. */
 typedef struct course {
     float *encoded;           /* [source_length, d_model] */
-    float *logits[MAX_STEPS]; /* each [vocabulary], NULL where none were computed */
+    float *logits[MAX_STEPS]; /* each [vocabulary], or NULL if none were computed */
     int steps;
 } course;
 
-/* The courses of a batch, either being recorded (a batch of one) or compared. */
+/* The intermediate results of a batch, which are recorded (a batch of one) or compared. */
 typedef struct courses {
     const setting *setting;
-    const int *order; /* sentences of the batch */
+    const int *order; /* indices of the sentences of the batch */
     int count, step;
     bool record;
     course *alone; /* [sentences of the fixture] */
@@ -254,7 +255,7 @@ static void follow_logits(courses *c, const float *rows, int width)
         else if (c->step < alone->steps && alone->logits[c->step] &&
                  memcmp(rows + size * (size_t)row, alone->logits[c->step], size * sizeof *rows) != 0 && !c->problem[0])
             snprintf(c->problem, sizeof c->problem, "step %d: logits of sentence %d differ", c->step, c->order[i]);
-        row += c->record || c->step < alone->steps; /* sentences that are through have left the batch */
+        row += c->record || c->step < alone->steps; /* finished sentences have left the batch */
     }
 }
 
@@ -273,7 +274,7 @@ static void follow_courses(void *argument, const char *where, int layer, const f
         c->alone[c->order[0]].steps = c->step + 1;
 }
 
-/* Each sentence alone: its course, and its tokens and largest logits against the reference. */
+/* Each sentence alone: records its results, and compares tokens and largest logits with the reference. */
 static course *record_courses(const setting *s)
 {
     const tr_reference *r = s->reference;
@@ -347,7 +348,7 @@ static void test_same_bits(void **state)
 
 static void test_levels_agree(void **state)
 {
-    const setting *s = *state; /* all levels of one fixture, one after the other, up to an empty one */
+    const setting *s = *state; /* all levels of one fixture, one after the other, ended by an empty one */
     course *first = NULL;
     for (; s->reference; s++) {
         if (!s->kernels->fused)

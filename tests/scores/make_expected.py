@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Makes what test_scores.c compares with: what Hugging Face Transformers gives for targets that are there already.
+"""Makes the expected values of test_scores.c: Hugging Face Transformers' log-probabilities of given targets.
 
     python3 tests/scores/make_expected.py [NAME...]
     python3 tests/scores/make_expected.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 The models are those of ../reference/fixtures, in the versions of the libraries that its script names; the test itself needs
-neither. Each expected/NAME.json has pairs: a source with its end mark, a target without, and the log-probabilities of the
-target's tokens and of its end mark, by a forward pass over the whole target, one pair at a time, in f32. Targets are those
-that the model itself finds, and random ones. One short pair has the weights of all attention,
-[layers][heads][rows][columns].
+neither. Each expected/NAME.json has pairs: a source with EOS, a target without, and the log-probabilities of the target's
+tokens and of EOS, by a forward pass over the whole target, one pair at a time, in f32. Targets are the model's own
+translations, and random ones. One short pair has all attention weights, [layers][heads][rows][columns].
 """
 import json
 import os
@@ -22,8 +21,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "reference"))
 import make_fixtures as reference  # noqa: E402
 import engines  # noqa: E402
 
-RANDOM_LENGTHS = [5, 0, 33, 12, 46]  # 46 and the end mark are one less than the models take
-FOLDED = 5  # digits behind the point
+RANDOM_LENGTHS = [5, 0, 33, 12, 46]  # 46 tokens and EOS are one less than the models' maximum
+FOLDED = 5  # digits after the point
 
 
 def load(name):
@@ -78,7 +77,7 @@ def near(a, b):
 
 
 def check(to, name):
-    """Transformers once more; this project's numbers are test_scores.c's."""
+    """Transformers again; test_scores.c tests this project's numbers."""
     with open(os.path.join(HERE, "expected", name + ".json"), encoding="utf-8") as file:
         expected = json.load(file)
     for i, (was, found) in enumerate(zip(expected, pairs(name))):

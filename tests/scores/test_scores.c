@@ -1,5 +1,5 @@
 /* Forced decoding against Hugging Face Transformers (make_expected.py), against step-by-step decoding for every kind of
- * decoder, and against itself with other threads, batches and levels; and what callers may get wrong. */
+ * decoder, and against itself with other threads, batches and levels; and errors of callers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const char *model_of(const char *name)
 
 /* --------------------------------------------------------------------------------------------------------------- pairs */
 
-/* What one of expected/ has; sources without their end marks. */
+/* Contents of a file of expected/; sources without EOS. */
 typedef struct pairs {
     json_t *json;
     size_t count;
@@ -67,7 +67,7 @@ static void expect_near(const char *name, size_t pair, const char *what, size_t 
         fail_msg("%s, pair %zu: %s %zu is %.6f, the reference's %.6f", name, pair, what, at, (double)got, wanted);
 }
 
-/* The first token of models that are given one is certain. */
+/* If the model forces the first token, its probability is 1. */
 static double compare_logs(const char *name, size_t pair, const json_t *wanted, const tr_score *score, bool given,
                            double within)
 {
@@ -139,7 +139,7 @@ static void test_reference(void **state)
     free_pairs(&p);
 }
 
-/* What int8 rounds off shows, but the probabilities stay what they are about. */
+/* In int8 the log-probabilities differ, but little on average. */
 static void test_int8(void **state)
 {
     const char *name = *(const char *const *)*state;
@@ -155,7 +155,7 @@ static void test_int8(void **state)
             sum += fabs((double)scores[i].log_probabilities[t] - json_number_value(json_array_get(wanted, t)));
     }
     print_message("%s: log-probabilities in int8 are off by %.3f on average\n", name, sum / (double)count);
-    assert_true(sum / (double)count < 1); /* of logits up to a hundred */
+    assert_true(sum / (double)count < 1); /* with logits of up to a hundred */
     tr_scores_free(scores, p.count);
     tr_context_destroy(context);
     tr_model_close(model);
@@ -224,7 +224,7 @@ static void test_same_bits(void **state)
 
 enum { SOURCES = 6, LONGEST = 11 };
 
-/* What a search finds step by step, and says of it, is what forced decoding says of it: the same bits. */
+/* The log-probabilities of a search, step by step, are the same bits as those of forced decoding. */
 static void expect_steps(const char *path, tr_compute compute, int beam, const tr_tokens *sources)
 {
     tr_model *model;
@@ -341,7 +341,7 @@ static void test_bad_input(void **state)
     tr_score *scores;
     assert_int_equal(tr_score_tokens(NULL, fine, fine, 1, NULL, &scores, NULL), TR_ERROR_ARGUMENT);
     assert_int_equal(tr_score_tokens(plain_context, fine, fine, 1, NULL, NULL, NULL), TR_ERROR_ARGUMENT);
-    /* and the context is none the worse for it */
+    /* the context stays usable */
     assert_int_equal(tr_score_tokens(plain_context, fine, fine, 2, NULL, &scores, NULL), TR_OK);
     assert_int_equal(scores[1].count, 4);
     tr_scores_free(scores, 2);
@@ -359,13 +359,13 @@ static void test_little(void **state)
     tr_scores_free(scores, 0);
     assert_int_equal(tr_score_tokens(plain_context, sources, targets, 3, &options, &scores, NULL), TR_OK);
     assert_int_equal(scores[0].count, 3);
-    assert_int_equal(scores[0].alignment.count, 0); /* there is nothing to align with */
+    assert_int_equal(scores[0].alignment.count, 0); /* an empty source has no links */
     assert_int_equal(scores[1].count, 1);
     assert_int_equal(scores[1].alignment.count, 0);
     assert_int_equal(scores[2].count, 48);
     assert_int_equal(scores[2].alignment.count, 47);
     tr_scores_free(scores, 3);
-    options.no_end = true; /* then an empty target is nothing at all */
+    options.no_end = true; /* then an empty target has no tokens at all */
     assert_int_equal(tr_score_tokens(plain_context, sources, targets, 2, &options, &scores, NULL), TR_OK);
     assert_int_equal(scores[0].count, 2);
     assert_int_equal(scores[1].count, 0);
@@ -381,7 +381,7 @@ static void test_little(void **state)
 
 /* --------------------------------------------------------------------------------------------------------------- texts */
 
-/* A text's tokens, the places where they are, and the same of what they are put together to. */
+/* Checks a text's tokens and spans, and those of the text that the tokens decode to. */
 static void check_spans(const tr_model *model, bool target, const char *text)
 {
     tr_tokens tokens;
@@ -461,7 +461,7 @@ static void test_texts(void **state)
 
 /* ----------------------------------------------------------------------------------------------------------- alignment */
 
-/* By the maps of the same call: mean, one head, threshold. */
+/* Links equal those computed from the attention maps of the same call: mean, one head, threshold. */
 static void test_alignment(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static void test_alignment(void **state)
     for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
         tr_score_options options = tr_score_default_options();
         options.align = true;
-        options.no_scores = w == 1; /* nothing to do with each other */
+        options.no_scores = w == 1; /* links do not depend on scores */
         options.alignment = wanted[w];
         tr_score *guided = score(context, &p, &options);
         options.cross_attention = true;
@@ -522,7 +522,7 @@ static void test_alignment(void **state)
     free_pairs(&p);
 }
 
-/* What Marian aligns with is a setting of its models, and of model files made from them. */
+/* The alignment layer and head are settings of Marian's models, and of model files made from them. */
 static void test_guided(void **state)
 {
     (void)state;

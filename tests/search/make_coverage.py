@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of test_coverage.c: what CTranslate2 finds with a coverage penalty, on tiny models made for it.
+"""Makes the fixtures of test_coverage.c: CTranslate2's hypotheses with a coverage penalty, on tiny models.
 
     python3 tests/search/make_coverage.py [NAME...]
     python3 tests/search/make_coverage.py --check [--tool TRANSLATE] [NAME...]    (../engines/engines.py)
 
 Needs what ../ctranslate2/make_models.py needs. Each fixture is a folder coverage/NAME with a model as that script makes
 them, and expected.json: hypotheses with CTranslate2's tokens and scores. Its attention is that of the layer and the heads
-that the model's alignment_layer and alignment_heads name. return_end_token makes it count the end mark in lengths and in
-coverage, as this project does; without, it leaves out the end mark's attention as well as its length. Sources are kept whose
-hypotheses differ in score by MARGIN at least, and cases that find something else than they do without the penalty."""
+that the model's alignment_layer and alignment_heads name. With return_end_token it counts EOS in lengths and in coverage, as
+this project does; without, it leaves out EOS in both. Only sources are kept whose hypotheses differ in score by at least
+MARGIN, and only cases whose hypotheses differ from those without the penalty."""
 import json
 import os
 import random
@@ -29,7 +29,7 @@ SOURCES, MAX_LENGTH, LIMIT = 5, 16, 200_000
 SHAPE = make_models.shape(24, (2, 3), (32, 32), (1, 2), "relu", 60)
 MARGIN = 2e-4
 FIXTURES = {"mean": dict(layer=-1, heads=0), "head": dict(layer=0, heads=1)}  # as in CTranslate2's TransformerSpec
-# Names are those of tr_search_options; a beam of 1 has no other tokens, but another score.
+# By the names of tr_search_options; a beam of 1 finds the same tokens, but another score.
 CASES = [dict(beam=beam, coverage_penalty=penalty, length_penalty=length)
          for beam in (2, 4, 5) for penalty, length in ((0.2, 1.0), (1.0, 0.0), (3.0, 1.0))] + [
              dict(beam=4, coverage_penalty=0.5, length_penalty=0.6, patience=2.0),

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes expected.json of test_beam.c: what Hugging Face's generate finds with beams, on models of ../reference.
+"""Makes expected.json of test_beam.c: hypotheses of beam search by Hugging Face's generate, on models of ../reference.
 
     python3 tests/search/make_search.py
     python3 tests/search/make_search.py --check [--tool TRANSLATE]    (../engines/engines.py)
 
 Needs what ../reference/make_fixtures.py needs. All is f32, one sentence at a time. max_length and min_length in
-expected.json are the project's: tokens without the start and the end mark (see there for generate's own). Scores are
-generate's sequences_scores. Sources are kept whose hypotheses differ in score by MARGIN at least, as what comes first would
-be chance otherwise; ties that decide within the search are not seen from here, so that a seed may have to be changed."""
+expected.json are the project's: tokens without the start token and EOS (see there for generate's own). Scores are generate's
+sequences_scores. Only sources are kept whose hypotheses differ in score by at least MARGIN, as otherwise rounding could
+decide their order. The script does not see ties within the search, so a seed may have to be changed."""
 import json
 import os
 import random
@@ -26,7 +26,7 @@ import make_fixtures  # noqa: E402  (the same)
 MARGIN = 2e-5
 SOURCES = 4
 MODELS = ["relu-1x1-f32", "swish-3x3-f16", "gelu-4x2-bf16-untied", "swish-1x2-f16-forced", "relu-2x1-f32-odd"]
-# What differs from beam 4, length penalty 1, early_stopping False, 0 .. 20 tokens. Names are those of tr_search_options.
+# Options other than beam 4, length penalty 1, early_stopping False, 0 .. 20 tokens. Names are those of tr_search_options.
 CASES = ([dict(beam=beam) for beam in (2, 4, 5)] + [dict(length_penalty=penalty) for penalty in (0.0, 0.6, 2.0, -1.0)] +
          [dict(stopping=stopping, length_penalty=penalty) for stopping in (True, "never") for penalty in (0.0, 1.0, 2.0)] +
          [dict(no_repeat_ngram=n) for n in (1, 2, 3)] + [dict(repetition_penalty=1.5), dict(beam=5, min_length=9),

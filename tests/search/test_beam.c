@@ -1,5 +1,5 @@
-/* Beam search finds what Hugging Face's generate finds, token for token, with its scores; expected.json is made by
- * make_search.py, which tells how. */
+/* Beam search gives the tokens and scores of Hugging Face's generate; make_search.py makes expected.json, and describes
+ * it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_LINES = 16 };
 
-/* Options as make_search.py names them. */
+/* Options by the names of make_search.py. */
 static tr_translate_options read_options(const json_t *c)
 {
     tr_translate_options o = tr_translate_default_options();
@@ -52,7 +52,7 @@ static void check_line(const char *model, const char *name, size_t number, const
         if (json_is_true(json_object_get(one, "finished")) != got->finished)
             fail_msg("%s, %s, line %zu, hypothesis %zu: finished %d", model, name, number, h, got->finished);
         const double wanted = json_number_value(score);
-        /* these networks' weights are large: the reference's own f32 is as far from its f64 */
+        /* these networks have large weights: the reference's own f32 results are as far from its f64 results */
         if (score && fabs(wanted - (double)got->score) > 1e-3 * fmax(1, fabs(wanted)))
             fail_msg("%s, %s, line %zu, hypothesis %zu: score %g", model, name, number, h, (double)got->score);
         free(ids.ids);
@@ -74,10 +74,10 @@ static void check_case(tr_context *context, const char *model, const json_t *c)
     json_array_foreach(lines, i, line)
     {
         sources[i] = read_ids(line, "source");
-        sources[i].count--; /* the end mark */
+        sources[i].count--; /* without EOS */
         prefixes[i] = read_ids(c, "prefix");
     }
-    /* the reference's limit counts what comes behind a prefix, too */
+    /* the reference's limit counts the tokens after a prefix as well */
     if (tr_search_tokens(context, sources, prefixes, count, &options, &found, &error))
         fail_msg("%s", error.message);
     json_t *told = json_copy((json_t *)(uintptr_t)c);

@@ -1,5 +1,5 @@
-/* The coverage penalty: hypotheses and scores are CTranslate2's (make_coverage.py), and what the attention maps of forced
- * decoding say; with any threads and batch, in every kind of decoder. */
+/* The coverage penalty: hypotheses and scores equal those of CTranslate2 (make_coverage.py), and those computed from the
+ * attention maps of forced decoding; with any threads and batch, in every kind of decoder. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,13 +83,13 @@ static void as_ctranslate2(void **unused)
 
 /* ------------------------------------------------------------------------------------------------------- the formula */
 
-/* A model, and what its coverage is of. */
+/* A model, and the attention that its coverage is computed from. */
 typedef struct subject {
     const char *path;
     int layer, head; /* -1: the last; the mean of all */
 } subject;
 
-/* Marian models have the first head of a layer trained to align: the last, if nothing else is said. */
+/* In Marian models the first head of a layer is trained to align; the default is the last layer. */
 static const subject subjects[] = {
     {TR_TESTS "/reference/fixtures/relu-1x1-f32/model", -1, -1},
     {TR_TESTS "/reference/fixtures/mbart-2x2-f32/model", -1, -1},
@@ -102,7 +102,7 @@ static const subject subjects[] = {
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
-/* Sources of chance, and short prefixes. */
+/* Random sources, and short prefixes. */
 typedef struct questions {
     int32_t ids[SOURCES][LONGEST];
     tr_tokens sources[SOURCES], prefixes[SOURCES];
@@ -162,9 +162,9 @@ static void check_formula(tr_context *context, const tr_tokens *source, size_t p
     if (tr_score_tokens(context, source, &target, 1, &o, &score, &error))
         fail_msg("%s", error.message);
     double sum = 0;
-    for (size_t t = prefix + (config->forced_first_id >= 0); t < score->count; t++) /* a prefix is no merit */
+    for (size_t t = prefix + (config->forced_first_id >= 0); t < score->count; t++) /* scores do not include the prefix */
         sum += (double)score->log_probabilities[t];
-    /* beams count an end mark behind the longest target, as Hugging Face does where a model forces one */
+    /* beam search counts EOS after the longest target, as Hugging Face does if a model forces EOS */
     const size_t counted = score->count + (config->forced_last_id >= 0 && !h->finished && search->beam > 1);
     const double length = (double)(counted > prefix ? counted - prefix : 1);
     const double wanted =
@@ -174,7 +174,7 @@ static void check_formula(tr_context *context, const tr_tokens *source, size_t p
     tr_scores_free(score, 1);
 }
 
-/* Beams, alternatives, greedy decoding; ways to stop. */
+/* Beams, alternatives, greedy decoding; ways to end the search. */
 static tr_search_options kind_of_search(int kind)
 {
     tr_search_options s = tr_search_default_options();
@@ -217,7 +217,7 @@ static void scores_are_the_formula(void **unused)
     }
 }
 
-/* Greedy decoding finds what it finds without, and is worth less; beams of the same context as before. */
+/* With greedy decoding, the penalty changes the score but not the tokens; beams in the same context still work. */
 static void others_are_left_alone(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* What a search finds, through the public functions: log-probabilities, samples, alternatives, limits; options out of range.
+/* Results of searches through the public functions: log-probabilities, samples, alternatives, limits; options out of range.
  * On tiny models. */
 #include <math.h>
 #include <setjmp.h>
@@ -61,7 +61,7 @@ static void check_same(const tr_hypotheses *a, const tr_hypotheses *b)
     }
 }
 
-/* The tokens are those that come without, whatever the batch and the threads. */
+/* Scores do not change the tokens, with any batch and threads. */
 static void scores_change_no_token(void **unused)
 {
     (void)unused;
@@ -130,7 +130,7 @@ static tr_translate_options kind_of_search(int kind)
     return o;
 }
 
-/* What a search finds is in order, and depends on neither threads nor batch. */
+/* Hypotheses are sorted, and depend on neither threads nor batch. */
 static void others_change_nothing(void **unused)
 {
     (void)unused;
@@ -163,7 +163,7 @@ static void others_change_nothing(void **unused)
     }
 }
 
-/* Targets begin with their prefix, and go on as they do where it is what they would begin with anyhow. */
+/* Targets begin with their prefix; a prefix that the search finds anyhow does not change the rest. */
 static void prefixes_come_first(void **unused)
 {
     (void)unused;
@@ -202,7 +202,7 @@ static void prefixes_come_first(void **unused)
 
 enum { DRAWS = 64, SEEDS = 150, MOST_TOKENS = 256 };
 
-/* What the network gives each token (the end mark: index end_id) as the first one of a source. */
+/* The network's probability of each token as the first one of a source (EOS: index end_id). */
 static void first_probabilities(tr_context *context, const fixture *f, const tr_tokens *source, double *probability)
 {
     tr_error error;
@@ -218,7 +218,8 @@ static void first_probabilities(tr_context *context, const fixture *f, const tr_
     }
 }
 
-/* What the options leave of them, told another way: a token comes if those that are more likely do not yet suffice. */
+/* Applies the sampling options to the probabilities, in another way: a token stays if the more likely ones do not yet reach
+ * the limit. */
 static void restrict_to(const tr_search_options *s, int n, double *p)
 {
     double sum = 0, left[MOST_TOKENS];
@@ -244,7 +245,7 @@ static void restrict_to(const tr_search_options *s, int n, double *p)
         p[i] /= sum;
 }
 
-/* Pearson's test: rare tokens are taken together. The bound is five deviations above what chance gives. */
+/* Pearson's chi-squared test; rare tokens are counted together. The bound is five standard deviations. */
 static void check_distribution(const double *p, const int *count, int n)
 {
     double chi = 0, rare = 0;
@@ -308,10 +309,9 @@ static void draws_follow_the_network(void **unused)
     tr_model_close(f.model);
 }
 
-/* -------------------------------------------------------------------------------------------------- limits and bad values
- */
+/* ------------------------------------------------------------------------------------------------- limits and bad values */
 
-/* Alternatives differ in the token behind the prefix; so many as are likely enough. */
+/* Alternatives differ in the token after the prefix; there are as many as are likely enough. */
 static void alternatives_differ_at_once(void **unused)
 {
     (void)unused;
@@ -352,7 +352,7 @@ static void alternatives_differ_at_once(void **unused)
     tr_model_close(f.model);
 }
 
-/* So many target tokens for each of the source's, and some more. */
+/* The maximum length is a number of target tokens for each source token, and a constant. */
 static void lengths_follow_the_source(void **unused)
 {
     (void)unused;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_fixtures.py: trains tiny SentencePiece models and records what Hugging Face's MarianTokenizer does with them.
+"""make_fixtures.py: trains tiny SentencePiece models and records the output of Hugging Face's MarianTokenizer with them.
 
 Needs sentencepiece and transformers; run by hand, its output in fixtures/ is kept. For each model NAME:
   NAME.spm    the SentencePiece model        NAME.json   the vocabulary, as Marian's vocab.json
@@ -59,8 +59,8 @@ Her voice was quiet, yet everybody heard her.
 "Hello!" he said, "I am glad to meet you."
 """
 
-# A small normalisation rule (the usual ones are larger than a fixture should be): full-width forms, spaces, compositions,
-# control characters that vanish, one character that becomes many.
+# A small normalisation rule (the usual ones are too large for a fixture): full-width forms, spaces, compositions, control
+# characters that are removed, one character that becomes many.
 RULES = {
     **{(code,): (code - 0xFEE0,) for code in range(0xFF01, 0xFF5F)},
     **{(code,): (0x20,) for code in (0x09, 0x0A, 0x0D, 0xA0, 0x2003, 0x2028, 0x3000)},
@@ -107,7 +107,7 @@ def train(name, **options):
 
 
 def vocabulary(spm):
-    """Like Marian's: not in SentencePiece's order, some of its pieces absent, some tokens that it does not know."""
+    """Like Marian's: in another order than SentencePiece's, without some of its pieces, with some other tokens."""
     pieces = [spm.id_to_piece(i) for i in range(len(spm))]
     kept = [p for i, p in enumerate(pieces) if p.startswith("<0x") or i % 17 != 5]
     kept = kept[:2] + kept[:1:-1]
@@ -148,7 +148,7 @@ def record(name, spm):
 
 
 def model_around(folder, name):
-    """A directory with the fixture's tokenizer: the smallest network, which nobody runs."""
+    """A directory with the fixture's tokenizer, and the smallest network, which is not run."""
     with open(os.path.join(HERE, name + ".json"), encoding="utf-8") as file:
         vocabulary = json.load(file)
     for file in ("source.spm", "target.spm"):
@@ -168,7 +168,8 @@ def model_around(folder, name):
 
 
 def check(to, name):
-    """MarianTokenizer, and this project's program, on the committed model. Text with line breaks cannot be a line."""
+    """MarianTokenizer, and this project's program, on the committed model. Texts with line breaks are left out for the
+    program."""
     model, path = os.path.join(HERE, name + ".spm"), os.path.join(HERE, name + ".json")
     marian = MarianTokenizer(model, model, path)
     with open(os.path.join(HERE, name + ".jsonl"), encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes fixtures/words.json, for test_words.c: texts cut into words and words joined to texts by sacremoses in many
-languages, and words cut into pieces by subword-nmt.
+"""Makes fixtures/words.json, for test_words.c: texts divided into words and words joined to texts by sacremoses in many
+languages, and words divided into pieces by subword-nmt.
 
     python3 tests/tokenizer/make_words.py
     python3 tests/tokenizer/make_words.py --check    (../engines/engines.py)
@@ -23,8 +23,8 @@ from words import TEXTS  # noqa: E402
 
 PATH = os.path.join(HERE, "fixtures", "words.json")
 LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "ru", "cs", "pl", "fi", "zh", "ja", "ko", "hi", "tr", ""]
-WHOLE = {"en", "de", "fr", "zh", ""}  # languages in which all texts below are tried
-EACH = 10  # texts of other languages that a language's rules are tried on
+WHOLE = {"en", "de", "fr", "zh", ""}  # languages for all texts below
+EACH = 10  # texts of other languages, with the languages whose rules are applied
 
 CUT = {
     "": ["", " ", "\t\u00a0", "a", ".", "..", "...", "a.", "a..", "a .", ",", "5,", "5,a", "a,5", ",,", "1,2,3", "a'b", "'",
@@ -89,7 +89,7 @@ def joined():
     for language in ["en", "de", "fr", "it", "ga", "cs", "fi", "zh", "ko"]:
         detokenizer = MosesDetokenizer(language)
         for text in dict.fromkeys(JOINED.get(language, []) + JOINED[""] + chooser.sample(others, EACH)):
-            if "가" not in text:  # sacremoses before 0.2 does not count this one among East Asian characters
+            if "가" not in text:  # sacremoses before 0.2 does not count this character as East Asian
                 yield {"language": language, "words": text, "text": detokenizer.detokenize(text.split(" "))}
 
 

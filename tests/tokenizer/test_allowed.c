@@ -1,4 +1,4 @@
-/* Which pieces a language's scripts spell. */
+/* Which pieces consist of letters of a language's scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static void pieces_are_marked(void **unused)
     tr_vocabulary_free(&vocabulary);
 }
 
-/* One letter in a hundred counts, one in a thousand does not. */
+/* A script counts with one letter in a hundred, not with one in a thousand. */
 static void a_text_says_its_scripts(void **unused)
 {
     (void)unused;

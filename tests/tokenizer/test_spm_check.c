@@ -59,7 +59,7 @@ static void put_piece(tr_buffer *b, const char *text, float score, unsigned type
     put_piece_of(b, text, strlen(text), score, type);
 }
 
-/* A whole small model, to which a test adds its evil. */
+/* A small valid model, to which each test adds damage. */
 static tr_buffer base_model(void)
 {
     tr_buffer b = {0};
@@ -208,7 +208,7 @@ static void wire_format(void **state)
     b = base_model(), put_bytes(&b, 3, "\x12\x7f", 2), expect(&b, "normalizer_spec: damaged");
 }
 
-/* n user-defined pieces x, xx, xxx, ... and others between. */
+/* n user-defined pieces x, xx, xxx, ... and others between them. */
 static tr_buffer nested_model(size_t n)
 {
     tr_buffer b = base_model();
@@ -232,7 +232,7 @@ static void nested_user_defined_pieces(void **state)
     b = nested_model(65), expect(&b, "more than 64 user-defined pieces begin alike");
 }
 
-/* The library would run the self test and print its failure to stderr. */
+/* The library would run the self-test and print its failure to stderr. */
 static void self_test_is_cut_out(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void sound_charsmap(void **state)
     (void)state;
     charsmap *c = chain(3);
     expect_charsmap(c, NULL);
-    c = chain(32); /* the most that the library can hold */
+    c = chain(32); /* the longest chain that the library can load */
     expect_charsmap(c, NULL);
     c = chain(2);
     c->texts = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz  \0b"; /* 54 bytes, 58 with wide spaces */
@@ -333,13 +333,13 @@ static void hostile_trie(void **state)
     c->units[BLOCK + 'a'] = unit(BLOCK + 'a', 'a', true, BLOCK); /* a leads to itself */
     expect_charsmap(c, "charsmap: the trie has a cycle");
     c = chain(1);
-    c->units[BLOCK + 'a'] = unit(BLOCK + 'a', 'a', false, BLOCK * 3); /* one too far */
+    c->units[BLOCK + 'a'] = unit(BLOCK + 'a', 'a', false, BLOCK * 3); /* just after the last unit */
     expect_charsmap(c, "leads outside");
     c = chain(1);
     c->units[0] = 0xfffffe00; /* a root that looks like a value, with the farthest offset */
     expect_charsmap(c, "charsmap: trie unit 0 leads outside");
     c = chain(1);
-    c->units[BLOCK * 2] = 0x80000002; /* behind the replacements */
+    c->units[BLOCK * 2] = 0x80000002; /* an offset after the end of the replacements */
     expect_charsmap(c, "charsmap: a replacement lies at byte 2 of 2");
     c = chain(1);
     c->units[BLOCK * 2] = 0x7fffffff;
@@ -394,7 +394,8 @@ static void truncated_anywhere(void **state)
         tr_error error = {0};
         assert_int_equal(check_and_use(file.data, file.size, &error), TR_OK);
         for (size_t size = 0; size < file.size; size++) {
-            unsigned char *const copy = malloc(size ? size : 1); /* its own block: a sanitizer sees the end */
+            unsigned char *const copy =
+                malloc(size ? size : 1); /* memory of its own: a sanitizer sees reads beyond the end */
             assert_non_null(copy);
             memcpy(copy, file.data, size);
             if (check_and_use(copy, size, &error) != TR_OK)

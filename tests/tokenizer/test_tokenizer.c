@@ -1,4 +1,4 @@
-/* The tokenizer against recorded MarianTokenizer output (see make_fixtures.py), and what the recording cannot show. */
+/* The tokenizer against recorded output of MarianTokenizer (see make_fixtures.py), and cases beyond the recording. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static bool same_ids(const tr_ids *a, const tr_ids *b)
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size * sizeof *a->data) == 0);
 }
 
-/* True if the case comes out as recorded. Used by threads, so it asserts nothing. */
+/* Returns whether the case gives the recorded result. Runs on threads, so it asserts nothing. */
 static bool case_holds(const tr_tokenizer *tokenizer, const json_t *line)
 {
     const json_t *const text = json_object_get(line, "text"), *const decoded = json_object_get(line, "decoded");
@@ -133,7 +133,7 @@ static tr_ids encode(const fixture *f, const char *text, size_t size)
     return ids;
 }
 
-/* Appending: what was there before stays, and counts for nothing. */
+/* Output is appended: what the buffer had before stays, and has no effect. */
 static void appends(void **state)
 {
     (void)state;
@@ -171,13 +171,14 @@ static void byte_nul_becomes_u_fffd(void **state)
     fixture_close(&f);
 }
 
-/* Token by token a text comes to what it is as a whole, in whole characters; no token changes what was told before. */
+/* Text that is decoded token by token is the text of all tokens, in complete characters; a later token does not change
+ * it. */
 static void check_growing(const tr_tokenizer *tokenizer, const tr_ids *ids)
 {
     tr_incremental_text growing = {0};
     tr_buffer whole = {0}, told = {0};
     for (size_t i = 0; i <= ids->size; i++) {
-        const bool end = i == ids->size; /* the end mark, half of the time */
+        const bool end = i == ids->size; /* EOS, half of the time */
         if (end && ids->size % 2)
             break;
         const bool last = end || (i + 1 == ids->size && ids->size % 2);
@@ -241,7 +242,7 @@ static void ids_out_of_range(void **state)
     fixture_close(&f);
 }
 
-/* A long text goes through in parts, cut before spaces: the same ids as word by word, in time that does not explode. */
+/* A long text is encoded in parts, divided before spaces: the ids are those of the single words, in linear time. */
 static void long_texts(void **state)
 {
     (void)state;
@@ -261,7 +262,7 @@ static void long_texts(void **state)
     assert_int_equal(ids.size, 0);
     tr_ids_free(&ids);
     tr_buffer_clear(&text);
-    while (text.size < 300000) /* unknown characters, of 4 bytes: the cuts lie between them */
+    while (text.size < 300000) /* unknown characters of 4 bytes: parts end between them */
         assert_true(tr_buffer_string(&text, "\xf0\x93\x80\x80"));
     ids = encode(&f, text.data + 1, 0);
     assert_int_equal(ids.size, 0);
@@ -302,7 +303,7 @@ static void without_an_unknown_token(void **state)
     fixture_close(&f);
 }
 
-/* Two vocabularies: the unknown token is found in the other one by its piece, special ids are the target's. */
+/* Two vocabularies: the unknown token is found in the other one by its piece; special ids are target ids. */
 static void separate_vocabularies(void **state)
 {
     (void)state;

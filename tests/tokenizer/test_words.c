@@ -1,4 +1,4 @@
-/* Words and pieces against what sacremoses and subword-nmt make of the same texts (make_words.py); codes that are none. */
+/* Words and pieces against sacremoses and subword-nmt on the same texts (make_words.py); invalid codes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static void test_pieces(void **state)
     json_decref(all);
 }
 
-/* A word of a million characters takes no time that grows with their square. */
+/* The time for a word of a million characters is not quadratic. */
 static void test_long_word(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void test_unknown(void **state)
     tr_words_destroy(NULL);
 }
 
-/* Pieces are found in a text that Moses has normalised. */
+/* Spans of pieces refer to the text before Moses's normalisation. */
 static void test_finder(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The cores that a process may use: its affinity mask, and CPU limits of cgroups, from trees of files as Linux has them. */
+/* The cores that a process may use: its affinity mask, and CPU limits of cgroups, read from files like Linux's. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include "util/team.h"
 
-/* Writes a file below root, and the folders on its way. */
+/* Writes a file below root, and makes the folders of its path. */
 static void put(const char *root, const char *name, const char *content)
 {
     char path[512];

@@ -1,4 +1,4 @@
-/* Folders, locks, files that arrive piece by piece, other programs. */
+/* Folders, locks, files that are written in parts, other programs. */
 #define _GNU_SOURCE
 #include "util/file.h"
 #include "util/folder.h"
@@ -99,7 +99,7 @@ static tr_folder open_base(void)
     return folder;
 }
 
-/* Folders are entered part by part, and no link is followed. */
+/* Folders are opened component by component, and no link is followed. */
 static void test_enter(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_enter(void **state)
     tr_folder_close(&top);
 }
 
-/* What a link leads to stays. */
+/* The target of a link stays. */
 static void test_unlink(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_unlink(void **state)
     assert_int_equal(place_of(in_base("empty")), TR_PATH_NOTHING);
 }
 
-/* Links are no files of the folder, and what cannot be told is not taken for nothing. */
+/* Links are no files of the folder, and an error is not taken for a missing file. */
 static void test_files_inside(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_files_inside(void **state)
     assert_true(found && content.size == 0);
     tr_buffer_free(&content);
 
-    assert_int_equal(tr_folder_rename(&top, "i/f", "i/link", &error), TR_OK); /* the link goes */
+    assert_int_equal(tr_folder_rename(&top, "i/f", "i/link", &error), TR_OK); /* the link is removed */
     assert_int_equal(size_of(in_base("i/link")), 5);
     assert_int_equal(tr_folder_rename(&top, "i/f", "i/link", &error), TR_ERROR_IO);
     assert_non_null(strstr(error.message, "/i/link: cannot write: No such file"));
@@ -236,7 +236,7 @@ static void test_files_inside(void **state)
     tr_folder_close(&top);
 }
 
-/* Nothing but regular files is opened, and nothing waits. */
+/* Only regular files are opened, and opening does not block. */
 static void test_regular(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static unsigned mode_of(const char *path)
     return (unsigned)st.st_mode;
 }
 
-/* A file keeps its permissions, and nobody may read it before it has them; links stay, and lead to what is written. */
+/* A file keeps its permissions, and others cannot read it before it has them; links stay, and their target is written. */
 static void test_output(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void test_output(void **state)
         assert_int_equal(tr_output_open(&output, path, &error), TR_OK);
         assert_int_equal(mode_of(output.temporary) & 07777, 0600);
         assert_int_equal(tr_output_commit(&output, &error), TR_OK);
-        assert_int_equal(mode_of(path) & 07777, modes[i] & 0777); /* nothing is run with others' rights */
+        assert_int_equal(mode_of(path) & 07777, modes[i] & 0777); /* the set-user-ID bit is not kept */
     }
     umask(before);
     assert_int_equal(mkdir(in_base("l"), 0700), 0);
@@ -329,7 +329,7 @@ static void test_output(void **state)
     assert_int_equal(tr_output_commit(&output, &error), TR_OK);
     assert_true(S_ISREG(mode_of(in_base("first"))));
     assert_int_equal(size_of(in_base("third")), 6);
-    /* Another file in the temporary one's place does not get its name. */
+    /* If another file is in place of the temporary one, it is not renamed. */
     assert_int_equal(tr_output_open(&output, path, &error), TR_OK);
     assert_int_equal(unlink(output.temporary), 0);
     put(output.temporary, "other");
@@ -356,7 +356,7 @@ static void test_part(void **state)
     assert_int_equal(tr_partial_file_append(&part, "new", 3, &error), TR_OK);
     assert_int_equal(tr_partial_file_finish(&part, &error), TR_OK);
     assert_int_equal(rename(path, in_base("x")), 0);
-    assert_int_equal(symlink(in_base("x"), path), 0); /* whose file would that be? */
+    assert_int_equal(symlink(in_base("x"), path), 0); /* a link is refused */
     assert_int_equal(tr_partial_file_open(&part, path, &error), TR_ERROR_IO);
     assert_int_equal(tr_partial_file_open(&part, base, &error), TR_ERROR_IO);
     assert_int_equal(size_of(base), -1);
@@ -410,7 +410,7 @@ static int run_shell(const char *script)
     return status;
 }
 
-/* Returns the status of a process of its own that runs the script. */
+/* Returns the exit status of a child process that runs the script. */
 static int run_apart(const char *script)
 {
     int status;
@@ -431,7 +431,7 @@ static void test_process(void **state)
     assert_int_equal(run_shell("exit 0"), 0);
     assert_int_equal(run_shell("exit 7"), 7);
     assert_int_equal(run_shell("kill -9 $$"), 128 + 9);
-    /* A signal to the waiting process alone is passed on, and it outlives it to tell the status. */
+    /* A signal to the waiting process is passed on; it keeps running to return the status. */
     assert_int_equal(run_apart("trap 'kill $!; exit 5' TERM; sleep 5 & kill -TERM $PPID; wait"), 5);
     assert_int_equal(run_apart("trap 'kill $!; exit 6' INT; sleep 5 & kill -INT $PPID; wait"), 6);
     assert_int_equal(tr_process_run(in_base("none"), arguments, &status, &error), TR_ERROR_IO);
@@ -442,7 +442,7 @@ static void test_process(void **state)
     assert_false(tr_program_folder(folder, 2));
 }
 
-/* Nothing is removed or linked with rights that the test does not need. */
+/* The tests remove and link files without root's rights, which they do not need. */
 static int drop_rights(void **state)
 {
     (void)state;

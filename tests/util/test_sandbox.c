@@ -1,4 +1,4 @@
-/* What a sandbox forbids, and what it leaves: tried by child processes, on kernels that know how. */
+/* What the sandbox forbids, and what it allows: tried by child processes, if the kernel supports it. */
 #define _GNU_SOURCE
 #include "util/folder.h"
 #include "util/sandbox.h"
@@ -44,10 +44,11 @@
 #endif
 
 static char base[] = "/tmp/translate-test-XXXXXX";
-static int server, port; /* it listens */
-static pid_t victim;     /* a process of the same user, which no other may reach */
+static int server, port; /* the server's socket, which listens */
+static pid_t victim;     /* a process of the same user, which the sandboxed process must not reach */
 
-/* No process: is refused only by who does not look for it, so by seccomp and not by Landlock's scopes, which are newer. */
+/* No process has this id: a call that is refused for it was refused by seccomp, before the kernel looked for the process.
+ * (Landlock's scopes are newer.) */
 enum { FILES = 1, CALLS = 2, NOBODY = 65534, NO_PROCESS = INT32_MAX };
 
 static const char *in_base(const char *name)
@@ -79,12 +80,12 @@ static int get(const char *path)
     return n == 4 ? 0 : EIO;
 }
 
-static int failed(long result) /* of a call: its errno, or 0 */
+static int failed(long result) /* result of a system call: its errno, or 0 */
 {
     return result < 0 ? errno : 0;
 }
 
-/* Says in a line what is not as it should be; returns how much that is. */
+/* Prints a line if the values differ; returns whether they do. */
 static int differs(const char *what, int is, int wanted)
 {
     if (is != wanted)
@@ -94,14 +95,14 @@ static int differs(const char *what, int is, int wanted)
 
 #define EXPECT(wanted, call) faults += differs(#call, (call), (wanted))
 
-/* As root nothing here would be forbidden by anything else, and what is not could do harm. */
+/* As root, file permissions would forbid nothing here, and calls that are allowed could do harm. */
 static void give_up_root(void)
 {
     if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
         _exit(2);
 }
 
-/* Runs it in a process of its own: whether nothing was wrong there. */
+/* Runs the function in a child process, which must find no fault. */
 static void in_child(int (*function)(void))
 {
     int status;
@@ -115,7 +116,7 @@ static void in_child(int (*function)(void))
     assert_int_equal(status, 0);
 }
 
-/* Which restrictions must be in force: the kernel is asked directly. */
+/* Which restrictions must be in force, from asking the kernel directly. */
 static unsigned possible(void)
 {
 #if defined(SANITIZER)
@@ -155,7 +156,7 @@ static int bind_somewhere(int type)
     return result;
 }
 
-/* As the C library asks for this machine's addresses. */
+/* Like the C library when it lists this machine's addresses. */
 static int bind_netlink(void)
 {
     struct sockaddr_nl address = {.nl_family = AF_NETLINK};
@@ -232,7 +233,7 @@ static int try_calls(void)
     return faults;
 }
 
-/* A process made by the system call itself, which ends at once: its errno, or 0. */
+/* The errno, or 0, of a system call that makes a process, which ends at once. */
 static int start_process(unsigned long flags)
 {
     const long child = syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
@@ -241,7 +242,7 @@ static int start_process(unsigned long flags)
     return child < 0 ? errno : waitpid((pid_t)child, NULL, 0) == child ? 0 : ECHILD;
 }
 
-/* The flags where no filter sees them. */
+/* The flags are in memory, where no filter sees them. */
 static int start_process_3(uint64_t flags)
 {
     uint64_t arguments[8] = {flags, 0, 0, 0, SIGCHLD};
@@ -328,7 +329,7 @@ static int try_download(void)
     return faults;
 }
 
-/* Descriptors for standard input and output alone: the kernel knows how, but cannot. */
+/* Only descriptors for standard input and output are allowed: the kernel has Landlock, but it cannot be set up. */
 static int try_without_descriptors(tr_status (*enter)(tr_error *error))
 {
     const struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
@@ -342,7 +343,7 @@ static int try_without_descriptors(tr_status (*enter)(tr_error *error))
     return faults;
 }
 
-/* Enough descriptors to begin with, too few for the files. */
+/* One descriptor is free: enough for the ruleset, too few for the paths. */
 static int try_one_descriptor(void)
 {
     const int last = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -444,7 +445,7 @@ static int set_up(void **unused)
     return victim < 0 ? -1 : 0;
 }
 
-/* The files that were made, and no others: this may be root. */
+/* Removes the files that were made, and no others: this may run as root. */
 static int tear_down(void **unused)
 {
     static const char *const files[] = {"out/link", "out/kept", "readable", "secret"};

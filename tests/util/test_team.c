@@ -1,4 +1,5 @@
-/* Teams and barriers: every thread runs once, nobody passes a barrier early, what is written before one is seen behind. */
+/* Teams and barriers: every thread runs once, no thread passes a barrier early, and writes before a barrier are visible
+ * after it. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@ typedef struct shared {
     tr_barrier barrier;
     int threads;
     int runs[MOST];
-    long long cells[MOST]; /* plain memory: the barrier alone orders it */
+    long long cells[MOST]; /* not atomic: only the barrier orders accesses */
     int wrong;
 } shared;
 
@@ -68,7 +69,8 @@ static void test_teams(void **unused)
     }
 }
 
-/* A process that may have no more threads, as some container: 0, or what went wrong. libgomp would end it. */
+/* A process that may not create threads, as in some containers. Returns 0, or what went wrong. libgomp would end the
+ * process. */
 static int run_without_threads(tr_thread_backend backend)
 {
     enum { NOBODY = 65534 };
@@ -76,7 +78,7 @@ static int run_without_threads(tr_thread_backend backend)
     tr_team *team;
     struct rlimit none, before;
     shared s = {.threads = 4};
-    if (getuid() == 0 && (setgid(NOBODY) || setuid(NOBODY))) /* the limit is not for root */
+    if (getuid() == 0 && (setgid(NOBODY) || setuid(NOBODY))) /* the limit does not apply to root */
         return 2;
     getrlimit(RLIMIT_NPROC, &before);
     none = (struct rlimit){1, before.rlim_max};
@@ -128,7 +130,7 @@ static void nested(void *argument, int thread)
         abort();
 }
 
-/* Inside a parallel region of the host OpenMP grants one thread: POSIX threads step in. */
+/* In a parallel region of the caller, OpenMP grants one thread, so POSIX threads are used. */
 static void test_inside_a_team(void **unused)
 {
     (void)unused;

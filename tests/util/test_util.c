@@ -29,7 +29,7 @@ static void test_errors(void **unused)
     assert_int_equal(tr_fail_in(NULL, TR_ERROR_IO, "dir"), TR_ERROR_IO);
     assert_int_equal(tr_fail_in(&error, TR_OK, "dir"), TR_OK);
     assert_int_equal(tr_fail(NULL, TR_ERROR_IO, "x"), TR_ERROR_IO);
-    /* what a terminal would obey, what is no character, and characters themselves */
+    /* control characters of terminals, invalid characters, and valid ones */
     tr_fail(&error, TR_ERROR_FORMAT, "a\xc2\x9b\xe2\x80\xae\xff\xe4\xbb: \xe4\xbb\x8a\xc3\xa9");
     assert_string_equal(error.message, "a????: \xe4\xbb\x8a\xc3\xa9");
     char long_text[2 * TR_MESSAGE_SIZE];
@@ -37,7 +37,7 @@ static void test_errors(void **unused)
     long_text[sizeof long_text - 1] = 0;
     tr_fail(&error, TR_ERROR_IO, "%s", long_text);
     assert_int_equal(strlen(error.message), TR_MESSAGE_SIZE - 1);
-    tr_fail(&error, TR_ERROR_IO, "%.510s\xc3\xa9", long_text); /* half of the last character has room */
+    tr_fail(&error, TR_ERROR_IO, "%.510s\xc3\xa9", long_text); /* only half of the last character fits */
     assert_string_equal(error.message + TR_MESSAGE_SIZE - 3, "a?");
     for (int s = TR_OK; s <= TR_ERROR_CANCELLED; s++)
         assert_string_not_equal(tr_status_name((tr_status)s), "unknown");
@@ -145,7 +145,7 @@ static void test_map(void **unused)
     assert_int_equal(tr_strmap_find(&map, "x", 1), -1);
 }
 
-/* Every code point there and back, and nothing that is none. */
+/* Every code point is encoded and decoded; others are refused. */
 static void test_utf8_codes(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-"""A headless Chromium over the DevTools protocol, through pipes: nothing but Python's standard library."""
+"""A headless Chromium, controlled by the DevTools protocol through pipes, with only Python's standard library."""
 import base64
 import json
 import os
@@ -31,7 +31,7 @@ class Chromium:
         os.close(theirs_in)
         os.close(theirs_out)
         self.number, self.pending, self.session = 0, b"", None
-        self.complaints = []  # console errors and warnings, exceptions, requests that went out
+        self.complaints = []  # console errors and warnings, exceptions, network requests
         target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -42,7 +42,7 @@ class Chromium:
             self.session = None
             self.call("Browser.close")
             self.process.wait(20)
-        except Exception:  # it does not answer
+        except Exception:  # if it does not answer
             self.process.kill()
             self.process.wait()
         os.close(self.out)
@@ -95,14 +95,14 @@ class Chromium:
                 return message["result"]
 
     def run(self, expression):
-        """The value of JavaScript, of a promise's too."""
+        """The value of a JavaScript expression; of a promise, its result."""
         r = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in r:
             raise AssertionError(f"{expression}: {r['exceptionDetails']}")
         return r["result"].get("value")
 
     def open(self, path, width=1280, height=900, dark=False, scale=1, language="en-US"):
-        """Opens a file and waits until it is drawn."""
+        """Opens a file and waits until the page is drawn."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
@@ -150,5 +150,5 @@ class Chromium:
         self.frames()
 
     def screenshot(self, whole=False):
-        """PNG of what is visible, or of the whole page."""
+        """PNG of the visible part, or of the whole page."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"])

@@ -1,4 +1,4 @@
-"""What translate attention writes, read with Python's standard library."""
+"""Readers for the files of `translate attention`, with Python's standard library."""
 import ast
 import html.parser
 import io
@@ -34,7 +34,7 @@ def read_npz(data):
 
 
 class Page(html.parser.HTMLParser):
-    """Tags, and what scripts hold."""
+    """Tags, and contents of scripts."""
 
     def __init__(self, text):
         super().__init__()

@@ -9,7 +9,7 @@ static const char *const source_words[] = {"▁", "动物", "没有", "过", "�
 static const char *const target_words[] = {"▁The", "▁animal",  "▁did", "▁not", "▁cross", "▁the",   "▁street",
                                            ",",    "▁because", "▁it",  "▁was", "▁too",   "▁tired", "."};
 
-/* What would end a script, a string, an attribute or a line, hide, or be no text at all. */
+/* Tokens that would end a script, a string, an attribute or a line, are invisible, or are not valid text. */
 static const char *const hostile_words[] = {"</script>",
                                             "<!--<script>",
                                             "\"'`\\",
@@ -39,7 +39,7 @@ static tr_view_text text_of(const char *s)
     return (tr_view_text){s, strlen(s)};
 }
 
-/* Words in a row, again and again, and the end mark. */
+/* Words of the list, repeated in turn, and EOS. */
 static tr_view_text *words(const char *const *list, int size, int count)
 {
     tr_view_text *tokens = allocate((size_t)count, sizeof *tokens);
@@ -48,7 +48,7 @@ static tr_view_text *words(const char *const *list, int size, int count)
     return tokens;
 }
 
-/* A head looks a little before or behind the place that corresponds to its own, more or less sharply, and at the last. */
+/* A head attends to positions around the one that corresponds to its own, more or less sharply, and to the last one. */
 static tr_attention_map map_of(int layers, int heads, int rows, int columns, bool triangle)
 {
     const size_t count = (size_t)layers * (size_t)heads * (size_t)rows * (size_t)columns;

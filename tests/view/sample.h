@@ -4,11 +4,10 @@
 
 #include "view/view.h"
 
-/* A text of so many source and target tokens (the end marks among them), and maps of layers by heads. Free with
- * sample_free. Exits when memory runs out. */
+/* A text of this number of source and target tokens (EOS included), and maps of layers by heads. Free with sample_free.
+ * Exits if memory is exhausted. */
 tr_view sample_make(int sources, int targets, int layers, int heads);
-tr_view sample_make_hostile(int sources, int targets, int layers,
-                            int heads); /* with texts and tokens that want to break out */
+tr_view sample_make_hostile(int sources, int targets, int layers, int heads); /* with hostile texts and tokens */
 void sample_free(tr_view *view);
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages, pictures and arrays as other programs read them: JSON, XML, zip and numpy's format, with Python's standard library.
+"""Pages, pictures and arrays, read by other parsers: JSON, XML, zip and numpy's format, with Python's standard library.
 Usage: test_forms.py VIEW_SAMPLE [CLASS[.TEST]]..."""
 import base64
 import io
@@ -99,7 +99,7 @@ class Forms(unittest.TestCase):
             arrays = read_npz(make("npz", *sizes))
             root = xml.etree.ElementTree.fromstring(make("svg", *sizes))
             groups = list(root.iter(SVG + "g"))
-            maps = []  # what is drawn, in the order of the sheet
+            maps = []  # drawn in the order of the sheet
             for name in ("cross", "encoder", "decoder"):
                 (layers, heads, rows, columns), weights = arrays[name]
                 size = rows * columns
@@ -136,7 +136,7 @@ class Forms(unittest.TestCase):
         self.assertLessEqual(set(tokens), words)
 
     def test_small(self):
-        """60 tokens, 6 layers, 8 heads: what a browser and a mail take."""
+        """60 tokens, 6 layers, 8 heads: small enough for a browser and an e-mail."""
         self.assertLess(len(make("html", 60, 60, 6, 8)), 1e6)
         self.assertLess(len(make("svg", 60, 60, 6, 8)), 3e6)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page in a headless Chromium: it opens quickly and without complaint, pointer and keys do what they should.
+"""The page in a headless Chromium: it opens quickly and without errors, and reacts to pointer and keys.
 Usage: test_page.py VIEW_SAMPLE [CLASS[.TEST]]...    Status 77: there is no Chromium."""
 import os
 import pathlib
@@ -25,7 +25,7 @@ WEIGHTS = """(() => { const {rows, columns} = MAPS.%s; const w = [...plane('%s',
 
 
 def colours_of(png):
-    """How many different pixels a picture of 8 bits a channel has, and how many pixels."""
+    """The number of different pixels of a picture of 8 bits a channel, and the number of pixels."""
     at, data = 8, b""
     while at < len(png):
         size, kind = struct.unpack(">I4s", png[at:at + 8])
@@ -67,7 +67,7 @@ class Page(unittest.TestCase):
         return self.browser
 
     def thread_ms(self):
-        """What the page's thread has worked so far, waiting left out."""
+        """Time that the page's thread has worked so far, without waiting."""
         metrics = {m["name"]: m["value"] for m in self.browser.call("Performance.getMetrics")["metrics"]}
         return 1000 * metrics["TaskDuration"]
 
@@ -87,7 +87,7 @@ class Page(unittest.TestCase):
         times, work = [], []
         self.browser.call("Performance.enable", timeDomain="threadTicks")
         while len(times) < 3 and not any(t < READY_MS for t in times):
-            self.browser.call("Page.navigate", url="about:blank")  # what follows has a process of its own
+            self.browser.call("Page.navigate", url="about:blank")  # the next page gets a new process
             b = self.open(60, 60, 6, 8)
             times.append(b.run("+document.documentElement.dataset.ready"))
             work.append(self.thread_ms())
@@ -95,7 +95,7 @@ class Page(unittest.TestCase):
         self.assertGreater(min(times), 0)
         self.assertGreater(min(work), 1)
         self.assertLess(min(work), READY_MS)
-        if os.getloadavg()[0] <= os.cpu_count():  # else it waited for others, not for itself
+        if os.getloadavg()[0] <= os.cpu_count():  # otherwise the process waited for others
             self.assertLess(min(times), READY_MS)
         self.assertEqual(b.run("document.querySelectorAll('#source .token').length"), 60)
         self.assertEqual(b.run("document.querySelectorAll('#target .token').length"), 61)  # and the start mark
@@ -223,7 +223,7 @@ class Page(unittest.TestCase):
         self.assertEqual(b.run(LOOKS % "source"), [None] * 12)
 
     def test_keys(self):
-        """Everything can be reached without a pointer."""
+        """Everything can be reached with the keyboard."""
         b = self.open(12, 14, 2, 3)
         seen = []
         for _ in range(9):
@@ -289,7 +289,7 @@ class Page(unittest.TestCase):
                     self.assertIn("no attention to show", self.readout(), (sizes, kind))
 
     def test_narrow(self):
-        """Nothing but the map's own part scrolls sideways."""
+        """Only the map's own part scrolls sideways."""
         for width in (360, 800, 1280):
             b = self.open(60, 60, 6, 8, width=width)
             self.assertLessEqual(b.run("document.documentElement.scrollWidth"), width)

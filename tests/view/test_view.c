@@ -1,4 +1,4 @@
-/* What pages, pictures and arrays hold (test_forms.py reads them as others do), and what is refused. */
+/* Contents of pages, pictures and arrays (test_forms.py reads them with other programs), and errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,7 +118,7 @@ static void test_page(void **unused)
     sample_free(&v);
 }
 
-/* Nothing that a token or a text holds adds to the page's tags. */
+/* Tokens and texts add no tags to the page. */
 static void test_hostile_page(void **unused)
 {
     (void)unused;
@@ -140,7 +140,7 @@ static void test_hostile_page(void **unused)
     sample_free(&bad);
 }
 
-/* What is appended to stays as it was, whatever happens. */
+/* The buffer keeps what it had before, whatever happens. */
 static void expect_refused(const tr_view *v, form *f, tr_status status, const char *needle)
 {
     tr_buffer out = {0};
@@ -175,7 +175,7 @@ static void test_wrong_shapes(void **unused)
     sample_free(&v);
 }
 
-/* Sizes are checked before weights are looked at: the pointers lead nowhere. */
+/* Sizes are checked before weights are read: the pointers are invalid. */
 static void test_too_large(void **unused)
 {
     (void)unused;
@@ -230,7 +230,7 @@ static void test_strange_numbers(void **unused)
     sample_free(&v);
 }
 
-/* Without tokens, layers, probabilities or alignment there is less to see, but no failure. */
+/* Without tokens, layers, probabilities or alignment, views show less but do not fail. */
 static void test_smallest(void **unused)
 {
     (void)unused;

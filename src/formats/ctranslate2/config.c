@@ -49,11 +49,11 @@ static double setting(teller *t, const char *side, const char *key, double fallb
 
 /* ------------------------------------------------------------------------------------------------------------ features */
 
-/* Values that variables must have to be supported. To add a feature: read its variable below and remove its line. */
+/* Values that a variable must have to be supported. To add a feature: read its variable below and remove its line. */
 typedef enum rule {
-    ANY,    /* it has no effect here */
-    ABSENT, /* not be there */
-    ZERO,   /* these four: be there with no other value */
+    ANY,    /* the variable has no effect here */
+    ABSENT, /* the file must not have it */
+    ZERO,   /* from here on: the variable, if the file has it, must have this value */
     ONE,
     HEADS,       /* the number of heads */
     HEAD_SIZE,   /* that of layer 0 */
@@ -61,7 +61,7 @@ typedef enum rule {
 } rule;
 
 static const struct {
-    const char *component; /* of a name, between slashes */
+    const char *component; /* part of a variable's name, between slashes */
     rule rule;
     const char *what;
 } rules[] = {

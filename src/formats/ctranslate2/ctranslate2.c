@@ -20,7 +20,7 @@ typedef struct opening {
 
 /* ---------------------------------------------------------------------------------------------------------- which it is */
 
-/* A directory with weights for Transformers, too, is that of whom config.json belongs to. */
+/* A directory may have weights for Transformers as well: then config.json tells which of the two it is. */
 static tr_status is_transformers(const tr_directory *d, bool *is)
 {
     json_t *settings = NULL;
@@ -148,7 +148,7 @@ static tr_status read_weights(opening *o)
     }
     if (status == TR_OK)
         status = tr_package_check(package, d->error);
-    /* int8 stays int8, as its engine has it; floats are computed exactly */
+    /* int8 stays int8, as in CTranslate2; floats are computed as f32 */
     package->directory = status == TR_OK && tr_lossless_type(&package->weights) != TR_TYPE_I8;
     return tr_directory_in(d, status);
 }

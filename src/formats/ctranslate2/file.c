@@ -4,7 +4,7 @@
  *     u32 count, count times {string name, u8 rank, u32 size[rank], u8 type, u32 bytes, data}
  *     from 3 on: u32 count, count times {string alias, string name}
  *
- * Before version 4, type and bytes are the size of an element and their number. */
+ * Before version 4, the u8 is the size of an element, and the u32 the number of elements. */
 #include "formats/ctranslate2/ctranslate2.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { NEWEST_VERSION = 6, NEWEST_REVISION = 7, TYPED_VERSION = 4, ALIASES_VERSI
 
 static const unsigned type_sizes[TR_CT2_TYPES] = {4, 1, 2, 4, 2, 2};
 
-/* After the first failure all reads give 0. */
+/* After the first failure all reads return 0. */
 typedef struct reader {
     const unsigned char *data;
     uint64_t size, at;
@@ -266,7 +266,7 @@ static void add_scale_alias(reader *r, const char *alias, const char *name)
         add_name(r, text, variable, true);
 }
 
-/* An alias stands for a name that is there already, so that none can lead in a circle. */
+/* The target of an alias must be a name that was defined before it, so aliases cannot form a cycle. */
 static void read_alias(reader *r)
 {
     const char *alias = take_string(r, "an alias"), *name = take_string(r, "what an alias stands for");

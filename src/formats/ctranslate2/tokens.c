@@ -17,8 +17,8 @@ static bool same_piece(tr_piece a, tr_piece b)
     return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
-/* The flag add_source_eos is false for models that were trained without an end mark (OpenNMT), but also for those converted
- * by way of Transformers, whose tokenizers put one. The former start with <s>; Marian's start from zeros. */
+/* The flag add_source_eos is false for models that were trained without EOS after the source (OpenNMT), but also for those
+ * converted by way of Transformers, whose tokenizers add EOS. The former start with <s>; Marian's start from zeros. */
 static bool is_bare(const tr_ct2_settings *s, bool from_zero)
 {
     static const tr_piece begin = {"<s>", 3};

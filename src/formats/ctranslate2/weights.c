@@ -11,9 +11,9 @@
 
 enum { NAME = 192, TENSORS = 3 };
 
-static const float old_int16_scale = 1000; /* of int16 without a scale, in the first models */
+static const float old_int16_scale = 1000; /* scale of int16 matrices that have none, in the first models */
 
-/* Rows [first, first + rows) of a variable (elements, of a vector). */
+/* Rows [first, first + rows) of a variable; of a vector, elements. */
 typedef struct slice {
     int64_t first, rows;
 } slice;
@@ -107,7 +107,7 @@ static void make_from_int16(const tr_tensor *t, size_t first, size_t count, void
     }
 }
 
-/* A source of the slice, the table's own; NULL: out of memory. */
+/* A description of the slice for the function that reads it, owned by the table of weights. NULL: out of memory. */
 static origin_rows *add_source(builder *b, const tr_ct2_variable *v, const slice *s, size_t element)
 {
     origin_rows *made = allocate(b, v->name, 1, sizeof *made);
@@ -155,7 +155,7 @@ static float factor_of(builder *b, const tr_ct2_variable *v, const tr_ct2_variab
     return factor;
 }
 
-/* Of all rows; the table's own. NULL: a failure, said. */
+/* Factors of all rows of the slice, [rows], owned by the table of weights. NULL: b->status and b->error are set. */
 static const float *add_factors(builder *b, const tr_ct2_variable *v, const tr_ct2_variable *scale, const slice *s)
 {
     float *factors = allocate(b, v->name, (size_t)s->rows, sizeof *factors);
@@ -207,7 +207,7 @@ static const part *find_part(const builder *b, const tr_ct2_variable *v, const s
     return NULL;
 }
 
-/* The same tensors once more, under another name. */
+/* Adds the same tensors once more, under another name. */
 static void add_again(builder *b, const part *p, const char *name)
 {
     static const char *const suffixes[] = {TR_PACKED_PANELS, TR_PACKED_SCALE, TR_PACKED_COLSUM};
@@ -275,7 +275,7 @@ static const tr_ct2_variable *find_scale(builder *b, const char *name)
     return find(b, scale, false);
 }
 
-/* Cuts the variable theirs into count parts of equally many rows: PREFIX.ours[i].SUFFIX. */
+/* Divides the variable theirs into count parts of equally many rows: PREFIX.ours[i].SUFFIX. */
 static void add_stacked(builder *b, const char *theirs, bool required, const char *prefix, const char *const *ours,
                         int count, const char *suffix)
 {
@@ -302,7 +302,7 @@ static void add_norm(builder *b, const char *theirs, const char *prefix, const c
     add_stacked(b, name, true, prefix, &ours, 1, "bias");
 }
 
-/* Behind "encoder/layer_N/" and "decoder/layer_N/". */
+/* Names of variables after "encoder/layer_N/" and "decoder/layer_N/". */
 static const struct {
     const char *theirs;
     const char *ours[3]; /* the parts that are stacked, ended by NULL */

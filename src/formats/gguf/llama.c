@@ -88,7 +88,7 @@ static tr_status read_settings(const tr_gguf *gguf, tr_config *c, tr_error *erro
 
 static const char name_embedding[] = "token_embd.weight", name_output[] = "output.weight";
 
-/* Properties of the network that its tensors tell. */
+/* Properties of the network that are read from its tensors. */
 typedef struct survey {
     tr_tensor embedding, output; /* name "": there is none */
     bool gated;

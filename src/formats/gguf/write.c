@@ -160,7 +160,7 @@ static void put_metadata(writer *w)
 {
     const tr_package *package = w->package;
     put_text(w, TR_KEY_ARCHITECTURE, package->architecture);
-    put_key(w, TR_KEY_FILE_SIZE, TR_GGUF_U64); /* early: found even in a file cut short */
+    put_key(w, TR_KEY_FILE_SIZE, TR_GGUF_U64); /* early: found even in a truncated file */
     w->size_at = w->header.size;
     put_integer(w, 0, 8);
     put_key(w, TR_KEY_CHECKSUM, TR_GGUF_U64);
@@ -226,7 +226,7 @@ static tr_status report_progress(writer *w)
 
 static tr_status write_part(void *argument, const void *data, size_t size, tr_error *error)
 {
-    (void)error; /* is w->error */
+    (void)error; /* the same as w->error */
     const tr_status status = write_hashed(argument, data, size);
     return status == TR_OK ? report_progress(argument) : status;
 }
@@ -248,7 +248,7 @@ static tr_status write_tensor(writer *w, const tr_file_tensor *t)
 /* Builds header, metadata and descriptions; sets w->bytes. */
 static tr_status build_header(writer *w)
 {
-    static const unsigned char counts[16]; /* numbers of tensors and of entries, patched below */
+    static const unsigned char counts[16]; /* counts of tensors and of entries, set below */
     const tr_status status = tr_encoder_list(&w->encoder, &w->tensors, w->error);
     if (status != TR_OK)
         return status;

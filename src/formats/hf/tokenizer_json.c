@@ -72,7 +72,7 @@ static tr_status read_unigram(reading *r, const json_t *model)
     return status;
 }
 
-/* Pieces of one character are always there for the text to fall into; longer ones come of merges alone. */
+/* Pieces of one character are always there, as merging starts from them; longer ones are made by merges only. */
 static bool is_character(tr_piece piece)
 {
     for (uint32_t i = 1; i < piece.size; i++)
@@ -150,7 +150,7 @@ static tr_status read_bpe(reading *r, const json_t *model)
     return status;
 }
 
-/* Special ones are no text; the others are cut out of a text before anything else. */
+/* Added tokens: special ones never match text; the others are found in a text before it is divided into pieces. */
 static tr_status read_added(reading *r, const json_t *list)
 {
     tr_status status = TR_OK;

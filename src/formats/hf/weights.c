@@ -10,7 +10,7 @@ typedef struct name_pair {
     const char *theirs, *ours;
 } name_pair;
 
-/* In both: @ is "encoder" (ours: "enc") or "decoder" ("dec"), # a layer's number, * "weight" or "bias". */
+/* In both names, @ is "encoder" (ours: "enc") or "decoder" ("dec"), # a layer's number, * "weight" or "bias". */
 static const name_pair marian_names[] = {
     {"model.shared.weight", "token_embd.weight"},
     {"model.@.embed_tokens.weight", "@.token_embd.weight"},
@@ -66,7 +66,7 @@ static const name_pair t5_names[] = {
     {"decoder.block.#.layer.2.layer_norm.weight", "dec.blk.#.ffn_norm.weight"},
 };
 
-/* What stood for the signs of a pattern. */
+/* What the name has in place of the pattern's @, # and *. */
 typedef struct match {
     const char *side, *number, *kind;
     size_t number_size;
@@ -135,7 +135,7 @@ static bool rename_by(const name_pair *pairs, size_t count, const char *name, ch
 
 #define RENAME_BY(pairs) rename_by(pairs, sizeof pairs / sizeof *pairs, name, out)
 
-/* All leave out empty for what is in no table: transformers ignores tensors that it does not know, and computes Marian's
+/* All leave our name empty if the tensor is in no table: transformers ignores unknown tensors, and computes Marian's
  * positions. */
 void tr_hf_rename_marian(const char *name, char out[TR_TENSOR_NAME])
 {

@@ -15,7 +15,7 @@ typedef struct teller {
     const tr_marian_items *items;
     tr_config *config;
     tr_marian_layout *layout;
-    bool norms; /* some norm was seen: the config's kind is that of all */
+    bool norms; /* config->norm is set: all other norms must be of that kind */
 } teller;
 
 static void unsupported(teller *t, const char *key, const char *why)

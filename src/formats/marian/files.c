@@ -46,7 +46,7 @@ static bool may_be_model(const char *name)
     return tr_ends_with(name, ".npz") || tr_ends_with(name, ".bin");
 }
 
-/* As Firefox's files are downloaded. */
+/* Firefox's files are compressed when they are downloaded. */
 static bool is_compressed(const char *name, const char *begin)
 {
     return strncmp(name, begin, strlen(begin)) == 0 && (tr_ends_with(name, ".gz") || tr_ends_with(name, ".zst"));
@@ -105,7 +105,7 @@ static const char *listed(const json_t *options, const char *key, size_t count, 
     return json_array_size(list) == count ? json_string_value(json_array_get(list, i)) : NULL;
 }
 
-/* Options for decoding name a model and its vocabularies; only those of the model at hand, if it is known, count. */
+/* Options for decoding name a model and its vocabularies. If files->model is set, those of other models are ignored. */
 static tr_status take_options(tr_marian_files *files, const json_t *options)
 {
     char name[TR_PATH];
@@ -198,7 +198,7 @@ static tr_status find_model(tr_marian_files *files)
                            files->d.path, files->model, name);
         snprintf(files->model, sizeof files->model, "%s", name);
     }
-    if (*files->model) /* that another file cannot be read does not matter then */
+    if (*files->model) /* then it does not matter that another file cannot be read */
         return TR_OK;
     if (status == TR_OK)
         status = refuse_compressed(files, "model.");

@@ -1,5 +1,5 @@
-/* int8 matrices of browsermt's Marian (src/tensors/cpu/integer_common.h), as Firefox's models have them: into panels, no
- * number of theirs rounded again. */
+/* int8 matrices of browsermt's Marian (src/tensors/cpu/integer_common.h), as Firefox's models have them. They are packed
+ * into panels without rounding a number again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static float multiplier_of(const tr_marian_item *item, size_t count)
     return multiplier >= 0x1p-64f && multiplier <= 0x1p64f ? multiplier : 0;
 }
 
-/* A number count times, the table's own; NULL: a failure, said. */
+/* Returns an array of count times the same number, owned by the table of weights. NULL: the error is set. */
 static const float *repeat(tr_weights *weights, const char *name, int64_t count, float number, tr_error *error)
 {
     float *numbers = malloc((size_t)count * sizeof *numbers);

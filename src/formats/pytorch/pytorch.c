@@ -39,7 +39,7 @@ static tr_status no_memory(const reader *r)
     return tr_fail(r->error, TR_ERROR_MEMORY, "out of memory");
 }
 
-/* The offending name is cut so that the reason still fits the message. */
+/* The name is shortened so that the reason still fits into the message. */
 static tr_status fail(const reader *r, tr_status status, const char *name, const char *why)
 {
     return tr_fail(r->error, status, "tensor %.100s: %s", name, why);
@@ -233,7 +233,7 @@ static tr_status add_wanted(reader *r)
 
 /* ----------------------------------------------------------------------------------------------------------- the archive */
 
-/* The folder that the archive consists of is named as its maker liked. */
+/* The archive consists of one folder, whose name may be anything. */
 static tr_status find_folder(reader *r, const tr_zip_entry **pickle)
 {
     static const char name[] = "/data.pkl";
