@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
 import time
 
 from common import ROOT, TEXT, alternate
@@ -21,8 +22,11 @@ def milliseconds(*command):
 
 
 def tokens_per_second(lines, *command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True,
-                                     input="".join(line + "\n" for line in lines).encode()).stdout)["tokens_per_second"]
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in lines))
+        file.flush()
+        out = subprocess.run((*command, "-i", file.name), check=True, capture_output=True).stdout
+    return json.loads(out)["tokens_per_second"]
 
 
 def cells(o):
@@ -34,7 +38,7 @@ def cells(o):
         for threads in range(1, len(o.cores) + 1):
             for batch in (1, 32):
                 for beam in (1, 4):
-                    lines = (TEXT * 8) if batch > 1 or name == "default" else TEXT
+                    lines = TEXT * (8 if name == "default" else 4 if batch > 1 else 1)
                     yield (f"{name}, {threads} thread{'s' * (threads > 1)}, batch {batch}, beam {beam}", threads,
                            ("-m", model, "-T", threads, "--batch-size", batch, "--beam", beam, *limits), lines)
 
