@@ -71,7 +71,7 @@ static void run_member(void *argument, int member)
 static void decode(const setting *s, const tr_reference_case *limits, const int *order, int count, int members,
                    tr_trace_function *trace, void *argument, tr_sequence *sentences, int32_t (*targets)[MAX_STEPS])
 {
-    job j = {.sentences = sentences, .count = count, .options = {count, INT_MAX, limits->min_length, NULL}};
+    job j = {.sentences = sentences, .count = count, .options = {count, INT_MAX, limits->min_length, NULL, false}};
     j.feed = (tr_decode_callbacks){next_sentence, take_sentence, &j, NULL, NULL};
     tr_team *team = NULL;
     assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && members <= MAX_MEMBERS);
