@@ -119,10 +119,12 @@ typedef struct collector {
 /* Allocates memory for count tokens that together have a number of bytes. */
 static tr_status begin_tokens(collector *c, size_t count, size_t bytes)
 {
+    if (count == 0)
+        return tr_fail(c->error, TR_ERROR_FORMAT, "%s: is empty", c->name);
     if (count > c->rows)
         return tr_fail(c->error, TR_ERROR_FORMAT, "%s: has %zu tokens, but the embedding has %zu rows", c->name, count,
                        c->rows);
-    c->pieces = calloc(count ? count : 1, sizeof *c->pieces);
+    c->pieces = calloc(count, sizeof *c->pieces);
     c->text = c->to = malloc(bytes ? bytes : 1);
     return c->pieces && c->text ? TR_OK : tr_fail(c->error, TR_ERROR_MEMORY, "%s: out of memory", c->name);
 }
@@ -184,7 +186,7 @@ tr_status tr_vocabulary_of_list(tr_bytes file, const char *name, int rows, tr_vo
     if (tr_ends_with(name, ".json"))
         status = tr_json_parse_list(file.data, file.size, name, &list, error);
     else
-        status = file.size ? add_lines(&c, file) : tr_fail(error, TR_ERROR_FORMAT, "%s: is empty", name);
+        status = add_lines(&c, file);
     if (status == TR_OK && list)
         status = add_list(&c, list);
     json_decref(list);

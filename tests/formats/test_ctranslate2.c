@@ -540,6 +540,8 @@ static void test_inconsistent(void **state)
     refuse(TR_ERROR_FORMAT, "have the same piece");
     write_text("shared_vocabulary.json", "[\"a\", \"<unk>\"]");
     refuse(TR_ERROR_FORMAT, "eos_token </s>: is not in the vocabulary");
+    write_text("shared_vocabulary.json", "[]");
+    refuse(TR_ERROR_FORMAT, "shared_vocabulary.json: is empty");
     write_text("shared_vocabulary.json", "{\"</s>\": 0}");
     refuse(TR_ERROR_FORMAT, "is not a JSON list");
     write_text("shared_vocabulary.json", "[\"</s>\", 1]");
