@@ -98,7 +98,7 @@ tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **
     if (status != TR_OK)
         return tr_fail_in(error, status, model->path);
     if (!made)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "model: it cannot cut texts of its target language; give it tokens");
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "model: it has no tokenizer for its target language; give it tokens");
     if (atomic_compare_exchange_strong(&owner->target_tokenizer, &there, made))
         there = made;
     else

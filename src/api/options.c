@@ -192,7 +192,7 @@ tr_status tr_translate_options_resolve(const tr_config *config, const tr_transla
         return status;
     if (resolved->on_token && (resolved->search.beam > 1 || resolved->search.alternatives))
         return tr_fail(error, TR_ERROR_ARGUMENT,
-                       "token: with %s nobody knows a translation's tokens before its end; it goes with beam 1 only",
+                       "token: with %s no token is final before the translation is complete; it goes with beam 1 only",
                        resolved->search.beam > 1 ? "a beam" : "alternatives");
     resolved->max_length = resolved->max_length < limit ? resolved->max_length : limit;
     resolved->min_length = resolved->min_length < limit ? resolved->min_length : limit;

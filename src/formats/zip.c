@@ -206,7 +206,7 @@ static tr_status check_overlaps(const tr_zip *zip, tr_error *error)
         if (sorted[i].begin == sorted[i].end)
             continue;
         if (sorted[i].begin < end)
-            status = tr_fail(error, TR_ERROR_FORMAT, "entries %.100s and %.100s lie over each other",
+            status = tr_fail(error, TR_ERROR_FORMAT, "entries %.100s and %.100s overlap",
                              zip->entries[sorted[last].entry].name, zip->entries[sorted[i].entry].name);
         end = sorted[i].end;
         last = i;

@@ -86,7 +86,7 @@ bool tr_bind_may_make_table(tr_binder *b, uint64_t bytes)
     enum { ALWAYS_ALLOWED_BYTES = 16 << 20 };
     const bool may = bytes <= ALWAYS_ALLOWED_BYTES || bytes / 4 <= b->network->parameters;
     if (!may)
-        tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "%s: so many need a table larger than the model's weights", "max_positions");
+        tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "%s: their table would be larger than the model's weights", "max_positions");
     return may;
 }
 

@@ -347,13 +347,13 @@ tr_status tr_windows_parse(const char *text, int heads, int *windows, tr_error *
                 last = parse_number(&at, first, heads);
             if (first < 0 || last < 0)
                 return tr_fail(error, TR_ERROR_ARGUMENT,
-                               "attention \"%s\": after @ comes no head or heads FIRST-LAST of 1 to %d", text, heads);
+                               "attention \"%s\": @ must be followed by a head or FIRST-LAST, from 1 to %d", text, heads);
         }
         for (int h = first - 1; h < last; h++)
             windows[h] = window;
     } while (skip_word(&at, ","));
     if (*at)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "attention \"%s\": cannot make sense of \"%s\" in it", text, at);
+        return tr_fail(error, TR_ERROR_ARGUMENT, "attention \"%s\": \"%s\" in it is unexpected", text, at);
     return TR_OK;
 }
 

@@ -556,10 +556,10 @@ static void test_aliases(void **state)
     (void)state;
     make();
     model.aliases[0][1] = "decoder/projection/weight"; /* itself */
-    refuse(TR_ERROR_FORMAT, "is not there before it");
+    refuse(TR_ERROR_FORMAT, "is not defined before it");
     model.aliases[0][1] = "encoder/embeddings_0/weight"; /* a circle of two */
     model.aliases[1][1] = "decoder/projection/weight";
-    refuse(TR_ERROR_FORMAT, "is not there before it");
+    refuse(TR_ERROR_FORMAT, "is not defined before it");
     model.aliases[2][1] = "nothing";
     refuse(TR_ERROR_FORMAT, "stands for nothing");
     model.aliases[2][0] = "decoder/embeddings/weight";

@@ -353,7 +353,7 @@ static void test_options(void **state)
         {"transformer-postprocess: dhn", TR_ERROR_UNSUPPORTED, "highway"},
         {"transformer-postprocess: dxn", TR_ERROR_UNSUPPORTED, "not known"},
         {"transformer-postprocess: dn", TR_ERROR_UNSUPPORTED, "adds no residual"},
-        {"transformer-postprocess: dna", TR_ERROR_UNSUPPORTED, "behind a norm"},
+        {"transformer-postprocess: dna", TR_ERROR_UNSUPPORTED, "after a norm"},
         {"transformer-postprocess: dann", TR_ERROR_UNSUPPORTED, "normalises twice"},
         {"transformer-postprocess: da", TR_ERROR_UNSUPPORTED, "have no norm"},
         {"transformer-preprocess: r", TR_ERROR_UNSUPPORTED, "mixes"},

@@ -78,7 +78,7 @@ static operations read_operations(teller *t, const char *key, const char *fallba
     for (const char *p = tr_json_string(&t->fields, key, fallback); *p; p++)
         if (*p == 'a') {
             if (o.add || o.norm)
-                unsupported(t, key, "adds twice, or behind a norm, which is not supported");
+                unsupported(t, key, "adds twice, or after a norm, which is not supported");
             o.add = true;
         } else if (*p == 'n' || *p == 'r') {
             if (o.norm)
@@ -97,20 +97,20 @@ static void read_norms(teller *t)
 {
     tr_config *c = t->config;
     const operations before = read_operations(t, "transformer-preprocess", ""),
-                     behind = read_operations(t, "transformer-postprocess", "dan"),
+                     after = read_operations(t, "transformer-postprocess", "dan"),
                      embedding = read_operations(t, "transformer-postprocess-emb", "d"),
                      top = read_operations(t, "transformer-postprocess-top", "");
     if (before.add || embedding.add)
         unsupported(t, before.add ? "transformer-preprocess" : "transformer-postprocess-emb",
                     "adds, where there is nothing to add");
-    if (!behind.add)
+    if (!after.add)
         unsupported(t, "transformer-postprocess", "adds no residual, which is not supported");
     if (top.add)
         unsupported(t, "transformer-postprocess-top", "adds the embeddings, which is not supported");
-    if (!before.norm && !behind.norm)
+    if (!before.norm && !after.norm)
         unsupported(t, "transformer-postprocess", "and transformer-preprocess have no norm, which is not supported");
     c->pre_norm = before.norm;
-    c->post_norm = before.norm && behind.norm;
+    c->post_norm = before.norm && after.norm;
     c->embedding_norm = embedding.norm;
     c->final_norm = top.norm;
     c->layer_norm_epsilon = 1e-6f;

@@ -149,8 +149,7 @@ static tr_status read_npy(const unsigned char *contents, uint64_t size, tr_maria
         return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: its header is damaged, or has more than %d dimensions",
                        item->name, TR_MAX_RANK);
     if (h.column_order && item->rank > 1)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "item %.100s: lies in Fortran's order, which is not supported",
-                       item->name);
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "item %.100s: is in Fortran order, which is not supported", item->name);
     item->data = contents + start + length;
     item->bytes = (size_t)(size - start - length);
     return set_type(&h, item, error);

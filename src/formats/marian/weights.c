@@ -138,7 +138,7 @@ static void add_norm(builder *b, const char *theirs, const char *suffix, const c
 }
 
 /* The norms around a sublayer: names under before get the suffix _pre. */
-static void add_norms(builder *b, const place *at, const char *before, const char *behind, const char *kind)
+static void add_norms(builder *b, const place *at, const char *before, const char *after, const char *kind)
 {
     char from[NAME], to[NAME];
     const tr_config *c = b->config;
@@ -146,7 +146,7 @@ static void add_norms(builder *b, const place *at, const char *before, const cha
     snprintf(to, sizeof to, "%s.%s_norm", at->ours, kind);
     if (c->pre_norm)
         add_norm(b, from, "_pre", to);
-    snprintf(from, sizeof from, "%s%s", at->theirs, behind);
+    snprintf(from, sizeof from, "%s%s", at->theirs, after);
     snprintf(to, sizeof to, "%s.%s%s_norm", at->ours, kind, c->post_norm ? "_post" : "");
     if (!c->pre_norm || c->post_norm)
         add_norm(b, from, "", to);
