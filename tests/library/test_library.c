@@ -449,7 +449,7 @@ static void blank_texts_are_ready_at_once(void **state)
     tr_context_destroy(context);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- idleness */
+/* --------------------------------------------------------------------------------------------------------- idle contexts */
 
 static double cpu_milliseconds(void)
 {
