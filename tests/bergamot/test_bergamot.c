@@ -108,7 +108,7 @@ static void test_text(void **state)
 }
 
 /* The output is the same bytes with any batch, threads and CPU level. */
-static void test_sameness(void **state)
+static void test_same_bytes(void **state)
 {
     const struct fixture *f = *state;
     static const way ways[] = {{.batch_size = 1},
@@ -318,7 +318,7 @@ static void what_it_says_of_itself(void **unused)
 int main(void)
 {
     static const fixture_test kinds[] = {{"text", test_text},
-                                         {"sameness", test_sameness},
+                                         {"same bytes", test_same_bytes},
                                          {"logits", test_logits},
                                          {"converted", test_converted},
                                          {"floats", test_floats}};

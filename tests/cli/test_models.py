@@ -397,7 +397,7 @@ class Auto(ModelsTest):
         self.assertEqual(self.good(*args, stdin=lines), expected)
         self.assertEqual(self.good(*args, "-i", self.file("in", lines)), expected)
 
-    def test_a_line_without_end(self):
+    def test_line_without_line_end(self):
         line = (LINES[0] * 5000).encode()  # more than detection reads, and no line end
         args = ("--max-length", "2", "-q")
         self.assertEqual(self.good(*args, "--models", self.models, "-s", "auto", "-t", "en", stdin=line),

@@ -215,8 +215,8 @@ static void test_turned(void **state)
                 memset(out, 0xff, sizeof out);
                 tr_tensor_to_f32(&t, first, count, out);
                 assert_memory_equal(out, straight + first, count * sizeof *out);
-                const unsigned char *behind = (const unsigned char *)(out + count);
-                assert_true(first + count == ALL || *behind == 0xff);
+                const unsigned char *next = (const unsigned char *)(out + count);
+                assert_true(first + count == ALL || *next == 0xff);
             }
         t.type = TR_TYPE_F16, t.data = halves, t.bytes = sizeof halves;
     }
