@@ -2,8 +2,8 @@
  *
  * Names are those of docs/formats.md (token_embd.weight, enc.blk.0.attn_q.weight, ...): GGUF files hold them, other formats
  * translate theirs. Matrices are row-major [outputs, inputs]. Tensors of formats that store [inputs, outputs] have turned
- * set and are transposed while they are read, so that no second copy is needed. Tensors point into memory that somebody else
- * owns (usually a mapped file) unless owned is set. */
+ * set and are transposed while they are read, so that no second copy is needed. Tensors point into memory that the
+ * table does not own (usually a mapped file) unless owned is set. */
 #ifndef TR_MODEL_WEIGHTS_H
 #define TR_MODEL_WEIGHTS_H
 
