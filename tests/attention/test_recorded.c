@@ -125,8 +125,8 @@ static void check_heads(const fixture *f, const json_t *object)
     trial t = read_trial(object);
     double *out = reserve(out_size(&t), sizeof *out), *weights = reserve(weights_size(&t), sizeof *weights);
     reference_attention(&t, out, weights);
-    expect_recorded(f, told(&t), json_object_get(object, "out"), out, out_size(&t), f->samples);
-    expect_recorded(f, told(&t), json_object_get(object, "weights"), weights, weights_size(&t), f->samples / 2);
+    expect_recorded(f, describe_trial(&t), json_object_get(object, "out"), out, out_size(&t), f->samples);
+    expect_recorded(f, describe_trial(&t), json_object_get(object, "weights"), weights, weights_size(&t), f->samples / 2);
     expect_reference(&t, tolerance);
     free(out), free(weights);
     free_trial(&t);
@@ -137,8 +137,9 @@ static void check_layer(const fixture *f, const json_t *object)
     layer_trial l = read_layer(object);
     double *out = reserve(layer_out_size(&l), sizeof *out), *weights = reserve(weights_size(&l.inner), sizeof *weights);
     reference_layer(&l, out, weights);
-    expect_recorded(f, told(&l.inner), json_object_get(object, "out"), out, layer_out_size(&l), f->samples);
-    expect_recorded(f, told(&l.inner), json_object_get(object, "weights"), weights, weights_size(&l.inner), f->samples / 2);
+    expect_recorded(f, describe_trial(&l.inner), json_object_get(object, "out"), out, layer_out_size(&l), f->samples);
+    expect_recorded(f, describe_trial(&l.inner), json_object_get(object, "weights"), weights, weights_size(&l.inner),
+                    f->samples / 2);
     expect_layer_reference(&l, tolerance);
     free(out), free(weights);
     free_layer(&l);
