@@ -279,7 +279,7 @@ static void pack_matrix(tr_binder *b, const tr_tensor *t, tr_matrix *m)
         tr_tensor_passed(t, (size_t)o * inputs, (size_t)(o + n) * inputs);
         if (!tr_pack_panel(rows, n, m->inputs, data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs), scale + o,
                            colsum + o))
-            tr_bind_fail(b, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number", t->name);
+            tr_bind_fail(b, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is not a finite number", t->name);
     }
     free(rows);
     m->data = data;

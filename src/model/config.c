@@ -172,7 +172,8 @@ static tr_status check_allowed(const tr_config *c, tr_error *error)
     for (int i = 0; c->allowed && i < c->allowed_count; i++) {
         const int32_t id = c->allowed[i];
         if (id < 0 || id >= c->target_vocabulary)
-            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: %d is none of the %d tokens", id, c->target_vocabulary);
+            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: %d is not one of the %d tokens", id,
+                           c->target_vocabulary);
         if (i && id <= c->allowed[i - 1])
             return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: they are not ascending at %d", id);
         has_eos |= id == c->eos_id;

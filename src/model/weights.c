@@ -108,7 +108,7 @@ static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %d dimensions, must be 1 to %d", tensor->name, tensor->rank,
                        TR_MAX_RANK);
     if (tensor->turned && (tensor->rank != 2 || tensor->type > TR_TYPE_BF16))
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is marked as transposed, but is no matrix of floats",
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is marked as transposed, but is not a matrix of floats",
                        tensor->name);
     uint64_t bytes;
     for (int i = 0; i < tensor->rank; i++)

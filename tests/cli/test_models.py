@@ -250,8 +250,8 @@ class Errors(ModelsTest):
         self.bad(1, "info", empty, says=f"{empty}: is an empty directory")
         os.unlink(self.models / "zh-en.gguf")
         self.bad(1, "-m", self.models, "x", says=[f"{self.models}: is a folder of several models", "--models"])
-        self.bad(1, "--models", self.folder / "nowhere", *pair, says="is no folder")
-        self.bad(1, "--models", support.MODEL, *pair, says="is no folder")
+        self.bad(1, "--models", self.folder / "nowhere", *pair, says="is not a folder")
+        self.bad(1, "--models", support.MODEL, *pair, says="is not a folder")
         self.bad(1, "--models", SMALL, *pair, says="use -m")
 
     def test_damaged_models(self):

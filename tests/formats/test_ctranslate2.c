@@ -351,7 +351,7 @@ static void test_int8(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(variable_of("encoder/layer_0/self_attention/linear_0/weight_scale")->data + 8, &bad[i], 4);
         write_model();
-        expect_failure(directory, TR_ERROR_FORMAT, "has a scale that is no positive number");
+        expect_failure(directory, TR_ERROR_FORMAT, "has a scale that is not a positive number");
     }
     drop("encoder/layer_0/self_attention/linear_0/weight_scale");
     refuse(TR_ERROR_FORMAT, "linear_0/weight: has no scale");

@@ -94,16 +94,16 @@ static void test_calls(void **state)
         {BYTES(PROTO "\x82\1."), "opcode 0x82", TR_ERROR_UNSUPPORTED},
         {BYTES(PROTO "Pid\n."), "opcode 0x50", TR_ERROR_UNSUPPORTED},
         {BYTES(PROTO "K\1K\1\x93."), "by a value that is not a string", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1)R."), "calls what is no function", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1)R."), "calls a value that is not a function", TR_ERROR_FORMAT},
         {BYTES(PROTO "ctorch\nFloatStorage\n)R."), "in another way", TR_ERROR_FORMAT},
         {BYTES(PROTO "ccollections\nOrderedDict\nK\1\x85R."), "in another way", TR_ERROR_FORMAT},
         {BYTES(PROTO "ctorch._utils\n_rebuild_parameter\nK\1\x85R."), "in another way", TR_ERROR_FORMAT},
         {BYTES(PROTO "ctorch._utils\n_rebuild_tensor_v2\n)R."), "describes a tensor", TR_ERROR_FORMAT},
         {BYTES(PROTO "K\1Q."), "describes a storage", TR_ERROR_FORMAT},
         {BYTES(PROTO "(X\6\0\0\0moduleNNNNtQ."), "describes a storage", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1K\2b."), "gives attributes", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1K\2a."), "is no list", TR_ERROR_FORMAT},
-        {BYTES(PROTO "]K\1K\2s."), "is no list", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1K\2b."), "sets attributes", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1K\2a."), "is not a list", TR_ERROR_FORMAT},
+        {BYTES(PROTO "]K\1K\2s."), "is not a list", TR_ERROR_FORMAT},
         {BYTES(PROTO "(K\1u."), "part of an element", TR_ERROR_FORMAT},
         {BYTES(PROTO "}(K\1u."), "part of an element", TR_ERROR_FORMAT},
         {BYTES(PROTO "K\1t."), "needs a MARK", TR_ERROR_FORMAT},
@@ -116,7 +116,7 @@ static void test_calls(void **state)
         {BYTES(PROTO "K\1."), "no dictionary of tensors", TR_ERROR_FORMAT},
         {BYTES(PROTO "}."), "no dictionary of tensors", TR_ERROR_FORMAT},
         {BYTES("\x80\6}."), "pickle of protocol 6", TR_ERROR_UNSUPPORTED},
-        {BYTES("}."), "is no pickle", TR_ERROR_FORMAT},
+        {BYTES("}."), "is not a pickle", TR_ERROR_FORMAT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_pickle_refused(cases[i].pickle, cases[i].size, cases[i].status, cases[i].needle);
@@ -377,7 +377,7 @@ static void test_entries(void **state)
     zip_free(&w);
     zip_add(&w, BYTES("model.npy"), zeros, sizeof zeros, (zip_claims){0});
     zip_finish(&w);
-    expect_refused(w.file.data, w.file.size, TR_ERROR_UNSUPPORTED, "is no archive of torch.save");
+    expect_refused(w.file.data, w.file.size, TR_ERROR_UNSUPPORTED, "is not an archive of torch.save");
     zip_free(&w);
     tr_buffer_free(&p);
 }
@@ -480,9 +480,9 @@ static void test_legacy(void **state)
             expect_accepted(file.data, file.size, 1);
         tr_buffer_free(&file);
     }
-    expect_refused("", 0, TR_ERROR_FORMAT, "is no file of torch.save");
-    expect_refused(BYTES(PROTO "}."), TR_ERROR_FORMAT, "is no file of torch.save");
-    expect_refused(BYTES("PK\3\4"), TR_ERROR_FORMAT, "is no zip archive");
+    expect_refused("", 0, TR_ERROR_FORMAT, "is not a file of torch.save");
+    expect_refused(BYTES(PROTO "}."), TR_ERROR_FORMAT, "is not a file of torch.save");
+    expect_refused(BYTES("PK\3\4"), TR_ERROR_FORMAT, "is not a zip archive");
 }
 
 int main(void)

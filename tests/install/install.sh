@@ -61,7 +61,7 @@ hardened "$library/libtranslate.so"
 for program in "$work$tool" "$installed"/*/translate/translate-*; do
     [ -f "$program" ] || continue
     hardened "$program"
-    grep -q INTERP "$work/elf" || fail "$program: is no program"
+    grep -q INTERP "$work/elf" || fail "$program: is not a program"
 done
 
 [ -z "$model" ] || [ -f "$work$model" ] || fail "$model is not installed"

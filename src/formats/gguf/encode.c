@@ -310,7 +310,7 @@ static tr_status write_packed_panel(tr_encoder *encoder, const tr_file_tensor *t
     int32_t *colsum = (int32_t *)encoder->vectors[TR_PACKED_VECTOR_COLSUM] + o;
     tr_tensor_to_f32(t->from, o * inputs, n * inputs, w->rows);
     if (!tr_pack_panel(w->rows, (int)n, (int)inputs, w->panel, scale, colsum))
-        return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number: int8 has none for it",
+        return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is not finite, which int8 cannot store",
                        t->from->name);
     tr_tensor_passed(t->from, o * inputs, (o + n) * inputs);
     if (t->encoding == TR_ENCODING_PACK)

@@ -199,7 +199,7 @@ static void read_ties(teller *t)
     for (int i = 0; i < TR_MAX_LAYERS; i++)
         t->layout->decoder_layer[i] = i + 1;
     if (tied && !json_is_array(tied))
-        tr_json_fail(&t->fields, TR_ERROR_FORMAT, "transformer-tied-layers", "is no list");
+        tr_json_fail(&t->fields, TR_ERROR_FORMAT, "transformer-tied-layers", "is not a list");
     if (count && count != (size_t)t->config->decoder_layers)
         tr_json_fail(&t->fields, TR_ERROR_FORMAT, "transformer-tied-layers", "does not name as many layers as there are");
     for (size_t i = 0; t->fields.status == TR_OK && i < count && i < TR_MAX_LAYERS; i++) {
@@ -247,7 +247,7 @@ static void read_embeddings(teller *t)
     l->tied_output = all || flag(t, "tied-embeddings");
     l->no_output_bias = flag(t, "output-omit-bias");
     if (sizes && (!json_is_array(sizes) || json_array_size(sizes) != 2))
-        unsupported(t, "dim-vocabs", "is no list of two sizes: models with one source are supported");
+        unsupported(t, "dim-vocabs", "is not a list of two sizes: models with one source are supported");
     t->config->source_vocabulary = vocabulary_size(t, sizes, 0, l->shared_source ? "Wemb" : "encoder_Wemb");
     t->config->target_vocabulary = vocabulary_size(t, sizes, 1, l->shared_source ? "Wemb" : "decoder_Wemb");
 }

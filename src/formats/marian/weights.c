@@ -93,7 +93,7 @@ static void add_item(builder *b, const tr_marian_item *item, shape kind, const c
 {
     const bool vector = item->rank == 1 || (item->rank == 2 && item->shape[0] == 1);
     if (kind == VECTOR ? !vector : item->rank != 2)
-        fail(b, TR_ERROR_FORMAT, item->name, kind == VECTOR ? "is no vector" : "is no matrix");
+        fail(b, TR_ERROR_FORMAT, item->name, kind == VECTOR ? "is not a vector" : "is not a matrix");
     else if (item->type == TR_MARIAN_F32)
         add_floats(b, item, kind, TR_TYPE_F32, name);
     else if (item->type == TR_MARIAN_F16)

@@ -279,7 +279,7 @@ static void add_pair(machine *m, tr_pickle_value to, tr_pickle_kind kind, tr_pic
 {
     const tr_pickle_pair pair = {key, value, 0};
     if (m->status == TR_OK && to.kind != kind)
-        fail_damaged(m, "adds an element to what is no list or dict");
+        fail_damaged(m, "adds an element to a value that is not a list or dict");
     add_row(m, &m->pickle->pairs, &pair, sizeof pair, TR_PICKLE_PAIRS);
     if (m->status != TR_OK)
         return;
@@ -422,7 +422,7 @@ static void call_global(machine *m)
 {
     const tr_pickle_value arguments = pop_value(m), function = pop_value(m);
     if (m->status == TR_OK && (function.kind != TR_PICKLE_GLOBAL || arguments.kind != TR_PICKLE_TUPLE))
-        fail_damaged(m, "calls what is no function");
+        fail_damaged(m, "calls a value that is not a function");
     if (m->status != TR_OK)
         return;
     if (function.as.index == REBUILD_TENSOR)
@@ -485,14 +485,14 @@ static void drop_attributes(machine *m)
 {
     pop_value(m);
     if (top(m).kind != TR_PICKLE_DICT)
-        fail_damaged(m, "gives attributes to what is no OrderedDict");
+        fail_damaged(m, "sets attributes of a value that is not an OrderedDict");
 }
 
 static void unknown_opcode(machine *m, unsigned opcode)
 {
-    m->status =
-        tr_fail(m->error, TR_ERROR_UNSUPPORTED, "pickle, byte %zu: opcode 0x%02x is none that torch.save uses for tensors",
-                (size_t)(m->at - m->data) - 1, opcode);
+    m->status = tr_fail(m->error, TR_ERROR_UNSUPPORTED,
+                        "pickle, byte %zu: opcode 0x%02x is not one that torch.save uses for tensors",
+                        (size_t)(m->at - m->data) - 1, opcode);
 }
 
 static void run_container_opcode(machine *m, unsigned opcode)
@@ -553,7 +553,7 @@ static void run_opcode(machine *m, unsigned opcode)
 static void run_machine(machine *m)
 {
     if (take_number(m, 1) != OP_PROTO || m->status != TR_OK) {
-        fail_damaged(m, "is no pickle");
+        fail_damaged(m, "is not a pickle");
         return;
     }
     const unsigned protocol = (unsigned)take_number(m, 1);
