@@ -149,7 +149,7 @@ const void *tr_bind_data(tr_binder *b, const tr_tensor *t)
 /* Whether floats can be used in place. */
 static bool is_usable_in_place(const tr_tensor *t, tr_type type)
 {
-    return t->type == type && !t->origin && !t->turned && (uintptr_t)t->data % tr_type_size(type) == 0;
+    return t->type == type && !t->origin && !t->transposed && (uintptr_t)t->data % tr_type_size(type) == 0;
 }
 
 const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required)

@@ -57,7 +57,7 @@ static void add_floats(builder *b, const tr_marian_item *item, shape kind, tr_ty
     memcpy(t.name, name, strlen(name) + 1);
     t.shape[0] = kind == VECTOR ? (int64_t)(t.bytes / tr_type_size(type)) : item->shape[kind == MATRIX];
     t.shape[1] = kind == VECTOR ? 0 : item->shape[kind == ROWS];
-    t.turned = kind == MATRIX;
+    t.transposed = kind == MATRIX;
     b->status = tr_weights_add(b->weights, &t, b->error);
 }
 
