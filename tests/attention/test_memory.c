@@ -89,7 +89,7 @@ static int64_t memory_of(const trial *t)
     return bytes;
 }
 
-static void as_it_says(void **state)
+static void allocates_what_it_reports(void **state)
 {
     (void)state;
     static const tr_attention_shape shapes[] = {{1, 1, 1, 1, 1, 1}, {2, 3, 70, 130, 24, 40}, {1, 2, 600, 1100, 64, 64}};
@@ -141,7 +141,7 @@ static void grows_with_the_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_it_says),
+        cmocka_unit_test(allocates_what_it_reports),
         cmocka_unit_test(grows_with_the_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

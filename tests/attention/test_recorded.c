@@ -183,12 +183,12 @@ static void check_all(const fixture *f, bool layers)
     assert_true(checked > (layers ? 8 : 100));
 }
 
-static void heads_are_pytorchs(void **state)
+static void heads_match_pytorch(void **state)
 {
     check_all(*state, false);
 }
 
-static void layers_are_pytorchs(void **state)
+static void layers_match_pytorch(void **state)
 {
     check_all(*state, true);
 }
@@ -206,8 +206,8 @@ static void random_cases_follow_the_formulas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heads_are_pytorchs),
-        cmocka_unit_test(layers_are_pytorchs),
+        cmocka_unit_test(heads_match_pytorch),
+        cmocka_unit_test(layers_match_pytorch),
         cmocka_unit_test(random_cases_follow_the_formulas),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);

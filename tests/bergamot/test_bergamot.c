@@ -295,7 +295,7 @@ static void test_floats(void **state)
 
 /* ---------------------------------------------------------------------------------------------------------- the files */
 
-static void what_it_says_of_itself(void **unused)
+static void info_describes_the_model(void **unused)
 {
     (void)unused;
     tr_model *model;
@@ -322,7 +322,7 @@ int main(void)
                                          {"logits", test_logits},
                                          {"converted", test_converted},
                                          {"floats", test_floats}};
-    const struct CMUnitTest others[] = {cmocka_unit_test(what_it_says_of_itself)};
+    const struct CMUnitTest others[] = {cmocka_unit_test(info_describes_the_model)};
     return run_fixture_suite(
         &(fixture_suite){"bergamot", fixtures, FIXTURES, sizeof *fixtures, kinds, sizeof kinds / sizeof *kinds, others, 1});
 }

@@ -399,7 +399,7 @@ static void failures_end_it_and_leave_the_worker_usable(void **unused)
 }
 
 /* Logits that are NaN: a network whose last LayerNorm has a damaged factor. */
-static void damaged_weights_are_noticed(void **unused)
+static void damaged_weights_are_reported(void **unused)
 {
     (void)unused;
     model m;
@@ -430,7 +430,7 @@ int main(void)
         cmocka_unit_test(batches_change_nothing),
         cmocka_unit_test(shortlists_allow_what_they_say),
         cmocka_unit_test(failures_end_it_and_leave_the_worker_usable),
-        cmocka_unit_test(damaged_weights_are_noticed),
+        cmocka_unit_test(damaged_weights_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
