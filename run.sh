@@ -11,13 +11,13 @@ needs=("${build_needs[@]}")
 # A build that test.sh made keeps its tests.
 options=()
 [ -f "$root/build/build.ninja" ] || options=(tests=false bench=false)
-# Only whoever downloads needs libcurl; a build that was made without it is made again.
+# Only downloads need libcurl; a build without it is configured and built again.
 if [ "${1-}" = pull ] && [ ! -x "$root/build/translate-pull" ]; then
     needs+=("${pull_needs[@]}")
     options+=(hub=enabled)
     rm -f "$root/build/.built"
 fi
-# And only whoever has a language detected needs CLD2.
+# Only language detection needs CLD2.
 case " $* " in
 *' -s auto '* | *' -sauto '* | *' --source auto '* | *' --source=auto '*)
     if [ ! -x "$root/build/translate-detect" ]; then

@@ -26,7 +26,7 @@ suite=
 wrapper=
 runner=()
 patterns=()
-texts=true # and the tests of texts, of which no compiler knows
+texts=true # whether the tests of suite `texts` run: they do not depend on the compiler
 prepare=
 live=false
 emulated=(kernels network team circles 'default model' levels)
@@ -47,7 +47,7 @@ for argument; do
         dir=$root/build-tsan
         options+=(werror=true buildtype=debugoptimized b_sanitize=thread b_lundef=false)
         suite=threads
-        # ThreadSanitizer needs its own places in the address space, which some kernels' randomisation takes.
+        # ThreadSanitizer needs fixed addresses, which the address randomisation of some kernels uses.
         ! setarch -R true 2>/dev/null || runner=(setarch -R)
         ;;
     --clang)
@@ -82,7 +82,7 @@ if [ "$prepare" ]; then
     "$prepare" "$dir"
     [ ${#patterns[@]} -gt 0 ] || patterns=("${emulated[@]}")
 fi
-# chosen names|targets: of the tests that are meant. Only what they need is built.
+# chosen names|targets: of the selected tests. Only their targets are built.
 chosen() { python3 "$root/tools/choose_tests.py" "$1" "$dir" "$suite" "${patterns[@]}"; }
 if [ "$suite" ] || [ ${#patterns[@]} -gt 0 ]; then
     "$live" && target=all || target=chosen
@@ -98,7 +98,7 @@ fi
 status=0
 results=$dir/meson-logs/testlog${wrapper:+-${wrapper##*/}}.json # Meson's name for it
 rm -f "$results"
-# The tests of a sanitizer or under an emulator take some times as long.
+# With a sanitizer or under an emulator, tests take several times as long.
 "${runner[@]}" meson test -C "$dir" --no-rebuild --quiet --print-errorlogs --timeout-multiplier 10 "${select[@]}" \
     </dev/null || status=$?
 

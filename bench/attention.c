@@ -16,12 +16,12 @@ static const char usage[] =
     "  -s, --size N       size of a head (64)\n"
     "  -t, --threads N    threads (all)\n"
     "  -e, --element TYPE of the inputs, f32 or bf16 (f32)\n"
-    "  -c, --causal       queries see what is behind them alone\n"
-    "  -r, --rounds N     rounds, behind one that is not counted (5)\n"
-    "  -f, --follow       in place of --rounds: one for each line of input; an empty line says that it is over\n"
-    "  -d, --near N       inputs whose queries look about N positions around them, in place of noise\n"
-    "  -x, --no-error     compare nothing with exact attention\n"
-    "  -p, --pattern      show which keys (across) the queries (down) of the first head see, and end\n";
+    "  -c, --causal       queries attend only to keys up to their own position\n"
+    "  -r, --rounds N     timed rounds, after one that is not counted (5)\n"
+    "  -f, --follow       in place of --rounds: one round for each line of input, until an empty line\n"
+    "  -d, --near N       inputs whose queries attend to about N positions around them, in place of noise\n"
+    "  -x, --no-error     do not compare with exact attention\n"
+    "  -p, --pattern      show which keys (across) the queries (down) of the first head attend to, and exit\n";
 
 enum { LEAST_NANOSECONDS = 10000000, MOST_ROUNDS = 4096 };
 
@@ -235,7 +235,7 @@ static void print(const settings *s, run *r, int rounds)
            (long long)r->grown, (long long)peak_memory());
 }
 
-/* Whether there is another round. Prints the answer to the previous one first. */
+/* Whether there is another round. With --follow, ends the output of the previous round first. */
 static bool next_round(const settings *s, int rounds)
 {
     char line[16];

@@ -1,6 +1,7 @@
 """README.md's tables, made from the results; each section has its place between two markers there."""
 import pathlib
 import re
+import textwrap
 
 import plot
 
@@ -26,9 +27,13 @@ def percent(part, whole):
     return f"{100 * part / whole:.0f} %" if whole else "?"
 
 
+def paragraph(text):
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def where(section):
     settings = ", ".join(f"{key} {value}" for key, value in section["settings"].items() if not isinstance(value, dict))
-    return f"Measured on {section['machine']}, {section['date']} ({settings})."
+    return paragraph(f"Measured on {section['machine']}, {section['date']} ({settings}).")
 
 
 def unique(values):
@@ -115,9 +120,9 @@ def sources(section):
              f"{1e3 * (row['peak_rss_mb'] - rows[0]['peak_rss_mb']) / (row['source_tokens'] - rows[0]['source_tokens']):.1f}"
              if row is not rows[0] else ""] for row in rows]
     shape = ", ".join(f"{key} {value}" for key, value in section["settings"]["shape"].items())
-    return (f"A small model ({shape}), random weights, one sentence of each length, 32 target tokens.\n\n" + table(
-        ["source tokens", "encoder, ms", "µs a token", "cross-attention, ms", "all, ms", "peak memory, MB",
-         "KB a token more than the first"], body))
+    what = paragraph(f"A small model ({shape}), random weights, one sentence of each length, 32 target tokens.")
+    return f"{what}\n\n" + table(["source tokens", "encoder, ms", "µs a token", "cross-attention, ms", "all, ms",
+                                  "peak memory, MB", "KB a token more than the first"], body)
 
 
 def beside(rows):

@@ -34,7 +34,7 @@ fail() {
     exit 1
 }
 
-note() { # for someone who watches
+note() { # a message for a person at a terminal
     [ ! -t 2 ] || printf '%s\n' "$1" >&2
 }
 
@@ -112,8 +112,8 @@ configure() {
     done
 }
 
-# build DIR TARGET OPTION=VALUE...: one build at a time in DIR; whoever waited finds the work done. The target `chosen` is
-# what the caller's function of that name prints.
+# build DIR TARGET OPTION=VALUE...: one build at a time in DIR; a second one waits, and then has nothing to do. The target
+# `chosen` is what the caller's function of that name prints.
 build() {
     local dir=$1 target=$2 targets
     shift 2

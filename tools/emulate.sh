@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing script sets or uses
-# CPUs that this one is not: what test.sh --aarch64 and --avx2 need. Programs run in QEMU's user mode, which has neither
+# Other CPUs than this one, for test.sh --aarch64 and --avx2. Programs run in QEMU's user mode, which has neither
 # AVX-512 nor AVX-VNNI. Source tools/build.sh first.
 
 emulate_needs=('command qemu-x86_64 qemu-user')

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing script sets or uses
-# For ./test.sh --all: the engines that the fixtures come from, and the scripts that ask them again. They live in
-# build/engines, made once and made anew when their list changes.
+# For ./test.sh --all: the engines that the fixtures come from, and the scripts that run them again. They are installed in
+# build/engines once, and again when their list changes.
 
 engine_needs=('venv python3 python3-venv')
 engine_list=$root/tests/engines/requirements.txt

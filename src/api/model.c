@@ -23,11 +23,11 @@ static tr_status create_tokenizer(const tr_package *package, tr_tokenizer_parts 
         return TR_OK;
     parts->target = package->target;
     /* <s> is SentencePiece's own start token, which some networks emit */
-    const int32_t marks[] = {config->start_id, config->eos_id, config->pad_id,
-                             tr_vocabulary_find(package->target, "<s>", 3)};
+    const int32_t config_ids[] = {config->start_id, config->eos_id, config->pad_id,
+                                  tr_vocabulary_find(package->target, "<s>", 3)};
     tr_ids special = {0};
     tr_status status = TR_ERROR_MEMORY;
-    if (!tr_ids_append(&special, marks, sizeof marks / sizeof *marks) ||
+    if (!tr_ids_append(&special, config_ids, sizeof config_ids / sizeof *config_ids) ||
         !tr_ids_append(&special, package->special.data, package->special.size)) {
         tr_fail_memory(error, "tokenizer");
     } else {
@@ -98,7 +98,7 @@ tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **
     if (status != TR_OK)
         return tr_fail_in(error, status, model->path);
     if (!made)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "model: it cannot cut texts of its target language; give it tokens");
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "model: it has no tokenizer for its target language; give it tokens");
     if (atomic_compare_exchange_strong(&owner->target_tokenizer, &there, made))
         there = made;
     else

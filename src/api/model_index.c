@@ -173,7 +173,7 @@ tr_status tr_model_index_open(const char *folder, tr_model_index **models, tr_er
     if (status != TR_OK)
         return status;
     if (kind != TR_PATH_DIRECTORY)
-        return tr_fail(error, TR_ERROR_IO, "%s: is no folder", folder);
+        return tr_fail(error, TR_ERROR_IO, "%s: is not a folder", folder);
     tr_model_index *m = calloc(1, sizeof *m);
     if (!m || !(m->folder = copy_folder(folder))) {
         free(m);

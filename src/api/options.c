@@ -100,9 +100,9 @@ static tr_status check_together(const tr_search_options *s, tr_error *error)
     if (s->n_best > s->beam && !s->sample && !s->alternatives)
         return tr_fail(error, TR_ERROR_ARGUMENT, "n_best: %d is not between 1 and %d", s->n_best, s->beam);
     if (s->sample && s->beam > 1)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "sample: it goes with beam 1 only, not %d", s->beam);
+        return tr_fail(error, TR_ERROR_ARGUMENT, "sample: needs beam 1, not %d", s->beam);
     if (s->sample && s->alternatives)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "alternatives: they do not go with sampling");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "alternatives: cannot be combined with sampling");
     return TR_OK;
 }
 
@@ -191,8 +191,7 @@ tr_status tr_translate_options_resolve(const tr_config *config, const tr_transla
     if (status != TR_OK)
         return status;
     if (resolved->on_token && (resolved->search.beam > 1 || resolved->search.alternatives))
-        return tr_fail(error, TR_ERROR_ARGUMENT,
-                       "token: with %s nobody knows a translation's tokens before its end; it goes with beam 1 only",
+        return tr_fail(error, TR_ERROR_ARGUMENT, "token: with %s, no token is final before the translation is complete",
                        resolved->search.beam > 1 ? "a beam" : "alternatives");
     resolved->max_length = resolved->max_length < limit ? resolved->max_length : limit;
     resolved->min_length = resolved->min_length < limit ? resolved->min_length : limit;

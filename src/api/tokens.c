@@ -150,8 +150,7 @@ tr_status tr_prefix_tokens(const tr_model *model, const char *prefix, int limit,
     for (size_t i = 0; status == TR_OK && i < tokens.count; i++)
         if (tokens.ids[i] == unknown)
             status = tr_fail(error, TR_ERROR_ARGUMENT,
-                             "prefix '%.*s': the model's target vocabulary cannot spell it; leave out what is foreign to it",
-                             shown, prefix);
+                             "prefix '%.*s': the model's target vocabulary has no tokens for a part of it", shown, prefix);
     if (status == TR_OK && !tr_ids_append(ids, tokens.ids, tokens.count))
         status = tr_fail_memory(error, "prefix");
     tr_tokens_free(&tokens);

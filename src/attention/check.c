@@ -109,7 +109,7 @@ static tr_status check_kind(tr_call *call, const tr_attention_options *o, tr_err
     case TR_ATTENTION_BLOCK_SPARSE: return check_block_sparse(o, error);
     case TR_ATTENTION_LOW_RANK: return check_low_rank(call, o, error);
     }
-    return tr_fail(error, TR_ERROR_ARGUMENT, "kind: %d is no tr_attention_kind", (int)o->kind);
+    return tr_fail(error, TR_ERROR_ARGUMENT, "kind: %d is not a tr_attention_kind", (int)o->kind);
 }
 
 /* Clips numbers of positions, so that sums of them fit; above the number of keys they all mean the same. */

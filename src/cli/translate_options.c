@@ -113,7 +113,7 @@ static int check_stream(const cli_settings *s)
     if (!s->stream)
         return CLI_DONE;
     if (s->search.beam > 1)
-        return cli_usage(s, "--stream: not with --beam %d, which knows the first word only at the end", s->search.beam);
+        return cli_usage(s, "--stream: not with --beam %d, which may change the first word until the end", s->search.beam);
     if (s->search.n_best > 1 || s->search.alternatives)
         return cli_usage(s, "--stream: not with %s; it prints one translation",
                          s->search.alternatives ? "--alternatives" : "--n-best");

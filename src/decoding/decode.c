@@ -277,7 +277,7 @@ static void decode_step(tr_worker *w, int thread)
         fwds[m] = tr_forward_begin(&model->ws, thread, batch->rows + batch->prefill_rows);
         tr_decoder_forward(&fwds[m], &model->pool.shape, model->self_seqs, batch->self_seqs, model->cross_seqs,
                            batch->cross_seqs);
-        fwds[m].rows = batch->rows; /* nobody reads the others, which come after them */
+        fwds[m].rows = batch->rows; /* prefill rows come after these and are not read */
     }
     if (!w->by_candidates)
         tr_greedy_argmax(&fwds[0], batch, &w->search, &w->forbidden);

@@ -192,7 +192,7 @@ static tr_status add_made(tr_weights *weights, const tr_int8_rows *q, const char
 tr_status tr_int8_rows_add(tr_weights *weights, const char *name, const tr_int8_rows *q, tr_error *error)
 {
     if (q->outputs < 1 || q->inputs < 1 || q->inputs > TR_I8_INPUTS || q->outputs > INT32_MAX - TR_PANEL)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %.60s: is [%lld, %lld], not to be had in int8", name,
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "tensor %.60s: is [%lld, %lld], which int8 does not support", name,
                        (long long)q->outputs, (long long)q->inputs);
     const int outputs = (int)q->outputs, inputs = (int)q->inputs;
     const tr_tensor panels = {.type = TR_TYPE_I8,

@@ -114,9 +114,9 @@ static tr_status fail_peek(const tr_directory *d, bool *not_a_model)
     if (status != TR_OK)
         return status;
     if (kind == TR_PATH_FILE && tr_ends_with(d->path, ".gguf"))
-        return tr_directory_fail(d, TR_ERROR_FORMAT, "has the name of a GGUF file, but is none");
+        return tr_directory_fail(d, TR_ERROR_FORMAT, "has the name of a GGUF file, but is not one");
     *not_a_model = true;
-    return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is no model");
+    return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "is not a model");
 }
 
 tr_status tr_package_peek(const char *path, tr_peek *peek, tr_error *error)

@@ -95,7 +95,7 @@ tr_status tr_safetensors_read(const void *data, size_t size, tr_tensor_rename *r
 {
     uint64_t header = 0;
     if (size < LENGTH_FIELD)
-        return tr_fail(error, TR_ERROR_FORMAT, "is truncated: %zu bytes are no safetensors file", size);
+        return tr_fail(error, TR_ERROR_FORMAT, "is truncated: %zu bytes are too few for a safetensors file", size);
     for (int i = LENGTH_FIELD - 1; i >= 0; i--)
         header = header << 8 | ((const unsigned char *)data)[i];
     if (header > size - LENGTH_FIELD)

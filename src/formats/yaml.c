@@ -88,7 +88,7 @@ static void put(parser *p, const yaml_event_t *event, json_t *value)
     } else if (!top->key) {
         top->key = value;
         if (!json_is_string(value))
-            fail_at(p, event, TR_ERROR_UNSUPPORTED, "a key is no scalar");
+            fail_at(p, event, TR_ERROR_UNSUPPORTED, "a key is not a scalar");
         else if (json_object_get(top->value, json_string_value(value)))
             fail_at(p, event, TR_ERROR_FORMAT, "a key is there twice");
     } else {
@@ -110,7 +110,7 @@ static void begin(parser *p, const yaml_event_t *event, json_t *value)
     if (!value) {
         fail_at(p, event, TR_ERROR_MEMORY, "out of memory");
     } else if (p->depth == DEPTH || wants_key(p)) {
-        fail_at(p, event, TR_ERROR_UNSUPPORTED, p->depth == DEPTH ? "is nested too deep" : "a key is no scalar");
+        fail_at(p, event, TR_ERROR_UNSUPPORTED, p->depth == DEPTH ? "is nested too deep" : "a key is not a scalar");
         json_decref(value);
     } else {
         p->levels[p->depth++] = (level){value, NULL};

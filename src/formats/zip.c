@@ -206,7 +206,7 @@ static tr_status check_overlaps(const tr_zip *zip, tr_error *error)
         if (sorted[i].begin == sorted[i].end)
             continue;
         if (sorted[i].begin < end)
-            status = tr_fail(error, TR_ERROR_FORMAT, "entries %.100s and %.100s lie over each other",
+            status = tr_fail(error, TR_ERROR_FORMAT, "entries %.100s and %.100s overlap",
                              zip->entries[sorted[last].entry].name, zip->entries[sorted[i].entry].name);
         end = sorted[i].end;
         last = i;
@@ -253,7 +253,7 @@ tr_status tr_zip_open(const void *data, size_t size, tr_zip **zip, tr_error *err
     else if (errno == ENOMEM)
         status = no_memory(error);
     else
-        status = tr_fail(error, TR_ERROR_FORMAT, "is no zip archive, or truncated: its directory is missing");
+        status = tr_fail(error, TR_ERROR_FORMAT, "is not a zip archive, or truncated: its directory is missing");
     if (status == TR_OK)
         status = check_overlaps(z, error);
     if (status == TR_OK)

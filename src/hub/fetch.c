@@ -302,7 +302,7 @@ static tr_status receive(fetch *f, tr_http *http, const char *url, tr_error *err
         status = receive_once(f, http, url, &losses, &again, error);
         again = again && !is_whole(f);
         if (again && ++requests > 10000) /* each one got data, but too little */
-            return tr_fail(error, TR_ERROR_IO, "the server breaks off again and again");
+            return tr_fail(error, TR_ERROR_IO, "the server closes the connection again and again");
     }
     return status;
 }

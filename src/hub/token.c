@@ -93,7 +93,7 @@ tr_status tr_hub_endpoint(const char *wanted, char **endpoint, tr_error *error)
         from = "https://huggingface.co";
     *endpoint = NULL;
     if (strncmp(from, "https://", 8) != 0 && strncmp(from, "http://", 7) != 0)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "HF_ENDPOINT: '%s' is not an address: it begins with https://", from);
+        return tr_fail(error, TR_ERROR_ARGUMENT, "HF_ENDPOINT: '%s' is not an address; one begins with https://", from);
     size_t size = strlen(from);
     while (size && from[size - 1] == '/')
         size--;

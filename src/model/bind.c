@@ -86,7 +86,7 @@ bool tr_bind_may_make_table(tr_binder *b, uint64_t bytes)
     enum { ALWAYS_ALLOWED_BYTES = 16 << 20 };
     const bool may = bytes <= ALWAYS_ALLOWED_BYTES || bytes / 4 <= b->network->parameters;
     if (!may)
-        tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "%s: so many need a table larger than the model's weights", "max_positions");
+        tr_bind_fail(b, TR_ERROR_UNSUPPORTED, "%s: their table would be larger than the model's weights", "max_positions");
     return may;
 }
 
@@ -149,7 +149,7 @@ const void *tr_bind_data(tr_binder *b, const tr_tensor *t)
 /* Whether floats can be used in place. */
 static bool is_usable_in_place(const tr_tensor *t, tr_type type)
 {
-    return t->type == type && !t->origin && !t->turned && (uintptr_t)t->data % tr_type_size(type) == 0;
+    return t->type == type && !t->origin && !t->transposed && (uintptr_t)t->data % tr_type_size(type) == 0;
 }
 
 const float *tr_bind_vector(tr_binder *b, const char *name, int n, bool required)
@@ -279,7 +279,7 @@ static void pack_matrix(tr_binder *b, const tr_tensor *t, tr_matrix *m)
         tr_tensor_passed(t, (size_t)o * inputs, (size_t)(o + n) * inputs);
         if (!tr_pack_panel(rows, n, m->inputs, data + (size_t)(o / TR_PANEL) * tr_panel_bytes(m->inputs), scale + o,
                            colsum + o))
-            tr_bind_fail(b, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number", t->name);
+            tr_bind_fail(b, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is not a finite number", t->name);
     }
     free(rows);
     m->data = data;

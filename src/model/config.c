@@ -172,7 +172,8 @@ static tr_status check_allowed(const tr_config *c, tr_error *error)
     for (int i = 0; c->allowed && i < c->allowed_count; i++) {
         const int32_t id = c->allowed[i];
         if (id < 0 || id >= c->target_vocabulary)
-            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: %d is none of the %d tokens", id, c->target_vocabulary);
+            return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: %d is not one of the %d tokens", id,
+                           c->target_vocabulary);
         if (i && id <= c->allowed[i - 1])
             return tr_fail(error, TR_ERROR_FORMAT, "allowed tokens: they are not ascending at %d", id);
         has_eos |= id == c->eos_id;
@@ -347,13 +348,13 @@ tr_status tr_windows_parse(const char *text, int heads, int *windows, tr_error *
                 last = parse_number(&at, first, heads);
             if (first < 0 || last < 0)
                 return tr_fail(error, TR_ERROR_ARGUMENT,
-                               "attention \"%s\": after @ comes no head or heads FIRST-LAST of 1 to %d", text, heads);
+                               "attention \"%s\": @ must be followed by a head or FIRST-LAST, from 1 to %d", text, heads);
         }
         for (int h = first - 1; h < last; h++)
             windows[h] = window;
     } while (skip_word(&at, ","));
     if (*at)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "attention \"%s\": cannot make sense of \"%s\" in it", text, at);
+        return tr_fail(error, TR_ERROR_ARGUMENT, "attention \"%s\": \"%s\" in it is unexpected", text, at);
     return TR_OK;
 }
 

@@ -96,7 +96,7 @@ typedef struct tr_config {
                           */
     int forbidden[TR_MAX_FORBIDDEN], forbidden_count; /* target ids that are never emitted */
     const int32_t *allowed; /* [allowed_count] the only target ids that can be emitted, ascending, EOS among them; NULL: all.
-                               Owned by somebody else */
+                               Not owned */
     int allowed_count;
 } tr_config;
 

@@ -1,4 +1,4 @@
-/* What happens at the points of the forward pass when somebody measures or traces: see tr_forward_at. */
+/* What happens at the points of the forward pass that are measured or traced: see tr_forward_at. */
 #include "model/forward.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@ typedef struct tr_shortlist {
     const int32_t *offsets; /* [sources + 1] list s is words[offsets[s]] .. words[offsets[s + 1] - 1]; NULL: no shortlist */
     const int32_t *words;   /* [count] target ids */
     int64_t count;          /* offsets[sources] */
-    int32_t *owned;         /* memory of offsets from malloc; NULL: somebody else owns it */
+    int32_t *owned;         /* memory of offsets from malloc; NULL: not owned */
     bool shared;            /* one vocabulary for source and target */
 } tr_shortlist;
 

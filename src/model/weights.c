@@ -107,8 +107,8 @@ static tr_status check_tensor(const tr_tensor *tensor, tr_error *error)
     if (tensor->rank < 1 || tensor->rank > TR_MAX_RANK)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: has %d dimensions, must be 1 to %d", tensor->name, tensor->rank,
                        TR_MAX_RANK);
-    if (tensor->turned && (tensor->rank != 2 || tensor->type > TR_TYPE_BF16))
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is marked as transposed, but is no matrix of floats",
+    if (tensor->transposed && (tensor->rank != 2 || tensor->type > TR_TYPE_BF16))
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is marked as transposed, but is not a matrix of floats",
                        tensor->name);
     uint64_t bytes;
     for (int i = 0; i < tensor->rank; i++)
@@ -265,7 +265,7 @@ void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next)
     enum { BLOCK = 1 << 20 };
     const tr_origin *origin = tensor->origin;
     const size_t begin = bytes_before(tensor, first), end = bytes_before(tensor, next);
-    const bool last = end >= tensor->bytes, in_order = origin ? origin->in_order : !tensor->turned;
+    const bool last = end >= tensor->bytes, in_order = origin ? origin->in_order : !tensor->transposed;
     if (!tensor->mapped || !tensor->bytes || (!in_order && !last))
         return;
     const unsigned char *data = origin ? origin->data : tensor->data;
@@ -280,7 +280,7 @@ void tr_tensor_passed(const tr_tensor *tensor, size_t first, size_t next)
 
 enum { TRANSPOSED_ROWS = 16 }; /* rows that are transposed together: their floats of one input fill a cache line */
 
-/* Columns first .. last - 1 of n <= TRANSPOSED_ROWS rows, from row on, of a turned matrix into out [n, stride]. */
+/* Columns first .. last - 1 of n <= TRANSPOSED_ROWS rows, from row on, of a transposed matrix into out [n, stride]. */
 static void transpose_rows(const tr_tensor *tensor, size_t row, size_t n, size_t first, size_t last, float *out,
                            size_t stride)
 {
@@ -303,7 +303,7 @@ void tr_tensor_to_f32(const tr_tensor *tensor, size_t first, size_t count, float
         blocks_to_f32(tensor, first, count, out);
         return;
     }
-    if (!tensor->turned) {
+    if (!tensor->transposed) {
         widen(tensor->type, tensor->data, first, count, out);
         return;
     }

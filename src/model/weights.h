@@ -1,9 +1,9 @@
 /* The table of named tensors that a format's reader fills and that the network is made from.
  *
  * Names are those of docs/formats.md (token_embd.weight, enc.blk.0.attn_q.weight, ...): GGUF files hold them, other formats
- * translate theirs. Matrices are row-major [outputs, inputs]. Tensors of formats that store [inputs, outputs] have turned
- * set and are transposed while they are read, so that no second copy is needed. Tensors point into memory that somebody else
- * owns (usually a mapped file) unless owned is set. */
+ * translate theirs. Matrices are row-major [outputs, inputs]. Tensors of formats that store [inputs, outputs] have
+ * `transposed` set and are transposed while they are read, so that no second copy is needed. Tensors point into memory that
+ * the table does not own (usually a mapped file) unless owned is set. */
 #ifndef TR_MODEL_WEIGHTS_H
 #define TR_MODEL_WEIGHTS_H
 
@@ -46,7 +46,7 @@ struct tr_tensor {
     size_t bytes;               /* elements * tr_type_size(type), or blocks * their size; checked by tr_weights_add */
     bool owned;                 /* data was malloc'ed and is freed with the table */
     const tr_blocks *blocks;    /* TR_TYPE_BLOCKS; else NULL */
-    bool turned;             /* a matrix of floats whose data is [inputs, outputs], row-major; shape is [outputs, inputs] */
+    bool transposed;         /* a matrix of floats whose data is [inputs, outputs], row-major; shape is [outputs, inputs] */
     bool mapped;             /* data, or that of origin, is in a mapped file, whose pages may be dropped */
     const tr_origin *origin; /* NULL: elements are at data; else data is NULL */
 };

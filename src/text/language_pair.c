@@ -142,7 +142,8 @@ tr_status tr_language_pair_choose(const tr_package *package, const tr_tokenizer 
         status = choose_target(pair, target, error);
     set_tokens(pair, max_positions);
     if (status == TR_OK && tokenizer && pair->limit < 1)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "model: it takes no token besides EOS and the languages'");
+        return tr_fail(error, TR_ERROR_ARGUMENT,
+                       "model: its maximum length leaves no room for text besides EOS and the language tokens");
     return status;
 }
 

@@ -357,14 +357,14 @@ static int32_t list_characters(const tr_bpe *b, const char *word, size_t size, n
     return count;
 }
 
-/* Where "</w>" remained alone, it is no piece. */
+/* A node of "</w>" alone has no characters and is not a piece. */
 static bool write_ends(const node *nodes, tr_ids *ends)
 {
-    int32_t behind = 0;
+    int32_t last_end = 0;
     for (int32_t at = 0; at >= 0; at = nodes[at].next) {
-        if (nodes[at].end > behind && !tr_ids_append(ends, &nodes[at].end, 1))
+        if (nodes[at].end > last_end && !tr_ids_append(ends, &nodes[at].end, 1))
             return false;
-        behind = nodes[at].end;
+        last_end = nodes[at].end;
     }
     return true;
 }

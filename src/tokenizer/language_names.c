@@ -108,8 +108,8 @@ static bool pair_at(const name_parts *parts, size_t at, char source[TR_LANGUAGE]
     if (!take_language(parts, &at, source))
         return false;
     if (at + 1 < parts->count && is_to(parts->words[at])) {
-        size_t behind = at + 1;
-        if (take_language(parts, &behind, target))
+        size_t after_to = at + 1;
+        if (take_language(parts, &after_to, target))
             return true;
     }
     return take_language(parts, &at, target);

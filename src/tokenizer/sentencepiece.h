@@ -1,4 +1,4 @@
-/* SentencePiece behind a C interface. No C++ exception leaves it. */
+/* SentencePiece through a C interface. No C++ exception leaves it. */
 #ifndef TR_TOKENIZER_SENTENCEPIECE_H
 #define TR_TOKENIZER_SENTENCEPIECE_H
 

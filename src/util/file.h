@@ -52,7 +52,7 @@ typedef struct tr_target {
 
 /* Finds the target of path. Fails if that exists and is not a regular file. Free it with tr_target_free. */
 tr_status tr_target_find(tr_target *target, const char *path, tr_error *error);
-/* The mode to create the replacement with: nobody may read it who may not read the target. */
+/* The mode to create the replacement with: only those who may read the target may read it. */
 unsigned tr_target_mode(const tr_target *target);
 /* Moves the finished file, open as descriptor and named `from`, to the target's path, with the target's owner and
  * permissions. */

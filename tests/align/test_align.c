@@ -61,7 +61,7 @@ static void expect_near(double value, double expected)
 
 /* das Haus, das Buch, ein Buch; the house, the book, a book: Koehn, Statistical Machine Translation (2010), figure 4.4.
  * Columns are iterations 1 to 3. */
-static void model_1_is_koehns(void **unused)
+static void model_1_matches_koehn(void **unused)
 {
     static const struct {
         char given, explained;
@@ -86,7 +86,7 @@ static void model_1_is_koehns(void **unused)
 }
 
 /* With tension 2, positions 1 and 2 of 2: d is 1 on the diagonal and e^-1 beside it. */
-static void diagonal_is_dyers(void **unused)
+static void diagonal_matches_dyer(void **unused)
 {
     (void)unused;
     const double on = 1 / (1 + exp(-1)), beside = 1 - on;
@@ -114,7 +114,7 @@ static void diagonal_is_dyers(void **unused)
 }
 
 /* exp(digamma(2.5)) and exp(digamma(1.5)) over exp(digamma(4)), from tables: 0.70315664, 0.03648998, 1.25611767. */
-static void priors_are_digammas(void **unused)
+static void priors_use_digamma(void **unused)
 {
     (void)unused;
     tr_parallel text = {0};
@@ -301,7 +301,7 @@ static void threads_change_nothing(void **unused)
 
 /* Vocabularies without EOS: frequent tokens, and tokens that every list must have, also for words that the text never
  * has. */
-static void lists_have_what_they_must(void **unused)
+static void lists_have_frequent_and_required_tokens(void **unused)
 {
     (void)unused;
     int32_t also[SOURCES];
@@ -379,11 +379,16 @@ static void lists_are_written(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_1_is_koehns),         cmocka_unit_test(diagonal_is_dyers),
-        cmocka_unit_test(priors_are_digammas),       cmocka_unit_test(useless_pairs_are_left_out),
-        cmocka_unit_test(memory_is_bounded),         cmocka_unit_test(candidates_are_bounded),
-        cmocka_unit_test(dictionary_is_found),       cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(lists_have_what_they_must), cmocka_unit_test(learning_can_be_stopped),
+        cmocka_unit_test(model_1_matches_koehn),
+        cmocka_unit_test(diagonal_matches_dyer),
+        cmocka_unit_test(priors_use_digamma),
+        cmocka_unit_test(useless_pairs_are_left_out),
+        cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(candidates_are_bounded),
+        cmocka_unit_test(dictionary_is_found),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(lists_have_frequent_and_required_tokens),
+        cmocka_unit_test(learning_can_be_stopped),
         cmocka_unit_test(lists_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

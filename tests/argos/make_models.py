@@ -179,9 +179,9 @@ def make_bpe(name, spec):
     source, target = spec["pair"]
     codes = words.learn(source, target, spec["version"])
     tokenizer = words.Words(codes, source, target)
-    texts, marks = words.TEXTS[source], ["<unk>", "<s>", "</s>"]
-    sources = marks + words.pieces_of(tokenizer, texts, words.UNKNOWN)
-    targets = marks + words.pieces_of(words.Words(codes, target, source), words.TEXTS[target], "")
+    texts, special = words.TEXTS[source], ["<unk>", "<s>", "</s>"]
+    sources = special + words.pieces_of(tokenizer, texts, words.UNKNOWN)
+    targets = special + words.pieces_of(words.Words(codes, target, source), words.TEXTS[target], "")
     for seed in range(1, 60):
         with tempfile.TemporaryDirectory() as directory:
             save(seed, spec, sources, targets, directory)

@@ -253,7 +253,7 @@ static void take(const trial *t, float *memory, float *result, size_t n)
 {
     for (size_t i = 0; i < EDGE; i++)
         if (memory[i] != edge_value || memory[n + EDGE + i] != edge_value)
-            fail_msg("%s: writes outside of its result", told(t));
+            fail_msg("%s: writes outside of its result", describe_trial(t));
     memcpy(result, memory + EDGE, n * sizeof *result);
     free(memory);
 }
@@ -264,7 +264,7 @@ void attend(const trial *t, float *out, float *weights)
     tr_error error;
     if (tr_attention_forward(&t->shape, &t->options, &t->mask, t->element, t->q, t->k, t->v, edged_out + EDGE,
                              weights ? edged_weights + EDGE : NULL, &error))
-        fail_msg("%s: %s", told(t), error.message);
+        fail_msg("%s: %s", describe_trial(t), error.message);
     take(t, edged_out, out, out_size(t));
     if (weights)
         take(t, edged_weights, weights, weights_size(t));
@@ -297,7 +297,7 @@ const char *kind_name(tr_attention_kind kind)
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-const char *told(const trial *t)
+const char *describe_trial(const trial *t)
 {
     static char text[512];
     const tr_attention_shape *s = &t->shape;

@@ -79,7 +79,7 @@ void expect_bits(const char *what, const float *got, const float *wanted, size_t
 void expect_near(const char *what, const float *got, const double *wanted, size_t n, double tolerance);
 
 /* "exact, 2 x 3 heads, 4 of 5 ...": only the last result is valid. */
-const char *told(const trial *t);
+const char *describe_trial(const trial *t);
 const char *kind_name(tr_attention_kind kind);
 
 #endif

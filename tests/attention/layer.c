@@ -73,7 +73,7 @@ void attend_layer(const layer_trial *l, float *out, float *weights)
 {
     tr_error error;
     if (run_layer(l, out, weights, &error))
-        fail_msg("%s: %s", told(&l->inner), error.message);
+        fail_msg("%s: %s", describe_trial(&l->inner), error.message);
 }
 
 /* --------------------------------------------------------------------------------------------------- in double precision */
@@ -134,7 +134,7 @@ void expect_layer_reference(const layer_trial *l, double tolerance)
     float *out = reserve(n, sizeof *out), *weights = reserve(m, sizeof *weights);
     reference_layer(l, wanted_out, wanted_weights);
     attend_layer(l, out, weights);
-    expect_near(told(&l->inner), out, wanted_out, n, tolerance);
-    expect_near(told(&l->inner), weights, wanted_weights, m, tolerance);
+    expect_near(describe_trial(&l->inner), out, wanted_out, n, tolerance);
+    expect_near(describe_trial(&l->inner), weights, wanted_weights, m, tolerance);
     free(wanted_out), free(wanted_weights), free(out), free(weights);
 }

@@ -29,7 +29,7 @@ bool *reference_pattern(const trial *t)
         tr_error error;
         if (t->options.kind == TR_ATTENTION_BLOCK_SPARSE && t->options.random_blocks > 0) {
             if (tr_attention_pattern(s, &t->options, t->mask.position, h, of_head, &error))
-                fail_msg("%s: %s", told(t), error.message);
+                fail_msg("%s: %s", describe_trial(t), error.message);
             continue;
         }
         for (int64_t i = 0; i < s->queries; i++)
@@ -254,8 +254,8 @@ void expect_reference(const trial *t, double tolerance)
     float *out = reserve(n, sizeof *out), *weights = reserve(m, sizeof *weights), *alone = attended(t);
     reference_attention(t, wanted_out, wanted_weights);
     attend(t, out, weights);
-    expect_near(told(t), out, wanted_out, n, tolerance);
-    expect_near(told(t), weights, wanted_weights, m, tolerance);
-    expect_bits(told(t), alone, out, n); /* the same result without weights */
+    expect_near(describe_trial(t), out, wanted_out, n, tolerance);
+    expect_near(describe_trial(t), weights, wanted_weights, m, tolerance);
+    expect_bits(describe_trial(t), alone, out, n); /* the same result without weights */
     free(wanted_out), free(wanted_weights), free(out), free(weights), free(alone);
 }

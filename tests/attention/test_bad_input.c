@@ -148,7 +148,7 @@ static void products_overflow(void **state)
 
 /* --------------------------------------------------------------------------------------------------------------- options */
 
-static void options_that_make_no_sense(void **state)
+static void invalid_options(void **state)
 {
     (void)state;
     static const struct {
@@ -460,12 +460,18 @@ static void layers_that_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_out_of_range),         cmocka_unit_test(products_overflow),
-        cmocka_unit_test(options_that_make_no_sense),   cmocka_unit_test(projections_are_needed),
-        cmocka_unit_test(lengths_beyond_the_keys),      cmocka_unit_test(masks_that_a_kind_cannot_take),
-        cmocka_unit_test(strides_out_of_range),         cmocka_unit_test(nothing_given),
-        cmocka_unit_test(columns_of_what_is_not_valid), cmocka_unit_test(heads_that_do_not_divide),
-        cmocka_unit_test(softmax_without_sizes),        cmocka_unit_test(layers_that_cannot_be),
+        cmocka_unit_test(numbers_out_of_range),
+        cmocka_unit_test(products_overflow),
+        cmocka_unit_test(invalid_options),
+        cmocka_unit_test(projections_are_needed),
+        cmocka_unit_test(lengths_beyond_the_keys),
+        cmocka_unit_test(masks_that_a_kind_cannot_take),
+        cmocka_unit_test(strides_out_of_range),
+        cmocka_unit_test(nothing_given),
+        cmocka_unit_test(columns_of_what_is_not_valid),
+        cmocka_unit_test(heads_that_do_not_divide),
+        cmocka_unit_test(softmax_without_sizes),
+        cmocka_unit_test(layers_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static size_t peak_of(const trial *t, float *out, float *weights)
         tr_attention_forward(&t->shape, &t->options, &t->mask, t->element, t->q, t->k, t->v, out, weights, &error);
     counting = false;
     if (status)
-        fail_msg("%s: %s", told(t), error.message);
+        fail_msg("%s: %s", describe_trial(t), error.message);
     assert_int_equal(held, 0); /* all of it is freed */
     return most;
 }
@@ -84,12 +84,12 @@ static int64_t memory_of(const trial *t)
     int64_t bytes;
     tr_error error;
     if (tr_attention_memory(&t->shape, &t->options, &t->mask, &bytes, &error))
-        fail_msg("%s: %s", told(t), error.message);
+        fail_msg("%s: %s", describe_trial(t), error.message);
     assert_true(bytes >= 0);
     return bytes;
 }
 
-static void as_it_says(void **state)
+static void allocates_what_it_reports(void **state)
 {
     (void)state;
     static const tr_attention_shape shapes[] = {{1, 1, 1, 1, 1, 1}, {2, 3, 70, 130, 24, 40}, {1, 2, 600, 1100, 64, 64}};
@@ -106,7 +106,7 @@ static void as_it_says(void **state)
                 for (int asked = 0; asked < 2; asked++) {
                     const size_t peak = peak_of(&t, out, asked ? weights : NULL);
                     if (peak > (size_t)bytes + besides || peak < (size_t)bytes / 2)
-                        fail_msg("%s: takes %zu bytes, says %lld", told(&t), peak, (long long)bytes);
+                        fail_msg("%s: takes %zu bytes, says %lld", describe_trial(&t), peak, (long long)bytes);
                 }
                 free(out), free(weights);
                 free_trial(&t);
@@ -131,7 +131,7 @@ static void grows_with_the_length(void **state)
                     t.mask.allowed_stride[2] = length;
                 const int64_t bytes = memory_of(&t);
                 if (before && bytes > 2 * before)
-                    fail_msg("%s: %lld bytes, %lld for half of it", told(&t), (long long)bytes, (long long)before);
+                    fail_msg("%s: %lld bytes, %lld for half of it", describe_trial(&t), (long long)bytes, (long long)before);
                 assert_true(bytes < length * 8 * (64 + 64) * 4 * 4); /* a few times keys and values */
                 before = bytes;
             }
@@ -141,7 +141,7 @@ static void grows_with_the_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_it_says),
+        cmocka_unit_test(allocates_what_it_reports),
         cmocka_unit_test(grows_with_the_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,9 +65,9 @@ static void expect_row(const setting *s, const char *what, int64_t row, enum ver
                                                      : true;
     for (int64_t c = 0; verdict == ALL_NAN && c < shape.d_v; c++)
         if (!isnan(after[c]))
-            fail_msg("%s: %s: row %d has %g in column %d", told(&s->t), what, (int)row, (double)after[c], (int)c);
+            fail_msg("%s: %s: row %d has %g in column %d", describe_trial(&s->t), what, (int)row, (double)after[c], (int)c);
     if (!good)
-        fail_msg("%s: %s: row %d, %g before, is %g", told(&s->t), what, (int)row, (double)before[column],
+        fail_msg("%s: %s: row %d, %g before, is %g", describe_trial(&s->t), what, (int)row, (double)before[column],
                  (double)after[column]);
 }
 
@@ -155,8 +155,8 @@ static void unseen_has_no_influence(void **state)
             attend(&s.t, s.after, weights);
             spoil_unseen(&s, values[i]);
             attend(&s.t, s.after, later);
-            expect_bits(told(&s.t), s.after, s.before, out_size(&s.t));
-            expect_bits(told(&s.t), later, weights, weights_size(&s.t));
+            expect_bits(describe_trial(&s.t), s.after, s.before, out_size(&s.t));
+            expect_bits(describe_trial(&s.t), later, weights, weights_size(&s.t));
             free(weights), free(later);
             free_setting(&s);
         }
@@ -179,10 +179,10 @@ static void nothing_allowed(void **state)
             attend(&t, out, weights);
             for (size_t i = 0; i < out_size(&t); i++)
                 if (out[i] != 0)
-                    fail_msg("%s: element %zu is %g", told(&t), i, (double)out[i]);
+                    fail_msg("%s: element %zu is %g", describe_trial(&t), i, (double)out[i]);
             for (size_t i = 0; i < weights_size(&t); i++)
                 if (weights[i] != 0)
-                    fail_msg("%s: weight %zu is %g", told(&t), i, (double)weights[i]);
+                    fail_msg("%s: weight %zu is %g", describe_trial(&t), i, (double)weights[i]);
             free(out), free(weights);
             free_trial(&t);
         }

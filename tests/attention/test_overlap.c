@@ -50,7 +50,7 @@ static void expect_overlap(tr_status status, const tr_error *error, const char *
         fail_msg("%s over %s: status %d, \"%s\"", a, b, (int)status, status ? error->message : "");
 }
 
-static void side_by_side_is_fine(void **state)
+static void adjacent_memory_is_allowed(void **state)
 {
     (void)state;
     block b = make_block();
@@ -169,7 +169,7 @@ static void layers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(side_by_side_is_fine),
+        cmocka_unit_test(adjacent_memory_is_allowed),
         cmocka_unit_test(each_pair_is_refused),
         cmocka_unit_test(projections),
         cmocka_unit_test(inputs_may_be_one),

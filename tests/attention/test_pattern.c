@@ -39,7 +39,7 @@ static void by_the_formulas(void **state)
         }
 }
 
-static void no_options_means_everything(void **state)
+static void without_options_all_keys_are_seen(void **state)
 {
     (void)state;
     bool *pattern = pattern_of(NULL, 0, 0);
@@ -222,7 +222,7 @@ static void arguments_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_formulas),        cmocka_unit_test(no_options_means_everything),
+        cmocka_unit_test(by_the_formulas),        cmocka_unit_test(without_options_all_keys_are_seen),
         cmocka_unit_test(random_blocks),          cmocka_unit_test(positions_count_on),
         cmocka_unit_test(seeds_and_heads_differ), cmocka_unit_test(chance_is_fair),
         cmocka_unit_test(arguments_are_checked),

@@ -125,8 +125,8 @@ static void check_heads(const fixture *f, const json_t *object)
     trial t = read_trial(object);
     double *out = reserve(out_size(&t), sizeof *out), *weights = reserve(weights_size(&t), sizeof *weights);
     reference_attention(&t, out, weights);
-    expect_recorded(f, told(&t), json_object_get(object, "out"), out, out_size(&t), f->samples);
-    expect_recorded(f, told(&t), json_object_get(object, "weights"), weights, weights_size(&t), f->samples / 2);
+    expect_recorded(f, describe_trial(&t), json_object_get(object, "out"), out, out_size(&t), f->samples);
+    expect_recorded(f, describe_trial(&t), json_object_get(object, "weights"), weights, weights_size(&t), f->samples / 2);
     expect_reference(&t, tolerance);
     free(out), free(weights);
     free_trial(&t);
@@ -137,8 +137,9 @@ static void check_layer(const fixture *f, const json_t *object)
     layer_trial l = read_layer(object);
     double *out = reserve(layer_out_size(&l), sizeof *out), *weights = reserve(weights_size(&l.inner), sizeof *weights);
     reference_layer(&l, out, weights);
-    expect_recorded(f, told(&l.inner), json_object_get(object, "out"), out, layer_out_size(&l), f->samples);
-    expect_recorded(f, told(&l.inner), json_object_get(object, "weights"), weights, weights_size(&l.inner), f->samples / 2);
+    expect_recorded(f, describe_trial(&l.inner), json_object_get(object, "out"), out, layer_out_size(&l), f->samples);
+    expect_recorded(f, describe_trial(&l.inner), json_object_get(object, "weights"), weights, weights_size(&l.inner),
+                    f->samples / 2);
     expect_layer_reference(&l, tolerance);
     free(out), free(weights);
     free_layer(&l);
@@ -182,12 +183,12 @@ static void check_all(const fixture *f, bool layers)
     assert_true(checked > (layers ? 8 : 100));
 }
 
-static void heads_are_pytorchs(void **state)
+static void heads_match_pytorch(void **state)
 {
     check_all(*state, false);
 }
 
-static void layers_are_pytorchs(void **state)
+static void layers_match_pytorch(void **state)
 {
     check_all(*state, true);
 }
@@ -205,8 +206,8 @@ static void random_cases_follow_the_formulas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heads_are_pytorchs),
-        cmocka_unit_test(layers_are_pytorchs),
+        cmocka_unit_test(heads_match_pytorch),
+        cmocka_unit_test(layers_match_pytorch),
         cmocka_unit_test(random_cases_follow_the_formulas),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);

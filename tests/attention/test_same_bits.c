@@ -35,8 +35,8 @@ static void free_result(result r)
 static void expect_result(const trial *t, result wanted)
 {
     const result got = computed(t);
-    expect_bits(told(t), got.out, wanted.out, out_size(t));
-    expect_bits(told(t), got.weights, wanted.weights, weights_size(t));
+    expect_bits(describe_trial(t), got.out, wanted.out, out_size(t));
+    expect_bits(describe_trial(t), got.weights, wanted.weights, weights_size(t));
     free_result(got);
 }
 
@@ -141,7 +141,7 @@ static void rounds_of_heads(void **state)
     for (int threads = 2; threads <= 3; threads++) {
         t.options.threads = threads;
         float *got = attended(&t);
-        expect_bits(told(&t), got, wanted, n);
+        expect_bits(describe_trial(&t), got, wanted, n);
         free(got);
     }
     trial last = t;

@@ -237,7 +237,7 @@ static void rows_sum_to_one(void **state)
                 sum += (double)weights[r * keys + j];
             }
             if (sum != 0 && fabs(sum - 1) > 1e-6)
-                fail_msg("%s: a row sums to %.9g", told(&t), sum);
+                fail_msg("%s: a row sums to %.9g", describe_trial(&t), sum);
         }
         softmax(&t.shape, &t.mask, scores, scores);
         expect_bits("in place", scores, weights, n);

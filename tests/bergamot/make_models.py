@@ -114,8 +114,8 @@ def make(name: str, spec: dict, vocabularies: list[pathlib.Path], lines: bytes) 
 
 
 def prepare(vocabularies: list[pathlib.Path]) -> bytes:
-    """Makes lines and vocabularies again, from documents that change; if only some fixtures are made, it keeps those of the
-    others."""
+    """Makes lines and vocabularies again, from this project's documents, which change; if only some fixtures are made, it
+    keeps those of the others."""
     if len(sys.argv) > 1:
         for path, name in zip(vocabularies, ("srcvocab.enzh.spm", "trgvocab.enzh.spm")):
             path.write_bytes((HERE / "fixtures" / "ssru-two" / name).read_bytes())

@@ -108,7 +108,7 @@ static void test_text(void **state)
 }
 
 /* The output is the same bytes with any batch, threads and CPU level. */
-static void test_sameness(void **state)
+static void test_same_bytes(void **state)
 {
     const struct fixture *f = *state;
     static const way ways[] = {{.batch_size = 1},
@@ -295,7 +295,7 @@ static void test_floats(void **state)
 
 /* ---------------------------------------------------------------------------------------------------------- the files */
 
-static void what_it_says_of_itself(void **unused)
+static void info_describes_the_model(void **unused)
 {
     (void)unused;
     tr_model *model;
@@ -318,11 +318,11 @@ static void what_it_says_of_itself(void **unused)
 int main(void)
 {
     static const fixture_test kinds[] = {{"text", test_text},
-                                         {"sameness", test_sameness},
+                                         {"same bytes", test_same_bytes},
                                          {"logits", test_logits},
                                          {"converted", test_converted},
                                          {"floats", test_floats}};
-    const struct CMUnitTest others[] = {cmocka_unit_test(what_it_says_of_itself)};
+    const struct CMUnitTest others[] = {cmocka_unit_test(info_describes_the_model)};
     return run_fixture_suite(
         &(fixture_suite){"bergamot", fixtures, FIXTURES, sizeof *fixtures, kinds, sizeof kinds / sizeof *kinds, others, 1});
 }

@@ -116,7 +116,7 @@ static void takes_the_files_as_they_are_named(void **unused)
     expect_failure(directory, TR_ERROR_ARGUMENT, "holds several shortlists");
 }
 
-static void refuses_what_is_compressed(void **unused)
+static void refuses_compressed_files(void **unused)
 {
     (void)unused;
     static const char *const files[] = {MODEL, VOCAB, LEX};
@@ -133,7 +133,7 @@ static void refuses_what_is_compressed(void **unused)
         }
 }
 
-static void says_what_is_missing(void **unused)
+static void names_missing_files(void **unused)
 {
     (void)unused;
     make_firefox();
@@ -207,8 +207,8 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(takes_the_files_as_they_are_named), TEST(refuses_what_is_compressed), TEST(says_what_is_missing),
-        TEST(refuses_damaged_matrices),          TEST(refuses_other_integers),     TEST(refuses_other_shortlists),
+        TEST(takes_the_files_as_they_are_named), TEST(refuses_compressed_files), TEST(names_missing_files),
+        TEST(refuses_damaged_matrices),          TEST(refuses_other_integers),   TEST(refuses_other_shortlists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

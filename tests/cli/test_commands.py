@@ -117,7 +117,7 @@ class Bench(CommandTest):
         self.assertEqual(int(table["target_tokens"]), int(table["sentences"]))
         self.assertEqual(table["rounds"], "2")
 
-    def test_verbose_tells_each_pass(self):
+    def test_verbose_reports_each_pass(self):
         r = self.run_tool("bench", "-v", "--rounds", "3", "-i", self.lines, "--fixed-length", "2")
         self.assertEqual(r.stderr.count(b"\ntranslate: pass "), 3)
 
@@ -142,7 +142,7 @@ class Bench(CommandTest):
 
 
 class Info(CommandTest):
-    def test_names_that_a_terminal_would_obey(self):
+    def test_control_characters_in_names(self):
         """Control characters, right-to-left text, and invalid UTF-8."""
         bad, shown = b"a\xc2\x9b31m\x1b[1m\xe2\x80\xaegguf.txt\xe2\x80\xa8\xff\n", b"a?31m?[1m?gguf.txt???"
         folder = os.fsencode(self.folder) + b"/" + bad
@@ -178,7 +178,7 @@ class Info(CommandTest):
             self.assertIn(shown, text)
         self.assertNotIn("verified", text)
 
-    def test_what_a_terminal_would_obey(self):
+    def test_control_characters_in_texts(self):
         content = bytearray(model_bytes())
         at = content.index(b"general.name") + len("general.name") + 4
         size = struct.unpack_from("<Q", content, at)[0]

@@ -250,7 +250,7 @@ class Resume(FileTest):
         self.good("-o", self.output, "--resume", stdin_file=self.input)
         self.assertEqual(self.output.read_bytes(), b"".join(rows))
 
-    def test_really_skips(self):
+    def test_finished_lines_are_not_translated_again(self):
         rows = self.expected().splitlines(keepends=True)
         self.leave(self.part, b"marked\n" + b"".join(rows[1:59]), self.run_of(*self.args))
         r = self.run_tool(*self.args, "--resume", "-v", "--stats")

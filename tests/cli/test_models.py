@@ -250,8 +250,8 @@ class Errors(ModelsTest):
         self.bad(1, "info", empty, says=f"{empty}: is an empty directory")
         os.unlink(self.models / "zh-en.gguf")
         self.bad(1, "-m", self.models, "x", says=[f"{self.models}: is a folder of several models", "--models"])
-        self.bad(1, "--models", self.folder / "nowhere", *pair, says="is no folder")
-        self.bad(1, "--models", support.MODEL, *pair, says="is no folder")
+        self.bad(1, "--models", self.folder / "nowhere", *pair, says="is not a folder")
+        self.bad(1, "--models", support.MODEL, *pair, says="is not a folder")
         self.bad(1, "--models", SMALL, *pair, says="use -m")
 
     def test_damaged_models(self):
@@ -397,7 +397,7 @@ class Auto(ModelsTest):
         self.assertEqual(self.good(*args, stdin=lines), expected)
         self.assertEqual(self.good(*args, "-i", self.file("in", lines)), expected)
 
-    def test_a_line_without_end(self):
+    def test_line_without_line_end(self):
         line = (LINES[0] * 5000).encode()  # more than detection reads, and no line end
         args = ("--max-length", "2", "-q")
         self.assertEqual(self.good(*args, "--models", self.models, "-s", "auto", "-t", "en", stdin=line),

@@ -273,7 +273,7 @@ class Options(CommandTest):
 
 
 class Tokens(CommandTest):
-    def test_the_way_through_pieces_is_the_way_of_text(self):
+    def test_tokens_give_the_same_text(self):
         pieces = self.good("tokenize", stdin=text_of(LINES))
         out = self.good("--tokens", "--compute", "f32", stdin=pieces)
         self.assertEqual(self.good("tokenize", "--decode", stdin=out), self.good("--exact", stdin=text_of(LINES)))

@@ -183,7 +183,7 @@ class NBest(CommandTest):
             self.assertAlmostEqual(h["log_probability"] / (h["tokens"] + 1), h["score"], places=4)
         self.assertNotIn("hypotheses", json.loads(self.good("-b4", "--json", SENTENCE)))
 
-    def test_log_probability_behind(self):
+    def test_log_probability_after_text(self):
         rows = self.read(self.good("-b3", "-n2", "--scores", SENTENCE))
         self.assertEqual([len(r) for r in rows], [5, 5])
         free = self.read(self.good("-b3", "-n2", "--scores", "--length-penalty", "0", SENTENCE))

@@ -137,7 +137,7 @@ class Interactive(CommandTest):
             self.assertEqual(p.wait(90), 0)
             self.assertNotIn(b"%", terminal.read())
 
-    def test_no_hint_where_nobody_types(self):
+    def test_no_hint_unless_input_is_a_terminal(self):
         terminal = Terminal()
         self.addCleanup(terminal.close)
         with self.started(stderr=terminal.slave) as p:
@@ -325,7 +325,7 @@ class Progress(CommandTest):
             self.assertRegex(row, r"\A\[=*>? *\] +\d+%  \d+ lines  \d+ tokens/s  [\d:-]+ left\Z")
         percents = [int(r.split("]")[1].split("%")[0]) for r in rows]
         self.assertEqual(percents, sorted(percents))
-        self.assertTrue(shown.endswith("\r\x1b[K"), "the bar stays behind")
+        self.assertTrue(shown.endswith("\r\x1b[K"), "the bar was not removed")
         self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), 200)
 
     def test_bar_with_redirected_input(self):

@@ -15,7 +15,7 @@
 #include "model/transformer.h"
 #include "util/team.h"
 
-enum { SENTENCES = 32, MOST_MEMBERS = 3 };
+enum { SENTENCES = 32, MAX_THREADS = 3 };
 
 static const struct {
     const char *fixture;
@@ -131,7 +131,7 @@ typedef struct run {
     tr_worker *worker;
     tr_decode_options options;
     tr_decode_callbacks feed;
-    tr_status status[MOST_MEMBERS];
+    tr_status status[MAX_THREADS];
     tr_error error;
 } run;
 
@@ -141,34 +141,34 @@ static void run_member(void *argument, int member)
     r->status[member] = tr_decode(r->worker, member, &r->options, &r->feed, member ? NULL : &r->error);
 }
 
-static tr_status decode(tr_worker *worker, int members, tr_decode_options options, text *t, tr_error *error)
+static tr_status decode(tr_worker *worker, int threads, tr_decode_options options, text *t, tr_error *error)
 {
     run r = {.worker = worker, .options = options, .feed = {next_sentence, take_sentence, t, &t->stop, NULL}};
     tr_team *team;
     t->most = options.rows;
     t->most_tokens = options.tokens;
-    tr_worker_set_threads(worker, members);
-    assert_int_equal(tr_team_create(members, TR_THREADS_POSIX, &team, NULL), TR_OK);
+    tr_worker_set_threads(worker, threads);
+    assert_int_equal(tr_team_create(threads, TR_THREADS_POSIX, &team, NULL), TR_OK);
     assert_int_equal(tr_team_run(team, run_member, &r, NULL), TR_OK);
     tr_team_destroy(team);
-    for (int m = 1; m < members; m++)
+    for (int m = 1; m < threads; m++)
         assert_int_equal(r.status[m], r.status[0]);
     if (error)
         *error = r.error;
     return r.status[0];
 }
 
-static tr_worker *make_worker(const tr_network *network, int members, int batch_size)
+static tr_worker *make_worker(const tr_network *network, int threads, int batch_size)
 {
     tr_worker *worker;
     tr_error error;
     const tr_ensemble alone = tr_ensemble_of(network);
-    if (tr_worker_create(&alone, members, batch_size, &worker, &error))
+    if (tr_worker_create(&alone, threads, batch_size, &worker, &error))
         fail_msg("%s", error.message);
     return worker;
 }
 
-static void check_same(const text *alone, const text *t, tr_decode_options o, int members)
+static void check_same(const text *alone, const text *t, tr_decode_options o, int threads)
 {
     assert_int_equal(t->done, SENTENCES);
     assert_false(t->broken);
@@ -177,8 +177,8 @@ static void check_same(const text *alone, const text *t, tr_decode_options o, in
         assert_int_equal(t->times_done[i], 1);
         if (a->target_length != b->target_length || a->finished != b->finished ||
             memcmp(a->target, b->target, (size_t)a->target_length * sizeof *a->target) != 0)
-            fail_msg("%d rows, %d tokens, from %d on, %d members: sentence %d has %d tokens, alone %d, or other ones",
-                     o.rows, o.tokens, o.min_length, members, i, b->target_length, a->target_length);
+            fail_msg("%d rows, %d tokens, from %d on, %d threads: sentence %d has %d tokens, alone %d, or other ones",
+                     o.rows, o.tokens, o.min_length, threads, i, b->target_length, a->target_length);
     }
 }
 
@@ -201,7 +201,7 @@ static void check_variety(const text *alone, int min_length, int max_length)
 static void check_limits(const tr_network *network, const tr_shortlist *shortlist, int min_length, int max_length)
 {
     static const int rows[] = {1, 3, 8, 32}, tokens[] = {INT_MAX, 40};
-    tr_worker *worker = make_worker(network, MOST_MEMBERS, 32);
+    tr_worker *worker = make_worker(network, MAX_THREADS, 32);
     if (shortlist)
         assert_int_equal(tr_worker_set_shortlist(worker, shortlist, NULL), TR_OK);
     text *alone = make_text(&network->config, min_length, max_length);
@@ -209,11 +209,11 @@ static void check_limits(const tr_network *network, const tr_shortlist *shortlis
     check_variety(alone, min_length, max_length);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t b = 0; b < sizeof tokens / sizeof *tokens; b++)
-            for (int members = 1; members <= (r == 2 ? MOST_MEMBERS : 1); members++) {
+            for (int threads = 1; threads <= (r == 2 ? MAX_THREADS : 1); threads++) {
                 const tr_decode_options o = {rows[r], tokens[b], min_length, NULL, false};
                 text *t = make_text(&network->config, min_length, max_length);
-                assert_int_equal(decode(worker, members, o, t, NULL), TR_OK);
-                check_same(alone, t, o, members);
+                assert_int_equal(decode(worker, threads, o, t, NULL), TR_OK);
+                check_same(alone, t, o, threads);
                 free_text(t);
             }
     free_text(alone);
@@ -350,10 +350,10 @@ static void shortlists_allow_what_they_say(void **unused)
 
 /* ------------------------------------------------------------------------------------------------------------- failures */
 
-static void expect_failure(tr_worker *worker, int members, int rows, text *t, tr_status expected, const char *part)
+static void expect_failure(tr_worker *worker, int threads, int rows, text *t, tr_status expected, const char *part)
 {
     tr_error error;
-    assert_int_equal(decode(worker, members, (tr_decode_options){rows, INT_MAX, 0, NULL, false}, t, &error), expected);
+    assert_int_equal(decode(worker, threads, (tr_decode_options){rows, INT_MAX, 0, NULL, false}, t, &error), expected);
     assert_int_equal(error.status, expected);
     if (!strstr(error.message, part))
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
@@ -367,30 +367,30 @@ static void failures_end_it_and_leave_the_worker_usable(void **unused)
     model m;
     open_model(&m, 0);
     const tr_config *c = &m.package.config;
-    tr_worker *worker = make_worker(m.network, MOST_MEMBERS, 8);
+    tr_worker *worker = make_worker(m.network, MAX_THREADS, 8);
     text *alone = make_text(c, 0, 20);
     assert_int_equal(decode(worker, 1, (tr_decode_options){1, INT_MAX, 0, NULL, false}, alone, NULL), TR_OK);
-    for (int members = 1; members <= MOST_MEMBERS; members++) {
+    for (int threads = 1; threads <= MAX_THREADS; threads++) {
         text *t = make_text(c, 0, 20);
         t->stop_after = 11;
-        expect_failure(worker, members, 8, t, TR_ERROR_CANCELLED, "cancelled");
+        expect_failure(worker, threads, 8, t, TR_ERROR_CANCELLED, "cancelled");
         t = make_text(c, 0, 20);
         atomic_store(&t->stop, true);
-        expect_failure(worker, members, 8, t, TR_ERROR_CANCELLED, "cancelled");
+        expect_failure(worker, threads, 8, t, TR_ERROR_CANCELLED, "cancelled");
         t = make_text(c, 0, 20);
         t->memory[2 * 25 * c->max_positions] = c->source_vocabulary; /* the first token of sentence 25 */
-        expect_failure(worker, members, 8, t, TR_ERROR_ARGUMENT, "vocabulary");
+        expect_failure(worker, threads, 8, t, TR_ERROR_ARGUMENT, "vocabulary");
         t = make_text(c, 0, 20);
         t->sentences[20].source_length = c->max_positions + 1;
-        expect_failure(worker, members, 8, t, TR_ERROR_ARGUMENT, "more tokens");
+        expect_failure(worker, threads, 8, t, TR_ERROR_ARGUMENT, "more tokens");
         t = make_text(c, 0, 20);
         t->sentences[20].max_length = c->max_positions + 1;
-        expect_failure(worker, members, 8, t, TR_ERROR_ARGUMENT, "maximum length");
-        expect_failure(worker, members, 9, make_text(c, 0, 20), TR_ERROR_ARGUMENT, "number of sentences");
+        expect_failure(worker, threads, 8, t, TR_ERROR_ARGUMENT, "maximum length");
+        expect_failure(worker, threads, 9, make_text(c, 0, 20), TR_ERROR_ARGUMENT, "number of sentences");
         t = make_text(c, 0, 20);
         const tr_decode_options o = {8, INT_MAX, 0, NULL, false};
-        assert_int_equal(decode(worker, members, o, t, NULL), TR_OK);
-        check_same(alone, t, o, members);
+        assert_int_equal(decode(worker, threads, o, t, NULL), TR_OK);
+        check_same(alone, t, o, threads);
         free_text(t);
     }
     free_text(alone);
@@ -399,7 +399,7 @@ static void failures_end_it_and_leave_the_worker_usable(void **unused)
 }
 
 /* Logits that are NaN: a network whose last LayerNorm has a damaged factor. */
-static void damaged_weights_are_noticed(void **unused)
+static void damaged_weights_are_reported(void **unused)
 {
     (void)unused;
     model m;
@@ -415,9 +415,9 @@ static void damaged_weights_are_noticed(void **unused)
     last->sublayers[last->count - 1].norms.after.gamma = gamma;
     if (c->final_norm)
         damaged.target.final_norm.gamma = gamma;
-    tr_worker *worker = make_worker(&damaged, MOST_MEMBERS, 8);
-    for (int members = 1; members <= MOST_MEMBERS; members++)
-        expect_failure(worker, members, 8, make_text(c, 0, 20), TR_ERROR_NUMERIC, "no valid numbers");
+    tr_worker *worker = make_worker(&damaged, MAX_THREADS, 8);
+    for (int threads = 1; threads <= MAX_THREADS; threads++)
+        expect_failure(worker, threads, 8, make_text(c, 0, 20), TR_ERROR_NUMERIC, "no valid numbers");
     tr_worker_destroy(worker);
     free(gamma);
     free(damaged.decoder);
@@ -430,7 +430,7 @@ int main(void)
         cmocka_unit_test(batches_change_nothing),
         cmocka_unit_test(shortlists_allow_what_they_say),
         cmocka_unit_test(failures_end_it_and_leave_the_worker_usable),
-        cmocka_unit_test(damaged_weights_are_noticed),
+        cmocka_unit_test(damaged_weights_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# format.sh FOLDER: the C and C++ in it is laid out as clang-format leaves it, in the version of Debian 12; another one would
-# lay it out otherwise, and is no reason to fail.
+# format.sh FOLDER: clang-format, in the version of Debian 12, would not change the C and C++ files in it. Skipped with
+# another version, which formats differently.
 set -eu
 version=$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')
 if [ "$version" != 14 ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# links.sh FILE.md...: what pages link to is there. A link [`name`](path) names something that path holds, such as a
-# function.
+# links.sh FILE.md...: the targets of links exist. The target of a link [`name`](path) contains the name, such as that of
+# a function.
 set -eu
 failures=0
 for page; do

@@ -29,7 +29,7 @@ unsigned char *find_text(unsigned char *data, size_t size, const char *text)
     return at;
 }
 
-unsigned char *behind(unsigned char *data, size_t size, const char *text)
+unsigned char *after_text(unsigned char *data, size_t size, const char *text)
 {
     return find_text(data, size, text) + strlen(text);
 }
@@ -44,7 +44,7 @@ void expect_refused_copy(const unsigned char *data, size_t size, tr_status statu
 
 void apply_damage(unsigned char *data, size_t size, const damage *d)
 {
-    memcpy(behind(data, size, d->text) + d->shift, d->bytes, (size_t)d->size);
+    memcpy(after_text(data, size, d->text) + d->shift, d->bytes, (size_t)d->size);
 }
 
 void check_damage(const unsigned char *data, size_t size, const damage *cases, size_t count)

@@ -10,7 +10,7 @@ tr_status read_copy(const unsigned char *data, size_t size, tr_error *error);
 
 /* The first occurrence of text, and the byte after it. */
 unsigned char *find_text(unsigned char *data, size_t size, const char *text);
-unsigned char *behind(unsigned char *data, size_t size, const char *text);
+unsigned char *after_text(unsigned char *data, size_t size, const char *text);
 
 void expect_refused_copy(const unsigned char *data, size_t size, tr_status status, const char *needle);
 

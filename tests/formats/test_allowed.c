@@ -90,9 +90,9 @@ static void refuses_damage(void **unused)
         int place;
         int32_t id;
         const char *needle;
-    } cases[] = {{5, TARGET_PIECES, "allowed tokens: 9 is none of the 9 tokens"},
-                 {5, -1, "allowed tokens: -1 is none of"},
-                 {5, INT32_MIN, "is none of"},
+    } cases[] = {{5, TARGET_PIECES, "allowed tokens: 9 is not one of the 9 tokens"},
+                 {5, -1, "allowed tokens: -1 is not one of"},
+                 {5, INT32_MIN, "is not one of"},
                  {4, 3, "they are not ascending at 3"},
                  {4, 8, "they are not ascending at 7"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

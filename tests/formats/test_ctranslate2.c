@@ -351,7 +351,7 @@ static void test_int8(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(variable_of("encoder/layer_0/self_attention/linear_0/weight_scale")->data + 8, &bad[i], 4);
         write_model();
-        expect_failure(directory, TR_ERROR_FORMAT, "has a scale that is no positive number");
+        expect_failure(directory, TR_ERROR_FORMAT, "has a scale that is not a positive number");
     }
     drop("encoder/layer_0/self_attention/linear_0/weight_scale");
     refuse(TR_ERROR_FORMAT, "linear_0/weight: has no scale");
@@ -556,10 +556,10 @@ static void test_aliases(void **state)
     (void)state;
     make();
     model.aliases[0][1] = "decoder/projection/weight"; /* itself */
-    refuse(TR_ERROR_FORMAT, "is not there before it");
+    refuse(TR_ERROR_FORMAT, "is not defined before it");
     model.aliases[0][1] = "encoder/embeddings_0/weight"; /* a circle of two */
     model.aliases[1][1] = "decoder/projection/weight";
-    refuse(TR_ERROR_FORMAT, "is not there before it");
+    refuse(TR_ERROR_FORMAT, "is not defined before it");
     model.aliases[2][1] = "nothing";
     refuse(TR_ERROR_FORMAT, "stands for nothing");
     model.aliases[2][0] = "decoder/embeddings/weight";

@@ -343,7 +343,7 @@ static void test_damage(void **state)
         {"token_embd.weight", 4, "\4", 1, TR_ERROR_FORMAT, "must be [11, 8]"},
         {"token_embd.weight", 12, "\12", 1, TR_ERROR_FORMAT, "has 10 rows"},
         {"token_embd.weight", 20, "\20", 1, TR_ERROR_UNSUPPORTED, "type IQ2_XXS"},
-        {"token_embd.weight", 20, "\14", 1, TR_ERROR_FORMAT, "no whole blocks of Q4_K"},
+        {"token_embd.weight", 20, "\14", 1, TR_ERROR_FORMAT, "not whole blocks of Q4_K"},
         {"token_embd.weight", 20, "\377", 1, TR_ERROR_UNSUPPORTED, "type 255 is unknown"},
         {"token_embd.weight", 24, "\1", 1, TR_ERROR_FORMAT, "not a multiple of 64"},
         {"token_embd.weight", 24, "\0\0\0\0\1", 5, TR_ERROR_FORMAT, "outside the file"},

@@ -228,7 +228,7 @@ static void test_missing_files(void **state)
     }
     remove_file("model.safetensors");
     write_text("pytorch_model.bin", "PK");
-    expect_failure(directory, TR_ERROR_FORMAT, "pytorch_model.bin: is no file of torch.save");
+    expect_failure(directory, TR_ERROR_FORMAT, "pytorch_model.bin: is not a file of torch.save");
     write_text("pytorch_model.bin", "version https://git-lfs.github.com/spec/v1\n");
     expect_failure(directory, TR_ERROR_FORMAT, "pytorch_model.bin: is a Git LFS pointer");
 }

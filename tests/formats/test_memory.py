@@ -80,7 +80,7 @@ class MemoryTest(unittest.TestCase):
         self.convert(self.model, "f16")
 
     def test_ctranslate2(self):
-        # In int8 the file is small, but what stays in memory of it can still be seen.
+        # An int8 file is small, but memory that is not released can still be measured.
         for kind, limit in ((writers.F32, LIMIT), (writers.INT16, LARGEST + 60 * MB), (writers.INT8, LARGEST + 50 * MB)):
             with self.subTest(kind=kind):
                 folder = self.folder / f"ct2-{kind}"

@@ -290,7 +290,7 @@ static void test_unpackable(void **state)
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 3; i++) {
         data[50] = bad[i]; /* in the second panel */
-        expect_unpackable("a.weight", 20, 3, data, TR_ERROR_NUMERIC, "no finite number");
+        expect_unpackable("a.weight", 20, 3, data, TR_ERROR_NUMERIC, "is not finite");
     }
     free(data);
 }

@@ -93,30 +93,30 @@ static void test_calls(void **state)
         {BYTES(PROTO "(ios\nsystem\n."), "opcode 0x69", TR_ERROR_UNSUPPORTED},
         {BYTES(PROTO "\x82\1."), "opcode 0x82", TR_ERROR_UNSUPPORTED},
         {BYTES(PROTO "Pid\n."), "opcode 0x50", TR_ERROR_UNSUPPORTED},
-        {BYTES(PROTO "K\1K\1\x93."), "by something that is no text", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1)R."), "calls what is no function", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1K\1\x93."), "by a value that is not a string", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1)R."), "calls a value that is not a function", TR_ERROR_FORMAT},
         {BYTES(PROTO "ctorch\nFloatStorage\n)R."), "in another way", TR_ERROR_FORMAT},
         {BYTES(PROTO "ccollections\nOrderedDict\nK\1\x85R."), "in another way", TR_ERROR_FORMAT},
         {BYTES(PROTO "ctorch._utils\n_rebuild_parameter\nK\1\x85R."), "in another way", TR_ERROR_FORMAT},
         {BYTES(PROTO "ctorch._utils\n_rebuild_tensor_v2\n)R."), "describes a tensor", TR_ERROR_FORMAT},
         {BYTES(PROTO "K\1Q."), "describes a storage", TR_ERROR_FORMAT},
         {BYTES(PROTO "(X\6\0\0\0moduleNNNNtQ."), "describes a storage", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1K\2b."), "gives attributes", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1K\2a."), "is no list", TR_ERROR_FORMAT},
-        {BYTES(PROTO "]K\1K\2s."), "is no list", TR_ERROR_FORMAT},
-        {BYTES(PROTO "(K\1u."), "half an element", TR_ERROR_FORMAT},
-        {BYTES(PROTO "}(K\1u."), "half an element", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1t."), "a mark where there is none", TR_ERROR_FORMAT},
-        {BYTES(PROTO "(\x85."), "a tuple of a mark", TR_ERROR_FORMAT},
-        {BYTES(PROTO "(."), "takes a value", TR_ERROR_FORMAT},
-        {BYTES(PROTO "."), "takes a value", TR_ERROR_FORMAT},
-        {BYTES(PROTO "h\1."), "has not remembered", TR_ERROR_FORMAT},
-        {BYTES(PROTO "K\1r\xff\xff\xff\xff."), "remembers more", TR_ERROR_FORMAT},
-        {BYTES(PROTO "j\xff\xff\xff\xff."), "has not remembered", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1K\2b."), "sets attributes", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1K\2a."), "is not a list", TR_ERROR_FORMAT},
+        {BYTES(PROTO "]K\1K\2s."), "is not a list", TR_ERROR_FORMAT},
+        {BYTES(PROTO "(K\1u."), "part of an element", TR_ERROR_FORMAT},
+        {BYTES(PROTO "}(K\1u."), "part of an element", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1t."), "needs a MARK", TR_ERROR_FORMAT},
+        {BYTES(PROTO "(\x85."), "a tuple of a MARK", TR_ERROR_FORMAT},
+        {BYTES(PROTO "(."), "needs a value", TR_ERROR_FORMAT},
+        {BYTES(PROTO "."), "needs a value", TR_ERROR_FORMAT},
+        {BYTES(PROTO "h\1."), "was not stored", TR_ERROR_FORMAT},
+        {BYTES(PROTO "K\1r\xff\xff\xff\xff."), "need in its memo", TR_ERROR_FORMAT},
+        {BYTES(PROTO "j\xff\xff\xff\xff."), "was not stored", TR_ERROR_FORMAT},
         {BYTES(PROTO "K\1."), "no dictionary of tensors", TR_ERROR_FORMAT},
         {BYTES(PROTO "}."), "no dictionary of tensors", TR_ERROR_FORMAT},
         {BYTES("\x80\6}."), "pickle of protocol 6", TR_ERROR_UNSUPPORTED},
-        {BYTES("}."), "is no pickle", TR_ERROR_FORMAT},
+        {BYTES("}."), "is not a pickle", TR_ERROR_FORMAT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_pickle_refused(cases[i].pickle, cases[i].size, cases[i].status, cases[i].needle);
@@ -344,7 +344,7 @@ static void test_entries(void **state)
         tr_status status;
     } cases[] = {
         {BYTES("a/data/0"), {0}, "entry a/data/0: is there twice", TR_ERROR_FORMAT},
-        {BYTES("a/data/1"), {.same_place = true}, "lie over each other", TR_ERROR_FORMAT},
+        {BYTES("a/data/1"), {.same_place = true}, " overlap", TR_ERROR_FORMAT},
         {BYTES("b/data.pkl"), {0}, "several data.pkl", TR_ERROR_FORMAT},
         {BYTES("a/data\0/1"), {0}, "holds a NUL", TR_ERROR_FORMAT},
         {BYTES("a/byteorder"), {0}, "is not \"little\"", TR_ERROR_UNSUPPORTED},
@@ -377,7 +377,7 @@ static void test_entries(void **state)
     zip_free(&w);
     zip_add(&w, BYTES("model.npy"), zeros, sizeof zeros, (zip_claims){0});
     zip_finish(&w);
-    expect_refused(w.file.data, w.file.size, TR_ERROR_UNSUPPORTED, "is no archive of torch.save");
+    expect_refused(w.file.data, w.file.size, TR_ERROR_UNSUPPORTED, "is not an archive of torch.save");
     zip_free(&w);
     tr_buffer_free(&p);
 }
@@ -480,9 +480,9 @@ static void test_legacy(void **state)
             expect_accepted(file.data, file.size, 1);
         tr_buffer_free(&file);
     }
-    expect_refused("", 0, TR_ERROR_FORMAT, "is no file of torch.save");
-    expect_refused(BYTES(PROTO "}."), TR_ERROR_FORMAT, "is no file of torch.save");
-    expect_refused(BYTES("PK\3\4"), TR_ERROR_FORMAT, "is no zip archive");
+    expect_refused("", 0, TR_ERROR_FORMAT, "is not a file of torch.save");
+    expect_refused(BYTES(PROTO "}."), TR_ERROR_FORMAT, "is not a file of torch.save");
+    expect_refused(BYTES("PK\3\4"), TR_ERROR_FORMAT, "is not a zip archive");
 }
 
 int main(void)

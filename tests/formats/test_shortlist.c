@@ -248,7 +248,7 @@ static void refuses_a_damaged_model_file(void **unused)
     expect_failure(in_directory("damaged.gguf"), TR_ERROR_ARGUMENT, "not made for this model");
 }
 
-static void the_model_says_whether_it_has_one(void **unused)
+static void info_reports_the_shortlist(void **unused)
 {
     (void)unused;
     tr_package package;
@@ -288,13 +288,10 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(reads_marians_file),
-        TEST(refuses_damage),
-        TEST(refuses_nonsense),
-        TEST(refuses_other_vocabularies),
-        TEST(goes_through_a_model_file),
-        TEST(refuses_a_damaged_model_file),
-        TEST(the_model_says_whether_it_has_one),
+        TEST(reads_marians_file),         TEST(refuses_damage),
+        TEST(refuses_nonsense),           TEST(refuses_other_vocabularies),
+        TEST(goes_through_a_model_file),  TEST(refuses_a_damaged_model_file),
+        TEST(info_reports_the_shortlist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,21 +202,26 @@ static void test_turned(void **state)
 {
     (void)state;
     enum { ROWS = 37, COLUMNS = 21, ALL = ROWS * COLUMNS };
-    float straight[ALL], turned[ALL], out[ALL];
+    float straight[ALL], transposed[ALL], out[ALL];
     uint16_t halves[ALL];
     for (int o = 0; o < ROWS; o++)
         for (int i = 0; i < COLUMNS; i++)
-            straight[o * COLUMNS + i] = turned[i * ROWS + o] = (float)(o * COLUMNS + i);
-    tr_from_f32(TR_TYPE_F16, turned, ALL, halves);
-    tr_tensor t = {.name = "t", .rank = 2, .shape = {ROWS, COLUMNS}, .data = turned, .bytes = sizeof turned, .turned = true};
+            straight[o * COLUMNS + i] = transposed[i * ROWS + o] = (float)(o * COLUMNS + i);
+    tr_from_f32(TR_TYPE_F16, transposed, ALL, halves);
+    tr_tensor t = {.name = "t",
+                   .rank = 2,
+                   .shape = {ROWS, COLUMNS},
+                   .data = transposed,
+                   .bytes = sizeof transposed,
+                   .transposed = true};
     for (int half = 0; half < 2; half++) {
         for (size_t first = 0; first < ALL; first += 13)
             for (size_t count = 0; first + count <= ALL; count += count < 45 ? 1 : 61) {
                 memset(out, 0xff, sizeof out);
                 tr_tensor_to_f32(&t, first, count, out);
                 assert_memory_equal(out, straight + first, count * sizeof *out);
-                const unsigned char *behind = (const unsigned char *)(out + count);
-                assert_true(first + count == ALL || *behind == 0xff);
+                const unsigned char *next = (const unsigned char *)(out + count);
+                assert_true(first + count == ALL || *next == 0xff);
             }
         t.type = TR_TYPE_F16, t.data = halves, t.bytes = sizeof halves;
     }

@@ -141,7 +141,7 @@ static void stop_if(bool wrong, const trial *t, const char *what)
 {
     if (!wrong)
         return;
-    fprintf(stderr, "%s: %s\n", told(t), what);
+    fprintf(stderr, "%s: %s\n", describe_trial(t), what);
     abort();
 }
 

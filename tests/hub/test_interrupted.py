@@ -196,7 +196,7 @@ class Lost(PullTest):
         self.site.at(WEIGHTS, Site.status(502))
         self.bad(1, "pull", "owner/model", "--retries", "0", says=[WEIGHTS, "502"])
 
-    def test_verbose_tells_of_it(self):
+    def test_verbose_reports_the_new_attempt(self):
         self.site.at(WEIGHTS, self.site.cut(WEIGHTS, 5000))
         r = self.run_tool("pull", "owner/model", "-v")
         self.assertEqual((r.returncode, r.stdout), (0, b""))

@@ -29,7 +29,7 @@ class Refusals(PullTest):
             self.refused(says=says, env=self.environment(**env))
         self.assertFalse(self.out.exists())
 
-    def test_folders_made_in_vain_go_again(self):
+    def test_unused_new_folders_are_removed(self):
         self.site.at(self.site.listing, *[Site.status(404)] * 2)
         (self.folder / "a").mkdir()
         self.bad(1, "pull", "owner/model", "-o", self.folder / "a/b/c", says="404")
@@ -239,14 +239,14 @@ class Floods(PullTest):
         )
         self.site.at(name, Site.flood(head.encode(), *flood))
 
-    def test_file_of_untold_size(self):
+    def test_file_of_unknown_size(self):
         self.endless("a.gguf", self.LIMIT - (1 << 20), self.MEGABYTE, 64, b"0\r\n\r\n")
         self.refused("--file", "*.gguf", says=["owner/model: a.gguf: ", "more than 4 GB", "without telling the size"])
         self.endless("a.gguf", self.LIMIT - (1 << 20), self.MEGABYTE, 1, b"0\r\n\r\n")
         self.pull("--file", "*.gguf")
         self.assertEqual((self.out / "a.gguf").stat().st_size, self.LIMIT)
 
-    def test_files_of_untold_size(self):
+    def test_files_of_unknown_size(self):
         """The limit is for all such files together."""
         self.endless("a.gguf", self.LIMIT - (2 << 20), self.MEGABYTE, 1, b"0\r\n\r\n")
         self.site.files["b.gguf"] = b""
@@ -258,7 +258,7 @@ class Floods(PullTest):
             kept=["a.gguf.part", "a.gguf.part.tag"],
         )
 
-    def test_more_than_was_told(self):
+    def test_more_bytes_than_announced(self):
         self.site.at(WEIGHTS, Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))
         self.bad(1, "pull", "owner/model", "-o", self.out, says=[WEIGHTS, f"more than the {len(self.weights())} bytes"])
 
@@ -278,7 +278,7 @@ class Floods(PullTest):
             [*script, "true"], capture_output=True, check=False, **unprivileged()
         )
         if not can_mount or can_mount.returncode:
-            self.skipTest("nobody may mount here")
+            self.skipTest("mounting is not permitted")
         self.site.facts = False
         self.site.files["a.gguf"] = b""
         self.site.at("a.gguf", Site.flood(self.CHUNKED, self.MEGABYTE, 64, b"0\r\n\r\n"))

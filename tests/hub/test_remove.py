@@ -124,7 +124,7 @@ class Remove(PullTest):
             self.assertTrue((self.precious / name).exists())
 
     def test_names_that_lead_out(self):
-        """A list that was changed by somebody else is not used."""
+        """A list that another program has changed is not used."""
         for name in (
             "../../../../precious/x",
             str(self.precious / "x"),
@@ -168,7 +168,7 @@ class Remove(PullTest):
         self.give_away()
         self.refused("pull", "owner/model", "--file", "*.gguf", says=["sub/deeper: is a symbolic link"])
 
-    def test_what_was_begun(self):
+    def test_unfinished_download(self):
         """An unfinished download is removed completely; the model that it was to replace works until then."""
         self.site.files["new.spm"] = b"n" * 3000
         self.site.files["tokenizer_config.json"] += b"\n"
@@ -188,7 +188,7 @@ class Remove(PullTest):
         self.removed("owner/model")
         self.assertEqual(list(self.hub.iterdir()), [])
 
-    def test_failures_after_what_was_begun(self):
+    def test_failures_after_an_unfinished_download(self):
         """A later call that fails earlier keeps the list of files."""
         self.removed("owner/model")
         for ends in ("with a part", "while files get their names", "before the first byte"):
@@ -219,7 +219,7 @@ class Remove(PullTest):
             self.removed("owner/model")
             self.assertEqual(list(self.hub.iterdir()), [], ends)
 
-    def test_what_another_pull_began(self):
+    def test_unfinished_download_of_another_pull(self):
         """The old list stays while a new one is written, and afterwards."""
         self.site.files.update({"a.gguf": b"a" * 9000, "b.gguf": b"b" * 3000})
         self.site.at("a.gguf", self.site.cut("a.gguf", 5000))

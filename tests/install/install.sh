@@ -61,7 +61,7 @@ hardened "$library/libtranslate.so"
 for program in "$work$tool" "$installed"/*/translate/translate-*; do
     [ -f "$program" ] || continue
     hardened "$program"
-    grep -q INTERP "$work/elf" || fail "$program: is no program"
+    grep -q INTERP "$work/elf" || fail "$program: is not a program"
 done
 
 [ -z "$model" ] || [ -f "$work$model" ] || fail "$model is not installed"
@@ -70,13 +70,13 @@ translation=
 if [ -n "$tool" ]; then
     "$work$tool" --version | grep -q '[0-9]\.[0-9]' || fail 'translate --version prints no version'
     if [ -x "$build/translate-pull" ]; then
-        # Its other half must be found; the port is one that nobody listens on.
+        # translate-pull must be found; no server listens on this port.
         says=$(HOME=$work HF_ENDPOINT=http://127.0.0.1:1 "$work$tool" pull a/b --retries 0 2>&1) &&
-            fail 'pull: nobody is there'
+            fail 'pull: succeeds without a server'
         printf '%s\n' "$says" | grep -q '127.0.0.1:1' || fail "translate pull says \"$says\""
     fi
     if [ -n "$model" ] && [ -x "$build/translate-detect" ]; then
-        # And so must this one.
+        # translate-detect must be found, too.
         says=$("$work$tool" -m "$work$model" -s auto "$sentence") || fail 'translate -s auto failed'
         printf '%s\n' "$says" | grep -q '[A-Za-z]' || fail "translate -s auto prints \"$says\""
         ! readelf -d "$work$tool" | grep -q 'NEEDED.*cld2' || fail 'translate is linked to CLD2'

@@ -77,16 +77,16 @@ def write_json(path, value):
         json.dump(value, file, ensure_ascii=False, indent=0)
 
 
-def train(path, kind, rules, **marks):
-    marks = {"bos_id": 1, "eos_id": 2, "unk_id": 0, "pad_id": -1, **marks}
+def train(path, kind, rules, **special):
+    special = {"bos_id": 1, "eos_id": 2, "unk_id": 0, "pad_id": -1, **special}
     if not rules:
-        return reference.train_pieces(path, PIECES, model_type=kind, **marks)
+        return reference.train_pieces(path, PIECES, model_type=kind, **special)
     with tempfile.NamedTemporaryFile("w", suffix=".tsv") as file:
         for before, after in RULES.items():
             print(*(" ".join(f"{ord(c):X}" for c in text) for text in (before, after)), sep="\t", file=file)
         file.flush()
         return reference.train_pieces(path, PIECES, model_type=kind, normalization_rule_tsv=file.name,
-                                      normalization_rule_name="", **marks)
+                                      normalization_rule_name="", **special)
 
 
 def write_tokenizer(directory, fixture):

@@ -402,7 +402,7 @@ static void results_come_in_order_as_they_are_done(void **state)
         }
 }
 
-static void the_taker_of_results_cancels(void **state)
+static void result_callback_can_cancel(void **state)
 {
     (void)state;
     for (int stop_at = 1; stop_at <= 3; stop_at++) {
@@ -449,7 +449,7 @@ static void blank_texts_are_ready_at_once(void **state)
     tr_context_destroy(context);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- idleness */
+/* --------------------------------------------------------------------------------------------------------- idle contexts */
 
 static double cpu_milliseconds(void)
 {
@@ -739,7 +739,7 @@ int main(void)
         cmocka_unit_test(progress_ends_at_the_total),
         cmocka_unit_test(callback_cancels),
         cmocka_unit_test(results_come_in_order_as_they_are_done),
-        cmocka_unit_test(the_taker_of_results_cancels),
+        cmocka_unit_test(result_callback_can_cancel),
         cmocka_unit_test(blank_texts_are_ready_at_once),
         cmocka_unit_test(idle_threads_sleep),
         cmocka_unit_test(tokens_and_text_agree),

@@ -271,7 +271,7 @@ static void sentences_can_be_stopped(void **state)
 }
 
 /* A sentence that the loop guard decodes again has new events, the first of which says so. */
-static void second_searches_are_told(void **state)
+static void second_searches_are_reported(void **state)
 {
     (void)state;
     tr_context *context = open_context(model, 2, 4);
@@ -293,7 +293,7 @@ static void second_searches_are_told(void **state)
 }
 
 /* Every sample has events with its number; the samples are those of the result, in some order. */
-static void draws_are_told_each(void **state)
+static void every_sample_has_events(void **state)
 {
     (void)state;
     tr_context *context = open_context(model, 2, 4);
@@ -378,8 +378,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_add_up_to_the_text), cmocka_unit_test(text_comes_with_its_tokens),
-        cmocka_unit_test(sentences_can_be_stopped), cmocka_unit_test(second_searches_are_told),
-        cmocka_unit_test(draws_are_told_each),      cmocka_unit_test(beams_are_refused),
+        cmocka_unit_test(sentences_can_be_stopped), cmocka_unit_test(second_searches_are_reported),
+        cmocka_unit_test(every_sample_has_events),  cmocka_unit_test(beams_are_refused),
     };
     return cmocka_run_group_tests_name("stream", tests, set_up, tear_down);
 }

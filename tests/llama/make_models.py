@@ -34,8 +34,8 @@ LINES, MAX_LENGTH, MARGIN, LIMIT = 40, 24, 2e-3, 200_000
 SMALL = [Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q8_0, Type.IQ4_NL]
 LARGE = [Type.Q2_K, Type.Q3_K, Type.Q4_K, Type.Q5_K, Type.Q6_K, Type.IQ4_XS]
 
-T5_MARKS = dict(pad_id=0, eos_id=1, unk_id=2)
-MADLAD_MARKS = dict(unk_id=0, bos_id=1, eos_id=2, pad_id=-1, user_defined_symbols=["<2de>", "<2fr>", "<2zh>"])
+T5_SPECIAL = dict(pad_id=0, eos_id=1, unk_id=2)
+MADLAD_SPECIAL = dict(unk_id=0, bos_id=1, eos_id=2, pad_id=-1, user_defined_symbols=["<2de>", "<2fr>", "<2zh>"])
 # full-width letters to ASCII, and one character to two: a normalisation rule that takes few bytes
 RULES = "".join(f"{0xff41 + i:X}\t{0x61 + i:X}\n" for i in range(26)) + "FB01\t66 69\n"
 
@@ -50,17 +50,17 @@ def config(d, heads, d_kv, ffn, layers, vocabulary=110, **more):
 GATED = dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)
 
 MODELS = {
-    "t5-f32": dict(config=config(24, 3, 6, 40, (2, 2)), types=[Type.F32], marks=T5_MARKS),
+    "t5-f32": dict(config=config(24, 3, 6, 40, (2, 2)), types=[Type.F32], special=T5_SPECIAL),
     # an output matrix that equals the embedding; both sides have the same number of layers, which is not stated
-    "t5-f16-doubled": dict(config=config(32, 2, 16, 48, (1, 1)), types=[Type.F16], marks=T5_MARKS, doubled=True),
-    "t5-bf16-gated": dict(config={**config(24, 4, 8, 36, (1, 2)), **GATED}, types=[Type.BF16], marks=T5_MARKS),
+    "t5-f16-doubled": dict(config=config(32, 2, 16, 48, (1, 1)), types=[Type.F16], special=T5_SPECIAL, doubled=True),
+    "t5-bf16-gated": dict(config={**config(24, 4, 8, 36, (1, 2)), **GATED}, types=[Type.BF16], special=T5_SPECIAL),
     "madlad-q8_0": dict(config={**config(64, 2, 32, 96, (1, 1), 120), **GATED, "pad_token_id": 1, "eos_token_id": 2},
-                        types=[Type.Q8_0], marks=MADLAD_MARKS, rules=RULES),
-    "t5-small-blocks": dict(config={**config(64, 2, 32, 96, (2, 2)), **GATED}, types=SMALL, marks=T5_MARKS),
-    "t5-tied-blocks": dict(config=config(64, 2, 32, 96, (1, 1)), types=[Type.Q5_1, Type.Q8_0], marks=T5_MARKS),
+                        types=[Type.Q8_0], special=MADLAD_SPECIAL, rules=RULES),
+    "t5-small-blocks": dict(config={**config(64, 2, 32, 96, (2, 2)), **GATED}, types=SMALL, special=T5_SPECIAL),
+    "t5-tied-blocks": dict(config=config(64, 2, 32, 96, (1, 1)), types=[Type.Q5_1, Type.Q8_0], special=T5_SPECIAL),
     # rows of 32 are not multiples of 256: llama.cpp chooses a smaller kind of block for them
     "t5-large-blocks": dict(config={**config(256, 1, 32, 32, (1, 1), 104), **GATED}, types=LARGE, fallback=[Type.Q8_0],
-                            marks=T5_MARKS),
+                            special=T5_SPECIAL),
 }
 
 # --------------------------------------------------------------------------------------------------------------- weights
@@ -159,7 +159,7 @@ def write_tensors(writer, model, spec, seed):
 
 def train(spec):
     path = os.path.join(HERE, "pieces.tmp")
-    more = dict(spec["marks"])
+    more = dict(spec["special"])
     if "rules" in spec:
         rules = os.path.join(HERE, "rules.tmp")
         with open(rules, "w", encoding="utf-8") as file:
@@ -174,7 +174,7 @@ def train(spec):
     return data
 
 
-def write_tokenizer(writer, data, size, marks):
+def write_tokenizer(writer, data, size, special):
     """As set_vocab of the converter's T5Model does it."""
     from sentencepiece import sentencepiece_model_pb2 as protobuf
     proto = protobuf.ModelProto()
@@ -198,9 +198,9 @@ def write_tokenizer(writer, data, size, marks):
     writer.add_remove_extra_whitespaces(proto.normalizer_spec.remove_extra_whitespaces)
     if proto.normalizer_spec.precompiled_charsmap:
         writer.add_precompiled_charsmap(proto.normalizer_spec.precompiled_charsmap)
-    writer.add_eos_token_id(marks["eos_id"])
-    writer.add_unk_token_id(marks["unk_id"])
-    writer.add_pad_token_id(marks["pad_id"] if marks["pad_id"] >= 0 else 1)
+    writer.add_eos_token_id(special["eos_id"])
+    writer.add_unk_token_id(special["unk_id"])
+    writer.add_pad_token_id(special["pad_id"] if special["pad_id"] >= 0 else 1)
     return spm
 
 
@@ -260,7 +260,7 @@ def make(name):
         randomise(model, seed)
         writer = gguf.GGUFWriter(path + ".gguf", "t5")
         write_settings(writer, model.config)
-        spm = write_tokenizer(writer, data, spec["config"]["vocab_size"], spec["marks"])
+        spm = write_tokenizer(writer, data, spec["config"]["vocab_size"], spec["special"])
         write_tensors(writer, model, spec, seed)
         writer.write_header_to_file()
         writer.write_kv_data_to_file()

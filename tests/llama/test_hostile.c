@@ -1,5 +1,5 @@
-/* Damaged files of llama.cpp's converter: each is refused with one line that says what is wrong, and nothing outside the
- * file is read (sanitizers see that). */
+/* Damaged files of llama.cpp's converter: each is refused with one line that names the fault, and nothing outside the file
+ * is read (sanitizers would report that). */
 #include "../formats/gguf_damage.h"
 
 #include <stdlib.h>
@@ -57,9 +57,9 @@ static const damage damages[] = {
     {"token_embd.weight", 20, "\50", 1, TR_ERROR_UNSUPPORTED, "type NVFP4 is not supported"},
     {"token_embd.weight", 20, "\377", 1, TR_ERROR_UNSUPPORTED, "type 255 is unknown"},
     {"token_embd.weight", 20, "\14", 1, TR_ERROR_FORMAT,
-     "token_embd.weight: its rows of 64 elements are no whole blocks of Q4_K"},
+     "token_embd.weight: its rows of 64 elements are not whole blocks of Q4_K"},
     {"token_embd.weight", 4, "\41", 1, TR_ERROR_FORMAT,
-     "token_embd.weight: its rows of 33 elements are no whole blocks of Q8_0"},
+     "token_embd.weight: its rows of 33 elements are not whole blocks of Q8_0"},
     {"token_embd.weight", 12, "\0\0\0\0\0\0\0\20", 8, TR_ERROR_FORMAT,
      "token_embd.weight: its size is 0 or more than the file"},
     {"token_embd.weight", 24, "\0\0\0\0\1", 5, TR_ERROR_FORMAT, "token_embd.weight: lies outside the file"},
@@ -78,7 +78,7 @@ static void test_damage(void **state)
 static void shorten(file *f, const char *key)
 {
     enum { TAKEN = 8, BYTES = 32 };
-    unsigned char *count = behind(f->data, f->size, key) + 8;
+    unsigned char *count = after_text(f->data, f->size, key) + 8;
     assert_true(count[0] > TAKEN && count[1] == 0);
     unsigned char *end = count + 8 + 4 * count[0];
     memmove(end - BYTES, end, (size_t)(f->data + f->size - end));
@@ -104,7 +104,7 @@ static void test_charsmap(void **state)
 {
     (void)state;
     file f = load("madlad-q8_0.gguf");
-    unsigned char *rules = behind(f.data, f.size, "tokenizer.ggml.precompiled_charsmap") + 16;
+    unsigned char *rules = after_text(f.data, f.size, "tokenizer.ggml.precompiled_charsmap") + 16;
     const size_t size = rules[-8] | (size_t)rules[-7] << 8;
     int refused = 0;
     tr_error error;
@@ -144,7 +144,7 @@ static void test_bit_flips(void **state)
 {
     (void)state;
     file f = load("madlad-q8_0.gguf");
-    const size_t header = (size_t)(behind(f.data, f.size, "enc.output_norm.weight") - f.data);
+    const size_t header = (size_t)(after_text(f.data, f.size, "enc.output_norm.weight") - f.data);
     assert_true(flip_bits(f.data, f.size, header, FLIPS) > FLIPS / 20);
     free(f.data);
 }

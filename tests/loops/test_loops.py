@@ -16,12 +16,12 @@ import sys
 import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-PERIOD, TIMES, TOKENS, BABBLE, KINDS = 20, 3, 12, 32, 8  # src/decoding/policy.h
+PERIOD, TIMES, TOKENS, BABBLE, KINDS = 20, 3, 12, 32, 8  # src/decoding/stopping.h
 TOOL = MODEL = ""
 
 
 def has_circle(tokens):
-    """Whether a loop by the definition of src/decoding/policy.h is anywhere in the tokens."""
+    """Whether a loop by the definition of src/decoding/stopping.h is anywhere in the tokens."""
     for period in range(1, PERIOD + 1):
         run = 0
         for i in range(period, len(tokens)):

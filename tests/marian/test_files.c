@@ -199,9 +199,9 @@ static void test_npz_archives(void **state)
     zip_writer w = {0};
     tr_error error = {0};
     zip_add(&w, "a.txt", 5, "text", 4, (zip_claims){0});
-    expect_message(&error, read_npz(&w, &error), TR_ERROR_UNSUPPORTED, "a.txt: is no .npy file");
+    expect_message(&error, read_npz(&w, &error), TR_ERROR_UNSUPPORTED, "a.txt: is not an .npy file");
     zip_add(&w, "a.npy", 5, "text", 4, (zip_claims){0});
-    expect_message(&error, read_npz(&w, &error), TR_ERROR_FORMAT, "item a: is no .npy file");
+    expect_message(&error, read_npz(&w, &error), TR_ERROR_FORMAT, "item a: is not an .npy file");
     zip_add(&w, "a.npy", 5, "\x93NUMPY\1\0\xff\xff{", 11, (zip_claims){0});
     expect_message(&error, read_npz(&w, &error), TR_ERROR_FORMAT, "its header is truncated");
     zip_add(&w, "a.npy", 5, "\x93NUMPY\2\0\xff\xff\xff\xff{", 13, (zip_claims){0});
@@ -255,8 +255,8 @@ static void test_yaml(void **state)
         {"a: &x 1\n", TR_ERROR_UNSUPPORTED, "anchor"},
         {"a: *x\n", TR_ERROR_UNSUPPORTED, "alias"},
         {"a: 1\n---\nb: 2\n", TR_ERROR_UNSUPPORTED, "second document"},
-        {"{a: 1}: 2\n", TR_ERROR_UNSUPPORTED, "a key is no scalar"},
-        {"[a]: 2\n", TR_ERROR_UNSUPPORTED, "a key is no scalar"},
+        {"{a: 1}: 2\n", TR_ERROR_UNSUPPORTED, "a key is not a scalar"},
+        {"[a]: 2\n", TR_ERROR_UNSUPPORTED, "a key is not a scalar"},
         {"a: [[[[[[[[[[1]]]]]]]]]]\n", TR_ERROR_UNSUPPORTED, "nested too deep"},
         {"a: \"x\\0y\"\n", TR_ERROR_FORMAT, "NUL"},
         {"a: [1, 2\n", TR_ERROR_FORMAT, "is not valid YAML"},
@@ -353,7 +353,7 @@ static void test_options(void **state)
         {"transformer-postprocess: dhn", TR_ERROR_UNSUPPORTED, "highway"},
         {"transformer-postprocess: dxn", TR_ERROR_UNSUPPORTED, "not known"},
         {"transformer-postprocess: dn", TR_ERROR_UNSUPPORTED, "adds no residual"},
-        {"transformer-postprocess: dna", TR_ERROR_UNSUPPORTED, "behind a norm"},
+        {"transformer-postprocess: dna", TR_ERROR_UNSUPPORTED, "after a norm"},
         {"transformer-postprocess: dann", TR_ERROR_UNSUPPORTED, "normalises twice"},
         {"transformer-postprocess: da", TR_ERROR_UNSUPPORTED, "have no norm"},
         {"transformer-preprocess: r", TR_ERROR_UNSUPPORTED, "mixes"},
@@ -366,7 +366,7 @@ static void test_options(void **state)
          "layer-normalization"},
         {"{transformer-decoder-autoreg: average-attention, transformer-aan-depth: 0}", TR_ERROR_FORMAT, "aan_depth"},
         {"{transformer-decoder-autoreg: average-attention, transformer-dim-aan: -4}", TR_ERROR_FORMAT, "aan_ffn"},
-        {"transformer-tied-layers: 3", TR_ERROR_FORMAT, "is no list"},
+        {"transformer-tied-layers: 3", TR_ERROR_FORMAT, "is not a list"},
         {"transformer-tied-layers: [1, 1, 1]", TR_ERROR_FORMAT, "as many layers"},
         {"{dec-depth: 2, transformer-tied-layers: [1, 0]}", TR_ERROR_FORMAT, "something else than layers"},
         {"{dec-depth: 2, transformer-tied-layers: [1, x]}", TR_ERROR_FORMAT, "something else than layers"},

@@ -101,7 +101,7 @@ static void test_vocabularies(void **state)
     write_text("trgvocab.yml", "eos: 0\nUNK: 1\nt0: 2\n");               /* Nematus' names */
     expect_model(directory, "s0", false);
     write_text("srcvocab.json", "{\"<unk>\": 0, \"</s>\": 1, \"s0\": 2}");
-    refuse_model(TR_ERROR_UNSUPPORTED, "the end mark");
+    refuse_model(TR_ERROR_UNSUPPORTED, "EOS (</s>)");
     write_text("srcvocab.json", "{\"a\": 0, \"b\": 1, \"s0\": 2}");
     refuse_model(TR_ERROR_FORMAT, "has no token </s>");
     write_text("srcvocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"s0\": 1}");

@@ -84,7 +84,7 @@ static void test_scripts(void **state)
     check("مرحبا", "en zh", "ar?");
 }
 
-static void test_nothing_to_tell_by(void **state)
+static void test_without_letters(void **state)
 {
     (void)state;
     check("", "", "");
@@ -113,8 +113,8 @@ static void test_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sentences),          cmocka_unit_test(test_candidates), cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_nothing_to_tell_by), cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_sentences),       cmocka_unit_test(test_candidates), cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_without_letters), cmocka_unit_test(test_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

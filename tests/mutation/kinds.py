@@ -40,18 +40,18 @@ def place(data, chance):
 def change_bytes(data, chance):
     for _ in range(chance.choice(FEW)):
         at, size = place(data, chance), chance.choice([1, 2, 4, 8, 16, 100])
-        front, behind = data[:at], data[at + size:]
+        front, rest = data[:at], data[at + size:]
         part = data[at:at + size]
         other = place(data, chance)
         data = chance.choice([
             lambda: front + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1:] if data else b"\0",
             lambda: front + chance.randbytes(1) + data[at + 1:],
             lambda: front,  # truncated
-            lambda: front + behind,  # bytes removed
-            lambda: front + part * chance.choice([2, 3, 50]) + behind,  # bytes repeated
+            lambda: front + rest,  # bytes removed
+            lambda: front + part * chance.choice([2, 3, 50]) + rest,  # bytes repeated
             lambda: front + chance.randbytes(chance.choice([1, 8, 4096])) + data[at:],  # bytes inserted
-            lambda: front + bytes([chance.choice([0, 127, 128, 255])]) * len(part) + behind,
-            lambda: front + data[other:other + size] + behind,  # copied from another place
+            lambda: front + bytes([chance.choice([0, 127, 128, 255])]) * len(part) + rest,
+            lambda: front + data[other:other + size] + rest,  # copied from another place
             lambda: data[:min(at, other)] + data[max(at, other):] + data[min(at, other):max(at, other)],  # swapped
             lambda: front + little(chance.choice(LIMITS), 4) + data[at + 4:],
             lambda: front + little(chance.choice(LIMITS), 8) + data[at + 8:],

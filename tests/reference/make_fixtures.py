@@ -203,8 +203,8 @@ def run(model, source, minimum, maximum):
 def choose_lines(model, seed):
     """A sentence of each length, alternately one that ends with EOS and one that does not; None if the model gives none."""
     chooser = random.Random(seed)
-    marks = {model.config.pad_token_id, model.config.eos_token_id, getattr(model.config, "bos_token_id", None)}
-    words = [i for i in range(model.config.vocab_size) if i not in marks]
+    special = {model.config.pad_token_id, model.config.eos_token_id, getattr(model.config, "bos_token_id", None)}
+    words = [i for i in range(model.config.vocab_size) if i not in special]
     lines = []
     for number, length in enumerate(LENGTHS):
         for _ in range(30 if length > 1 else 1):
@@ -266,7 +266,7 @@ class Recorder:
             self.add(number, step, "logits", 0, output.logits[:, -1])
 
 
-def train_pieces(path, size, **marks):
+def train_pieces(path, size, **special):
     """A tiny SentencePiece model over made-up words."""
     chooser = random.Random(7)
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
@@ -275,7 +275,7 @@ def train_pieces(path, size, **marks):
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(text), model_writer=model, vocab_size=size, num_threads=1, minloglevel=2,
-        **{"normalization_rule_name": "identity", "bos_id": -1, "eos_id": 0, "unk_id": 1, **marks})
+        **{"normalization_rule_name": "identity", "bos_id": -1, "eos_id": 0, "unk_id": 1, **special})
     with open(path, "wb") as file:
         file.write(model.getvalue())
     loaded = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())

@@ -22,7 +22,7 @@ static const char *const fixture_names[] = {
     "mbart-2x2-f32", "m2m100-1x3-f16", "bart-2x1-bf16",        "t5-2x2-f32",           "t5-3x2-bf16-gated",
 };
 
-enum { FIXTURES = sizeof fixture_names / sizeof *fixture_names, MAX_LEVELS = 16, MAX_MEMBERS = 3, MAX_STEPS = 64 };
+enum { FIXTURES = sizeof fixture_names / sizeof *fixture_names, MAX_LEVELS = 16, MAX_THREADS = 3, MAX_STEPS = 64 };
 
 /* Largest error, relative to the largest value of the tensor or 1. Rounding gives about 1e-5 on these models; the project
  * promises 1e-3 for logits. */
@@ -44,8 +44,8 @@ typedef struct job {
     int count, given, done;
     tr_decode_options options;
     tr_decode_callbacks feed;
-    tr_status status[MAX_MEMBERS];
-    tr_error error[MAX_MEMBERS];
+    tr_status status[MAX_THREADS];
+    tr_error error[MAX_THREADS];
 } job;
 
 static tr_sequence *next_sentence(void *argument, int room)
@@ -68,13 +68,13 @@ static void run_member(void *argument, int member)
 }
 
 /* Decodes the lines order[0 .. count) with this number of threads. targets[i] belongs to order[i]. */
-static void decode(const setting *s, const tr_reference_case *limits, const int *order, int count, int members,
+static void decode(const setting *s, const tr_reference_case *limits, const int *order, int count, int threads,
                    tr_trace_function *trace, void *argument, tr_sequence *sentences, int32_t (*targets)[MAX_STEPS])
 {
     job j = {.sentences = sentences, .count = count, .options = {count, INT_MAX, limits->min_length, NULL, false}};
     j.feed = (tr_decode_callbacks){next_sentence, take_sentence, &j, NULL, NULL};
     tr_team *team = NULL;
-    assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && members <= MAX_MEMBERS);
+    assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && threads <= MAX_THREADS);
     for (int i = 0; i < count; i++) {
         const tr_reference_line *line = &limits->lines[order[i]];
         sentences[i] = (tr_sequence){.source = line->source,
@@ -83,12 +83,12 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
                                      .target = targets[i]};
     }
     const tr_ensemble alone = tr_ensemble_of(s->network);
-    if (tr_worker_create(&alone, members, count, &j.worker, &j.error[0]) ||
-        tr_team_create(members, members == 2 ? TR_THREADS_OPENMP : TR_THREADS_POSIX, &team, &j.error[0]))
+    if (tr_worker_create(&alone, threads, count, &j.worker, &j.error[0]) ||
+        tr_team_create(threads, threads == 2 ? TR_THREADS_OPENMP : TR_THREADS_POSIX, &team, &j.error[0]))
         fail_msg("%s", j.error[0].message);
     tr_worker_set_trace(j.worker, trace, argument);
     const tr_status status = tr_team_run(team, run_member, &j, &j.error[0]);
-    for (int m = 0; m < members; m++)
+    for (int m = 0; m < threads; m++)
         if (status || j.status[m])
             fail_msg("%s", j.error[0].message); /* the threads share one status; thread 0 writes the message */
     assert_int_equal(j.done, count);
@@ -315,14 +315,14 @@ static void free_courses(course *alone, int count)
     free(alone);
 }
 
-static void compare_batch(const setting *s, course *alone, const int *order, int count, int members)
+static void compare_batch(const setting *s, course *alone, const int *order, int count, int threads)
 {
     courses c = {.setting = s, .order = order, .count = count, .step = -1, .alone = alone};
     tr_sequence sentences[TR_REFERENCE_LINES];
     int32_t targets[TR_REFERENCE_LINES][MAX_STEPS];
-    decode(s, &s->reference->cases[0], order, count, members, follow_courses, &c, sentences, targets);
+    decode(s, &s->reference->cases[0], order, count, threads, follow_courses, &c, sentences, targets);
     if (c.problem[0])
-        fail_msg("batch of %d from sentence %d on, %d members: %s", count, order[0], members, c.problem);
+        fail_msg("batch of %d from sentence %d on, %d threads: %s", count, order[0], threads, c.problem);
     for (int i = 0; i < count; i++)
         check_tokens(&s->reference->cases[0].lines[order[i]], &sentences[i], "batch", order[i]);
 }
@@ -337,11 +337,11 @@ static void test_same_bits(void **state)
         forwards[i] = i;
         backwards[i] = count - 1 - i;
     }
-    for (int members = 1; members <= MAX_MEMBERS; members++) {
-        compare_batch(s, alone, forwards, count, members);
-        compare_batch(s, alone, backwards, count, members);
+    for (int threads = 1; threads <= MAX_THREADS; threads++) {
+        compare_batch(s, alone, forwards, count, threads);
+        compare_batch(s, alone, backwards, count, threads);
         for (int i = 0; i < count; i++)
-            compare_batch(s, alone, &forwards[i], 1, members);
+            compare_batch(s, alone, &forwards[i], 1, threads);
     }
     free_courses(alone, count);
 }

@@ -187,7 +187,7 @@ static tr_search_options kind_of_search(int kind)
     return s;
 }
 
-static void scores_are_the_formula(void **unused)
+static void scores_follow_the_formula(void **unused)
 {
     (void)unused;
     for (int m = 0; m < 2 * SUBJECTS; m++) {
@@ -253,7 +253,7 @@ static void others_are_left_alone(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ctranslate2), cmocka_unit_test(scores_are_the_formula),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ctranslate2), cmocka_unit_test(scores_follow_the_formula),
                                        cmocka_unit_test(others_are_left_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void pieces_are_marked(void **unused)
 }
 
 /* A script counts with one letter in a hundred, not with one in a thousand. */
-static void a_text_says_its_scripts(void **unused)
+static void scripts_of_a_text(void **unused)
 {
     (void)unused;
     tr_script_census census = {0};
@@ -128,9 +128,9 @@ static void a_text_says_its_scripts(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latin_leaves_out_han),    cmocka_unit_test(languages_have_their_scripts),
-        cmocka_unit_test(names_are_read),          cmocka_unit_test(pieces_are_marked),
-        cmocka_unit_test(a_text_says_its_scripts),
+        cmocka_unit_test(latin_leaves_out_han), cmocka_unit_test(languages_have_their_scripts),
+        cmocka_unit_test(names_are_read),       cmocka_unit_test(pieces_are_marked),
+        cmocka_unit_test(scripts_of_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,7 +367,7 @@ static int try_compute_without_descriptors(void)
     return try_without_descriptors(tr_sandbox_compute);
 }
 
-static void test_failure_is_said(void **unused)
+static void test_setup_failure_is_reported(void **unused)
 {
     (void)unused;
     in_child(try_download_without_descriptors);
@@ -463,6 +463,6 @@ static int tear_down(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_download), cmocka_unit_test(test_compute),
-                                       cmocka_unit_test(test_failure_is_said)};
+                                       cmocka_unit_test(test_setup_failure_is_reported)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -98,7 +98,7 @@ class Page(unittest.TestCase):
         if os.getloadavg()[0] <= os.cpu_count():  # otherwise the process waited for others
             self.assertLess(min(times), READY_MS)
         self.assertEqual(b.run("document.querySelectorAll('#source .token').length"), 60)
-        self.assertEqual(b.run("document.querySelectorAll('#target .token').length"), 61)  # and the start mark
+        self.assertEqual(b.run("document.querySelectorAll('#target .token').length"), 61)  # and the start token
         self.assertEqual(b.run("document.querySelectorAll('#grid button').length"), 1 + 6 * 9)
         self.assertEqual(b.run("MAPS.cross.rows * cell"),
                          b.run("document.querySelector('#canvas').getBoundingClientRect().height"))

@@ -10,14 +10,14 @@
 enum { NAME = 192, COMPUTED_POSITIONS = 1024, COMPUTED_BYTES = 16 << 20 };
 
 /* The first failure sticks. */
-typedef struct teller {
+typedef struct config_reader {
     tr_ct2_model *model;
     tr_config *config;
     tr_status status;
     tr_error *error;
-} teller;
+} config_reader;
 
-static void fail(teller *t, tr_status status, const char *name, const char *why)
+static void fail(config_reader *t, tr_status status, const char *name, const char *why)
 {
     if (t->status == TR_OK)
         t->status = tr_fail(t->error, status, "variable %.100s: %s", name, why);
@@ -25,7 +25,7 @@ static void fail(teller *t, tr_status status, const char *name, const char *why)
 
 /* ------------------------------------------------------------------------------------------------------------ scalars */
 
-static double scalar(teller *t, const char *name, double fallback)
+static double scalar(config_reader *t, const char *name, double fallback)
 {
     double value = fallback;
     const tr_ct2_variable *v = tr_ct2_find(t->model, name);
@@ -35,7 +35,7 @@ static double scalar(teller *t, const char *name, double fallback)
 }
 
 /* SIDE/key or, before revision 5, key. */
-static double setting(teller *t, const char *side, const char *key, double fallback)
+static double setting(config_reader *t, const char *side, const char *key, double fallback)
 {
     char name[NAME];
     snprintf(name, sizeof name, "%s/%s", side, key);
@@ -111,7 +111,7 @@ static bool has_component(const char *name, const char *component)
     return false;
 }
 
-static bool is_met(const teller *t, rule wanted, const tr_ct2_name *name)
+static bool is_met(const config_reader *t, rule wanted, const tr_ct2_name *name)
 {
     const tr_config *c = t->config;
     const int heads = strncmp(name->text, "encoder/", 8) == 0 ? c->encoder_heads : c->decoder_heads;
@@ -134,7 +134,7 @@ static bool is_met(const teller *t, rule wanted, const tr_ct2_name *name)
     return false;
 }
 
-static void check_feature(teller *t, tr_ct2_name *name)
+static void check_feature(config_reader *t, tr_ct2_name *name)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (!has_component(name->text, rules[i].component))
@@ -147,7 +147,7 @@ static void check_feature(teller *t, tr_ct2_name *name)
     }
 }
 
-static void check_features(teller *t)
+static void check_features(config_reader *t)
 {
     tr_ct2_model *m = t->model;
     for (uint32_t i = 0; t->status == TR_OK && i < m->name_count; i++)
@@ -157,7 +157,7 @@ static void check_features(teller *t)
 /* --------------------------------------------------------------------------------------------------------------- shape */
 
 /* The rows and columns of a matrix. */
-static void matrix_shape(teller *t, const char *name, int *rows, int *columns)
+static void matrix_shape(config_reader *t, const char *name, int *rows, int *columns)
 {
     const tr_ct2_variable *v = tr_ct2_find(t->model, name);
     *rows = *columns = 1;
@@ -171,7 +171,7 @@ static void matrix_shape(teller *t, const char *name, int *rows, int *columns)
         *rows = (int)v->shape[0], *columns = (int)v->shape[1];
 }
 
-static int count_layers(const teller *t, const char *side)
+static int count_layers(const config_reader *t, const char *side)
 {
     char name[NAME];
     int layers = 0;
@@ -181,7 +181,7 @@ static int count_layers(const teller *t, const char *side)
     return layers;
 }
 
-static int feedforward_width(teller *t, const char *side)
+static int feedforward_width(config_reader *t, const char *side)
 {
     char name[NAME];
     int rows, columns;
@@ -190,7 +190,7 @@ static int feedforward_width(teller *t, const char *side)
     return rows;
 }
 
-static int count_heads(teller *t, const char *side)
+static int count_heads(config_reader *t, const char *side)
 {
     const bool big = strcmp(t->model->spec, "TransformerBig") == 0 && t->model->revision < 3;
     const double heads = setting(t, side, "num_heads", big ? 16 : 8);
@@ -200,7 +200,7 @@ static int count_heads(teller *t, const char *side)
 }
 
 /* Checks the number of rows of stacked queries, keys and values. */
-static int head_size(teller *t, const char *side, int heads)
+static int head_size(config_reader *t, const char *side, int heads)
 {
     char name[NAME];
     int rows, columns;
@@ -211,7 +211,7 @@ static int head_size(teller *t, const char *side, int heads)
     return rows / (3 * heads);
 }
 
-static void read_heads(teller *t)
+static void read_heads(config_reader *t)
 {
     tr_config *c = t->config;
     c->encoder_heads = count_heads(t, "encoder");
@@ -225,7 +225,7 @@ static void read_heads(teller *t)
     c->attention_scale = (float)scalar(t, "decoder/layer_0/self_attention/queries_scale", 0);
 }
 
-static void read_shape(teller *t)
+static void read_shape(config_reader *t)
 {
     tr_config *c = t->config;
     int width;
@@ -243,7 +243,7 @@ static void read_shape(teller *t)
 /* ------------------------------------------------------------------------------------------------------------ settings */
 
 /* A setting that tr_config has once for both sides. */
-static double common(teller *t, const char *key, double fallback)
+static double common(config_reader *t, const char *key, double fallback)
 {
     const double encoder = setting(t, "encoder", key, fallback), decoder = setting(t, "decoder", key, fallback);
     if (encoder != decoder)
@@ -252,7 +252,7 @@ static double common(teller *t, const char *key, double fallback)
 }
 
 /* Whether both sides have a variable SIDE/key. */
-static bool both_have(teller *t, const char *key)
+static bool both_have(config_reader *t, const char *key)
 {
     char encoder[NAME], decoder[NAME];
     snprintf(encoder, sizeof encoder, "encoder/%s", key);
@@ -264,7 +264,7 @@ static bool both_have(teller *t, const char *key)
 }
 
 /* A flag, or the factor itself; sqrt(d_model) where there is neither. */
-static float embedding_scale(teller *t, const char *side, const char *embedding)
+static float embedding_scale(config_reader *t, const char *side, const char *embedding)
 {
     const float root = sqrtf((float)t->config->d_model);
     char name[NAME], older[NAME];
@@ -280,7 +280,7 @@ static float embedding_scale(teller *t, const char *side, const char *embedding)
     return (float)value;
 }
 
-static void read_scale(teller *t)
+static void read_scale(config_reader *t)
 {
     const float encoder = embedding_scale(t, "encoder", tr_ct2_source_embedding(t->model));
     t->config->embedding_scale = embedding_scale(t, "decoder", "decoder/embeddings/weight");
@@ -288,7 +288,7 @@ static void read_scale(teller *t)
         fail(t, TR_ERROR_UNSUPPORTED, "decoder/scale_embeddings", "is another than the encoder's, which is not supported");
 }
 
-static void read_activation(teller *t)
+static void read_activation(config_reader *t)
 {
     static const tr_activation known[] = {TR_ACTIVATION_RELU, TR_ACTIVATION_GELU_TANH, TR_ACTIVATION_SWISH,
                                           TR_ACTIVATION_GELU};
@@ -302,7 +302,7 @@ static void read_activation(teller *t)
                             code >= 0 && code < ALL ? others[(int)code - KNOWN] : "an unknown activation");
 }
 
-static void read_norms(teller *t)
+static void read_norms(config_reader *t)
 {
     tr_config *c = t->config;
     c->pre_norm = common(t, "pre_norm", 1) != 0;
@@ -314,7 +314,7 @@ static void read_norms(teller *t)
 }
 
 /* T5's, in every layer those of the first. */
-static void read_relative(teller *t)
+static void read_relative(config_reader *t)
 {
     tr_config *c = t->config;
     int heads;
@@ -325,7 +325,7 @@ static void read_relative(teller *t)
 
 /* A table, taken as a learned one; without it CTranslate2 computes one, from position 1 on, which it makes longer as
  * sentences need it. */
-static void read_positions(teller *t)
+static void read_positions(config_reader *t)
 {
     const int fitting = COMPUTED_BYTES / 4 / t->config->d_model;
     int encoder, decoder, width;
@@ -347,7 +347,7 @@ static void read_positions(teller *t)
 
 /* Alignment uses the first heads of a layer; -1 counts from the end, 0 heads are all. The last layer's first head is the
  * converter's default and therefore ignored. No value is an error, as nothing else depends on it. */
-static void read_alignment(teller *t)
+static void read_alignment(config_reader *t)
 {
     tr_config *c = t->config;
     double layer = -1, heads = 1;
@@ -362,7 +362,7 @@ static void read_alignment(teller *t)
     c->alignment_head = heads == 1; /* of several: the mean */
 }
 
-static void check_spec(teller *t)
+static void check_spec(config_reader *t)
 {
     static const char *const specs[] = {"", "TransformerBase", "TransformerBig", "TransformerSpec"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
@@ -374,7 +374,7 @@ static void check_spec(teller *t)
 
 tr_status tr_ct2_config(tr_ct2_model *model, const tr_ct2_settings *settings, tr_config *config, tr_error *error)
 {
-    teller t = {.model = model, .config = config, .error = error};
+    config_reader t = {.model = model, .config = config, .error = error};
     *config = tr_config_default();
     config->layer_norm_epsilon = settings->epsilon;
     check_spec(&t);
@@ -428,7 +428,7 @@ static void read_json_settings(tr_json_fields *fields, tr_ct2_settings *s)
 }
 
 /* Before version 6 strings are variables, without a NUL. */
-static tr_piece stored_piece(teller *t, const char *name, const char *fallback)
+static tr_piece stored_piece(config_reader *t, const char *name, const char *fallback)
 {
     const tr_ct2_variable *v = tr_ct2_find(t->model, name);
     if (v && (v->rank != 1 || v->type != TR_CT2_I8))
@@ -436,7 +436,7 @@ static tr_piece stored_piece(teller *t, const char *name, const char *fallback)
     return v ? (tr_piece){(const char *)v->data, (uint32_t)v->bytes} : (tr_piece){fallback, (uint32_t)strlen(fallback)};
 }
 
-static void read_stored_settings(teller *t, tr_ct2_settings *s)
+static void read_stored_settings(config_reader *t, tr_ct2_settings *s)
 {
     s->unk = stored_piece(t, "unk_token", "<unk>");
     s->bos = stored_piece(t, "bos_token", "<s>");
@@ -457,7 +457,7 @@ static float read_epsilon(tr_json_fields *fields)
 
 tr_status tr_ct2_settings_read(tr_ct2_model *model, const json_t *json, tr_ct2_settings *settings, tr_error *error)
 {
-    teller t = {.model = model, .error = error};
+    config_reader t = {.model = model, .error = error};
     tr_json_fields fields = {json, "config.json", TR_OK, error};
     *settings = (tr_ct2_settings){.epsilon = read_epsilon(&fields)};
     if (model->version < 6)

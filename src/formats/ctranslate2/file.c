@@ -274,8 +274,8 @@ static void read_alias(reader *r)
     if (r->status != TR_OK)
         return;
     if (!target) {
-        r->status =
-            tr_fail(r->error, TR_ERROR_FORMAT, "alias %.100s: stands for %.100s, which is not there before it", alias, name);
+        r->status = tr_fail(r->error, TR_ERROR_FORMAT, "alias %.100s: stands for %.100s, which is not defined before it",
+                            alias, name);
         return;
     }
     add_name(r, alias, target->variable, false);

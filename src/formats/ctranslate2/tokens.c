@@ -32,7 +32,7 @@ static tr_status start(const tr_ct2_settings *s, const tr_vocabulary *target, bo
         return TR_OK;
     if (!s->start.data)
         return tr_fail(error, TR_ERROR_UNSUPPORTED,
-                       "decoder_start_token: there is none, each sentence needs its own: not supported");
+                       "decoder_start_token: is null, a start token for each sentence: not supported");
     return find_id(target, s->start, "decoder_start_token", &c->start_id, error);
 }
 
@@ -40,7 +40,7 @@ tr_status tr_ct2_ids(const tr_ct2_settings *s, const tr_vocabulary *source, cons
                      tr_config *c, tr_error *error)
 {
     if (s->source_bos)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "add_source_bos: a start mark before the source: not supported");
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "add_source_bos: a start token before the source: not supported");
     tr_status status = find_id(target, s->eos, "eos_token", &c->eos_id, error);
     if (status == TR_OK)
         status = start(s, target, from_zero, c, error);

@@ -151,7 +151,7 @@ static float factor_of(builder *b, const tr_ct2_variable *v, const tr_ct2_variab
     }
     const float factor = 1 / read_float(scale->data + (scale->rank ? (size_t)o * sizeof factor : 0));
     if (!(factor > 0 && factor - factor == 0))
-        fail(b, TR_ERROR_FORMAT, v->name, "has a scale that is no positive number");
+        fail(b, TR_ERROR_FORMAT, v->name, "has a scale that is not a positive number");
     return factor;
 }
 
@@ -185,7 +185,7 @@ static void add_int8(builder *b, const tr_ct2_variable *v, const tr_ct2_variable
                      part *p)
 {
     if (v->rank != 2 || v->shape[1] > TR_I8_INPUTS || s->rows > INT32_MAX - TR_PANEL) {
-        fail(b, TR_ERROR_UNSUPPORTED, v->name, "is int8, but no matrix, or too large");
+        fail(b, TR_ERROR_UNSUPPORTED, v->name, "is int8, but not a matrix, or too large");
         return;
     }
     const float *factors = add_factors(b, v, scale, s);

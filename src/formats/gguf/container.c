@@ -333,7 +333,7 @@ static tr_status locate_data(const tr_gguf_tensors *tensors, tr_tensor *tensor, 
     const uint64_t available = tensors->gguf->size - tensors->data_at;
     const tr_blocks *blocks = tensor->blocks;
     if (blocks && (uint64_t)tensor->shape[tensor->rank - 1] % blocks->elements)
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its rows of %lld elements are no whole blocks of %s",
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its rows of %lld elements are not whole blocks of %s",
                        tensor->name, (long long)tensor->shape[tensor->rank - 1], blocks->name);
     if (!tr_tensor_measure(tensor, available, &bytes) || bytes == 0)
         return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: its size is 0 or more than the file has: truncated or damaged",

@@ -73,10 +73,10 @@ static tr_status list_token_lists(const tr_package *package, tr_file_tensors *li
 /* A tensor stored as it is or as another type of the same shape. */
 static tr_file_tensor copy_or_convert(const tr_tensor *from, tr_type type)
 {
-    const bool unchanged = from->type == type && !from->turned && (!from->origin || type > TR_TYPE_BF16);
+    const bool unchanged = from->type == type && !from->transposed && (!from->origin || type > TR_TYPE_BF16);
     tr_file_tensor t = {*from, unchanged ? TR_ENCODING_COPY : TR_ENCODING_CONVERT, from, TR_PACKED_VECTORS};
     t.tensor.type = type;
-    t.tensor.turned = false;
+    t.tensor.transposed = false;
     t.tensor.bytes = (size_t)tr_tensor_elements(from) * tr_type_size(type);
     return t;
 }
@@ -310,7 +310,7 @@ static tr_status write_packed_panel(tr_encoder *encoder, const tr_file_tensor *t
     int32_t *colsum = (int32_t *)encoder->vectors[TR_PACKED_VECTOR_COLSUM] + o;
     tr_tensor_to_f32(t->from, o * inputs, n * inputs, w->rows);
     if (!tr_pack_panel(w->rows, (int)n, (int)inputs, w->panel, scale, colsum))
-        return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is no finite number: int8 has none for it",
+        return tr_fail(error, TR_ERROR_NUMERIC, "tensor %s: holds a weight that is not finite, which int8 cannot store",
                        t->from->name);
     tr_tensor_passed(t->from, o * inputs, (o + n) * inputs);
     if (t->encoding == TR_ENCODING_PACK)

@@ -158,7 +158,7 @@ static tr_status read_tensors(const tr_gguf *gguf, tr_package *package, tr_error
     if (status != TR_OK)
         return status;
     if (!*s.embedding.name || s.embedding.rank != 2 || s.embedding.shape[0] > TR_MAX_VOCABULARY)
-        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is missing or no matrix", name_embedding);
+        return tr_fail(error, TR_ERROR_FORMAT, "tensor %s: is missing or not a matrix", name_embedding);
     if (*s.layered)
         return tr_fail(error, TR_ERROR_UNSUPPORTED,
                        "tensor %s: relative positions of each layer's own (UMT5) are not supported", s.layered);

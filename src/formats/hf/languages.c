@@ -100,7 +100,7 @@ tr_status tr_hf_added_read(const json_t *tokens, int rows, tr_added *added, tr_e
         const long id = strtol(key, &end, 10);
         const char *text = json_string_value(json_object_get(value, "content"));
         if (*end || end == key || id < 0 || !text)
-            return tr_fail(error, TR_ERROR_FORMAT, "added_tokens_decoder: %.40s is no token", key);
+            return tr_fail(error, TR_ERROR_FORMAT, "added_tokens_decoder: %.40s is not a token", key);
         if (id < rows && status == TR_OK) /* some directories name more tokens than the embedding has */
             status = tr_added_add(added, (int32_t)id, text, strlen(text), error);
     }

@@ -87,7 +87,7 @@ static tr_status read_item(parts *p, uint64_t number, tr_marian_items *items)
     tr_marian_item item = {
         .name = (const char *)take(&p->names, name), .type = u64_at(header + 8), .rank = (int)u64_at(header + 16)};
     if (memchr(item.name, 0, name) != item.name + name - 1)
-        return tr_fail(p->names.error, TR_ERROR_FORMAT, "item %llu: its name is not a string with a NUL behind it",
+        return tr_fail(p->names.error, TR_ERROR_FORMAT, "item %llu: its name is not a string that ends in NUL",
                        (unsigned long long)number);
     const unsigned char *shape = take(&p->shapes, (uint64_t)item.rank * sizeof(int32_t));
     for (int i = 0; i < item.rank; i++) {

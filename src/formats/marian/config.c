@@ -10,27 +10,27 @@
 enum { COMPUTED_POSITIONS = 1024 };
 
 /* One model's options being read; fields keeps the first failure. */
-typedef struct teller {
+typedef struct config_reader {
     tr_json_fields fields;
     const tr_marian_items *items;
     tr_config *config;
     tr_marian_layout *layout;
     bool norms; /* config->norm is set: all other norms must be of that kind */
-} teller;
+} config_reader;
 
-static void unsupported(teller *t, const char *key, const char *why)
+static void unsupported(config_reader *t, const char *key, const char *why)
 {
     tr_json_fail(&t->fields, TR_ERROR_UNSUPPORTED, key, why);
 }
 
-static bool flag(teller *t, const char *key)
+static bool flag(config_reader *t, const char *key)
 {
     return tr_json_bool(&t->fields, key, false);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ refusals */
 
-static void refuse_others(teller *t)
+static void refuse_others(config_reader *t)
 {
     static const char *const flags[] = {"ulr", "transformer-pool", "right-left", "transformer-train-positions"};
     const char *type = tr_json_string(&t->fields, "type", "");
@@ -62,7 +62,7 @@ typedef struct operations {
     bool add, norm;
 } operations;
 
-static void note_norm(teller *t, const char *key, char operation)
+static void note_norm(config_reader *t, const char *key, char operation)
 {
     const tr_norm_kind kind = operation == 'r' ? TR_NORM_RMS : TR_NORM_LAYER;
     if (t->norms && t->config->norm != kind)
@@ -72,13 +72,13 @@ static void note_norm(teller *t, const char *key, char operation)
 }
 
 /* d, dropout, has no effect in inference; a adds the sublayer's input, n and r normalise. */
-static operations read_operations(teller *t, const char *key, const char *fallback)
+static operations read_operations(config_reader *t, const char *key, const char *fallback)
 {
     operations o = {false, false};
     for (const char *p = tr_json_string(&t->fields, key, fallback); *p; p++)
         if (*p == 'a') {
             if (o.add || o.norm)
-                unsupported(t, key, "adds twice, or behind a norm, which is not supported");
+                unsupported(t, key, "adds twice, or after a norm, which is not supported");
             o.add = true;
         } else if (*p == 'n' || *p == 'r') {
             if (o.norm)
@@ -93,24 +93,24 @@ static operations read_operations(teller *t, const char *key, const char *fallba
     return o;
 }
 
-static void read_norms(teller *t)
+static void read_norms(config_reader *t)
 {
     tr_config *c = t->config;
     const operations before = read_operations(t, "transformer-preprocess", ""),
-                     behind = read_operations(t, "transformer-postprocess", "dan"),
+                     after = read_operations(t, "transformer-postprocess", "dan"),
                      embedding = read_operations(t, "transformer-postprocess-emb", "d"),
                      top = read_operations(t, "transformer-postprocess-top", "");
     if (before.add || embedding.add)
         unsupported(t, before.add ? "transformer-preprocess" : "transformer-postprocess-emb",
                     "adds, where there is nothing to add");
-    if (!behind.add)
+    if (!after.add)
         unsupported(t, "transformer-postprocess", "adds no residual, which is not supported");
     if (top.add)
         unsupported(t, "transformer-postprocess-top", "adds the embeddings, which is not supported");
-    if (!before.norm && !behind.norm)
+    if (!before.norm && !after.norm)
         unsupported(t, "transformer-postprocess", "and transformer-preprocess have no norm, which is not supported");
     c->pre_norm = before.norm;
-    c->post_norm = before.norm && behind.norm;
+    c->post_norm = before.norm && after.norm;
     c->embedding_norm = embedding.norm;
     c->final_norm = top.norm;
     c->layer_norm_epsilon = 1e-6f;
@@ -118,7 +118,7 @@ static void read_norms(teller *t)
 
 /* ------------------------------------------------------------------------------------------------------------- network */
 
-static tr_activation read_activation(teller *t, const char *key, const char *fallback)
+static tr_activation read_activation(config_reader *t, const char *key, const char *fallback)
 {
     const char *name = tr_json_string(&t->fields, key, fallback);
     static const struct {
@@ -133,13 +133,13 @@ static tr_activation read_activation(teller *t, const char *key, const char *fal
 }
 
 /* The value of KEY, or the encoder's if it is 0. */
-static int decoders(teller *t, const char *key, int encoders)
+static int decoders(config_reader *t, const char *key, int encoders)
 {
     const int own = tr_json_int(&t->fields, key, 0);
     return own ? own : encoders;
 }
 
-static void read_sizes(teller *t)
+static void read_sizes(config_reader *t)
 {
     tr_json_fields *f = &t->fields;
     tr_config *c = t->config;
@@ -155,7 +155,7 @@ static void read_sizes(teller *t)
     c->no_output_projection = flag(t, "transformer-no-projection");
 }
 
-static void read_history(teller *t)
+static void read_history(config_reader *t)
 {
     tr_json_fields *f = &t->fields;
     tr_config *c = t->config;
@@ -182,7 +182,7 @@ static void read_history(teller *t)
 }
 
 /* Marian's --alignment uses the first head of this layer. No value is an error, as nothing else depends on it. */
-static void read_alignment(teller *t)
+static void read_alignment(config_reader *t)
 {
     tr_config *c = t->config;
     const json_t *layer = tr_json_get(&t->fields, "transformer-guided-alignment-layer");
@@ -192,14 +192,14 @@ static void read_alignment(teller *t)
 }
 
 /* Layer n of the decoder has the parameters of layer tied[n]. */
-static void read_ties(teller *t)
+static void read_ties(config_reader *t)
 {
     const json_t *tied = tr_json_get(&t->fields, "transformer-tied-layers");
     const size_t count = json_array_size(tied);
     for (int i = 0; i < TR_MAX_LAYERS; i++)
         t->layout->decoder_layer[i] = i + 1;
     if (tied && !json_is_array(tied))
-        tr_json_fail(&t->fields, TR_ERROR_FORMAT, "transformer-tied-layers", "is no list");
+        tr_json_fail(&t->fields, TR_ERROR_FORMAT, "transformer-tied-layers", "is not a list");
     if (count && count != (size_t)t->config->decoder_layers)
         tr_json_fail(&t->fields, TR_ERROR_FORMAT, "transformer-tied-layers", "does not name as many layers as there are");
     for (size_t i = 0; t->fields.status == TR_OK && i < count && i < TR_MAX_LAYERS; i++) {
@@ -215,7 +215,7 @@ static void read_ties(teller *t)
 
 /* Marian computes positions; its documented option transformer-train-position-embeddings is for other types of models, and
  * an undocumented one, for this type, stops Marian 1.12. */
-static void read_positions(teller *t)
+static void read_positions(config_reader *t)
 {
     tr_config *c = t->config;
     c->max_positions = COMPUTED_POSITIONS;
@@ -227,7 +227,7 @@ static void read_positions(teller *t)
 }
 
 /* Rows of an embedding: those of dim-vocabs or, if that is 0, those of the file. */
-static int vocabulary_size(teller *t, const json_t *sizes, size_t side, const char *embedding)
+static int vocabulary_size(config_reader *t, const json_t *sizes, size_t side, const char *embedding)
 {
     const json_t *size = json_array_get(sizes, side);
     const tr_marian_item *item = tr_marian_find(t->items, embedding);
@@ -238,7 +238,7 @@ static int vocabulary_size(teller *t, const json_t *sizes, size_t side, const ch
     return item && item->shape[0] <= TR_MAX_VOCABULARY ? (int)item->shape[0] : 0;
 }
 
-static void read_embeddings(teller *t)
+static void read_embeddings(config_reader *t)
 {
     const json_t *sizes = tr_json_get(&t->fields, "dim-vocabs");
     const bool all = flag(t, "tied-embeddings-all");
@@ -247,7 +247,7 @@ static void read_embeddings(teller *t)
     l->tied_output = all || flag(t, "tied-embeddings");
     l->no_output_bias = flag(t, "output-omit-bias");
     if (sizes && (!json_is_array(sizes) || json_array_size(sizes) != 2))
-        unsupported(t, "dim-vocabs", "is no list of two sizes: models with one source are supported");
+        unsupported(t, "dim-vocabs", "is not a list of two sizes: models with one source are supported");
     t->config->source_vocabulary = vocabulary_size(t, sizes, 0, l->shared_source ? "Wemb" : "encoder_Wemb");
     t->config->target_vocabulary = vocabulary_size(t, sizes, 1, l->shared_source ? "Wemb" : "decoder_Wemb");
 }
@@ -255,7 +255,8 @@ static void read_embeddings(teller *t)
 tr_status tr_marian_config(const json_t *yml, const tr_marian_items *items, tr_config *config, tr_marian_layout *layout,
                            tr_error *error)
 {
-    teller t = {.fields = {yml, TR_MARIAN_SETTINGS, TR_OK, error}, .items = items, .config = config, .layout = layout};
+    config_reader t = {
+        .fields = {yml, TR_MARIAN_SETTINGS, TR_OK, error}, .items = items, .config = config, .layout = layout};
     *config = tr_config_default();
     *layout = (tr_marian_layout){0};
     config->start_zeros = true;

@@ -81,7 +81,7 @@ static tr_status read_vocabularies(opening *o)
     if (status != TR_OK)
         return status;
     if (source.eos_id != target.eos_id || source.eos_id < 0)
-        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "the end mark </s> must have the same id in both vocabularies");
+        return tr_directory_fail(d, TR_ERROR_UNSUPPORTED, "EOS (</s>) must have the same id in both vocabularies");
     c->eos_id = source.eos_id;
     c->unk_id = source.unk_id;
     forbid(package->target, target.unk_id, c);

@@ -50,12 +50,13 @@ tr_status tr_marian_int8(const tr_marian_item *item, bool embedding, float alpha
 {
     const int64_t outputs = item->shape[!embedding], inputs = item->shape[embedding];
     if (embedding != (strstr(item->name, "Wemb") != NULL))
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "item %.100s: is int8, which is not known of this matrix", item->name);
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "item %.100s: is int8, which is not supported for this matrix",
+                       item->name);
     if (inputs > TR_I8_INPUTS || outputs > TR_MAX_VOCABULARY)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "item %.100s: is too large for int8", item->name);
     const float multiplier = multiplier_of(item, (size_t)outputs * (size_t)inputs);
     if (multiplier == 0)
-        return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: has no multiplier above 0 behind its integers", item->name);
+        return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: has no multiplier above 0 after its integers", item->name);
     const tr_int8_rows integers = {.rows = (const int8_t *)item->data,
                                    .outputs = outputs,
                                    .inputs = inputs,

@@ -66,8 +66,8 @@ typedef struct tr_marian_layout {
 tr_status tr_marian_config(const json_t *yml, const tr_marian_items *items, tr_config *config, tr_marian_layout *layout,
                            tr_error *error);
 
-/* Adds all tensors of the network under our names; matrices stored as [inputs, outputs] are marked as turned. Fails if an
- * item is left over. */
+/* Adds all tensors of the network under our names; matrices stored as [inputs, outputs] are marked as transposed. Fails if
+ * an item is left over. */
 tr_status tr_marian_weights(const tr_marian_items *items, const tr_config *config, const tr_marian_layout *layout,
                             tr_weights *weights, tr_error *error);
 

@@ -133,7 +133,7 @@ static tr_status read_npy(const unsigned char *contents, uint64_t size, tr_maria
 {
     header h = {0};
     if (size < MAGIC + 4 || memcmp(contents, "\x93NUMPY", MAGIC) != 0)
-        return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: is no .npy file", item->name);
+        return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: is not an .npy file", item->name);
     const int version = contents[MAGIC], wide = version >= 2 ? 4 : 2; /* bytes of the length */
     const uint64_t start = MAGIC + 2 + (uint64_t)wide;
     uint64_t length = 0;
@@ -149,8 +149,7 @@ static tr_status read_npy(const unsigned char *contents, uint64_t size, tr_maria
         return tr_fail(error, TR_ERROR_FORMAT, "item %.100s: its header is damaged, or has more than %d dimensions",
                        item->name, TR_MAX_RANK);
     if (h.column_order && item->rank > 1)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "item %.100s: lies in Fortran's order, which is not supported",
-                       item->name);
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "item %.100s: is in Fortran order, which is not supported", item->name);
     item->data = contents + start + length;
     item->bytes = (size_t)(size - start - length);
     return set_type(&h, item, error);
@@ -161,7 +160,7 @@ static tr_status take_name(const tr_zip_entry *entry, tr_marian_items *items, tr
 {
     const size_t length = strlen(entry->name);
     if (length <= SUFFIX || strcmp(entry->name + length - SUFFIX, ".npy") != 0)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "entry %.100s: is no .npy file", entry->name);
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "entry %.100s: is not an .npy file", entry->name);
     char *name = malloc(length + 1);
     if (!name)
         return tr_fail(error, TR_ERROR_MEMORY, "out of memory");

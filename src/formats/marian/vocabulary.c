@@ -9,7 +9,7 @@
 #include "util/utf8.h"
 
 /* Marian ignores tokens beyond the rows of the model. */
-static void cut_behind(json_t *json, int rows)
+static void remove_unused(json_t *json, int rows)
 {
     const char *token;
     json_t *id;
@@ -42,7 +42,7 @@ static tr_status read_map(tr_bytes file, const char *name, int rows, tr_vocabula
                              : tr_yaml_parse(file.data, file.size, name, &json, error);
     if (status != TR_OK)
         return status;
-    cut_behind(json, rows);
+    remove_unused(json, rows);
     status = tr_vocabulary_of_words(json, name, rows, NULL, vocabulary, error);
     json_decref(json);
     return status;

@@ -57,7 +57,7 @@ static void add_floats(builder *b, const tr_marian_item *item, shape kind, tr_ty
     memcpy(t.name, name, strlen(name) + 1);
     t.shape[0] = kind == VECTOR ? (int64_t)(t.bytes / tr_type_size(type)) : item->shape[kind == MATRIX];
     t.shape[1] = kind == VECTOR ? 0 : item->shape[kind == ROWS];
-    t.turned = kind == MATRIX;
+    t.transposed = kind == MATRIX;
     b->status = tr_weights_add(b->weights, &t, b->error);
 }
 
@@ -93,7 +93,7 @@ static void add_item(builder *b, const tr_marian_item *item, shape kind, const c
 {
     const bool vector = item->rank == 1 || (item->rank == 2 && item->shape[0] == 1);
     if (kind == VECTOR ? !vector : item->rank != 2)
-        fail(b, TR_ERROR_FORMAT, item->name, kind == VECTOR ? "is no vector" : "is no matrix");
+        fail(b, TR_ERROR_FORMAT, item->name, kind == VECTOR ? "is not a vector" : "is not a matrix");
     else if (item->type == TR_MARIAN_F32)
         add_floats(b, item, kind, TR_TYPE_F32, name);
     else if (item->type == TR_MARIAN_F16)
@@ -138,7 +138,7 @@ static void add_norm(builder *b, const char *theirs, const char *suffix, const c
 }
 
 /* The norms around a sublayer: names under before get the suffix _pre. */
-static void add_norms(builder *b, const place *at, const char *before, const char *behind, const char *kind)
+static void add_norms(builder *b, const place *at, const char *before, const char *after, const char *kind)
 {
     char from[NAME], to[NAME];
     const tr_config *c = b->config;
@@ -146,7 +146,7 @@ static void add_norms(builder *b, const place *at, const char *before, const cha
     snprintf(to, sizeof to, "%s.%s_norm", at->ours, kind);
     if (c->pre_norm)
         add_norm(b, from, "_pre", to);
-    snprintf(from, sizeof from, "%s%s", at->theirs, behind);
+    snprintf(from, sizeof from, "%s%s", at->theirs, after);
     snprintf(to, sizeof to, "%s.%s%s_norm", at->ours, kind, c->post_norm ? "_post" : "");
     if (!c->pre_norm || c->post_norm)
         add_norm(b, from, "", to);

@@ -161,7 +161,7 @@ static tr_pickle_value top(machine *m)
 {
     if (m->status == TR_OK && height(m) && stack_at(m, height(m) - 1)->kind != TR_PICKLE_MARK)
         return *stack_at(m, height(m) - 1);
-    fail_damaged(m, "takes a value where there is none");
+    fail_damaged(m, "needs a value on the stack, but there is none");
     return none;
 }
 
@@ -179,7 +179,7 @@ static size_t after_mark(machine *m)
     for (size_t i = height(m); i > 0; i--)
         if (stack_at(m, i - 1)->kind == TR_PICKLE_MARK)
             return i;
-    fail_damaged(m, "asks for a mark where there is none");
+    fail_damaged(m, "needs a MARK, but there is none");
     return height(m);
 }
 
@@ -246,7 +246,7 @@ static void make_tuple(machine *m, size_t first, size_t to)
                                    .as.index = COUNT_OF(&m->pickle->items, tr_pickle_value)};
     for (size_t i = first; i < height(m); i++) {
         if (stack_at(m, i)->kind == TR_PICKLE_MARK)
-            fail_damaged(m, "makes a tuple of a mark");
+            fail_damaged(m, "makes a tuple of a MARK");
         add_row(m, &m->pickle->items, stack_at(m, i), sizeof(tr_pickle_value), TR_PICKLE_ITEMS);
     }
     cut_stack(m, to);
@@ -256,7 +256,7 @@ static void make_tuple(machine *m, size_t first, size_t to)
 static void make_short_tuple(machine *m, size_t size)
 {
     if (height(m) < size)
-        fail_damaged(m, "takes a value where there is none");
+        fail_damaged(m, "needs a value on the stack, but there is none");
     else
         make_tuple(m, height(m) - size, height(m) - size);
 }
@@ -279,7 +279,7 @@ static void add_pair(machine *m, tr_pickle_value to, tr_pickle_kind kind, tr_pic
 {
     const tr_pickle_pair pair = {key, value, 0};
     if (m->status == TR_OK && to.kind != kind)
-        fail_damaged(m, "adds an element to what is no list or dict");
+        fail_damaged(m, "adds an element to a value that is not a list or dict");
     add_row(m, &m->pickle->pairs, &pair, sizeof pair, TR_PICKLE_PAIRS);
     if (m->status != TR_OK)
         return;
@@ -297,7 +297,7 @@ static void add_marked(machine *m, tr_pickle_kind kind, size_t step)
 {
     const size_t first = after_mark(m), last = height(m);
     if (m->status == TR_OK && (first < 2 || (last - first) % step))
-        fail_damaged(m, "adds half an element, or to nothing");
+        fail_damaged(m, "adds part of an element, or has nothing to add to");
     for (size_t i = first; m->status == TR_OK && i < last; i += step)
         add_pair(m, *stack_at(m, first - 2), kind, step == 2 ? *stack_at(m, i) : none, *stack_at(m, i + step - 1));
     if (m->status == TR_OK)
@@ -347,7 +347,7 @@ static void push_global(machine *m, tr_pickle_value module, tr_pickle_value name
     if (m->status != TR_OK)
         return;
     if (module.kind != TR_PICKLE_TEXT || name.kind != TR_PICKLE_TEXT) {
-        fail_damaged(m, "names a function by something that is no text");
+        fail_damaged(m, "names a function by a value that is not a string");
         return;
     }
     for (int i = 0; i < FUNCTIONS; i++)
@@ -422,7 +422,7 @@ static void call_global(machine *m)
 {
     const tr_pickle_value arguments = pop_value(m), function = pop_value(m);
     if (m->status == TR_OK && (function.kind != TR_PICKLE_GLOBAL || arguments.kind != TR_PICKLE_TUPLE))
-        fail_damaged(m, "calls what is no function");
+        fail_damaged(m, "calls a value that is not a function");
     if (m->status != TR_OK)
         return;
     if (function.as.index == REBUILD_TENSOR)
@@ -443,7 +443,7 @@ static void put_memo(machine *m, uint64_t index)
     static const tr_pickle_value unset = {.kind = TR_PICKLE_MARK};
     const tr_pickle_value value = top(m);
     if (index >= TR_PICKLE_MEMO)
-        fail_damaged(m, "remembers more than the weights of a network need");
+        fail_damaged(m, "stores more than the weights of a network need in its memo");
     while (m->status == TR_OK && COUNT_OF(&m->memo, tr_pickle_value) <= index)
         add_row(m, &m->memo, &unset, sizeof unset, TR_PICKLE_MEMO);
     if (m->status == TR_OK)
@@ -453,7 +453,7 @@ static void put_memo(machine *m, uint64_t index)
 static void get_memo(machine *m, uint64_t index)
 {
     if (index >= COUNT_OF(&m->memo, tr_pickle_value) || ROW_AT(&m->memo, tr_pickle_value, index)->kind == TR_PICKLE_MARK)
-        fail_damaged(m, "refers to what it has not remembered");
+        fail_damaged(m, "refers to a memo entry that was not stored");
     else
         push_value(m, *ROW_AT(&m->memo, tr_pickle_value, index));
 }
@@ -485,14 +485,14 @@ static void drop_attributes(machine *m)
 {
     pop_value(m);
     if (top(m).kind != TR_PICKLE_DICT)
-        fail_damaged(m, "gives attributes to what is no OrderedDict");
+        fail_damaged(m, "sets attributes of a value that is not an OrderedDict");
 }
 
 static void unknown_opcode(machine *m, unsigned opcode)
 {
-    m->status =
-        tr_fail(m->error, TR_ERROR_UNSUPPORTED, "pickle, byte %zu: opcode 0x%02x is none that torch.save uses for tensors",
-                (size_t)(m->at - m->data) - 1, opcode);
+    m->status = tr_fail(m->error, TR_ERROR_UNSUPPORTED,
+                        "pickle, byte %zu: opcode 0x%02x is not one that torch.save uses for tensors",
+                        (size_t)(m->at - m->data) - 1, opcode);
 }
 
 static void run_container_opcode(machine *m, unsigned opcode)
@@ -553,7 +553,7 @@ static void run_opcode(machine *m, unsigned opcode)
 static void run_machine(machine *m)
 {
     if (take_number(m, 1) != OP_PROTO || m->status != TR_OK) {
-        fail_damaged(m, "is no pickle");
+        fail_damaged(m, "is not a pickle");
         return;
     }
     const unsigned protocol = (unsigned)take_number(m, 1);

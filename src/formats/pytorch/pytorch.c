@@ -244,12 +244,12 @@ static tr_status find_folder(reader *r, const tr_zip_entry **pickle)
         if (!slash || strcmp(slash, name) != 0)
             continue;
         if (*pickle)
-            return tr_fail(r->error, TR_ERROR_FORMAT, "is no archive of torch.save: it has several data.pkl");
+            return tr_fail(r->error, TR_ERROR_FORMAT, "is not an archive of torch.save: it has several data.pkl");
         *pickle = &entries[i];
         snprintf(r->prefix, sizeof r->prefix, "%.*s", (int)(slash + 1 - entries[i].name), entries[i].name);
     }
     return *pickle ? TR_OK
-                   : tr_fail(r->error, TR_ERROR_UNSUPPORTED, "is no archive of torch.save: it has no FOLDER/data.pkl");
+                   : tr_fail(r->error, TR_ERROR_UNSUPPORTED, "is not an archive of torch.save: it has no FOLDER/data.pkl");
 }
 
 /* The whole of a small entry; memory: to be freed. */
@@ -429,7 +429,7 @@ bool tr_is_pytorch(const void *data, size_t size)
 tr_status tr_pytorch_read(const void *data, size_t size, tr_tensor_rename *renaming, tr_weights *weights, tr_error *error)
 {
     if (!tr_is_pytorch(data, size))
-        return tr_fail(error, TR_ERROR_FORMAT, "is no file of torch.save, or truncated");
+        return tr_fail(error, TR_ERROR_FORMAT, "is not a file of torch.save, or truncated");
     reader r = {.data = data, .size = size, .renaming = renaming, .weights = weights, .error = error};
     const tr_status status = is_archive(data, size) ? read_archive(&r) : read_legacy(&r);
     tr_pickle_free(&r.pickle);

@@ -44,7 +44,7 @@ function makeToken(side, unit) {
   const space = /^▁+(?=.)/u.exec(text);
   if (space) make(element, "span", "space", space[0]);
   element.append(text.slice(space ? space[0].length : 0));
-  if (/^(<.*>|>>.*<<|\[.*\]|__.*__)$/u.test(text) || (side === "target" && unit === 0)) element.classList.add("mark");
+  if (/^(<.*>|>>.*<<|\[.*\]|__.*__)$/u.test(text) || (side === "target" && unit === 0)) element.classList.add("special");
   const probability = side === "target" && unit > 0 ? DATA.probabilities[unit - 1] : undefined;
   if (probability !== undefined) make(element, "span", "bar").style.width = `${100 * probability}%`;
   element.addEventListener("pointerenter", () => point({ side, unit }));
@@ -64,8 +64,8 @@ function makeStrips() {
   $("text").classList.toggle("many", UNITS.source.length > 24 || UNITS.target.length > 24);
 }
 
-/* One of several elements can be reached with Tab, the arrow keys lead to the others. Up and down: in lines of width, behind
- * one that stands alone. */
+/* One of several elements can be reached with Tab, the others with the arrow keys. Up and down move by lines of width
+ * elements; the first element is a line of its own. Without width they do nothing. */
 function rove(parent, elements, width = 0, chosen = () => {}) {
   const last = elements.length - 1;
   const ways = {

@@ -1,13 +1,13 @@
 "use strict";
-/* The data: tokens, maps, their averages, and what a token has to do with the others. */
+/* The data: tokens, maps, their averages, and which tokens attend to which. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["cross", "encoder", "decoder"];
 const MEAN = -1; // in place of a layer or a head: of all
 const WEIGHTS = Float32Array.from({ length: 256 }, (_, level) => (level / 255) ** 2); // a level is the weight's root
 
-/* Units are what the two strips show. Those of the translation begin with the start mark, so a step that makes unit u + 1
- * has read the units up to u. Which unit a row or a column is: its number and this. */
+/* Units are what the two strips show. Those of the translation begin with the start token, so the step that makes unit
+ * u + 1 has read the units up to u. The unit of a row or a column is its number plus `first`. */
 const AXES = {
   cross: { rows: { side: "target", first: 1 }, columns: { side: "source", first: 0 } },
   encoder: { rows: { side: "source", first: 0 }, columns: { side: "source", first: 0 } },

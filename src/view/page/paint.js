@@ -56,7 +56,7 @@ function fit(canvas, width, height) {
 
 const scratch = document.createElement("canvas");
 
-/* One pixel a cell, in scratch. Cells behind the diagonal of the decoder's maps are not written yet. */
+/* One pixel a cell, in scratch. Cells above the diagonal of the decoder's maps are of tokens not yet written. */
 function paintCells(weights, rows, columns, triangle) {
   const image = new ImageData(columns, rows);
   const none = parse(variable("--none"));

@@ -28,7 +28,7 @@ const WORDS = {
       encoder: "How the source tokens look at each other, before any translation: a row is the token that looks, a column the "
         + "one that it looks at.",
       decoder: "What each step looks at in the translation so far: a row is the token being made, a column what has been "
-        + "written before it; the first is the start mark.",
+        + "written before it; the first is the start token.",
     },
     rows: { cross: "is made", encoder: "looks", decoder: "is made" },
     columns: { cross: "is read", encoder: "is looked at", decoder: "was written" },
@@ -54,7 +54,7 @@ const WORDS = {
         + "to 100 %. Every layer does so several times side by side, in heads, each for purposes of its own. Above are "
         + "all of them with their averages; the one you choose is shown large and in the two texts.",
       "The colour is the square root of the weight, so that faint ones remain visible. The bar below a token of the "
-        + "translation is its probability. Attention shows where something is read, not why: heads that look at the end mark "
+        + "translation is its probability. Attention shows where something is read, not why: heads that attend to EOS "
         + "often have nothing to do.",
       "Keys: Tab goes from part to part, the arrow keys move among tokens, heads and kinds, Enter keeps a token, Esc lets go.",
     ],
@@ -82,7 +82,7 @@ const WORDS = {
     about: {
       cross: "译文看向原文何处：一行是正在生成的译文词元，一列是原文词元。",
       encoder: "翻译之前，原文词元之间如何相互关注：一行是发出关注的词元，一列是被关注的词元。",
-      decoder: "每一步看向已写出译文的何处：一行是正在生成的词元，一列是在它之前写出的内容，第一列是开始标记。",
+      decoder: "每一步看向已写出译文的何处：一行是正在生成的词元，一列是在它之前写出的内容，第一列是起始词元。",
     },
     rows: { cross: "正在生成", encoder: "看", decoder: "正在生成" },
     columns: { cross: "被读取", encoder: "被看", decoder: "已写出" },
@@ -106,7 +106,7 @@ const WORDS = {
     help: [
       "网络处理每个词元时都会看向其他词元，并按权重从中取用：每一行合计 100 %。每一层同时有多个头，各有用途。上方是全部层与头及其平均，"
         + "选中的一个会放大显示，并标在原文与译文上。",
-      "颜色取权重的平方根，使微弱的权重也可见。译文词元下方的横条是它的概率。注意力说明信息从何处读取，而不说明原因：看向结束标记的头往往无事可做。",
+      "颜色取权重的平方根，使微弱的权重也可见。译文词元下方的横条是它的概率。注意力说明信息从何处读取，而不说明原因：看向 EOS 的头往往无事可做。",
       "按键：Tab 在各部分之间移动，方向键在词元、头、种类之间移动，Enter 保留词元，Esc 取消。",
     ],
   },
