@@ -29,7 +29,7 @@ patterns=()
 texts=true # whether the tests of suite `texts` run: they do not depend on the compiler
 prepare=
 live=false
-emulated=(kernels network team circles 'default model' levels)
+emulated=(kernels network team 'default model' levels)
 # A test program that a sanitizer stops must not look like one that ended with a status the test expected.
 export ASAN_OPTIONS=abort_on_error=1 TSAN_OPTIONS=halt_on_error=1:abort_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1

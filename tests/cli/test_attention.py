@@ -16,6 +16,7 @@ TEXT = "动物没有过马路，因为它太累了"
 NLLB = TESTS / "languages/fixtures/nllb/model"
 NO_TOKENIZER = TESTS / "reference/fixtures/bart-2x1-bf16/model"
 PIECES = TESTS / "reference/fixtures/relu-1x1-f32/model"
+LONG = TESTS / "marian/fixtures/spm"  # takes more tokens than the small model
 RECURRENT = TESTS / "bergamot/fixtures/ssru-two"
 
 
@@ -59,8 +60,8 @@ class Files(AttentionTest):
             self.assertGreater(p, math.log(1e-3))  # found by the search
         self.assertEqual(a["alignment"][1][-1], -1)
         self.assertTrue(all(0 <= i < len(a["source_tokens"][1]) - 1 for i in a["alignment"][1][:-1]))
-        # "animal" attends to 动物
-        self.assertEqual(a["source_tokens"][1][a["alignment"][1][a["target_tokens"][1].index("▁animal")]], "动物")
+        # "too" attends to 太
+        self.assertEqual(a["source_tokens"][1][a["alignment"][1][a["target_tokens"][1].index("▁too")]], "太")
 
     def test_page(self):
         out = self.folder / "view.html"
@@ -83,7 +84,7 @@ class Files(AttentionTest):
         out = self.folder / "view.svg"
         self.good("attention", TEXT, "-o", out)
         words = [e.text for e in xml.etree.ElementTree.fromstring(out.read_bytes()).iter() if e.tag.endswith("}text")]
-        for word in (TEXT, "动物", "animal", self.good(TEXT).decode().strip()):
+        for word in (TEXT, "没有", "never", self.good(TEXT).decode().strip()):
             self.assertIn(word, words)
 
     def test_same_again(self):
@@ -176,10 +177,10 @@ class Refused(AttentionTest):
 
     def test_too_large(self):
         """Reported before anything is computed."""
-        source, target = " ".join(["▁"] * 400), " ".join(["▁the"] * 450)
-        message = self.bad(1, "attention", "--tokens", source, "--translation", target, "-o", self.folder / "v.svg",
+        source, target = " ".join(["▁"] * 500), " ".join(["▁"] * 550)
+        message = self.bad(1, "attention", "-m", LONG, "--tokens", source, "--translation", target, "-o", self.folder / "v.svg",
                            says=("too many for a picture", "shorter text", ".npz"))
-        self.assertIn("401 by 451 tokens", message)
+        self.assertIn("501 by 551 tokens", message)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_too_long(self):

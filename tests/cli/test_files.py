@@ -290,8 +290,7 @@ class Comparing(FileTest):
     def test_options(self):
         run = self.run_of(*self.args)
         lexicon = self.folder / "lex.bin"
-        pairs = self.file("pairs.txt", text_of([LINES[0]] * 20))
-        self.good("shortlist", pairs, pairs, "-o", lexicon)
+        self.good("shortlist", self.input, self.file("en.txt", self.expected()), "-o", lexicon)
         for options, says in (
             (["--max-length", "3"], "--max-length (the default, now 3)"),
             (["--min-length", "3"], "--min-length"),
@@ -445,16 +444,17 @@ class Comparing(FileTest):
         run = self.run_of("-m", a, *self.args)
         self.assertIn(json.loads(self.good("info", "--json", a))["checksum"].encode(), run)
         self.leave(self.part, self.kept, run)
-        self.refused("-m", b, says="model (zh-en, ")
+        self.refused("-m", b, says="model (zh-en-small, ")
         b.write_bytes(a.read_bytes())
         self.good("-m", b, *self.args, "--resume")
         self.assertEqual(self.output.read_bytes(), self.expected())
 
     def test_shortlist_by_content(self):
         a, b = self.folder / "a.bin", self.folder / "b.bin"
-        for out, lines in ((a, LINES[:1]), (b, LINES[1:2])):
-            pairs = self.file("pairs.txt", text_of(lines * 20))
-            self.good("shortlist", pairs, pairs, "-o", out, "--first", "1000")
+        for out, first in ((a, 0), (b, 1)):
+            source = self.file("zh.txt", text_of(self.lines[first::2]))
+            target = self.file("en.txt", b"".join(self.expected().splitlines(keepends=True)[first::2]))
+            self.good("shortlist", source, target, "-o", out)
         run = self.run_of("--shortlist", a, *self.args)
         self.leave(self.part, self.kept, run)
         self.refused("--shortlist", b, says="--shortlist (")

@@ -43,7 +43,7 @@ def detects():
 
 
 class ModelsTest(CommandTest):
-    """A folder: zh to en, the default model; en to fr and de to en, small models that give any text."""
+    """A folder: zh to en, the small model; en to fr and de to en, small models that give any text."""
 
     def setUp(self):
         super().setUp()

@@ -177,8 +177,8 @@ class Options(CommandTest):
         self.plain = self.good(stdin=self.input)
 
     def test_a_known_sentence(self):
-        self.assertEqual(self.good(SENTENCE).decode(), "The weather is nice today.\n")
-        self.assertEqual(self.good("--exact", SENTENCE).decode(), "The weather is nice today.\n")
+        self.assertEqual(self.good(SENTENCE).decode(), "The weather is very good today.\n")
+        self.assertEqual(self.good("--exact", SENTENCE).decode(), "The weather is very good today.\n")
 
     def test_text_is_joined(self):
         self.assertEqual(self.good("我", "喜欢", "读书"), self.good("我 喜欢 读书"))

@@ -73,7 +73,7 @@ class Shortlist(CommandTest):
         self.assertRegex(
             told, r"100 pairs of sentences, of 100; 2 with an empty side and 1 with more than 256 tokens were ignored"
         )
-        self.assertRegex(told, r"\d+ of 12001 source tokens have a list")
+        self.assertRegex(told, r"\d+ of 4001 source tokens have a list")
 
     def test_invalid_text(self):
         self.file("zh.txt", b"\xff\xfe" + self.zh.read_bytes())

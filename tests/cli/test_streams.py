@@ -315,7 +315,7 @@ class Progress(CommandTest):
         return shown.decode()
 
     def test_bar(self):
-        lines = self.file("lines", text_of(many_lines(200)))
+        lines = self.file("lines", text_of(many_lines(3000)))
         shown = self.shown("-i", lines, "-o", self.folder / "out", *self.slow)
         rows = [r for r in shown.split("\r") if "[" in r and "%" in r]
         self.assertTrue(rows, "no bar was drawn in all that time")
@@ -326,10 +326,10 @@ class Progress(CommandTest):
         percents = [int(r.split("]")[1].split("%")[0]) for r in rows]
         self.assertEqual(percents, sorted(percents))
         self.assertTrue(shown.endswith("\r\x1b[K"), "the bar was not removed")
-        self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), 200)
+        self.assertEqual((self.folder / "out").read_bytes().count(b"\n"), 3000)
 
     def test_bar_with_redirected_input(self):
-        lines = self.file("lines", text_of(many_lines(200)))
+        lines = self.file("lines", text_of(many_lines(3000)))
         with open(lines, "rb") as f:
             self.assertIn(" lines ", self.shown(*self.slow, stdin=f, stdout=self.opened(self.folder / "out", "wb")))
 

@@ -2,7 +2,7 @@
 """The levels of the kernels as the command has them: which ones it finds on a CPU, and that all of them give the same bytes,
 whatever the size of a batch and the number of threads, on every machine: those of expected.txt.
 Usage: test_levels.py TOOL MODEL [--cpu 'NAME: LEVEL...' --emulator WORD...]
-       test_levels.py TOOL MODEL --record        writes expected.txt anew: for another default model, or other arithmetic"""
+       test_levels.py TOOL MODEL --record        writes expected.txt anew: for another model, or other arithmetic"""
 import concurrent.futures
 import os
 import pathlib

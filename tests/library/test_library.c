@@ -1,4 +1,4 @@
-/* The public interface on the default model. The words of translations are not checked here (tests/default_model does that),
+/* The public interface on the small model. The words of translations are not checked here (tests/default_model does that),
  * but that they do not depend on threads, batches, neighbours and repetitions. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

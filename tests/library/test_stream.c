@@ -22,7 +22,7 @@ static const char *const texts[] = {
     "1. 北京是中国的首都。\u30002. 上海是中国最大的城市。",
     "你好。\u200b。你好。",
     "虽然他很累，但是他还是坚持把工作做完了；大家都觉得他非常了不起，可是他自己却什么也没有说。",
-    "谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢谢", /* the translation loops */
+    "哈哈，哈哈，哈哈，哈哈，哈哈，哈哈，哈哈，哈哈", /* the translation loops */
 };
 enum { COUNT = sizeof texts / sizeof *texts, SENTENCES = 8, DRAWS = 3, TOKENS = 600, BYTES = 4096 };
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The loop guard: loops.txt has fifty lines whose translation by the default model loops (repeated, foreign and random text,
+"""The loop guard: loops.txt has fifty lines whose translation by the small model loops (repeated, foreign and random text,
 noise, lists, and ordinary sentences), ordinary.txt lines whose translation does not.
 
     test_loops.py TOOL MODEL
-    test_loops.py TOOL MODEL --record     for another default model: lines of loops.txt that no longer loop are replaced by
-                                          repeated phrases and random characters that do
+    test_loops.py TOOL MODEL --record     for another model: lines of loops.txt that no longer loop are replaced by
+                                          repeated phrases and random characters that do; lines of ordinary.txt that
+                                          loop are dropped
 """
 import itertools
 import json
@@ -33,6 +34,10 @@ def has_circle(tokens):
 
 def lines_of(name):
     return (FOLDER / name).read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def write_lines(name, lines):
+    (FOLDER / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def run_tool(lines, *options):
@@ -78,7 +83,9 @@ def record(count=50):
     kinds = [circling([make(rng) for _ in range(1000)]) for make in (repeated, noise)]
     print(f"{len(kinds[0])} of 1,000 repeated phrases, {len(kinds[1])} of 1,000 lines of noise")
     mixed = [line for both in itertools.zip_longest(*kinds) for line in both if line]
-    (FOLDER / "loops.txt").write_text("".join(f"{line}\n" for line in (kept + mixed)[:count]), encoding="utf-8")
+    write_lines("loops.txt", (kept + mixed)[:count])
+    write_lines("ordinary.txt", [r["source"] for r in run_tool(lines_of("ordinary.txt"), "--loop-guard", "off")
+                                 if not r["flags"] and not has_circle(r["pieces"])])
 
 
 class Loops(unittest.TestCase):
