@@ -178,8 +178,8 @@ class Refused(AttentionTest):
     def test_too_large(self):
         """Reported before anything is computed."""
         source, target = " ".join(["▁"] * 500), " ".join(["▁"] * 550)
-        message = self.bad(1, "attention", "-m", LONG, "--tokens", source, "--translation", target, "-o", self.folder / "v.svg",
-                           says=("too many for a picture", "shorter text", ".npz"))
+        message = self.bad(1, "attention", "-m", LONG, "--tokens", source, "--translation", target,
+                           "-o", self.folder / "v.svg", says=("too many for a picture", "shorter text", ".npz"))
         self.assertIn("501 by 551 tokens", message)
         self.assertEqual(os.listdir(self.folder), [])
 
