@@ -108,7 +108,12 @@ typedef struct tr_error {
     char message[TR_MESSAGE_SIZE];
 } tr_error;
 
-/* The version of the library, such as "0.1.0". */
+/* The version of this header. A library of the same major and minor version has everything in it. */
+#define TR_VERSION_MAJOR 0
+#define TR_VERSION_MINOR 1
+#define TR_VERSION_PATCH 0
+
+/* The version of the library that runs, such as "0.1.0". */
 TR_API const char *tr_version(void);
 
 /* The name of a status, such as "format". Never NULL. */
@@ -148,7 +153,7 @@ typedef struct tr_model_options {
     tr_load load;
     /* Default TR_COMPUTE_AUTO. */
     tr_compute compute;
-    /* The kernel level, such as "avx2"; translate(1) lists them. Default NULL: the environment variable
+    /* The kernel level, such as "avx2"; see tr_cpu_level. Default NULL: the environment variable
      * TRANSLATE_CPU, or, if that is unset, the best level that this CPU runs. */
     const char *cpu;
     /* The lexical shortlist, which limits the target tokens of each source sentence. NULL (the default) or
@@ -179,6 +184,22 @@ TR_API tr_model_options tr_model_default_options(void);
  * TR_ERROR_ARGUMENT     An option is out of range, this CPU does not run the kernel level, or the shortlist was made for
  *                       other vocabularies. */
 TR_API tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error);
+
+/* As tr_model_open, for size bytes of a GGUF file in memory. With TR_LOAD_MAP, the default, the model uses the bytes where
+ * they are: they must not change, and outlive the model. Bytes at an address that is not divisible by 64 are copied, and
+ * with TR_LOAD_COPY all are.
+ *
+ * TR_ERROR_UNSUPPORTED  As there, or the bytes are not those of a GGUF file. */
+TR_API tr_status tr_model_open_memory(const void *data, size_t size, const tr_model_options *options, tr_model **model,
+                                      tr_error *error);
+
+/* Where the default model (Chinese to English) was installed with the library. The file may be missing: it is a build
+ * option, and packages may have it elsewhere. `pkg-config --variable=model libtranslate` gives the same path. */
+TR_API const char *tr_default_model_path(void);
+
+/* The names of the kernel levels that this CPU runs, for tr_model_options.cpu: index 0 is the slowest, "portable". NULL for
+ * an index without a level. */
+TR_API const char *tr_cpu_level(int index);
 
 /* Closes a model. NULL is allowed. No context may use the model any more. */
 TR_API void tr_model_close(tr_model *model);
@@ -335,6 +356,9 @@ typedef struct tr_context_options {
      * sentence. Otherwise the threads split into groups, each with a batch of its own; an estimate of the time
      * chooses the number of groups. */
     int batch_size;
+    /* Bytes of the translations that the context keeps, to return them for the same text; least recently used texts
+     * are dropped first. Default 64 MiB. 0: none are kept. */
+    size_t cache_bytes;
     /* An ensemble: [ensemble_count] further models that decode together with the context's own, as in Marian.
      * At each step a token's log-probability is the weighted sum of those of the models. The search uses and
      * reports that sum; sampling draws from it.
@@ -362,7 +386,7 @@ enum { TR_MAX_ENSEMBLE = 16 };
 TR_API tr_context_options tr_context_default_options(void);
 
 /* Creates the working memory for one caller: key/value caches, activations, helper threads, and a cache of
- * translated texts (at most 64 MB, least recently used texts are dropped first). Memory is allocated when it is
+ * translated texts. Memory is allocated when it is
  * needed and kept until tr_context_destroy. The model must outlive the context.
  *
  * TR_ERROR_ARGUMENT  An option is out of range, or the models of the ensemble differ in what they must agree in. */
@@ -371,6 +395,11 @@ TR_API tr_status tr_context_create(const tr_model *model, const tr_context_optio
 
 /* Stops the helper threads and frees the memory. NULL is allowed. */
 TR_API void tr_context_destroy(tr_context *context);
+
+/* Cancels the call that uses the context at this moment, from another thread or from a signal handler: the call returns
+ * TR_ERROR_CANCELLED, at the latest after the next step of the decoder, or what it has if nothing was left to decode.
+ * Without such a call it does nothing. The context can be used again. NULL is allowed. */
+TR_API void tr_context_cancel(tr_context *context);
 
 /* ----------------------------------------------------------------------------------------------- tokens and alignments */
 
@@ -748,7 +777,7 @@ TR_API tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t
 TR_API const char *tr_source_piece(const tr_model *model, int32_t id, size_t *size);
 TR_API const char *tr_target_piece(const tr_model *model, int32_t id, size_t *size);
 
-/* The id of a source or target piece of size bytes, or -1 if the vocabulary does not have it. */
+/* The id of a source or target piece of size bytes, or -1 if the vocabulary does not have it, or piece is NULL. */
 TR_API int32_t tr_source_id(const tr_model *model, const char *piece, size_t size);
 TR_API int32_t tr_target_id(const tr_model *model, const char *piece, size_t size);
 

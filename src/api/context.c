@@ -140,7 +140,8 @@ enum { MAX_BATCH = 4096 };
 
 tr_context_options tr_context_default_options(void)
 {
-    return (tr_context_options){.threads = 0, .backend = TR_THREADS_POSIX, .batch_size = 32};
+    return (tr_context_options){
+        .threads = 0, .backend = TR_THREADS_POSIX, .batch_size = 32, .cache_bytes = TR_TRANSLATION_CACHE_BYTES};
 }
 
 static tr_status check_context_options(const tr_context_options *options, tr_error *error)
@@ -172,6 +173,7 @@ tr_status tr_context_create(const tr_model *model, const tr_context_options *opt
     if (!c)
         return tr_fail_memory(error, "context");
     c->model = model;
+    c->cache.limit = chosen.cache_bytes;
     c->config = model->package.config;
     for (int m = 1; m < models.count; m++)
         if (models.networks[m]->config.max_positions < c->config.max_positions)
@@ -203,6 +205,12 @@ void tr_context_destroy(tr_context *context)
     free(context->plans);
     tr_translation_cache_free(&context->cache);
     free(context);
+}
+
+void tr_context_cancel(tr_context *context)
+{
+    if (context)
+        tr_scheduler_cancel(context->scheduler);
 }
 
 tr_status tr_context_languages(const tr_context *context, const char *source, const char *target, bool texts,

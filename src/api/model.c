@@ -186,29 +186,37 @@ static tr_status open_parts(tr_model *model, const tr_model_options *options, co
     return network.status != TR_OK ? network.status : status;
 }
 
-tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error)
+static tr_status check_model_options(const tr_model_options *options, tr_error *error)
+{
+    if (options->shortlist && !*options->shortlist)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: shortlist is empty");
+    if ((int)options->load < TR_LOAD_MAP || options->load > TR_LOAD_COPY)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: load %d is unknown", (int)options->load);
+    if ((int)options->compute < TR_COMPUTE_AUTO || options->compute > TR_COMPUTE_INT8)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: compute %d is unknown", (int)options->compute);
+    return TR_OK;
+}
+
+/* Opens the model at path, or, if memory.data is set, the one in these bytes. */
+static tr_status open_model(const char *path, tr_bytes memory, const tr_model_options *options, tr_model **model,
+                            tr_error *error)
 {
     const tr_model_options chosen = options ? *options : tr_model_default_options();
-    if (!model)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: model is NULL");
-    *model = NULL;
-    if (!path || !*path)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: path is %s", path ? "empty" : "NULL");
-    if (chosen.shortlist && !*chosen.shortlist)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: shortlist is empty");
-    if ((int)chosen.load < TR_LOAD_MAP || chosen.load > TR_LOAD_COPY)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: load %d is unknown", (int)chosen.load);
-    if ((int)chosen.compute < TR_COMPUTE_AUTO || chosen.compute > TR_COMPUTE_INT8)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: compute %d is unknown", (int)chosen.compute);
     const tr_kernels *kernels;
-    tr_status status = tr_kernels_select(chosen.cpu, &kernels, error);
+    tr_status status = check_model_options(&chosen, error);
+    if (status == TR_OK)
+        status = tr_kernels_select(chosen.cpu, &kernels, error);
     if (status != TR_OK)
         return status;
     tr_model *m = calloc(1, sizeof *m);
     if (!m)
         return tr_fail_memory(error, path);
     m->path = strdup(path);
-    status = m->path ? tr_package_open(path, chosen.load, &m->package, error) : tr_fail_memory(error, path);
+    if (!m->path)
+        status = tr_fail_memory(error, path);
+    else
+        status = memory.data ? tr_package_open_memory(memory, chosen.load, &m->package, error)
+                             : tr_package_open(path, chosen.load, &m->package, error);
     if (status != TR_OK) {
         free(m->path);
         free(m);
@@ -229,6 +237,39 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
     }
     *model = m;
     return TR_OK;
+}
+
+tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error)
+{
+    if (!model)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: model is NULL");
+    *model = NULL;
+    if (!path || !*path)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: path is %s", path ? "empty" : "NULL");
+    return open_model(path, (tr_bytes){0}, options, model, error);
+}
+
+tr_status tr_model_open_memory(const void *data, size_t size, const tr_model_options *options, tr_model **model,
+                               tr_error *error)
+{
+    if (!model)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open_memory: model is NULL");
+    *model = NULL;
+    if (!data)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open_memory: data is NULL");
+    return open_model("memory", (tr_bytes){data, size}, options, model, error);
+}
+
+const char *tr_default_model_path(void)
+{
+    return TR_MODEL_PATH;
+}
+
+const char *tr_cpu_level(int index)
+{
+    const tr_kernels *levels[TR_LEVELS];
+    const int count = tr_kernels_available(levels);
+    return index >= 0 && index < count ? levels[index]->level : NULL;
 }
 
 void tr_model_close(tr_model *model)

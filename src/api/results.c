@@ -224,7 +224,7 @@ static bool reserve_entry(tr_cache_generation *generation)
 
 void tr_translation_cache_add(tr_translation_cache *cache, const char *text, size_t size, const tr_result *result)
 {
-    const size_t half = (cache->limit ? cache->limit : TR_TRANSLATION_CACHE_BYTES) / 2, copy_bytes = result_bytes(result);
+    const size_t half = cache->limit / 2, copy_bytes = result_bytes(result);
     if (size > half || copy_bytes > half || OVERHEAD + size + copy_bytes > half)
         return;
     const size_t bytes = OVERHEAD + size + copy_bytes;

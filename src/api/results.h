@@ -12,7 +12,7 @@ tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error);
 /* Frees what a result owns, and zeroes it. */
 void tr_result_clear(tr_result *result);
 
-enum { TR_TRANSLATION_CACHE_BYTES = 64 << 20 }; /* both generations together */
+enum { TR_TRANSLATION_CACHE_BYTES = 64 << 20 }; /* the default of tr_context_options.cache_bytes */
 
 typedef struct tr_cached_translation tr_cached_translation;
 
@@ -25,7 +25,7 @@ typedef struct tr_cache_generation {
 /* A zeroed struct is an empty cache. */
 typedef struct tr_translation_cache {
     tr_cache_generation young, old;
-    size_t limit;                 /* bytes of both; 0: TR_TRANSLATION_CACHE_BYTES */
+    size_t limit;                 /* bytes of both */
     tr_translate_options options; /* the cached results were made with these */
     int source, target;           /* and for these languages */
 } tr_translation_cache;

@@ -92,6 +92,7 @@ tr_status tr_score_tokens(tr_context *context, const tr_tokens *sources, const t
         status = tr_context_languages(context, resolved.source_language, resolved.target_language, false, &languages, error);
     if (status != TR_OK)
         return status;
+    tr_scheduler_begin(context->scheduler);
     tr_score *made = calloc(count ? count : 1, sizeof *made);
     status = made ? score_sources(context, &languages, sources, targets, count, &resolved, made, error)
                   : tr_fail_memory(error, "scores");
@@ -182,6 +183,7 @@ tr_status tr_score_texts(tr_context *context, const char *const *sources, const 
     if (status == TR_OK)
         status =
             tr_context_languages(context, w.options.source_language, w.options.target_language, true, &w.languages, error);
+    tr_scheduler_begin(context->scheduler);
     if (status == TR_OK)
         status = score_texts(&w, sources, source_sizes, targets, target_sizes, error);
     free(w.sources);

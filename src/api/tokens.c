@@ -229,11 +229,15 @@ const char *tr_target_piece(const tr_model *model, int32_t id, size_t *size)
 
 int32_t tr_source_id(const tr_model *model, const char *piece_text, size_t size)
 {
+    if (!piece_text)
+        return -1;
     return tr_vocabulary_find(&model->package.source, piece_text, size);
 }
 
 int32_t tr_target_id(const tr_model *model, const char *piece_text, size_t size)
 {
+    if (!piece_text)
+        return -1;
     return tr_vocabulary_find(model->package.target, piece_text, size);
 }
 

@@ -414,6 +414,7 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
         status = tr_context_languages(context, c.options.source_language, c.options.target_language, true, &c.pair, error);
     if (status != TR_OK)
         return status;
+    tr_scheduler_begin(context->scheduler);
     for (int t = 0; t < context->threads; t++)
         tr_plan_clear(&context->plans[t]);
     status = prepare_call(&c, sizes, error);

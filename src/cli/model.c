@@ -36,7 +36,7 @@ static bool find_default_model(char path[TR_PATH])
         if (n > 0 && n < TR_PATH && access(candidate, R_OK) == 0 && realpath(candidate, path))
             return true;
     }
-    snprintf(path, TR_PATH, "%s", TR_MODEL_PATH);
+    snprintf(path, TR_PATH, "%s", tr_default_model_path());
     return access(path, R_OK) == 0;
 }
 
@@ -58,7 +58,8 @@ int cli_model_find(char path[TR_PATH], const cli_settings *settings)
         return resolve_name(path, wanted, settings);
     return find_default_model(path)
                ? CLI_DONE
-               : cli_fail("no model: there is no " TR_MODEL_PATH "; name a model file with -m FILE or in $TRANSLATE_MODEL");
+               : cli_fail("no model: there is no %s; name a model file with -m FILE or in $TRANSLATE_MODEL",
+                          tr_default_model_path());
 }
 
 const char *cli_models_folder(const cli_settings *settings)

@@ -1,7 +1,9 @@
 #include "formats/open.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "formats/gguf/read.h"
 #include "formats/readers.h"
 #include "formats/recognise.h"
 #include "util/utf8.h"
@@ -102,6 +104,35 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
         status = found ? found->open(path, load, package, error) : fail_unrecognised(path, error);
     if (status == TR_OK)
         tr_package_mark_mapped(package);
+    return status;
+}
+
+static tr_status copy_bytes(tr_package *package, tr_bytes *bytes, tr_error *error)
+{
+    tr_file *file = package->files = calloc(1, sizeof *file);
+    if (!file)
+        return tr_fail_memory(error, "memory");
+    const tr_status status = tr_file_allocate(bytes->size, file, error);
+    if (status != TR_OK)
+        return status;
+    package->file_count = 1;
+    memcpy((void *)file->data, bytes->data, bytes->size);
+    bytes->data = file->data;
+    return TR_OK;
+}
+
+tr_status tr_package_open_memory(tr_bytes bytes, tr_load load, tr_package *package, tr_error *error)
+{
+    *package = (tr_package){.format = "GGUF", .file_size = bytes.size};
+    if (bytes.size < 4 || memcmp(bytes.data, "GGUF", 4) != 0)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "memory: does not hold a GGUF file; make one with: translate convert");
+    tr_status status = TR_OK;
+    if (load == TR_LOAD_COPY || (uintptr_t)bytes.data % 64)
+        status = copy_bytes(package, &bytes, error);
+    if (status == TR_OK)
+        status = tr_fail_in(error, tr_gguf_read(bytes.data, bytes.size, package, error), "memory");
+    if (status != TR_OK)
+        tr_package_close(package);
     return status;
 }
 

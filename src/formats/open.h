@@ -8,6 +8,10 @@
  * closing on failure. Messages begin with the path and say what the path holds if it is no model. */
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error) TR_CHECKED;
 
+/* The same for the bytes of a GGUF file. TR_LOAD_COPY: they are copied. TR_LOAD_MAP: they are used where they are, if they
+ * lie at a multiple of 64, and must outlive the package. Messages begin with "memory". */
+tr_status tr_package_open_memory(tr_bytes bytes, tr_load load, tr_package *package, tr_error *error) TR_CHECKED;
+
 /* What can be said of a model without reading its weights, vocabularies and tokenizers. */
 typedef struct tr_peek {
     const char *format;

@@ -250,7 +250,9 @@ static void set_options(exchange *x, const char *url, struct curl_slist *headers
     curl_easy_reset(easy);
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "translate/" TR_VERSION);
+    char agent[64];
+    snprintf(agent, sizeof agent, "translate/%s", tr_version());
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, agent); /* libcurl copies it */
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, why);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, (void *)x);

@@ -35,6 +35,7 @@ struct tr_scheduler {
     int threads, batch_size;
     batch_worker *workers; /* [threads], made when first needed */
     tr_profile *profiles;  /* [threads] or NULL */
+    atomic_bool stop;      /* a callback failed, or the call was cancelled */
 };
 
 /* What the threads of one run share. */
@@ -48,7 +49,6 @@ struct scheduler_run {
     tr_decode_options options;
     size_t dealt;       /* order[0 .. dealt) is dealt to the workers in turn, so that all get long and short ones */
     atomic_size_t next; /* of the rest: the first worker that has space takes it */
-    atomic_bool stop;   /* a callback failed or cancelled */
     atomic_bool failed; /* status and error are set */
     tr_status status;
     tr_error error;
@@ -101,6 +101,16 @@ tr_team *tr_scheduler_team(tr_scheduler *scheduler)
 const tr_config *tr_scheduler_config(const tr_scheduler *scheduler)
 {
     return &scheduler->models.networks[0]->config;
+}
+
+void tr_scheduler_begin(tr_scheduler *scheduler)
+{
+    atomic_store(&scheduler->stop, false);
+}
+
+void tr_scheduler_cancel(tr_scheduler *scheduler)
+{
+    atomic_store(&scheduler->stop, true);
 }
 
 size_t tr_scheduler_capacity(const tr_scheduler *scheduler)
@@ -203,7 +213,7 @@ static void fail_run(scheduler_run *r, tr_status status, const tr_error *error)
         if (!error->message[0])
             tr_fail(&r->error, status, "decoding: failed");
     }
-    atomic_store(&r->stop, true);
+    atomic_store(&r->scheduler->stop, true);
 }
 
 /* Claims the next index into order for a worker, if its request has at most capacity tokens: first those dealt to it. */
@@ -246,7 +256,7 @@ static void report_complete(scheduler_run *r)
     while (atomic_load(&r->complete) && !atomic_exchange(&r->reporting, true)) {
         tr_error error = {0};
         tr_request *list = atomic_exchange(&r->complete, NULL);
-        if (list && !atomic_load(&r->stop)) { /* after a failure nothing is reported any more */
+        if (list && !atomic_load(&r->scheduler->stop)) { /* after a failure nothing is reported any more */
             const tr_status status = r->job->done(r->job->argument, list, &error);
             if (status != TR_OK)
                 fail_run(r, status, &error);
@@ -267,7 +277,7 @@ static bool finish_request(batch_worker *worker, batch_entry *entry)
     while (!atomic_compare_exchange_weak(&r->complete, &request->next, request))
         ;
     report_complete(r);
-    return !atomic_load(&r->stop);
+    return !atomic_load(&r->scheduler->stop);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- searching */
@@ -276,7 +286,7 @@ static tr_sequence *next_sequence(void *argument, int capacity)
 {
     batch_worker *worker = argument;
     scheduler_run *r = worker->run;
-    if (atomic_load(&r->stop))
+    if (atomic_load(&r->scheduler->stop))
         return NULL;
     if (worker->retry_count) { /* before new requests, which might take their space */
         batch_entry *retry = worker->retries[worker->retry_count - 1];
@@ -345,7 +355,7 @@ static int take_token(void *argument, const tr_decoded_token *step)
     bool stop = false;
     while (atomic_exchange(&r->reporting, true))
         tr_yield();
-    const tr_status status = atomic_load(&r->stop)
+    const tr_status status = atomic_load(&r->scheduler->stop)
                                  ? TR_ERROR_CANCELLED
                                  : r->job->token(r->job->argument, entry->request, step, entry->again, &stop, &error);
     if (status != TR_OK)
@@ -362,7 +372,7 @@ static tr_sequence *next_forced(void *argument, int capacity)
     batch_worker *worker = argument;
     scheduler_run *r = worker->run;
     tr_error error = {0};
-    batch_entry *entry = atomic_load(&r->stop) ? NULL : take_request(worker, capacity);
+    batch_entry *entry = atomic_load(&r->scheduler->stop) ? NULL : take_request(worker, capacity);
     if (!entry)
         return NULL;
     const size_t request = (size_t)(entry->request - r->job->requests);
@@ -396,7 +406,7 @@ static void decode_on_thread(void *argument, int thread)
     int own;
     batch_worker *worker = worker_of_thread(r, thread, &own);
     const tr_decode_callbacks callbacks = {r->forced ? next_forced : next_sequence, r->forced ? take_forced : take_complete,
-                                           worker, &r->stop, r->job->token ? take_token : NULL};
+                                           worker, &r->scheduler->stop, r->job->token ? take_token : NULL};
     tr_error error = {0};
     const tr_status status = tr_decode(worker->memory, own, &r->options, &callbacks, &error);
     if (own == 0 && status != TR_OK)

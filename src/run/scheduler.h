@@ -16,6 +16,10 @@ void tr_scheduler_destroy(tr_scheduler *scheduler); /* NULL is allowed */
 tr_team *tr_scheduler_team(tr_scheduler *scheduler);
 /* Settings of the network, in an ensemble of the first one. */
 const tr_config *tr_scheduler_config(const tr_scheduler *scheduler);
+/* A call of the library begins; from then on tr_scheduler_cancel, from any thread or a signal handler, makes its runs fail
+ * with TR_ERROR_CANCELLED, those that come later as well. */
+void tr_scheduler_begin(tr_scheduler *scheduler);
+void tr_scheduler_cancel(tr_scheduler *scheduler);
 /* Sequences that the batches of all threads hold together. */
 size_t tr_scheduler_capacity(const tr_scheduler *scheduler);
 /* Before the first run; see tr_worker_set_shortlist. NULL: any token can come. */

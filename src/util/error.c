@@ -34,9 +34,12 @@ tr_status tr_fail_in(tr_error *error, tr_status status, const char *prefix)
     return tr_fail(error, status, "%s: %s", prefix, message);
 }
 
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+
 const char *tr_version(void)
 {
-    return TR_VERSION;
+    return TEXT(TR_VERSION_MAJOR) "." TEXT(TR_VERSION_MINOR) "." TEXT(TR_VERSION_PATCH);
 }
 
 const char *tr_status_name(tr_status status)

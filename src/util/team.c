@@ -3,7 +3,9 @@
 
 #include <omp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #if defined(__linux__)
@@ -93,6 +95,35 @@ void tr_barrier_wait(tr_barrier *barrier)
     atomic_fetch_sub(&barrier->sleepers, 1);
 }
 
+/* ------------------------------------------------------------------------------------------------------------- threads */
+
+/* Signals of a fault go to the thread that caused it, and a blocked one would end the process; profilers need theirs. */
+static const int unblocked[] = {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+
+/* Starts a thread that the host program's signals never interrupt: handlers run on the program's own threads. */
+static bool start_thread(pthread_t *thread, void *(*function)(void *argument), void *argument)
+{
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof unblocked / sizeof *unblocked; i++)
+        sigdelset(&blocked, unblocked[i]);
+    if (pthread_sigmask(SIG_BLOCK, &blocked, &before) != 0)
+        return false;
+    const bool started = pthread_create(thread, NULL, function, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+/* Names the calling thread, as ps -L and debuggers show it. */
+static void name_thread(const char *name)
+{
+#if defined(__linux__)
+    pthread_setname_np(pthread_self(), name);
+#else
+    (void)name;
+#endif
+}
+
 /* --------------------------------------------------------------------------------------------------------------- teams */
 
 /* A thread of the POSIX backend. */
@@ -139,6 +170,9 @@ static void *helper_main(void *argument)
 {
     const helper *me = argument;
     pool *p = &me->team->pool;
+    char name[16];
+    snprintf(name, sizeof name, "translate/%d", me->thread);
+    name_thread(name);
     for (uint64_t seen = 0; next_run(p, seen); seen++) {
         p->function(p->argument, me->thread);
         if (atomic_fetch_sub(&p->running, 1) == 1) {
@@ -158,7 +192,7 @@ static bool pool_start(tr_team *team)
         helper *h = &p->helpers[p->started];
         h->team = team;
         h->thread = p->started + 1;
-        if (pthread_create(&h->handle, NULL, helper_main, h) != 0)
+        if (!start_thread(&h->handle, helper_main, h))
             return false;
     }
     return true;
@@ -303,6 +337,7 @@ tr_range tr_share(int n, int grain, int thread, int threads)
 static void *run_task(void *argument)
 {
     const tr_task *task = argument;
+    name_thread("translate/task");
     task->function(task->argument);
     return NULL;
 }
@@ -311,7 +346,7 @@ void tr_task_start(tr_task *task, void (*function)(void *argument), void *argume
 {
     task->function = function;
     task->argument = argument;
-    task->threaded = pthread_create(&task->thread, NULL, run_task, task) == 0;
+    task->threaded = start_thread(&task->thread, run_task, task);
     if (!task->threaded)
         function(argument);
 }

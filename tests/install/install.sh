@@ -97,6 +97,16 @@ run_example() { # run_example PROGRAM: it runs, and says what the tool says
     printf '%s\n' "$output" | grep -qF -- "$translation" || fail "$1 prints \"$output\", the tool \"$translation\""
 }
 
+# The program in a page runs as it is there, beside a model.
+run_page() { # run_page PAGE
+    awk '/^```/ { if (inside) exit; inside = $0 == "```c"; next } inside' "$source/$1" >"$work/page.c"
+    # shellcheck disable=SC2046,SC2086
+    $CC -std=c11 -Wall -Wextra -Werror -o "$work/page" "$work/page.c" $(flags) || fail "$1: its program does not compile"
+    [ -n "$model" ] || return 0
+    output=$(cd "${work}${model%/*}" && LD_LIBRARY_PATH=$library "$work/page") || fail "$1: its program failed"
+    [ "$output" = "$translation" ] || fail "$1: its program prints \"$output\", the tool \"$translation\""
+}
+
 run_attention() { # run_attention PROGRAM: the example of the other header
     output=$(LD_LIBRARY_PATH=$library "$1") || fail "$1 failed"
     printf '%s\n' "$output" | grep -q 'weights \[1, 2, 4, 4\]' || fail "$1 prints \"$output\""
@@ -115,6 +125,8 @@ for name in translate attention; do
         $(flags --static | sed 's/-ltranslate/-l:libtranslate.a/') || fail "static: $name.c does not compile"
     ! uses_shared "$work/static-$name" || fail "static: $name is linked to libtranslate.so"
 done
+run_page README.md
+run_page README.zh.md
 for linked in shared static; do
     run_example "$work/$linked-translate"
     run_attention "$work/$linked-attention"

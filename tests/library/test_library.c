@@ -2,6 +2,7 @@
  * but that they do not depend on threads, batches, neighbours and repetitions. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -341,6 +342,56 @@ static void callback_cancels(void **state)
     tr_context_destroy(context);
 }
 
+static void *cancel_often(void *argument)
+{
+    tr_context *context = argument;
+    for (int i = 0; i < 20000; i++) {
+        tr_context_cancel(context);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static int cancel_here(void *argument, const tr_progress *progress)
+{
+    (void)progress;
+    tr_context_cancel(argument);
+    return 0;
+}
+
+/* The call that runs ends, the next one does not. */
+static void context_cancels(void **state)
+{
+    (void)state;
+    tr_translate_options options = tr_translate_default_options();
+    tr_context *context = make_context(2, 1, TR_THREADS_POSIX);
+    tr_result *results;
+    tr_error error;
+    options.on_progress = cancel_here;
+    options.on_progress_argument = context;
+    tr_status status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
+    expect_failure(status, &error, TR_ERROR_CANCELLED, "cancelled");
+    tr_context_cancel(context);
+    tr_context_cancel(NULL);
+    results = translate(context, texts, NULL, COUNT, NULL);
+    check_equal(results, reference, COUNT);
+    tr_results_free(results, COUNT);
+    pthread_t thread;
+    int cancelled = 0;
+    options = tr_translate_default_options();
+    options.use_cache = false;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_often, context), 0);
+    for (int i = 0; i < 20; i++) {
+        status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
+        cancelled += status == TR_ERROR_CANCELLED;
+        assert_true(status == TR_OK || status == TR_ERROR_CANCELLED);
+        tr_results_free(results, COUNT);
+    }
+    pthread_join(thread, NULL);
+    assert_true(cancelled > 0);
+    tr_context_destroy(context);
+}
+
 /* ------------------------------------------------------------------------------------------------------ results in order */
 
 /* The results of the callbacks. They come from several threads, but one at a time, so plain integers suffice. */
@@ -586,6 +637,95 @@ static void a_copied_model_translates_alike(void **state)
     model = shared;
 }
 
+static void expect_alike(const void *data, size_t size, tr_load load, void *owned)
+{
+    tr_model *shared = model;
+    tr_model_options options = tr_model_default_options();
+    tr_error error;
+    options.load = load;
+    if (tr_model_open_memory(data, size, &options, &model, &error) != TR_OK)
+        fail_msg("%s", error.message);
+    free(owned);
+    tr_context *context = make_context(1, 32, TR_THREADS_POSIX);
+    tr_result *results = translate(context, texts, NULL, COUNT, NULL);
+    check_equal(results, reference, COUNT);
+    tr_results_free(results, COUNT);
+    tr_context_destroy(context);
+    tr_model_close(model);
+    model = shared;
+}
+
+static void models_in_memory_translate_alike(void **state)
+{
+    (void)state;
+    FILE *file = fopen(TR_MODEL, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    const size_t size = (size_t)ftell(file);
+    char *data = aligned_alloc(64, (size + 128) / 64 * 64), *shifted = malloc(size + 1), *copy = malloc(size);
+    assert_true(data && shifted && copy);
+    rewind(file);
+    assert_int_equal(fread(data, 1, size, file), size);
+    fclose(file);
+    memcpy(shifted + 1, data, size);
+    memcpy(copy, data, size);
+    expect_alike(data, size, TR_LOAD_MAP, NULL);
+    expect_alike(shifted + 1, size, TR_LOAD_MAP, shifted);
+    expect_alike(copy, size, TR_LOAD_COPY, copy);
+    tr_model *none = model;
+    tr_error error;
+    expect_failure(tr_model_open_memory(NULL, 0, NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "data is NULL");
+    assert_null(none);
+    expect_failure(tr_model_open_memory(data, 3, NULL, &none, &error), &error, TR_ERROR_UNSUPPORTED, "memory: ");
+    expect_failure(tr_model_open_memory(data, size / 2, NULL, &none, &error), &error, TR_ERROR_FORMAT, "memory: ");
+    data[0] = 'g';
+    expect_failure(tr_model_open_memory(data, size, NULL, &none, &error), &error, TR_ERROR_UNSUPPORTED, "GGUF");
+    free(data);
+}
+
+static void the_program_asks_about_the_library(void **state)
+{
+    (void)state;
+    char version[64];
+    snprintf(version, sizeof version, "%d.%d.%d", TR_VERSION_MAJOR, TR_VERSION_MINOR, TR_VERSION_PATCH);
+    assert_string_equal(version, TR_PROJECT_VERSION);
+    assert_string_equal(tr_version(), TR_PROJECT_VERSION);
+    assert_string_equal(tr_default_model_path(), TR_DEFAULT_MODEL);
+    assert_string_equal(tr_cpu_level(0), "portable");
+    assert_null(tr_cpu_level(-1));
+    int count = 0;
+    for (; tr_cpu_level(count); count++) {
+        tr_model_options options = tr_model_default_options();
+        tr_model *at_level;
+        tr_model_info info;
+        options.cpu = tr_cpu_level(count);
+        assert_int_equal(tr_model_open(TR_MODEL, &options, &at_level, NULL), TR_OK);
+        tr_model_get_info(at_level, &info);
+        assert_string_equal(info.cpu, options.cpu);
+        tr_model_close(at_level);
+    }
+    assert_null(tr_cpu_level(count + 1));
+}
+
+/* Without a memory of texts each one is computed again. */
+static void the_cache_has_a_size(void **state)
+{
+    (void)state;
+    for (int kept = 0; kept < 2; kept++) {
+        tr_context_options options = tr_context_default_options();
+        tr_context *context;
+        options.threads = 1;
+        options.cache_bytes *= (size_t)kept;
+        assert_int_equal(tr_context_create(model, &options, &context, NULL), TR_OK);
+        for (int again = 0; again < 2; again++) {
+            tr_result *results = translate(context, texts, NULL, 1, NULL);
+            assert_int_equal((results[0].flags & TR_FLAG_REPEATED) != 0, kept && again);
+            tr_results_free(results, 1);
+        }
+        tr_context_destroy(context);
+    }
+}
+
 static void bad_contexts_are_refused(void **state)
 {
     (void)state;
@@ -738,6 +878,7 @@ int main(void)
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(progress_ends_at_the_total),
         cmocka_unit_test(callback_cancels),
+        cmocka_unit_test(context_cancels),
         cmocka_unit_test(results_come_in_order_as_they_are_done),
         cmocka_unit_test(result_callback_can_cancel),
         cmocka_unit_test(blank_texts_are_ready_at_once),
@@ -746,6 +887,9 @@ int main(void)
         cmocka_unit_test(info_is_filled),
         cmocka_unit_test(bad_models_are_refused),
         cmocka_unit_test(a_copied_model_translates_alike),
+        cmocka_unit_test(models_in_memory_translate_alike),
+        cmocka_unit_test(the_program_asks_about_the_library),
+        cmocka_unit_test(the_cache_has_a_size),
         cmocka_unit_test(bad_contexts_are_refused),
         cmocka_unit_test(bad_calls_are_refused),
         cmocka_unit_test(threads_share_a_model),

@@ -166,7 +166,7 @@ static bool has(tr_translation_cache *cache, const char *text, const char *trans
 static void cache_returns_what_it_was_given(void **state)
 {
     (void)state;
-    tr_translation_cache cache = {0};
+    tr_translation_cache cache = {.limit = TR_TRANSLATION_CACHE_BYTES};
     tr_translate_options options = tr_translate_default_options();
     tr_translation_cache_prepare(&cache, &options, -1, -1);
     assert_false(has(&cache, "a", ""));

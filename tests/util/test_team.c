@@ -2,6 +2,7 @@
  * after it. */
 #define _GNU_SOURCE
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -176,12 +177,47 @@ static void test_task(void **unused)
     assert_int_equal(number, 42);
 }
 
+typedef struct seen {
+    char name[16];
+    sigset_t blocked;
+} seen;
+
+static void look(void *argument, int thread)
+{
+    seen *s = (seen *)argument + thread;
+    pthread_getname_np(pthread_self(), s->name, sizeof s->name);
+    pthread_sigmask(SIG_BLOCK, NULL, &s->blocked);
+}
+
+/* Handlers of the program run on its own threads, and its masks are as they were; a fault is reported where it is. */
+static void test_names_and_signals(void **unused)
+{
+    (void)unused;
+    tr_error error;
+    tr_team *team;
+    seen threads[2];
+    sigset_t after;
+    assert_int_equal(tr_team_create(2, TR_THREADS_POSIX, &team, &error), TR_OK);
+    assert_int_equal(tr_team_run(team, look, threads, &error), TR_OK);
+    tr_team_destroy(team);
+    assert_string_equal(threads[1].name, "translate/1");
+    assert_string_not_equal(threads[0].name, "translate/0");
+    for (int s = 1; s < 32; s++) {
+        const bool fault = s == SIGBUS || s == SIGSEGV || s == SIGILL || s == SIGFPE || s == SIGTRAP || s == SIGABRT ||
+                           s == SIGSYS || s == SIGPROF || s == SIGKILL || s == SIGSTOP;
+        assert_int_equal(sigismember(&threads[0].blocked, s), 0);
+        assert_int_equal(sigismember(&threads[1].blocked, s), !fault);
+    }
+    pthread_sigmask(SIG_BLOCK, NULL, &after);
+    assert_int_equal(sigismember(&after, SIGTERM), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_threads), /* first: libgomp's threads do not survive fork */
         cmocka_unit_test(test_teams),      cmocka_unit_test(test_limits), cmocka_unit_test(test_inside_a_team),
-        cmocka_unit_test(test_shares),     cmocka_unit_test(test_task),
+        cmocka_unit_test(test_shares),     cmocka_unit_test(test_task),   cmocka_unit_test(test_names_and_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
