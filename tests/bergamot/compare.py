@@ -31,6 +31,7 @@ import engines  # noqa: E402  (found by the path above)
 # Minimum equal lines of 100 (docs/formats.md, How it compares). Without alphas, Bergamot's self-attention differs from the
 # reference, too.
 REFERENCE, FXTRANSLATE, BERGAMOT, BERGAMOT_FAR = 98, 98, 94, 55
+OPTIONS = ["--split", "never", "--loop-guard", "off"]  # the other engines have neither
 FIXTURES = {  # whether fxtranslate runs it
     "ssru-one-lex": True,
     "ssru-two": True,
@@ -97,7 +98,7 @@ def check_in(folder, to, name):
     lines = (HERE / "fixtures" / "lines.txt").read_text(encoding="utf-8").split("\n")[:-1]
     for listed in (True, False) if any(fixture.glob("lex.*")) else (False,):
         what = f"{name}{', its shortlist' if listed else ''}: "
-        ours = to.run("-m", fixture, "--split", "never", "--shortlist", "auto" if listed else "off", lines=lines)
+        ours = to.run("-m", fixture, *OPTIONS, "--shortlist", "auto" if listed else "off", lines=lines)
         if to.given:
             least = BERGAMOT_FAR if name == "attention-one-plain" else BERGAMOT
             to.alike(what + "bergamot and translate", bergamot(folder, lines, listed), ours, least)
@@ -123,8 +124,7 @@ def main():
     bad = 0
     for folder in o.folders:
         for listed in (True, False) if any(folder.glob("lex.*.bin")) else (False,):
-            ours = output([o.translate, "-m", str(folder), "--split", "never", "--shortlist", "auto" if listed else "off"],
-                          lines)
+            ours = output([o.translate, "-m", str(folder), *OPTIONS, "--shortlist", "auto" if listed else "off"], lines)
             if not ours:
                 sys.exit(f"{folder}: translate failed")
             others = {"reference": reference(folder, lines, listed), "fxtranslate": native(folder, lines, listed)}

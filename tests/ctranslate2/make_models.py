@@ -345,8 +345,11 @@ def check(to, name):
         if kind == "stored" and engine.compute_type != expected["stored_as"]:
             continue  # the compute type that the engine chooses on another CPU
         found = [decode(engine, [source[i] for i in line["source"]] + ([] if bare else ["</s>"]))[0] for line in lines]
-        to.each(f"{name}, {kind}: ctranslate2", [line[kind] for line in lines],
-                [[target[token] for token in line] for line in found])
+        wanted, found = [line[kind] for line in lines], [[target[token] for token in line] for line in found]
+        if kind == "stored" and "int8" in engine.compute_type:  # its int8 products differ from CPU to CPU
+            to.alike(f"{name}, {kind}: ctranslate2", wanted, found, LINES * 7 // 8)
+        else:
+            to.each(f"{name}, {kind}: ctranslate2", wanted, found)
     to.each(f"{name}: translate", [line["float32"] for line in lines],
             to.translate(directory, [line["source"] for line in lines], "--exact", "--max-length", expected["max_length"]))
 
