@@ -97,8 +97,9 @@ void tr_barrier_wait(tr_barrier *barrier)
 
 /* ------------------------------------------------------------------------------------------------------------- threads */
 
-/* Signals of a fault go to the thread that caused it, and a blocked one would end the process; profilers need theirs. */
-static const int unblocked[] = {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+/* These go to the thread that caused them: a blocked fault would end the process, and the program's callbacks, which run on
+ * such threads, write files. Profilers need theirs. */
+static const int unblocked[] = {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPIPE, SIGXFSZ, SIGPROF};
 
 /* Starts a thread that the host program's signals never interrupt: handlers run on the program's own threads. */
 static bool start_thread(pthread_t *thread, void *(*function)(void *argument), void *argument)

@@ -2,7 +2,7 @@
  * team has POSIX threads, or OpenMP's for hosts that use OpenMP themselves. Between runs POSIX threads sleep after 50
  * microseconds at most; libgomp's spin for about seven milliseconds, unless the environment says otherwise (OpenMP's global
  * settings are not changed), and do not survive a fork. POSIX threads are named "translate/N", N from 1, and block all
- * signals but those of faults and of profilers. */
+ * signals but those that a thread causes itself (SIGBUS, SIGPIPE and others) and SIGPROF. */
 #ifndef TR_UTIL_TEAM_H
 #define TR_UTIL_TEAM_H
 
