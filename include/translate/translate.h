@@ -98,6 +98,10 @@ typedef enum tr_status {
     TR_ERROR_NUMERIC,
     /* A callback asked to stop. */
     TR_ERROR_CANCELLED,
+    /* The queue has no room for the texts now. */
+    TR_ERROR_FULL,
+    /* The deadline of the submission is over. */
+    TR_ERROR_DEADLINE,
 } tr_status;
 
 enum { TR_MESSAGE_SIZE = 512 };

@@ -116,7 +116,7 @@ tr_status tr_search_check(const tr_search_options *search, const tr_config *conf
     return status == TR_OK ? check_together(search, error) : status;
 }
 
-static bool is_same_search(const tr_search_options *a, const tr_search_options *b)
+bool tr_search_same(const tr_search_options *a, const tr_search_options *b)
 {
     bool same = !a->forbidden_count && !b->forbidden_count;
     for (int i = 0; i < SEARCH_FIELDS && same; i++)
@@ -209,5 +209,5 @@ bool tr_translate_options_same(const tr_translate_options *a, const tr_translate
 {
     return a->max_length == b->max_length && a->min_length == b->min_length && a->split == b->split &&
            a->scores == b->scores && a->loop_guard == b->loop_guard && is_same_alignment(a, b) &&
-           is_same_search(&a->search, &b->search);
+           tr_search_same(&a->search, &b->search);
 }

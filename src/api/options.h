@@ -16,6 +16,7 @@ tr_status tr_score_options_resolve(const tr_config *config, const tr_score_optio
 
 /* Whether two resolved options give the same results; languages and prefixes are not compared, and lists of forbidden tokens
  * count as different. */
+bool tr_search_same(const tr_search_options *a, const tr_search_options *b);
 bool tr_translate_options_same(const tr_translate_options *a, const tr_translate_options *b);
 
 #endif

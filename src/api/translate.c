@@ -3,64 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/context.h"
 #include "api/options.h"
+#include "api/text_call.h"
 #include "api/tokens.h"
 #include "run/aligned.h"
-#include "run/stream.h"
-#include "text/join.h"
 
 /* Texts are planned by all threads if there are at least this many for each thread, else by one thread. */
 enum { TEXTS_PER_THREAD = 8 };
-
-/* One of the caller's texts. */
-typedef struct call_text {
-    size_t size;    /* bytes as given */
-    size_t same_as; /* an earlier, equal text of this call; SIZE_MAX: none */
-    bool cached;    /* its result came from the context's cache */
-    bool done;      /* its result is made */
-    int plan;       /* index of the context's plan that has its chunks */
-    size_t first;   /* its first chunk in call.chunks */
-    tr_text text;   /* only if it is translated */
-    tr_ids prefix;  /* target tokens that its translation begins with */
-} call_text;
-
-/* The chunk of a request, for the tokens of a stream. */
-typedef struct request_origin {
-    size_t text, chunk;      /* chunk: one of the text's */
-    int sentence, sentences; /* index and count among the sentences of the text that have requests */
-} request_origin;
-
-typedef struct translate_call {
-    tr_context *context;
-    tr_language_pair pair;
-    tr_translate_options options;
-    const char *const *texts;
-    size_t count;
-    call_text *entries; /* [count] */
-    size_t *todo;       /* [todo_count] texts to translate */
-    size_t todo_count;
-    int planners;           /* threads that plan texts */
-    tr_status *plan_status; /* [planners] */
-    tr_error *plan_errors;  /* [planners] */
-    tr_text_chunk **chunks; /* [chunk_count] those of all texts to translate, in order */
-    const int32_t **bases;  /* [chunk_count] */
-    size_t chunk_count;
-    tr_job job;
-    tr_completion completion;
-    tr_joiner joiner;
-    tr_stream stream;
-    request_origin *origins; /* [job.count]; NULL: no stream */
-    tr_result *results;      /* [count] */
-    size_t delivered;        /* results[0 .. delivered) have been handed over */
-} translate_call;
 
 static void *alloc_array(size_t count, size_t size)
 {
     return calloc(count ? count : 1, size);
 }
 
-static void free_call(translate_call *c)
+void tr_text_call_free(tr_text_call *c)
 {
     for (size_t i = 0; c->entries && i < c->count; i++) {
         tr_text_free(&c->entries[i].text);
@@ -82,7 +38,7 @@ static void free_call(translate_call *c)
 
 /* ---------------------------------------------------------------------------------------------------- texts seen before */
 
-static tr_status measure_texts(translate_call *c, const size_t *sizes, tr_error *error)
+static tr_status measure_texts(tr_text_call *c, const size_t *sizes, tr_error *error)
 {
     c->entries = alloc_array(c->count, sizeof *c->entries);
     c->todo = alloc_array(c->count, sizeof *c->todo);
@@ -98,18 +54,19 @@ static tr_status measure_texts(translate_call *c, const size_t *sizes, tr_error 
     return TR_OK;
 }
 
-static const char *prefix_of(const translate_call *c, size_t text)
+static const char *prefix_of(const tr_text_call *c, size_t text)
 {
     return c->options.prefixes ? c->options.prefixes[text] : NULL;
 }
 
 /* Lists the texts that are to be translated: not those in the cache, and of equal ones the first. */
-static tr_status find_repeats(translate_call *c, tr_strmap *seen, tr_error *error)
+static tr_status find_repeats(tr_text_call *c, tr_strmap *seen, tr_error *error)
 {
     for (size_t i = 0; i < c->count; i++) {
-        call_text *e = &c->entries[i];
+        tr_call_text *e = &c->entries[i];
         const char *data = c->texts[i];
-        const bool fits = c->options.use_cache && !prefix_of(c, i) && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
+        const bool fits =
+            c->options.use_cache && c->cache && !prefix_of(c, i) && e->size && e->size <= UINT32_MAX && i <= INT32_MAX;
         int32_t earlier = (int32_t)i;
         if (fits) {
             earlier = tr_strmap_add(seen, data, e->size, (int32_t)i);
@@ -121,8 +78,7 @@ static tr_status find_repeats(translate_call *c, tr_strmap *seen, tr_error *erro
             continue;
         }
         if (fits) {
-            const tr_status status =
-                tr_translation_cache_find(&c->context->cache, data, e->size, &e->cached, &c->results[i], error);
+            const tr_status status = tr_translation_cache_find(c->cache, data, e->size, &e->cached, &c->results[i], error);
             if (status != TR_OK)
                 return status;
             c->results[i].flags |= e->cached ? TR_FLAG_REPEATED : 0;
@@ -133,11 +89,11 @@ static tr_status find_repeats(translate_call *c, tr_strmap *seen, tr_error *erro
     return TR_OK;
 }
 
-static tr_status select_texts(translate_call *c, tr_error *error)
+static tr_status select_texts(tr_text_call *c, tr_error *error)
 {
     tr_strmap seen = {0};
-    if (c->options.use_cache) {
-        tr_translation_cache_prepare(&c->context->cache, &c->options, c->pair.source, c->pair.target);
+    if (c->options.use_cache && c->cache) {
+        tr_translation_cache_prepare(c->cache, &c->options, c->pair.source, c->pair.target);
         if (!tr_strmap_init(&seen, c->count))
             return tr_fail_memory(error, "translation");
     }
@@ -151,22 +107,22 @@ static tr_status select_texts(translate_call *c, tr_error *error)
 /* Each planner plans its share of the texts in a plan of its own. */
 static void plan_on_thread(void *argument, int thread)
 {
-    translate_call *c = argument;
+    tr_text_call *c = argument;
     if (thread >= c->planners)
         return;
     const size_t share = c->todo_count / (size_t)c->planners, rest = c->todo_count % (size_t)c->planners;
     const size_t t = (size_t)thread, first = share * t + (t < rest ? t : rest), last = first + share + (t < rest);
     for (size_t i = first; i < last && c->plan_status[thread] == TR_OK; i++) {
-        call_text *e = &c->entries[c->todo[i]];
+        tr_call_text *e = &c->entries[c->todo[i]];
         e->plan = thread;
         const char *data = e->size ? c->texts[c->todo[i]] : "";
         const tr_split split = prefix_of(c, c->todo[i]) ? TR_SPLIT_NEVER : c->options.split;
         c->plan_status[thread] =
-            tr_plan_text(&c->context->plans[thread], &c->pair, split, data, e->size, &e->text, &c->plan_errors[thread]);
+            tr_plan_text(&c->plans[thread], &c->pair, split, data, e->size, &e->text, &c->plan_errors[thread]);
     }
 }
 
-static tr_status plan_texts(translate_call *c, tr_error *error)
+static tr_status plan_texts(tr_text_call *c, tr_error *error)
 {
     const int threads = c->context->threads;
     c->planners = c->todo_count >= (size_t)threads * TEXTS_PER_THREAD ? threads : 1;
@@ -188,11 +144,11 @@ static tr_status plan_texts(translate_call *c, tr_error *error)
 }
 
 /* Tokenises the prefixes of texts; a text with a prefix has one chunk. */
-static tr_status plan_prefixes(translate_call *c, tr_error *error)
+static tr_status plan_prefixes(tr_text_call *c, tr_error *error)
 {
     const int limit = c->options.max_length - (c->pair.start.first_id >= 0);
     for (size_t i = 0; i < c->todo_count; i++) {
-        call_text *e = &c->entries[c->todo[i]];
+        tr_call_text *e = &c->entries[c->todo[i]];
         const char *prefix = prefix_of(c, c->todo[i]);
         if (!prefix || !e->text.count)
             continue;
@@ -202,13 +158,13 @@ static tr_status plan_prefixes(translate_call *c, tr_error *error)
         const tr_status status = tr_prefix_tokens(c->context->model, prefix, limit, &e->prefix, error);
         if (status != TR_OK)
             return status;
-        c->context->plans[e->plan].chunks[e->text.first].prefix = (tr_tokens){e->prefix.data, e->prefix.size};
+        c->plans[e->plan].chunks[e->text.first].prefix = (tr_tokens){e->prefix.data, e->prefix.size};
     }
     return TR_OK;
 }
 
 /* Lists the chunks of all texts, now that the plans do not grow any more, and makes requests of them. */
-static tr_status make_requests(translate_call *c, tr_error *error)
+static tr_status make_requests(tr_text_call *c, tr_error *error)
 {
     size_t count = 0;
     for (size_t i = 0; i < c->todo_count; i++)
@@ -218,8 +174,8 @@ static tr_status make_requests(translate_call *c, tr_error *error)
     if (!c->chunks || !c->bases)
         return tr_fail_memory(error, "translation");
     for (size_t i = 0; i < c->todo_count; i++) {
-        call_text *e = &c->entries[c->todo[i]];
-        const tr_plan *plan = &c->context->plans[e->plan];
+        tr_call_text *e = &c->entries[c->todo[i]];
+        const tr_plan *plan = &c->plans[e->plan];
         e->first = c->chunk_count;
         for (size_t s = 0; s < e->text.count; s++) {
             c->chunks[c->chunk_count] = &plan->chunks[e->text.first + s];
@@ -240,14 +196,14 @@ static tr_status make_requests(translate_call *c, tr_error *error)
 
 /* -------------------------------------------------------------------------------------------------------------- stream */
 
-static void find_origins(translate_call *c, size_t text)
+static void find_origins(tr_text_call *c, size_t text)
 {
-    const call_text *e = &c->entries[text];
+    const tr_call_text *e = &c->entries[text];
     int sentences = 0;
     for (size_t s = 0; s < e->text.count; s++) {
         const tr_request *request = c->chunks[e->first + s]->request;
         if (request)
-            c->origins[request - c->job.requests] = (request_origin){.text = text, .chunk = s, .sentence = sentences++};
+            c->origins[request - c->job.requests] = (tr_request_origin){.text = text, .chunk = s, .sentence = sentences++};
     }
     for (size_t s = 0; s < e->text.count; s++) {
         const tr_request *request = c->chunks[e->first + s]->request;
@@ -259,10 +215,10 @@ static void find_origins(translate_call *c, size_t text)
 static tr_status take_token(void *argument, const tr_request *of, const tr_decoded_token *step, bool again, bool *stop,
                             tr_error *error)
 {
-    translate_call *c = argument;
+    tr_text_call *c = argument;
     const size_t request = (size_t)(of - c->job.requests);
-    const request_origin *o = &c->origins[request];
-    const call_text *e = &c->entries[o->text];
+    const tr_request_origin *o = &c->origins[request];
+    const tr_call_text *e = &c->entries[o->text];
     tr_token_event event = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .restarted = again};
     bool begins, space = false;
     tr_status status = tr_stream_add(&c->stream, request, step, &begins, error);
@@ -273,7 +229,7 @@ static tr_status take_token(void *argument, const tr_request *of, const tr_decod
 }
 
 /* Every request has one origin, since equal sentences are not merged for a stream. */
-static tr_status start_stream(translate_call *c, tr_error *error)
+static tr_status start_stream(tr_text_call *c, tr_error *error)
 {
     c->origins = alloc_array(c->job.count, sizeof *c->origins);
     if (!c->origins)
@@ -285,19 +241,19 @@ static tr_status start_stream(translate_call *c, tr_error *error)
 
 /* -------------------------------------------------------------------------------------------------------------- results */
 
-static tr_status join_result(translate_call *c, size_t text, tr_error *error)
+static tr_status join_result(tr_text_call *c, size_t text, tr_error *error)
 {
-    call_text *e = &c->entries[text];
+    tr_call_text *e = &c->entries[text];
     e->done = true;
     return tr_join(&c->joiner, &e->text, c->chunks + e->first, &c->results[text], error);
 }
 
 /* Hands over the results that are made, up to the first that is not. */
-static tr_status deliver_results(translate_call *c, tr_error *error)
+static tr_status deliver_results(tr_text_call *c, tr_error *error)
 {
     const size_t first = c->delivered;
     while (c->delivered < c->count) {
-        const call_text *e = &c->entries[c->delivered];
+        const tr_call_text *e = &c->entries[c->delivered];
         if (!e->done && !e->cached && e->same_as == SIZE_MAX)
             break;
         if (e->same_as != SIZE_MAX) {
@@ -317,14 +273,14 @@ static tr_status deliver_results(translate_call *c, tr_error *error)
 }
 
 /* Notes which texts wait for which requests; those that wait for none are complete, and are handed over. */
-static tr_status start_completion(translate_call *c, tr_error *error)
+static tr_status start_completion(tr_text_call *c, tr_error *error)
 {
     tr_status status = tr_completion_init(&c->completion, c->job.count, c->chunk_count, c->count, error);
     for (size_t i = 0; status == TR_OK && i < c->count; i++)
         if (c->entries[i].same_as != SIZE_MAX)
             tr_completion_repeat(&c->completion, c->entries[i].same_as);
     for (size_t i = 0; status == TR_OK && i < c->count; i++) {
-        const call_text *e = &c->entries[i];
+        const tr_call_text *e = &c->entries[i];
         bool waits = false;
         if (e->same_as != SIZE_MAX)
             continue;
@@ -343,10 +299,9 @@ static tr_status start_completion(translate_call *c, tr_error *error)
     return status == TR_OK ? deliver_results(c, error) : status;
 }
 
-/* Called by the scheduler with requests that are complete. */
-static tr_status take_requests(void *argument, const tr_request *list, tr_error *error)
+tr_status tr_text_call_take(void *argument, const tr_request *list, tr_error *error)
 {
-    translate_call *c = argument;
+    tr_text_call *c = argument;
     tr_status status = TR_OK;
     for (; list && status == TR_OK; list = list->next) {
         const size_t *texts;
@@ -361,19 +316,18 @@ static tr_status take_requests(void *argument, const tr_request *list, tr_error 
                : status;
 }
 
-static void cache_results(translate_call *c)
+static void cache_results(tr_text_call *c)
 {
     for (size_t i = 0; c->options.use_cache && !c->stream.stopped && i < c->todo_count; i++) {
         const size_t text = c->todo[i];
         if (c->entries[text].text.sentences && !prefix_of(c, text))
-            tr_translation_cache_add(&c->context->cache, c->texts[text], c->entries[text].size, &c->results[text]);
+            tr_translation_cache_add(c->cache, c->texts[text], c->entries[text].size, &c->results[text]);
     }
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- a call */
 
-/* From texts to requests. */
-static tr_status prepare_call(translate_call *c, const size_t *sizes, tr_error *error)
+tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *error)
 {
     tr_status status = measure_texts(c, sizes, error);
     if (status == TR_OK)
@@ -394,7 +348,7 @@ static tr_status prepare_call(translate_call *c, const size_t *sizes, tr_error *
     c->job.scores = c->options.scores;
     c->job.loop_guard = c->options.loop_guard;
     c->job.start = &c->pair.start;
-    c->job.done = take_requests;
+    c->job.done = tr_text_call_take;
     c->job.token = c->options.on_token ? take_token : NULL;
     c->job.argument = c;
     return status;
@@ -408,7 +362,7 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
     *results = NULL;
     if (!context || (!texts && count))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: %s is NULL", context ? "texts" : "context");
-    translate_call c = {.context = context, .texts = texts, .count = count};
+    tr_text_call c = {.context = context, .plans = context->plans, .cache = &context->cache, .texts = texts, .count = count};
     tr_status status = tr_translate_options_resolve(&context->config, options, &c.options, error);
     if (status == TR_OK)
         status = tr_context_languages(context, c.options.source_language, c.options.target_language, true, &c.pair, error);
@@ -417,7 +371,7 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
     tr_scheduler_begin(context->scheduler);
     for (int t = 0; t < context->threads; t++)
         tr_plan_clear(&context->plans[t]);
-    status = prepare_call(&c, sizes, error);
+    status = tr_text_call_prepare(&c, sizes, error);
     if (status == TR_OK && c.options.align)
         status = tr_run_aligned(context->scheduler, &c.pair, &c.job, &c.options, &c.completion.counts, error);
     else if (status == TR_OK)
@@ -428,6 +382,6 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
     } else {
         tr_results_free(c.results, count);
     }
-    free_call(&c);
+    tr_text_call_free(&c);
     return status;
 }

@@ -44,7 +44,7 @@ static tr_status admit_sentences(tr_worker *w)
         if (status != TR_OK)
             break;
         seq->target_length = 0;
-        seq->finished = seq->looped = false;
+        seq->finished = seq->looped = seq->cancelled = false;
         tr_slot_begin(&w->hyps, slot, s->options.sample ? s->shape.beams : 1, s->shape.beams);
         if (s->options.sample)
             slot->draw_key = tr_sample_key(s->options.seed, seq->source, seq->source_length);
@@ -424,6 +424,30 @@ static tr_status finish_step(tr_worker *w)
     return TR_OK;
 }
 
+/* Sentences that are no longer wanted leave the batch without results. */
+static tr_status drop_cancelled(tr_worker *w)
+{
+    tr_batch *batch = &w->batch;
+    bool dropped = false;
+    for (int i = 0; i < batch->decoded; i++) {
+        tr_slot *slot = tr_batch_slot(batch, i);
+        const atomic_bool *cancel = slot->sequence->cancel;
+        if (!cancel || !atomic_load_explicit(cancel, memory_order_relaxed))
+            continue;
+        for (int b = 0; b < w->search.shape.beams; b++)
+            tr_beam_end(&w->hyps, slot, &slot->beams[b]);
+        tr_sequence *seq = tr_batch_leave(batch, slot, w->states, w->models.count);
+        seq->results = NULL;
+        seq->result_count = 0;
+        seq->cancelled = dropped = true;
+        if (!w->callbacks->done(w->callbacks->argument, seq))
+            return fail_cancelled(&w->error);
+    }
+    if (dropped)
+        tr_batch_compact(batch);
+    return TR_OK;
+}
+
 /* -------------------------------------------------------------------------------------------------------------- the loop */
 
 /* Sentences that wait for the encoder come first, then a step of the decoder, then the end. */
@@ -432,9 +456,12 @@ static tr_status prepare_phase(tr_worker *w)
     tr_batch *batch = &w->batch;
     tr_status status = TR_OK;
     w->phase = TR_PHASE_END;
-    if (w->callbacks->stop && atomic_load_explicit(w->callbacks->stop, memory_order_relaxed))
+    if ((w->callbacks->step && !w->callbacks->step(w->callbacks->argument)) ||
+        (w->callbacks->stop && atomic_load_explicit(w->callbacks->stop, memory_order_relaxed)))
         return fail_cancelled(&w->error);
-    if (batch->decoded == batch->taken && tr_batch_wants_sentences(batch))
+    if (batch->decoded == batch->taken)
+        status = drop_cancelled(w);
+    if (status == TR_OK && batch->decoded == batch->taken && tr_batch_wants_sentences(batch))
         status = admit_sentences(w);
     if (status == TR_OK && batch->decoded < batch->taken)
         status = prepare_encoder(w);

@@ -63,7 +63,9 @@ typedef struct tr_sequence {
     bool looped;              /* out: it was stopped in a loop */
     const tr_search_result *results; /* out: [result_count] best first; the worker's memory, until `done` returns */
     int result_count;
-    tr_forced *forced; /* in forced decoding: the given target; else NULL */
+    tr_forced *forced;         /* in forced decoding: the given target; else NULL */
+    const atomic_bool *cancel; /* NULL, or read before each step of a search: true takes the sentence out of the batch */
+    bool cancelled;            /* out: it was taken out, without results */
 } tr_sequence;
 
 /* A new token of a sentence. */
@@ -85,6 +87,8 @@ typedef struct tr_decode_callbacks {
     bool (*done)(void *argument, tr_sequence *sequence);
     void *argument;
     const atomic_bool *stop; /* NULL, or read before each step: true stops as well */
+    /* NULL, or called before each step and before the encoder: false stops as well. It may decode with another worker. */
+    bool (*step)(void *argument);
     /* NULL, or, with a beam of 1 and without alternatives, gets each token. It returns 0 to go on, above 0 to end the
      * sentence (the sample) with this token, unfinished, below 0 to stop. */
     int (*token)(void *argument, const tr_decoded_token *token);

@@ -53,10 +53,10 @@ static size_t count_hypotheses(const tr_request *requests, size_t request_count)
 }
 
 /* EOS is left out: nothing is linked with it, and a target of max_length tokens leaves no position for it. */
-static void list_pairs(const aligned_run *a, const tr_request *requests, tr_scored_pair *pairs)
+static void list_pairs(const tr_language_pair *languages, const tr_request *requests, size_t count, tr_scored_pair *pairs)
 {
-    const int after = tr_source_added_after(a->languages);
-    for (size_t u = 0; u < a->round.count; u++) {
+    const int after = tr_source_added_after(languages);
+    for (size_t u = 0; u < count; u++) {
         const tr_request *request = &requests[u];
         for (size_t h = 0; h < request->found.count; h++) {
             const tr_hypothesis *found = &request->found.items[h];
@@ -79,24 +79,19 @@ static void take_alignments(tr_request *requests, size_t request_count, tr_score
         }
 }
 
-static tr_status align_round(aligned_run *a, tr_error *error)
+tr_status tr_align_requests(tr_scheduler *scheduler, const tr_language_pair *languages, tr_request *requests,
+                            size_t request_count, const tr_score_options *options, tr_error *error)
 {
-    tr_request *requests = a->round.requests + a->round.first;
-    const size_t count = count_hypotheses(requests, a->round.count);
+    const size_t count = count_hypotheses(requests, request_count);
     tr_scored_pair *pairs = calloc(count ? count : 1, sizeof *pairs);
     tr_score *scores = calloc(count ? count : 1, sizeof *scores);
-    const tr_score_options options = {.no_scores = true,
-                                      .align = true,
-                                      .alignment = a->options->alignment,
-                                      .on_progress = a->options->on_progress ? report_again : NULL,
-                                      .on_progress_argument = a};
     tr_status status = pairs && scores ? TR_OK : tr_fail_memory(error, "alignment");
     if (status == TR_OK) {
-        list_pairs(a, requests, pairs);
-        status = tr_score_pairs(a->scheduler, pairs, count, a->round.start, &options, scores, error);
+        list_pairs(languages, requests, request_count, pairs);
+        status = tr_score_pairs(scheduler, pairs, count, &languages->start, options, scores, error);
     }
     if (status == TR_OK)
-        take_alignments(requests, a->round.count, scores);
+        take_alignments(requests, request_count, scores);
     tr_scores_clear(scores, count);
     free(scores);
     free(pairs);
@@ -104,6 +99,17 @@ static tr_status align_round(aligned_run *a, tr_error *error)
 }
 
 /* --------------------------------------------------------------------------------------------------------------- rounds */
+
+static tr_status align_round(aligned_run *a, tr_error *error)
+{
+    const tr_score_options options = {.no_scores = true,
+                                      .align = true,
+                                      .alignment = a->options->alignment,
+                                      .on_progress = a->options->on_progress ? report_again : NULL,
+                                      .on_progress_argument = a};
+    return tr_align_requests(a->scheduler, a->languages, a->round.requests + a->round.first, a->round.count, &options,
+                             error);
+}
 
 /* The requests of the round as a list. */
 static const tr_request *list_requests(const tr_job *round)

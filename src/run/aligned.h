@@ -11,4 +11,8 @@
 tr_status tr_run_aligned(tr_scheduler *scheduler, const tr_language_pair *languages, const tr_job *job,
                          const tr_translate_options *options, const tr_progress *counts, tr_error *error);
 
+/* Gives all hypotheses of requests that have been decoded their alignments. options: resolved, with align and no_scores. */
+tr_status tr_align_requests(tr_scheduler *scheduler, const tr_language_pair *languages, tr_request *requests,
+                            size_t request_count, const tr_score_options *options, tr_error *error);
+
 #endif

@@ -33,9 +33,10 @@ struct tr_scheduler {
     const tr_shortlist *shortlist; /* NULL: none */
     tr_team *team;
     int threads, batch_size;
-    batch_worker *workers; /* [threads], made when first needed */
-    tr_profile *profiles;  /* [threads] or NULL */
-    atomic_bool stop;      /* a callback failed, or the call was cancelled */
+    batch_worker *workers;  /* [threads], made when first needed */
+    tr_profile *profiles;   /* [threads] or NULL */
+    atomic_bool stop;       /* a callback failed, or the call was cancelled */
+    pthread_mutex_t report; /* held while job->done or job->token runs */
 };
 
 /* What the threads of one run share. */
@@ -53,7 +54,6 @@ struct scheduler_run {
     tr_status status;
     tr_error error;
     tr_request *_Atomic complete; /* not yet reported, linked by next */
-    atomic_bool reporting;        /* a thread is in job->done or job->token */
 };
 
 /* ------------------------------------------------------------------------------------------------------- the scheduler */
@@ -67,6 +67,7 @@ tr_status tr_scheduler_create(const tr_ensemble *models, int threads, tr_thread_
     s->models = *models;
     s->threads = threads;
     s->batch_size = batch_size;
+    pthread_mutex_init(&s->report, NULL);
     tr_status status = tr_team_create(threads, backend, &s->team, error);
     if (status == TR_OK && !(s->workers = calloc((size_t)threads, sizeof *s->workers)))
         status = tr_fail_memory(error, "context");
@@ -88,6 +89,7 @@ void tr_scheduler_destroy(tr_scheduler *scheduler)
         free(scheduler->workers[w].retries);
         free(scheduler->workers[w].targets);
     }
+    pthread_mutex_destroy(&scheduler->report);
     free(scheduler->workers);
     tr_team_destroy(scheduler->team);
     free(scheduler);
@@ -216,34 +218,34 @@ static void fail_run(scheduler_run *r, tr_status status, const tr_error *error)
     atomic_store(&r->scheduler->stop, true);
 }
 
-/* Claims the next index into order for a worker, if its request has at most capacity tokens: first those dealt to it. */
-static bool claim_next(scheduler_run *r, batch_worker *worker, int capacity, size_t *at)
+/* Claims the job's next request for a worker, if it has at most capacity tokens: first those dealt to it. */
+static tr_request *claim_next(scheduler_run *r, batch_worker *worker, int capacity)
 {
-    const tr_request *requests = r->job->requests;
-    *at = worker->dealt;
-    if (*at < r->dealt) {
-        if (requests[r->order[*at]].source_length > capacity)
-            return false;
+    tr_request *requests = r->job->requests;
+    size_t at = worker->dealt;
+    if (at < r->dealt) {
+        if (requests[r->order[at]].source_length > capacity)
+            return NULL;
         worker->dealt += (size_t)r->layout.workers;
-        return true;
+        return &requests[r->order[at]];
     }
-    *at = atomic_load(&r->next);
+    at = atomic_load(&r->next);
     do
-        if (*at >= r->job->count || requests[r->order[*at]].source_length > capacity)
-            return false;
-    while (!atomic_compare_exchange_weak(&r->next, at, *at + 1));
-    return true;
+        if (at >= r->job->count || requests[r->order[at]].source_length > capacity)
+            return NULL;
+    while (!atomic_compare_exchange_weak(&r->next, &at, at + 1));
+    return &requests[r->order[at]];
 }
 
 /* The next request as an entry of the worker's batch; NULL: none now. */
 static batch_entry *take_request(batch_worker *worker, int capacity)
 {
     scheduler_run *r = worker->run;
-    size_t at;
-    if (!claim_next(r, worker, capacity, &at))
+    tr_request *request = r->job->next ? r->job->next(r->job->argument, capacity) : claim_next(r, worker, capacity);
+    if (!request)
         return NULL;
     batch_entry *entry = worker->spare[--worker->spare_count];
-    entry->request = &r->job->requests[r->order[at]];
+    entry->request = request;
     entry->again = false;
     entry->sequence.source = entry->request->source;
     entry->sequence.source_length = entry->request->source_length;
@@ -253,7 +255,7 @@ static batch_entry *take_request(batch_worker *worker, int capacity)
 /* Reports what is complete, unless another thread does: then that one finds it. */
 static void report_complete(scheduler_run *r)
 {
-    while (atomic_load(&r->complete) && !atomic_exchange(&r->reporting, true)) {
+    while (atomic_load(&r->complete) && pthread_mutex_trylock(&r->scheduler->report) == 0) {
         tr_error error = {0};
         tr_request *list = atomic_exchange(&r->complete, NULL);
         if (list && !atomic_load(&r->scheduler->stop)) { /* after a failure nothing is reported any more */
@@ -261,7 +263,7 @@ static void report_complete(scheduler_run *r)
             if (status != TR_OK)
                 fail_run(r, status, &error);
         }
-        atomic_store(&r->reporting, false);
+        pthread_mutex_unlock(&r->scheduler->report);
     }
 }
 
@@ -299,6 +301,7 @@ static tr_sequence *next_sequence(void *argument, int capacity)
     if (!entry)
         return NULL;
     entry->sequence.forced = NULL; /* of an earlier tr_scheduler_score */
+    entry->sequence.cancel = entry->request->cancel;
     entry->sequence.prefix = entry->request->prefix;
     entry->sequence.prefix_length = entry->request->prefix_length;
     tr_policy_start(&r->policy, entry->request, &entry->sequence);
@@ -331,6 +334,9 @@ static bool take_complete(void *argument, tr_sequence *sequence)
     scheduler_run *r = worker->run;
     batch_entry *entry = (batch_entry *)sequence;
     tr_error error = {0};
+    entry->request->cancelled = sequence->cancelled;
+    if (sequence->cancelled)
+        return finish_request(worker, entry);
     const bool retry = !entry->again && tr_policy_wants_retry(&r->policy, sequence);
     const tr_status status =
         retry ? tr_policy_retry(&r->policy, sequence, &entry->request->found, &error) : keep_hypotheses(entry, &error);
@@ -345,7 +351,7 @@ static bool take_complete(void *argument, tr_sequence *sequence)
     return true;
 }
 
-/* If several workers have a token at the same time, the others wait until the first one is reported. */
+/* If several workers have a token at the same time, the others sleep until the first one is reported. */
 static int take_token(void *argument, const tr_decoded_token *step)
 {
     const batch_worker *worker = argument;
@@ -353,14 +359,13 @@ static int take_token(void *argument, const tr_decoded_token *step)
     const batch_entry *entry = (const batch_entry *)step->sequence;
     tr_error error = {0};
     bool stop = false;
-    while (atomic_exchange(&r->reporting, true))
-        tr_yield();
+    pthread_mutex_lock(&r->scheduler->report);
     const tr_status status = atomic_load(&r->scheduler->stop)
                                  ? TR_ERROR_CANCELLED
                                  : r->job->token(r->job->argument, entry->request, step, entry->again, &stop, &error);
     if (status != TR_OK)
         fail_run(r, status, &error);
-    atomic_store(&r->reporting, false);
+    pthread_mutex_unlock(&r->scheduler->report);
     report_complete(r); /* what other workers completed in the meantime */
     return status != TR_OK ? -1 : stop;
 }
@@ -399,14 +404,24 @@ static bool take_forced(void *argument, tr_sequence *sequence)
 
 /* ---------------------------------------------------------------------------------------------------------------- a run */
 
+static bool before_step(void *argument)
+{
+    const tr_job *job = ((const batch_worker *)argument)->run->job;
+    return job->step(job->argument);
+}
+
 /* Every thread of the team. */
 static void decode_on_thread(void *argument, int thread)
 {
     scheduler_run *r = argument;
     int own;
     batch_worker *worker = worker_of_thread(r, thread, &own);
-    const tr_decode_callbacks callbacks = {r->forced ? next_forced : next_sequence, r->forced ? take_forced : take_complete,
-                                           worker, &r->scheduler->stop, r->job->token ? take_token : NULL};
+    const tr_decode_callbacks callbacks = {.next = r->forced ? next_forced : next_sequence,
+                                           .done = r->forced ? take_forced : take_complete,
+                                           .argument = worker,
+                                           .stop = &r->scheduler->stop,
+                                           .step = r->job->step ? before_step : NULL,
+                                           .token = r->job->token ? take_token : NULL};
     tr_error error = {0};
     const tr_status status = tr_decode(worker->memory, own, &r->options, &callbacks, &error);
     if (own == 0 && status != TR_OK)
@@ -435,6 +450,11 @@ static tr_status start_run(scheduler_run *r, tr_error *error)
 {
     const tr_job *job = r->job;
     const tr_scheduler *s = r->scheduler;
+    if (job->next) {
+        r->layout = (tr_worker_layout){1, s->threads, 0};
+        r->options = (tr_decode_options){s->batch_size, s->batch_size * TR_BATCH_TOKENS, job->min_length, job->start, false};
+        return prepare_worker(r, 0, error);
+    }
     tr_status status = order_requests(r, error);
     if (status != TR_OK)
         return status;
@@ -466,7 +486,7 @@ tr_status tr_scheduler_run(tr_scheduler *scheduler, const tr_job *job, tr_error 
 {
     const tr_config *config = tr_scheduler_config(scheduler);
     scheduler_run r = {.scheduler = scheduler, .job = job};
-    if (!job->count)
+    if (!job->count && !job->next)
         return TR_OK;
     r.policy = (tr_policy){.search = job->search,
                            .max_length = job->max_length,

@@ -36,6 +36,11 @@ typedef struct tr_job {
     bool scores;                   /* log-probabilities where the search does not need them */
     bool loop_guard;               /* see policy.h */
     const tr_decoder_start *start; /* NULL: the model's own */
+    /* NULL, or gives the requests one by one, in place of requests, first and count, to a scheduler of one thread: the next
+     * with at most max_tokens source tokens; NULL: none now. Called again later while others are decoded. */
+    tr_request *(*next)(void *argument, int max_tokens);
+    /* NULL, or called before each step; see tr_decode_callbacks. */
+    bool (*step)(void *argument);
     /* Gets a list of complete requests, linked by next, each request once; from any thread that decodes, one call at a time.
      * A status other than TR_OK ends the run with it. May be NULL. */
     tr_status (*done)(void *argument, const tr_request *list, tr_error *error);

@@ -3,6 +3,8 @@
 #ifndef TR_TEXT_REQUEST_H
 #define TR_TEXT_REQUEST_H
 
+#include <stdatomic.h>
+
 #include <translate/translate.h>
 
 typedef struct tr_request {
@@ -15,7 +17,10 @@ typedef struct tr_request {
     tr_hypotheses found;   /* out, owned, best first; none: not decoded yet */
     const int32_t *target; /* out: [target_length] the best of them */
     int target_length;
-    bool finished;           /* out: EOS came */
+    void *owner;               /* for who makes the requests */
+    const atomic_bool *cancel; /* NULL, or becomes true when the request is no longer wanted */
+    bool cancelled;            /* out: it was given up, and nothing was found */
+    bool finished;             /* out: EOS came */
     bool looped;             /* out: its translation repeated itself and was decoded again; what is left of either attempt */
     struct tr_request *next; /* list of complete requests */
 } tr_request;

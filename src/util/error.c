@@ -53,6 +53,8 @@ const char *tr_status_name(tr_status status)
     case TR_ERROR_UNSUPPORTED: return "unsupported";
     case TR_ERROR_NUMERIC: return "numeric";
     case TR_ERROR_CANCELLED: return "cancelled";
+    case TR_ERROR_FULL: return "full";
+    case TR_ERROR_DEADLINE: return "deadline";
     }
     return "unknown";
 }

@@ -101,8 +101,7 @@ void tr_barrier_wait(tr_barrier *barrier)
  * such threads, write files. Profilers need theirs. */
 static const int unblocked[] = {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPIPE, SIGXFSZ, SIGPROF};
 
-/* Starts a thread that the host program's signals never interrupt: handlers run on the program's own threads. */
-static bool start_thread(pthread_t *thread, void *(*function)(void *argument), void *argument)
+bool tr_thread_start(pthread_t *thread, void *(*function)(void *argument), void *argument)
 {
     sigset_t blocked, before;
     sigfillset(&blocked);
@@ -115,13 +114,13 @@ static bool start_thread(pthread_t *thread, void *(*function)(void *argument), v
     return started;
 }
 
-/* Names the calling thread, as ps -L and debuggers show it. */
-static void name_thread(const char *name)
+void tr_thread_name(int number)
 {
+    char name[16] = "translate/task";
+    if (number)
+        snprintf(name, sizeof name, "translate/%d", number);
 #if defined(__linux__)
     pthread_setname_np(pthread_self(), name);
-#else
-    (void)name;
 #endif
 }
 
@@ -171,9 +170,7 @@ static void *helper_main(void *argument)
 {
     const helper *me = argument;
     pool *p = &me->team->pool;
-    char name[16];
-    snprintf(name, sizeof name, "translate/%d", me->thread);
-    name_thread(name);
+    tr_thread_name(me->thread);
     for (uint64_t seen = 0; next_run(p, seen); seen++) {
         p->function(p->argument, me->thread);
         if (atomic_fetch_sub(&p->running, 1) == 1) {
@@ -193,7 +190,7 @@ static bool pool_start(tr_team *team)
         helper *h = &p->helpers[p->started];
         h->team = team;
         h->thread = p->started + 1;
-        if (!start_thread(&h->handle, helper_main, h))
+        if (!tr_thread_start(&h->handle, helper_main, h))
             return false;
     }
     return true;
@@ -338,7 +335,7 @@ tr_range tr_share(int n, int grain, int thread, int threads)
 static void *run_task(void *argument)
 {
     const tr_task *task = argument;
-    name_thread("translate/task");
+    tr_thread_name(0);
     task->function(task->argument);
     return NULL;
 }
@@ -347,7 +344,7 @@ void tr_task_start(tr_task *task, void (*function)(void *argument), void *argume
 {
     task->function = function;
     task->argument = argument;
-    task->threaded = start_thread(&task->thread, run_task, task);
+    task->threaded = tr_thread_start(&task->thread, run_task, task);
     if (!task->threaded)
         function(argument);
 }

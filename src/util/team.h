@@ -62,6 +62,13 @@ enum { TR_SPINS = 1200 };
 void tr_pause(void);
 void tr_yield(void); /* lets other threads run */
 
+/* ------------------------------------------------------------------------------------------------------------- threads */
+
+/* Starts a thread that the host program's signals never interrupt: handlers run on the program's own threads. */
+bool tr_thread_start(pthread_t *thread, void *(*function)(void *argument), void *argument);
+/* Names the calling thread "translate/NUMBER" (0: "translate/task"), as ps -L and debuggers show it. */
+void tr_thread_name(int number);
+
 /* ---------------------------------------------------------------------------------------------------------------- task */
 
 /* A function that runs beside the caller on a thread of its own. */

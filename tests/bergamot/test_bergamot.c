@@ -176,7 +176,7 @@ static void first_logits(const tr_model *model, const tr_network *network, const
     source[tokens.count] = network->config.eos_id;
     one o = {.sentence = {.source = source, .source_length = (int)tokens.count + 1, .max_length = 1, .target = target},
              .logits = logits};
-    const tr_decode_callbacks callbacks = {give, take, &o, NULL, NULL};
+    const tr_decode_callbacks callbacks = {.next = give, .done = take, .argument = &o};
     const tr_decode_options options = {1, 1 << 20, 0, NULL, false};
     const tr_ensemble alone = tr_ensemble_of(network);
     assert_int_equal(tr_worker_create(&alone, 1, 1, &worker, &error), TR_OK);

@@ -72,7 +72,7 @@ static void decode(const setting *s, const tr_reference_case *limits, const int 
                    tr_trace_function *trace, void *argument, tr_sequence *sentences, int32_t (*targets)[MAX_STEPS])
 {
     job j = {.sentences = sentences, .count = count, .options = {count, INT_MAX, limits->min_length, NULL, false}};
-    j.feed = (tr_decode_callbacks){next_sentence, take_sentence, &j, NULL, NULL};
+    j.feed = (tr_decode_callbacks){.next = next_sentence, .done = take_sentence, .argument = &j};
     tr_team *team = NULL;
     assert_true(limits->max_length <= MAX_STEPS && count <= TR_REFERENCE_LINES && threads <= MAX_THREADS);
     for (int i = 0; i < count; i++) {

@@ -1,0 +1,516 @@
+/* tr_queue: what it gives is what tr_translate gives, each ticket ends exactly once, and priorities, order, deadlines and
+ * limits are kept. */
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "../opening.h"
+#include "api/queue.h"
+
+static tr_model *model;
+
+static const char *const texts[] = {
+    "今天天气很好",
+    "你好。再见！   谢谢你。",
+    "",
+    "  \t ",
+    " 他说：“明天上午九点，我们在学校门口见。” \r",
+    "第一行。\n第二行。\n\n第三行",
+    "今天天气很好",
+    "1. 北京是中国的首都。\u30002. 上海是中国最大的城市。",
+    "虽然他很累，但是他还是坚持把工作做完了；大家都觉得他非常了不起，可是他自己却什么也没有说。",
+    "哈哈，哈哈，哈哈，哈哈，哈哈，哈哈，哈哈，哈哈", /* the translation loops */
+    "bad \xff bytes。",
+};
+enum { COUNT = sizeof texts / sizeof *texts };
+
+static tr_queue *open_queue(int threads, int batch_size)
+{
+    tr_queue *queue;
+    tr_error error;
+    const tr_queue_options options = {.threads = threads, .batch_size = batch_size};
+    assert_int_equal(tr_queue_create(model, &options, &queue, &error), TR_OK);
+    return queue;
+}
+
+static tr_ticket submit(tr_queue *queue, const char *const *list, size_t count, const tr_translate_options *options,
+                        const tr_submit_options *how)
+{
+    tr_ticket ticket;
+    tr_error error;
+    if (tr_queue_submit(queue, list, NULL, count, options, how, &ticket, &error) != TR_OK)
+        fail_msg("%s", error.message);
+    assert_true(ticket != 0);
+    return ticket;
+}
+
+static tr_result *translate(const tr_translate_options *options)
+{
+    tr_context *context;
+    tr_result *results;
+    tr_error error;
+    assert_int_equal(tr_context_create(model, NULL, &context, &error), TR_OK);
+    assert_int_equal(tr_translate(context, texts, NULL, COUNT, options, &results, &error), TR_OK);
+    tr_context_destroy(context);
+    return results;
+}
+
+static void compare_alignments(const tr_alignment *a, const tr_alignment *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_int_equal(a->links[i].source, b->links[i].source);
+        assert_int_equal(a->links[i].target, b->links[i].target);
+        assert_true(a->links[i].weight == b->links[i].weight);
+    }
+}
+
+static void compare_results(const tr_result *a, const tr_result *b)
+{
+    assert_string_equal(a->text, b->text);
+    assert_int_equal(a->size, b->size);
+    assert_int_equal(a->sentences, b->sentences);
+    assert_int_equal(a->source_tokens, b->source_tokens);
+    assert_int_equal(a->target_tokens, b->target_tokens);
+    assert_int_equal(a->flags | TR_FLAG_REPEATED, b->flags | TR_FLAG_REPEATED);
+    assert_true(a->score == b->score && a->min_log_probability == b->min_log_probability);
+    assert_int_equal(a->hypothesis_count, b->hypothesis_count);
+    for (size_t h = 0; h < a->hypothesis_count; h++) {
+        assert_string_equal(a->hypotheses[h].text, b->hypotheses[h].text);
+        assert_true(a->hypotheses[h].score == b->hypotheses[h].score);
+    }
+    compare_alignments(&a->alignment, &b->alignment);
+}
+
+/* All texts in one submission, and each in one of its own, for several kinds of options at once. */
+static void test_results(void **state)
+{
+    enum { KINDS = 6 };
+    tr_translate_options kinds[KINDS];
+    tr_result *expected[KINDS];
+    tr_ticket together[KINDS], alone[KINDS][COUNT];
+    const tr_submit_options ordered = {.ordered = true};
+    const int32_t forbidden[] = {5, 9, 11};
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        kinds[k] = tr_translate_default_options();
+    kinds[1].search.beam = 4;
+    kinds[1].search.n_best = 3;
+    kinds[2].scores = kinds[2].align = true;
+    kinds[3].search.sample = true;
+    kinds[3].search.n_best = 2;
+    kinds[4].search.forbidden = forbidden;
+    kinds[4].search.forbidden_count = sizeof forbidden / sizeof *forbidden;
+    kinds[5].max_length = 7;
+    for (int k = 0; k < KINDS; k++)
+        expected[k] = translate(&kinds[k]);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        tr_queue *queue = open_queue(threads, threads == 1 ? 32 : 3);
+        for (int k = 0; k < KINDS; k++) {
+            together[k] = submit(queue, texts, COUNT, &kinds[k], &ordered);
+            for (int i = 0; i < COUNT; i++) {
+                const tr_submit_options how = {.priority = (tr_priority)(i % 3 - 1)};
+                alone[k][i] = submit(queue, &texts[i], 1, &kinds[k], &how);
+            }
+        }
+        for (int k = 0; k < KINDS; k++)
+            for (int i = 0; i < COUNT; i++) {
+                tr_event *one = tr_queue_wait(queue, alone[k][i], -1), *event = tr_queue_wait(queue, together[k], -1);
+                assert_non_null(one);
+                assert_non_null(event);
+                assert_int_equal(tr_event_status(event), TR_OK);
+                assert_int_equal(tr_event_text(event), i);
+                assert_int_equal(tr_event_last(event), i + 1 == COUNT);
+                assert_true(tr_event_last(one));
+                compare_results(tr_event_result(event), &expected[k][i]);
+                compare_results(tr_event_result(one), &expected[k][i]);
+                assert_null(tr_queue_wait(queue, alone[k][i], -1)); /* it is over */
+                tr_event_free(one);
+                tr_event_free(event);
+            }
+        tr_queue_destroy(queue);
+    }
+    for (int k = 0; k < KINDS; k++)
+        tr_results_free(expected[k], COUNT);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- tokens */
+
+static void test_tokens(void **state)
+{
+    tr_result *expected = translate(NULL);
+    tr_queue *queue = open_queue(2, 4);
+    const tr_submit_options how = {.tokens = true};
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        char text[4096] = "";
+        size_t tokens = 0;
+        const tr_ticket ticket = submit(queue, &texts[i], 1, NULL, &how);
+        for (bool last = false; !last;) {
+            tr_event *event = tr_queue_wait(queue, ticket, -1);
+            assert_non_null(event);
+            const tr_token_event *token = tr_event_token(event);
+            last = tr_event_last(event);
+            assert_int_equal(last, token == NULL);
+            if (token && expected[i].sentences == 1 && !(expected[i].flags & TR_FLAG_LOOP))
+                strncat(text, token->bytes, sizeof text - strlen(text) - 1);
+            tokens += token != NULL;
+            if (last)
+                compare_results(tr_event_result(event), &expected[i]);
+            tr_event_free(event);
+        }
+        assert_true(tokens >= (size_t)expected[i].target_tokens);
+        if (text[0]) /* white space after the last sentence is not part of any token */
+            assert_memory_equal(text, expected[i].text, strlen(text));
+    }
+    tr_queue_destroy(queue);
+    tr_results_free(expected, COUNT);
+}
+
+/* ----------------------------------------------------------------------------------------------------- limits and deadlines
+ */
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void test_limits(void **state)
+{
+    tr_queue *queue;
+    tr_error error;
+    tr_ticket ticket, other;
+    const tr_queue_options options = {.threads = 1, .max_texts = 2, .max_bytes = 100};
+    const char *const two[] = {texts[0], texts[0]};
+    char large[101];
+    const char *pointer = large;
+    const size_t size = sizeof large;
+    (void)state;
+    memset(large, 'a', sizeof large);
+    assert_int_equal(tr_queue_create(model, &options, &queue, &error), TR_OK);
+    assert_int_equal(tr_queue_submit(queue, texts, NULL, 3, NULL, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, &pointer, &size, 1, NULL, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, texts, NULL, 0, NULL, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, two, NULL, 2, NULL, NULL, &ticket, &error), TR_OK);
+    assert_int_equal(tr_queue_submit(queue, two, NULL, 1, NULL, NULL, &other, &error), TR_ERROR_FULL);
+    assert_int_equal(other, 0);
+    for (int i = 0; i < 2; i++) { /* the places are free when the events are taken */
+        tr_event_free(tr_queue_wait(queue, ticket, -1));
+        assert_int_equal(tr_queue_submit(queue, two, NULL, 1, NULL, NULL, &other, &error), TR_OK);
+    }
+    assert_false(tr_queue_cancel(queue, ticket));
+    assert_false(tr_queue_cancel(queue, 0));
+    assert_false(tr_queue_cancel(queue, UINT64_MAX));
+    assert_null(tr_queue_wait(queue, ticket, -1));
+    tr_queue_destroy(queue);
+}
+
+/* A long job is given up at its deadline, and what was done before stays. */
+static void test_deadline(void **state)
+{
+    enum { MANY = 4000 };
+    const char **many = malloc(MANY * sizeof *many);
+    tr_queue *queue = open_queue(1, 32);
+    const tr_submit_options how = {.deadline = 100};
+    size_t done = 0;
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        many[i] = texts[8];
+    const double begin = seconds();
+    const tr_ticket ticket = submit(queue, many, MANY, NULL, &how);
+    for (bool last = false; !last; done++) {
+        tr_event *event = tr_queue_wait(queue, ticket, -1);
+        last = tr_event_last(event);
+        if (last) {
+            assert_int_equal(tr_event_status(event), TR_ERROR_DEADLINE);
+            assert_true(tr_event_text(event) == SIZE_MAX);
+            assert_string_equal(tr_event_message(event), "deadline");
+            assert_null(tr_event_result(event));
+        }
+        tr_event_free(event);
+    }
+    assert_true(done < MANY && seconds() - begin >= 0.1);
+    tr_event *event = tr_queue_wait(queue, submit(queue, texts, 1, NULL, &how), -1); /* the queue goes on */
+    assert_int_equal(tr_event_status(event), TR_OK);
+    tr_event_free(event);
+    tr_queue_destroy(queue);
+    free(many);
+}
+
+/* A single text of high priority is done long before a job that came earlier. */
+static void test_priority(void **state)
+{
+    enum { MANY = 2000 };
+    const char **many = malloc(MANY * sizeof *many);
+    tr_queue *queue = open_queue(1, 32);
+    const tr_submit_options high = {.priority = TR_PRIORITY_HIGH};
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        many[i] = texts[8];
+    const tr_ticket job = submit(queue, many, MANY, NULL, NULL);
+    tr_event_free(tr_queue_wait(queue, job, -1)); /* it has begun */
+    for (int i = 0; i < 10; i++) {
+        tr_event *event = tr_queue_wait(queue, submit(queue, texts, 1, NULL, &high), -1);
+        assert_int_equal(tr_event_status(event), TR_OK);
+        tr_event_free(event);
+    }
+    assert_true(tr_queue_cancel(queue, job));
+    size_t rest = 0;
+    for (bool last = false; !last; rest++) {
+        tr_event *event = tr_queue_wait(queue, job, -1);
+        last = tr_event_last(event);
+        assert_int_equal(tr_event_status(event), last ? TR_ERROR_CANCELLED : TR_OK);
+        tr_event_free(event);
+    }
+    assert_true(rest < MANY - 1);
+    tr_queue_destroy(queue);
+    free(many);
+}
+
+static void test_descriptor(void **state)
+{
+    tr_queue *queue = open_queue(1, 4);
+    struct pollfd descriptor = {.fd = tr_queue_fd(queue), .events = POLLIN};
+    (void)state;
+    assert_true(descriptor.fd >= 0);
+    for (int round = 0; round < 3; round++) {
+        size_t got = 0;
+        assert_int_equal(poll(&descriptor, 1, 0), 0);
+        assert_null(tr_queue_poll(queue));
+        assert_null(tr_queue_wait(queue, 0, 1));
+        submit(queue, texts, COUNT, NULL, NULL);
+        while (got < COUNT) {
+            assert_int_equal(poll(&descriptor, 1, 60000), 1);
+            for (tr_event *event; (event = tr_queue_poll(queue)); got++)
+                tr_event_free(event);
+        }
+    }
+    tr_queue_destroy(queue);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- callbacks
+ */
+
+typedef struct receiver {
+    tr_queue *queue;
+    atomic_int events, last;
+    atomic_bool busy, fault;
+    int slow; /* milliseconds that it takes for each event */
+} receiver;
+
+static void receive(void *argument, const tr_event *event)
+{
+    receiver *r = argument;
+    const struct timespec pause = {.tv_nsec = r->slow * 1000000L};
+    if (atomic_exchange(&r->busy, true))
+        atomic_store(&r->fault, true);
+    if (r->slow)
+        nanosleep(&pause, NULL);
+    atomic_fetch_add(&r->events, 1);
+    atomic_store(&r->busy, false);
+    if (tr_event_last(event))
+        atomic_fetch_add(&r->last, 1);
+}
+
+/* A slow callback holds up nobody else. */
+static void test_callbacks(void **state)
+{
+    enum { RECEIVERS = 4 };
+    receiver receivers[RECEIVERS + 1] = {0};
+    tr_queue *queue = open_queue(2, 4);
+    (void)state;
+    for (int i = 0; i <= RECEIVERS; i++) {
+        receivers[i].slow = i ? 0 : 100;
+        const tr_submit_options how = {.on_event = receive, .on_event_argument = &receivers[i], .tokens = i == 2};
+        const tr_ticket ticket = submit(queue, texts, COUNT, NULL, &how);
+        assert_null(tr_queue_wait(queue, ticket, -1));
+    }
+    const double begin = seconds();
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int i = 1; i <= RECEIVERS; i++)
+        while (!atomic_load(&receivers[i].last) && seconds() - begin < 60)
+            nanosleep(&pause, NULL);
+    assert_int_equal(atomic_load(&receivers[0].last), 0);
+    for (int i = 1; i <= RECEIVERS; i++) {
+        assert_int_equal(atomic_load(&receivers[i].last), 1);
+        assert_true(i == 2 ? receivers[i].events > COUNT : receivers[i].events == COUNT);
+        assert_false(atomic_load(&receivers[i].fault));
+    }
+    tr_queue_destroy(queue); /* waits for the callback that runs */
+}
+
+/* ------------------------------------------------------------------------------------------------- random submits and
+ * cancels */
+
+enum { THREADS = 8 };
+
+typedef struct soak {
+    tr_queue *queue;
+    unsigned seed;
+    int submissions;
+    atomic_int *open;
+    size_t ended, cancelled;
+    bool fault;
+} soak;
+
+static unsigned draw(unsigned *seed, unsigned limit)
+{
+    *seed = *seed * 1664525U + 1013904223U;
+    return (*seed >> 8) % limit;
+}
+
+static void end_event(void *argument, const tr_event *event)
+{
+    if (tr_event_last(event))
+        atomic_fetch_add((atomic_int *)argument, 1);
+}
+
+/* Takes all events of a ticket: exactly one is the last. */
+static void drain(soak *s, tr_ticket ticket)
+{
+    int last = 0;
+    for (tr_event *event; (event = tr_queue_wait(s->queue, ticket, -1)); tr_event_free(event)) {
+        last += tr_event_last(event);
+        s->cancelled += tr_event_status(event) == TR_ERROR_CANCELLED;
+    }
+    s->ended++;
+    s->fault = s->fault || last != 1;
+}
+
+static void *soak_thread(void *argument)
+{
+    enum { OPEN = 16 };
+    soak *s = argument;
+    tr_ticket tickets[OPEN];
+    int held = 0, called = 0;
+    atomic_int over = 0;
+    for (int i = 0; i < s->submissions; i++) {
+        const size_t first = draw(&s->seed, COUNT), count = 1 + draw(&s->seed, 3);
+        tr_translate_options options = tr_translate_default_options();
+        options.max_length = draw(&s->seed, 4) ? 12 : 3;
+        options.search.beam = draw(&s->seed, 16) ? 1 : 2;
+        const bool calls = !draw(&s->seed, 4);
+        const tr_submit_options how = {.priority = (tr_priority)((int)draw(&s->seed, 3) - 1),
+                                       .deadline = draw(&s->seed, 8) ? 0 : 1 + draw(&s->seed, 5),
+                                       .ordered = !draw(&s->seed, 2),
+                                       .tokens = options.search.beam == 1 && !draw(&s->seed, 8),
+                                       .on_event = calls ? end_event : NULL,
+                                       .on_event_argument = &over};
+        tr_ticket ticket;
+        const tr_status status = tr_queue_submit(s->queue, texts + (first + count <= COUNT ? first : 0), NULL, count,
+                                                 &options, &how, &ticket, NULL);
+        s->fault = s->fault || status != TR_OK;
+        if (status != TR_OK)
+            break;
+        if (calls) {
+            called++;
+            if (draw(&s->seed, 2))
+                tr_queue_cancel(s->queue, ticket);
+            s->ended++;
+        } else {
+            tickets[held++] = ticket;
+        }
+        if (held && draw(&s->seed, 2)) /* one of those that are open, which may be over */
+            tr_queue_cancel(s->queue, tickets[draw(&s->seed, (unsigned)held)]);
+        while (held == OPEN || (held && !draw(&s->seed, 4))) {
+            const unsigned at = draw(&s->seed, (unsigned)held);
+            drain(s, tickets[at]);
+            tickets[at] = tickets[--held];
+        }
+    }
+    while (held)
+        drain(s, tickets[--held]);
+    const struct timespec pause = {.tv_nsec = 1000000};
+    while (atomic_load(&over) < called)
+        nanosleep(&pause, NULL);
+    s->fault = s->fault || atomic_load(&over) != called;
+    return NULL;
+}
+
+static long resident_pages(void)
+{
+    long total = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%ld %ld", &total, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return resident;
+}
+
+static void run_soak(tr_queue *queue, int submissions, unsigned seed)
+{
+    pthread_t threads[THREADS];
+    soak soaks[THREADS];
+    for (int t = 0; t < THREADS; t++) {
+        soaks[t] = (soak){.queue = queue, .seed = seed + (unsigned)t, .submissions = submissions / THREADS};
+        assert_int_equal(pthread_create(&threads[t], NULL, soak_thread, &soaks[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        assert_false(soaks[t].fault);
+        assert_int_equal(soaks[t].ended, submissions / THREADS);
+    }
+}
+
+/* TR_QUEUE_SUBMISSIONS: how many, in place of a few thousand. */
+static void test_soak(void **state)
+{
+    const char *wanted = getenv("TR_QUEUE_SUBMISSIONS");
+    const int submissions = wanted ? atoi(wanted) : 4000;
+    tr_queue *queue = open_queue(2, 8);
+    (void)state;
+    run_soak(queue, submissions / 4, 1);
+    const long before = resident_pages();
+    run_soak(queue, submissions, 100);
+    const long after = resident_pages();
+    if (wanted)
+        printf("%d submissions: %ld pages before, %ld after\n", submissions, before, after);
+    tr_queue_destroy(queue);
+}
+
+/* Nothing is lost if a queue is destroyed while it works. */
+static void test_destroy(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        receiver r = {0};
+        const tr_submit_options how = {.on_event = receive, .on_event_argument = &r, .tokens = true};
+        tr_queue *queue = open_queue(1 + i % 3, 4);
+        tr_translate_options align = tr_translate_default_options();
+        align.align = true;
+        submit(queue, texts, COUNT, &align, NULL);
+        submit(queue, texts, COUNT, NULL, &how);
+        const struct timespec pause = {.tv_nsec = i * 2000000};
+        nanosleep(&pause, NULL);
+        tr_queue_destroy(queue);
+    }
+    tr_queue_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results),   cmocka_unit_test(test_tokens),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_deadline),  cmocka_unit_test(test_priority), cmocka_unit_test(test_descriptor),
+        cmocka_unit_test(test_callbacks), cmocka_unit_test(test_soak),     cmocka_unit_test(test_destroy),
+    };
+    tr_error error;
+    model = NULL;
+    if (tr_model_open(TR_MODEL, NULL, &model, &error) != TR_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    tr_model_close(model);
+    return failures;
+}
