@@ -96,7 +96,7 @@ typedef enum tr_status {
     TR_ERROR_UNSUPPORTED,
     /* The network produced NaN. The weights are damaged. */
     TR_ERROR_NUMERIC,
-    /* A callback asked to stop. */
+    /* A callback or tr_context_cancel cancelled the call. */
     TR_ERROR_CANCELLED,
     /* The queue has no room for the texts now. */
     TR_ERROR_FULL,

@@ -117,7 +117,7 @@ static tr_status make_ensemble(const tr_model *model, const tr_context_options *
 {
     *ensemble = tr_ensemble_of(model->network);
     if (options->ensemble_count < 0 || options->ensemble_count >= TR_MAX_ENSEMBLE)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "other_count: %d is not between 0 and %d", options->ensemble_count,
+        return tr_fail(error, TR_ERROR_ARGUMENT, "ensemble_count: %d is not between 0 and %d", options->ensemble_count,
                        TR_MAX_ENSEMBLE - 1);
     if (!options->ensemble_count)
         return TR_OK;
@@ -125,7 +125,7 @@ static tr_status make_ensemble(const tr_model *model, const tr_context_options *
     for (int i = 0; i < options->ensemble_count && status == TR_OK; i++) {
         const tr_model *other = options->ensemble ? options->ensemble[i] : NULL;
         if (!other)
-            return tr_fail(error, TR_ERROR_ARGUMENT, "tr_context_create: other model %d is NULL", i);
+            return tr_fail(error, TR_ERROR_ARGUMENT, "ensemble: model %d is NULL", i);
         status = refuse_shortlist(other, error);
         if (status == TR_OK)
             status = compare_models(model, other, error);

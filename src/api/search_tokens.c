@@ -96,6 +96,7 @@ static tr_status translate_sources(tr_context *context, tokens_call *c, const tr
                                    size_t count, const tr_translate_options *options, bool align, tr_error *error)
 {
     const tr_tokenizer *tokenizer = context->model->tokenizer;
+    tr_scheduler_begin(context->scheduler);
     tr_status status = tr_translate_options_resolve(&context->config, options, &c->options, error);
     if (status == TR_OK)
         status =
@@ -106,7 +107,6 @@ static tr_status translate_sources(tr_context *context, tokens_call *c, const tr
         status = tr_stream_init(&c->stream, &c->options, tokenizer, context->config.eos_id, count, error);
     if (status != TR_OK)
         return status;
-    tr_scheduler_begin(context->scheduler);
     c->counts.texts = count;
     c->job.max_length = c->options.max_length;
     c->job.min_length = c->options.min_length;

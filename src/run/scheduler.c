@@ -213,7 +213,7 @@ static void fail_run(scheduler_run *r, tr_status status, const tr_error *error)
         r->error = *error;
         r->error.status = status;
         if (!error->message[0])
-            tr_fail(&r->error, status, "decoding: failed");
+            tr_fail(&r->error, status, status == TR_ERROR_CANCELLED ? "decoding: cancelled" : "decoding: failed");
     }
     atomic_store(&r->scheduler->stop, true);
 }

@@ -139,9 +139,10 @@ static tr_status align_pair(const scoring *w, const tr_scored_pair *pair, tr_att
                             tr_alignment *alignment, tr_error *error)
 {
     const tr_align_options *o = &w->options->alignment;
-    const int heads = o->head == TR_ALIGN_MEAN ? w->config->decoder_heads : 1;
+    const bool mean = o->head == TR_ALIGN_MEAN; /* also of a model with a single head */
+    const int heads = mean ? w->config->decoder_heads : 1;
     if (capture.layer < 0) /* a map of all layers: the weights that make_guide would capture */
-        capture.weights += (size_t)o->layer * capture.layer_stride + (heads > 1 ? 0 : (size_t)o->head * capture.head_stride);
+        capture.weights += (size_t)o->layer * capture.layer_stride + (mean ? 0 : (size_t)o->head * capture.head_stride);
     const align_span span = {pair->first, pair->tokens, is_given(w, pair), pair->target_length};
     return align(&capture, heads, &span, o->threshold, alignment, error);
 }
