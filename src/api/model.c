@@ -52,16 +52,6 @@ tr_status tr_source_tokenizer(const tr_package *package, tr_tokenizer **tokenize
     return create_tokenizer(package, &parts, tokenizer, error);
 }
 
-/* The unknown token: unk_id is a source id; the target vocabulary, if it is another one, is searched for the same piece. */
-static int unk_target_id(const tr_package *package)
-{
-    const int id = package->config.unk_id;
-    if (id < 0 || package->target == &package->source)
-        return id;
-    const tr_piece piece = package->source.pieces[id];
-    return piece.data ? tr_vocabulary_find(package->target, piece.data, piece.size) : -1;
-}
-
 tr_status tr_target_tokenizer(const tr_package *package, tr_tokenizer **tokenizer, tr_error *error)
 {
     tr_tokenizer_parts parts = {.source_spm = package->target_spm.data,
@@ -69,7 +59,7 @@ tr_status tr_target_tokenizer(const tr_package *package, tr_tokenizer **tokenize
                                 .source_language = package->target_language,
                                 .target_language = package->target_language,
                                 .source = package->target,
-                                .unk_id = unk_target_id(package)};
+                                .unk_id = tr_vocabulary_same(&package->source, package->config.unk_id, package->target)};
     return create_tokenizer(package, &parts, tokenizer, error);
 }
 
@@ -128,6 +118,7 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     if (compute == TR_COMPUTE_AUTO && package->directory)
         compute = TR_COMPUTE_F32;
     tr_config config = package->config;
+    config.target_unk_id = tr_vocabulary_same(&package->source, config.unk_id, package->target);
     if (options->full_vocabulary)
         config.allowed = NULL;
     const tr_status status = tr_network_create(&config, &package->weights, compute, kernels, &model->network, error);

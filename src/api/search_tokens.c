@@ -124,8 +124,11 @@ static tr_status translate_sources(tr_context *context, tokens_call *c, const tr
 static void clear_empty_sources(const tr_config *config, const tr_tokens *sources, tr_request *requests, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        for (size_t h = 0; config->no_source_eos && sources[i].count == 0 && h < requests[i].found.count; h++)
-            requests[i].found.items[h].count = 0; /* nor are there links with an empty source */
+        for (size_t h = 0; config->no_source_eos && sources[i].count == 0 && h < requests[i].found.count; h++) {
+            tr_hypothesis *hypothesis = &requests[i].found.items[h];
+            free(hypothesis->log_probabilities); /* there are no links with an empty source */
+            *hypothesis = (tr_hypothesis){.ids = hypothesis->ids, .finished = true};
+        }
 }
 
 static void free_call(tokens_call *c)

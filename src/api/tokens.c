@@ -129,19 +129,11 @@ tr_status tr_tokenize_spans(const tr_model *model, bool target, const char *text
 
 enum { SHOWN = 64 }; /* bytes of a prefix in a message */
 
-/* The id of the unknown token in the target vocabulary; -1: none. */
-static int32_t unk_target_id(const tr_model *model)
-{
-    size_t size;
-    const char *piece = tr_source_piece(model, model->package.config.unk_id, &size);
-    return piece ? tr_target_id(model, piece, size) : -1;
-}
-
 tr_status tr_prefix_tokens(const tr_model *model, const char *prefix, int limit, tr_ids *ids, tr_error *error)
 {
     const size_t size = strlen(prefix);
     const int shown = (int)(size < SHOWN ? size : SHOWN);
-    const int32_t unknown = unk_target_id(model);
+    const int32_t unknown = model->network->config.target_unk_id;
     tr_tokens tokens;
     tr_status status = tr_tokenize_target(model, prefix, size, &tokens, error);
     if (status == TR_OK && tokens.count > (size_t)limit)

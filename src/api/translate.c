@@ -73,7 +73,7 @@ static tr_status find_repeats(tr_text_call *c, tr_strmap *seen, tr_error *error)
             if (earlier < 0)
                 return tr_fail_memory(error, "translation");
         }
-        if (fits && (size_t)earlier < i) {
+        if (fits && (size_t)earlier < i && !c->options.on_token) { /* each text has tokens of its own */
             e->same_as = (size_t)earlier;
             continue;
         }

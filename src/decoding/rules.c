@@ -9,7 +9,7 @@
 tr_status tr_forbidden_init(tr_forbidden *f, const tr_ensemble *models, const tr_search_options *options, tr_error *error)
 {
     const tr_network *n = models->networks[0];
-    const bool unknown = options->forbid_unknown && n->config.unk_id >= 0;
+    const bool unknown = options->forbid_unknown && n->config.target_unk_id >= 0;
     const size_t outputs = (size_t)n->output.weight.outputs, more = options->forbidden_count + unknown;
     tr_forbidden_free(f);
     f->ids = calloc((size_t)models->count * TR_MAX_FORBIDDEN + more, sizeof *f->ids);
@@ -25,7 +25,7 @@ tr_status tr_forbidden_init(tr_forbidden *f, const tr_ensemble *models, const tr
     for (size_t i = 0; i < options->forbidden_count; i++)
         f->ids[f->count++] = options->forbidden[i];
     if (unknown)
-        f->ids[f->count++] = n->config.unk_id;
+        f->ids[f->count++] = n->config.target_unk_id;
     f->bias = n->output.bias;
     if (more)
         f->bias = memcpy(f->own_bias, n->output.bias, outputs * sizeof *f->own_bias);

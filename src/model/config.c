@@ -15,6 +15,7 @@ tr_config tr_config_default(void)
         .eos_id = -1,
         .pad_id = -1,
         .unk_id = -1,
+        .target_unk_id = -1,
         .forced_first_id = -1,
         .forced_last_id = -1,
     };

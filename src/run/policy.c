@@ -15,11 +15,16 @@ enum { RETRY_FACTOR = 3, RETRY_OFFSET = 32 };
 
 /* ----------------------------------------------------------------------------------------------------- the first attempt */
 
-/* At most limit tokens, but no fewer than the caller's min_length. */
+/* The fewest tokens that a target may be limited to: those that are given or asked for. */
+static int shortest_target(const tr_policy *policy, const tr_sequence *sequence)
+{
+    return tr_max_int(sequence->prefix_length + policy->given, policy->min_length);
+}
+
 static void limit_length(const tr_policy *policy, int limit, tr_sequence *sequence)
 {
     if (sequence->max_length > limit)
-        sequence->max_length = policy->min_length > limit ? policy->min_length : limit;
+        sequence->max_length = tr_max_int(limit, tr_min_int(shortest_target(policy, sequence), sequence->max_length));
 }
 
 void tr_policy_start(const tr_policy *policy, const tr_request *request, tr_sequence *sequence)
@@ -51,15 +56,15 @@ bool tr_policy_wants_retry(const tr_policy *policy, const tr_sequence *sequence)
     return policy->loop_guard && has_loop(sequence);
 }
 
-/* Recomputes the sum and score of a truncated hypothesis. Coverage of the kept tokens was not recorded, so its penalty is
- * left out. */
-static void rescore(tr_hypothesis *h, const tr_search_options *search)
+/* Recomputes the sum and score of a truncated hypothesis. Coverage of the kept tokens and what a repetition penalty made of
+ * their log-probabilities were not recorded, so these are left out. */
+static void rescore(tr_hypothesis *h, const tr_search_options *search, int prefix_length)
 {
     h->log_probability = 0;
     for (size_t i = 0; i < h->count; i++)
         h->log_probability += h->log_probabilities[i];
-    if (h->count)
-        h->score = (float)(h->log_probability / tr_exp(search->length_penalty * tr_log((double)h->count)));
+    const int counted = tr_max_int((int)h->count - prefix_length, 1); /* as tr_length_normalised */
+    h->score = (float)(h->log_probability / tr_exp(search->length_penalty * tr_log(counted)));
 }
 
 /* Copies the best hypothesis without its loop, but no shorter than the tokens that were given or asked for. */
@@ -69,15 +74,13 @@ static tr_status keep_start(const tr_policy *policy, const tr_sequence *sequence
     const tr_status status = tr_hypotheses_copy(found, 1, kept, error);
     if (status != TR_OK)
         return status;
-    const int given = sequence->prefix_length + policy->given,
-              shortest = given > policy->min_length ? given : policy->min_length;
     const int left = tr_length_before_loop(found->tokens, tr_first_loop_end(found->tokens, found->count));
-    const int cut = left < shortest ? shortest : left;
+    const int cut = tr_max_int(left, shortest_target(policy, sequence));
     tr_hypothesis *h = &kept->items[0];
     h->count = (size_t)(cut < found->count ? cut : found->count);
     h->finished = false;
     if (h->log_probabilities)
-        rescore(h, policy->search);
+        rescore(h, policy->search, sequence->prefix_length);
     return TR_OK;
 }
 

@@ -53,15 +53,6 @@ static bool has_byte_pieces(const tr_vocabulary *vocabulary)
     return true;
 }
 
-/* The id of the source's unknown token in the target vocabulary; -1: none. */
-static int target_unk_id(const tr_tokenizer_parts *parts)
-{
-    if (parts->unk_id < 0 || parts->source == parts->target)
-        return parts->unk_id;
-    const tr_piece unknown = parts->source->pieces[parts->unk_id];
-    return unknown.data ? tr_vocabulary_find(parts->target, unknown.data, unknown.size) : -1;
-}
-
 /* Makes a target id decode to nothing; -1 is ignored. */
 static void silence_id(tr_tokenizer *t, int32_t id)
 {
@@ -110,7 +101,7 @@ tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **to
     t->unk_id = parts->unk_id;
     for (size_t i = 0; i < parts->special_count; i++)
         silence_id(t, parts->special[i]);
-    silence_id(t, target_unk_id(parts));
+    silence_id(t, tr_vocabulary_same(parts->source, parts->unk_id, parts->target));
     t->has_bytes = has_byte_pieces(parts->target);
     const tr_status status = parts->source_bpe ? load_words(parts, &t->words, error) : load_spm(parts, &t->spm, error);
     if (status != TR_OK) {

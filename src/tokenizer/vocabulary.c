@@ -52,6 +52,14 @@ int32_t tr_vocabulary_find(const tr_vocabulary *vocabulary, const char *piece, s
     return size <= UINT32_MAX ? tr_strmap_find(&vocabulary->index, piece, size) : -1;
 }
 
+int32_t tr_vocabulary_same(const tr_vocabulary *from, int32_t id, const tr_vocabulary *to)
+{
+    if (id < 0 || from == to)
+        return id;
+    const tr_piece *piece = (size_t)id < from->size ? &from->pieces[id] : NULL;
+    return piece && piece->data ? tr_vocabulary_find(to, piece->data, piece->size) : -1;
+}
+
 tr_status tr_vocabulary_append_id(const tr_vocabulary *vocabulary, const char *piece, size_t size, int unk_id, tr_ids *ids,
                                   tr_error *error)
 {

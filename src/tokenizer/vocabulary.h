@@ -26,6 +26,8 @@ tr_status tr_vocabulary_init(tr_vocabulary *vocabulary, tr_piece *pieces, size_t
 void tr_vocabulary_free(tr_vocabulary *vocabulary);
 
 int32_t tr_vocabulary_find(const tr_vocabulary *vocabulary, const char *piece, size_t size); /* -1 if absent */
+/* The id in `to` of a piece of `from`; -1: `to` does not have it, or id is -1. */
+int32_t tr_vocabulary_same(const tr_vocabulary *from, int32_t id, const tr_vocabulary *to);
 
 /* Appends the id of a piece to ids, or unk_id if the vocabulary does not have the piece. TR_ERROR_FORMAT: unk_id is -1. */
 tr_status tr_vocabulary_append_id(const tr_vocabulary *vocabulary, const char *piece, size_t size, int unk_id, tr_ids *ids,

@@ -1,0 +1,158 @@
+/* Rules of a search that once went wrong: which token is the unknown one, limits that are shorter than a prefix, equal texts
+ * that are streamed, and working memory that could not be made. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <cmocka.h>
+
+#include "../opening.h"
+#include "api/model.h"
+
+static tr_model *model;
+
+static tr_context *create_context(const tr_model *of, int batch_size)
+{
+    tr_context *context;
+    tr_error error;
+    tr_context_options options = tr_context_default_options();
+    options.threads = 1;
+    options.batch_size = batch_size;
+    if (tr_context_create(of, &options, &context, &error) != TR_OK)
+        fail_msg("%s", error.message);
+    return context;
+}
+
+/* The unknown token of a target is that of its own vocabulary. */
+static void test_unknown(void **state)
+{
+    tr_model *separate;
+    tr_result *results;
+    tr_error error;
+    const char *const texts[] = {"今天天气很好。", "黼黻 ☃ 你好"};
+    (void)state;
+    if (tr_model_open(TR_SEPARATE, NULL, &separate, &error) != TR_OK)
+        fail_msg("%s", error.message);
+    const tr_vocabulary *target = separate->package.target;
+    assert_ptr_not_equal(target, &separate->package.source);
+    const int32_t unknown = separate->network->config.target_unk_id;
+    assert_int_equal(unknown, tr_vocabulary_find(target, "<unk>", 5));
+    assert_true(unknown >= 0 && (size_t)unknown < target->size);
+    tr_context *context = create_context(separate, 4);
+    tr_translate_options options = tr_translate_default_options();
+    options.search.forbid_unknown = options.align = true;
+    assert_int_equal(tr_translate(context, texts, NULL, 2, &options, &results, &error), TR_OK);
+    for (int i = 0; i < 2; i++)
+        for (size_t t = 0; t < results[i].target.count; t++)
+            assert_int_not_equal(results[i].target.ids[t], unknown);
+    tr_results_free(results, 2);
+    tr_context_destroy(context);
+    tr_model_close(separate);
+}
+
+/* No limit is shorter than what is given. */
+static void test_prefix_limit(void **state)
+{
+    tr_context *context = create_context(model, 4);
+    tr_translate_options options = tr_translate_default_options();
+    tr_hypotheses *found;
+    tr_error error;
+    int32_t source[] = {20, 21}, prefix[] = {30, 31, 32, 33, 34, 35, 36, 37};
+    const tr_tokens sources = {source, 2}, prefixes = {prefix, 8};
+    (void)state;
+    options.search.max_length_factor = 1;
+    for (int beam = 1; beam <= 4; beam += 3) {
+        options.search.beam = beam;
+        assert_int_equal(tr_search_tokens(context, &sources, &prefixes, 1, &options, &found, &error), TR_OK);
+        assert_int_equal(found->items[0].count, 8);
+        assert_memory_equal(found->items[0].ids, prefix, sizeof prefix);
+        tr_hypotheses_free(found, 1);
+    }
+    tr_context_destroy(context);
+}
+
+typedef struct heard {
+    int tokens[3];
+} heard;
+
+static int stop_first(void *argument, const tr_token_event *step)
+{
+    heard *h = argument;
+    h->tokens[step->text]++;
+    return step->text == 0;
+}
+
+/* Each of several equal texts has tokens of its own, and is ended by itself. */
+static void test_equal_streams(void **state)
+{
+    tr_context *context = create_context(model, 4);
+    tr_translate_options options = tr_translate_default_options();
+    const char *const texts[] = {"今天天气很好", "今天天气很好", "今天天气很好"};
+    heard h = {0};
+    tr_result *results;
+    tr_error error;
+    (void)state;
+    options.on_token = stop_first;
+    options.on_token_argument = &h;
+    assert_int_equal(tr_translate(context, texts, NULL, 3, &options, &results, &error), TR_OK);
+    assert_int_equal(h.tokens[0], 1);
+    assert_true(h.tokens[1] > 1 && h.tokens[1] == h.tokens[2]);
+    assert_string_equal(results[1].text, results[2].text);
+    assert_true(results[0].size < results[1].size);
+    tr_results_free(results, 3);
+    tr_context_destroy(context);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* A search fails for want of memory; then forced decoding, and another search, work. */
+static void test_memory(void **state)
+{
+    tr_context *context = create_context(model, 64);
+    tr_translate_options options = tr_translate_default_options();
+    struct rlimit before, low;
+    int32_t ids[] = {20, 21, 22};
+    const tr_tokens tokens = {ids, 3};
+    tr_hypotheses *found;
+    tr_score *scores;
+    tr_error error;
+    (void)state;
+    assert_int_equal(tr_search_tokens(context, &tokens, NULL, 1, NULL, &found, &error), TR_OK);
+    tr_hypotheses_free(found, 1);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    low = before;
+    low.rlim_cur = 1 << 20;
+    assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
+    options.search.beam = TR_MAX_BEAM;
+    const tr_status status = tr_search_tokens(context, &tokens, NULL, 1, &options, &found, &error);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(status, TR_ERROR_MEMORY);
+    assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, NULL, &scores, &error), TR_OK);
+    tr_scores_free(scores, 1);
+    options.search.beam = 4;
+    assert_int_equal(tr_search_tokens(context, &tokens, NULL, 1, &options, &found, &error), TR_OK);
+    tr_hypotheses_free(found, 1);
+    tr_context_destroy(context);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_prefix_limit),
+        cmocka_unit_test(test_equal_streams),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(test_memory),
+#endif
+    };
+    tr_error error;
+    if (tr_model_open(TR_MODEL, NULL, &model, &error) != TR_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    tr_model_close(model);
+    return failures;
+}
