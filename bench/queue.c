@@ -13,13 +13,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "api/queue.h"
+#include <translate/translate.h>
 
 enum { SUBMITTERS = 64, ROUNDS = 5, SHORT = 1000, LONG = 10000 };
 
 static const char **lines;
 static size_t line_count;
 static tr_queue *queue;
+static tr_options *one_thread, *high;
 
 static double seconds(void)
 {
@@ -62,12 +63,11 @@ static void read_lines(const char *path)
 
 static atomic_size_t next_line;
 
-static tr_event *translate_line(const char *line, tr_priority priority)
+static tr_event *translate_line(const char *line, const tr_options *options)
 {
     tr_ticket ticket;
     tr_error error;
-    const tr_submit_options how = {.priority = priority};
-    check(tr_queue_submit(queue, &line, NULL, 1, NULL, &how, &ticket, &error), &error);
+    check(tr_queue_submit(queue, &line, NULL, 1, options, &ticket, &error), &error);
     return tr_queue_wait(queue, ticket, -1);
 }
 
@@ -75,7 +75,7 @@ static void *submit_lines(void *argument)
 {
     (void)argument;
     for (size_t i; (i = atomic_fetch_add(&next_line, 1)) < line_count;)
-        tr_event_free(translate_line(lines[i], TR_PRIORITY_NORMAL));
+        tr_event_free(translate_line(lines[i], NULL));
     return NULL;
 }
 
@@ -94,14 +94,12 @@ static double by_queue(void)
 
 static double by_call(tr_context *context)
 {
-    tr_translate_options options = tr_translate_default_options();
-    tr_result *results;
+    tr_results *results;
     tr_error error;
-    options.use_cache = false;
     const double begin = seconds();
-    check(tr_translate(context, lines, NULL, line_count, &options, &results, &error), &error);
+    check(tr_translate(context, lines, NULL, line_count, one_thread, &results, &error), &error);
     const double rate = (double)line_count / (seconds() - begin);
-    tr_results_free(results, line_count);
+    tr_results_free(results);
     return rate;
 }
 
@@ -116,9 +114,7 @@ static void measure_throughput(const tr_model *model)
     double calls[ROUNDS], queues[ROUNDS];
     tr_context *context;
     tr_error error;
-    tr_context_options options = tr_context_default_options();
-    options.threads = 1;
-    check(tr_context_create(model, &options, &context, &error), &error);
+    check(tr_context_create(model, one_thread, &context, &error), &error);
     by_call(context);
     by_queue();
     for (int r = 0; r < ROUNDS; r++) {
@@ -140,7 +136,7 @@ static void measure_latency(const char *what, double times[], double *p50, doubl
         const struct timespec pause = {.tv_nsec = 1000000 + i * 7919 % 3000000}; /* not in step with the batch */
         nanosleep(&pause, NULL);
         const double begin = seconds();
-        tr_event_free(translate_line(lines[(size_t)i % 50 * (line_count / 50)], TR_PRIORITY_HIGH));
+        tr_event_free(translate_line(lines[(size_t)i % 50 * (line_count / 50)], high));
         times[i] = seconds() - begin;
     }
     qsort(times, SHORT, sizeof *times, compare);
@@ -159,7 +155,7 @@ static void measure_priority(void)
     for (size_t i = 0; i < LONG; i++)
         many[i] = lines[i % line_count];
     measure_latency("a line alone", times, &p50, &p99);
-    check(tr_queue_submit(queue, many, NULL, LONG, NULL, NULL, &job, &error), &error);
+    check(tr_queue_submit(queue, many, NULL, LONG, NULL, &job, &error), &error);
     measure_latency("beside 10,000 lines", times, &p50_beside, &p99_beside);
     printf("ratio: p50 %.2f, p99 %.2f; %s\n", p50_beside / p50, p99_beside / p99,
            tr_queue_cancel(queue, job) ? "the lines still ran" : "the lines were done before: measure again with more");
@@ -186,7 +182,6 @@ int main(int argc, char **argv)
 {
     tr_model *model;
     tr_error error;
-    const tr_queue_options options = {.threads = 1};
     if (argc != 3) {
         fprintf(stderr, "usage: queue MODEL FILE\n");
         return 2;
@@ -197,11 +192,18 @@ int main(int argc, char **argv)
         return 1;
     }
     check(tr_model_open(argv[1], NULL, &model, &error), &error);
-    check(tr_queue_create(model, &options, &queue, &error), &error);
+    check(tr_options_create(&one_thread, &error), &error);
+    check(tr_options_set_int(one_thread, "threads", 1, &error), &error);
+    check(tr_options_set_int(one_thread, "use_cache", 0, &error), &error);
+    check(tr_options_create(&high, &error), &error);
+    check(tr_options_set_string(high, "priority", "high", &error), &error);
+    check(tr_queue_create(model, one_thread, &queue, &error), &error);
     measure_throughput(model);
     measure_priority();
     measure_idle();
     tr_queue_destroy(queue);
+    tr_options_free(one_thread);
+    tr_options_free(high);
     tr_model_close(model);
     for (size_t i = 0; i < line_count; i++)
         free((char *)(uintptr_t)lines[i]);

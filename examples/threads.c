@@ -1,58 +1,86 @@
-/* threads MODEL TEXT...: translates each text in a thread of its own. The threads share one model; each has a context. A
- * program with many threads gives each context a single thread. */
+/* threads MODEL TEXT...: eight threads translate the texts by one queue and print one line per text. Each thread also
+ * submits a long job at low priority and cancels it: that holds up nobody. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <translate/translate.h>
 
+enum { THREADS = 8, LONG = 200 };
+
 typedef struct job {
-    const tr_model *model;
-    const char *text;
-    tr_result *result;
-    tr_error error;
-    pthread_t thread;
+    tr_queue *queue;
+    char **texts;
+    tr_event **events; /* [count] */
+    int first, count;  /* texts first, first + THREADS, ... below count are this thread's */
 } job;
 
-static void *translate_text(void *argument)
+/* Takes the events of a ticket up to the last, which it returns. */
+static tr_event *last_event(tr_queue *queue, tr_ticket ticket)
+{
+    tr_event *event = tr_queue_wait(queue, ticket, -1);
+    while (event && !tr_event_last(event)) {
+        tr_event_free(event);
+        event = tr_queue_wait(queue, ticket, -1);
+    }
+    return event;
+}
+
+static void *translate_texts(void *argument)
 {
     job *j = argument;
-    tr_context_options options = tr_context_default_options();
-    tr_context *context;
-    options.threads = 1;
-    if (tr_context_create(j->model, &options, &context, &j->error))
-        return NULL;
-    tr_translate(context, &j->text, NULL, 1, NULL, &j->result, &j->error);
-    tr_context_destroy(context);
+    tr_options *low = NULL;
+    tr_ticket ticket, background = 0;
+    const char *many[LONG];
+    for (int i = 0; i < LONG; i++)
+        many[i] = j->texts[i % j->count];
+    if (tr_options_create(&low, NULL) == TR_OK && tr_options_set_string(low, "priority", "low", NULL) == TR_OK)
+        tr_queue_submit(j->queue, many, NULL, LONG, low, &background, NULL);
+    for (int i = j->first; i < j->count; i += THREADS) {
+        const char *text = j->texts[i];
+        if (tr_queue_submit(j->queue, &text, NULL, 1, NULL, &ticket, NULL) == TR_OK)
+            j->events[i] = last_event(j->queue, ticket);
+    }
+    tr_queue_cancel(j->queue, background);
+    tr_event_free(last_event(j->queue, background));
+    tr_options_free(low);
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    tr_model *model;
+    tr_model *model = NULL;
+    tr_queue *queue = NULL;
     tr_error error;
+    pthread_t threads[THREADS];
+    job jobs[THREADS];
+    int started = 0, failures = 0;
     if (argc < 3) {
         fprintf(stderr, "usage: %s MODEL TEXT...\n", argv[0]);
         return 2;
     }
-    if (tr_model_open(argv[1], NULL, &model, &error)) {
-        fprintf(stderr, "%s: %s\n", argv[0], error.message);
+    const int count = argc - 2;
+    tr_event **events = calloc((size_t)count, sizeof(tr_event *));
+    if (!events || tr_model_open(argv[1], NULL, &model, &error) || tr_queue_create(model, NULL, &queue, &error)) {
+        fprintf(stderr, "%s: %s\n", argv[0], events ? error.message : "out of memory");
+        tr_model_close(model);
+        free(events);
         return 1;
     }
-    const int count = argc - 2;
-    job *jobs = calloc((size_t)count, sizeof *jobs);
-    int started = 0, failures = 0;
-    for (; jobs && started < count; started++) {
-        jobs[started] = (job){.model = model, .text = argv[started + 2]};
-        if (pthread_create(&jobs[started].thread, NULL, translate_text, &jobs[started]))
+    for (; started < THREADS; started++) {
+        jobs[started] = (job){queue, argv + 2, events, started, count};
+        if (pthread_create(&threads[started], NULL, translate_texts, &jobs[started]))
             break;
     }
-    for (int i = 0; i < started; i++) {
-        pthread_join(jobs[i].thread, NULL);
-        puts(jobs[i].result ? jobs[i].result->text : jobs[i].error.message);
-        failures += !jobs[i].result;
-        tr_results_free(jobs[i].result, 1);
+    for (int t = 0; t < started; t++)
+        pthread_join(threads[t], NULL);
+    for (int i = 0; i < count; i++) {
+        const tr_results *results = events[i] ? tr_event_results(events[i]) : NULL;
+        puts(results ? tr_results_text(results, 0, NULL) : events[i] ? tr_event_message(events[i]) : "not submitted");
+        failures += !results;
+        tr_event_free(events[i]);
     }
-    free(jobs);
+    free(events);
+    tr_queue_destroy(queue);
     tr_model_close(model);
-    return failures || started < count;
+    return failures > 0;
 }

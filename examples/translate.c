@@ -7,7 +7,7 @@ int main(int argc, char **argv)
     tr_error error;
     tr_model *model = NULL;
     tr_context *context = NULL;
-    tr_result *results = NULL;
+    tr_results *results = NULL;
     if (argc < 3) {
         fprintf(stderr, "usage: %s MODEL TEXT...\n", argv[0]);
         return 2;
@@ -18,9 +18,9 @@ int main(int argc, char **argv)
                         tr_translate(context, texts, NULL, count, NULL, &results, &error);
     if (failed)
         fprintf(stderr, "%s: %s\n", argv[0], error.message);
-    for (size_t i = 0; !failed && i < count; i++)
-        puts(results[i].text);
-    tr_results_free(results, count);
+    for (size_t i = 0; i < tr_results_count(results); i++)
+        puts(tr_results_text(results, i, NULL));
+    tr_results_free(results);
     tr_context_destroy(context);
     tr_model_close(model);
     return failed;

@@ -83,7 +83,7 @@ tr_context *open_way(const char *path, way w, tr_model **model)
     options.shortlist = w.shortlist;
     team.threads = w.threads ? w.threads : team.threads;
     team.batch_size = w.batch_size ? w.batch_size : team.batch_size;
-    if (tr_model_open(path, &options, model, &error) || tr_context_create(*model, &team, &context, &error))
+    if (tr_open_model(path, &options, model, &error) || tr_make_context(*model, &team, &context, &error))
         fail_msg("%s", error.message);
     return context;
 }
@@ -96,7 +96,7 @@ tr_tokens *translate_sources(const char *path, way w, const expectation *e)
     tr_tokens *outputs = NULL;
     tr_error error;
     settings.max_length = e->max_length;
-    if (tr_translate_tokens(context, e->sources, e->count, &settings, &outputs, &error))
+    if (tr_translate_ids(context, e->sources, e->count, &settings, &outputs, &error))
         fail_msg("%s", error.message);
     tr_context_destroy(context);
     tr_model_close(model);
@@ -126,10 +126,10 @@ size_t expect_texts(tr_context *context, const tr_translate_options *options, co
         tr_error error;
         if (!text)
             continue;
-        if (tr_translate(context, &text, &size, 1, options, &result, &error))
+        if (tr_translate_texts(context, &text, &size, 1, options, &result, &error))
             fail_msg("%s", error.message);
         assert_string_equal(result->text, json_string_value(line_value(e, i, to)));
-        tr_results_free(result, 1);
+        tr_result_array_free(result, 1);
         texts++;
     }
     return texts;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 #include <jansson.h>
-#include <translate/translate.h>
+#include "api/engine.h"
 
 #include "formats/package.h"
 #include "json_ids.h"

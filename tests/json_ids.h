@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 /* The list under key; free() the ids. */
 static inline tr_tokens read_ids(const json_t *line, const char *key)

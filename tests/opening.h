@@ -2,13 +2,13 @@
 #ifndef TR_TESTS_OPENING_H
 #define TR_TESTS_OPENING_H
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 static inline tr_model *open_model(const char *path)
 {
     tr_model *model;
     tr_error error;
-    if (tr_model_open(path, NULL, &model, &error))
+    if (tr_open_model(path, NULL, &model, &error))
         fail_msg("%s", error.message);
     return model;
 }
@@ -20,7 +20,7 @@ static inline tr_context *open_context(const tr_model *model, int threads, int b
     tr_error error;
     options.threads = threads;
     options.batch_size = batch_size;
-    if (tr_context_create(model, &options, &context, &error))
+    if (tr_make_context(model, &options, &context, &error))
         fail_msg("%s", error.message);
     return context;
 }

@@ -136,26 +136,19 @@ static tr_status make_ensemble(const tr_model *model, const tr_context_options *
 
 /* ------------------------------------------------------------------------------------------------------------- context */
 
-enum { MAX_BATCH = 4096 };
-
-tr_context_options tr_context_default_options(void)
-{
-    return (tr_context_options){
-        .threads = 0, .backend = TR_THREADS_POSIX, .batch_size = 32, .cache_bytes = TR_TRANSLATION_CACHE_BYTES};
-}
-
 static tr_status check_context_options(const tr_context_options *options, tr_error *error)
 {
     if (options->threads < 0 || options->threads > TR_TEAM_MAX)
         return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 0 and %d", options->threads, TR_TEAM_MAX);
-    if (options->batch_size < 1 || options->batch_size > MAX_BATCH)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "batch_size: %d is not between 1 and %d", options->batch_size, MAX_BATCH);
+    if (options->batch_size < 1 || options->batch_size > TR_MAX_BATCH)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "batch_size: %d is not between 1 and %d", options->batch_size,
+                       TR_MAX_BATCH);
     if ((int)options->backend < TR_THREADS_OPENMP || options->backend > TR_THREADS_POSIX)
         return tr_fail(error, TR_ERROR_ARGUMENT, "backend: %d is unknown", (int)options->backend);
     return TR_OK;
 }
 
-tr_status tr_context_create(const tr_model *model, const tr_context_options *options, tr_context **context, tr_error *error)
+tr_status tr_make_context(const tr_model *model, const tr_context_options *options, tr_context **context, tr_error *error)
 {
     const tr_context_options chosen = options ? *options : tr_context_default_options();
     if (!context)

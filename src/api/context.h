@@ -6,6 +6,8 @@
 #include "api/results.h"
 #include "run/scheduler.h"
 
+enum { TR_MAX_BATCH = 4096 }; /* sentences in a batch */
+
 struct tr_context {
     const tr_model *model;
     tr_config config; /* the model's; in an ensemble, max_positions is what all models can take */

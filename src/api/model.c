@@ -99,11 +99,6 @@ tr_status tr_model_target_tokenizer(const tr_model *model, const tr_tokenizer **
 
 /* ------------------------------------------------------------------------------------------------------------- opening */
 
-tr_model_options tr_model_default_options(void)
-{
-    return (tr_model_options){.load = TR_LOAD_MAP, .compute = TR_COMPUTE_AUTO};
-}
-
 /* Reads from disk the weights that decoding needs at once: not the screen, which is used later (TR_SCREEN_AFTER). */
 static void bring_in_weights(const tr_network *network)
 {
@@ -230,7 +225,7 @@ static tr_status open_model(const char *path, tr_bytes memory, const tr_model_op
     return TR_OK;
 }
 
-tr_status tr_model_open(const char *path, const tr_model_options *options, tr_model **model, tr_error *error)
+tr_status tr_open_model(const char *path, const tr_model_options *options, tr_model **model, tr_error *error)
 {
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_open: model is NULL");
@@ -240,7 +235,7 @@ tr_status tr_model_open(const char *path, const tr_model_options *options, tr_mo
     return open_model(path, (tr_bytes){0}, options, model, error);
 }
 
-tr_status tr_model_open_memory(const void *data, size_t size, const tr_model_options *options, tr_model **model,
+tr_status tr_open_model_memory(const void *data, size_t size, const tr_model_options *options, tr_model **model,
                                tr_error *error)
 {
     if (!model)

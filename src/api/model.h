@@ -2,6 +2,7 @@
 #ifndef TR_API_MODEL_H
 #define TR_API_MODEL_H
 
+#include "api/engine.h"
 #include <stdatomic.h>
 
 #include "formats/package.h"

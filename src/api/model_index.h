@@ -2,6 +2,7 @@
 #ifndef TR_API_MODEL_INDEX_H
 #define TR_API_MODEL_INDEX_H
 
+#include "api/engine.h"
 #include "formats/open.h"
 
 typedef struct tr_indexed {

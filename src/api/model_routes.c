@@ -190,8 +190,8 @@ static void add_hop(tr_route *route, const step *s)
     route->steps[route->count++] = (tr_route_step){s->item->path, s->source, s->target};
 }
 
-tr_status tr_model_index_route(const tr_model_index *models, const char *source, const char *target, tr_route *route,
-                               tr_error *error)
+tr_status tr_find_route(const tr_model_index *models, const char *source, const char *target, tr_route *route,
+                        tr_error *error)
 {
     if (!models || !source || !target || !route)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_model_index_route: an argument is NULL");

@@ -1,87 +1,447 @@
+/* Options: their names, defaults and ranges, and how options of calls are checked and compared. */
 #include "api/options.h"
 
+#include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* -------------------------------------------------------------------------------------------------------------- search */
+#include "api/context.h"
 
-typedef enum field_kind { FIELD_FLAG, FIELD_WHOLE, FIELD_SEED, FIELD_NUMBER } field_kind; /* bool, int, uint64_t, float */
+/* -------------------------------------------------------------------------------------------------------- names and fields
+ */
 
-_Static_assert(sizeof(tr_stopping) == sizeof(int), "an enum field is read as a whole number");
+/* In C: bool, int, size_t, int64_t, float, const char *, an enum whose values have the names. */
+typedef enum field_kind {
+    FIELD_FLAG,
+    FIELD_WHOLE,
+    FIELD_SIZE,
+    FIELD_WIDE,
+    FIELD_NUMBER,
+    FIELD_STRING,
+    FIELD_CHOICE,
+    FIELD_IDS,
+    FIELD_STRINGS,
+} field_kind;
 
-#define FIELD(name) #name, offsetof(tr_search_options, name)
+_Static_assert(sizeof(tr_stopping) == sizeof(int), "a choice is read as a whole number");
+_Static_assert(sizeof(uint64_t) == sizeof(int64_t), "a seed is read as a wide number");
 
-/* All fields of tr_search_options but forbidden and forbidden_count. Flags and seeds have no range. */
-static const struct search_field {
+#define PLACE(member)   offsetof(tr_options, member)
+#define SEARCH(name)    #name, offsetof(tr_options, translate.search.name)
+#define TRANSLATE(name) #name, offsetof(tr_options, translate.name)
+#define SCORE(name)     #name, offsetof(tr_options, score.name)
+
+/* All options; a name that stands here several times is set in several places. */
+static const struct field {
     const char *name;
     size_t offset;
     field_kind kind;
-    double initial, low, high;
-} search_fields[] = {
-    {FIELD(beam), FIELD_WHOLE, 1, 1, TR_MAX_BEAM},
-    {FIELD(n_best), FIELD_WHOLE, 1, 1, TR_MAX_BEAM}, /* see check_together */
-    {FIELD(length_penalty), FIELD_NUMBER, 1, -10, 10},
-    {FIELD(coverage_penalty), FIELD_NUMBER, 0, 0, 10},
-    {FIELD(patience), FIELD_NUMBER, 1, 1, 10},
-    {FIELD(stopping), FIELD_WHOLE, TR_STOP_HEURISTIC, TR_STOP_HEURISTIC, TR_STOP_NEVER},
-    {FIELD(sample), FIELD_FLAG, false, 0, 0},
-    {FIELD(temperature), FIELD_NUMBER, 1, 0.01F, 100},
-    {FIELD(top_k), FIELD_WHOLE, 0, 0, TR_MAX_TOP_K},
-    {FIELD(top_p), FIELD_NUMBER, 1, 1e-6F, 1},
-    {FIELD(seed), FIELD_SEED, 0, 0, 0},
-    {FIELD(no_repeat_ngram), FIELD_WHOLE, 0, 0, 64},
-    {FIELD(repetition_penalty), FIELD_NUMBER, 1, 1, 100},
-    {FIELD(forbid_unknown), FIELD_FLAG, false, 0, 0},
-    {FIELD(max_length_factor), FIELD_NUMBER, 0, 0, 1e6F},
-    {FIELD(max_length_offset), FIELD_WHOLE, 0, 0, TR_MAX_POSITIONS},
-    {FIELD(alternatives), FIELD_FLAG, false, 0, 0},
-    {FIELD(alternatives_min), FIELD_NUMBER, 0, 0, 1},
+    double initial, low, high; /* NaN is in no range; strings have none */
+    const char *choices;       /* the values of an enum, from 0 on */
+} fields[] = {
+    {"load", PLACE(model.load), FIELD_CHOICE, TR_LOAD_MAP, 0, 1, "map copy"},
+    {"compute", PLACE(model.compute), FIELD_CHOICE, TR_COMPUTE_AUTO, 0, 4, "auto f32 f16 bf16 int8"},
+    {"cpu", PLACE(model.cpu), FIELD_STRING, 0, 0, 0, NULL},
+    {"shortlist", PLACE(model.shortlist), FIELD_STRING, 0, 0, 0, NULL},
+    {"full_vocabulary", PLACE(model.full_vocabulary), FIELD_FLAG, 0, 0, 1, NULL},
+    {"attention_windows", PLACE(model.attention_windows), FIELD_STRING, 0, 0, 0, NULL},
+    {"threads", PLACE(context.threads), FIELD_WHOLE, 0, 0, TR_TEAM_MAX, NULL},
+    {"batch_size", PLACE(context.batch_size), FIELD_WHOLE, 32, 1, TR_MAX_BATCH, NULL},
+    {"backend", PLACE(context.backend), FIELD_CHOICE, TR_THREADS_POSIX, 0, 1, "openmp posix"},
+    {"cache_bytes", PLACE(context.cache_bytes), FIELD_SIZE, TR_TRANSLATION_CACHE_BYTES, 0, 1e18, NULL},
+    {"model_weight", PLACE(ensemble_weights[0]), FIELD_NUMBER, 1, 1e-6, 1e6, NULL},
+    {"max_texts", PLACE(queue.max_texts), FIELD_SIZE, 1 << 16, 1, 1 << 30, NULL},
+    {"max_bytes", PLACE(queue.max_bytes), FIELD_SIZE, 256 << 20, 1, 1e18, NULL},
+    {"priority", PLACE(submit.priority), FIELD_CHOICE, TR_PRIORITY_NORMAL, 0, 2, "low normal high"},
+    {"deadline", PLACE(submit.deadline), FIELD_WIDE, 0, 0, 1e12, NULL},
+    {"ordered", PLACE(submit.ordered), FIELD_FLAG, 0, 0, 1, NULL},
+    {"tokens", PLACE(submit.tokens), FIELD_FLAG, 0, 0, 1, NULL},
+
+    {TRANSLATE(source_language), FIELD_STRING, 0, 0, 0, NULL},
+    {SCORE(source_language), FIELD_STRING, 0, 0, 0, NULL},
+    {TRANSLATE(target_language), FIELD_STRING, 0, 0, 0, NULL},
+    {SCORE(target_language), FIELD_STRING, 0, 0, 0, NULL},
+    {TRANSLATE(split), FIELD_CHOICE, TR_SPLIT_AUTO, 0, 1, "auto never"},
+    {TRANSLATE(max_length), FIELD_WHOLE, 512, 1, INT_MAX, NULL},
+    {TRANSLATE(min_length), FIELD_WHOLE, 0, 0, INT_MAX, NULL},
+    {SEARCH(beam), FIELD_WHOLE, 1, 1, TR_MAX_BEAM, NULL},
+    {SEARCH(n_best), FIELD_WHOLE, 1, 1, TR_MAX_BEAM, NULL}, /* see check_together */
+    {SEARCH(length_penalty), FIELD_NUMBER, 1, -10, 10, NULL},
+    {SEARCH(coverage_penalty), FIELD_NUMBER, 0, 0, 10, NULL},
+    {SEARCH(patience), FIELD_NUMBER, 1, 1, 10, NULL},
+    {SEARCH(stopping), FIELD_CHOICE, TR_STOP_HEURISTIC, TR_STOP_HEURISTIC, TR_STOP_NEVER, "heuristic early never"},
+    {SEARCH(sample), FIELD_FLAG, false, 0, 1, NULL},
+    {SEARCH(temperature), FIELD_NUMBER, 1, 0.01F, 100, NULL},
+    {SEARCH(top_k), FIELD_WHOLE, 0, 0, TR_MAX_TOP_K, NULL},
+    {SEARCH(top_p), FIELD_NUMBER, 1, 1e-6F, 1, NULL},
+    {SEARCH(seed), FIELD_WIDE, 0, (double)INT64_MIN, (double)INT64_MAX, NULL},
+    {SEARCH(no_repeat_ngram), FIELD_WHOLE, 0, 0, 64, NULL},
+    {SEARCH(repetition_penalty), FIELD_NUMBER, 1, 1, 100, NULL},
+    {SEARCH(forbid_unknown), FIELD_FLAG, false, 0, 1, NULL},
+    {SEARCH(forbidden), FIELD_IDS, 0, 0, 0, NULL},
+    {SEARCH(max_length_factor), FIELD_NUMBER, 0, 0, 1e6F, NULL},
+    {SEARCH(max_length_offset), FIELD_WHOLE, 0, 0, TR_MAX_POSITIONS, NULL},
+    {SEARCH(alternatives), FIELD_FLAG, false, 0, 1, NULL},
+    {SEARCH(alternatives_min), FIELD_NUMBER, 0, 0, 1, NULL},
+    {TRANSLATE(prefixes), FIELD_STRINGS, 0, 0, 0, NULL},
+    {TRANSLATE(scores), FIELD_FLAG, false, 0, 1, NULL},
+    {TRANSLATE(align), FIELD_FLAG, false, 0, 1, NULL},
+    {SCORE(align), FIELD_FLAG, false, 0, 1, NULL},
+    {"align_layer", PLACE(translate.alignment.layer), FIELD_WHOLE, TR_ALIGN_AUTO, TR_ALIGN_AUTO, INT_MAX, NULL},
+    {"align_layer", PLACE(score.alignment.layer), FIELD_WHOLE, TR_ALIGN_AUTO, TR_ALIGN_AUTO, INT_MAX, NULL},
+    {"align_head", PLACE(translate.alignment.head), FIELD_WHOLE, TR_ALIGN_AUTO, TR_ALIGN_MEAN, INT_MAX, NULL},
+    {"align_head", PLACE(score.alignment.head), FIELD_WHOLE, TR_ALIGN_AUTO, TR_ALIGN_MEAN, INT_MAX, NULL},
+    {"align_threshold", PLACE(translate.alignment.threshold), FIELD_NUMBER, 1, 0, 1, NULL},
+    {"align_threshold", PLACE(score.alignment.threshold), FIELD_NUMBER, 1, 0, 1, NULL},
+    {TRANSLATE(use_cache), FIELD_FLAG, true, 0, 1, NULL},
+    {TRANSLATE(loop_guard), FIELD_FLAG, true, 0, 1, NULL},
+
+    {SCORE(no_scores), FIELD_FLAG, false, 0, 1, NULL},
+    {SCORE(no_end), FIELD_FLAG, false, 0, 1, NULL},
+    {SCORE(encoder_attention), FIELD_FLAG, false, 0, 1, NULL},
+    {SCORE(decoder_attention), FIELD_FLAG, false, 0, 1, NULL},
+    {SCORE(cross_attention), FIELD_FLAG, false, 0, 1, NULL},
+    {SCORE(first_number), FIELD_SIZE, 0, 0, 1e18, NULL},
 };
 
-#undef FIELD
+#undef PLACE
+#undef SEARCH
+#undef TRANSLATE
+#undef SCORE
 
-enum { SEARCH_FIELDS = sizeof search_fields / sizeof *search_fields };
+enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* The field's address in options, which may be const. */
-static void *address_of(const tr_search_options *options, const struct search_field *field)
+static void *address_of(tr_options *options, const struct field *field)
 {
-    return (char *)(uintptr_t)options + field->offset;
+    return (char *)options + field->offset;
+}
+
+static void set_number(tr_options *options, const struct field *f, double value, int64_t whole)
+{
+    void *at = address_of(options, f);
+    switch (f->kind) {
+    case FIELD_FLAG: *(bool *)at = whole != 0; break;
+    case FIELD_WHOLE:
+    case FIELD_CHOICE: *(int *)at = (int)whole; break;
+    case FIELD_SIZE: *(size_t *)at = (size_t)whole; break;
+    case FIELD_WIDE: *(int64_t *)at = whole; break;
+    case FIELD_NUMBER: *(float *)at = (float)value; break;
+    case FIELD_STRING:
+    case FIELD_IDS:
+    case FIELD_STRINGS: break;
+    }
+}
+
+tr_options tr_default_options(void)
+{
+    tr_options options = {.score.alignment.threshold = 0};
+    for (const struct field *f = fields; f < fields + FIELDS; f++)
+        set_number(&options, f, f->initial, (int64_t)f->initial);
+    return options;
+}
+
+tr_model_options tr_model_default_options(void)
+{
+    return tr_default_options().model;
+}
+
+tr_context_options tr_context_default_options(void)
+{
+    return tr_default_options().context;
 }
 
 tr_search_options tr_search_default_options(void)
 {
-    tr_search_options options = {0};
-    for (const struct search_field *f = search_fields; f < search_fields + SEARCH_FIELDS; f++)
-        switch (f->kind) {
-        case FIELD_FLAG: *(bool *)address_of(&options, f) = f->initial != 0; break;
-        case FIELD_WHOLE: *(int *)address_of(&options, f) = (int)f->initial; break;
-        case FIELD_SEED: *(uint64_t *)address_of(&options, f) = (uint64_t)f->initial; break;
-        case FIELD_NUMBER: *(float *)address_of(&options, f) = (float)f->initial; break;
-        }
-    return options;
+    return tr_default_options().translate.search;
 }
 
-static tr_status check_field(const tr_search_options *options, const struct search_field *f, tr_error *error)
+tr_align_options tr_align_default_options(void)
 {
-    if (f->kind != FIELD_WHOLE && f->kind != FIELD_NUMBER)
-        return TR_OK;
-    const double value =
-        f->kind == FIELD_WHOLE ? *(const int *)address_of(options, f) : (double)*(const float *)address_of(options, f);
+    return tr_default_options().translate.alignment;
+}
+
+tr_translate_options tr_translate_default_options(void)
+{
+    return tr_default_options().translate;
+}
+
+tr_score_options tr_score_default_options(void)
+{
+    return tr_default_options().score;
+}
+
+/* --------------------------------------------------------------------------------------------------------- setting by name
+ */
+
+tr_status tr_options_create(tr_options **options, tr_error *error)
+{
+    if (!options)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_options_create: options is NULL");
+    *options = malloc(sizeof **options);
+    if (!*options)
+        return tr_fail_memory(error, "options");
+    **options = tr_default_options();
+    return TR_OK;
+}
+
+void tr_options_free(tr_options *options)
+{
+    for (const struct field *f = fields; options && f < fields + FIELDS; f++)
+        if (f->kind == FIELD_STRING || f->kind == FIELD_IDS || f->kind == FIELD_STRINGS)
+            free(*(void **)address_of(options, f));
+    free(options);
+}
+
+static const char *type_name(const struct field *f)
+{
+    static const char *const names[] = {"int", "int", "int", "int", "float", "string", "string", "ids", "strings"};
+    return names[f->kind];
+}
+
+static const struct field *find_field(const char *name, size_t begin)
+{
+    for (size_t i = begin; i < FIELDS; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+const char *tr_options_name(size_t index, const char **type)
+{
+    for (size_t i = 0; i < FIELDS; i++)
+        if (find_field(fields[i].name, 0) == &fields[i] && index-- == 0) {
+            if (type)
+                *type = type_name(&fields[i]);
+            return fields[i].name;
+        }
+    if (type)
+        *type = NULL;
+    return NULL;
+}
+
+/* The first field of a name, which has the type. */
+static tr_status find_option(const tr_options *options, const char *name, const char *type, const struct field **field,
+                             tr_error *error)
+{
+    if (!options || !name)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "options: %s is NULL", options ? "name" : "options");
+    *field = find_field(name, 0);
+    if (!*field)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "options: there is no option %.64s", name);
+    if (strcmp(type_name(*field), type) != 0)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "%s: is %s, not %s", name, type_name(*field), type);
+    return TR_OK;
+}
+
+static tr_status check_range(const struct field *f, double value, tr_error *error)
+{
+    const int digits = f->kind == FIELD_NUMBER ? 6 : 10;
     if (value >= f->low && value <= f->high) /* not NaN */
         return TR_OK;
-    const int digits = f->kind == FIELD_WHOLE ? 10 : 6;
     return tr_fail(error, TR_ERROR_ARGUMENT, "%s: %.*g is not between %.*g and %.*g", f->name, digits, value, digits, f->low,
                    digits, f->high);
 }
 
-static bool is_same_field(const tr_search_options *a, const tr_search_options *b, const struct search_field *f)
+static void set_all(tr_options *options, const char *name, double value, int64_t whole)
 {
-    switch (f->kind) {
-    case FIELD_FLAG: return *(const bool *)address_of(a, f) == *(const bool *)address_of(b, f);
-    case FIELD_WHOLE: return *(const int *)address_of(a, f) == *(const int *)address_of(b, f);
-    case FIELD_SEED: return *(const uint64_t *)address_of(a, f) == *(const uint64_t *)address_of(b, f);
-    case FIELD_NUMBER: return *(const float *)address_of(a, f) == *(const float *)address_of(b, f);
+    for (const struct field *f = fields; f < fields + FIELDS; f++)
+        if (strcmp(f->name, name) == 0)
+            set_number(options, f, value, whole);
+}
+
+tr_status tr_options_set_int(tr_options *options, const char *name, int64_t value, tr_error *error)
+{
+    const struct field *f;
+    tr_status status = find_option(options, name, "int", &f, error);
+    if (status == TR_OK)
+        status = check_range(f, (double)value, error);
+    if (status == TR_OK)
+        set_all(options, name, 0, value);
+    return status;
+}
+
+tr_status tr_options_set_float(tr_options *options, const char *name, double value, tr_error *error)
+{
+    const struct field *f;
+    tr_status status = find_option(options, name, "float", &f, error);
+    if (status == TR_OK)
+        status = check_range(f, value, error);
+    if (status == TR_OK)
+        set_all(options, name, value, 0);
+    return status;
+}
+
+/* The number of a value among the names of an enum; -1: it is none of them. */
+static int find_choice(const char *choices, const char *value)
+{
+    const size_t size = strlen(value);
+    int number = 0;
+    for (const char *at = choices; *at; number++) {
+        const size_t length = strcspn(at, " ");
+        if (length == size && memcmp(at, value, size) == 0)
+            return number;
+        at += length + (at[length] == ' ');
     }
-    return false;
+    return -1;
+}
+
+tr_status tr_options_set_string(tr_options *options, const char *name, const char *value, tr_error *error)
+{
+    const struct field *f;
+    const tr_status status = find_option(options, name, "string", &f, error);
+    if (status != TR_OK)
+        return status;
+    if (f->kind == FIELD_CHOICE) {
+        const int number = value ? find_choice(f->choices, value) : (int)f->initial;
+        if (number < 0)
+            return tr_fail(error, TR_ERROR_ARGUMENT, "%s: '%.64s' is not one of: %s", name, value, f->choices);
+        set_all(options, name, 0, number);
+        return TR_OK;
+    }
+    for (; f; f = find_field(name, (size_t)(f - fields) + 1)) {
+        char *copy = value ? tr_copy_bytes(value, strlen(value) + 1) : NULL;
+        if (value && !copy)
+            return tr_fail_memory(error, "options");
+        char **at = address_of(options, f);
+        free(*at);
+        *at = copy;
+    }
+    return TR_OK;
+}
+
+tr_status tr_options_set_ids(tr_options *options, const char *name, const int32_t *ids, size_t count, tr_error *error)
+{
+    const struct field *f;
+    const tr_status status = find_option(options, name, "ids", &f, error);
+    if (status != TR_OK)
+        return status;
+    if (!ids && count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "%s: its ids are NULL", name);
+    int32_t *copy = count <= SIZE_MAX / sizeof *ids ? tr_copy_bytes(ids, count * sizeof *ids) : NULL;
+    if (!copy)
+        return tr_fail_memory(error, "options");
+    tr_search_options *s = &options->translate.search;
+    free((void *)(uintptr_t)s->forbidden);
+    s->forbidden = copy;
+    s->forbidden_count = count;
+    return TR_OK;
+}
+
+/* The pointers and the strings are in one block. */
+tr_status tr_options_set_strings(tr_options *options, const char *name, const char *const *strings, size_t count,
+                                 tr_error *error)
+{
+    const struct field *f;
+    const tr_status status = find_option(options, name, "strings", &f, error);
+    if (status != TR_OK)
+        return status;
+    if (!strings && count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "%s: its strings are NULL", name);
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += sizeof *strings + (strings[i] ? strlen(strings[i]) + 1 : 0);
+    char **copies = malloc(bytes ? bytes : 1);
+    if (!copies)
+        return tr_fail_memory(error, "options");
+    char *at = (char *)(copies + count);
+    for (size_t i = 0; i < count; i++) {
+        const size_t size = strings[i] ? strlen(strings[i]) + 1 : 0;
+        copies[i] = size ? memcpy(at, strings[i], size) : NULL;
+        at += size;
+    }
+    free((void *)(uintptr_t)options->translate.prefixes);
+    options->translate.prefixes = count ? (const char *const *)copies : NULL;
+    options->prefix_count = count;
+    if (!count)
+        free(copies);
+    return TR_OK;
+}
+
+tr_status tr_options_add_model(tr_options *options, const tr_model *model, double weight, tr_error *error)
+{
+    if (!options || !model)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_options_add_model: %s is NULL", options ? "model" : "options");
+    const int at = options->context.ensemble_count;
+    if (at == TR_MAX_ENSEMBLE - 1)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_options_add_model: there are %d models already", at);
+    if (!(weight >= 1e-6 && weight <= 1e6))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_options_add_model: the weight %g is not between 1e-06 and 1e+06",
+                       weight);
+    options->ensemble[at] = model;
+    options->ensemble_weights[at + 1] = (float)weight;
+    options->context.ensemble_count = at + 1;
+    return TR_OK;
+}
+
+void tr_options_on_progress(tr_options *options, int (*callback)(void *argument, const tr_progress *progress),
+                            void *argument)
+{
+    if (!options)
+        return;
+    options->translate.on_progress = options->score.on_progress = callback;
+    options->translate.on_progress_argument = options->score.on_progress_argument = argument;
+}
+
+void tr_options_on_token(tr_options *options, int (*callback)(void *argument, const tr_token_event *token), void *argument)
+{
+    if (!options)
+        return;
+    options->translate.on_token = callback;
+    options->translate.on_token_argument = argument;
+}
+
+void tr_options_on_result(tr_options *options,
+                          int (*callback)(void *argument, size_t first, const tr_results *results, size_t count),
+                          void *argument)
+{
+    if (!options)
+        return;
+    options->on_result = callback;
+    options->on_result_argument = argument;
+}
+
+void tr_options_on_event(tr_options *options, void (*callback)(void *argument, const tr_event *event), void *argument)
+{
+    if (!options)
+        return;
+    options->submit.on_event = callback;
+    options->submit.on_event_argument = argument;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- search */
+
+/* The fields of tr_search_options, as those of the tr_options around it. */
+static bool is_search_field(const struct field *f)
+{
+    const size_t begin = offsetof(tr_options, translate.search);
+    return f->offset >= begin && f->offset < begin + sizeof(tr_search_options) && f->kind != FIELD_IDS;
+}
+
+static const void *search_address(const tr_search_options *options, const struct field *field)
+{
+    return (const char *)options + (field->offset - offsetof(tr_options, translate.search));
+}
+
+static tr_status check_field(const tr_search_options *options, const struct field *f, tr_error *error)
+{
+    const void *at = search_address(options, f);
+    if (!is_search_field(f) || f->kind == FIELD_FLAG || f->kind == FIELD_WIDE)
+        return TR_OK;
+    return check_range(f, f->kind == FIELD_NUMBER ? (double)*(const float *)at : *(const int *)at, error);
+}
+
+static bool is_same_field(const tr_search_options *a, const tr_search_options *b, const struct field *f)
+{
+    if (!is_search_field(f))
+        return true;
+    const void *p = search_address(a, f), *q = search_address(b, f);
+    switch (f->kind) {
+    case FIELD_FLAG: return *(const bool *)p == *(const bool *)q;
+    case FIELD_WIDE: return *(const int64_t *)p == *(const int64_t *)q;
+    case FIELD_NUMBER: return *(const float *)p == *(const float *)q;
+    default: return *(const int *)p == *(const int *)q;
+    }
 }
 
 static tr_status check_forbidden(const tr_search_options *s, const tr_config *config, tr_error *error)
@@ -109,8 +469,8 @@ static tr_status check_together(const tr_search_options *s, tr_error *error)
 tr_status tr_search_check(const tr_search_options *search, const tr_config *config, tr_error *error)
 {
     tr_status status = TR_OK;
-    for (int i = 0; i < SEARCH_FIELDS && status == TR_OK; i++)
-        status = check_field(search, &search_fields[i], error);
+    for (int i = 0; i < FIELDS && status == TR_OK; i++)
+        status = check_field(search, &fields[i], error);
     if (status == TR_OK)
         status = check_forbidden(search, config, error);
     return status == TR_OK ? check_together(search, error) : status;
@@ -119,17 +479,12 @@ tr_status tr_search_check(const tr_search_options *search, const tr_config *conf
 bool tr_search_same(const tr_search_options *a, const tr_search_options *b)
 {
     bool same = !a->forbidden_count && !b->forbidden_count;
-    for (int i = 0; i < SEARCH_FIELDS && same; i++)
-        same = is_same_field(a, b, &search_fields[i]);
+    for (int i = 0; i < FIELDS && same; i++)
+        same = is_same_field(a, b, &fields[i]);
     return same;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- alignment */
-
-tr_align_options tr_align_default_options(void)
-{
-    return (tr_align_options){.layer = TR_ALIGN_AUTO, .head = TR_ALIGN_AUTO, .threshold = 1};
-}
 
 static tr_status resolve_alignment(const tr_config *c, tr_align_options *a, tr_error *error)
 {
@@ -156,22 +511,6 @@ static bool is_same_alignment(const tr_translate_options *a, const tr_translate_
 }
 
 /* --------------------------------------------------------------------------------------------- translating and scoring */
-
-tr_translate_options tr_translate_default_options(void)
-{
-    return (tr_translate_options){.max_length = 512,
-                                  .min_length = 0,
-                                  .split = TR_SPLIT_AUTO,
-                                  .search = tr_search_default_options(),
-                                  .alignment = tr_align_default_options(),
-                                  .use_cache = true,
-                                  .loop_guard = true};
-}
-
-tr_score_options tr_score_default_options(void)
-{
-    return (tr_score_options){.alignment = tr_align_default_options()};
-}
 
 tr_status tr_translate_options_resolve(const tr_config *config, const tr_translate_options *options,
                                        tr_translate_options *resolved, tr_error *error)

@@ -5,7 +5,6 @@
  * another group's turn. A text is cut into sentences when its first sentence is taken. Jobs of high priority are run by a
  * second scheduler of the thread, between two steps of the first. One lock guards everything but the decoding itself. */
 #define _GNU_SOURCE
-#include "api/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 #include "run/aligned.h"
 #include "util/clock.h"
 
-enum { MAX_TEXTS = 1 << 16, MAX_BYTES = 256 << 20 };
 enum { TURN = 4 };           /* batches that a group takes before it is another group's turn */
 enum { MAX_CALLBACKS = 16 }; /* that run at the same time */
 enum { LEVEL_HIGH, LEVEL_NORMAL, LEVEL_LOW, LEVELS };
@@ -30,10 +28,12 @@ struct tr_event {
     tr_event *next;
     tr_ticket ticket;
     size_t text, size; /* size: bytes of the text */
-    bool last, has_result, is_token;
+    bool last, is_token;
     tr_status status;
-    char *message; /* NULL: the name of the status says enough */
-    tr_result result;
+    char *message;      /* NULL: the name of the status says enough */
+    tr_results results; /* of one text, which is one of those below; or none */
+    tr_result translation;
+    tr_hypotheses hypotheses;
     tr_token_event token;
     char bytes[]; /* of the token */
 };
@@ -80,7 +80,9 @@ struct queue_job {
     tr_submit_options how;
     tr_language_pair pair;
     size_t count, begun, running, finished; /* texts */
-    char **texts;                           /* [count]: in one block with their bytes and prefixes */
+    char **texts;                           /* [count]: in one block with their bytes and prefixes; NULL: tokens */
+    tr_tokens *sources;                     /* [count]: in one block with the ids of all lists; NULL: texts */
+    tr_tokens *source_prefixes;             /* [count], in the same block; NULL: none */
     size_t *sizes;                          /* [count] */
     char **prefixes;                        /* [count]; NULL: none */
     int32_t *forbidden;                     /* of options.search */
@@ -114,10 +116,11 @@ typedef struct ticket_slot {
 
 struct tr_queue {
     const tr_model *model;
-    tr_queue_options options;
+    tr_queue_options limits;
+    int thread_count, batch_size;
     pthread_mutex_t lock;
     pthread_cond_t work, arrived, deliver;
-    queue_thread *threads; /* [options.threads] */
+    queue_thread *threads; /* [thread_count] */
     int idle;              /* threads that sleep */
     atomic_bool stop;
     atomic_size_t urgent;      /* jobs in rings of LEVEL_HIGH */
@@ -151,7 +154,8 @@ static void free_event(tr_event *event)
 {
     if (!event)
         return;
-    tr_result_clear(&event->result);
+    tr_result_clear(&event->translation);
+    tr_hypotheses_clear(&event->hypotheses);
     free(event->message);
     free(event);
 }
@@ -407,10 +411,10 @@ static void end_text(tr_queue *q, queue_text *text)
     job->finished++;
     tr_result *results = text->call.results;
     tr_event *event = text->event;
-    event->has_result = text->status == TR_OK && results;
-    if (event->has_result)
-        event->result = results[0];
-    else if (results)
+    if (text->status == TR_OK && results) {
+        event->translation = results[0];
+        event->results = (tr_results){.count = 1, .texts = &event->translation};
+    } else if (results)
         tr_result_clear(&results[0]);
     event->status = text->status;
     free(results);
@@ -640,7 +644,7 @@ static int first_level(const queue_group *g, bool urgent)
 static bool is_own_turn(const queue_run *run, int level)
 {
     tr_queue *q = run->thread->queue;
-    const size_t turn = (size_t)TURN * (size_t)q->options.batch_size, held = (size_t)run->held;
+    const size_t turn = (size_t)TURN * (size_t)q->batch_size, held = (size_t)run->held;
     for (const queue_group *g = q->groups; g; g = g->next) {
         const int other = first_level(g, run->urgent);
         if (g != run->group && (other < level || (other == level && run->taken >= turn)))
@@ -777,7 +781,7 @@ static void run_group(queue_thread *t, queue_group *group, bool urgent)
     job.token = job.search->beam == 1 && !job.search->alternatives ? report_token : NULL;
     job.argument = &run;
     tr_scheduler_begin(scheduler);
-    run.batch = calloc((size_t)q->options.batch_size, sizeof(tr_request *));
+    run.batch = calloc((size_t)q->batch_size, sizeof(tr_request *));
     const tr_status status = run.batch ? tr_scheduler_run(scheduler, &job, &error) : tr_fail_memory(&error, "queue");
     const bool taken = run.held;
     while (run.held)
@@ -863,40 +867,39 @@ static void init_condition(pthread_cond_t *condition)
 static tr_status start_thread(tr_queue *q, int number, tr_error *error)
 {
     queue_thread *t = &q->threads[number];
-    const tr_context_options options = {.threads = 1, .backend = TR_THREADS_POSIX, .batch_size = q->options.batch_size};
+    const tr_context_options options = {.threads = 1, .backend = TR_THREADS_POSIX, .batch_size = q->batch_size};
     t->queue = q;
     t->number = number + 1;
-    tr_status status = tr_context_create(q->model, &options, &t->bulk, error);
+    tr_status status = tr_make_context(q->model, &options, &t->bulk, error);
     if (status == TR_OK)
-        status = tr_context_create(q->model, &options, &t->urgent, error);
+        status = tr_make_context(q->model, &options, &t->urgent, error);
     if (status == TR_OK && !(t->started = tr_thread_start(&t->handle, thread_main, t)))
         status = tr_fail(error, TR_ERROR_MEMORY, "queue: the system gives no thread");
     return status;
 }
 
-tr_status tr_queue_create(const tr_model *model, const tr_queue_options *options, tr_queue **queue, tr_error *error)
+tr_status tr_queue_create(const tr_model *model, const tr_options *options, tr_queue **queue, tr_error *error)
 {
-    tr_queue_options o = options ? *options : (tr_queue_options){0};
+    const tr_options o = options ? *options : tr_default_options();
+    const int threads = o.context.threads ? o.context.threads : tr_usable_cores();
     if (!queue)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: queue is NULL");
     *queue = NULL;
     if (!model)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: model is NULL");
-    if (o.threads < 0 || o.threads > TR_TEAM_MAX)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "threads: %d is not between 0 and %d", o.threads, TR_TEAM_MAX);
-    o.threads = o.threads ? o.threads : tr_usable_cores();
-    o.batch_size = o.batch_size ? o.batch_size : tr_context_default_options().batch_size;
-    o.max_texts = o.max_texts ? o.max_texts : MAX_TEXTS;
-    o.max_bytes = o.max_bytes ? o.max_bytes : MAX_BYTES;
+    if (o.context.ensemble_count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_create: a queue has one model, not an ensemble");
     tr_queue *q = calloc(1, sizeof *q);
-    queue_thread *threads = q ? calloc((size_t)o.threads, sizeof *threads) : NULL;
-    if (!threads) {
+    queue_thread *made = q ? calloc((size_t)threads, sizeof *made) : NULL;
+    if (!made) {
         free(q);
         return tr_fail_memory(error, "queue");
     }
     q->model = model;
-    q->options = o;
-    q->threads = threads;
+    q->limits = o.queue;
+    q->thread_count = threads;
+    q->batch_size = o.context.batch_size;
+    q->threads = made;
     q->fd = -1;
     atomic_init(&q->earliest, UINT64_MAX);
     pthread_mutex_init(&q->lock, NULL);
@@ -904,7 +907,7 @@ tr_status tr_queue_create(const tr_model *model, const tr_queue_options *options
     init_condition(&q->arrived);
     init_condition(&q->deliver);
     tr_status status = TR_OK;
-    for (int i = 0; i < o.threads && status == TR_OK; i++)
+    for (int i = 0; i < threads && status == TR_OK; i++)
         status = start_thread(q, i, error);
     if (status != TR_OK) {
         tr_queue_destroy(q);
@@ -923,7 +926,7 @@ void tr_queue_destroy(tr_queue *q)
     pthread_cond_broadcast(&q->work);
     pthread_cond_broadcast(&q->deliver);
     pthread_mutex_unlock(&q->lock);
-    for (int i = 0; i < q->options.threads; i++) {
+    for (int i = 0; i < q->thread_count; i++) {
         queue_thread *t = &q->threads[i];
         if (t->started)
             pthread_join(t->handle, NULL);
@@ -958,14 +961,6 @@ void tr_queue_destroy(tr_queue *q)
 }
 
 /* ----------------------------------------------------------------------------------------------------------- submitting */
-
-static void *copy_bytes(const void *from, size_t size)
-{
-    void *copy = malloc(size ? size : 1);
-    if (copy && size)
-        memcpy(copy, from, size);
-    return copy;
-}
 
 /* Copies the texts and prefixes, all into one block. sizes: of the texts; total: bytes that they have. */
 static bool copy_texts(queue_job *job, const char *const *texts, size_t total)
@@ -1016,12 +1011,12 @@ static tr_status fill_job(tr_queue *q, queue_job *job, const char *const *texts,
         if (!texts[i] && !(sizes && !sizes[i]))
             return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: text %zu is NULL", i);
         job->sizes[i] = sizes ? sizes[i] : strlen(texts[i]);
-        if (job->sizes[i] > q->options.max_bytes - *total)
+        if (job->sizes[i] > q->limits.max_bytes - *total)
             return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: the texts have more than max_bytes (%zu)",
-                           q->options.max_bytes);
+                           q->limits.max_bytes);
         *total += job->sizes[i];
     }
-    job->forbidden = copy_bytes(o->search.forbidden, o->search.forbidden_count * sizeof *job->forbidden);
+    job->forbidden = tr_copy_bytes(o->search.forbidden, o->search.forbidden_count * sizeof *job->forbidden);
     if (!job->forbidden || !copy_texts(job, texts, *total))
         return tr_fail_memory(error, "queue");
     o->search.forbidden = job->forbidden;
@@ -1085,7 +1080,7 @@ static bool take_slot(tr_queue *q, queue_job *job)
 /* Under the lock. */
 static tr_status add_job(tr_queue *q, queue_job *job, size_t bytes, tr_error *error)
 {
-    if (job->count > q->options.max_texts - q->texts || bytes > q->options.max_bytes - q->bytes)
+    if (job->count > q->limits.max_texts - q->texts || bytes > q->limits.max_bytes - q->bytes)
         return tr_fail(error, TR_ERROR_FULL, "queue: full, with %zu texts of %zu bytes", q->texts, q->bytes);
     if (job->how.on_event && !q->deliverer_count && !start_deliverer(q))
         return tr_fail(error, TR_ERROR_MEMORY, "queue: the system gives no thread");
@@ -1126,8 +1121,7 @@ static void discard_job(tr_queue *q, queue_job *job)
 }
 
 tr_status tr_queue_submit(tr_queue *q, const char *const *texts, const size_t *sizes, size_t count,
-                          const tr_translate_options *options, const tr_submit_options *how, tr_ticket *ticket,
-                          tr_error *error)
+                          const tr_options *options, tr_ticket *ticket, tr_error *error)
 {
     size_t total = 0;
     if (!ticket)
@@ -1138,19 +1132,19 @@ tr_status tr_queue_submit(tr_queue *q, const char *const *texts, const size_t *s
                        !q       ? "queue is NULL"
                        : !texts ? "texts is NULL"
                                 : "there are no texts");
-    if (count > q->options.max_texts)
+    if (count > q->limits.max_texts)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: %zu texts are more than max_texts (%zu)", count,
-                       q->options.max_texts);
-    if (how && (how->priority < TR_PRIORITY_LOW || how->priority > TR_PRIORITY_HIGH || how->deadline < 0))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: the priority or the deadline is out of range");
+                       q->limits.max_texts);
+    if (options && options->translate.prefixes && options->prefix_count != count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "prefixes: there are %zu for %zu texts", options->prefix_count, count);
     queue_job *job = calloc(1, sizeof *job);
     if (!job)
         return tr_fail_memory(error, "queue");
     init_condition(&job->arrived);
     job->queue = q;
     job->count = count;
-    job->how = how ? *how : (tr_submit_options){0};
-    job->level = LEVEL_NORMAL - (int)job->how.priority;
+    job->how = options ? options->submit : tr_default_options().submit;
+    job->level = (int)TR_PRIORITY_HIGH - (int)job->how.priority;
     job->deadline = job->how.deadline ? tr_nanoseconds() + (uint64_t)job->how.deadline * 1000000 : UINT64_MAX;
     job->open_end = &job->open;
     job->events_end = &job->events;
@@ -1160,7 +1154,7 @@ tr_status tr_queue_submit(tr_queue *q, const char *const *texts, const size_t *s
     if (status == TR_OK)
         job->end->text = SIZE_MAX;
     if (status == TR_OK)
-        status = fill_job(q, job, texts, sizes, &total, options, error);
+        status = fill_job(q, job, texts, sizes, &total, options ? &options->translate : NULL, error);
     pthread_mutex_lock(&q->lock);
     if (status == TR_OK)
         status = add_job(q, job, total, error);
@@ -1292,9 +1286,9 @@ const char *tr_event_message(const tr_event *event)
     return event->message ? event->message : event->status == TR_OK ? "" : tr_status_name(event->status);
 }
 
-const tr_result *tr_event_result(const tr_event *event)
+const tr_results *tr_event_results(const tr_event *event)
 {
-    return event->has_result ? &event->result : NULL;
+    return event->results.count ? &event->results : NULL;
 }
 
 const tr_token_event *tr_event_token(const tr_event *event)

@@ -1,5 +1,7 @@
 #include "api/results.h"
 
+#include "util/buffer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +14,7 @@ static bool copy_array(const void *from, size_t count, size_t size, void **to)
     *to = NULL;
     if (!from)
         return true;
-    *to = malloc(count * size + 1);
-    if (*to && count)
-        memcpy(*to, from, count * size);
+    *to = tr_copy_bytes(from, count * size);
     return *to != NULL;
 }
 
@@ -114,7 +114,7 @@ void tr_result_clear(tr_result *result)
     *result = (tr_result){0};
 }
 
-void tr_results_free(tr_result *results, size_t count)
+void tr_result_array_free(tr_result *results, size_t count)
 {
     for (size_t i = 0; results && i < count; i++)
         tr_result_clear(&results[i]);

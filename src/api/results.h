@@ -4,6 +4,7 @@
 #ifndef TR_API_RESULTS_H
 #define TR_API_RESULTS_H
 
+#include "api/engine.h"
 #include "util/error.h"
 #include "util/strmap.h"
 

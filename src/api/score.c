@@ -74,8 +74,8 @@ static tr_status score_sources(tr_context *context, const tr_language_pair *lang
     return status;
 }
 
-tr_status tr_score_tokens(tr_context *context, const tr_tokens *sources, const tr_tokens *targets, size_t count,
-                          const tr_score_options *options, tr_score **scores, tr_error *error)
+tr_status tr_score_ids(tr_context *context, const tr_tokens *sources, const tr_tokens *targets, size_t count,
+                       const tr_score_options *options, tr_score **scores, tr_error *error)
 {
     if (!scores)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_score_tokens: scores is NULL");
@@ -99,11 +99,11 @@ tr_status tr_score_tokens(tr_context *context, const tr_tokens *sources, const t
     if (status == TR_OK)
         *scores = made;
     else
-        tr_scores_free(made, count);
+        tr_score_array_free(made, count);
     return status;
 }
 
-void tr_scores_free(tr_score *scores, size_t count)
+void tr_score_array_free(tr_score *scores, size_t count)
 {
     tr_scores_clear(scores, count);
     free(scores);
@@ -166,9 +166,9 @@ static tr_status score_texts(texts_call *w, const char *const *sources, const si
     return status;
 }
 
-tr_status tr_score_texts(tr_context *context, const char *const *sources, const size_t *source_sizes,
-                         const char *const *targets, const size_t *target_sizes, size_t count,
-                         const tr_score_options *options, tr_text_score **scores, tr_error *error)
+tr_status tr_score_text_pairs(tr_context *context, const char *const *sources, const size_t *source_sizes,
+                              const char *const *targets, const size_t *target_sizes, size_t count,
+                              const tr_score_options *options, tr_text_score **scores, tr_error *error)
 {
     if (!scores)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_score_texts: scores is NULL");

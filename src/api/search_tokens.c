@@ -3,6 +3,7 @@
 
 #include "api/context.h"
 #include "api/options.h"
+#include "api/token_request.h"
 #include "run/aligned.h"
 #include "run/stream.h"
 
@@ -29,29 +30,55 @@ typedef struct tokens_call {
     int32_t *ids; /* the requests' sources, one after the other */
 } tokens_call;
 
-static tr_status check_inputs(const tokens_call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
-                              size_t *total, tr_error *error)
+tr_status tr_token_request_check(const tr_language_pair *pair, const tr_tokens *source, const tr_tokens *prefix,
+                                 size_t index, int max_length, tr_error *error)
 {
-    const int limit = c->options.max_length - (c->pair.start.first_id >= 0);
-    tr_status status = TR_OK;
-    *total = 0;
-    for (size_t i = 0; i < count && status == TR_OK; i++) {
-        status = tr_source_check(&c->pair, &sources[i], i, error);
-        if (status == TR_OK && prefixes)
-            status = check_prefix(&c->pair.package->config, &prefixes[i], i, limit, error);
-        *total += sources[i].count + (size_t)tr_source_added(&c->pair) + 1;
+    const tr_status status = tr_source_check(pair, source, index, error);
+    if (status != TR_OK || !prefix)
+        return status;
+    return check_prefix(&pair->package->config, prefix, index, max_length - (pair->start.first_id >= 0), error);
+}
+
+size_t tr_token_request_ids(const tr_language_pair *pair, const tr_tokens *source)
+{
+    return source->count + (size_t)tr_source_added(pair) + 1;
+}
+
+void tr_token_request_make(const tr_language_pair *pair, const tr_tokens *source, const tr_tokens *prefix, int32_t *ids,
+                           tr_request *request)
+{
+    const int length = tr_source_lay_out(pair, source, ids);
+    *request = (tr_request){.source = ids, .source_length = length, .source_tokens = (int)source->count};
+    if (prefix) {
+        request->prefix = prefix->ids;
+        request->prefix_length = (int)prefix->count;
     }
-    return status;
+}
+
+tr_hypotheses tr_token_request_take(const tr_config *config, tr_request *request)
+{
+    const tr_hypotheses found = request->found;
+    request->found = (tr_hypotheses){0};
+    for (size_t h = 0; config->no_source_eos && !request->source_tokens && h < found.count; h++) {
+        tr_hypothesis *hypothesis = &found.items[h];
+        free(hypothesis->log_probabilities); /* there are no links with an empty source */
+        *hypothesis = (tr_hypothesis){.ids = hypothesis->ids, .finished = true};
+    }
+    return found;
 }
 
 /* A request for each source, all their ids in one array. */
 static tr_status lay_out_requests(tokens_call *c, const tr_tokens *sources, const tr_tokens *prefixes, size_t count,
                                   tr_error *error)
 {
-    size_t total;
-    const tr_status status = check_inputs(c, sources, prefixes, count, &total, error);
-    if (status != TR_OK)
-        return status;
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tr_status status =
+            tr_token_request_check(&c->pair, &sources[i], prefixes ? &prefixes[i] : NULL, i, c->options.max_length, error);
+        if (status != TR_OK)
+            return status;
+        total += tr_token_request_ids(&c->pair, &sources[i]);
+    }
     c->job.requests = calloc(count ? count : 1, sizeof *c->job.requests);
     c->ids = calloc(total ? total : 1, sizeof *c->ids);
     if (!c->job.requests || !c->ids)
@@ -59,14 +86,8 @@ static tr_status lay_out_requests(tokens_call *c, const tr_tokens *sources, cons
     c->job.count = count;
     int32_t *at = c->ids;
     for (size_t i = 0; i < count; i++) {
-        const int length = tr_source_lay_out(&c->pair, &sources[i], at);
-        tr_request *request = &c->job.requests[i];
-        *request = (tr_request){.source = at, .source_length = length, .source_tokens = (int)sources[i].count};
-        if (prefixes) {
-            request->prefix = prefixes[i].ids;
-            request->prefix_length = (int)prefixes[i].count;
-        }
-        at += length;
+        tr_token_request_make(&c->pair, &sources[i], prefixes ? &prefixes[i] : NULL, at, &c->job.requests[i]);
+        at += c->job.requests[i].source_length;
     }
     return TR_OK;
 }
@@ -80,16 +101,11 @@ static tr_status count_requests(void *argument, const tr_request *list, tr_error
     return tr_progress_report(&c->counts, c->options.on_progress, c->options.on_progress_argument, error);
 }
 
-/* A request is a text of one sentence. */
 static tr_status take_token(void *argument, const tr_request *of, const tr_decoded_token *step, bool again, bool *stop,
                             tr_error *error)
 {
     tokens_call *c = argument;
-    const size_t request = (size_t)(of - c->job.requests);
-    bool begins;
-    tr_token_event event = {.text = request, .sentences = 1, .restarted = again};
-    const tr_status status = tr_stream_add(&c->stream, request, step, &begins, error);
-    return status == TR_OK ? tr_stream_emit(&c->stream, request, step, &event, NULL, false, stop, error) : status;
+    return tr_stream_source(&c->stream, (size_t)(of - c->job.requests), step, again, stop, error);
 }
 
 static tr_status translate_sources(tr_context *context, tokens_call *c, const tr_tokens *sources, const tr_tokens *prefixes,
@@ -120,17 +136,6 @@ static tr_status translate_sources(tr_context *context, tokens_call *c, const tr
                                      : tr_scheduler_run(context->scheduler, &c->job, error);
 }
 
-/* A model that was trained without EOS on the source got one for an empty source; its translation is empty. */
-static void clear_empty_sources(const tr_config *config, const tr_tokens *sources, tr_request *requests, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t h = 0; config->no_source_eos && sources[i].count == 0 && h < requests[i].found.count; h++) {
-            tr_hypothesis *hypothesis = &requests[i].found.items[h];
-            free(hypothesis->log_probabilities); /* there are no links with an empty source */
-            *hypothesis = (tr_hypothesis){.ids = hypothesis->ids, .finished = true};
-        }
-}
-
 static void free_call(tokens_call *c)
 {
     tr_requests_free(c->job.requests, c->job.count);
@@ -151,18 +156,15 @@ tr_status tr_search_tokens(tr_context *context, const tr_tokens *sources, const 
     if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
         status = tr_fail_memory(error, "tokens");
     if (status == TR_OK) {
-        clear_empty_sources(&context->model->package.config, sources, c.job.requests, count);
-        for (size_t i = 0; i < count; i++) {
-            (*outputs)[i] = c.job.requests[i].found;
-            c.job.requests[i].found = (tr_hypotheses){0};
-        }
+        for (size_t i = 0; i < count; i++)
+            (*outputs)[i] = tr_token_request_take(&context->model->package.config, &c.job.requests[i]);
     }
     free_call(&c);
     return status;
 }
 
-tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, size_t count,
-                              const tr_translate_options *options, tr_tokens **outputs, tr_error *error)
+tr_status tr_translate_ids(tr_context *context, const tr_tokens *sources, size_t count, const tr_translate_options *options,
+                           tr_tokens **outputs, tr_error *error)
 {
     if (!outputs)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: outputs is NULL");
@@ -174,11 +176,11 @@ tr_status tr_translate_tokens(tr_context *context, const tr_tokens *sources, siz
     if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))
         status = tr_fail_memory(error, "tokens");
     if (status == TR_OK) {
-        clear_empty_sources(&context->model->package.config, sources, c.job.requests, count);
         for (size_t i = 0; i < count; i++) {
-            tr_hypothesis *best = &c.job.requests[i].found.items[0];
-            (*outputs)[i] = (tr_tokens){best->ids, best->count};
-            best->ids = NULL;
+            tr_hypotheses found = tr_token_request_take(&context->model->package.config, &c.job.requests[i]);
+            (*outputs)[i] = (tr_tokens){found.items[0].ids, found.items[0].count};
+            found.items[0].ids = NULL;
+            tr_hypotheses_clear(&found);
         }
     }
     free_call(&c);

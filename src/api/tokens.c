@@ -8,7 +8,7 @@
 
 /* ----------------------------------------------------------------------------------------------------- texts to tokens */
 
-tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
+tr_status tr_source_tokens(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
 {
     if (!tokens)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: tokens is NULL");
@@ -35,7 +35,7 @@ tr_status tr_tokenize(const tr_model *model, const char *text, size_t size, tr_t
     return TR_OK;
 }
 
-tr_status tr_tokenize_target(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
+tr_status tr_target_tokens(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
 {
     if (!tokens)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_target: tokens is NULL");
@@ -135,7 +135,7 @@ tr_status tr_prefix_tokens(const tr_model *model, const char *prefix, int limit,
     const int shown = (int)(size < SHOWN ? size : SHOWN);
     const int32_t unknown = model->network->config.target_unk_id;
     tr_tokens tokens;
-    tr_status status = tr_tokenize_target(model, prefix, size, &tokens, error);
+    tr_status status = tr_target_tokens(model, prefix, size, &tokens, error);
     if (status == TR_OK && tokens.count > (size_t)limit)
         status = tr_fail(error, TR_ERROR_ARGUMENT, "prefix '%.*s': has %zu tokens, but a translation has %d at most", shown,
                          prefix, tokens.count, limit);
@@ -171,7 +171,7 @@ static tr_status decode_ids(const tr_model *model, const int32_t *ids, size_t co
     return TR_OK;
 }
 
-tr_status tr_detokenize(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size, tr_error *error)
+tr_status tr_tokens_text(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size, tr_error *error)
 {
     if (size)
         *size = 0;

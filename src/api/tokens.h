@@ -14,4 +14,7 @@ tr_status tr_text_tokens(const tr_model *model, bool target, const char *text, s
  * none for a part of it; the message names the prefix. */
 tr_status tr_prefix_tokens(const tr_model *model, const char *prefix, int limit, tr_ids *ids, tr_error *error);
 
+/* Lists that a caller gives as pointers and counts, for free(); the ids are the caller's. NULL: out of memory. */
+tr_tokens *tr_token_lists(const int32_t *const *ids, const size_t *counts, size_t count);
+
 #endif

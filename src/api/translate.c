@@ -354,8 +354,8 @@ tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *e
     return status;
 }
 
-tr_status tr_translate(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,
-                       const tr_translate_options *options, tr_result **results, tr_error *error)
+tr_status tr_translate_texts(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,
+                             const tr_translate_options *options, tr_result **results, tr_error *error)
 {
     if (!results)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate: results is NULL");
@@ -380,7 +380,7 @@ tr_status tr_translate(tr_context *context, const char *const *texts, const size
         cache_results(&c);
         *results = c.results;
     } else {
-        tr_results_free(c.results, count);
+        tr_result_array_free(c.results, count);
     }
     tr_text_call_free(&c);
     return status;

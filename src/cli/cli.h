@@ -5,7 +5,7 @@
 #include "util/buffer.h"
 #include "util/folder.h" /* TR_PATH */
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 #include <stdbool.h>
 

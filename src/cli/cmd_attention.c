@@ -77,8 +77,8 @@ static int parse_tokens(look *l, cli_side side, const char *text, size_t size, t
 {
     tr_error error;
     if (!l->settings->tokens) {
-        const tr_status status = side == CLI_SOURCE ? tr_tokenize(l->model.model, text, size, tokens, &error)
-                                                    : tr_tokenize_target(l->model.model, text, size, tokens, &error);
+        const tr_status status = side == CLI_SOURCE ? tr_source_tokens(l->model.model, text, size, tokens, &error)
+                                                    : tr_target_tokens(l->model.model, text, size, tokens, &error);
         return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
     }
     tr_ids ids = {0};
@@ -107,7 +107,7 @@ static int translate_source(look *l)
     tr_translate_options options = tr_translate_default_options();
     options.source_language = l->source_language;
     options.target_language = l->target_language;
-    if (tr_translate_tokens(l->model.context, &l->source, 1, &options, &targets, &error))
+    if (tr_translate_ids(l->model.context, &l->source, 1, &options, &targets, &error))
         return cli_fail_error(&error);
     const size_t model_max = (size_t)l->model.info.max_target_length, max = (size_t)options.max_length;
     l->target = targets[0];
@@ -167,7 +167,7 @@ static int compute_attention(look *l)
         return cli_fail_memory();
     l->row_count = tr_source_lay_out(&l->pair, &l->source, l->rows);
     const int status = check_size(l);
-    if (!status && tr_score_tokens(l->model.context, &l->source, &l->target, 1, &options, &l->score, &error))
+    if (!status && tr_score_ids(l->model.context, &l->source, &l->target, 1, &options, &l->score, &error))
         return cli_fail_error(&error);
     return status;
 }
@@ -238,7 +238,7 @@ static int set_translation(look *l)
     if (l->settings->translation)
         l->translation = strdup(l->settings->translation);
     else if (!l->settings->tokens) {
-        if (tr_detokenize(l->model.model, l->target.ids, l->target.count, &l->translation, NULL, &error))
+        if (tr_tokens_text(l->model.model, l->target.ids, l->target.count, &l->translation, NULL, &error))
             return cli_fail_error(&error);
     } else if (cli_print_pieces(&l->model, CLI_TARGET, l->target.ids, l->target.count, &pieces) &&
                tr_buffer_string(&pieces, ""))
@@ -317,7 +317,7 @@ int cli_attention(const cli_settings *settings)
         status = cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", l.model.path);
     if (!status)
         status = show_attention(&l, &file);
-    tr_scores_free(l.score, 1);
+    tr_score_array_free(l.score, 1);
     tr_tokens_free(&l.source);
     tr_tokens_free(&l.target);
     tr_buffer_free(&l.text);

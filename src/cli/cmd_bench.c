@@ -35,7 +35,7 @@ static int translate_all(bench *b, double *seconds, tr_tokens **outputs)
 {
     tr_error error;
     const double start = tr_seconds();
-    if (tr_translate_tokens(b->model.context, b->lines.sources, b->lines.count, &b->options, outputs, &error))
+    if (tr_translate_ids(b->model.context, b->lines.sources, b->lines.count, &b->options, outputs, &error))
         return cli_fail_error(&error);
     *seconds = tr_seconds() - start;
     b->target_tokens = 0;
@@ -57,10 +57,10 @@ static int score_all(bench *b, double *seconds, tr_tokens *outputs)
     for (size_t i = 0; i < b->lines.count; i++)
         outputs[i].count = outputs[i].count < longest ? outputs[i].count : longest;
     const double start = tr_seconds();
-    if (tr_score_tokens(b->model.context, b->lines.sources, outputs, b->lines.count, &options, &scores, &error))
+    if (tr_score_ids(b->model.context, b->lines.sources, outputs, b->lines.count, &options, &scores, &error))
         return cli_fail_error(&error);
     *seconds = tr_seconds() - start;
-    tr_scores_free(scores, b->lines.count);
+    tr_score_array_free(scores, b->lines.count);
     return CLI_DONE;
 }
 

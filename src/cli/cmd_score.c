@@ -140,7 +140,7 @@ static tr_status score_tokens(scoring *s, size_t first, size_t count, tr_text_sc
             *status = parse_tokens(s, CLI_TARGET, p->target, p->target_size, line, &targets[i]);
     }
     if (!*status)
-        failed = tr_score_tokens(s->model.context, sources, targets, count, &s->options, &scores, error);
+        failed = tr_score_ids(s->model.context, sources, targets, count, &s->options, &scores, error);
     for (size_t i = 0; i < count && sources && targets; i++) {
         if (scores)
             results[i] = (tr_text_score){.source = sources[i], .target = targets[i], .score = scores[i]};
@@ -166,7 +166,7 @@ static tr_status score_texts(scoring *s, size_t first, size_t count, tr_text_sco
     }
     if (!*status)
         failed =
-            tr_score_texts(s->model.context, texts, sizes, texts + count, sizes + count, count, &s->options, results, error);
+            tr_score_text_pairs(s->model.context, texts, sizes, texts + count, sizes + count, count, &s->options, results, error);
     free(texts);
     free(sizes);
     return failed;

@@ -19,7 +19,7 @@ static int encode_line(tokenizing *t, const cli_line *line)
 {
     tr_tokens tokens;
     tr_error error;
-    if (tr_tokenize(t->model.model, line->text, line->size, &tokens, &error))
+    if (tr_source_tokens(t->model.model, line->text, line->size, &tokens, &error))
         return cli_fail_error(&error);
     const bool good = t->settings->ids ? cli_print_ids(tokens.ids, tokens.count, &t->out)
                                        : cli_print_pieces(&t->model, CLI_SOURCE, tokens.ids, tokens.count, &t->out);
@@ -35,7 +35,7 @@ static int decode_line(tokenizing *t, const cli_line *line)
     size_t size;
     int status = t->settings->ids ? cli_parse_ids(&t->model, CLI_TARGET, line->text, line->size, t->line, &ids)
                                   : cli_parse_pieces(&t->model, CLI_TARGET, line->text, line->size, t->line, &ids);
-    if (!status && tr_detokenize(t->model.model, ids.data, ids.size, &text, &size, &error))
+    if (!status && tr_tokens_text(t->model.model, ids.data, ids.size, &text, &size, &error))
         status = cli_fail_error(&error);
     if (!status && !tr_buffer_append(&t->out, text, size))
         status = cli_fail_memory();

@@ -2,7 +2,7 @@
 #ifndef TR_CLI_COMPOSE_H
 #define TR_CLI_COMPOSE_H
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 /* Copies result, which is the translation of pivot's text, with the source tokens and spans of pivot, and composed links: a
  * source token is linked with a target token if both are linked with the same bytes of the pivot text. A link's weight is

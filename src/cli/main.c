@@ -5,7 +5,7 @@
 #include "cli/signals.h"
 #include "util/arena.h"
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -131,7 +131,7 @@ static int open_member(cli_model *model, const cli_settings *settings, const tr_
         status = resolve_name(path, name, settings);
     if (status)
         return status;
-    if (tr_model_open(path, options, &other, &error))
+    if (tr_open_model(path, options, &other, &error))
         return cli_fail_error(&error);
     model->others[model->other_count++] = other;
     tr_model_get_info(other, &info);
@@ -210,13 +210,13 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
     context.threads = settings->threads;
     context.batch_size = settings->batch_size;
     const double start = tr_seconds();
-    if (tr_model_open(model->path, &options, &model->model, &error))
+    if (tr_open_model(model->path, &options, &model->model, &error))
         return cli_fail_error(&error);
     tr_model_get_info(model->model, &model->info);
     status = check_languages(settings, model->model);
     if (!status && with_context && settings->ensemble.count)
         status = open_ensemble(model, settings, &options, &context);
-    if (!status && with_context && tr_context_create(model->model, &context, &model->context, &error))
+    if (!status && with_context && tr_make_context(model->model, &context, &model->context, &error))
         status = cli_fail_error(&error);
     model->load_seconds = tr_seconds() - start;
     if (status)

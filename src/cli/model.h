@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "model/weights.h"
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 typedef struct cli_model {
     char path[TR_PATH];

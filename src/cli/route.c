@@ -56,7 +56,7 @@ static int list_folder_sources(const cli_route *route, const cli_settings *setti
         for (size_t k = 0; status == TR_OK && (code = tr_model_index_source(route->index, i, k)); k++) {
             const size_t before = codes->count;
             status = tr_languages_add(codes, code, strlen(code), 0, NULL);
-            if (codes->count > before && tr_model_index_route(route->index, code, settings->target, &found, NULL) != TR_OK)
+            if (codes->count > before && tr_find_route(route->index, code, settings->target, &found, NULL) != TR_OK)
                 codes->items[before].id = -1; /* there is no way to the target */
         }
     size_t kept = 0;
@@ -139,7 +139,7 @@ static int choose_models(cli_route *route, const cli_settings *settings, const c
 {
     tr_route found;
     tr_error error;
-    if (tr_model_index_route(route->index, source, settings->target, &found, &error))
+    if (tr_find_route(route->index, source, settings->target, &found, &error))
         return cli_fail_error(&error);
     route->count = found.count;
     for (int i = 0; i < found.count; i++) {

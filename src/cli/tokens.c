@@ -174,7 +174,7 @@ int cli_translate_tokens(const cli_settings *settings, const cli_model *model, c
         status = store_results(settings, model, lines, &parsed, *results);
     free_parsed(&parsed, lines->count);
     if (status) {
-        tr_results_free(*results, *results ? lines->count : 0);
+        tr_result_array_free(*results, *results ? lines->count : 0);
         *results = NULL;
     }
     return status;

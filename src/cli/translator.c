@@ -171,7 +171,7 @@ static int translate_pivots(line_batch *b, const char **texts, size_t *sizes)
     options.search.forbidden = NULL;
     options.search.forbidden_count = 0;
     t->model = 0;
-    if (tr_translate(model->context, texts, sizes, b->count, &options, &b->pivots, &error))
+    if (tr_translate_texts(model->context, texts, sizes, b->count, &options, &b->pivots, &error))
         return fail_call(b, &error);
     for (size_t i = 0; i < b->count; i++) {
         if (!b->break_lines)
@@ -209,13 +209,13 @@ static int translate_text_lines(line_batch *b)
     options.on_token = b->stream ? cli_stream_token : NULL;
     options.on_token_argument = b->stream;
     t->model = last;
-    if (!status && tr_translate(model->context, texts, sizes, b->count, &options, &results, &error))
+    if (!status && tr_translate_texts(model->context, texts, sizes, b->count, &options, &results, &error))
         status = fail_call(b, &error);
     if (!status && !options.on_result)
         status = write_results(b, 0, results, b->count);
     t->totals.seconds += tr_seconds() - start;
-    tr_results_free(results, b->count);
-    tr_results_free(b->pivots, b->count);
+    tr_result_array_free(results, b->count);
+    tr_result_array_free(b->pivots, b->count);
     free(texts);
     free(sizes);
     return status;
@@ -236,7 +236,7 @@ static int translate_token_lines(line_batch *b)
     t->totals.seconds += seconds;
     if (!status)
         status = write_results(b, 0, results, b->count);
-    tr_results_free(results, b->count);
+    tr_result_array_free(results, b->count);
     return status;
 }
 

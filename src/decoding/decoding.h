@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include <translate/translate.h>
+#include "util/types.h"
 
 #include "model/shortlist.h"
 #include "model/sequence.h"

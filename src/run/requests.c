@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/buffer.h"
 #include "util/strmap.h"
 
 static tr_status fail_making(tr_request **requests, tr_strmap seen[2], tr_error *error)
@@ -91,24 +92,16 @@ tr_status tr_requests_order(const tr_request *requests, size_t count, size_t *or
 
 /* ---------------------------------------------------------------------------------------------------------- hypotheses */
 
-static void *copy_array(const void *from, size_t count, size_t size)
-{
-    void *copy = malloc((count ? count : 1) * size);
-    if (copy && count)
-        memcpy(copy, from, count * size);
-    return copy;
-}
-
 static bool copy_hypothesis(const tr_search_result *from, tr_hypothesis *to)
 {
     const size_t count = (size_t)from->count, all = count + from->finished;
-    *to = (tr_hypothesis){.ids = copy_array(from->tokens, count, sizeof *to->ids),
+    *to = (tr_hypothesis){.ids = tr_copy_bytes(from->tokens, count * sizeof *to->ids),
                           .count = count,
                           .score = from->score,
                           .finished = from->finished};
     if (!from->log_probabilities)
         return to->ids;
-    to->log_probabilities = copy_array(from->log_probabilities, all, sizeof *to->log_probabilities);
+    to->log_probabilities = tr_copy_bytes(from->log_probabilities, all * sizeof *to->log_probabilities);
     for (size_t i = 0; i < all; i++)
         to->log_probability += from->log_probabilities[i];
     return to->ids && to->log_probabilities;

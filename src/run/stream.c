@@ -70,3 +70,12 @@ tr_status tr_stream_emit(tr_stream *stream, size_t request, const tr_decoded_tok
     return answer >= 0 ? TR_OK
                        : tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the callback that takes tokens");
 }
+
+tr_status tr_stream_source(tr_stream *stream, size_t request, const tr_decoded_token *step, bool again, bool *stop,
+                           tr_error *error)
+{
+    bool begins;
+    tr_token_event event = {.text = request, .sentences = 1, .restarted = again};
+    const tr_status status = tr_stream_add(stream, request, step, &begins, error);
+    return status == TR_OK ? tr_stream_emit(stream, request, step, &event, NULL, false, stop, error) : status;
+}

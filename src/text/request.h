@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include <translate/translate.h>
+#include "util/types.h"
 
 typedef struct tr_request {
     const int32_t *source; /* [source_length], with the tokens around the text's own: EOS, languages */

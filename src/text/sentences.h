@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <translate/translate.h>
+#include "util/types.h"
 
 /* A text whose sentences are asked for one after the other; text and size are set, the rest is zero. */
 typedef struct tr_sentences {

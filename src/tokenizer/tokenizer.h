@@ -9,7 +9,7 @@
 #include "tokenizer/vocabulary.h"
 #include "util/buffer.h"
 
-#include <translate/translate.h>
+#include "util/types.h"
 
 typedef struct tr_tokenizer tr_tokenizer; /* immutable, shared by threads */
 

@@ -5,7 +5,7 @@
 
 #include "tokenizer/vocabulary.h"
 
-#include <translate/translate.h>
+#include "util/types.h"
 
 typedef struct tr_words tr_words; /* immutable, shared by threads */
 

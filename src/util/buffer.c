@@ -100,3 +100,11 @@ void tr_ids_free(tr_ids *b)
     free(b->data);
     *b = (tr_ids){0};
 }
+
+void *tr_copy_bytes(const void *from, size_t size)
+{
+    void *copy = malloc(size ? size : 1);
+    if (copy && size)
+        memcpy(copy, from, size);
+    return copy;
+}

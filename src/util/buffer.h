@@ -34,4 +34,7 @@ typedef struct tr_ids {
 bool tr_ids_append(tr_ids *b, const int32_t *ids, size_t count) TR_CHECKED;
 void tr_ids_free(tr_ids *b);
 
+/* A copy of size bytes, for free(); NULL: out of memory. from may be NULL if size is 0. */
+void *tr_copy_bytes(const void *from, size_t size);
+
 #endif

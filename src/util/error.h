@@ -2,7 +2,7 @@
 #ifndef TR_UTIL_ERROR_H
 #define TR_UTIL_ERROR_H
 
-#include <translate/translate.h>
+#include "util/types.h"
 
 /* After the declaration of a function whose result must be used: the compiler warns where it is not. */
 #define TR_CHECKED __attribute__((warn_unused_result))

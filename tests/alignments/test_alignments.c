@@ -59,7 +59,7 @@ static tr_result *translate(tr_context *with, const char *const *lines, size_t c
 {
     tr_result *results;
     tr_error error;
-    if (tr_translate(with, lines, NULL, count, options, &results, &error))
+    if (tr_translate_texts(with, lines, NULL, count, options, &results, &error))
         fail_msg("%s", error.message);
     return results;
 }
@@ -111,10 +111,10 @@ static void expect_scored(tr_context *with, const tr_translate_options *how, con
     options.alignment = how->alignment;
     options.source_language = how->source_language;
     options.target_language = how->target_language;
-    if (tr_score_tokens(with, source, target, 1, &options, &score, &error))
+    if (tr_score_ids(with, source, target, 1, &options, &score, &error))
         fail_msg("%s", error.message);
     expect_links(got, &score->alignment);
-    tr_scores_free(score, 1);
+    tr_score_array_free(score, 1);
 }
 
 /* ------------------------------------------------------------------------------------------------------ tokens and bytes */
@@ -207,7 +207,7 @@ static void texts_have_tokens_spans_and_links(void **state)
     for (size_t i = 1; i < 5; i++)
         expect_spans(&results[COUNT - 1].source_spans[i], &all, 1);
     assert_int_equal(results[12].flags & TR_FLAG_LOOP, TR_FLAG_LOOP);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
 }
 
 static void a_sentence_is_aligned_as_pairs_are(void **state)
@@ -232,7 +232,7 @@ static void a_sentence_is_aligned_as_pairs_are(void **state)
             tr_text_score *t;
             scoring.align = true;
             scoring.alignment = ways[w];
-            assert_int_equal(tr_score_texts(context, &texts[i], NULL, &target, NULL, 1, &scoring, &t, NULL), TR_OK);
+            assert_int_equal(tr_score_text_pairs(context, &texts[i], NULL, &target, NULL, 1, &scoring, &t, NULL), TR_OK);
             assert_true(same_ids(&t->source, &r->source));
             expect_spans(r->source_spans, t->source_spans, t->source.count);
             if (same_ids(&t->target, &r->target)) { /* the tokenizer may give other tokens than the search found */
@@ -242,7 +242,7 @@ static void a_sentence_is_aligned_as_pairs_are(void **state)
             }
             tr_text_scores_free(t, 1);
         }
-        tr_results_free(results, COUNT);
+        tr_result_array_free(results, COUNT);
     }
     assert_true(as_texts > 20 && links > 400);
 }
@@ -287,8 +287,8 @@ static void sentences_follow_each_other(void **state)
     assert_int_equal(source, all->source.count);
     assert_int_equal(target, all->target.count);
     assert_int_equal(link, all->alignment.count);
-    tr_results_free(all, 1);
-    tr_results_free(each, 3);
+    tr_result_array_free(all, 1);
+    tr_result_array_free(each, 3);
 }
 
 /* A sentence that is longer than the model takes. */
@@ -309,7 +309,7 @@ static void pieces_follow_each_other(void **state)
     expect_covered(text, strlen(text), r->source_spans, r->source.count);
     expect_covered(r->text, r->size, r->target_spans, r->target.count);
     expect_pieces(r->text, &r->target, r->target_spans);
-    tr_results_free(r, 1);
+    tr_result_array_free(r, 1);
 }
 
 static void prefixes_are_aligned(void **state)
@@ -326,7 +326,7 @@ static void prefixes_are_aligned(void **state)
         expect_scored(context, &options, &results[i].source, &results[i].target, &results[i].alignment);
         expect_pieces(results[i].text, &results[i].target, results[i].target_spans);
     }
-    tr_results_free(results, 2);
+    tr_result_array_free(results, 2);
 }
 
 /* ------------------------------------------------------------------------------------------------------ in any other way */
@@ -346,11 +346,11 @@ static void threads_and_batches_change_nothing(void **state)
                 tr_result *results = translate(other, texts, COUNT, &options);
                 for (size_t i = 0; i < COUNT; i++)
                     expect_same(&results[i], &reference[i]);
-                tr_results_free(results, COUNT);
+                tr_result_array_free(results, COUNT);
             }
             tr_context_destroy(other);
         }
-    tr_results_free(reference, COUNT);
+    tr_result_array_free(reference, COUNT);
 }
 
 static void each_hypothesis_has_its_own(void **state)
@@ -375,7 +375,7 @@ static void each_hypothesis_has_its_own(void **state)
             expect_links(&r->hypotheses[0].alignment, &r->alignment);
     }
     assert_true(several > 20);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
 }
 
 /* A cached result is not used for a request with other options, or with alignments if it has none. */
@@ -400,12 +400,12 @@ static void the_memory_has_them(void **state)
     tr_result *same = translate(own, texts, 1, &without), *again = translate(own, texts, 1, &options);
     assert_int_equal(same->flags & TR_FLAG_REPEATED, TR_FLAG_REPEATED);
     expect_same(again, first);
-    tr_results_free(first, 1);
-    tr_results_free(known, 1);
-    tr_results_free(all, 1);
-    tr_results_free(none, 1);
-    tr_results_free(same, 1);
-    tr_results_free(again, 1);
+    tr_result_array_free(first, 1);
+    tr_result_array_free(known, 1);
+    tr_result_array_free(all, 1);
+    tr_result_array_free(none, 1);
+    tr_result_array_free(same, 1);
+    tr_result_array_free(again, 1);
     tr_context_destroy(own);
 }
 
@@ -450,25 +450,25 @@ static void results_are_ready_in_order(void **state)
     assert_int_equal(t.taken, COUNT);
     assert_int_equal(reports.taken, COUNT);
     assert_true(t.calls > 3); /* before all texts are done */
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     const int most = reports.calls;
     for (int stop = 1; stop <= most; stop++) { /* during searching, aligning and reporting */
         t = (taker){.reference = reference, .stop_at = -1};
         reports = (taker){.stop_at = stop};
         tr_error error;
-        assert_int_equal(tr_translate(own, texts, NULL, COUNT, &options, &results, &error), TR_ERROR_CANCELLED);
+        assert_int_equal(tr_translate_texts(own, texts, NULL, COUNT, &options, &results, &error), TR_ERROR_CANCELLED);
         assert_null(results);
         assert_int_equal(reports.calls, stop);
     }
     reports.stop_at = -1;
     t = (taker){.reference = reference, .stop_at = 2};
-    assert_int_equal(tr_translate(own, texts, NULL, COUNT, &options, &results, NULL), TR_ERROR_CANCELLED);
+    assert_int_equal(tr_translate_texts(own, texts, NULL, COUNT, &options, &results, NULL), TR_ERROR_CANCELLED);
     assert_int_equal(t.calls, 2);
     t = (taker){.reference = reference, .stop_at = -1};
     results = translate(own, texts, COUNT, &options); /* and the context can be used again */
     assert_int_equal(t.taken, COUNT);
-    tr_results_free(results, COUNT);
-    tr_results_free(reference, COUNT);
+    tr_result_array_free(results, COUNT);
+    tr_result_array_free(reference, COUNT);
     tr_context_destroy(own);
 }
 
@@ -488,7 +488,7 @@ static void check_languages(const char *name, const char *source, const char *ta
     options.source_language = source;
     options.target_language = target;
     tr_result *r = translate(own, &text, 1, &options);
-    assert_int_equal(tr_tokenize(many, plain, strlen(plain), &tokens, NULL), TR_OK);
+    assert_int_equal(tr_source_tokens(many, plain, strlen(plain), &tokens, NULL), TR_OK);
     assert_true(same_ids(&r->source, &tokens));
     for (size_t i = 0; i < r->source.count; i++)
         assert_true(r->source_spans[i].begin >= (size_t)(plain - text) && r->source_spans[i].end <= strlen(text));
@@ -500,7 +500,7 @@ static void check_languages(const char *name, const char *source, const char *ta
     if (plain == text)
         expect_scored(own, &options, &r->source, &r->target, &r->alignment);
     tr_tokens_free(&tokens);
-    tr_results_free(r, 1);
+    tr_result_array_free(r, 1);
     tr_context_destroy(own);
     tr_model_close(many);
 }
@@ -542,7 +542,7 @@ static void search_tokens(const char *path, bool forced)
     options.max_length = 12;
     options.search.beam = options.search.n_best = 3;
     if (tr_search_tokens(with, sources, NULL, SOURCES, &options, &found, &error) ||
-        tr_translate_tokens(with, sources, SOURCES, &options, &plain, &error))
+        tr_translate_ids(with, sources, SOURCES, &options, &plain, &error))
         fail_msg("%s: %s", path, error.message);
     for (size_t i = 0; i < SOURCES; i++) {
         assert_int_equal(found[i].items[0].count, plain[i].count);
@@ -586,7 +586,7 @@ static void refuse(tr_align_options alignment, const char *says)
     tr_error error = {0};
     const tr_tokens source = {0};
     options.alignment = alignment;
-    assert_int_equal(tr_translate(context, texts, NULL, 1, &options, &results, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_translate_texts(context, texts, NULL, 1, &options, &results, &error), TR_ERROR_ARGUMENT);
     assert_null(results);
     if (!strstr(error.message, says))
         fail_msg("\"%s\" does not say \"%s\"", error.message, says);
@@ -607,7 +607,7 @@ static void options_out_of_range(void **state)
     refuse((tr_align_options){0, 0, NAN}, "alignment threshold: ");
     const tr_translate_options options = aligning();
     tr_result *results = translate(context, NULL, 0, &options);
-    tr_results_free(results, 0);
+    tr_result_array_free(results, 0);
 }
 
 int main(void)

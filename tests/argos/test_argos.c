@@ -45,7 +45,7 @@ static void check_pieces(const tr_model *model, const json_t *line, tr_tokens *s
     const char *text = json_string_value(json_object_get(line, "text"));
     const json_t *pieces = json_object_get(line, "pieces");
     tr_error error;
-    if (tr_tokenize(model, text, strlen(text), source, &error))
+    if (tr_source_tokens(model, text, strlen(text), source, &error))
         fail_msg("%s", error.message);
     if (source->count != json_array_size(pieces))
         fail_msg("%s: %zu pieces, not %zu", text, source->count, json_array_size(pieces));
@@ -74,7 +74,7 @@ static void check_tokens(tr_context *context, const expectation *e, const tr_tok
 {
     tr_tokens *outputs, *wanted = lines_ids(e, "tokens");
     tr_error error;
-    if (tr_translate_tokens(context, sources, e->count, options, &outputs, &error))
+    if (tr_translate_ids(context, sources, e->count, options, &outputs, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < e->count; i++)
         expect_ids("tokens", i, &outputs[i], &wanted[i]);

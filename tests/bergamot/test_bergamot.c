@@ -67,14 +67,14 @@ static lines translate(const char *path, way w)
     tr_error error;
     settings.split = TR_SPLIT_NEVER;
     settings.loop_guard = false; /* the other engine has none */
-    if (tr_translate(context, source.text, NULL, LINES, &settings, &results, &error))
+    if (tr_translate_texts(context, source.text, NULL, LINES, &settings, &results, &error))
         fail_msg("%s", error.message);
     char *at = out.memory;
     for (int i = 0; i < LINES; i++) {
         out.text[i] = memcpy(at, results[i].text, results[i].size + 1);
         at += results[i].size + 1;
     }
-    tr_results_free(results, LINES);
+    tr_result_array_free(results, LINES);
     tr_context_destroy(context);
     tr_model_close(model);
     free(source.memory);
@@ -170,7 +170,7 @@ static void first_logits(const tr_model *model, const tr_network *network, const
     tr_tokens tokens;
     tr_worker *worker;
     tr_error error;
-    assert_int_equal(tr_tokenize(model, line, strlen(line), &tokens, &error), TR_OK);
+    assert_int_equal(tr_source_tokens(model, line, strlen(line), &tokens, &error), TR_OK);
     assert_in_range(tokens.count, 1, 255);
     memcpy(source, tokens.ids, tokens.count * sizeof *source);
     source[tokens.count] = network->config.eos_id;
@@ -197,7 +197,7 @@ static void test_logits(void **state)
     tr_model *model;
     const tr_kernels *kernels;
     tr_error error;
-    if (tr_model_open(fixture_path(f->name, ""), NULL, &model, &error) || tr_kernels_select(NULL, &kernels, &error) ||
+    if (tr_open_model(fixture_path(f->name, ""), NULL, &model, &error) || tr_kernels_select(NULL, &kernels, &error) ||
         tr_package_open(fixture_path(f->name, ""), TR_LOAD_MAP, &package, &error) ||
         tr_network_create(&package.config, &package.weights, TR_COMPUTE_AUTO, kernels, &network, &error))
         fail_msg("%s", error.message);
@@ -302,7 +302,7 @@ static void info_describes_the_model(void **unused)
     tr_model_info info;
     tr_error error;
     for (int i = 0; i < FIXTURES; i++) {
-        if (tr_model_open(fixture_path(fixtures[i].name, ""), NULL, &model, &error))
+        if (tr_open_model(fixture_path(fixtures[i].name, ""), NULL, &model, &error))
             fail_msg("%s", error.message);
         tr_model_get_info(model, &info);
         assert_string_equal(info.format, "Bergamot model");

@@ -38,7 +38,7 @@ static bool set_up_way(computing *w, const json_t *lines)
         w->target_ids[i] = read_ids(expected, "target_ids");
     }
     options.compute = w->compute;
-    if (tr_model_open(TR_MODEL, &options, &w->model, &error)) {
+    if (tr_open_model(TR_MODEL, &options, &w->model, &error)) {
         fprintf(stderr, "%s\n", error.message);
         return false;
     }
@@ -91,7 +91,7 @@ static void test_tokenize(void **state)
     tr_error error;
     for (size_t i = 0; i < LINES; i++) {
         tr_tokens ids;
-        if (tr_tokenize(f->ways[0].model, f->sources[i], strlen(f->sources[i]), &ids, &error))
+        if (tr_source_tokens(f->ways[0].model, f->sources[i], strlen(f->sources[i]), &ids, &error))
             fail_msg("%s", error.message);
         expect_ids("source", i, &ids, &f->source_ids[i]);
         tr_tokens_free(&ids);
@@ -106,7 +106,7 @@ static void test_detokenize(void **state)
     for (size_t i = 0; i < LINES; i++) {
         char *text;
         size_t size;
-        if (tr_detokenize(w->model, w->target_ids[i].ids, w->target_ids[i].count, &text, &size, &error))
+        if (tr_tokens_text(w->model, w->target_ids[i].ids, w->target_ids[i].count, &text, &size, &error))
             fail_msg("%s", error.message);
         assert_string_equal(text, w->texts[i]);
         assert_int_equal(size, strlen(w->texts[i]));
@@ -123,8 +123,8 @@ static void test_tokenize_target(void **state)
     for (size_t i = 0; i < LINES; i++) {
         tr_tokens ids;
         char *text = NULL;
-        if (tr_tokenize_target(w->model, w->texts[i], strlen(w->texts[i]), &ids, &error) ||
-            tr_detokenize(w->model, ids.ids, ids.count, &text, NULL, &error))
+        if (tr_target_tokens(w->model, w->texts[i], strlen(w->texts[i]), &ids, &error) ||
+            tr_tokens_text(w->model, ids.ids, ids.count, &text, NULL, &error))
             fail_msg("%s", error.message);
         assert_string_equal(text, w->texts[i]);
         tr_free(text);
@@ -136,7 +136,7 @@ static void check_tokens(const fixture *f, const computing *w, tr_context *conte
 {
     tr_tokens *outputs;
     tr_error error;
-    if (tr_translate_tokens(context, f->source_ids, LINES, &f->options, &outputs, &error))
+    if (tr_translate_ids(context, f->source_ids, LINES, &f->options, &outputs, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < LINES; i++)
         expect_ids(w->name, i, &outputs[i], &w->target_ids[i]);
@@ -147,7 +147,7 @@ static void check_texts(const fixture *f, const computing *w, tr_context *contex
 {
     tr_result *results;
     tr_error error;
-    if (tr_translate(context, f->sources, NULL, LINES, &f->options, &results, &error))
+    if (tr_translate_texts(context, f->sources, NULL, LINES, &f->options, &results, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < LINES; i++) {
         assert_string_equal(results[i].text, w->texts[i]);
@@ -157,7 +157,7 @@ static void check_texts(const fixture *f, const computing *w, tr_context *contex
         assert_int_equal(results[i].target_tokens, w->target_ids[i].count);
         assert_int_equal(results[i].flags, 0);
     }
-    tr_results_free(results, LINES);
+    tr_result_array_free(results, LINES);
 }
 
 static void check_way(const fixture *f, const computing *w)
@@ -170,7 +170,7 @@ static void check_way(const fixture *f, const computing *w)
         tr_error error;
         options.threads = settings[i][0];
         options.batch_size = settings[i][1];
-        if (tr_context_create(w->model, &options, &context, &error))
+        if (tr_make_context(w->model, &options, &context, &error))
             fail_msg("%s", error.message);
         check_tokens(f, w, context);
         check_texts(f, w, context);

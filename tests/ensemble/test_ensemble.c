@@ -22,7 +22,7 @@ static tr_model *open_as(const char *path, tr_compute compute)
     tr_model *model;
     tr_error error;
     options.compute = compute;
-    if (tr_model_open(path, &options, &model, &error))
+    if (tr_open_model(path, &options, &model, &error))
         fail_msg("%s", error.message);
     return model;
 }
@@ -38,7 +38,7 @@ static tr_context *join(tr_model *const *models, int count, const float *weights
                                         .ensemble_weights = weights};
     tr_context *context;
     tr_error error;
-    if (tr_context_create(models[0], &options, &context, &error))
+    if (tr_make_context(models[0], &options, &context, &error))
         fail_msg("%s", error.message);
     return context;
 }
@@ -255,11 +255,11 @@ static void check_sums(tr_model *const *models, int count, const float *weights,
     asked.cross_attention = true;
     for (int i = 0; i < LINES; i++)
         targets[i] = (tr_tokens){found[i].items[0].ids, found[i].items[0].count};
-    if (tr_score_tokens(all, sources, targets, LINES, &asked, &together, &error))
+    if (tr_score_ids(all, sources, targets, LINES, &asked, &together, &error))
         fail_msg("%s", error.message);
     for (int m = 0; m < count; m++) {
         tr_context *alone = join(models + m, 1, NULL, 2, 4);
-        assert_int_equal(tr_score_tokens(alone, sources, targets, LINES, &asked, &each[m], &error), TR_OK);
+        assert_int_equal(tr_score_ids(alone, sources, targets, LINES, &asked, &each[m], &error), TR_OK);
         tr_context_destroy(alone);
     }
     for (int i = 0; i < LINES; i++) {
@@ -281,8 +281,8 @@ static void check_sums(tr_model *const *models, int count, const float *weights,
                                 sizeof(float));
     }
     for (int m = 0; m < count; m++)
-        tr_scores_free(each[m], LINES);
-    tr_scores_free(together, LINES);
+        tr_score_array_free(each[m], LINES);
+    tr_score_array_free(together, LINES);
     tr_hypotheses_free(found, LINES);
     tr_context_destroy(all);
 }
@@ -340,7 +340,7 @@ static void refuse(const tr_model *model, const tr_model *other, int count, cons
         .threads = 1, .batch_size = 1, .ensemble = others, .ensemble_count = count, .ensemble_weights = weights};
     tr_context *context;
     tr_error error;
-    assert_int_equal(tr_context_create(model, &options, &context, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_make_context(model, &options, &context, &error), TR_ERROR_ARGUMENT);
     assert_null(context);
     if (!strstr(error.message, why))
         fail_msg("\"%s\" does not say \"%s\"", error.message, why);

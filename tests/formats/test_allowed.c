@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 #include "api/model.h"
 
@@ -128,7 +128,7 @@ static tr_model *open_model(bool all_tokens, const char *shortlist)
     tr_error error;
     options.full_vocabulary = all_tokens;
     options.shortlist = shortlist;
-    if (tr_model_open(in_directory("model.gguf"), &options, &model, &error))
+    if (tr_open_model(in_directory("model.gguf"), &options, &model, &error))
         fail_msg("%s", error.message);
     return model;
 }
@@ -185,8 +185,8 @@ static tr_tokens *decode(const tr_model *model, const tr_tokens *sources, int th
     translation.max_length = TARGET;
     translation.min_length = min_length;
     translation.search.beam = beam;
-    if (tr_context_create(model, &options, &context, &error) ||
-        tr_translate_tokens(context, sources, SENTENCES, &translation, &outputs, &error))
+    if (tr_make_context(model, &options, &context, &error) ||
+        tr_translate_ids(context, sources, SENTENCES, &translation, &outputs, &error))
         fail_msg("%s", error.message);
     tr_context_destroy(context);
     return outputs;

@@ -1,5 +1,6 @@
 /* A Marian directory whose weights torch.save wrote, or that are divided among several files, is the same model as one with
  * model.safetensors: the same tensors bit for bit, the same tokens. Fixtures: make_torch.py. */
+#include "api/engine.h"
 #include "fixture.h"
 
 #include <jansson.h>
@@ -204,8 +205,8 @@ static void expect_tokens(const tr_tokens *sources, const tr_tokens *targets, si
     tr_error error;
     tr_translate_options options = tr_translate_default_options();
     options.max_length = max_length;
-    if (tr_model_open(directory, NULL, &model, &error) || tr_context_create(model, NULL, &context, &error) ||
-        tr_translate_tokens(context, sources, count, &options, &found, &error))
+    if (tr_open_model(directory, NULL, &model, &error) || tr_make_context(model, NULL, &context, &error) ||
+        tr_translate_ids(context, sources, count, &options, &found, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(found[i].count, targets[i].count);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 #include "formats/gguf/gguf.h"
 #include "formats/shortlist.h"
@@ -273,14 +273,14 @@ static void info_reports_the_shortlist(void **unused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         options.shortlist = cases[i].shortlist;
-        if (tr_model_open(in_directory(cases[i].file), &options, &model, &error))
+        if (tr_open_model(in_directory(cases[i].file), &options, &model, &error))
             fail_msg("%s", error.message);
         tr_model_get_info(model, &info);
         assert_int_equal(info.has_shortlist, cases[i].has);
         tr_model_close(model);
     }
     options.shortlist = in_directory("config.json");
-    assert_int_equal(tr_model_open(in_directory("with.gguf"), &options, &model, &error), TR_ERROR_FORMAT);
+    assert_int_equal(tr_open_model(in_directory("with.gguf"), &options, &model, &error), TR_ERROR_FORMAT);
     assert_non_null(strstr(error.message, "config.json: is not a binary shortlist"));
 }
 

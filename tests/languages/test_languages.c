@@ -58,10 +58,10 @@ static void check_text(const fixture *f, const json_t *line)
     const char *text = json_string_value(json_object_get(line, "text"));
     tr_result *results = NULL;
     tr_error error;
-    if (tr_translate(f->context, &text, NULL, 1, &o, &results, &error))
+    if (tr_translate_texts(f->context, &text, NULL, 1, &o, &results, &error))
         fail_msg("%s: %s", f->name, error.message);
     assert_string_equal(results[0].text, json_string_value(json_object_get(line, "translation")));
-    tr_results_free(results, 1);
+    tr_result_array_free(results, 1);
 }
 
 /* The same with token ids: language tokens are added if the options name languages, and not if the caller gives all
@@ -72,8 +72,8 @@ static void check_tokens(const fixture *f, size_t i, const json_t *line)
     const char *text = json_string_value(json_object_get(line, "text"));
     tr_tokens source = {0}, *outputs = NULL, wanted = read_ids(line, "tokens");
     tr_error error;
-    if (tr_tokenize(f->model, text, strlen(text), &source, &error) ||
-        tr_translate_tokens(f->context, &source, 1, &o, &outputs, &error))
+    if (tr_source_tokens(f->model, text, strlen(text), &source, &error) ||
+        tr_translate_ids(f->context, &source, 1, &o, &outputs, &error))
         fail_msg("%s: %s", f->name, error.message);
     expect_ids(f->name, i, &outputs[0], &wanted);
     tr_tokens_array_free(outputs, 1);
@@ -162,16 +162,16 @@ static void check_typed(const char *name, const char *token, const char *target)
     tr_error error;
     snprintf(typed, sizeof typed, "%s %s", token, plain);
     o.target_language = target;
-    if (tr_translate(f.context, &plain, NULL, 1, &o, &by_option, &error))
+    if (tr_translate_texts(f.context, &plain, NULL, 1, &o, &by_option, &error))
         fail_msg("%s", error.message);
     o.target_language = NULL;
-    if (tr_translate(f.context, texts, NULL, 1, &o, &by_token, &error))
+    if (tr_translate_texts(f.context, texts, NULL, 1, &o, &by_token, &error))
         fail_msg("%s", error.message);
     assert_int_equal(by_token[0].sentences, 2);
     assert_int_equal(by_token[0].source_tokens, by_option[0].source_tokens);
     assert_string_equal(by_token[0].text, by_option[0].text);
-    tr_results_free(by_option, 1);
-    tr_results_free(by_token, 1);
+    tr_result_array_free(by_option, 1);
+    tr_result_array_free(by_token, 1);
     close_fixture(&f);
 }
 

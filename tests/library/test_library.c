@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 static const char *const texts[] = {
     "今天天气很好",
@@ -45,7 +45,7 @@ static tr_context *make_context(int threads, int batch_size, tr_thread_backend b
     options.threads = threads;
     options.batch_size = batch_size;
     options.backend = backend;
-    if (tr_context_create(model, &options, &context, &error))
+    if (tr_make_context(model, &options, &context, &error))
         fail_msg("%s", error.message);
     return context;
 }
@@ -55,7 +55,7 @@ static tr_result *translate(tr_context *context, const char *const *lines, const
 {
     tr_result *results;
     tr_error error;
-    if (tr_translate(context, lines, sizes, count, options, &results, &error))
+    if (tr_translate_texts(context, lines, sizes, count, options, &results, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(strlen(results[i].text), results[i].size);
@@ -88,7 +88,7 @@ static int set_up(void **state)
 {
     (void)state;
     tr_error error;
-    if (tr_model_open(TR_MODEL, NULL, &model, &error)) {
+    if (tr_open_model(TR_MODEL, NULL, &model, &error)) {
         fprintf(stderr, "%s\n", error.message);
         return -1;
     }
@@ -101,7 +101,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    tr_results_free(reference, COUNT);
+    tr_result_array_free(reference, COUNT);
     tr_model_close(model);
     return 0;
 }
@@ -120,7 +120,7 @@ static void threads_and_batches_change_nothing(void **state)
                 options.use_cache = reuse;
                 tr_result *results = translate(context, texts, NULL, COUNT, &options);
                 check_equal(results, reference, COUNT);
-                tr_results_free(results, COUNT);
+                tr_result_array_free(results, COUNT);
             }
             tr_context_destroy(context);
         }
@@ -135,7 +135,7 @@ static void texts_do_not_depend_on_each_other(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         tr_result *result = translate(context, &texts[i], NULL, 1, &options);
         check_equal(result, &reference[i], 1);
-        tr_results_free(result, 1);
+        tr_result_array_free(result, 1);
     }
     tr_context_destroy(context);
 }
@@ -168,13 +168,13 @@ static void sentences_are_translated_one_by_one(void **state)
     char joined[1024];
     snprintf(joined, sizeof joined, "%s %s", alone[0].text, alone[1].text);
     assert_string_equal(reference[1].text, joined);
-    tr_results_free(alone, 2);
+    tr_result_array_free(alone, 2);
     tr_translate_options options = tr_translate_default_options();
     options.split = TR_SPLIT_NEVER;
     tr_result *whole = translate(context, &texts[1], NULL, 1, &options);
     assert_int_equal(whole->sentences, 1);
     assert_true(whole->source_tokens > 0 && whole->target_tokens > 0);
-    tr_results_free(whole, 1);
+    tr_result_array_free(whole, 1);
     tr_context_destroy(context);
 }
 
@@ -191,12 +191,12 @@ static void repeated_texts_are_flagged(void **state)
         tr_result *result = translate(context, texts, NULL, 1, &options);
         /* other options, another translation */
         assert_int_equal(result->flags, call == 0 ? 0 : call == 1 ? TR_FLAG_REPEATED : TR_FLAG_MAX_LENGTH);
-        tr_results_free(result, 1);
+        tr_result_array_free(result, 1);
     }
     options.use_cache = false;
     tr_result *result = translate(context, (const char *const[]){texts[0], texts[0]}, NULL, 2, &options);
     assert_int_equal((result[0].flags | result[1].flags) & TR_FLAG_REPEATED, 0);
-    tr_results_free(result, 2);
+    tr_result_array_free(result, 2);
     tr_context_destroy(context);
 }
 
@@ -212,7 +212,7 @@ static void bad_bytes_are_replaced_and_flagged(void **state)
     assert_int_equal(results[0].flags, TR_FLAG_INVALID_UTF8);
     assert_int_equal(results[1].flags, 0);
     assert_string_equal(results[0].text, results[1].text);
-    tr_results_free(results, 2);
+    tr_result_array_free(results, 2);
     tr_context_destroy(context);
 }
 
@@ -226,22 +226,22 @@ static void lengths_are_kept(void **state)
     for (size_t i = 0; i < COUNT; i++)
         assert_true(results[i].target_tokens <= 3 * results[i].sentences);
     assert_int_equal(results[0].flags, TR_FLAG_MAX_LENGTH);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     tr_tokens sources[COUNT], *outputs;
     tr_error error;
     for (size_t i = 0; i < COUNT; i++)
-        assert_int_equal(tr_tokenize(model, texts[i], strlen(texts[i]), &sources[i], &error), TR_OK);
+        assert_int_equal(tr_source_tokens(model, texts[i], strlen(texts[i]), &sources[i], &error), TR_OK);
     static const int lengths[] = {1, 17, 40};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         options.min_length = options.max_length = lengths[l];
-        assert_int_equal(tr_translate_tokens(context, sources, COUNT, &options, &outputs, &error), TR_OK);
+        assert_int_equal(tr_translate_ids(context, sources, COUNT, &options, &outputs, &error), TR_OK);
         for (size_t i = 0; i < COUNT; i++)
             assert_int_equal(outputs[i].count, lengths[l]);
         tr_tokens_array_free(outputs, COUNT);
     }
     options.max_length = 512;
     options.min_length = 20;
-    assert_int_equal(tr_translate_tokens(context, sources, COUNT, &options, &outputs, &error), TR_OK);
+    assert_int_equal(tr_translate_ids(context, sources, COUNT, &options, &outputs, &error), TR_OK);
     for (size_t i = 0; i < COUNT; i++) {
         assert_true(outputs[i].count >= 20);
         tr_tokens_free(&sources[i]);
@@ -282,7 +282,7 @@ static void long_texts_are_cut(void **state)
     assert_string_equal(results[2].text, spaces);
     assert_int_equal(results[3].flags, 0);
     assert_non_null(strstr(results[3].text, spaces));
-    tr_results_free(results, 4);
+    tr_result_array_free(results, 4);
     tr_context_destroy(context);
     free(marked);
     free(bare);
@@ -318,7 +318,7 @@ static void progress_ends_at_the_total(void **state)
     assert_true(w.calls > 1);
     assert_int_equal(w.last.texts, COUNT);
     assert_int_equal(w.last.texts_done, COUNT);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     tr_context_destroy(context);
 }
 
@@ -332,13 +332,13 @@ static void callback_cancels(void **state)
     tr_error error;
     options.on_progress = watch_progress;
     options.on_progress_argument = &w;
-    tr_status status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
+    tr_status status = tr_translate_texts(context, texts, NULL, COUNT, &options, &results, &error);
     expect_failure(status, &error, TR_ERROR_CANCELLED, "cancelled");
     assert_null(results);
     assert_int_equal(w.calls, 1);
     results = translate(context, texts, NULL, COUNT, NULL); /* the context stays usable */
     check_equal(results, reference, COUNT);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     tr_context_destroy(context);
 }
 
@@ -369,23 +369,23 @@ static void context_cancels(void **state)
     tr_error error;
     options.on_progress = cancel_here;
     options.on_progress_argument = context;
-    tr_status status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
+    tr_status status = tr_translate_texts(context, texts, NULL, COUNT, &options, &results, &error);
     expect_failure(status, &error, TR_ERROR_CANCELLED, "cancelled");
     tr_context_cancel(context);
     tr_context_cancel(NULL);
     results = translate(context, texts, NULL, COUNT, NULL);
     check_equal(results, reference, COUNT);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     pthread_t thread;
     int cancelled = 0;
     options = tr_translate_default_options();
     options.use_cache = false;
     assert_int_equal(pthread_create(&thread, NULL, cancel_often, context), 0);
     for (int i = 0; i < 20; i++) {
-        status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
+        status = tr_translate_texts(context, texts, NULL, COUNT, &options, &results, &error);
         cancelled += status == TR_ERROR_CANCELLED;
         assert_true(status == TR_OK || status == TR_ERROR_CANCELLED);
-        tr_results_free(results, COUNT);
+        tr_result_array_free(results, COUNT);
     }
     pthread_join(thread, NULL);
     assert_true(cancelled > 0);
@@ -446,7 +446,7 @@ static void results_come_in_order_as_they_are_done(void **state)
                 else if (settings[s][1] == 1) /* with one thread and batch size 1, one sentence after the other */
                     assert_true(t.calls > 6);
                 check_equal(results, reference, COUNT);
-                tr_results_free(results, COUNT);
+                tr_result_array_free(results, COUNT);
                 free_taker(&t);
             }
             tr_context_destroy(context);
@@ -465,7 +465,7 @@ static void result_callback_can_cancel(void **state)
         tr_error error;
         options.on_result = take_results;
         options.on_result_argument = &t;
-        const tr_status status = tr_translate(context, texts, NULL, COUNT, &options, &results, &error);
+        const tr_status status = tr_translate_texts(context, texts, NULL, COUNT, &options, &results, &error);
         expect_failure(status, &error, TR_ERROR_CANCELLED, "cancelled");
         assert_null(results);
         assert_false(t.wrong);
@@ -475,7 +475,7 @@ static void result_callback_can_cancel(void **state)
         free_taker(&t);
         results = translate(context, texts, NULL, COUNT, NULL); /* the context stays usable */
         check_equal(results, reference, COUNT);
-        tr_results_free(results, COUNT);
+        tr_result_array_free(results, COUNT);
         tr_context_destroy(context);
     }
 }
@@ -495,7 +495,7 @@ static void blank_texts_are_ready_at_once(void **state)
     assert_int_equal(t.taken, 5);
     for (size_t i = 0; i < 5; i++)
         assert_string_equal(t.text[i], blank[i]);
-    tr_results_free(results, 5);
+    tr_result_array_free(results, 5);
     free_taker(&t);
     tr_context_destroy(context);
 }
@@ -526,9 +526,9 @@ static void idle_threads_sleep(void **state)
         tr_context *context;
         options.threads = settings[s][0];
         options.batch_size = settings[s][1];
-        assert_int_equal(tr_context_create(model, &options, &context, NULL), TR_OK);
+        assert_int_equal(tr_make_context(model, &options, &context, NULL), TR_OK);
         tr_result *results = translate(context, texts, NULL, COUNT, NULL);
-        tr_results_free(results, COUNT);
+        tr_result_array_free(results, COUNT);
         sleep_milliseconds(5);
         const double before = cpu_milliseconds();
         sleep_milliseconds(500);
@@ -550,11 +550,11 @@ static void tokens_and_text_agree(void **state)
     tr_error error;
     char *text;
     size_t size, piece_size;
-    assert_int_equal(tr_tokenize(model, texts[0], strlen(texts[0]), &source, &error), TR_OK);
+    assert_int_equal(tr_source_tokens(model, texts[0], strlen(texts[0]), &source, &error), TR_OK);
     assert_int_equal(source.count, reference[0].source_tokens);
-    assert_int_equal(tr_translate_tokens(context, &source, 1, NULL, &target, &error), TR_OK);
+    assert_int_equal(tr_translate_ids(context, &source, 1, NULL, &target, &error), TR_OK);
     assert_int_equal(target->count, reference[0].target_tokens);
-    assert_int_equal(tr_detokenize(model, target->ids, target->count, &text, &size, &error), TR_OK);
+    assert_int_equal(tr_tokens_text(model, target->ids, target->count, &text, &size, &error), TR_OK);
     assert_string_equal(text, reference[0].text);
     assert_int_equal(size, strlen(text));
     for (size_t i = 0; i < source.count; i++) {
@@ -569,11 +569,11 @@ static void tokens_and_text_agree(void **state)
     tr_tokens_free(&source);
     tr_tokens_array_free(target, 1);
     const tr_tokens empty = {NULL, 0};
-    assert_int_equal(tr_translate_tokens(context, &empty, 1, NULL, &target, &error), TR_OK);
+    assert_int_equal(tr_translate_ids(context, &empty, 1, NULL, &target, &error), TR_OK);
     tr_tokens_array_free(target, 1);
-    assert_int_equal(tr_translate_tokens(context, NULL, 0, NULL, &target, &error), TR_OK);
+    assert_int_equal(tr_translate_ids(context, NULL, 0, NULL, &target, &error), TR_OK);
     tr_tokens_array_free(target, 0);
-    assert_int_equal(tr_detokenize(model, NULL, 0, &text, NULL, &error), TR_OK);
+    assert_int_equal(tr_tokens_text(model, NULL, 0, &text, NULL, &error), TR_OK);
     assert_string_equal(text, "");
     tr_free(text);
     tr_context_destroy(context);
@@ -599,23 +599,23 @@ static void bad_models_are_refused(void **state)
     tr_model *none = model;
     tr_error error;
     tr_model_options options = tr_model_default_options();
-    expect_failure(tr_model_open("no/such/file.gguf", NULL, &none, &error), &error, TR_ERROR_IO, "no/such/file.gguf");
+    expect_failure(tr_open_model("no/such/file.gguf", NULL, &none, &error), &error, TR_ERROR_IO, "no/such/file.gguf");
     assert_null(none);
-    expect_failure(tr_model_open(NULL, NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "path");
-    expect_failure(tr_model_open("", NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "tr_model_open: path is empty");
-    assert_int_not_equal(tr_model_open("/dev/null", NULL, &none, NULL), TR_OK);
-    assert_int_not_equal(tr_model_open("/", NULL, &none, &error), TR_OK);
+    expect_failure(tr_open_model(NULL, NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "path");
+    expect_failure(tr_open_model("", NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "tr_model_open: path is empty");
+    assert_int_not_equal(tr_open_model("/dev/null", NULL, &none, NULL), TR_OK);
+    assert_int_not_equal(tr_open_model("/", NULL, &none, &error), TR_OK);
     options.cpu = "z80";
-    expect_failure(tr_model_open(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "z80");
+    expect_failure(tr_open_model(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "z80");
     options.cpu = NULL;
     options.load = (tr_load)7;
-    expect_failure(tr_model_open(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "load");
+    expect_failure(tr_open_model(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "load");
     options.load = TR_LOAD_MAP;
     options.compute = (tr_compute)99;
-    expect_failure(tr_model_open(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "compute");
+    expect_failure(tr_open_model(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "compute");
     options = tr_model_default_options();
     options.shortlist = "";
-    expect_failure(tr_model_open(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "shortlist is empty");
+    expect_failure(tr_open_model(TR_MODEL, &options, &none, &error), &error, TR_ERROR_ARGUMENT, "shortlist is empty");
     tr_model_close(NULL);
 }
 
@@ -626,12 +626,12 @@ static void a_copied_model_translates_alike(void **state)
     tr_model_options options = tr_model_default_options();
     options.load = TR_LOAD_COPY;
     tr_error error;
-    assert_int_equal(tr_model_open(TR_MODEL, &options, &copy, &error), TR_OK);
+    assert_int_equal(tr_open_model(TR_MODEL, &options, &copy, &error), TR_OK);
     model = copy;
     tr_context *context = make_context(1, 32, TR_THREADS_OPENMP);
     tr_result *results = translate(context, texts, NULL, COUNT, NULL);
     check_equal(results, reference, COUNT);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     tr_context_destroy(context);
     tr_model_close(copy);
     model = shared;
@@ -643,13 +643,13 @@ static void expect_alike(const void *data, size_t size, tr_load load, void *owne
     tr_model_options options = tr_model_default_options();
     tr_error error;
     options.load = load;
-    if (tr_model_open_memory(data, size, &options, &model, &error) != TR_OK)
+    if (tr_open_model_memory(data, size, &options, &model, &error) != TR_OK)
         fail_msg("%s", error.message);
     free(owned);
     tr_context *context = make_context(1, 32, TR_THREADS_POSIX);
     tr_result *results = translate(context, texts, NULL, COUNT, NULL);
     check_equal(results, reference, COUNT);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     tr_context_destroy(context);
     tr_model_close(model);
     model = shared;
@@ -674,12 +674,12 @@ static void models_in_memory_translate_alike(void **state)
     expect_alike(copy, size, TR_LOAD_COPY, copy);
     tr_model *none = model;
     tr_error error;
-    expect_failure(tr_model_open_memory(NULL, 0, NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "data is NULL");
+    expect_failure(tr_open_model_memory(NULL, 0, NULL, &none, &error), &error, TR_ERROR_ARGUMENT, "data is NULL");
     assert_null(none);
-    expect_failure(tr_model_open_memory(data, 3, NULL, &none, &error), &error, TR_ERROR_UNSUPPORTED, "memory: ");
-    expect_failure(tr_model_open_memory(data, size / 2, NULL, &none, &error), &error, TR_ERROR_FORMAT, "memory: ");
+    expect_failure(tr_open_model_memory(data, 3, NULL, &none, &error), &error, TR_ERROR_UNSUPPORTED, "memory: ");
+    expect_failure(tr_open_model_memory(data, size / 2, NULL, &none, &error), &error, TR_ERROR_FORMAT, "memory: ");
     data[0] = 'g';
-    expect_failure(tr_model_open_memory(data, size, NULL, &none, &error), &error, TR_ERROR_UNSUPPORTED, "GGUF");
+    expect_failure(tr_open_model_memory(data, size, NULL, &none, &error), &error, TR_ERROR_UNSUPPORTED, "GGUF");
     free(data);
 }
 
@@ -699,7 +699,7 @@ static void the_program_asks_about_the_library(void **state)
         tr_model *at_level;
         tr_model_info info;
         options.cpu = tr_cpu_level(count);
-        assert_int_equal(tr_model_open(TR_MODEL, &options, &at_level, NULL), TR_OK);
+        assert_int_equal(tr_open_model(TR_MODEL, &options, &at_level, NULL), TR_OK);
         tr_model_get_info(at_level, &info);
         assert_string_equal(info.cpu, options.cpu);
         tr_model_close(at_level);
@@ -716,11 +716,11 @@ static void the_cache_has_a_size(void **state)
         tr_context *context;
         options.threads = 1;
         options.cache_bytes *= (size_t)kept;
-        assert_int_equal(tr_context_create(model, &options, &context, NULL), TR_OK);
+        assert_int_equal(tr_make_context(model, &options, &context, NULL), TR_OK);
         for (int again = 0; again < 2; again++) {
             tr_result *results = translate(context, texts, NULL, 1, NULL);
             assert_int_equal((results[0].flags & TR_FLAG_REPEATED) != 0, kept && again);
-            tr_results_free(results, 1);
+            tr_result_array_free(results, 1);
         }
         tr_context_destroy(context);
     }
@@ -740,12 +740,12 @@ static void bad_contexts_are_refused(void **state)
         const tr_context_options options = {
             .threads = cases[i].threads, .batch_size = cases[i].batch_size, .backend = (tr_thread_backend)cases[i].backend};
         context = (tr_context *)&error;
-        expect_failure(tr_context_create(model, &options, &context, &error), &error, TR_ERROR_ARGUMENT, cases[i].part);
+        expect_failure(tr_make_context(model, &options, &context, &error), &error, TR_ERROR_ARGUMENT, cases[i].part);
         assert_null(context);
     }
-    expect_failure(tr_context_create(NULL, NULL, &context, &error), &error, TR_ERROR_ARGUMENT, "model");
+    expect_failure(tr_make_context(NULL, NULL, &context, &error), &error, TR_ERROR_ARGUMENT, "model");
     tr_context_destroy(NULL);
-    tr_results_free(NULL, 0);
+    tr_result_array_free(NULL, 0);
     tr_tokens_array_free(NULL, 0);
     tr_tokens_free(NULL);
     tr_free(NULL);
@@ -771,28 +771,28 @@ static void bad_calls_are_refused(void **state)
         options.max_length = cases[i].max_length;
         options.min_length = cases[i].min_length;
         options.split = (tr_split)cases[i].split;
-        expect_failure(tr_translate(context, texts, NULL, 1, &options, &results, &error), &error, TR_ERROR_ARGUMENT,
+        expect_failure(tr_translate_texts(context, texts, NULL, 1, &options, &results, &error), &error, TR_ERROR_ARGUMENT,
                        cases[i].part);
         assert_null(results);
     }
     const char *const hole[] = {"a", NULL};
-    expect_failure(tr_translate(context, hole, NULL, 2, NULL, &results, &error), &error, TR_ERROR_ARGUMENT, "text 1");
-    expect_failure(tr_translate(NULL, texts, NULL, 1, NULL, &results, &error), &error, TR_ERROR_ARGUMENT, "context");
+    expect_failure(tr_translate_texts(context, hole, NULL, 2, NULL, &results, &error), &error, TR_ERROR_ARGUMENT, "text 1");
+    expect_failure(tr_translate_texts(NULL, texts, NULL, 1, NULL, &results, &error), &error, TR_ERROR_ARGUMENT, "context");
     results = translate(context, hole, (const size_t[]){1, 0}, 2, NULL); /* zero bytes need no pointer */
     assert_string_equal(results[1].text, "");
-    tr_results_free(results, 2);
+    tr_result_array_free(results, 2);
     results = translate(context, NULL, NULL, 0, NULL);
-    tr_results_free(results, 0);
+    tr_result_array_free(results, 0);
     int32_t ids[2000] = {0};
     tr_tokens source = {ids, 2000};
-    expect_failure(tr_translate_tokens(context, &source, 1, NULL, &outputs, &error), &error, TR_ERROR_ARGUMENT, "source 0");
+    expect_failure(tr_translate_ids(context, &source, 1, NULL, &outputs, &error), &error, TR_ERROR_ARGUMENT, "source 0");
     source.count = 2;
     ids[1] = -1;
-    expect_failure(tr_translate_tokens(context, &source, 1, NULL, &outputs, &error), &error, TR_ERROR_ARGUMENT, "token 1");
+    expect_failure(tr_translate_ids(context, &source, 1, NULL, &outputs, &error), &error, TR_ERROR_ARGUMENT, "token 1");
     ids[1] = 1 << 30;
-    expect_failure(tr_translate_tokens(context, &source, 1, NULL, &outputs, &error), &error, TR_ERROR_ARGUMENT, "token 1");
+    expect_failure(tr_translate_ids(context, &source, 1, NULL, &outputs, &error), &error, TR_ERROR_ARGUMENT, "token 1");
     assert_null(outputs);
-    assert_int_equal(tr_translate_tokens(context, &source, 1, NULL, &outputs, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_translate_ids(context, &source, 1, NULL, &outputs, NULL), TR_ERROR_ARGUMENT);
     tr_context_destroy(context);
 }
 
@@ -807,17 +807,17 @@ static void *translate_everything(void *argument)
     options.threads = 2;
     options.backend = TR_THREADS_POSIX;
     options.batch_size = 3;
-    if (tr_context_create(model, &options, &context, NULL))
+    if (tr_make_context(model, &options, &context, NULL))
         return NULL;
     *good = 1;
     for (int round = 0; round < 2; round++) {
-        if (tr_translate(context, texts, NULL, COUNT, NULL, &results, NULL)) {
+        if (tr_translate_texts(context, texts, NULL, COUNT, NULL, &results, NULL)) {
             *good = 0;
             break;
         }
         for (size_t i = 0; i < COUNT; i++)
             *good = *good && !strcmp(results[i].text, reference[i].text);
-        tr_results_free(results, COUNT);
+        tr_result_array_free(results, COUNT);
     }
     tr_context_destroy(context);
     return NULL;
@@ -846,7 +846,7 @@ static void a_child_translates(void **state)
 #endif
     tr_context *before = make_context(2, 4, TR_THREADS_POSIX);
     tr_result *results = translate(before, texts, NULL, COUNT, NULL);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     fflush(NULL);
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -861,7 +861,7 @@ static void a_child_translates(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     results = translate(before, texts, NULL, COUNT, NULL);
     check_equal(results, reference, COUNT);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     tr_context_destroy(before);
 }
 

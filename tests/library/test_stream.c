@@ -133,7 +133,7 @@ static tr_translate_options listening(listener *l)
 static tr_status translate(tr_context *context, const tr_translate_options *o, tr_result **results)
 {
     tr_error error = {0};
-    const tr_status status = tr_translate(context, texts, NULL, COUNT, o, results, &error);
+    const tr_status status = tr_translate_texts(context, texts, NULL, COUNT, o, results, &error);
     if (status == TR_ERROR_CANCELLED)
         assert_non_null(strstr(error.message, "takes tokens"));
     return status;
@@ -199,11 +199,11 @@ static void steps_add_up_to_the_text(void **state)
                 }
                 assert_true(l.sentences[0] == 1 && l.sentences[1] == 3 && !l.sentences[2] && !l.sentences[3]);
                 assert_true(!l.sentences[6] && results[6].flags & TR_FLAG_REPEATED);
-                tr_results_free(results, COUNT);
+                tr_result_array_free(results, COUNT);
                 tr_context_destroy(context);
                 free(l.heard);
             }
-        tr_results_free(expected, COUNT);
+        tr_result_array_free(expected, COUNT);
         tr_context_destroy(quiet);
         tr_model_close(other);
     }
@@ -232,7 +232,7 @@ static void text_comes_with_its_tokens(void **state)
     start(&l);
     assert_int_equal(translate(context, &o, &results), TR_OK); /* the context stays usable */
     assert_false(l.fault);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     free(l.heard);
     tr_context_destroy(context);
 }
@@ -264,8 +264,8 @@ static void sentences_can_be_stopped(void **state)
     assert_int_equal(translate(context, &o, &whole), TR_OK);
     assert_true(whole[0].target_tokens > 3 && !(whole[0].flags & TR_FLAG_REPEATED));
     assert_false(l.fault);
-    tr_results_free(cut, COUNT);
-    tr_results_free(whole, COUNT);
+    tr_result_array_free(cut, COUNT);
+    tr_result_array_free(whole, COUNT);
     free(l.heard);
     tr_context_destroy(context);
 }
@@ -287,7 +287,7 @@ static void second_searches_are_reported(void **state)
         for (int s = 0; s < l.sentences[i]; s++)
             again += l.heard[i][s][0].again;
     assert_true(again > 0 && results[COUNT - 1].flags & TR_FLAG_LOOP);
-    tr_results_free(results, COUNT);
+    tr_result_array_free(results, COUNT);
     free(l.heard);
     tr_context_destroy(context);
 }
@@ -304,7 +304,7 @@ static void every_sample_has_events(void **state)
     int32_t given[1] = {tr_target_id(model, "\xe2\x96\x81the", 6)};
     assert_true(given[0] >= 0);
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(tr_tokenize(model, texts[i], strlen(texts[i]), &sources[i], &error), TR_OK);
+        assert_int_equal(tr_source_tokens(model, texts[i], strlen(texts[i]), &sources[i], &error), TR_OK);
         prefixes[i] = (tr_tokens){given, (size_t)(i % 2)};
     }
     listener l;
@@ -349,11 +349,11 @@ static void beams_are_refused(void **state)
     tr_result *results;
     tr_translate_options o = listening(&l);
     o.search.beam = 2;
-    assert_int_equal(tr_translate(context, texts, NULL, COUNT, &o, &results, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_translate_texts(context, texts, NULL, COUNT, &o, &results, &error), TR_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "token: with a beam"));
     o.search.beam = 1;
     o.search.alternatives = true;
-    assert_int_equal(tr_translate(context, texts, NULL, COUNT, &o, &results, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_translate_texts(context, texts, NULL, COUNT, &o, &results, &error), TR_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "token: with alternatives"));
     assert_int_equal(l.calls, 0);
     free(l.heard);

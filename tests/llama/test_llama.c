@@ -174,7 +174,7 @@ static void test_texts(void **state)
         const json_t *text = json_object_get(json_array_get(texts, i), "text");
         tr_tokens wanted = read_ids(json_array_get(texts, i), "ids"), got;
         tr_error error;
-        if (tr_tokenize(model, json_string_value(text), json_string_length(text), &got, &error))
+        if (tr_source_tokens(model, json_string_value(text), json_string_length(text), &got, &error))
             fail_msg("%s", error.message);
         expect_ids(json_string_value(text), i, &got, &wanted);
         tr_tokens_free(&wanted);

@@ -54,7 +54,7 @@ static tr_model *open_with(const char *path, const char *attention)
     tr_error error;
     options.attention_windows = attention;
     options.compute = TR_COMPUTE_F32;
-    if (tr_model_open(path, &options, &model, &error))
+    if (tr_open_model(path, &options, &model, &error))
         fail_msg("%s", error.message);
     return model;
 }
@@ -71,7 +71,7 @@ static tr_score *watch(const tr_model *model, int threads)
     wanted.encoder_attention = true;
     const tr_tokens sources = {source, LENGTH}, targets = {target, 2};
     tr_score *score;
-    if (tr_score_tokens(context, &sources, &targets, 1, &wanted, &score, &error))
+    if (tr_score_ids(context, &sources, &targets, 1, &wanted, &score, &error))
         fail_msg("%s", error.message);
     tr_context_destroy(context);
     return score;
@@ -138,7 +138,7 @@ static void check_model(const char *path)
     check_layers(&one->encoder, 1);
     tr_score *scores[] = {exact, within, all, again, one};
     for (size_t i = 0; i < sizeof scores / sizeof *scores; i++)
-        tr_scores_free(scores[i], 1);
+        tr_score_array_free(scores[i], 1);
     tr_model_close(model), tr_model_close(wide), tr_model_close(local), tr_model_close(mixed);
 }
 
@@ -160,7 +160,7 @@ static void test_refused(void **unused)
     tr_model *model;
     tr_error error;
     options.attention_windows = "local:3@1-99";
-    assert_int_equal(tr_model_open(TR_REFERENCE "/relu-1x1-f32/model", &options, &model, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_open_model(TR_REFERENCE "/relu-1x1-f32/model", &options, &model, &error), TR_ERROR_ARGUMENT);
     assert_null(model);
     assert_non_null(strstr(error.message, "attention \"local:3@1-99\": "));
 }

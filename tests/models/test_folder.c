@@ -240,11 +240,11 @@ static void test_multilingual(void **state)
         assert_int_equal(entry.sources, 202);
         assert_int_equal(entry.targets, 202);
     }
-    assert_int_equal(tr_model_index_route(m, "fr", "zh-TW", &route, NULL), TR_OK);
+    assert_int_equal(tr_find_route(m, "fr", "zh-TW", &route, NULL), TR_OK);
     assert_int_equal(route.count, 1);
     assert_string_equal(route.steps[0].source, "fra_Latn");
     assert_string_equal(route.steps[0].target, "zho_Hant");
-    assert_int_equal(tr_model_index_route(m, "zh", "zh-TW", &route, NULL), TR_OK);
+    assert_int_equal(tr_find_route(m, "zh", "zh-TW", &route, NULL), TR_OK);
     tr_model_index_close(m);
 }
 

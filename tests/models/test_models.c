@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <translate/translate.h>
+#include "api/engine.h"
 
 #include "api/model_index.h"
 #include "tokenizer/language_codes.h"
@@ -171,7 +171,7 @@ static void check_route(const tr_model_index *m, const char *source, const char 
     char found[600] = "";
     tr_route route;
     tr_error error;
-    if (tr_model_index_route(m, source, target, &route, &error)) {
+    if (tr_find_route(m, source, target, &route, &error)) {
         assert_int_equal(error.status, TR_ERROR_ARGUMENT);
         snprintf(found, sizeof found, "!%s", error.message);
     }
@@ -293,7 +293,7 @@ static void test_long_lists(void **state)
     tr_route route;
     tr_error error;
     (void)state;
-    assert_int_equal(tr_model_index_route(m, "en", "xx", &route, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_find_route(m, "en", "xx", &route, &error), TR_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "bbb, bbc, "));
     assert_non_null(strstr(error.message, ", ...; to xx from: none"));
     tr_model_index_close(m);
@@ -306,9 +306,9 @@ static void test_arguments(void **state)
     tr_error error;
     (void)state;
     check_route(m, "fr", "en", "!folder: there is no model in it");
-    assert_int_equal(tr_model_index_route(m, NULL, "en", &route, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_model_index_route(NULL, "fr", "en", &route, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_model_index_route(m, "fr", "en", NULL, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_find_route(m, NULL, "en", &route, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_find_route(NULL, "fr", "en", &route, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_find_route(m, "fr", "en", NULL, NULL), TR_ERROR_ARGUMENT);
     tr_model_index_close(m);
     tr_model_index_close(NULL);
 }

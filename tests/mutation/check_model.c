@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <translate/translate.h>
+#include "api/engine.h"
 
 #include "formats/gguf/gguf.h"
 #include "formats/int8.h"
@@ -237,7 +237,7 @@ static void score_texts(const subject *s, const char *const *targets)
     options.source_language = s->source;
     options.target_language = s->target;
     options.cross_attention = true;
-    const tr_status status = tr_score_texts(s->context, texts, NULL, targets, NULL, TEXTS, &options, &scores, &error);
+    const tr_status status = tr_score_text_pairs(s->context, texts, NULL, targets, NULL, TEXTS, &options, &scores, &error);
     /* Allowed failures: a text that is too long, no tokenizer for the target, or one that is damaged and not needed for
      * translating. */
     if (status == TR_ERROR_ARGUMENT || status == TR_ERROR_UNSUPPORTED || status == TR_ERROR_FORMAT) {
@@ -268,7 +268,7 @@ static void translate(const subject *s, int beam)
     const tr_translate_options options = translate_options(s, beam);
     tr_result *results;
     tr_error error;
-    if (!computed(s, what, tr_translate(s->context, texts, NULL, TEXTS, &options, &results, &error), &error))
+    if (!computed(s, what, tr_translate_texts(s->context, texts, NULL, TEXTS, &options, &results, &error), &error))
         return;
     for (int i = 0; i < TEXTS; i++) {
         take_result(s, what, &results[i], texts[i], &options.search);
@@ -276,7 +276,7 @@ static void translate(const subject *s, int beam)
     }
     if (beam == 1)
         score_texts(s, targets);
-    tr_results_free(results, TEXTS);
+    tr_result_array_free(results, TEXTS);
 }
 
 static void take_hypothesis(const subject *s, const tr_hypothesis *h, size_t sources)
@@ -336,7 +336,7 @@ static bool open_subject(subject *s, const char *path, tr_compute compute, tr_er
     options.compute = compute;
     working.threads = 1;
     working.batch_size = 4;
-    const tr_status status = tr_model_open(path, &options, &s->model, error);
+    const tr_status status = tr_open_model(path, &options, &s->model, error);
     if (status != TR_OK) {
         check_refusal("open", path, status, error);
         return false;
@@ -347,7 +347,7 @@ static bool open_subject(subject *s, const char *path, tr_compute compute, tr_er
         tr_target_piece(s->model, id, &size);
         s->longest_piece = size > s->longest_piece ? size : s->longest_piece;
     }
-    const tr_status made = tr_context_create(s->model, &working, &s->context, error);
+    const tr_status made = tr_make_context(s->model, &working, &s->context, error);
     check(made == TR_OK, "context: %s", error->message);
     return made == TR_OK;
 }

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "../opening.h"
-#include "api/queue.h"
 
 static tr_model *model;
 
@@ -35,20 +34,34 @@ static tr_queue *open_queue(int threads, int batch_size)
 {
     tr_queue *queue;
     tr_error error;
-    const tr_queue_options options = {.threads = threads, .batch_size = batch_size};
+    tr_options options = tr_default_options();
+    options.context.threads = threads;
+    options.context.batch_size = batch_size;
     assert_int_equal(tr_queue_create(model, &options, &queue, &error), TR_OK);
     return queue;
 }
 
-static tr_ticket submit(tr_queue *queue, const char *const *list, size_t count, const tr_translate_options *options,
+static tr_ticket submit(tr_queue *queue, const char *const *list, size_t count, const tr_translate_options *translate,
                         const tr_submit_options *how)
 {
+    tr_options options = tr_default_options();
     tr_ticket ticket;
     tr_error error;
-    if (tr_queue_submit(queue, list, NULL, count, options, how, &ticket, &error) != TR_OK)
+    if (translate)
+        options.translate = *translate;
+    if (how)
+        options.submit = *how;
+    if (tr_queue_submit(queue, list, NULL, count, &options, &ticket, &error) != TR_OK)
         fail_msg("%s", error.message);
     assert_true(ticket != 0);
     return ticket;
+}
+
+/* The engine's result in an event. */
+static const tr_result *translation(const tr_event *event)
+{
+    const tr_results *results = tr_event_results(event);
+    return results ? results->texts : NULL;
 }
 
 static tr_result *translate(const tr_translate_options *options)
@@ -56,8 +69,8 @@ static tr_result *translate(const tr_translate_options *options)
     tr_context *context;
     tr_result *results;
     tr_error error;
-    assert_int_equal(tr_context_create(model, NULL, &context, &error), TR_OK);
-    assert_int_equal(tr_translate(context, texts, NULL, COUNT, options, &results, &error), TR_OK);
+    assert_int_equal(tr_make_context(model, NULL, &context, &error), TR_OK);
+    assert_int_equal(tr_translate_texts(context, texts, NULL, COUNT, options, &results, &error), TR_OK);
     tr_context_destroy(context);
     return results;
 }
@@ -96,7 +109,7 @@ static void test_results(void **state)
     tr_translate_options kinds[KINDS];
     tr_result *expected[KINDS];
     tr_ticket together[KINDS], alone[KINDS][COUNT];
-    const tr_submit_options ordered = {.ordered = true};
+    const tr_submit_options ordered = {.priority = TR_PRIORITY_NORMAL, .ordered = true};
     const int32_t forbidden[] = {5, 9, 11};
     (void)state;
     for (int k = 0; k < KINDS; k++)
@@ -116,7 +129,7 @@ static void test_results(void **state)
         for (int k = 0; k < KINDS; k++) {
             together[k] = submit(queue, texts, COUNT, &kinds[k], &ordered);
             for (int i = 0; i < COUNT; i++) {
-                const tr_submit_options how = {.priority = (tr_priority)(i % 3 - 1)};
+                const tr_submit_options how = {.priority = (tr_priority)(i % 3)};
                 alone[k][i] = submit(queue, &texts[i], 1, &kinds[k], &how);
             }
         }
@@ -129,8 +142,8 @@ static void test_results(void **state)
                 assert_int_equal(tr_event_text(event), i);
                 assert_int_equal(tr_event_last(event), i + 1 == COUNT);
                 assert_true(tr_event_last(one));
-                compare_results(tr_event_result(event), &expected[k][i]);
-                compare_results(tr_event_result(one), &expected[k][i]);
+                compare_results(translation(event), &expected[k][i]);
+                compare_results(translation(one), &expected[k][i]);
                 assert_null(tr_queue_wait(queue, alone[k][i], -1)); /* it is over */
                 tr_event_free(one);
                 tr_event_free(event);
@@ -138,7 +151,7 @@ static void test_results(void **state)
         tr_queue_destroy(queue);
     }
     for (int k = 0; k < KINDS; k++)
-        tr_results_free(expected[k], COUNT);
+        tr_result_array_free(expected[k], COUNT);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- tokens */
@@ -147,7 +160,7 @@ static void test_tokens(void **state)
 {
     tr_result *expected = translate(NULL);
     tr_queue *queue = open_queue(2, 4);
-    const tr_submit_options how = {.tokens = true};
+    const tr_submit_options how = {.priority = TR_PRIORITY_NORMAL, .tokens = true};
     (void)state;
     for (int i = 0; i < COUNT; i++) {
         char text[4096] = "";
@@ -163,7 +176,7 @@ static void test_tokens(void **state)
                 strncat(text, token->bytes, sizeof text - strlen(text) - 1);
             tokens += token != NULL;
             if (last)
-                compare_results(tr_event_result(event), &expected[i]);
+                compare_results(translation(event), &expected[i]);
             tr_event_free(event);
         }
         assert_true(tokens >= (size_t)expected[i].target_tokens);
@@ -171,7 +184,7 @@ static void test_tokens(void **state)
             assert_memory_equal(text, expected[i].text, strlen(text));
     }
     tr_queue_destroy(queue);
-    tr_results_free(expected, COUNT);
+    tr_result_array_free(expected, COUNT);
 }
 
 /* ----------------------------------------------------------------------------------------------------- limits and deadlines
@@ -189,23 +202,25 @@ static void test_limits(void **state)
     tr_queue *queue;
     tr_error error;
     tr_ticket ticket, other;
-    const tr_queue_options options = {.threads = 1, .max_texts = 2, .max_bytes = 100};
+    tr_options options = tr_default_options();
     const char *const two[] = {texts[0], texts[0]};
     char large[101];
     const char *pointer = large;
     const size_t size = sizeof large;
     (void)state;
+    options.context.threads = 1;
+    options.queue = (tr_queue_options){.max_texts = 2, .max_bytes = 100};
     memset(large, 'a', sizeof large);
     assert_int_equal(tr_queue_create(model, &options, &queue, &error), TR_OK);
-    assert_int_equal(tr_queue_submit(queue, texts, NULL, 3, NULL, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_queue_submit(queue, &pointer, &size, 1, NULL, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_queue_submit(queue, texts, NULL, 0, NULL, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_queue_submit(queue, two, NULL, 2, NULL, NULL, &ticket, &error), TR_OK);
-    assert_int_equal(tr_queue_submit(queue, two, NULL, 1, NULL, NULL, &other, &error), TR_ERROR_FULL);
+    assert_int_equal(tr_queue_submit(queue, texts, NULL, 3, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, &pointer, &size, 1, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, texts, NULL, 0, NULL, &ticket, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, two, NULL, 2, NULL, &ticket, &error), TR_OK);
+    assert_int_equal(tr_queue_submit(queue, two, NULL, 1, NULL, &other, &error), TR_ERROR_FULL);
     assert_int_equal(other, 0);
     for (int i = 0; i < 2; i++) { /* the places are free when the events are taken */
         tr_event_free(tr_queue_wait(queue, ticket, -1));
-        assert_int_equal(tr_queue_submit(queue, two, NULL, 1, NULL, NULL, &other, &error), TR_OK);
+        assert_int_equal(tr_queue_submit(queue, two, NULL, 1, NULL, &other, &error), TR_OK);
     }
     assert_false(tr_queue_cancel(queue, ticket));
     assert_false(tr_queue_cancel(queue, 0));
@@ -220,7 +235,7 @@ static void test_deadline(void **state)
     enum { MANY = 4000 };
     const char **many = malloc(MANY * sizeof *many);
     tr_queue *queue = open_queue(1, 32);
-    const tr_submit_options how = {.deadline = 100};
+    const tr_submit_options how = {.priority = TR_PRIORITY_NORMAL, .deadline = 100};
     size_t done = 0;
     (void)state;
     for (int i = 0; i < MANY; i++)
@@ -234,7 +249,7 @@ static void test_deadline(void **state)
             assert_int_equal(tr_event_status(event), TR_ERROR_DEADLINE);
             assert_true(tr_event_text(event) == SIZE_MAX);
             assert_string_equal(tr_event_message(event), "deadline");
-            assert_null(tr_event_result(event));
+            assert_null(translation(event));
         }
         tr_event_free(event);
     }
@@ -330,7 +345,8 @@ static void test_callbacks(void **state)
     (void)state;
     for (int i = 0; i <= RECEIVERS; i++) {
         receivers[i].slow = i ? 0 : 100;
-        const tr_submit_options how = {.on_event = receive, .on_event_argument = &receivers[i], .tokens = i == 2};
+        const tr_submit_options how = {
+            .priority = TR_PRIORITY_NORMAL, .on_event = receive, .on_event_argument = &receivers[i], .tokens = i == 2};
         const tr_ticket ticket = submit(queue, texts, COUNT, NULL, &how);
         assert_null(tr_queue_wait(queue, ticket, -1));
     }
@@ -395,19 +411,20 @@ static void *soak_thread(void *argument)
     atomic_int over = 0;
     for (int i = 0; i < s->submissions; i++) {
         const size_t first = draw(&s->seed, COUNT), count = 1 + draw(&s->seed, 3);
-        tr_translate_options options = tr_translate_default_options();
-        options.max_length = draw(&s->seed, 4) ? 12 : 3;
-        options.search.beam = draw(&s->seed, 16) ? 1 : 2;
+        tr_options options = tr_default_options();
+        options.translate.max_length = draw(&s->seed, 4) ? 12 : 3;
+        options.translate.search.beam = draw(&s->seed, 16) ? 1 : 2;
         const bool calls = !draw(&s->seed, 4);
-        const tr_submit_options how = {.priority = (tr_priority)((int)draw(&s->seed, 3) - 1),
+        const tr_submit_options how = {.priority = (tr_priority)draw(&s->seed, 3),
                                        .deadline = draw(&s->seed, 8) ? 0 : 1 + draw(&s->seed, 5),
                                        .ordered = !draw(&s->seed, 2),
-                                       .tokens = options.search.beam == 1 && !draw(&s->seed, 8),
+                                       .tokens = options.translate.search.beam == 1 && !draw(&s->seed, 8),
                                        .on_event = calls ? end_event : NULL,
                                        .on_event_argument = &over};
+        options.submit = how;
         tr_ticket ticket;
-        const tr_status status = tr_queue_submit(s->queue, texts + (first + count <= COUNT ? first : 0), NULL, count,
-                                                 &options, &how, &ticket, NULL);
+        const tr_status status =
+            tr_queue_submit(s->queue, texts + (first + count <= COUNT ? first : 0), NULL, count, &options, &ticket, NULL);
         s->fault = s->fault || status != TR_OK;
         if (status != TR_OK)
             break;
@@ -484,7 +501,8 @@ static void test_destroy(void **state)
     (void)state;
     for (int i = 0; i < 10; i++) {
         receiver r = {0};
-        const tr_submit_options how = {.on_event = receive, .on_event_argument = &r, .tokens = true};
+        const tr_submit_options how = {
+            .priority = TR_PRIORITY_NORMAL, .on_event = receive, .on_event_argument = &r, .tokens = true};
         tr_queue *queue = open_queue(1 + i % 3, 4);
         tr_translate_options align = tr_translate_default_options();
         align.align = true;
@@ -506,7 +524,7 @@ int main(void)
     };
     tr_error error;
     model = NULL;
-    if (tr_model_open(TR_MODEL, NULL, &model, &error) != TR_OK) {
+    if (tr_open_model(TR_MODEL, NULL, &model, &error) != TR_OK) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }

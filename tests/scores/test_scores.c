@@ -56,7 +56,7 @@ static tr_score *score(tr_context *context, const pairs *p, const tr_score_optio
 {
     tr_score *scores;
     tr_error error;
-    if (tr_score_tokens(context, p->sources, p->targets, p->count, options, &scores, &error))
+    if (tr_score_ids(context, p->sources, p->targets, p->count, options, &scores, &error))
         fail_msg("%s", error.message);
     return scores;
 }
@@ -132,8 +132,8 @@ static void test_reference(void **state)
     }
     print_message("%s: log-probabilities within %.1e of the reference's\n", name, most);
     assert_true(maps);
-    tr_scores_free(plain, p.count);
-    tr_scores_free(watched, p.count);
+    tr_score_array_free(plain, p.count);
+    tr_score_array_free(watched, p.count);
     tr_context_destroy(context);
     tr_model_close(model);
     free_pairs(&p);
@@ -156,7 +156,7 @@ static void test_int8(void **state)
     }
     print_message("%s: log-probabilities in int8 are off by %.3f on average\n", name, sum / (double)count);
     assert_true(sum / (double)count < 1); /* with logits of up to a hundred */
-    tr_scores_free(scores, p.count);
+    tr_score_array_free(scores, p.count);
     tr_context_destroy(context);
     tr_model_close(model);
     free_pairs(&p);
@@ -205,11 +205,11 @@ static void same_bits(const char *name, tr_compute compute)
         context = open_way(model_of(name), ways[w], &model);
         tr_score *other = score(context, &p, &options);
         expect_same(alone, other, p.count);
-        tr_scores_free(other, p.count);
+        tr_score_array_free(other, p.count);
         tr_context_destroy(context);
         tr_model_close(model);
     }
-    tr_scores_free(alone, p.count);
+    tr_score_array_free(alone, p.count);
     free_pairs(&p);
 }
 
@@ -244,13 +244,13 @@ static void expect_steps(const char *path, tr_compute compute, int beam, const t
             const tr_hypothesis *hypothesis = &found[i].items[h];
             const tr_tokens target = {hypothesis->ids, hypothesis->count};
             options.no_end = !hypothesis->finished;
-            if (tr_score_tokens(context, &sources[i], &target, 1, &options, &score, &error))
+            if (tr_score_ids(context, &sources[i], &target, 1, &options, &score, &error))
                 fail_msg("%s: %s", path, error.message);
             assert_int_equal(score->count, hypothesis->count + hypothesis->finished);
             for (size_t t = 0; t < score->count; t++)
                 expect_near(path, i, "log-probability", t, score->log_probabilities[t],
                             (double)hypothesis->log_probabilities[t], 0);
-            tr_scores_free(score, 1);
+            tr_score_array_free(score, 1);
         }
     tr_hypotheses_free(found, SOURCES);
     tr_context_destroy(context);
@@ -303,7 +303,7 @@ static void refuse(const tr_tokens *sources, const tr_tokens *targets, size_t co
 {
     tr_score *scores = (tr_score *)sizeof *scores;
     tr_error error = {0};
-    assert_int_equal(tr_score_tokens(plain_context, sources, targets, count, options, &scores, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_score_ids(plain_context, sources, targets, count, options, &scores, &error), TR_ERROR_ARGUMENT);
     assert_null(scores);
     if (!strstr(error.message, says))
         fail_msg("\"%s\" does not say \"%s\"", error.message, says);
@@ -339,12 +339,12 @@ static void test_bad_input(void **state)
     options = tr_score_default_options();
     options.source_language = "tlh";
     tr_score *scores;
-    assert_int_equal(tr_score_tokens(NULL, fine, fine, 1, NULL, &scores, NULL), TR_ERROR_ARGUMENT);
-    assert_int_equal(tr_score_tokens(plain_context, fine, fine, 1, NULL, NULL, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_score_ids(NULL, fine, fine, 1, NULL, &scores, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_score_ids(plain_context, fine, fine, 1, NULL, NULL, NULL), TR_ERROR_ARGUMENT);
     /* the context stays usable */
-    assert_int_equal(tr_score_tokens(plain_context, fine, fine, 2, NULL, &scores, NULL), TR_OK);
+    assert_int_equal(tr_score_ids(plain_context, fine, fine, 2, NULL, &scores, NULL), TR_OK);
     assert_int_equal(scores[1].count, 4);
-    tr_scores_free(scores, 2);
+    tr_score_array_free(scores, 2);
 }
 
 static void test_little(void **state)
@@ -355,28 +355,28 @@ static void test_little(void **state)
     options.cross_attention = options.align = true;
     const tr_tokens sources[] = {{NULL, 0}, {good, 3}, {good, 47}}, targets[] = {{good, 2}, {NULL, 0}, {good, 47}};
     tr_score *scores;
-    assert_int_equal(tr_score_tokens(plain_context, NULL, NULL, 0, NULL, &scores, NULL), TR_OK);
-    tr_scores_free(scores, 0);
-    assert_int_equal(tr_score_tokens(plain_context, sources, targets, 3, &options, &scores, NULL), TR_OK);
+    assert_int_equal(tr_score_ids(plain_context, NULL, NULL, 0, NULL, &scores, NULL), TR_OK);
+    tr_score_array_free(scores, 0);
+    assert_int_equal(tr_score_ids(plain_context, sources, targets, 3, &options, &scores, NULL), TR_OK);
     assert_int_equal(scores[0].count, 3);
     assert_int_equal(scores[0].alignment.count, 0); /* an empty source has no links */
     assert_int_equal(scores[1].count, 1);
     assert_int_equal(scores[1].alignment.count, 0);
     assert_int_equal(scores[2].count, 48);
     assert_int_equal(scores[2].alignment.count, 47);
-    tr_scores_free(scores, 3);
+    tr_score_array_free(scores, 3);
     options.no_end = true; /* then an empty target has no tokens at all */
-    assert_int_equal(tr_score_tokens(plain_context, sources, targets, 2, &options, &scores, NULL), TR_OK);
+    assert_int_equal(tr_score_ids(plain_context, sources, targets, 2, &options, &scores, NULL), TR_OK);
     assert_int_equal(scores[0].count, 2);
     assert_int_equal(scores[1].count, 0);
     assert_true(scores[1].log_probability == 0);
-    tr_scores_free(scores, 2);
+    tr_score_array_free(scores, 2);
     options.no_scores = true;
-    assert_int_equal(tr_score_tokens(plain_context, sources, targets, 1, &options, &scores, NULL), TR_OK);
+    assert_int_equal(tr_score_ids(plain_context, sources, targets, 1, &options, &scores, NULL), TR_OK);
     assert_null(scores[0].log_probabilities);
     assert_non_null(scores[0].cross.weights);
-    tr_scores_free(scores, 1);
-    tr_scores_free(NULL, 0);
+    tr_score_array_free(scores, 1);
+    tr_score_array_free(NULL, 0);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- texts */
@@ -426,18 +426,18 @@ static void test_texts(void **state)
     tr_score *scores;
     tr_error error;
     options.align = true;
-    if (tr_score_texts(plain_context, sources, NULL, targets, NULL, 3, &options, &texts, &error))
+    if (tr_score_text_pairs(plain_context, sources, NULL, targets, NULL, 3, &options, &texts, &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < 3; i++) {
         const tr_text_score *t = &texts[i];
         tr_tokens source, target;
-        assert_int_equal(tr_tokenize(model, sources[i], strlen(sources[i]), &source, NULL), TR_OK);
-        assert_int_equal(tr_tokenize_target(model, targets[i], strlen(targets[i]), &target, NULL), TR_OK);
+        assert_int_equal(tr_source_tokens(model, sources[i], strlen(sources[i]), &source, NULL), TR_OK);
+        assert_int_equal(tr_target_tokens(model, targets[i], strlen(targets[i]), &target, NULL), TR_OK);
         assert_true(same_ids(&source, &t->source) && same_ids(&target, &t->target));
-        assert_int_equal(tr_score_tokens(plain_context, &source, &target, 1, &options, &scores, NULL), TR_OK);
+        assert_int_equal(tr_score_ids(plain_context, &source, &target, 1, &options, &scores, NULL), TR_OK);
         expect_same(scores, &t->score, 1);
         assert_int_equal(t->score.alignment.count, source.count ? target.count : 0);
-        tr_scores_free(scores, 1);
+        tr_score_array_free(scores, 1);
         tr_tokens_free(&source);
         tr_tokens_free(&target);
         check_spans(model, false, sources[i]);
@@ -445,15 +445,15 @@ static void test_texts(void **state)
     }
     tr_text_scores_free(texts, 3);
     const char *missing[] = {"ro", NULL};
-    assert_int_equal(tr_score_texts(plain_context, sources, NULL, missing, NULL, 2, NULL, &texts, &error),
+    assert_int_equal(tr_score_text_pairs(plain_context, sources, NULL, missing, NULL, 2, NULL, &texts, &error),
                      TR_ERROR_ARGUMENT);
     assert_null(texts);
     assert_non_null(strstr(error.message, "target 1 is NULL"));
-    assert_int_equal(tr_score_texts(plain_context, sources, NULL, (const char *[]){"\xff"}, NULL, 1, NULL, &texts, &error),
+    assert_int_equal(tr_score_text_pairs(plain_context, sources, NULL, (const char *[]){"\xff"}, NULL, 1, NULL, &texts, &error),
                      TR_OK);
     assert_int_equal(texts->flags, TR_FLAG_INVALID_UTF8);
     tr_text_scores_free(texts, 1);
-    assert_int_equal(tr_score_texts(NULL, NULL, NULL, NULL, NULL, 0, NULL, &texts, NULL), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_score_text_pairs(NULL, NULL, NULL, NULL, NULL, 0, NULL, &texts, NULL), TR_ERROR_ARGUMENT);
     assert_int_equal(tr_tokenize_spans(model, false, NULL, 1, &(tr_tokens){0}, &(tr_span *){0}, NULL), TR_ERROR_ARGUMENT);
     assert_int_equal(tr_detokenize_spans(model, (int32_t[]){9999}, 1, &(char *){0}, NULL, &(tr_span){0, 0}, NULL),
                      TR_ERROR_ARGUMENT);
@@ -514,8 +514,8 @@ static void test_alignment(void **state)
                 }
             assert_int_equal(count, links->count);
         }
-        tr_scores_free(guided, p.count);
-        tr_scores_free(mapped, p.count);
+        tr_score_array_free(guided, p.count);
+        tr_score_array_free(mapped, p.count);
     }
     tr_context_destroy(context);
     tr_model_close(model);
@@ -548,18 +548,18 @@ static void test_guided(void **state)
         tr_score_options options = tr_score_default_options();
         options.align = true;
         options.alignment.threshold = 0;
-        assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, &options, &guided, &error), TR_OK);
+        assert_int_equal(tr_score_ids(context, &tokens, &tokens, 1, &options, &guided, &error), TR_OK);
         options.alignment.layer = layer - 1;
         options.alignment.head = 0;
-        assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, &options, &named, &error), TR_OK);
+        assert_int_equal(tr_score_ids(context, &tokens, &tokens, 1, &options, &named, &error), TR_OK);
         expect_same(guided, named, 1);
-        tr_scores_free(named, 1);
+        tr_score_array_free(named, 1);
         options.alignment.head = TR_ALIGN_MEAN;
-        assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, &options, &named, &error), TR_OK);
+        assert_int_equal(tr_score_ids(context, &tokens, &tokens, 1, &options, &named, &error), TR_OK);
         assert_true(guided->alignment.count == 25 && named->alignment.count == 25);
         assert_memory_not_equal(guided->alignment.links, named->alignment.links, 25 * sizeof(tr_link));
-        tr_scores_free(guided, 1);
-        tr_scores_free(named, 1);
+        tr_score_array_free(guided, 1);
+        tr_score_array_free(named, 1);
         tr_context_destroy(context);
         tr_model_close(model);
         remove(path);

@@ -108,7 +108,7 @@ static void check_model(const json_t *entry, int threads, int batch_size)
     snprintf(path, sizeof path, "%s/reference/fixtures/%s/model", TR_TESTS, name);
     tr_model_options f32 = tr_model_default_options();
     f32.compute = TR_COMPUTE_F32;
-    if (tr_model_open(path, &f32, &model, &error) || tr_context_create(model, &options, &context, &error))
+    if (tr_open_model(path, &f32, &model, &error) || tr_make_context(model, &options, &context, &error))
         fail_msg("%s", error.message);
     json_array_foreach(json_object_get(entry, "cases"), i, c) check_case(context, name, c);
     tr_context_destroy(context);

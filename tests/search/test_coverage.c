@@ -159,7 +159,7 @@ static void check_formula(tr_context *context, const tr_tokens *source, size_t p
     tr_score_options o = tr_score_default_options();
     o.cross_attention = true;
     o.no_end = !h->finished;
-    if (tr_score_tokens(context, source, &target, 1, &o, &score, &error))
+    if (tr_score_ids(context, source, &target, 1, &o, &score, &error))
         fail_msg("%s", error.message);
     double sum = 0;
     for (size_t t = prefix + (config->forced_first_id >= 0); t < score->count; t++) /* scores do not include the prefix */
@@ -171,7 +171,7 @@ static void check_formula(tr_context *context, const tr_tokens *source, size_t p
         sum / pow(length, (double)search->length_penalty) + (double)search->coverage_penalty * penalty_of(&score->cross, s);
     if (!(fabs(wanted - (double)h->score) <= 1e-5 * fmax(1, fabs(wanted))))
         fail_msg("%s: score %.7f, its formula says %.7f", s->path, (double)h->score, wanted);
-    tr_scores_free(score, 1);
+    tr_score_array_free(score, 1);
 }
 
 /* Beams, alternatives, greedy decoding; ways to end the search. */

@@ -20,7 +20,7 @@ static tr_context *create_context(const tr_model *of, int batch_size)
     tr_context_options options = tr_context_default_options();
     options.threads = 1;
     options.batch_size = batch_size;
-    if (tr_context_create(of, &options, &context, &error) != TR_OK)
+    if (tr_make_context(of, &options, &context, &error) != TR_OK)
         fail_msg("%s", error.message);
     return context;
 }
@@ -33,7 +33,7 @@ static void test_unknown(void **state)
     tr_error error;
     const char *const texts[] = {"今天天气很好。", "黼黻 ☃ 你好"};
     (void)state;
-    if (tr_model_open(TR_SEPARATE, NULL, &separate, &error) != TR_OK)
+    if (tr_open_model(TR_SEPARATE, NULL, &separate, &error) != TR_OK)
         fail_msg("%s", error.message);
     const tr_vocabulary *target = separate->package.target;
     assert_ptr_not_equal(target, &separate->package.source);
@@ -43,11 +43,11 @@ static void test_unknown(void **state)
     tr_context *context = create_context(separate, 4);
     tr_translate_options options = tr_translate_default_options();
     options.search.forbid_unknown = options.align = true;
-    assert_int_equal(tr_translate(context, texts, NULL, 2, &options, &results, &error), TR_OK);
+    assert_int_equal(tr_translate_texts(context, texts, NULL, 2, &options, &results, &error), TR_OK);
     for (int i = 0; i < 2; i++)
         for (size_t t = 0; t < results[i].target.count; t++)
             assert_int_not_equal(results[i].target.ids[t], unknown);
-    tr_results_free(results, 2);
+    tr_result_array_free(results, 2);
     tr_context_destroy(context);
     tr_model_close(separate);
 }
@@ -96,12 +96,12 @@ static void test_equal_streams(void **state)
     (void)state;
     options.on_token = stop_first;
     options.on_token_argument = &h;
-    assert_int_equal(tr_translate(context, texts, NULL, 3, &options, &results, &error), TR_OK);
+    assert_int_equal(tr_translate_texts(context, texts, NULL, 3, &options, &results, &error), TR_OK);
     assert_int_equal(h.tokens[0], 1);
     assert_true(h.tokens[1] > 1 && h.tokens[1] == h.tokens[2]);
     assert_string_equal(results[1].text, results[2].text);
     assert_true(results[0].size < results[1].size);
-    tr_results_free(results, 3);
+    tr_result_array_free(results, 3);
     tr_context_destroy(context);
 }
 
@@ -128,8 +128,8 @@ static void test_memory(void **state)
     const tr_status status = tr_search_tokens(context, &tokens, NULL, 1, &options, &found, &error);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(status, TR_ERROR_MEMORY);
-    assert_int_equal(tr_score_tokens(context, &tokens, &tokens, 1, NULL, &scores, &error), TR_OK);
-    tr_scores_free(scores, 1);
+    assert_int_equal(tr_score_ids(context, &tokens, &tokens, 1, NULL, &scores, &error), TR_OK);
+    tr_score_array_free(scores, 1);
     options.search.beam = 4;
     assert_int_equal(tr_search_tokens(context, &tokens, NULL, 1, &options, &found, &error), TR_OK);
     tr_hypotheses_free(found, 1);
@@ -148,7 +148,7 @@ int main(void)
 #endif
     };
     tr_error error;
-    if (tr_model_open(TR_MODEL, NULL, &model, &error) != TR_OK) {
+    if (tr_open_model(TR_MODEL, NULL, &model, &error) != TR_OK) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }

@@ -73,7 +73,7 @@ static void scores_change_no_token(void **unused)
         tr_context *context = open_context(f.model, 1, 1);
         tr_tokens *plain;
         tr_error error;
-        assert_int_equal(tr_translate_tokens(context, f.sources, SOURCES, &options, &plain, &error), TR_OK);
+        assert_int_equal(tr_translate_ids(context, f.sources, SOURCES, &options, &plain, &error), TR_OK);
         options.scores = true;
         tr_hypotheses *alone = search(context, &f, NULL, &options);
         for (int i = 0; i < SOURCES; i++) {
@@ -211,10 +211,10 @@ static void first_probabilities(tr_context *context, const fixture *f, const tr_
         const bool end = id == f->info.eos_id;
         const tr_tokens target = {&id, end ? 0 : 1};
         tr_score *score;
-        if (tr_score_tokens(context, source, &target, 1, NULL, &score, &error))
+        if (tr_score_ids(context, source, &target, 1, NULL, &score, &error))
             fail_msg("%s", error.message);
         probability[id] = id == f->info.pad_id ? 0 : exp((double)score->log_probabilities[0]);
-        tr_scores_free(score, 1);
+        tr_score_array_free(score, 1);
     }
 }
 
