@@ -14,6 +14,8 @@
 
 #include "api/options.h"
 #include "api/text_call.h"
+#include "api/token_request.h"
+#include "api/tokens.h"
 #include "run/aligned.h"
 #include "util/clock.h"
 
@@ -62,6 +64,7 @@ typedef struct queue_group {
     tr_job shape; /* what the jobs' sentences have in common; the rest is zero */
     tr_search_options search;
     tr_decoder_start start;
+    int32_t *forbidden;      /* of search; NULL: none */
     size_t users;            /* jobs, and threads that run it */
     size_t waiting;          /* texts not begun, and sentences of the others that are not taken */
     queue_job *ring[LEVELS]; /* jobs with sentences to take, the next one first */
@@ -85,7 +88,7 @@ struct queue_job {
     tr_tokens *source_prefixes;             /* [count], in the same block; NULL: none */
     size_t *sizes;                          /* [count] */
     char **prefixes;                        /* [count]; NULL: none */
-    int32_t *forbidden;                     /* of options.search */
+    int32_t *forbidden;                     /* of options.search, until its group has it; NULL: none */
     queue_text *begun_texts;                /* [running] */
     queue_text *open, **open_end;           /* whose requests are not all taken */
     tr_event *events, **events_end;
@@ -253,6 +256,7 @@ static void release_group(tr_queue *q, queue_group *group)
     while (*at != group)
         at = &(*at)->next;
     *at = group->next;
+    free(group->forbidden);
     free(group);
 }
 
@@ -273,6 +277,7 @@ static void free_job(tr_queue *q, queue_job *job)
     free_event(job->end);
     free(job->held);
     free(job->texts);
+    free(job->sources);
     free(job->sizes);
     free(job->prefixes);
     free(job->forbidden);
@@ -414,8 +419,11 @@ static void end_text(tr_queue *q, queue_text *text)
     if (text->status == TR_OK && results) {
         event->translation = results[0];
         event->results = (tr_results){.count = 1, .texts = &event->translation};
-    } else if (results)
+    } else if (text->status == TR_OK) {
+        event->results = (tr_results){.count = 1, .tokens = &event->hypotheses};
+    } else if (results) {
         tr_result_clear(&results[0]);
+    }
     event->status = text->status;
     free(results);
     tr_text_call_free(&text->call);
@@ -496,7 +504,9 @@ static void finish_text(queue_thread *t, queue_text *text)
         t->to_align = text;
         return;
     }
-    if (text->status == TR_OK && !given_up && c->job.count) {
+    if (text->status == TR_OK && !given_up && text->job->sources) {
+        text->event->hypotheses = tr_token_request_take(&c->context->config, &c->job.requests[0]);
+    } else if (text->status == TR_OK && !given_up && c->job.count) {
         for (size_t i = 0; i < c->job.count; i++)
             c->job.requests[i].next = i + 1 < c->job.count ? &c->job.requests[i + 1] : NULL;
         text->status = tr_text_call_take(c, c->job.requests, &error);
@@ -556,7 +566,35 @@ static int take_token(void *argument, const tr_token_event *step)
     return 0;
 }
 
+static tr_status take_source_token(void *argument, const tr_request *request, const tr_decoded_token *step, bool again,
+                                   bool *stop, tr_error *error)
+{
+    queue_text *text = argument;
+    return tr_stream_source(&text->call.stream, (size_t)(request - text->call.job.requests), step, again, stop, error);
+}
+
 /* ----------------------------------------------------------------------------------------------------- running a group */
+
+/* A source of tokens is a text of one sentence. Its ids are those of the plan. */
+static tr_status prepare_tokens(queue_text *text, tr_error *error)
+{
+    const queue_job *job = text->job;
+    const tr_tokens *source = &job->sources[text->index];
+    tr_text_call *c = &text->call;
+    tr_ids *ids = &text->plan.ids;
+    ids->data = malloc(tr_token_request_ids(&c->pair, source) * sizeof *ids->data);
+    c->job.requests = calloc(1, sizeof *c->job.requests);
+    if (!ids->data || !c->job.requests)
+        return tr_fail_memory(error, "queue");
+    tr_token_request_make(&c->pair, source, job->source_prefixes ? &job->source_prefixes[text->index] : NULL, ids->data,
+                          &c->job.requests[0]);
+    c->job.count = 1;
+    if (!c->options.on_token)
+        return TR_OK;
+    c->job.token = take_source_token;
+    c->job.argument = text;
+    return tr_stream_init(&c->stream, &c->options, c->context->model->tokenizer, c->context->config.eos_id, 1, error);
+}
 
 static tr_status prepare_text(queue_thread *t, queue_text *text, tr_error *error)
 {
@@ -571,7 +609,7 @@ static tr_status prepare_text(queue_thread *t, queue_text *text, tr_error *error
     c->options.on_token_argument = text;
     c->texts = (const char *const *)&text->data;
     c->count = 1;
-    const tr_status status = tr_text_call_prepare(c, &text->event->size, error);
+    const tr_status status = job->sources ? prepare_tokens(text, error) : tr_text_call_prepare(c, &text->event->size, error);
     for (size_t i = 0; i < c->job.count; i++) {
         c->job.requests[i].owner = text;
         c->job.requests[i].cancel = &text->cancel;
@@ -594,7 +632,7 @@ static void begin_text(queue_thread *t, queue_job *job)
     text->job = job;
     text->event = event;
     text->index = job->begun;
-    text->data = job->texts[job->begun];
+    text->data = job->texts ? job->texts[job->begun] : NULL;
     text->prefix = job->prefixes ? job->prefixes[job->begun] : NULL;
     text->busy = true;
     pthread_mutex_init(&text->tokens, NULL);
@@ -990,41 +1028,95 @@ static bool copy_texts(queue_job *job, const char *const *texts, size_t total)
     return true;
 }
 
-/* The job's options, and copies of what they point to. */
-static tr_status fill_job(tr_queue *q, queue_job *job, const char *const *texts, const size_t *sizes, size_t *total,
-                          const tr_translate_options *options, tr_error *error)
+/* The job's options, and copies of what they point to but for prefixes. */
+static tr_status fill_options(tr_queue *q, queue_job *job, bool texts, const tr_translate_options *options, tr_error *error)
 {
     const tr_context *context = q->threads[0].bulk;
     tr_translate_options *o = &job->options;
     tr_status status = tr_translate_options_resolve(&context->config, options, o, error);
     if (status == TR_OK)
-        status = tr_context_languages(context, o->source_language, o->target_language, true, &job->pair, error);
+        status = tr_context_languages(context, o->source_language, o->target_language, texts, &job->pair, error);
     if (status == TR_OK && job->how.tokens && (o->search.beam > 1 || o->search.alternatives))
         status = tr_fail(error, TR_ERROR_ARGUMENT, "tokens: with %s, no token is final before the translation is complete",
                          o->search.beam > 1 ? "a beam" : "alternatives");
     if (status != TR_OK)
         return status;
     job->sizes = calloc(job->count, sizeof *job->sizes);
-    if (!job->sizes)
-        return tr_fail_memory(error, "queue");
-    for (size_t i = 0; i < job->count; i++) {
-        if (!texts[i] && !(sizes && !sizes[i]))
-            return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: text %zu is NULL", i);
-        job->sizes[i] = sizes ? sizes[i] : strlen(texts[i]);
-        if (job->sizes[i] > q->limits.max_bytes - *total)
-            return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: the texts have more than max_bytes (%zu)",
-                           q->limits.max_bytes);
-        *total += job->sizes[i];
-    }
-    job->forbidden = tr_copy_bytes(o->search.forbidden, o->search.forbidden_count * sizeof *job->forbidden);
-    if (!job->forbidden || !copy_texts(job, texts, *total))
+    job->forbidden = o->search.forbidden_count
+                         ? tr_copy_bytes(o->search.forbidden, o->search.forbidden_count * sizeof *job->forbidden)
+                         : NULL;
+    if (!job->sizes || (o->search.forbidden_count && !job->forbidden))
         return tr_fail_memory(error, "queue");
     o->search.forbidden = job->forbidden;
-    o->prefixes = NULL;
     o->source_language = o->target_language = NULL; /* the pair has them */
     o->on_progress = NULL;
     o->on_token = NULL;
     o->on_result = NULL;
+    return TR_OK;
+}
+
+/* Notes the bytes of text i. */
+static tr_status add_size(const tr_queue *q, queue_job *job, size_t i, size_t size, size_t *total, tr_error *error)
+{
+    if (size > q->limits.max_bytes - *total)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: the texts have more than max_bytes (%zu)",
+                       q->limits.max_bytes);
+    job->sizes[i] = size;
+    *total += size;
+    return TR_OK;
+}
+
+static tr_status fill_texts(tr_queue *q, queue_job *job, const char *const *texts, const size_t *sizes, size_t *total,
+                            tr_error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (!texts[i] && !(sizes && !sizes[i]))
+            return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: text %zu is NULL", i);
+        const tr_status status = add_size(q, job, i, sizes ? sizes[i] : strlen(texts[i]), total, error);
+        if (status != TR_OK)
+            return status;
+    }
+    if (!copy_texts(job, texts, *total))
+        return tr_fail_memory(error, "queue");
+    job->options.prefixes = NULL;
+    return TR_OK;
+}
+
+static void copy_lists(tr_tokens *to, const tr_tokens *from, size_t count, int32_t **at)
+{
+    for (size_t i = 0; i < count; i++) {
+        to[i] = (tr_tokens){*at, from[i].count};
+        if (from[i].count)
+            memcpy(*at, from[i].ids, from[i].count * sizeof **at);
+        *at += from[i].count;
+    }
+}
+
+/* prefixes: NULL: none. */
+static tr_status fill_tokens(tr_queue *q, queue_job *job, const tr_tokens *sources, const tr_tokens *prefixes, size_t *total,
+                             tr_error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        tr_status status = tr_token_request_check(&job->pair, &sources[i], prefixes ? &prefixes[i] : NULL, i,
+                                                  job->options.max_length, error);
+        const size_t ids = sources[i].count + (prefixes ? prefixes[i].count : 0); /* both lists have been checked */
+        if (status == TR_OK)
+            status = add_size(q, job, i, ids * sizeof(int32_t), total, error);
+        if (status != TR_OK)
+            return status;
+    }
+    const size_t lists = job->count * (prefixes ? 2 : 1);
+    job->sources = malloc(lists * sizeof *job->sources + *total);
+    if (!job->sources)
+        return tr_fail_memory(error, "queue");
+    int32_t *at = (int32_t *)(job->sources + lists);
+    copy_lists(job->sources, sources, job->count, &at);
+    if (prefixes) {
+        job->source_prefixes = job->sources + job->count;
+        copy_lists(job->source_prefixes, prefixes, job->count, &at);
+    }
+    job->options.prefixes = NULL;
+    job->options.loop_guard = false;
     return TR_OK;
 }
 
@@ -1042,7 +1134,9 @@ static bool join_group(tr_queue *q, queue_job *job)
         g = calloc(1, sizeof *g);
         if (!g)
             return false;
-        g->search = o->search; /* a list of forbidden tokens is the job's, the only one of its group */
+        g->search = o->search;
+        g->forbidden = job->forbidden; /* then the job is the only one of its group */
+        job->forbidden = NULL;
         g->start = *start;
         g->shape = (tr_job){.max_length = o->max_length,
                             .min_length = o->min_length,
@@ -1111,6 +1205,7 @@ static void discard_job(tr_queue *q, queue_job *job)
         return;
     }
     free(job->texts);
+    free(job->sources);
     free(job->sizes);
     free(job->prefixes);
     free(job->forbidden);
@@ -1120,24 +1215,14 @@ static void discard_job(tr_queue *q, queue_job *job)
     free(job);
 }
 
-tr_status tr_queue_submit(tr_queue *q, const char *const *texts, const size_t *sizes, size_t count,
-                          const tr_options *options, tr_ticket *ticket, tr_error *error)
+/* A job for so many texts, whose options are filled. */
+static tr_status make_job(tr_queue *q, size_t count, const tr_options *options, bool texts, queue_job **made,
+                          tr_error *error)
 {
-    size_t total = 0;
-    if (!ticket)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: ticket is NULL");
-    *ticket = 0;
-    if (!q || !texts || !count)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: %s",
-                       !q       ? "queue is NULL"
-                       : !texts ? "texts is NULL"
-                                : "there are no texts");
     if (count > q->limits.max_texts)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: %zu texts are more than max_texts (%zu)", count,
                        q->limits.max_texts);
-    if (options && options->translate.prefixes && options->prefix_count != count)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "prefixes: there are %zu for %zu texts", options->prefix_count, count);
-    queue_job *job = calloc(1, sizeof *job);
+    queue_job *job = *made = calloc(1, sizeof *job);
     if (!job)
         return tr_fail_memory(error, "queue");
     init_condition(&job->arrived);
@@ -1150,11 +1235,17 @@ tr_status tr_queue_submit(tr_queue *q, const char *const *texts, const size_t *s
     job->events_end = &job->events;
     job->end = calloc(1, sizeof *job->end);
     job->held = job->how.ordered ? calloc(count, sizeof *job->held) : NULL;
-    tr_status status = job->end && (job->held || !job->how.ordered) ? TR_OK : tr_fail_memory(error, "queue");
-    if (status == TR_OK)
-        job->end->text = SIZE_MAX;
-    if (status == TR_OK)
-        status = fill_job(q, job, texts, sizes, &total, options ? &options->translate : NULL, error);
+    if (!job->end || (job->how.ordered && !job->held))
+        return tr_fail_memory(error, "queue");
+    job->end->text = SIZE_MAX;
+    return fill_options(q, job, texts, options ? &options->translate : NULL, error);
+}
+
+/* status: of what came before. Frees the job if it is not submitted. */
+static tr_status submit_job(tr_queue *q, queue_job *job, size_t total, tr_status status, tr_ticket *ticket, tr_error *error)
+{
+    if (!job)
+        return status;
     pthread_mutex_lock(&q->lock);
     if (status == TR_OK)
         status = add_job(q, job, total, error);
@@ -1166,8 +1257,53 @@ tr_status tr_queue_submit(tr_queue *q, const char *const *texts, const size_t *s
     return status;
 }
 
-/* -------------------------------------------------------------------------------------------------- events for the caller
- */
+tr_status tr_queue_submit(tr_queue *q, const char *const *texts, const size_t *sizes, size_t count,
+                          const tr_options *options, tr_ticket *ticket, tr_error *error)
+{
+    queue_job *job = NULL;
+    size_t total = 0;
+    if (!ticket)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: ticket is NULL");
+    *ticket = 0;
+    if (!q || !texts || !count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit: %s",
+                       !q       ? "queue is NULL"
+                       : !texts ? "texts is NULL"
+                                : "there are no texts");
+    if (options && options->translate.prefixes && options->prefix_count != count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "prefixes: there are %zu for %zu texts", options->prefix_count, count);
+    tr_status status = make_job(q, count, options, true, &job, error);
+    if (status == TR_OK)
+        status = fill_texts(q, job, texts, sizes, &total, error);
+    return submit_job(q, job, total, status, ticket, error);
+}
+
+tr_status tr_queue_submit_tokens(tr_queue *q, const int32_t *const *sources, const size_t *source_counts,
+                                 const int32_t *const *prefixes, const size_t *prefix_counts, size_t count,
+                                 const tr_options *options, tr_ticket *ticket, tr_error *error)
+{
+    queue_job *job = NULL;
+    size_t total = 0;
+    if (!ticket)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit_tokens: ticket is NULL");
+    *ticket = 0;
+    if (!q || !sources || !source_counts || (prefixes && !prefix_counts) || !count)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_queue_submit_tokens: %s",
+                       !q       ? "queue is NULL"
+                       : !count ? "there are no sources"
+                                : "a list is NULL");
+    tr_tokens *from = tr_token_lists(sources, source_counts, count);
+    tr_tokens *begin = from && prefixes ? tr_token_lists(prefixes, prefix_counts, count) : NULL;
+    tr_status status =
+        from && (begin || !prefixes) ? make_job(q, count, options, false, &job, error) : tr_fail_memory(error, "queue");
+    if (status == TR_OK)
+        status = fill_tokens(q, job, from, begin, &total, error);
+    free(from);
+    free(begin);
+    return submit_job(q, job, total, status, ticket, error);
+}
+
+/* --------------------------------------------------------------------------------------------------- taking events */
 
 static queue_job *find_job(const tr_queue *q, tr_ticket ticket)
 {

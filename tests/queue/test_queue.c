@@ -154,6 +154,61 @@ static void test_results(void **state)
         tr_result_array_free(expected[k], COUNT);
 }
 
+/* Sources that are tokens, with and without prefixes. */
+static void test_sources(void **state)
+{
+    enum { SOURCES = 12 };
+    int32_t ids[SOURCES][6];
+    const int32_t *sources[SOURCES], *prefixes[SOURCES];
+    size_t counts[SOURCES], prefix_counts[SOURCES], count;
+    tr_context *context;
+    tr_results *expected;
+    tr_ticket ticket;
+    tr_error error;
+    (void)state;
+    assert_int_equal(tr_context_create(model, NULL, &context, &error), TR_OK);
+    tr_queue *queue = open_queue(2, 4);
+    for (int i = 0; i < SOURCES; i++) {
+        for (int t = 0; t < 6; t++)
+            ids[i][t] = 20 + (i * 37 + t * 11) % 900;
+        sources[i] = prefixes[i] = ids[i];
+        counts[i] = (size_t)i % 7;
+        prefix_counts[i] = (size_t)i % 3;
+    }
+    tr_options options = tr_default_options();
+    options.submit.ordered = options.translate.scores = options.translate.align = true;
+    for (int with = 0; with < 2; with++) {
+        assert_int_equal(tr_translate_tokens(context, sources, counts, with ? prefixes : NULL, prefix_counts, SOURCES,
+                                             &options, &expected, &error),
+                         TR_OK);
+        assert_int_equal(tr_queue_submit_tokens(queue, sources, counts, with ? prefixes : NULL, prefix_counts, SOURCES,
+                                                &options, &ticket, &error),
+                         TR_OK);
+        for (size_t i = 0; i < SOURCES; i++) {
+            tr_event *event = tr_queue_wait(queue, ticket, -1);
+            const tr_results *results = tr_event_results(event);
+            size_t links, wanted;
+            const int32_t *target = tr_results_target_ids(results, 0, 0, &count);
+            const int32_t *same = tr_results_target_ids(expected, i, 0, &wanted);
+            assert_int_equal(count, wanted);
+            assert_memory_equal(target, same, count * sizeof *target);
+            assert_true(tr_results_hypothesis_float(results, 0, 0, "score") ==
+                        tr_results_hypothesis_float(expected, i, 0, "score"));
+            tr_results_links(results, 0, 0, &links);
+            tr_results_links(expected, i, 0, &wanted);
+            assert_int_equal(links, wanted);
+            assert_null(tr_results_text(results, 0, NULL));
+            tr_event_free(event);
+        }
+        tr_results_free(expected);
+    }
+    ids[3][1] = -1;
+    assert_int_equal(tr_queue_submit_tokens(queue, sources, counts, NULL, NULL, SOURCES, NULL, &ticket, &error),
+                     TR_ERROR_ARGUMENT);
+    tr_queue_destroy(queue);
+    tr_context_destroy(context);
+}
+
 /* ---------------------------------------------------------------------------------------------------------------- tokens */
 
 static void test_tokens(void **state)
@@ -518,9 +573,10 @@ static void test_destroy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),   cmocka_unit_test(test_tokens),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_deadline),  cmocka_unit_test(test_priority), cmocka_unit_test(test_descriptor),
-        cmocka_unit_test(test_callbacks), cmocka_unit_test(test_soak),     cmocka_unit_test(test_destroy),
+        cmocka_unit_test(test_results),    cmocka_unit_test(test_sources),   cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_limits),     cmocka_unit_test(test_deadline),  cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_descriptor), cmocka_unit_test(test_callbacks), cmocka_unit_test(test_soak),
+        cmocka_unit_test(test_destroy),
     };
     tr_error error;
     model = NULL;
