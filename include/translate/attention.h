@@ -29,8 +29,10 @@
  * (TR_ERROR_ARGUMENT), unless a comment says "may be". Buffers may have any alignment that their element type allows.
  * Working memory grows with the length, not with its square, and is freed before the call returns.
  *
- * Threads. Any number of threads may call these functions at the same time. A call divides its work among threads of its own
- * (OpenMP).
+ * Threads. Any number of threads may call these functions at the same time. A call divides its work among threads of its
+ * own; see tr_attention_options.backend.
+ *
+ * Growth. The structs of this header are final. Options and masks have room for further fields: reserved must be zero.
  *
  * Errors. Functions return TR_OK, or a failure and, if error is not NULL, a message "WHAT: WHY" in *error:
  *     TR_ERROR_ARGUMENT   an argument is not valid; nothing was written
@@ -85,6 +87,7 @@ typedef struct tr_attention_mask {
     /* The position of query 0 among the keys, >= 0, for causal and for kinds that depend on distance. 0: queries and keys
      * begin together, as with PyTorch's is_causal. keys - queries: they end together. */
     int64_t position;
+    uint64_t reserved[8];
 } tr_attention_mask;
 
 typedef enum tr_attention_kind {
@@ -141,6 +144,10 @@ typedef struct tr_attention_options {
     int64_t tile;
     /* The kernel level. NULL: $TRANSLATE_CPU, or the best that this CPU has. */
     const char *cpu;
+    /* "openmp" or NULL: the OpenMP runtime's threads, which are there for the next call; "posix": threads that the call
+     * starts and ends, as contexts have them, which survive a fork. Functions without options take OpenMP's. */
+    const char *backend;
+    uint64_t reserved[8];
 } tr_attention_options;
 
 /* ----------------------------------------------------------------------------------------------------------- attention */

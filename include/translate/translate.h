@@ -156,7 +156,7 @@ TR_API tr_status tr_options_set_string(tr_options *options, const char *name, co
 
 /* Sets "forbidden" to count target ids, which are copied. */
 TR_API tr_status tr_options_set_ids(tr_options *options, const char *name, const int32_t *ids, size_t count,
-                                     tr_error *error);
+                                    tr_error *error);
 /* Sets "prefixes" to count strings, one for each text of the call, NULL for a text without; they are copied. */
 TR_API tr_status tr_options_set_strings(tr_options *options, const char *name, const char *const *strings, size_t count,
                                         tr_error *error);
@@ -359,8 +359,8 @@ TR_API void tr_options_on_token(tr_options *options, int (*callback)(void *argum
 TR_API void tr_options_on_result(tr_options *options,
                                  int (*callback)(void *argument, size_t first, const tr_results *results, size_t count),
                                  void *argument);
-TR_API void tr_options_on_event(tr_options *options, void (*callback)(void *argument, const tr_event *event), void
-*argument);
+TR_API void tr_options_on_event(tr_options *options, void (*callback)(void *argument, const tr_event *event),
+                                void *argument);
 
 /* ---------------------------------------------------------------------------------------------------------------- model */
 
@@ -487,8 +487,8 @@ typedef struct tr_route tr_route;
  *
  * TR_ERROR_ARGUMENT  There is no route. The message lists the languages that source leads to and that target is reached
  *                    from. */
-TR_API tr_status tr_model_index_route(const tr_model_index *models, const char *source, const char *target,
-                                      tr_route **route, tr_error *error);
+TR_API tr_status tr_model_index_route(const tr_model_index *models, const char *source, const char *target, tr_route **route,
+                                      tr_error *error);
 TR_API void tr_route_free(tr_route *route); /* NULL is allowed */
 
 /* The number of models, 1 or 2. The second translates the output of the first. */
@@ -505,8 +505,7 @@ typedef struct tr_context tr_context;
  * and kept until tr_context_destroy. The model must outlive the context.
  *
  * TR_ERROR_ARGUMENT  An option is out of range, or the models of the ensemble differ in what they must agree in. */
-TR_API tr_status tr_context_create(const tr_model *model, const tr_options *options, tr_context **context,
-                                   tr_error *error);
+TR_API tr_status tr_context_create(const tr_model *model, const tr_options *options, tr_context **context, tr_error *error);
 
 /* Stops the helper threads and frees the memory. NULL is allowed. */
 TR_API void tr_context_destroy(tr_context *context);
@@ -720,9 +719,8 @@ typedef enum tr_token_side {
  * TR_ERROR_ARGUMENT     The model has no tokenizer.
  * TR_ERROR_UNSUPPORTED  The model has no tokenizer for its target language.
  * TR_ERROR_FORMAT       The target tokenizer is damaged. */
-TR_API tr_status tr_tokenize(const tr_model *model, tr_token_side side, const char *text, size_t size, int32_t **ids, size_t
-*count,
-                             tr_span **spans, tr_error *error);
+TR_API tr_status tr_tokenize(const tr_model *model, tr_token_side side, const char *text, size_t size, int32_t **ids,
+                             size_t *count, tr_span **spans, tr_error *error);
 
 /* The text of count target token ids. Start, EOS and padding tokens are left out. *text is NUL-terminated, for tr_free;
  * *size is its bytes without the NUL (size may be NULL). spans: NULL, or [count], receives the bytes that each token stands

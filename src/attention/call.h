@@ -23,7 +23,8 @@ typedef struct tr_call {
     const tr_kernels *kernels;
     int64_t pairs; /* batch times heads: a pair is one head of one batch item */
     int heads, queries, keys, d_k, d_v;
-    int columns;                  /* keys; for LOW_RANK the number of compressed keys */
+    int columns; /* keys; for LOW_RANK the number of compressed keys */
+    tr_thread_backend backend;
     tr_attention_options options; /* as given, but with the scale filled in, and positions at most `keys` */
     tr_attention_mask mask;
     tr_rows q, k, v;

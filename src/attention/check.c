@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "util/numbers.h"
 #include "util/team.h"
@@ -125,6 +126,24 @@ static void trim_options(tr_call *call)
     o->pool = tr_min_int64(o->pool, keys);
 }
 
+/* Fields of a later version, which this one does not know. */
+static tr_status check_reserved(const char *name, const uint64_t *reserved, size_t count, tr_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (reserved[i])
+            return tr_fail(error, TR_ERROR_ARGUMENT, "%s: reserved is not zero", name);
+    return TR_OK;
+}
+
+static tr_status check_backend(tr_call *call, const char *backend, tr_error *error)
+{
+    const bool posix = backend && strcmp(backend, "posix") == 0;
+    call->backend = posix ? TR_THREADS_POSIX : TR_THREADS_OPENMP;
+    if (!backend || posix || strcmp(backend, "openmp") == 0)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_ARGUMENT, "backend: '%.32s' is neither openmp nor posix", backend);
+}
+
 static tr_status check_options(tr_call *call, const tr_attention_options *o, tr_error *error)
 {
     tr_status status = check_kind(call, o, error);
@@ -136,6 +155,10 @@ static tr_status check_options(tr_call *call, const tr_attention_options *o, tr_
         status = tr_check_range("tile", o->tile, 0, INT64_MAX, error);
     if (status == TR_OK)
         status = tr_kernels_select(o->cpu, &call->kernels, error);
+    if (status == TR_OK)
+        status = check_backend(call, o->backend, error);
+    if (status == TR_OK)
+        status = check_reserved("options", o->reserved, sizeof o->reserved / sizeof *o->reserved, error);
     call->options = *o;
     if (o->scale == 0)
         call->options.scale = 1 / sqrtf((float)call->d_k);
@@ -193,6 +216,8 @@ static tr_status check_mask(tr_call *call, const tr_attention_mask *m, tr_error 
         status = check_strides(call, "additive", m->additive, m->additive_stride, sizeof *m->additive, error);
     if (status == TR_OK)
         status = check_strides(call, "prior", m->prior, m->prior_stride, sizeof *m->prior, error);
+    if (status == TR_OK)
+        status = check_reserved("mask", m->reserved, sizeof m->reserved / sizeof *m->reserved, error);
     call->mask = *m;
     return status == TR_OK ? check_shared_mask(call, m, error) : status;
 }

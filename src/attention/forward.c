@@ -138,7 +138,7 @@ tr_status tr_attention_forward(const tr_attention_shape *shape, const tr_attenti
         return status;
     tr_phases phases = {0};
     tr_kind_phases(&p.work, &call, &phases);
-    status = tr_phases_run(&phases, p.threads, error);
+    status = tr_phases_run(&phases, p.threads, call.backend, error);
     tr_layout_free(&layout);
     return status;
 }

@@ -65,7 +65,7 @@ static tr_status move_heads(tr_element element, int64_t batch, int64_t length, i
     tr_phases phases = {0};
     tr_phases_add(&phases, batch * length, move_position, &m);
     return tr_phases_run(&phases, tr_phases_threads(0, (double)batch * (double)length * (double)d_model, batch * length),
-                         error);
+                         TR_THREADS_OPENMP, error);
 }
 
 tr_status tr_attention_split_heads(tr_element element, int64_t batch, int64_t length, int64_t d_model, int64_t heads,

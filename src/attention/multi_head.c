@@ -277,7 +277,7 @@ static tr_status run_plan(plan *p, tr_error *error)
     tr_phases_add(&phases, units, project_inputs, p);
     tr_kind_phases(&p->work, &p->call, &phases);
     tr_phases_add(&phases, product_units(&p->output), project_output, p);
-    status = tr_phases_run(&phases, p->threads, error);
+    status = tr_phases_run(&phases, p->threads, p->call.backend, error);
     tr_layout_free(&layout);
     return status;
 }

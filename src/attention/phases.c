@@ -79,7 +79,7 @@ static void run_thread(void *argument, int thread)
     }
 }
 
-tr_status tr_phases_run(const tr_phases *phases, int threads, tr_error *error)
+tr_status tr_phases_run(const tr_phases *phases, int threads, tr_thread_backend backend, tr_error *error)
 {
     if (threads == 1) {
         run_alone(phases);
@@ -90,7 +90,7 @@ tr_status tr_phases_run(const tr_phases *phases, int threads, tr_error *error)
     for (int i = 0; i < phases->count; i++)
         atomic_init(&r.next[i], 0);
     tr_team *team;
-    tr_status status = tr_team_create(threads, TR_THREADS_OPENMP, &team, error);
+    tr_status status = tr_team_create(threads, backend, &team, error);
     if (status == TR_OK)
         status = tr_team_run(team, run_thread, &r, error);
     tr_team_destroy(team);

@@ -26,8 +26,8 @@ void tr_phases_add(tr_phases *phases, int64_t units, void (*run)(const void *wor
 /* Repeats the phases from `first` to the last one added. The numbers of units continue from round to round. */
 void tr_phases_repeat(tr_phases *phases, int first, int64_t rounds);
 
-/* Runs the phases on threads of OpenMP (util/team.h). TR_ERROR_MEMORY if the system gives fewer threads. */
-tr_status tr_phases_run(const tr_phases *phases, int threads, tr_error *error);
+/* Runs the phases on a team of threads (util/team.h). TR_ERROR_MEMORY if the system gives fewer threads. */
+tr_status tr_phases_run(const tr_phases *phases, int threads, tr_thread_backend backend, tr_error *error);
 
 /* Returns the threads for a call: the number requested; 0 means all usable cores, but one if the work is too small to share.
  * work: multiply-adds; units: maximum threads that can have work. */

@@ -68,5 +68,5 @@ tr_status tr_attention_masked_softmax(const tr_attention_shape *shape, const tr_
     tr_phases phases = {0};
     const int64_t units = call.pairs * call.queries;
     tr_phases_add(&phases, units, softmax_row, &call);
-    return tr_phases_run(&phases, tr_phases_threads(0, (double)units * (double)call.keys, units), error);
+    return tr_phases_run(&phases, tr_phases_threads(0, (double)units * (double)call.keys, units), TR_THREADS_OPENMP, error);
 }

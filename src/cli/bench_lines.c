@@ -90,7 +90,7 @@ static int tokenize_line(bench_lines *l, const cli_model *model, size_t i)
     tr_error error;
     if (!l->tokens)
         return tr_source_tokens(model->model, l->text.data + begin, size, &l->sources[i], &error) ? cli_fail_error(&error)
-                                                                                             : CLI_DONE;
+                                                                                                  : CLI_DONE;
     tr_ids ids = {0};
     const int status = cli_parse_pieces(model, CLI_SOURCE, l->text.data + begin, size, i + 1, &ids);
     l->sources[i] = (tr_tokens){ids.data, ids.size};

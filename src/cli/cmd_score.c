@@ -165,8 +165,8 @@ static tr_status score_texts(scoring *s, size_t first, size_t count, tr_text_sco
         sizes[i] = p->source_size, sizes[count + i] = p->target_size;
     }
     if (!*status)
-        failed =
-            tr_score_text_pairs(s->model.context, texts, sizes, texts + count, sizes + count, count, &s->options, results, error);
+        failed = tr_score_text_pairs(s->model.context, texts, sizes, texts + count, sizes + count, count, &s->options,
+                                     results, error);
     free(texts);
     free(sizes);
     return failed;

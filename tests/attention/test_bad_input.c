@@ -170,6 +170,14 @@ static void invalid_options(void **state)
         free_trial(&t);
     }
     trial t = make_trial(shape, exact, TR_ELEMENT_F32, 1, 1);
+    t.options.backend = "tbb";
+    expect_refused(&t, "backend");
+    t.options.backend = NULL;
+    t.mask.reserved[0] = t.options.reserved[7] = 1;
+    expect_refused(&t, "options: reserved");
+    t.options.reserved[7] = 0;
+    expect_refused(&t, "mask: reserved");
+    t.mask.reserved[0] = 0;
     t.element = (tr_element)2;
     expect_refused(&t, "element");
     free_trial(&t);

@@ -63,6 +63,9 @@ static void check_threads_and_tiles(trial *t)
         }
         t->options.tile = 0;
         expect_result(t, wanted);
+        t->options.backend = i % 2 ? "posix" : "openmp";
+        expect_result(t, wanted);
+        t->options.backend = NULL;
     }
     t->options.threads = 0;
     expect_result(t, wanted);

@@ -388,9 +388,9 @@ static void misfits(void **unused)
     refuse(a, b, 1, none, "of model 1");
     refuse(a, b, 1, negative, "the weight -1 of model 2");
     refuse(a, b, 1, endless, "the weight inf of model 2");
-    refuse(a, b, 2, NULL, "other model 1 is NULL");
-    refuse(a, b, TR_MAX_ENSEMBLE, NULL, "other_count: 16 is not between 0 and 15");
-    refuse(a, b, -1, NULL, "other_count: -1");
+    refuse(a, b, 2, NULL, "ensemble: model 1 is NULL");
+    refuse(a, b, TR_MAX_ENSEMBLE, NULL, "ensemble_count: 16 is not between 0 and 15");
+    refuse(a, b, -1, NULL, "ensemble_count: -1");
     settings_that_differ(a, b);
     tr_model *all[] = {a, b, larger, mbart, t5};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

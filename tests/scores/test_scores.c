@@ -449,8 +449,8 @@ static void test_texts(void **state)
                      TR_ERROR_ARGUMENT);
     assert_null(texts);
     assert_non_null(strstr(error.message, "target 1 is NULL"));
-    assert_int_equal(tr_score_text_pairs(plain_context, sources, NULL, (const char *[]){"\xff"}, NULL, 1, NULL, &texts, &error),
-                     TR_OK);
+    assert_int_equal(
+        tr_score_text_pairs(plain_context, sources, NULL, (const char *[]){"\xff"}, NULL, 1, NULL, &texts, &error), TR_OK);
     assert_int_equal(texts->flags, TR_FLAG_INVALID_UTF8);
     tr_text_scores_free(texts, 1);
     assert_int_equal(tr_score_text_pairs(NULL, NULL, NULL, NULL, NULL, 0, NULL, &texts, NULL), TR_ERROR_ARGUMENT);
