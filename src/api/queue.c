@@ -53,10 +53,10 @@ typedef struct queue_text {
     tr_status status; /* of the text so far; its message is in the event */
     tr_event *event;
     atomic_bool cancel;
-    bool busy;               /* a thread prepares or finishes it */
-    bool aligned;            /* its alignments have been made, or tried */
-    size_t taken, in_flight; /* requests taken, and those of them that are in a batch */
-    pthread_mutex_t tokens;  /* held while a token becomes an event */
+    bool busy;                  /* a thread prepares or finishes it */
+    bool aligned;               /* its alignments have been made, or tried */
+    size_t taken, in_flight;    /* requests taken, and those of them that are in a batch */
+    pthread_mutex_t token_lock; /* held while a token becomes an event */
 } queue_text;
 
 typedef struct queue_group {
@@ -220,6 +220,8 @@ static void set_readable(const tr_queue *q, bool readable)
 
 static void announce(tr_queue *q, queue_job *job)
 {
+    if (atomic_load(&q->stop)) /* nobody takes events any more, and no thread may start */
+        return;
     if (job->how.on_event) {
         if (job->ready || job->delivering)
             return;
@@ -428,7 +430,7 @@ static void end_text(tr_queue *q, queue_text *text)
     free(results);
     tr_text_call_free(&text->call);
     tr_plan_free(&text->plan);
-    pthread_mutex_destroy(&text->tokens);
+    pthread_mutex_destroy(&text->token_lock);
     free(text);
     if (job->status == TR_OK)
         post_result(q, job, event);
@@ -635,7 +637,7 @@ static void begin_text(queue_thread *t, queue_job *job)
     text->data = job->texts ? job->texts[job->begun] : NULL;
     text->prefix = job->prefixes ? job->prefixes[job->begun] : NULL;
     text->busy = true;
-    pthread_mutex_init(&text->tokens, NULL);
+    pthread_mutex_init(&text->token_lock, NULL);
     text->next = job->begun_texts;
     if (text->next)
         text->next->previous = text;
@@ -775,9 +777,9 @@ static tr_status report_token(void *argument, const tr_request *request, const t
     (void)argument;
     if (!c->job.token)
         return TR_OK;
-    pthread_mutex_lock(&text->tokens);
+    pthread_mutex_lock(&text->token_lock);
     const tr_status status = c->job.token(c->job.argument, request, step, again, stop, error);
-    pthread_mutex_unlock(&text->tokens);
+    pthread_mutex_unlock(&text->token_lock);
     return status;
 }
 

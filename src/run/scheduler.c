@@ -202,8 +202,7 @@ static batch_worker *worker_of_thread(const scheduler_run *r, int thread, int *o
     return &r->scheduler->workers[w];
 }
 
-/* --------------------------------------------------------------------------------------------- requests in and out of
- * batches */
+/* --------------------------------------------------------------------------------------- requests in and out of batches */
 
 /* Keeps the first failure, and makes all workers stop. */
 static void fail_run(scheduler_run *r, tr_status status, const tr_error *error)

@@ -71,8 +71,7 @@ static void expect_row(const setting *s, const char *what, int64_t row, enum ver
                  (double)after[column]);
 }
 
-/* ----------------------------------------------------------------------------------------------------- in a query, key,
- * value */
+/* ----------------------------------------------------------------------------------------------- in a query, key, value */
 
 static void check_query(setting *s, int64_t b, int64_t h, int64_t i)
 {
@@ -125,8 +124,7 @@ static void rows_that_saw_it(void **state)
         }
 }
 
-/* ---------------------------------------------------------------------------------------------------------- where it is
- * masked */
+/* --------------------------------------------------------------------------------------------------- where it is masked */
 
 /* Everything that no query of a pair may see becomes NaN or infinite at once. */
 static void spoil_unseen(setting *s, float value)

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "../opening.h"
+#include "api/model.h"
+#include "decoding/decoding.h"
 
 static tr_model *model;
 
@@ -209,7 +211,7 @@ static void test_sources(void **state)
     tr_context_destroy(context);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- tokens */
+/* ------------------------------------------------------------------------------------------------------------- tokens */
 
 static void test_tokens(void **state)
 {
@@ -242,8 +244,7 @@ static void test_tokens(void **state)
     tr_result_array_free(expected, COUNT);
 }
 
-/* ----------------------------------------------------------------------------------------------------- limits and deadlines
- */
+/* ----------------------------------------------------------------------------------------------- limits and deadlines */
 
 static double seconds(void)
 {
@@ -367,8 +368,87 @@ static void test_descriptor(void **state)
     tr_queue_destroy(queue);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- callbacks
- */
+/* ---------------------------------------------------------------------------------------------------------- cancelling */
+
+enum { SEQUENCES = 3, CANCEL_AT = 9 };
+
+typedef struct decoding {
+    tr_sequence sequences[SEQUENCES];
+    atomic_bool cancel;
+    int given, steps, done_at[SEQUENCES], counts[SEQUENCES];
+    int32_t targets[SEQUENCES][40];
+    bool cancels;
+} decoding;
+
+static tr_sequence *give_sequence(void *argument, int max_tokens)
+{
+    decoding *d = argument;
+    (void)max_tokens;
+    return d->given < SEQUENCES ? &d->sequences[d->given++] : NULL;
+}
+
+static bool before_step(void *argument)
+{
+    decoding *d = argument;
+    if (++d->steps == CANCEL_AT && d->cancels)
+        atomic_store(&d->cancel, true);
+    return true;
+}
+
+static bool take_sequence(void *argument, tr_sequence *sequence)
+{
+    decoding *d = argument;
+    const int i = (int)(sequence - d->sequences);
+    d->done_at[i] = d->steps;
+    d->counts[i] = sequence->cancelled ? -1 : sequence->target_length;
+    return true;
+}
+
+static void decode(tr_worker *worker, bool cancels, decoding *d)
+{
+    static const int32_t source[] = {20, 25, 31, 44, 52};
+    const tr_decode_callbacks callbacks = {.next = give_sequence, .done = take_sequence, .argument = d, .step = before_step};
+    const tr_decode_options options = {SEQUENCES, 4096, 30, NULL, false}; /* exactly 30 tokens */
+    tr_error error;
+    memset(d, 0, sizeof *d);
+    d->cancels = cancels;
+    for (int i = 0; i < SEQUENCES; i++)
+        d->sequences[i] = (tr_sequence){.source = source + i % 2,
+                                        .source_length = 4,
+                                        .max_length = 30,
+                                        .target = d->targets[i],
+                                        .cancel = i == 1 ? &d->cancel : NULL};
+    assert_int_equal(tr_decode(worker, 0, &options, &callbacks, &error), TR_OK);
+}
+
+/* A sentence leaves its batch before the step that follows the cancelling; the others are as without it. */
+static void test_cancel_step(void **state)
+{
+    const tr_ensemble models = tr_ensemble_of(model->network);
+    static decoding whole, cancelled;
+    tr_worker *worker;
+    tr_error error;
+    (void)state;
+    for (int beam = 1; beam <= 4; beam += 3) {
+        tr_search_options search = tr_search_default_options();
+        search.beam = beam;
+        assert_int_equal(tr_worker_create(&models, 1, SEQUENCES, &worker, &error), TR_OK);
+        assert_int_equal(tr_worker_set_search(worker, &search, false, &error), TR_OK);
+        decode(worker, false, &whole);
+        decode(worker, true, &cancelled);
+        assert_int_equal(cancelled.done_at[1], CANCEL_AT);
+        assert_int_equal(cancelled.counts[1], -1);
+        for (int i = 0; i < SEQUENCES; i += 2) {
+            assert_true(whole.counts[i] == 30 && cancelled.counts[i] == 30 && cancelled.done_at[i] > CANCEL_AT);
+            assert_memory_equal(whole.targets[i], cancelled.targets[i], 30 * sizeof(int32_t));
+        }
+        decode(worker, false, &cancelled); /* all memory is there again */
+        assert_memory_equal(whole.targets, cancelled.targets, sizeof whole.targets);
+        tr_worker_destroy(worker);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- callbacks */
 
 typedef struct receiver {
     tr_queue *queue;
@@ -419,8 +499,7 @@ static void test_callbacks(void **state)
     tr_queue_destroy(queue); /* waits for the callback that runs */
 }
 
-/* ------------------------------------------------------------------------------------------------- random submits and
- * cancels */
+/* ----------------------------------------------------------------------------------------- random submits and cancels */
 
 enum { THREADS = 8 };
 
@@ -573,10 +652,10 @@ static void test_destroy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),    cmocka_unit_test(test_sources),   cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_deadline),  cmocka_unit_test(test_priority),
-        cmocka_unit_test(test_descriptor), cmocka_unit_test(test_callbacks), cmocka_unit_test(test_soak),
-        cmocka_unit_test(test_destroy),
+        cmocka_unit_test(test_results),  cmocka_unit_test(test_sources),    cmocka_unit_test(test_cancel_step),
+        cmocka_unit_test(test_tokens),   cmocka_unit_test(test_limits),     cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_priority), cmocka_unit_test(test_descriptor), cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_soak),     cmocka_unit_test(test_destroy),
     };
     tr_error error;
     model = NULL;
