@@ -690,7 +690,8 @@ TR_API tr_event *tr_queue_wait(tr_queue *queue, tr_ticket ticket, int64_t millis
 TR_API int tr_queue_fd(tr_queue *queue);
 
 /* An event says what became of a text, or, with option tokens, that it got a token. Exactly one event of a submission is the
- * last. If the submission is cancelled or late, that one is for the whole submission. */
+ * last. If the submission is cancelled or late, that one is for the whole submission. Of NULL, which tr_queue_poll and
+ * tr_queue_wait return where there is none, the status is TR_ERROR_ARGUMENT, and there is nothing else. */
 TR_API tr_ticket tr_event_ticket(const tr_event *event);
 TR_API bool tr_event_last(const tr_event *event);
 /* The index of the text; SIZE_MAX: the whole submission. */

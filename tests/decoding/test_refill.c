@@ -143,7 +143,9 @@ static void run_member(void *argument, int member)
 
 static tr_status decode(tr_worker *worker, int threads, tr_decode_options options, text *t, tr_error *error)
 {
-    run r = {.worker = worker, .options = options, .feed = {next_sentence, take_sentence, t, &t->stop, NULL}};
+    run r = {.worker = worker,
+             .options = options,
+             .feed = {.next = next_sentence, .done = take_sentence, .argument = t, .stop = &t->stop}};
     tr_team *team;
     t->most = options.rows;
     t->most_tokens = options.tokens;

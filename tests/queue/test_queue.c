@@ -282,6 +282,12 @@ static void test_limits(void **state)
     assert_false(tr_queue_cancel(queue, 0));
     assert_false(tr_queue_cancel(queue, UINT64_MAX));
     assert_null(tr_queue_wait(queue, ticket, -1));
+    assert_true(tr_event_status(NULL) == TR_ERROR_ARGUMENT && !tr_event_ticket(NULL) && !tr_event_results(NULL) &&
+                !tr_event_last(NULL) && !tr_event_token(NULL));
+    assert_true(!tr_queue_poll(NULL) && !tr_queue_wait(NULL, 1, 0) && tr_queue_fd(NULL) == -1 && !tr_queue_cancel(NULL, 1));
+    assert_int_equal(tr_queue_submit(NULL, two, NULL, 1, NULL, &other, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, NULL, NULL, 1, NULL, &other, &error), TR_ERROR_ARGUMENT);
+    assert_int_equal(tr_queue_submit(queue, two, NULL, 1, NULL, NULL, &error), TR_ERROR_ARGUMENT);
     tr_queue_destroy(queue);
 }
 
@@ -454,16 +460,16 @@ typedef struct receiver {
     tr_queue *queue;
     atomic_int events, last;
     atomic_bool busy, fault;
-    int slow; /* milliseconds that it takes for each event */
+    const atomic_bool *release; /* NULL, or its callback lasts until this is true */
 } receiver;
 
 static void receive(void *argument, const tr_event *event)
 {
     receiver *r = argument;
-    const struct timespec pause = {.tv_nsec = r->slow * 1000000L};
+    const struct timespec pause = {.tv_nsec = 1000000};
     if (atomic_exchange(&r->busy, true))
         atomic_store(&r->fault, true);
-    if (r->slow)
+    while (r->release && !atomic_load(r->release))
         nanosleep(&pause, NULL);
     atomic_fetch_add(&r->events, 1);
     atomic_store(&r->busy, false);
@@ -476,10 +482,11 @@ static void test_callbacks(void **state)
 {
     enum { RECEIVERS = 4 };
     receiver receivers[RECEIVERS + 1] = {0};
+    atomic_bool release = false;
     tr_queue *queue = open_queue(2, 4);
     (void)state;
     for (int i = 0; i <= RECEIVERS; i++) {
-        receivers[i].slow = i ? 0 : 100;
+        receivers[i].release = i ? NULL : &release;
         const tr_submit_options how = {
             .priority = TR_PRIORITY_NORMAL, .on_event = receive, .on_event_argument = &receivers[i], .tokens = i == 2};
         const tr_ticket ticket = submit(queue, texts, COUNT, NULL, &how);
@@ -488,7 +495,7 @@ static void test_callbacks(void **state)
     const double begin = seconds();
     const struct timespec pause = {.tv_nsec = 1000000};
     for (int i = 1; i <= RECEIVERS; i++)
-        while (!atomic_load(&receivers[i].last) && seconds() - begin < 60)
+        while (!atomic_load(&receivers[i].last) && seconds() - begin < 200)
             nanosleep(&pause, NULL);
     assert_int_equal(atomic_load(&receivers[0].last), 0);
     for (int i = 1; i <= RECEIVERS; i++) {
@@ -496,6 +503,7 @@ static void test_callbacks(void **state)
         assert_true(i == 2 ? receivers[i].events > COUNT : receivers[i].events == COUNT);
         assert_false(atomic_load(&receivers[i].fault));
     }
+    atomic_store(&release, true);
     tr_queue_destroy(queue); /* waits for the callback that runs */
 }
 
