@@ -147,10 +147,10 @@ tr_status tr_search_tokens(tr_context *context, const tr_tokens *sources, const 
                            const tr_translate_options *options, tr_hypotheses **outputs, tr_error *error)
 {
     if (!outputs)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_search_tokens: outputs is NULL");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: outputs is NULL");
     *outputs = NULL;
     if (!context || (!sources && count))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_search_tokens: %s is NULL", context ? "sources" : "context");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_translate_tokens: %s is NULL", context ? "sources" : "context");
     tokens_call c = {0};
     tr_status status = translate_sources(context, &c, sources, prefixes, count, options, true, error);
     if (status == TR_OK && !(*outputs = calloc(count ? count : 1, sizeof **outputs)))

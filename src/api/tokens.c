@@ -38,10 +38,10 @@ tr_status tr_source_tokens(const tr_model *model, const char *text, size_t size,
 tr_status tr_target_tokens(const tr_model *model, const char *text, size_t size, tr_tokens *tokens, tr_error *error)
 {
     if (!tokens)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_target: tokens is NULL");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: tokens is NULL");
     *tokens = (tr_tokens){0};
     if (!model || (!text && size))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_target: %s is NULL", model ? "text" : "model");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: %s is NULL", model ? "text" : "model");
     const tr_tokenizer *tokenizer;
     tr_buffer clean = {0};
     tr_ids ids = {0};
@@ -117,11 +117,11 @@ tr_status tr_tokenize_spans(const tr_model *model, bool target, const char *text
 {
     unsigned flags = 0;
     if (!tokens || !spans)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_spans: %s is NULL", tokens ? "spans" : "tokens");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: %s is NULL", tokens ? "spans" : "tokens");
     *tokens = (tr_tokens){0};
     *spans = NULL;
     if (!model || (!text && size))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize_spans: %s is NULL", model ? "text" : "model");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_tokenize: %s is NULL", model ? "text" : "model");
     return tr_text_tokens(model, target, text, size, -1, tokens, spans, &flags, error);
 }
 
@@ -189,13 +189,10 @@ tr_status tr_detokenize_spans(const tr_model *model, const int32_t *ids, size_t 
     if (size)
         *size = 0;
     if (!text)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize_spans: text is NULL");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: text is NULL");
     *text = NULL;
     if (!model || (!ids && count) || (!spans && count))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize_spans: %s is NULL",
-                       !model ? "model"
-                       : !ids ? "ids"
-                              : "spans");
+        return tr_fail(error, TR_ERROR_ARGUMENT, "tr_detokenize: %s is NULL", !model ? "model" : !ids ? "ids" : "spans");
     return decode_ids(model, ids, count, text, size, spans, error);
 }
 
