@@ -59,7 +59,7 @@ tr_status tr_target_tokenizer(const tr_package *package, tr_tokenizer **tokenize
                                 .source_language = package->target_language,
                                 .target_language = package->target_language,
                                 .source = package->target,
-                                .unk_id = tr_vocabulary_same(&package->source, package->config.unk_id, package->target)};
+                                .unk_id = package->config.target_unk_id};
     return create_tokenizer(package, &parts, tokenizer, error);
 }
 
@@ -113,7 +113,6 @@ static tr_status open_network(tr_model *model, const tr_model_options *options, 
     if (compute == TR_COMPUTE_AUTO && package->directory)
         compute = TR_COMPUTE_F32;
     tr_config config = package->config;
-    config.target_unk_id = tr_vocabulary_same(&package->source, config.unk_id, package->target);
     if (options->full_vocabulary)
         config.allowed = NULL;
     const tr_status status = tr_network_create(&config, &package->weights, compute, kernels, &model->network, error);

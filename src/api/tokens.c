@@ -133,7 +133,7 @@ tr_status tr_prefix_tokens(const tr_model *model, const char *prefix, int limit,
 {
     const size_t size = strlen(prefix);
     const int shown = (int)(size < SHOWN ? size : SHOWN);
-    const int32_t unknown = model->network->config.target_unk_id;
+    const int32_t unknown = model->package.config.target_unk_id;
     tr_tokens tokens;
     tr_status status = tr_target_tokens(model, prefix, size, &tokens, error);
     if (status == TR_OK && tokens.count > (size_t)limit)

@@ -112,7 +112,7 @@ static void mark_id(const tr_package *package, bool *marks, int32_t id)
 static void mark_special(const tr_package *package, bool *marks)
 {
     const tr_config *c = &package->config;
-    const int32_t ids[] = {c->start_id, c->eos_id, c->pad_id, c->unk_id, c->forced_first_id, c->forced_last_id};
+    const int32_t ids[] = {c->start_id, c->eos_id, c->pad_id, c->target_unk_id, c->forced_first_id, c->forced_last_id};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         mark_id(package, marks, ids[i]);
     for (size_t i = 0; i < package->special.size; i++)

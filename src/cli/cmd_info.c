@@ -154,7 +154,7 @@ static void print_tokens(const tr_package *p)
     print_token(p, "start ", c->start_id);
     print_token(p, "end ", c->eos_id);
     print_token(p, "padding ", c->pad_id);
-    print_token(p, "unknown ", c->unk_id);
+    print_token(p, "unknown ", c->target_unk_id);
     printf("\nforced      ");
     print_token(p, "first ", c->forced_first_id);
     print_token(p, "last ", c->forced_last_id);

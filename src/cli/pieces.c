@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/model.h"
+
 enum { SHOWN = 64 }; /* bytes of a bad token in a message */
 
 /* The next token in text[*at..size), or false at the end. */
@@ -34,7 +36,7 @@ int cli_parse_pieces(const cli_model *model, cli_side side, const char *text, si
         int32_t id =
             side == CLI_SOURCE ? tr_source_id(model->model, token, length) : tr_target_id(model->model, token, length);
         if (id < 0)
-            id = model->info.unk_id;
+            id = side == CLI_SOURCE ? model->info.unk_id : model->model->package.config.target_unk_id;
         if (id < 0)
             return bad_token(model, token, length, line, "is not in the vocabulary");
         if (!tr_ids_append(ids, &id, 1))

@@ -95,6 +95,14 @@ static tr_status fail_unrecognised(const char *path, tr_error *error)
                    tr_kind_is(kind), *advice ? ": " : "", advice);
 }
 
+static void find_target_unknown(tr_package *package)
+{
+    tr_config *c = &package->config;
+    c->target_unk_id = tr_vocabulary_same(&package->source, c->unk_id, package->target);
+    if (c->target_unk_id >= c->target_vocabulary)
+        c->target_unk_id = -1;
+}
+
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     const format *found;
@@ -102,9 +110,11 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
     tr_status status = recognise(path, &found, error);
     if (status == TR_OK)
         status = found ? found->open(path, load, package, error) : fail_unrecognised(path, error);
-    if (status == TR_OK)
-        tr_package_mark_mapped(package);
-    return status;
+    if (status != TR_OK)
+        return status;
+    tr_package_mark_mapped(package);
+    find_target_unknown(package);
+    return TR_OK;
 }
 
 static tr_status copy_bytes(tr_package *package, tr_bytes *bytes, tr_error *error)
@@ -133,6 +143,8 @@ tr_status tr_package_open_memory(tr_bytes bytes, tr_load load, tr_package *packa
         status = tr_fail_in(error, tr_gguf_read(bytes.data, bytes.size, package, error), "memory");
     if (status != TR_OK)
         tr_package_close(package);
+    else
+        find_target_unknown(package);
     return status;
 }
 

@@ -91,7 +91,7 @@ typedef struct tr_config {
     int eos_id;
     bool no_source_eos;  /* sources do not end with EOS */
     int pad_id, unk_id;  /* unk_id: of a source; -1: none */
-    int target_unk_id;   /* the unknown token of a target; -1: none. Set when a model is opened, since it takes pieces */
+    int target_unk_id;   /* the unknown token of a target; -1: none. Set by formats/open.c, since it takes pieces */
     int forced_first_id; /* the first token must be this one; -1: none */
     int forced_last_id;  /* the token at max_length must be this one; -1: none. For information: the target ends there anyway
                           */

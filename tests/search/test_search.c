@@ -1,14 +1,16 @@
 /* Results of searches through the public functions: log-probabilities, samples, alternatives, limits; options out of range.
  * On tiny models. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include <unistd.h>
 
+#include "../engine_fixture.h"
 #include "../opening.h"
+#include "formats/gguf/gguf.h"
+#include "formats/open.h"
 
 enum { SOURCES = 40, LONGEST = 20 };
 
@@ -375,6 +377,60 @@ static void lengths_follow_the_source(void **unused)
     tr_model_close(f.model);
 }
 
+/* Writes a model whose unknown token has another id in the source vocabulary, above all target ids; path is a template. */
+static void write_model_with_far_unknown(char *path)
+{
+    tr_package p;
+    tr_error error;
+    close(mkstemp(path));
+    if (tr_package_open(TR_FIXTURES "/../../ctranslate2/fixtures/opennmt-float32", TR_LOAD_MAP, &p, &error))
+        fail_msg("%s", error.message);
+    tr_piece *last = &p.source.pieces[p.source.size - 1], *unknown = &p.source.pieces[p.config.unk_id], kept = *last;
+    assert_true(p.source.size > p.target->size + 8);
+    *last = *unknown;
+    *unknown = kept;
+    p.config.unk_id = (int)p.source.size - 1;
+    if (tr_gguf_write(&p, path, TR_TYPE_F32, NULL, NULL, &error))
+        fail_msg("%s", error.message);
+    tr_package_close(&p);
+}
+
+/* The source's unknown token has another id than the target's. */
+static void the_unknown_token_can_be_forbidden(void **unused)
+{
+    (void)unused;
+    char path[] = TEMPORARY_FILE;
+    fixture f;
+    write_model_with_far_unknown(path);
+    f.model = open_model(path);
+    unlink(path);
+    tr_context *context = open_context(f.model, 2, 8);
+    int32_t source[] = {5, 6, 7};
+    const tr_tokens sources = {source, 3};
+    const int32_t unknown = tr_target_id(f.model, "<unk>", 5);
+    int found[2] = {0};
+    for (int forbid = 0; forbid < 2; forbid++) {
+        tr_translate_options o = tr_translate_default_options();
+        tr_hypotheses *draws;
+        tr_error error;
+        o.max_length = 40;
+        o.search.sample = true;
+        o.search.temperature = 100;
+        o.search.n_best = TR_MAX_BEAM;
+        o.search.forbid_unknown = forbid;
+        if (tr_search_tokens(context, &sources, NULL, 1, &o, &draws, &error))
+            fail_msg("%s", error.message);
+        for (size_t h = 0; h < draws->count; h++)
+            for (size_t t = 0; t < draws->items[h].count; t++)
+                found[forbid] += draws->items[h].ids[t] == unknown;
+        tr_hypotheses_free(draws, 1);
+    }
+    assert_true(unknown >= 0 && found[0] > 0);
+    assert_int_equal(found[1], 0);
+    tr_context_destroy(context);
+    tr_model_close(f.model);
+}
+
 static void expect_refusal(tr_context *context, tr_translate_options options, const char *field)
 {
     tr_hypotheses *found = (tr_hypotheses *)&field;
@@ -426,9 +482,13 @@ static void values_out_of_range_are_named(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_change_no_token),        cmocka_unit_test(others_change_nothing),
-        cmocka_unit_test(prefixes_come_first),           cmocka_unit_test(draws_follow_the_network),
-        cmocka_unit_test(alternatives_differ_at_once),   cmocka_unit_test(lengths_follow_the_source),
+        cmocka_unit_test(scores_change_no_token),
+        cmocka_unit_test(others_change_nothing),
+        cmocka_unit_test(prefixes_come_first),
+        cmocka_unit_test(draws_follow_the_network),
+        cmocka_unit_test(alternatives_differ_at_once),
+        cmocka_unit_test(lengths_follow_the_source),
+        cmocka_unit_test(the_unknown_token_can_be_forbidden),
         cmocka_unit_test(values_out_of_range_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
