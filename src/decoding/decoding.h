@@ -124,6 +124,9 @@ tr_status tr_worker_set_shortlist(tr_worker *worker, const tr_shortlist *shortli
  * thread decodes. A new worker searches greedily, without log-probabilities. */
 tr_status tr_worker_set_search(tr_worker *worker, const tr_search_options *search, bool scores, tr_error *error);
 
+/* Makes the memory that a worker without any needs: after a search that ran out of it, before forced decoding. */
+tr_status tr_worker_recover(tr_worker *worker, tr_error *error);
+
 /* The number of threads from now on, at most the number of tr_worker_create. Not while a thread decodes. */
 void tr_worker_set_threads(tr_worker *worker, int threads);
 

@@ -64,12 +64,6 @@ tr_status tr_worker_prepare_forced(tr_worker *worker, tr_error *error)
     const size_t row = 3 * sizeof(float) + sizeof(double) +
                        (size_t)tr_logits_segments(n->all_tokens_output.weight.outputs) * sizeof(tr_exp_sum);
     const size_t tile_floats = (size_t)worker->max_threads * TILE_ROWS * TR_LOGITS_SEGMENT;
-    if (!worker->hyps.capacity.beams) { /* a search before ran out of memory */
-        const tr_search_options greedy = tr_search_default_options();
-        const tr_status made = tr_worker_set_search(worker, &greedy, false, error);
-        if (made != TR_OK)
-            return made;
-    }
     if (worker->forced)
         return TR_OK;
     tr_forced_work *work = worker->forced = calloc(1, sizeof *work);

@@ -108,6 +108,12 @@ tr_status tr_worker_set_search(tr_worker *w, const tr_search_options *options, b
     return status;
 }
 
+tr_status tr_worker_recover(tr_worker *w, tr_error *error)
+{
+    const tr_search_options greedy = tr_search_default_options();
+    return w->hyps.capacity.beams ? TR_OK : tr_worker_set_search(w, &greedy, false, error);
+}
+
 /* --------------------------------------------------------------------------------------------------- making and unmaking */
 
 tr_ensemble tr_ensemble_of(const tr_network *network)

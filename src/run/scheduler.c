@@ -181,6 +181,8 @@ static tr_status prepare_worker(scheduler_run *r, int w, tr_error *error)
     if (!make_batch(s, worker, (size_t)r->policy.max_length))
         return tr_fail_memory(error, "context");
     tr_status status = worker->memory ? TR_OK : make_worker(s, w, error);
+    if (status == TR_OK && r->forced)
+        status = tr_worker_recover(worker->memory, error);
     if (status == TR_OK)
         status = r->forced ? tr_worker_prepare_forced(worker->memory, error)
                            : tr_worker_set_search(worker->memory, r->job->search, r->job->scores, error);
