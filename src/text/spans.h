@@ -1,0 +1,33 @@
+/* Protected spans: what must come out of a translation as it went in. */
+#ifndef TR_TEXT_SPANS_H
+#define TR_TEXT_SPANS_H
+
+#include "util/buffer.h"
+
+typedef enum tr_span_kind {
+    TR_SPAN_WORD,   /* stands in the sentence like a word: an address, a path, code, an identifier, a placeholder */
+    TR_SPAN_PRINTF, /* the same, and keeps its place among its kind: %s %d */
+    TR_SPAN_MARK,   /* stands beside the words: emoji, line codes, signs that the vocabulary lacks */
+    TR_SPAN_OPEN,   /* a tag, <b> */
+    TR_SPAN_CLOSE,  /* </b> */
+    TR_SPAN_EMPTY,  /* <br/>, <img …>, comments */
+} tr_span_kind;
+
+/* What the network sees in place of a span. */
+typedef enum tr_stand_in_kind { TR_STAND_IN_WORD, TR_STAND_IN_NUMBER, TR_STAND_IN_PERCENT } tr_stand_in_kind;
+
+/* Bytes begin .. end of a text. */
+typedef struct tr_kept_span {
+    size_t begin, end;
+    tr_span_kind kind;
+    tr_stand_in_kind stand_in;
+    bool is_written;              /* what takes its place in the translation is not the span itself, but */
+    size_t written, written_size; /* bytes of tr_plan.written */
+} tr_kept_span;
+
+/* Appends the protected spans of a text, in order and none overlapping: URLs, mail addresses, paths, `code`, tags, entities,
+ * placeholders ({x}, {{x}}, ${x}, %s, %1$d, %(name)s), identifiers, numbers of telephones and accounts, hashtags, @names and
+ * emoji. None crosses a line break. text: valid UTF-8. spans: of tr_kept_span. Linear in the size. TR_ERROR_MEMORY */
+tr_status tr_spans_find(const char *text, size_t size, tr_buffer *spans, tr_error *error);
+
+#endif
