@@ -262,6 +262,13 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *                                        repetition_penalty 1.1, or the caller's values if these are stricter. If it loops
  *                                        as well, or reaches its maximum length, the result is the first translation,
  *                                        truncated after the first occurrence of what repeats. Not for samples and tokens.
+ *   protect            int     1         Keep what must not change, in each hypothesis. URLs, mail addresses, paths, `code`,
+ *                                        placeholders ({x}, ${x}, %s), identifiers, long numbers, hashtags, @names, emoji,
+ *                                        tags and characters that the source vocabulary lacks come out as they are. Numbers
+ *                                        keep their value, between Chinese and English in words, too; where no attempt
+ *                                        does, TR_FLAG_NUMBER says so. A sentence without a letter of the source
+ *                                        language stays as it is (TR_FLAG_PASSED_THROUGH). A sentence that lost something is
+ *                                        translated again, up to three times. Not for texts with a prefix, nor for tokens.
  *
  * Submitting: tr_queue_submit, besides those of translating
  *
@@ -314,7 +321,8 @@ typedef struct tr_token_event {
     int sample;
     /* Index of the token in the sentence. Tokens that are given (a language token, a prefix) come first. */
     int step;
-    /* EOS included. */
+    /* EOS included. -1: no token, but the text of a sentence whose tokens came without: with option protect, that of
+     * one with protected spans or numbers, which is known when it is complete. It may have other tokens then. */
     int32_t id;
     /* Its log-probability, as in tr_results_log_probabilities. */
     float log_probability;
@@ -574,6 +582,12 @@ enum {
     TR_FLAG_REPEATED = 8,
     /* The decoder looped on a sentence, which was decoded again: see option loop_guard. */
     TR_FLAG_LOOP = 16,
+    /* A number of the source may be another one in the translation: see option protect. */
+    TR_FLAG_NUMBER = 32,
+    /* No sentence of the text was translated, since none has a letter of the source language: see option protect. */
+    TR_FLAG_PASSED_THROUGH = 64,
+    /* The translation is probably wrong: see option doubtful. */
+    TR_FLAG_DOUBTFUL = 128,
 };
 
 /* Of text i: "hypotheses", "flags" (TR_FLAG_...), "sentences" that it was split into (0: it is blank), "source_tokens" and

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/stand_ins.h"
 #include "formats/open.h"
 #include "formats/shortlist.h"
 #include "kernels/dispatch.h"
@@ -263,6 +264,7 @@ void tr_model_close(tr_model *model)
         return;
     tr_tokenizer_destroy(model->tokenizer);
     tr_tokenizer_destroy(atomic_load(&model->target_tokenizer));
+    tr_stand_ins_free(atomic_load(&model->stand_ins));
     tr_network_destroy(model->network);
     tr_package_close(&model->package);
     free(model->path);

@@ -9,12 +9,15 @@
 #include "model/network.h"
 #include "tokenizer/tokenizer.h"
 
+typedef struct tr_pair_stand_ins tr_pair_stand_ins; /* api/stand_ins.h */
+
 struct tr_model {
     char *path;         /* that it was opened by, for messages */
     tr_package package; /* the network, the tokenizers and the shortlist point into it */
     tr_network *network;
     tr_tokenizer *tokenizer;                  /* NULL: the model takes tokens only */
     _Atomic(tr_tokenizer *) target_tokenizer; /* see tr_model_target_tokenizer; NULL: not made yet */
+    _Atomic(tr_pair_stand_ins *) stand_ins;   /* those of the pairs that were asked for */
     const tr_shortlist *shortlist;            /* NULL: any token can come */
     const char *compute;                      /* the type that matrix products compute in: "f32", "int8" */
 };

@@ -126,6 +126,7 @@ static tr_status fill_tokens(tr_queue *q, queue_job *job, const tr_tokens *sourc
     }
     job->options.prefixes = NULL;
     job->options.loop_guard = false;
+    job->options.protect = false;
     return TR_OK;
 }
 

@@ -164,6 +164,45 @@ bool tr_queue_cancel(tr_queue *q, tr_ticket ticket)
     return can;
 }
 
+static void own_requests(queue_text *text)
+{
+    tr_job *job = &text->call.job;
+    for (size_t i = 0; i < job->count; i++) {
+        job->requests[i].owner = text;
+        job->requests[i].cancel = &text->cancel;
+    }
+}
+
+/* The requests of a text can be taken. Under the lock. */
+static void open_text(tr_queue *q, queue_text *text)
+{
+    queue_job *job = text->job;
+    text->busy = text->aligned = false;
+    text->taken = 0;
+    text->next_open = NULL;
+    *job->open_end = text;
+    job->open_end = &text->next_open;
+    job->group->waiting += text->call.job.count;
+    if (!job->ring_next)
+        tr_queue_ring_add(q, job);
+}
+
+/* Takes the requests of a text. True: sentences of it are translated again. */
+static bool take_text(queue_text *text, tr_error *error)
+{
+    tr_text_call *c = &text->call;
+    bool more = false;
+    for (size_t i = 0; !c->attempt && i < c->job.count; i++)
+        c->job.requests[i].next = i + 1 < c->job.count ? &c->job.requests[i + 1] : NULL;
+    if (!c->attempt)
+        text->status = tr_text_call_take(c, c->job.requests, error);
+    do {
+        if (text->status == TR_OK)
+            text->status = tr_text_call_next_round(c, &more, error);
+    } while (text->status == TR_OK && more && !c->job.count);
+    return text->status == TR_OK && more;
+}
+
 /* A text whose requests are all done, or that needs none. Not under the lock; the text is busy. */
 void tr_queue_finish_text(queue_thread *t, queue_text *text)
 {
@@ -179,10 +218,19 @@ void tr_queue_finish_text(queue_thread *t, queue_text *text)
     if (text->status == TR_OK && !given_up && text->job->sources) {
         text->event->hypotheses = tr_token_request_take(&c->context->config, &c->job.requests[0]);
     } else if (text->status == TR_OK && !given_up && c->job.count) {
-        for (size_t i = 0; i < c->job.count; i++)
-            c->job.requests[i].next = i + 1 < c->job.count ? &c->job.requests[i + 1] : NULL;
-        text->status = tr_text_call_take(c, c->job.requests, &error);
+        const bool more = take_text(text, &error);
         tr_queue_fail_event(text->event, text->status, &error);
+        if (more) {
+            own_requests(text);
+            pthread_mutex_lock(&q->lock);
+            const bool wanted = !atomic_load(&text->cancel);
+            if (wanted)
+                open_text(q, text);
+            pthread_mutex_unlock(&q->lock);
+            if (wanted)
+                return;
+            text->status = TR_ERROR_CANCELLED;
+        }
     } else if (text->status == TR_OK && given_up) {
         text->status = TR_ERROR_CANCELLED;
     }
@@ -253,7 +301,8 @@ static tr_status prepare_tokens(queue_text *text, tr_error *error)
     tr_text_call *c = &text->call;
     tr_ids *ids = &text->plan.ids;
     ids->data = malloc(tr_token_request_ids(&c->pair, source) * sizeof *ids->data);
-    c->job.requests = calloc(1, sizeof *c->job.requests);
+    c->job.requests = c->requests = calloc(1, sizeof *c->requests);
+    c->request_count = c->requests != NULL;
     if (!ids->data || !c->job.requests)
         return tr_fail_memory(error, "queue");
     tr_token_request_make(&c->pair, source, job->source_prefixes ? &job->source_prefixes[text->index] : NULL, ids->data,
@@ -280,10 +329,7 @@ static tr_status prepare_text(queue_thread *t, queue_text *text, tr_error *error
     c->texts = (const char *const *)&text->data;
     c->count = 1;
     const tr_status status = job->sources ? prepare_tokens(text, error) : tr_text_call_prepare(c, &text->event->size, error);
-    for (size_t i = 0; i < c->job.count; i++) {
-        c->job.requests[i].owner = text;
-        c->job.requests[i].cancel = &text->cancel;
-    }
+    own_requests(text);
     return status;
 }
 
@@ -329,10 +375,5 @@ void tr_queue_begin_text(queue_thread *t, queue_job *job)
         pthread_mutex_lock(&q->lock);
         return;
     }
-    text->busy = false;
-    *job->open_end = text;
-    job->open_end = &text->next_open;
-    job->group->waiting += count;
-    if (!job->ring_next)
-        tr_queue_ring_add(q, job);
+    open_text(q, text);
 }

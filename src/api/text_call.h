@@ -4,19 +4,23 @@
 #define TR_API_TEXT_CALL_H
 
 #include "api/context.h"
+#include "api/rounds.h"
 #include "run/stream.h"
 #include "text/join.h"
 
 /* One of the caller's texts. */
 typedef struct tr_call_text {
-    size_t size;    /* bytes as given */
-    size_t same_as; /* an earlier, equal text of this call; SIZE_MAX: none */
-    bool cached;    /* its result came from the context's cache */
-    bool done;      /* its result is made */
-    int plan;       /* index of the context's plan that has its chunks */
-    size_t first;   /* its first chunk in call.chunks */
-    tr_text text;   /* only if it is translated */
-    tr_ids prefix;  /* target tokens that its translation begins with */
+    size_t size;                  /* bytes as given */
+    size_t same_as;               /* an earlier, equal text of this call; SIZE_MAX: none */
+    bool cached;                  /* its result came from the context's cache */
+    bool done;                    /* its result is made */
+    bool waits;                   /* sentences of it are translated again */
+    int plan;                     /* index of the context's plan that has its chunks */
+    size_t first, planned;        /* its chunks of the first attempt, in call.chunks */
+    tr_text_chunk *const *chunks; /* [text.count] */
+    tr_text_chunk **replaced;     /* chunks, if some were translated again; else NULL */
+    tr_text text;                 /* only if it is translated */
+    tr_ids prefix;                /* target tokens that its translation begins with */
 } tr_call_text;
 
 /* The chunk of a request, for the tokens of a stream. */
@@ -30,6 +34,7 @@ typedef struct tr_text_call {
     tr_plan *plans;              /* [context->threads] the chunks of the texts that each thread prepares */
     tr_translation_cache *cache; /* NULL: none */
     tr_language_pair pair;
+    tr_protection protection; /* of options.protect */
     tr_translate_options options;
     const char *const *texts;
     size_t count;
@@ -42,11 +47,15 @@ typedef struct tr_text_call {
     tr_text_chunk **chunks; /* [chunk_count] those of all texts to translate, in order */
     const int32_t **bases;  /* [chunk_count] */
     size_t chunk_count;
-    tr_job job;
+    tr_job job;           /* of the first attempt, then of each round */
+    tr_request *requests; /* [request_count] of the first attempt */
+    size_t request_count;
+    tr_round *round; /* the newest; NULL: none yet */
+    int attempt;     /* at what job holds: 0 is the first */
     tr_completion completion;
     tr_joiner joiner;
     tr_stream stream;
-    tr_request_origin *origins; /* [job.count]; NULL: no stream */
+    tr_request_origin *origins; /* [request_count]; NULL: no stream */
     tr_result *results;         /* [count] */
     size_t delivered;           /* results[0 .. delivered) have been handed over */
 } tr_text_call;
@@ -58,6 +67,10 @@ tr_status tr_text_call_prepare(tr_text_call *call, const size_t *sizes, tr_error
 
 /* Takes requests that are complete, linked by next: makes the results of the texts that are complete with them. */
 tr_status tr_text_call_take(void *call, const tr_request *list, tr_error *error);
+
+/* After all requests of the job: if sentences are to be translated again, job has their requests then, and more is true;
+ * else all results are made. */
+tr_status tr_text_call_next_round(tr_text_call *call, bool *more, tr_error *error);
 
 /* Frees all but results. */
 void tr_text_call_free(tr_text_call *call);

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "api/options.h"
+#include "api/stand_ins.h"
 #include "api/text_call.h"
 #include "api/tokens.h"
 #include "run/aligned.h"
+#include "text/protect.h"
 
 /* Texts are planned by all threads if there are at least this many for each thread, else by one thread. */
 enum { TEXTS_PER_THREAD = 8 };
@@ -21,6 +23,7 @@ void tr_text_call_free(tr_text_call *c)
     for (size_t i = 0; c->entries && i < c->count; i++) {
         tr_text_free(&c->entries[i].text);
         tr_ids_free(&c->entries[i].prefix);
+        free(c->entries[i].replaced);
     }
     free(c->entries);
     free(c->todo);
@@ -28,7 +31,8 @@ void tr_text_call_free(tr_text_call *c)
     free(c->plan_errors);
     free(c->chunks);
     free(c->bases);
-    tr_requests_free(c->job.requests, c->job.count);
+    tr_rounds_free(c->round);
+    tr_requests_free(c->requests, c->request_count);
     tr_completion_free(&c->completion);
     tr_joiner_free(&c->joiner);
     if (c->options.on_token)
@@ -116,9 +120,11 @@ static void plan_on_thread(void *argument, int thread)
         tr_call_text *e = &c->entries[c->todo[i]];
         e->plan = thread;
         const char *data = e->size ? c->texts[c->todo[i]] : "";
-        const tr_split split = prefix_of(c, c->todo[i]) ? TR_SPLIT_NEVER : c->options.split;
+        const bool prefixed = prefix_of(c, c->todo[i]);
+        const tr_split split = prefixed ? TR_SPLIT_NEVER : c->options.split;
+        const tr_protection *protection = c->options.protect && !prefixed ? &c->protection : NULL;
         c->plan_status[thread] =
-            tr_plan_text(&c->plans[thread], &c->pair, split, data, e->size, &e->text, &c->plan_errors[thread]);
+            tr_plan_text(&c->plans[thread], &c->pair, protection, split, data, e->size, &e->text, &c->plan_errors[thread]);
     }
 }
 
@@ -177,20 +183,25 @@ static tr_status make_requests(tr_text_call *c, tr_error *error)
         tr_call_text *e = &c->entries[c->todo[i]];
         const tr_plan *plan = &c->plans[e->plan];
         e->first = c->chunk_count;
+        e->planned = e->text.count;
+        e->chunks = c->chunks + c->chunk_count;
         for (size_t s = 0; s < e->text.count; s++) {
             c->chunks[c->chunk_count] = &plan->chunks[e->text.first + s];
             c->bases[c->chunk_count++] = plan->ids.data;
         }
     }
     const tr_status status = tr_requests_make(c->chunks, c->bases, count, c->options.use_cache && !c->options.on_token,
-                                              &c->job.requests, &c->job.count, error);
+                                              &c->requests, &c->request_count, error);
+    c->job.requests = c->requests;
+    c->job.count = c->request_count;
     c->joiner = (tr_joiner){.tokenizer = c->context->model->tokenizer,
                             .eos_id = c->context->model->package.config.eos_id,
                             .given = c->pair.start.first_id >= 0,
                             .after = tr_source_added_after(&c->pair),
                             .scores = c->options.scores,
                             .align = c->options.align,
-                            .hypotheses = c->options.search.n_best > 1};
+                            .hypotheses = c->options.search.n_best > 1,
+                            .protection = c->options.protect ? &c->protection : NULL};
     return status;
 }
 
@@ -201,14 +212,14 @@ static void find_origins(tr_text_call *c, size_t text)
     const tr_call_text *e = &c->entries[text];
     int sentences = 0;
     for (size_t s = 0; s < e->text.count; s++) {
-        const tr_request *request = c->chunks[e->first + s]->request;
+        const tr_request *request = e->chunks[s]->request;
         if (request)
-            c->origins[request - c->job.requests] = (tr_request_origin){.text = text, .chunk = s, .sentence = sentences++};
+            c->origins[request - c->requests] = (tr_request_origin){.text = text, .chunk = s, .sentence = sentences++};
     }
     for (size_t s = 0; s < e->text.count; s++) {
-        const tr_request *request = c->chunks[e->first + s]->request;
+        const tr_request *request = e->chunks[s]->request;
         if (request)
-            c->origins[request - c->job.requests].sentences = sentences;
+            c->origins[request - c->requests].sentences = sentences;
     }
 }
 
@@ -216,14 +227,22 @@ static tr_status take_token(void *argument, const tr_request *of, const tr_decod
                             tr_error *error)
 {
     tr_text_call *c = argument;
-    const size_t request = (size_t)(of - c->job.requests);
+    const size_t request = (size_t)(of - c->requests);
     const tr_request_origin *o = &c->origins[request];
     const tr_call_text *e = &c->entries[o->text];
     tr_token_event event = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .restarted = again};
     bool begins, space = false;
+    if (e->chunks[o->chunk]->checked) { /* its text comes when it is known to be right */
+        event.sample = step->draw;
+        event.step = step->step;
+        event.id = step->id;
+        event.log_probability = step->log_probability;
+        event.bytes = "";
+        return tr_stream_event(&c->stream, &event, !step->last, stop, error);
+    }
     tr_status status = tr_stream_add(&c->stream, request, step, &begins, error);
     if (status == TR_OK && begins)
-        status = tr_join_front(&c->joiner, &e->text, c->chunks + e->first, o->chunk, &space, error);
+        status = tr_join_front(&c->joiner, &e->text, e->chunks, o->chunk, &space, error);
     const tr_buffer *front = begins ? &c->joiner.scratch : NULL;
     return status == TR_OK ? tr_stream_emit(&c->stream, request, step, &event, front, space, stop, error) : status;
 }
@@ -231,21 +250,70 @@ static tr_status take_token(void *argument, const tr_request *of, const tr_decod
 /* Every request has one origin, since equal sentences are not merged for a stream. */
 static tr_status start_stream(tr_text_call *c, tr_error *error)
 {
-    c->origins = alloc_array(c->job.count, sizeof *c->origins);
+    c->origins = alloc_array(c->request_count, sizeof *c->origins);
     if (!c->origins)
         return tr_fail_memory(error, "translation");
     for (size_t i = 0; i < c->todo_count; i++)
         find_origins(c, c->todo[i]);
-    return tr_stream_init(&c->stream, &c->options, c->joiner.tokenizer, c->joiner.eos_id, c->job.count, error);
+    return tr_stream_init(&c->stream, &c->options, c->joiner.tokenizer, c->joiner.eos_id, c->request_count, error);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- results */
 
+/* The text of a sentence whose tokens came without. first, last: its chunks in e->chunks. */
+static tr_status stream_sentence(tr_text_call *c, size_t request, size_t first, size_t last, tr_error *error)
+{
+    const tr_request_origin *o = &c->origins[request];
+    const tr_call_text *e = &c->entries[o->text];
+    tr_buffer *bytes = &c->stream.bytes;
+    bool space, stop = false;
+    tr_status status = tr_join_front(&c->joiner, &e->text, c->chunks + e->first, o->chunk, &space, error);
+    tr_buffer_clear(bytes);
+    if (status == TR_OK && c->joiner.scratch.size &&
+        !tr_buffer_append(bytes, c->joiner.scratch.data, c->joiner.scratch.size))
+        status = tr_fail_memory(error, "translation");
+    if (status == TR_OK)
+        status = tr_join_chunks(&c->joiner, &e->text, e->chunks, first, last, error);
+    const tr_buffer *own = &c->joiner.scratch;
+    if (status == TR_OK && own->size &&
+        ((space && !tr_buffer_string(bytes, " ")) || !tr_buffer_append(bytes, own->data, own->size)))
+        status = tr_fail_memory(error, "translation");
+    const tr_token_event event = {.text = o->text,
+                                  .sentence = o->sentence,
+                                  .sentences = o->sentences,
+                                  .id = -1,
+                                  .last = true,
+                                  .bytes = bytes->size ? bytes->data : "",
+                                  .size = bytes->size};
+    return status == TR_OK ? tr_stream_event(&c->stream, &event, false, &stop, error) : status;
+}
+
+/* The sentences of a text that were checked. */
+static tr_status stream_checked(tr_text_call *c, size_t text, tr_error *error)
+{
+    const tr_call_text *e = &c->entries[text];
+    tr_status status = TR_OK;
+    for (size_t s = 0, at = 0; s < e->planned && status == TR_OK; s++) {
+        const tr_text_chunk *chunk = c->chunks[e->first + s];
+        const size_t count = chunk->again ? chunk->again_count : 1;
+        if (chunk->checked && chunk->request)
+            status = stream_sentence(c, (size_t)(chunk->request - c->requests), at, at + count, error);
+        at += count;
+    }
+    return status;
+}
+
 static tr_status join_result(tr_text_call *c, size_t text, tr_error *error)
 {
+    if (c->options.on_token && c->origins) {
+        const tr_status status = stream_checked(c, text, error);
+        if (status != TR_OK)
+            return status;
+    }
     tr_call_text *e = &c->entries[text];
     e->done = true;
-    return tr_join(&c->joiner, &e->text, c->chunks + e->first, &c->results[text], error);
+    e->waits = false;
+    return tr_join(&c->joiner, &e->text, e->chunks, &c->results[text], error);
 }
 
 /* Hands over the results that are made, up to the first that is not. */
@@ -275,7 +343,7 @@ static tr_status deliver_results(tr_text_call *c, tr_error *error)
 /* Notes which texts wait for which requests; those that wait for none are complete, and are handed over. */
 static tr_status start_completion(tr_text_call *c, tr_error *error)
 {
-    tr_status status = tr_completion_init(&c->completion, c->job.count, c->chunk_count, c->count, error);
+    tr_status status = tr_completion_init(&c->completion, c->request_count, c->chunk_count, c->count, error);
     for (size_t i = 0; status == TR_OK && i < c->count; i++)
         if (c->entries[i].same_as != SIZE_MAX)
             tr_completion_repeat(&c->completion, c->entries[i].same_as);
@@ -285,9 +353,9 @@ static tr_status start_completion(tr_text_call *c, tr_error *error)
         if (e->same_as != SIZE_MAX)
             continue;
         for (size_t s = 0; s < e->text.count; s++) {
-            const tr_request *request = c->chunks[e->first + s]->request;
+            const tr_request *request = e->chunks[s]->request;
             if (request)
-                tr_completion_wait_for(&c->completion, i, (size_t)(request - c->job.requests));
+                tr_completion_wait_for(&c->completion, i, (size_t)(request - c->requests));
             waits = waits || request;
         }
         if (waits)
@@ -299,21 +367,123 @@ static tr_status start_completion(tr_text_call *c, tr_error *error)
     return status == TR_OK ? deliver_results(c, error) : status;
 }
 
+/* A text whose requests are complete: its result, unless sentences of it are to be translated again. */
+static tr_status finish_text(tr_text_call *c, size_t text, tr_error *error)
+{
+    tr_call_text *e = &c->entries[text];
+    tr_status status = TR_OK;
+    for (size_t s = 0; s < e->text.count && status == TR_OK; s++) {
+        status = tr_check_chunk(&c->joiner, &e->text, e->chunks[s], error);
+        e->waits = e->waits || e->chunks[s]->failed;
+    }
+    return status == TR_OK && !e->waits ? join_result(c, text, error) : status;
+}
+
 tr_status tr_text_call_take(void *argument, const tr_request *list, tr_error *error)
 {
     tr_text_call *c = argument;
     tr_status status = TR_OK;
     for (; list && status == TR_OK; list = list->next) {
         const size_t *texts;
-        const size_t count = tr_completion_request(&c->completion, list, (size_t)(list - c->job.requests), &texts);
+        const size_t count = tr_completion_request(&c->completion, list, (size_t)(list - c->requests), &texts);
         for (size_t i = 0; i < count && status == TR_OK; i++)
-            status = join_result(c, texts[i], error);
+            status = finish_text(c, texts[i], error);
     }
     if (status == TR_OK)
         status = deliver_results(c, error);
     return status == TR_OK
                ? tr_progress_report(&c->completion.counts, c->options.on_progress, c->options.on_progress_argument, error)
                : status;
+}
+
+/* ------------------------------------------------------------------------------------------------- sentences again */
+
+static size_t count_failed(const tr_text_call *c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->todo_count; i++) {
+        const tr_call_text *e = &c->entries[c->todo[i]];
+        for (size_t s = 0; e->waits && s < e->text.count; s++)
+            count += e->chunks[s]->failed;
+    }
+    return count;
+}
+
+static tr_status list_failed(const tr_text_call *c, tr_round_item **items, size_t *count, tr_error *error)
+{
+    size_t at = 0;
+    *count = count_failed(c);
+    *items = *count ? calloc(*count, sizeof **items) : NULL;
+    if (*count && !*items)
+        return tr_fail_memory(error, "translation");
+    for (size_t i = 0; i < c->todo_count; i++) {
+        const tr_call_text *e = &c->entries[c->todo[i]];
+        for (size_t s = 0; e->waits && s < e->text.count; s++)
+            if (e->chunks[s]->failed)
+                (*items)[at++] = (tr_round_item){.owner = c->todo[i], .chunk = e->chunks[s], .of = &e->text};
+    }
+    return TR_OK;
+}
+
+static tr_status report_progress(void *argument, const tr_request *list, tr_error *error)
+{
+    tr_text_call *c = argument;
+    (void)list;
+    return tr_progress_report(&c->completion.counts, c->options.on_progress, c->options.on_progress_argument, error);
+}
+
+/* All that waited is complete now. */
+static tr_status join_waiting(tr_text_call *c, tr_error *error)
+{
+    tr_status status = TR_OK;
+    for (size_t i = 0; i < c->todo_count && status == TR_OK; i++) {
+        tr_call_text *e = &c->entries[c->todo[i]];
+        size_t count;
+        if (!e->waits)
+            continue;
+        status = tr_round_chunks(e->chunks, e->text.count, &e->replaced, &count, error);
+        if (e->replaced) {
+            e->chunks = e->replaced;
+            e->text.count = count;
+        }
+        if (status == TR_OK)
+            status = join_result(c, c->todo[i], error);
+    }
+    return status == TR_OK ? deliver_results(c, error) : status;
+}
+
+/* The job is the first attempt of texts again. */
+static void leave_rounds(tr_text_call *c)
+{
+    c->attempt = 0;
+    c->job.done = tr_text_call_take;
+    c->job.token = c->options.on_token ? take_token : NULL;
+}
+
+tr_status tr_text_call_next_round(tr_text_call *c, bool *more, tr_error *error)
+{
+    tr_round_item *items = NULL;
+    size_t count = 0;
+    *more = false;
+    tr_status status =
+        c->attempt ? tr_round_finish(c->round, &c->joiner, &items, &count, error) : list_failed(c, &items, &count, error);
+    if (status == TR_OK && !count && c->attempt) {
+        status = join_waiting(c, error);
+        leave_rounds(c);
+    }
+    if (status == TR_OK && count)
+        status = tr_round_make(&c->pair, &c->protection, c->attempt + 1, items, count, &c->round, error);
+    if (status != TR_OK || !count) {
+        free(items);
+        return status;
+    }
+    c->attempt++;
+    c->job.requests = c->round->requests;
+    c->job.count = c->round->request_count;
+    c->job.done = report_progress;
+    c->job.token = NULL;
+    *more = true;
+    return TR_OK;
 }
 
 static void cache_results(tr_text_call *c)
@@ -327,8 +497,17 @@ static void cache_results(tr_text_call *c)
 
 /* ---------------------------------------------------------------------------------------------------------------- a call */
 
+static tr_status find_stand_ins(void *argument, const tr_stand_ins **found, tr_error *error)
+{
+    const tr_text_call *c = argument;
+    return tr_model_stand_ins(c->context->model, &c->pair, found, error);
+}
+
 tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *error)
 {
+    c->protection = tr_protection_of(&c->pair);
+    c->protection.find_stand_ins = find_stand_ins;
+    c->protection.argument = c;
     tr_status status = measure_texts(c, sizes, error);
     if (status == TR_OK)
         status = select_texts(c, error);
@@ -354,6 +533,34 @@ tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *e
     return status;
 }
 
+/* Batches of each thread after which sentences are translated again: results come in order, so that those of the texts after
+ * such a sentence wait for it. */
+enum { SLICE_BATCHES = 32 };
+
+static bool has_checked(const tr_text_call *c)
+{
+    for (size_t i = 0; i < c->chunk_count; i++)
+        if (c->chunks[i]->checked)
+            return true;
+    return false;
+}
+
+/* Decodes requests first .. first + size, and what of them is to be translated again. */
+static tr_status run_slice(tr_text_call *c, size_t first, size_t size, tr_error *error)
+{
+    tr_scheduler *scheduler = c->context->scheduler;
+    tr_status status = TR_OK;
+    c->job.requests = c->requests + first;
+    c->job.count = size;
+    for (bool more = true; status == TR_OK && more;) {
+        status = c->options.align ? tr_run_aligned(scheduler, &c->pair, &c->job, &c->options, &c->completion.counts, error)
+                                  : tr_scheduler_run(scheduler, &c->job, error);
+        if (status == TR_OK)
+            status = tr_text_call_next_round(c, &more, error);
+    }
+    return status;
+}
+
 tr_status tr_translate_texts(tr_context *context, const char *const *texts, const size_t *sizes, size_t count,
                              const tr_translate_options *options, tr_result **results, tr_error *error)
 {
@@ -372,10 +579,11 @@ tr_status tr_translate_texts(tr_context *context, const char *const *texts, cons
     for (int t = 0; t < context->threads; t++)
         tr_plan_clear(&context->plans[t]);
     status = tr_text_call_prepare(&c, sizes, error);
-    if (status == TR_OK && c.options.align)
-        status = tr_run_aligned(context->scheduler, &c.pair, &c.job, &c.options, &c.completion.counts, error);
-    else if (status == TR_OK)
-        status = tr_scheduler_run(context->scheduler, &c.job, error);
+    const size_t largest = has_checked(&c) ? tr_scheduler_capacity(context->scheduler) * SLICE_BATCHES : SIZE_MAX;
+    for (size_t first = 0, size; status == TR_OK && first < c.request_count; first += size) {
+        size = c.request_count - first < largest ? c.request_count - first : largest;
+        status = run_slice(&c, first, size, error);
+    }
     if (status == TR_OK) {
         cache_results(&c);
         *results = c.results;

@@ -19,7 +19,7 @@ typedef struct cli_list {
     int count;
 } cli_list;
 
-enum { CLI_AUTO = -1 }; /* load, loop_guard: the program decides */
+enum { CLI_AUTO = -1 }; /* load, loop_guard, protect: the program decides */
 
 /* The parsed command line. Fields of options that a command does not have keep their defaults. */
 typedef struct cli_settings {
@@ -38,7 +38,7 @@ typedef struct cli_settings {
     int full_vocabulary;         /* true: ignore the model's list of allowed target tokens */
     int max_length, min_length;  /* tokens of a sentence's translation */
     int split;                   /* a tr_split */
-    int loop_guard;              /* false, true or CLI_AUTO */
+    int loop_guard, protect;     /* false, true or CLI_AUTO */
     tr_search_options search;    /* except forbidden and stopping, which come from the next two: */
     int stopping;                /* a tr_stopping */
     cli_list forbidden;          /* tokens */

@@ -292,6 +292,7 @@ int cli_translate(const cli_settings *settings)
     j.translator.options.scores = settings->scores;
     j.translator.options.align = settings->alignment;
     j.translator.options.loop_guard = settings->loop_guard && !settings->stream;
+    j.translator.options.protect = settings->protect != false;
     status = open_all(&j);
     if (!status)
         status = settings->argument_count ? translate_arguments(&j) : translate_input(&j);

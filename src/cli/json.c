@@ -44,7 +44,10 @@ static json_t *json_flags(unsigned flags)
     } names[] = {{TR_FLAG_LOOP, "loop"},
                  {TR_FLAG_CUT, "cut"},
                  {TR_FLAG_INVALID_UTF8, "invalid_utf8"},
-                 {TR_FLAG_MAX_LENGTH, "max_length"}};
+                 {TR_FLAG_MAX_LENGTH, "max_length"},
+                 {TR_FLAG_NUMBER, "number"},
+                 {TR_FLAG_PASSED_THROUGH, "passed_through"},
+                 {TR_FLAG_DOUBTFUL, "doubtful"}};
     json_t *array = json_array();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (flags & names[i].flag)

@@ -14,7 +14,7 @@ static const cli_choice compute_choices[] = {
 static const cli_choice load_choices[] = {{"auto", CLI_AUTO}, {"map", TR_LOAD_MAP}, {"copy", TR_LOAD_COPY}, {NULL, 0}};
 static const cli_choice allowed_choices[] = {{"auto", false}, {"off", true}, {NULL, 0}}; /* full_vocabulary */
 static const cli_choice split_choices[] = {{"auto", TR_SPLIT_AUTO}, {"never", TR_SPLIT_NEVER}, {NULL, 0}};
-static const cli_choice guard_choices[] = {{"on", true}, {"off", false}, {NULL, 0}};
+static const cli_choice switch_choices[] = {{"on", true}, {"off", false}, {NULL, 0}};
 static const cli_choice stopping_choices[] = {
     {"likely", TR_STOP_HEURISTIC}, {"early", TR_STOP_EARLY}, {"never", TR_STOP_NEVER}, {NULL, 0}};
 
@@ -174,10 +174,15 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "loop-guard", NULL, FIELD(loop_guard), 0, 0,
      "if a translation repeats itself endlessly, translate again with constraints against repetition; default on (with "
      "--tokens: off)",
-     guard_choices},
-    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off compute=f32", 0, 0, 0,
-     "for comparison with other implementations: --split never --loop-guard off --compute f32; use the published directory "
-     "or an f32 file, because an int8 file holds rounded weights",
+     switch_choices},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_CHOICE, 0, "protect", NULL, FIELD(protect), 0, 0,
+     "keep what must not change: addresses, paths, code, tags, placeholders, identifiers, emoji, numbers, and sentences "
+     "without a letter of the source language; default on (with --tokens: off)",
+     switch_choices},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off protect=off compute=f32", 0, 0,
+     0,
+     "for comparison with other implementations: --split never --loop-guard off --protect off --compute f32; use the "
+     "published directory or an f32 file, because an int8 file holds rounded weights",
      NULL},
     {SEARCH, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},

@@ -285,6 +285,7 @@ cli_settings cli_default_settings(const cli_command *command)
                           .max_length = 512,
                           .load = CLI_AUTO,
                           .loop_guard = CLI_AUTO,
+                          .protect = CLI_AUTO,
                           .search = tr_search_default_options(),
                           .rounds = 3,
                           .timeout = 30,

@@ -94,6 +94,8 @@ static int check_guard(const cli_settings *s)
 {
     if (s->loop_guard == true && s->tokens)
         return cli_usage(s, "--loop-guard on: not with --tokens, which prints the network's own tokens");
+    if (s->protect == true && s->tokens)
+        return cli_usage(s, "--protect on: not with --tokens, which prints the network's own tokens");
     if (s->loop_guard == true && s->stream)
         return cli_usage(s, "--loop-guard on: not with --stream, whose printed text cannot be taken back");
     return CLI_DONE;

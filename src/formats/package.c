@@ -19,6 +19,7 @@ void tr_package_close(tr_package *package)
     tr_shortlist_free(&package->shortlist);
     tr_languages_free(&package->languages);
     tr_ids_free(&package->special);
+    tr_ids_free(&package->copy_symbols);
     for (int i = 0; i < package->file_count; i++)
         tr_file_close(&package->files[i]);
     free(package->files);

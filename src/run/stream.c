@@ -42,10 +42,19 @@ tr_status tr_stream_add(tr_stream *stream, size_t request, const tr_decoded_toke
     return status;
 }
 
+tr_status tr_stream_event(tr_stream *stream, const tr_token_event *event, bool more, bool *stop, tr_error *error)
+{
+    const tr_translate_options *o = stream->options;
+    const int answer = o->on_token(o->on_token_argument, event);
+    *stop = answer > 0;
+    stream->stopped = stream->stopped || (answer > 0 && more);
+    return answer >= 0 ? TR_OK
+                       : tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the callback that takes tokens");
+}
+
 tr_status tr_stream_emit(tr_stream *stream, size_t request, const tr_decoded_token *step, tr_token_event *event,
                          const tr_buffer *front, bool space, bool *stop, tr_error *error)
 {
-    const tr_translate_options *o = stream->options;
     tr_stream_text *own = text_of(stream, request, step);
     const tr_span added = own->text.emitted;
     const size_t size = added.end - added.begin;
@@ -62,13 +71,10 @@ tr_status tr_stream_emit(tr_stream *stream, size_t request, const tr_decoded_tok
     event->last = step->last;
     event->bytes = out->size ? out->data : "";
     event->size = out->size;
-    const int answer = o->on_token(o->on_token_argument, event);
-    *stop = answer > 0;
-    stream->stopped = stream->stopped || (answer > 0 && !step->last);
+    const tr_status status = tr_stream_event(stream, event, !step->last, stop, error);
     if (step->last)
         tr_incremental_text_free(&own->text);
-    return answer >= 0 ? TR_OK
-                       : tr_fail(error, TR_ERROR_CANCELLED, "translation: cancelled by the callback that takes tokens");
+    return status;
 }
 
 tr_status tr_stream_source(tr_stream *stream, size_t request, const tr_decoded_token *step, bool again, bool *stop,

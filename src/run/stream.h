@@ -36,6 +36,9 @@ tr_status tr_stream_add(tr_stream *stream, size_t request, const tr_decoded_toke
 tr_status tr_stream_emit(tr_stream *stream, size_t request, const tr_decoded_token *step, tr_token_event *event,
                          const tr_buffer *front, bool space, bool *stop, tr_error *error);
 
+/* Calls the callback with an event as it is; more: other events of the sentence follow. TR_ERROR_CANCELLED */
+tr_status tr_stream_event(tr_stream *stream, const tr_token_event *event, bool more, bool *stop, tr_error *error);
+
 /* Both, for a request that is a text of one sentence. */
 tr_status tr_stream_source(tr_stream *stream, size_t request, const tr_decoded_token *step, bool again, bool *stop,
                            tr_error *error);

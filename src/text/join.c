@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/protect.h"
+#include "util/utf8.h"
+
 /* A text on its way back. */
 typedef struct joined_text {
     tr_joiner *joiner;
@@ -14,12 +17,36 @@ void tr_joiner_free(tr_joiner *joiner)
 {
     tr_buffer_free(&joiner->scratch);
     tr_buffer_free(&joiner->spans);
+    tr_buffer_free(&joiner->restored);
+    tr_figures_free(&joiner->said);
+    tr_figures_free(&joiner->written);
 }
 
-/* The request's hypothesis of that rank, or its last one. */
-static const tr_hypothesis *hypothesis_of(const tr_request *request, size_t rank)
+/* Whether the hypothesis of that rank of a chunk's request is kept. */
+static bool is_kept(const tr_text_chunk *chunk, size_t rank)
 {
-    return &request->found.items[rank < request->found.count ? rank : request->found.count - 1];
+    return !chunk->kept || (rank < TR_MAX_BEAM && chunk->kept >> rank & 1);
+}
+
+static size_t count_kept(const tr_text_chunk *chunk)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < chunk->request->found.count; i++)
+        count += is_kept(chunk, i);
+    return count;
+}
+
+/* The hypothesis of that rank among those that a chunk keeps, or the last of these. */
+static const tr_hypothesis *hypothesis_of(const tr_text_chunk *chunk, size_t rank)
+{
+    const tr_hypotheses *found = &chunk->request->found;
+    const tr_hypothesis *last = &found->items[0];
+    for (size_t i = 0, kept = 0; i < found->count && kept <= rank; i++)
+        if (is_kept(chunk, i)) {
+            last = &found->items[i];
+            kept++;
+        }
+    return last;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- text */
@@ -34,16 +61,122 @@ static tr_span *append_spans(tr_buffer *spans, size_t count)
     return (tr_span *)(void *)(spans->data + spans->size - size);
 }
 
+/* Moves a span of a translation to where its bytes are when the stand-ins at places have become spans. begins [count]: where
+ * these begin then, ends [count]: where they end. */
+static tr_span moved_span(tr_span span, const tr_use_place *places, const size_t *begins, const size_t *ends, int count)
+{
+    size_t from[2] = {span.begin, span.end}, to[2] = {span.begin, span.end};
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < count; i++) {
+            if (from[side] >= places[i].end)
+                to[side] = ends[i] + (from[side] - places[i].end);
+            else if (from[side] > places[i].begin || (from[side] == places[i].begin && side == 0))
+                to[side] = side ? ends[i] : begins[i];
+        }
+    return span.begin == span.end ? (tr_span){to[0], to[0]} : (tr_span){to[0], to[1] > to[0] ? to[1] : to[0]};
+}
+
+/* Puts the spans of a chunk in the place of their stand-ins in the translation that begins at byte start of the scratch.
+ * spans (NULL, or [count]): the bytes of its tokens, counted from there. */
+static tr_status restore_spans(tr_joiner *joiner, const tr_text *text, const tr_text_chunk *chunk, size_t start,
+                               tr_span *spans, size_t count, tr_error *error)
+{
+    tr_buffer *out = &joiner->scratch, *restored = &joiner->restored;
+    tr_use_place places[TR_CHUNK_SPANS];
+    size_t begins[TR_CHUNK_SPANS], ends[TR_CHUNK_SPANS], at = 0;
+    const char *translation = out->data ? out->data + start : "";
+    const size_t size = out->size - start;
+    if (!chunk->use_count || !tr_uses_find(chunk, text->data, translation, size, places))
+        return TR_OK;
+    tr_buffer_clear(restored);
+    bool good = true;
+    for (int i = 0; good && i < chunk->use_count; i++) {
+        good = tr_buffer_append(restored, translation + at, places[i].begin - at);
+        begins[i] = restored->size;
+        good = good && tr_use_append(chunk, text->data, &tr_uses_of(chunk)[places[i].use], restored);
+        ends[i] = restored->size;
+        at = places[i].end;
+    }
+    good = good && tr_buffer_append(restored, translation + at, size - at);
+    out->size = start;
+    if (!good || !tr_buffer_append(out, restored->data, restored->size))
+        return tr_fail_memory(error, "translation");
+    for (size_t i = 0; spans && i < count; i++)
+        spans[i] = moved_span(spans[i], places, begins, ends, chunk->use_count);
+    return TR_OK;
+}
+
+/* Writes the text of a chunk without its spans to joiner->restored, and its figures to joiner->said. */
+static tr_status find_source_figures(tr_joiner *joiner, const tr_text *text, const tr_text_chunk *chunk, tr_error *error)
+{
+    const tr_stand_in_use *uses = tr_uses_of(chunk);
+    tr_span spans[TR_CHUNK_SPANS];
+    for (int i = 0; i < chunk->use_count; i++)
+        spans[i] = (tr_span){uses[i].span.begin - chunk->begin, uses[i].span.end - chunk->begin};
+    tr_buffer_clear(&joiner->restored);
+    if (!tr_append_blanked(text->data + chunk->begin, chunk->end - chunk->begin, spans, chunk->use_count, &joiner->restored))
+        return tr_fail_memory(error, "translation");
+    return tr_figures_find(joiner->protection->from, joiner->restored.data, joiner->restored.size, &joiner->said, error);
+}
+
+/* Whether a translation, whose stand-ins are at places, says the figures in joiner->said. */
+static tr_status compare_figures(tr_joiner *joiner, const tr_text_chunk *chunk, const tr_use_place *places, bool *agree,
+                                 tr_error *error)
+{
+    tr_buffer *translation = &joiner->scratch;
+    const size_t size = translation->size;
+    tr_span spans[TR_CHUNK_SPANS];
+    for (int i = 0; i < chunk->use_count; i++)
+        spans[i] = (tr_span){places[i].begin, places[i].end};
+    if (!tr_buffer_reserve(translation, size + (size_t)chunk->use_count * 3) ||
+        !tr_append_blanked(translation->data, size, spans, chunk->use_count, translation))
+        return tr_fail_memory(error, "translation");
+    const char *blanked = translation->data + size;
+    const tr_status status =
+        tr_figures_find(joiner->protection->to, blanked, translation->size - size, &joiner->written, error);
+    *agree = status == TR_OK && tr_figures_agree(joiner->restored.data, &joiner->said, blanked, &joiner->written, NULL);
+    return status;
+}
+
+tr_status tr_check_chunk(tr_joiner *joiner, const tr_text *text, tr_text_chunk *chunk, tr_error *error)
+{
+    tr_buffer *out = &joiner->scratch;
+    tr_use_place places[TR_CHUNK_SPANS];
+    uint64_t whole = 0, right = 0;
+    if (!chunk->checked || !chunk->request)
+        return TR_OK;
+    const tr_hypotheses *found = &chunk->request->found;
+    tr_status status = find_source_figures(joiner, text, chunk, error);
+    for (size_t i = 0; i < found->count && i < TR_MAX_BEAM && status == TR_OK; i++) {
+        bool agree = false;
+        tr_buffer_clear(out);
+        status = tr_tokenizer_decode(joiner->tokenizer, found->items[i].ids, found->items[i].count, out, error);
+        if (status != TR_OK || !tr_uses_find(chunk, text->data, out->data ? out->data : "", out->size, places))
+            continue;
+        status = compare_figures(joiner, chunk, places, &agree, error);
+        whole |= (uint64_t)1 << i;
+        right |= (uint64_t)agree << i;
+    }
+    chunk->kept = right ? right : whole;
+    chunk->failed = !right;
+    chunk->wrong_figures = whole && !right;
+    return status;
+}
+
 /* Appends the text of a hypothesis. before: where the text ended before the space in front of it, for the spans if nothing
  * is appended. */
-static tr_status append_tokens(tr_joiner *joiner, const tr_hypothesis *h, size_t before, tr_error *error)
+static tr_status append_tokens(const joined_text *j, const tr_text_chunk *chunk, size_t rank, size_t before, tr_error *error)
 {
+    tr_joiner *joiner = j->joiner;
+    const tr_hypothesis *h = hypothesis_of(chunk, rank);
     tr_buffer *out = &joiner->scratch;
     const size_t start = out->size;
     tr_span *spans = NULL;
     if (joiner->align && !(spans = append_spans(&joiner->spans, h->count)))
         return tr_fail_memory(error, "translation");
-    const tr_status status = tr_tokenizer_decode_spans(joiner->tokenizer, h->ids, h->count, out, spans, error);
+    tr_status status = tr_tokenizer_decode_spans(joiner->tokenizer, h->ids, h->count, out, spans, error);
+    if (status == TR_OK && chunk->use_count)
+        status = restore_spans(joiner, j->text, chunk, start, spans, h->count, error);
     const size_t shift = out->size == start ? before : start;
     for (size_t i = 0; status == TR_OK && spans && i < h->count; i++)
         spans[i] = (tr_span){spans[i].begin + shift, spans[i].end + shift};
@@ -62,20 +195,57 @@ static tr_status append_chunk(const joined_text *j, size_t chunk, size_t rank, b
         return tr_fail_memory(error, "translation");
     const size_t start = out->size;
     if (!request) {
-        if (!tr_buffer_append(out, j->text->data + c->begin, c->end - c->begin))
+        const char *bytes = c->written_size ? c->plan->written.data + c->written : j->text->data + c->begin;
+        if (!tr_buffer_append(out, bytes, c->written_size ? c->written_size : c->end - c->begin))
             return tr_fail_memory(error, "translation");
     } else {
-        status = append_tokens(j->joiner, hypothesis_of(request, rank), before, error);
+        status = append_tokens(j, c, rank, before, error);
     }
     if (out->size == start)
         out->size = before; /* nothing was appended: no space either */
     return status;
 }
 
+/* The mark that a chunk without tokens begins or ends with. */
+static int32_t mark_of(const joined_text *j, const tr_text_chunk *c, bool last)
+{
+    const char *bytes = c->written_size ? c->plan->written.data + c->written : j->text->data + c->begin;
+    const size_t size = c->written_size ? c->written_size : c->end - c->begin;
+    size_t length;
+    return tr_character(bytes, size, last ? tr_character_before(bytes, size) : 0, &length);
+}
+
+static bool is_tag(tr_chunk_spacing spacing)
+{
+    return spacing == TR_SPACING_OPEN || spacing == TR_SPACING_CLOSE;
+}
+
+/* Whether a space separates two chunks, of which one stands between words. */
+static bool wants_space_around(const joined_text *j, const tr_text_chunk *before, const tr_text_chunk *after)
+{
+    const tr_chunk_spacing left = before->spacing, right = after->spacing;
+    if (!j->joiner->protection->spaces || left == TR_SPACING_TIGHT || right == TR_SPACING_TIGHT || left == TR_SPACING_OPEN ||
+        right == TR_SPACING_CLOSE || (is_tag(left) && is_tag(right)))
+        return false;
+    if (right == TR_SPACING_MARK) {
+        const int32_t c = mark_of(j, after, false);
+        if (tr_is_closer(c) || tr_is_clause_mark(c) || tr_is_full_stop(c) || tr_is_bang(c) || tr_is_strong_mark(c))
+            return false;
+    }
+    if (left == TR_SPACING_MARK &&
+        (tr_bracket_closer(mark_of(j, before, true)) || tr_is_quote_opener(mark_of(j, before, true))))
+        return false;
+    return before->written_size || left == TR_SPACING_TEXT || right == TR_SPACING_TEXT; /* not within a row of emoji */
+}
+
 /* Whether a space is put before a chunk if it is not empty; at: where the one before ends. */
 static bool wants_space(const joined_text *j, size_t chunk, size_t at)
 {
-    return !j->text->unspaced && chunk && j->chunks[chunk]->begin == at;
+    if (j->text->unspaced || !chunk || j->chunks[chunk]->begin != at)
+        return false;
+    const tr_text_chunk *before = j->chunks[chunk - 1], *after = j->chunks[chunk];
+    return before->spacing == TR_SPACING_TEXT && after->spacing == TR_SPACING_TEXT ? true
+                                                                                   : wants_space_around(j, before, after);
 }
 
 /* Appends chunks first .. last (exclusive) with the text's white space before each, from *at on. */
@@ -108,6 +278,18 @@ tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *c
     return status;
 }
 
+tr_status tr_join_chunks(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t first, size_t last,
+                         tr_error *error)
+{
+    const joined_text j = {joiner, text, chunks};
+    tr_buffer_clear(&joiner->scratch);
+    if (first == last)
+        return TR_OK;
+    size_t at = chunks[first]->end;
+    const tr_status status = append_chunk(&j, first, 0, false, error);
+    return status == TR_OK ? append_chunks(&j, first + 1, last, 0, &at, error) : status;
+}
+
 /* One translation of a text: its chunks, with the text's own white space around and between them. */
 static tr_status join_text(const joined_text *j, size_t rank, tr_error *error)
 {
@@ -138,11 +320,11 @@ static tr_status copy_text(const tr_joiner *joiner, char **text, size_t *size, t
 /* --------------------------------------------------------------------------------------------------------------- scores */
 
 /* Adds the log-probabilities of a request's tokens, their sum, and the smallest. */
-static void add_scores(const tr_joiner *joiner, const tr_request *request, tr_result *result)
+static void add_scores(const tr_joiner *joiner, const tr_text_chunk *chunk, tr_result *result)
 {
-    const tr_hypothesis *h = &request->found.items[0];
+    const tr_hypothesis *h = hypothesis_of(chunk, 0);
     const size_t count = h->log_probabilities ? h->count + h->finished : 0;
-    const size_t given = (size_t)(joiner->given + request->prefix_length);
+    const size_t given = (size_t)(joiner->given + chunk->request->prefix_length);
     for (size_t t = 0; t < count; t++) {
         const float p = h->log_probabilities[t];
         result->scored[result->scored_count++] = (tr_scored_token){t < h->count ? h->ids[t] : joiner->eos_id, p};
@@ -158,7 +340,8 @@ static tr_status score_text(const joined_text *j, tr_result *result, tr_error *e
         const tr_request *request = j->chunks[s]->request;
         if (!request)
             continue;
-        const size_t tokens = request->found.items[0].count + request->found.items[0].finished;
+        const tr_hypothesis *h = hypothesis_of(j->chunks[s], 0);
+        const size_t tokens = h->count + h->finished;
         const size_t own = (size_t)(j->joiner->given + request->prefix_length);
         count += tokens;
         given += own < tokens ? own : tokens;
@@ -168,7 +351,7 @@ static tr_status score_text(const joined_text *j, tr_result *result, tr_error *e
         return tr_fail_memory(error, "translation");
     for (size_t s = 0; s < j->text->count; s++)
         if (j->chunks[s]->request)
-            add_scores(j->joiner, j->chunks[s]->request, result);
+            add_scores(j->joiner, j->chunks[s], result);
     result->mean_log_probability = count > given ? result->score / (float)(count - given) : 0;
     return TR_OK;
 }
@@ -184,11 +367,51 @@ static tr_span bytes_of_chunk(const joined_text *j, size_t chunk)
     return (tr_span){j->chunks[chunk]->begin, j->chunks[chunk]->end};
 }
 
+/* Where a byte of a chunk as the network sees it lies in the text; what stands for a span, at its begin or end. places
+ * [chunk->use_count]: see tr_uses_mask. */
+static size_t byte_in_text(const tr_text_chunk *chunk, const tr_span *places, size_t byte, bool is_end)
+{
+    const tr_stand_in_use *uses = tr_uses_of(chunk);
+    size_t from = 0, text = chunk->begin; /* where the text after the last span before the byte begins */
+    for (int i = 0; i < chunk->use_count; i++) {
+        if (byte < places[i].begin || (byte == places[i].begin && is_end))
+            break;
+        if (byte < places[i].end || (byte == places[i].end && is_end))
+            return is_end ? uses[i].span.end : uses[i].span.begin;
+        from = places[i].end;
+        text = uses[i].span.end;
+    }
+    return text + (byte - from);
+}
+
+/* The bytes of each token of a chunk with stand-ins. */
+static tr_status find_masked_spans(const joined_text *j, const tr_text_chunk *c, tr_span *spans, tr_error *error)
+{
+    tr_buffer masked = {0};
+    tr_ids ids = {0};
+    tr_span *found = NULL;
+    tr_span places[TR_CHUNK_SPANS];
+    tr_status status = tr_uses_mask(c, j->text->data, c->begin, c->end, &masked, places, error);
+    if (status == TR_OK)
+        status = tr_tokenizer_encode_spans(j->joiner->tokenizer, masked.data, masked.size, &ids, &found, error);
+    for (size_t i = 0; status == TR_OK && i < (size_t)c->tokens && i < ids.size; i++) {
+        const size_t begin = byte_in_text(c, places, found[i].begin, false);
+        const size_t end = byte_in_text(c, places, found[i].end, true);
+        spans[i] = (tr_span){begin, found[i].begin == found[i].end || end < begin ? begin : end};
+    }
+    tr_ids_free(&ids);
+    tr_buffer_free(&masked);
+    free(found);
+    return status;
+}
+
 /* The bytes of each token of a chunk: tokenises it once more, this time with spans. */
 static tr_status find_token_spans(const joined_text *j, size_t chunk, tr_span *spans, tr_error *error)
 {
     const tr_text_chunk *c = j->chunks[chunk];
     const tr_span bytes = bytes_of_chunk(j, chunk);
+    if (c->use_count)
+        return find_masked_spans(j, c, spans, error);
     tr_ids ids = {0};
     tr_span *found;
     const tr_status status = tr_tokenizer_encode_spans(j->joiner->tokenizer, j->text->data + bytes.begin,
@@ -231,7 +454,7 @@ static void count_target(const joined_text *j, size_t rank, size_t *tokens, size
     *tokens = *links = 0;
     for (size_t s = 0; s < j->text->count; s++) {
         const tr_request *request = j->chunks[s]->request;
-        const tr_hypothesis *h = request ? hypothesis_of(request, rank) : NULL;
+        const tr_hypothesis *h = request ? hypothesis_of(j->chunks[s], rank) : NULL;
         *tokens += h ? h->count : 0;
         *links += h ? h->alignment.count : 0;
     }
@@ -255,7 +478,7 @@ static tr_status link_target(const joined_text *j, size_t rank, tr_tokens *targe
         const tr_request *request = j->chunks[s]->request;
         if (!request)
             continue;
-        const tr_hypothesis *h = hypothesis_of(request, rank);
+        const tr_hypothesis *h = hypothesis_of(j->chunks[s], rank);
         for (size_t i = 0; i < h->alignment.count; i++) {
             const tr_link link = h->alignment.links[i];
             alignment->links[alignment->count++] =
@@ -275,7 +498,8 @@ static size_t count_ranks(const joined_text *j)
     size_t ranks = 1;
     for (size_t s = 0; s < j->text->count; s++) {
         const tr_request *request = j->chunks[s]->request;
-        ranks = request && request->found.count > ranks ? request->found.count : ranks;
+        const size_t kept = request ? count_kept(j->chunks[s]) : 0;
+        ranks = kept > ranks ? kept : ranks;
     }
     return ranks;
 }
@@ -289,7 +513,7 @@ static tr_status take_hypothesis(const joined_text *j, size_t rank, tr_translati
         const tr_request *request = j->chunks[s]->request;
         if (!request)
             continue;
-        const tr_hypothesis *h = hypothesis_of(request, rank);
+        const tr_hypothesis *h = hypothesis_of(j->chunks[s], rank);
         to->tokens += (int)h->count;
         to->score += h->score;
         to->log_probability += h->log_probability;
@@ -326,9 +550,12 @@ static void count_result(const joined_text *j, tr_result *result)
         result->source_tokens += j->chunks[s]->tokens;
         if (!request)
             continue;
-        result->target_tokens += request->target_length;
-        result->flags |= request->looped ? TR_FLAG_LOOP : request->finished ? 0 : TR_FLAG_MAX_LENGTH;
+        const tr_hypothesis *h = hypothesis_of(j->chunks[s], 0);
+        result->target_tokens += (int)h->count;
+        result->flags |= request->looped ? TR_FLAG_LOOP : h->finished ? 0 : TR_FLAG_MAX_LENGTH;
+        result->flags |= j->chunks[s]->misses_figure ? TR_FLAG_NUMBER : 0;
     }
+    result->flags |= j->text->passed && j->text->passed == j->text->sentences ? TR_FLAG_PASSED_THROUGH : 0;
 }
 
 tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, tr_result *result, tr_error *error)

@@ -8,13 +8,16 @@
 typedef struct tr_joiner {
     const tr_tokenizer *tokenizer;
     int32_t eos_id;
-    int given;         /* tokens that the network is given at the front of each target: a language */
-    int after;         /* tokens after each source's own */
-    bool scores;       /* results get log-probabilities */
-    bool align;        /* results get alignments */
-    bool hypotheses;   /* results get all hypotheses, not the best alone */
-    tr_buffer scratch; /* the text that is being joined */
-    tr_buffer spans;   /* with align: of tr_span, the bytes in scratch of each of its target tokens */
+    int given;                       /* tokens that the network is given at the front of each target: a language */
+    int after;                       /* tokens after each source's own */
+    bool scores;                     /* results get log-probabilities */
+    bool align;                      /* results get alignments */
+    bool hypotheses;                 /* results get all hypotheses, not the best alone */
+    const tr_protection *protection; /* NULL: none */
+    tr_buffer scratch;               /* the text that is being joined */
+    tr_buffer spans;                 /* with align: of tr_span, the bytes in scratch of each of its target tokens */
+    tr_buffer restored;              /* a translation whose stand-ins have become spans again */
+    tr_figures said, written;        /* figures of a source and of a translation */
 } tr_joiner;
 
 void tr_joiner_free(tr_joiner *joiner);
@@ -24,6 +27,15 @@ void tr_joiner_free(tr_joiner *joiner);
  * chunks [text->count]: the text's. TR_ERROR_MEMORY */
 tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t chunk, bool *space,
                         tr_error *error);
+
+/* Writes to joiner->scratch the translation of chunks first .. last (exclusive), without what stands before it.
+ * TR_ERROR_MEMORY */
+tr_status tr_join_chunks(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t first, size_t last,
+                         tr_error *error);
+
+/* Checks the hypotheses of a chunk's request, if they are to be checked: sets kept, failed and misses_figure.
+ * TR_ERROR_MEMORY */
+tr_status tr_check_chunk(tr_joiner *joiner, const tr_text *text, tr_text_chunk *chunk, tr_error *error);
 
 /* Makes the result of a text whose requests are all complete. chunks [text->count]: the text's. On failure *result may be
  * filled in part; it is to be freed either way. result: zeroed. */

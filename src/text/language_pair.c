@@ -55,12 +55,22 @@ static tr_status fail_unnamed(const tr_languages *languages, const char *side, c
 static tr_status choose_source(tr_language_pair *pair, const char *wanted, tr_error *error)
 {
     const tr_package *p = pair->package;
+    const char *code = wanted ? wanted : p->source_language;
+    pair->source_letters = tr_letters_of_language(code);
+    pair->source_figures = tr_figure_language_of(code);
+    pair->source_unspaced = tr_language_is_unspaced(code);
     if (p->languages.source == TR_LANGUAGE_NOWHERE)
         return check_side(p, "source", wanted, p->source_language, error);
     if (!wanted && pair->tokenizer && *p->source_language)
         wanted = p->source_language;
-    if (wanted)
-        return find_language(&p->languages, "source", wanted, &pair->source, error);
+    if (wanted) {
+        const tr_status status = find_language(&p->languages, "source", wanted, &pair->source, error);
+        if (status == TR_OK)
+            code = p->languages.items[pair->source].code;
+        pair->source_letters = tr_letters_of_language(code);
+        pair->source_figures = tr_figure_language_of(code);
+        return status;
+    }
     return pair->tokenizer ? fail_unnamed(&p->languages, "source", 's', error) : TR_OK;
 }
 

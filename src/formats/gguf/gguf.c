@@ -127,18 +127,18 @@ static tr_status read_codes(const tr_gguf *gguf, int vocabulary, tr_languages *l
     return status;
 }
 
-static tr_status read_special(const tr_gguf *gguf, int vocabulary, tr_ids *special, tr_error *error)
+static tr_status read_ids(const tr_gguf *gguf, const char *key, int vocabulary, tr_ids *ids, tr_error *error)
 {
     const tr_gguf_entry *entry;
-    const tr_status status = tr_gguf_find_ids(gguf, TR_KEY_SPECIAL, vocabulary, &entry, error);
+    const tr_status status = tr_gguf_find_ids(gguf, key, vocabulary, &entry, error);
     if (status != TR_OK || !entry)
         return status;
     if (entry->count > (uint64_t)vocabulary)
-        return tr_gguf_fail_key(error, TR_KEY_SPECIAL, "holds more ids than there are");
+        return tr_gguf_fail_key(error, key, "holds more ids than there are");
     for (uint64_t i = 0; i < entry->count; i++) {
         const int32_t id = (int32_t)tr_gguf_element(entry, i);
-        if (!tr_ids_append(special, &id, 1))
-            return tr_fail(error, TR_ERROR_MEMORY, "key " TR_KEY_SPECIAL ": out of memory");
+        if (!tr_ids_append(ids, &id, 1))
+            return tr_fail(error, TR_ERROR_MEMORY, "key %s: out of memory", key);
     }
     return TR_OK;
 }
@@ -159,7 +159,10 @@ static tr_status read_languages(const tr_gguf *gguf, tr_package *package, tr_err
                             : source_only ? c->source_vocabulary
                                           : shared,
                             l, error);
-    return status == TR_OK ? read_special(gguf, c->target_vocabulary, &package->special, error) : status;
+    if (status == TR_OK)
+        status = read_ids(gguf, TR_KEY_SPECIAL, c->target_vocabulary, &package->special, error);
+    return status == TR_OK ? read_ids(gguf, TR_KEY_COPY_SYMBOLS, c->source_vocabulary, &package->copy_symbols, error)
+                           : status;
 }
 
 /* ------------------------------------------------------------------------------------------------ tensors, vocabularies */

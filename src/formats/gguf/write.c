@@ -186,6 +186,8 @@ static void put_metadata(writer *w)
     put_languages(w, &package->languages);
     if (package->special.size)
         put_ids(w, TR_KEY_SPECIAL, package->special.data, package->special.size);
+    if (package->copy_symbols.size)
+        put_ids(w, TR_KEY_COPY_SYMBOLS, package->copy_symbols.data, package->copy_symbols.size);
     if (package->shortlist.offsets) {
         put_u32(w, TR_KEY_SHORTLIST_FIRST, (uint32_t)package->shortlist.first);
         put_u32(w, TR_KEY_SHORTLIST_BEST, (uint32_t)package->shortlist.best);

@@ -1,0 +1,16 @@
+/* Words that a model copies from the source to its translations: what protected spans become for it (text/protect.h). */
+#ifndef TR_API_STAND_INS_H
+#define TR_API_STAND_INS_H
+
+#include "api/model.h"
+#include "text/protect.h"
+
+/* Those of a pair of languages of a model: the symbols that its file names (translate.copy_symbols), else what a short trial
+ * finds when they are first asked for. Any thread; they live as long as the model. */
+tr_status tr_model_stand_ins(const tr_model *model, const tr_language_pair *pair, const tr_stand_ins **found,
+                             tr_error *error);
+
+/* Frees the list of a model. */
+void tr_stand_ins_free(tr_pair_stand_ins *list);
+
+#endif

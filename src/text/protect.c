@@ -1,0 +1,260 @@
+#define _GNU_SOURCE
+#include "text/protect.h"
+
+#include <string.h>
+
+#include "tokenizer/language_codes.h"
+
+const tr_stand_ins tr_common_stand_ins = {
+    .names = {"Q7", "Zx", "Q8", "X1", "USB", "Z9", "X5", "K8", "W3", "Y6", "T4", "R2", "V8", "J5", "GPS", "M9"},
+    .count = 16,
+};
+
+tr_protection tr_protection_of(const tr_language_pair *pair)
+{
+    const tr_figure_language from = pair->source_figures, to = tr_figure_language_of(pair->target_code);
+    return (tr_protection){.source = pair->source_letters,
+                           .target = tr_letters_of_language(pair->target_code),
+                           .from = to == TR_FIGURES_DIGITS ? to : from,
+                           .to = from == TR_FIGURES_DIGITS ? from : to,
+                           .spaces = pair->source_unspaced && !pair->unspaced};
+}
+
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk)
+{
+    const tr_stand_in_use *all = (const tr_stand_in_use *)(const void *)(chunk->plan ? chunk->plan->uses.data : NULL);
+    return chunk->use_count ? all + chunk->first_use : NULL;
+}
+
+bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, tr_buffer *out)
+{
+    const tr_kept_span *span = &use->span;
+    return span->is_written ? tr_buffer_append(out, chunk->plan->written.data + span->written, span->written_size)
+                            : tr_buffer_append(out, text + span->begin, span->end - span->begin);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- the source
+ */
+
+/* Numbers that stand for numbers: networks copy small ones, and words around them fit. */
+static const char *const numbers[] = {"37", "58", "46", "29", "63", "84", "52", "79", "36", "47", "68", "93"};
+
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+typedef struct stand_in_name {
+    char text[TR_STAND_IN_SIZE + 2];
+    size_t size;
+} stand_in_name;
+
+static stand_in_name name_of(const tr_text_chunk *chunk, tr_stand_in_kind kind, int stand_in)
+{
+    stand_in_name name = {.size = 0};
+    const char *from = kind == TR_STAND_IN_WORD ? chunk->plan->stand_ins->names[stand_in] : numbers[stand_in];
+    name.size = strlen(from);
+    memcpy(name.text, from, name.size + 1);
+    if (kind == TR_STAND_IN_PERCENT) {
+        name.text[name.size++] = '%';
+        name.text[name.size] = 0;
+    }
+    return name;
+}
+
+/* A stand-in that neither the text nor a use before holds; -1: there is none. */
+static int choose_stand_in(const tr_stand_ins *words, int attempt, const char *text, size_t size, tr_stand_in_kind kind,
+                           const tr_stand_in_use *uses, int count)
+{
+    const bool word = kind == TR_STAND_IN_WORD;
+    const int all = word ? words->count : NUMBERS, first = attempt * (all / TR_ATTEMPTS);
+    for (int i = 0; i < all; i++) {
+        const int candidate = (first + i) % all;
+        const char *name = word ? words->names[candidate] : numbers[candidate];
+        bool used = memmem(text, size, name, strlen(name)) != NULL;
+        for (int k = 0; k < count && !used; k++)
+            used = (uses[k].span.stand_in == TR_STAND_IN_WORD) == word && uses[k].stand_in == candidate;
+        if (!used)
+            return candidate;
+    }
+    return -1;
+}
+
+tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char *text, const tr_kept_span *spans,
+                      size_t count, size_t begin, size_t end, tr_text_chunk *chunk, tr_error *error)
+{
+    tr_stand_in_use uses[TR_CHUNK_SPANS];
+    const tr_status status =
+        plan->stand_ins ? TR_OK : protection->find_stand_ins(protection->argument, &plan->stand_ins, error);
+    if (status != TR_OK)
+        return status;
+    chunk->plan = plan;
+    chunk->first_use = plan->uses.size / sizeof(tr_stand_in_use);
+    chunk->use_count = 0;
+    for (size_t i = 0; i < count && i < TR_CHUNK_SPANS; i++) {
+        const int chosen = choose_stand_in(plan->stand_ins, protection->attempt, text + begin, end - begin,
+                                           spans[i].stand_in, uses, chunk->use_count);
+        if (chosen < 0)
+            break;
+        uses[chunk->use_count++] = (tr_stand_in_use){spans[i], chosen};
+    }
+    const size_t size = (size_t)chunk->use_count * sizeof *uses;
+    return !size || tr_buffer_append(&plan->uses, uses, size) ? TR_OK : tr_fail_memory(error, "protected spans");
+}
+
+/* A stand-in does not grow together with letters and digits around it. */
+tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begin, size_t end, tr_buffer *out,
+                       tr_span *places, tr_error *error)
+{
+    const tr_stand_in_use *uses = tr_uses_of(chunk);
+    size_t at = begin;
+    bool good = true;
+    for (int i = 0; good && i < chunk->use_count; i++) {
+        const tr_kept_span *span = &uses[i].span;
+        const stand_in_name name = name_of(chunk, span->stand_in, uses[i].stand_in);
+        good = tr_buffer_append(out, text + at, span->begin - at);
+        if (places)
+            places[i].begin = out->size;
+        if (good && span->begin > begin && is_name(text[span->begin - 1]))
+            good = tr_buffer_string(out, " ");
+        good = good && tr_buffer_append(out, name.text, name.size);
+        if (good && span->end < end && is_name(text[span->end]))
+            good = tr_buffer_string(out, " ");
+        if (places)
+            places[i].end = out->size;
+        at = span->end;
+    }
+    return good && tr_buffer_append(out, text + at, end - at) ? TR_OK : tr_fail_memory(error, "protected spans");
+}
+
+tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                              tr_error *error)
+{
+    tr_figures *figures = &plan->figures;
+    tr_buffer *written = &plan->written, merged = {0};
+    const tr_kept_span *spans = (const tr_kept_span *)(const void *)plan->spans.data;
+    const size_t count = plan->spans.size / sizeof *spans;
+    size_t next = 0, last = begin;
+    tr_status status = tr_figures_find(protection->from, text + begin, end - begin, figures, error);
+    bool good = true;
+    for (size_t i = 0; status == TR_OK && good && i < figures->count; i++) {
+        const tr_figure *f = &figures->items[i];
+        const bool percent = f->kind == TR_FIGURE_PERCENT || f->kind == TR_FIGURE_FOLD || f->kind == TR_FIGURE_OFF;
+        tr_kept_span span = {.begin = begin + f->begin,
+                             .end = begin + f->end,
+                             .stand_in = percent ? TR_STAND_IN_PERCENT : TR_STAND_IN_NUMBER,
+                             .is_written = true,
+                             .written = written->size};
+        bool known;
+        for (; next < count && spans[next].end <= span.begin && good; next++) {
+            good = tr_buffer_append(&merged, &spans[next], sizeof span);
+            last = spans[next].end;
+        }
+        if (!good || f->optional || span.begin < last || (next < count && spans[next].begin < span.end))
+            continue;
+        good = tr_figure_write(text + begin, f, protection->from, protection->to, written, &known);
+        span.written_size = written->size - span.written;
+        if (good && known && span.written_size)
+            good = tr_buffer_append(&merged, &span, sizeof span);
+        last = span.end;
+    }
+    for (; next < count && good; next++)
+        good = tr_buffer_append(&merged, &spans[next], sizeof *spans);
+    if (status == TR_OK && !good)
+        status = tr_fail_memory(error, "protected spans");
+    tr_buffer_free(&plan->spans);
+    plan->spans = merged;
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------- the translation
+ */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether what lies around a stand-in in a translation makes another word or number of it. */
+static bool is_glued(const char *text, size_t size, size_t begin, size_t end)
+{
+    const bool digits = is_digit(text[begin]);
+    if (begin && is_name(text[begin]) && is_name(text[begin - 1]))
+        return true;
+    if (end < size && is_name(text[end]) && is_name(text[end - 1]))
+        return true;
+    if (digits && begin > 1 && (text[begin - 1] == '.' || text[begin - 1] == ',') && is_digit(text[begin - 2]))
+        return true;
+    return digits && end + 1 < size && (text[end] == '.' || text[end] == ',') && is_digit(text[end + 1]);
+}
+
+/* The stand-in's only place in the translation; false: it has none, or several. */
+static bool find_stand_in(stand_in_name name, const char *translation, size_t size, tr_use_place *place)
+{
+    int found = 0;
+    for (size_t from = 0; from + name.size <= size;) {
+        const char *at = memmem(translation + from, size - from, name.text, name.size);
+        if (!at)
+            break;
+        place->begin = (size_t)(at - translation);
+        place->end = place->begin + name.size;
+        from = place->end;
+        if (is_glued(translation, size, place->begin, place->end))
+            return false;
+        found++;
+    }
+    return found == 1;
+}
+
+bool tr_is_copied(const char *name, const char *translation, size_t size)
+{
+    stand_in_name own = {.size = strlen(name)};
+    tr_use_place place;
+    memcpy(own.text, name, own.size + 1);
+    return find_stand_in(own, translation, size, &place);
+}
+
+/* Format directives without numbers take arguments in the order in which they stand. */
+static bool is_in_order(const tr_stand_in_use *uses, const tr_use_place *places, int count)
+{
+    int last = -1;
+    for (int i = 0; i < count; i++) {
+        if (uses[places[i].use].span.kind != TR_SPAN_PRINTF)
+            continue;
+        if (places[i].use < last)
+            return false;
+        last = places[i].use;
+    }
+    return true;
+}
+
+bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *translation, size_t size, tr_use_place *places)
+{
+    const tr_stand_in_use *uses = tr_uses_of(chunk);
+    for (int i = 0; i < chunk->use_count; i++) {
+        const tr_kept_span *span = &uses[i].span;
+        tr_use_place place = {.use = i};
+        if (!find_stand_in(name_of(chunk, span->stand_in, uses[i].stand_in), translation, size, &place))
+            return false;
+        if (span->stand_in == TR_STAND_IN_WORD && memmem(translation, size, text + span->begin, span->end - span->begin))
+            return false;
+        int k = i;
+        for (; k && places[k - 1].begin > place.begin; k--)
+            places[k] = places[k - 1];
+        places[k] = place;
+    }
+    return is_in_order(uses, places, chunk->use_count);
+}
+
+bool tr_append_blanked(const char *text, size_t size, const tr_span *spans, int count, tr_buffer *out)
+{
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        if (!tr_buffer_append(out, text + at, spans[i].begin - at) || !tr_buffer_string(out, "\xef\xbf\xbc"))
+            return false;
+        at = spans[i].end;
+    }
+    return tr_buffer_append(out, text + at, size - at);
+}
