@@ -52,6 +52,7 @@ static tr_translate_options aligning(void)
 {
     tr_translate_options options = tr_translate_default_options();
     options.align = true;
+    options.protect = false;
     return options;
 }
 
@@ -360,6 +361,7 @@ static void each_hypothesis_has_its_own(void **state)
     options.search.beam = options.search.n_best = 4;
     options.split = TR_SPLIT_NEVER;
     options.loop_guard = false;
+    options.protect = false;
     size_t several = 0;
     tr_result *results = translate(context, texts, COUNT, &options);
     for (size_t i = 0; i < COUNT; i++) {
@@ -484,6 +486,7 @@ static void check_languages(const char *name, const char *source, const char *ta
     tr_tokens tokens;
     options.max_length = 24;
     options.loop_guard = false;
+    options.protect = false;
     options.split = TR_SPLIT_NEVER;
     options.source_language = source;
     options.target_language = target;

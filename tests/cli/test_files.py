@@ -367,6 +367,7 @@ class Comparing(FileTest):
             "attention": "local:2",
             "split": "never",
             "loop-guard": "off",
+            "protect": "off",
             "stopping": "never",
             "forbid": "▁a",
             "prefix": "a",

@@ -251,7 +251,7 @@ class Options(CommandTest):
         self.assertEqual([o["text"] for o in objects[:-2]], self.plain.decode().splitlines())
         self.assertTrue(all(o["tokens"] > 0 and o["flags"] == [] for o in objects[:-2]))
         self.assertEqual((objects[-2]["text"], objects[-2]["tokens"]), ("", 0))
-        self.assertEqual(objects[-1]["flags"], ["invalid_utf8"])
+        self.assertEqual(objects[-1]["flags"], ["invalid_utf8", "passed_through"])
         self.assertEqual(json.loads(self.good("--json", "一\n二"))["source"], "一\n二")
 
     def test_stats(self):

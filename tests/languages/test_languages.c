@@ -44,6 +44,7 @@ static tr_translate_options options_of(const fixture *f, const json_t *line)
     tr_translate_options o = tr_translate_default_options();
     o.split = TR_SPLIT_NEVER;
     o.loop_guard = false;
+    o.protect = false;
     o.max_length = f->expected.max_length;
     o.source_language = json_string_value(json_object_get(line, "source"));
     o.target_language = json_string_value(json_object_get(line, "target"));

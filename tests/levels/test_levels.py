@@ -43,7 +43,8 @@ def available(cpu=None):
 
 
 def translated(level, batch, threads):
-    r = run_tool("--loop-guard", "off", "--compute", COMPUTE, "--batch-size", batch, "-T", threads, "-i", LINES, level=level)
+    r = run_tool("--loop-guard", "off", "--protect", "off", "--compute", COMPUTE,
+                 "--batch-size", batch, "-T", threads, "-i", LINES, level=level)
     assert r.returncode == 0, (level, batch, threads, r.stderr)
     return r.stdout
 

@@ -127,6 +127,7 @@ static tr_translate_options listening(listener *l)
     o.on_progress = on_progress;
     o.on_result = on_ready;
     o.on_token_argument = o.on_progress_argument = o.on_result_argument = l;
+    o.protect = false;
     return o;
 }
 
@@ -177,6 +178,7 @@ static void steps_add_up_to_the_text(void **state)
         tr_translate_options plain = tr_translate_default_options();
         plain.max_length = 64;
         plain.loop_guard = false;
+        plain.protect = false;
         tr_result *expected;
         assert_int_equal(translate(quiet, &plain, &expected), TR_OK);
         for (int threads = 1; threads <= 3; threads++)
@@ -186,6 +188,7 @@ static void steps_add_up_to_the_text(void **state)
                 tr_context *context = open_context(other, threads, batch);
                 tr_translate_options o = listening(&l);
                 o.loop_guard = false;
+                o.protect = false;
                 o.scores = batch == 4;
                 tr_result *results;
                 assert_int_equal(translate(context, &o, &results), TR_OK);

@@ -42,7 +42,7 @@ def write_lines(name, lines):
 
 def run_tool(lines, *options):
     """A result for each line, with its `pieces`."""
-    command = [TOOL, "-m", MODEL, "--json", "--scores", "--split", "never", *options]
+    command = [TOOL, "-m", MODEL, "--json", "--scores", "--split", "never", "--protect", "off", *options]
     done = subprocess.run(command, input="\n".join(lines).encode() + b"\n", capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b""), done
     results = [json.loads(line) for line in done.stdout.decode().split("\n")[:-1]]

@@ -120,6 +120,7 @@ static void test_text(void **state)
     tr_context *context = open_way(fixture_path(*state, ""), (way){0}, &model);
     settings.split = TR_SPLIT_NEVER;
     settings.loop_guard = false;
+    settings.protect = false;
     assert_true(expect_texts(context, &settings, &e, "text", "translation") >= 10);
     tr_context_destroy(context);
     tr_model_close(model);

@@ -38,7 +38,7 @@ static tr_text plan_checked(tr_plan *plan, const char *data, size_t size, int li
     const tr_language_pair pair = {.tokenizer = f, .eos_id = END, .limit = limit};
     tr_text text;
     tr_error error;
-    assert_int_equal(tr_plan_text(plan, &pair, split, data, size, &text, &error), TR_OK);
+    assert_int_equal(tr_plan_text(plan, &pair, NULL, split, data, size, &text, &error), TR_OK);
     tr_ids whole = {0};
     tr_tokenizer uncounted = {0};
     assert_int_equal(tr_tokenizer_encode(&uncounted, text.data, text.size, &whole, NULL), TR_OK);
@@ -221,7 +221,7 @@ static void failure_is_passed_on(void **state)
     tr_plan plan = {0};
     tr_text text;
     tr_error error;
-    assert_int_equal(tr_plan_text(&plan, &pair, TR_SPLIT_AUTO, "a\xff", 2, &text, &error), TR_ERROR_FORMAT);
+    assert_int_equal(tr_plan_text(&plan, &pair, NULL, TR_SPLIT_AUTO, "a\xff", 2, &text, &error), TR_ERROR_FORMAT);
     assert_string_equal(error.message, "fake: fails");
     tr_text_free(&text);
     tr_plan_free(&plan);
@@ -235,11 +235,11 @@ static void sources_may_have_no_eos(void **state)
     const tr_language_pair pair = {.tokenizer = &f, .eos_id = -1, .limit = 100};
     tr_plan plan = {0};
     tr_text text;
-    assert_int_equal(tr_plan_text(&plan, &pair, TR_SPLIT_NEVER, "ab c", 4, &text, NULL), TR_OK);
+    assert_int_equal(tr_plan_text(&plan, &pair, NULL, TR_SPLIT_NEVER, "ab c", 4, &text, NULL), TR_OK);
     assert_int_equal(text.count, 1);
     assert_int_equal(plan.chunks[text.first].length, 3);
     assert_int_equal(plan.ids.data[plan.chunks[text.first].ids + 2], 'c');
-    assert_int_equal(tr_plan_text(&plan, &pair, TR_SPLIT_NEVER, "\xe2\x80\x8d", 3, &text, NULL), TR_OK);
+    assert_int_equal(tr_plan_text(&plan, &pair, NULL, TR_SPLIT_NEVER, "\xe2\x80\x8d", 3, &text, NULL), TR_OK);
     assert_int_equal(text.count, 1);
     assert_int_equal(plan.chunks[text.first].tokens, 0);
     tr_plan_free(&plan);
