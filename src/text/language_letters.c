@@ -129,8 +129,9 @@ bool tr_is_symbol(int32_t c)
     if (c < 0x80)
         return false;
     const int8_t kind = u_charType(c);
-    return kind == U_OTHER_SYMBOL || kind == U_MATH_SYMBOL || c == SECTION || c == PARAGRAPH ||
-           (c >= DAGGER && c <= BULLET) || c == REFERENCE;
+    const bool bracket = (c >= 0x3010 && c <= 0x3011) || (c >= 0x3016 && c <= 0x3017); /* 【】〖〗 */
+    return kind == U_OTHER_SYMBOL || kind == U_MATH_SYMBOL || c == SECTION || c == PARAGRAPH || c == REFERENCE || bracket ||
+           (c >= DAGGER && c <= BULLET);
 }
 
 bool tr_is_currency_sign(int32_t c)

@@ -24,7 +24,7 @@ bool tr_letters_have(const tr_letters *letters, int32_t c);
 /* Whether text has such a letter. */
 bool tr_letters_in(const tr_letters *letters, const char *text, size_t size);
 
-bool tr_is_symbol(int32_t c);          /* a sign that is no punctuation, not of ASCII: → ● ™ ° × */
+bool tr_is_symbol(int32_t c);          /* a sign that is no punctuation, not of ASCII: → ● ™ ° ×; and 【】 */
 bool tr_is_currency_sign(int32_t c);   /* not of ASCII */
 bool tr_is_any_letter(int32_t c);      /* of any script */
 bool tr_is_pictograph(int32_t c);      /* an emoji, or a part of one, in every context: not digits, # and * */

@@ -9,7 +9,7 @@ enum {
     CODE_MARKS = 3,         /* backticks around code, at most */
     PLACEHOLDER_REACH = 64, /* bytes between { and } */
     HASHTAG_REACH = 120,    /* bytes of a hashtag or an @name of other letters */
-    LONG_NUMBER = 7,        /* digits of a telephone or account number, at least */
+    LONG_NUMBER = 6,        /* digits of a telephone or account number, at least */
 };
 
 typedef struct scan {
@@ -187,7 +187,7 @@ static bool is_identifier(const scan *s, size_t begin, size_t end, const word_sh
         return w->dots >= 2; /* 192.168.1.1, 1.2.3 */
     if (is_letter(s->text[begin]))
         return w->digits && size >= 4 && (w->capitals > 1 || w->hyphens || w->dots || w->digits >= 4);
-    return w->digits && w->capitals >= 2 && (w->hyphens || size >= 6); /* 9981-SKU */
+    return w->digits >= LONG_NUMBER || (w->capitals >= 2 && (w->hyphens || size >= 6)); /* 9981-SKU */
 }
 
 /* The span of a word at text[i], where one may begin; i if it is none. *next: where to go on. */
@@ -527,6 +527,8 @@ static size_t find_span(scan *s, size_t i, tr_span_kind *kind, size_t *next)
 {
     const char c = s->text[i];
     size_t end = i;
+    if ((unsigned char)c >= 0xe4 && (unsigned char)c <= 0xed) /* Han, Hangul: no signs among them */
+        return i;
     *kind = TR_SPAN_WORD;
     switch (c) {
     case '`': return find_code(s, i);

@@ -1,0 +1,504 @@
+/* Protected spans come out exactly once and unchanged: of 400 sentences with the default model, of random texts with any
+ * search, and with models that copy nothing. */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../opening.h"
+#include "api/text_call.h"
+#include "api/options.h"
+
+enum { MOST_LINES = 512, MOST_SPANS = 12 };
+
+typedef struct span_line {
+    char *text;
+    const char *spans[MOST_SPANS];
+    int count;
+} span_line;
+
+static span_line lines[MOST_LINES];
+static const char *texts[MOST_LINES];
+static size_t line_count;
+
+/* SENTENCE TAB SPAN TAB SPAN ...; lines with # are comments. */
+static void read_lines(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    assert_non_null(file);
+    line_count = 0;
+    while (getline(&line, &capacity, file) > 0 && line_count < MOST_LINES) {
+        span_line *l = &lines[line_count];
+        if (strncmp(line, "# ", 2) == 0)
+            continue;
+        line[strcspn(line, "\n")] = 0;
+        *l = (span_line){.text = strdup(line)};
+        for (char *at = strchr(l->text, '\t'); at && l->count < MOST_SPANS; at = strchr(at, '\t')) {
+            *at++ = 0;
+            l->spans[l->count++] = at;
+        }
+        texts[line_count++] = l->text;
+    }
+    free(line);
+    fclose(file);
+}
+
+static void free_lines(void)
+{
+    for (size_t i = 0; i < line_count; i++)
+        free(lines[i].text);
+}
+
+static int count_in(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+static bool keeps(const span_line *l, const char *translation)
+{
+    for (int i = 0; i < l->count; i++)
+        if (count_in(translation, l->spans[i]) != count_in(l->text, l->spans[i])) {
+            print_message("%s -> %s: %s\n", l->text, translation, l->spans[i]);
+            return false;
+        }
+    return true;
+}
+
+static tr_result *translate(tr_context *context, const tr_translate_options *options)
+{
+    tr_result *results;
+    tr_error error;
+    if (tr_translate_texts(context, texts, NULL, line_count, options, &results, &error))
+        fail_msg("%s", error.message);
+    return results;
+}
+
+static void expect_kept(tr_context *context, const tr_translate_options *options)
+{
+    tr_result *results = translate(context, options);
+    size_t lost = 0;
+    for (size_t i = 0; i < line_count; i++) {
+        lost += !keeps(&lines[i], results[i].text);
+        for (size_t h = 0; h < results[i].hypothesis_count; h++)
+            lost += !keeps(&lines[i], results[i].hypotheses[h].text);
+    }
+    tr_result_array_free(results, line_count);
+    assert_int_equal(lost, 0);
+}
+
+/* ------------------------------------------------------------------------------------------------------- the default model
+ */
+
+static void sentences_keep_their_spans(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_DEFAULT_MODEL);
+    tr_context *context = open_context(model, 2, 32);
+    const tr_translate_options options = tr_translate_default_options();
+    read_lines(TR_LINES "/spans.tsv");
+    assert_int_equal(line_count, 400);
+    expect_kept(context, &options);
+    tr_translate_options off = options;
+    off.protect = false;
+    tr_result *results = translate(context, &off);
+    size_t lost = 0;
+    for (size_t i = 0; i < line_count; i++)
+        for (int k = 0; k < lines[i].count; k++)
+            lost += count_in(results[i].text, lines[i].spans[k]) != count_in(lines[i].text, lines[i].spans[k]);
+    assert_true(lost > 200); /* the test would notice */
+    tr_result_array_free(results, line_count);
+    free_lines();
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+/* How many of the sentences are cut into pieces between their spans at last. */
+static void few_sentences_become_pieces(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_DEFAULT_MODEL);
+    tr_context *context = open_context(model, 1, 32);
+    tr_text_call call = {.context = context, .plans = context->plans, .texts = texts};
+    tr_error error;
+    read_lines(TR_LINES "/spans.tsv");
+    call.count = line_count;
+    assert_int_equal(tr_translate_options_resolve(&context->config, NULL, &call.options, &error), TR_OK);
+    assert_int_equal(tr_context_languages(context, NULL, NULL, true, &call.pair, &error), TR_OK);
+    assert_int_equal(tr_text_call_prepare(&call, NULL, &error), TR_OK);
+    size_t pieces = 0, again = 0;
+    for (bool more = true; more;) {
+        assert_int_equal(tr_scheduler_run(context->scheduler, &call.job, &error), TR_OK);
+        assert_int_equal(tr_text_call_next_round(&call, &more, &error), TR_OK);
+        again += call.attempt == 1 ? call.round->count : 0;
+        pieces += call.attempt == TR_ATTEMPTS - 1 ? call.round->count : 0;
+    }
+    print_message("%zu sentences translated again, %zu in pieces\n", again, pieces);
+    assert_true(pieces * 100 <= line_count * 15);
+    tr_result_array_free(call.results, line_count);
+    tr_text_call_free(&call);
+    free_lines();
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+static void every_search_keeps_them(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_SMALL_MODEL);
+    tr_context *one = open_context(model, 1, 1), *many = open_context(model, 3, 8);
+    size_t kept = 0;
+    read_lines(TR_LINES "/spans.tsv");
+    for (size_t i = 0; i < line_count; i++) { /* 『 is in this model's vocabulary: it is translated */
+        if (strstr(lines[i].text, "『")) {
+            free(lines[i].text);
+            continue;
+        }
+        lines[kept] = lines[i];
+        texts[kept++] = lines[i].text;
+    }
+    line_count = kept;
+    for (int kind = 0; kind < 5; kind++) {
+        tr_translate_options o = tr_translate_default_options();
+        o.search.beam = kind == 1 || kind == 2 ? 4 : 1;
+        o.search.n_best = kind == 2 ? 4 : kind > 2 ? 3 : 1;
+        o.search.sample = kind == 3;
+        o.search.alternatives = kind == 4;
+        o.align = kind == 0;
+        o.scores = kind == 1;
+        expect_kept(one, &o);
+        expect_kept(many, &o);
+        tr_result *a = translate(one, &o), *b = translate(many, &o);
+        for (size_t i = 0; i < line_count; i++)
+            assert_string_equal(a[i].text, b[i].text);
+        tr_result_array_free(a, line_count);
+        tr_result_array_free(b, line_count);
+    }
+    free_lines();
+    tr_context_destroy(one);
+    tr_context_destroy(many);
+    tr_model_close(model);
+}
+
+/* ------------------------------------------------------------------------------------------------- models that copy nothing
+ */
+
+static void try_model(const char *path)
+{
+    tr_model *model;
+    tr_error error;
+    if (tr_open_model(path, NULL, &model, &error)) /* of another format */
+        return;
+    tr_model_info info;
+    tr_model_get_info(model, &info);
+    tr_context *context = open_context(model, 2, 16);
+    tr_translate_options o = tr_translate_default_options();
+    tr_result *results;
+    o.max_length = 40;
+    if (info.languages > 0) {
+        o.source_language = tr_model_language(model, 0);
+        o.target_language = tr_model_language(model, 1);
+    }
+    if (info.has_tokenizer && tr_translate_texts(context, texts, NULL, 1, &o, &results, &error) == TR_OK) {
+        tr_result_array_free(results, 1);
+        expect_kept(context, &o);
+    }
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+static void fixtures_keep_them(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {
+        "/reference/fixtures/*/model", "/languages/fixtures/*/model", "/bergamot/fixtures/*",   "/marian/fixtures/spm*",
+        "/argos/fixtures/*",           "/ensemble/fixtures/?",        "/ctranslate2/fixtures/*"};
+    read_lines(TR_LINES "/spans.tsv");
+    size_t kept = 0;
+    for (size_t i = 0; i < line_count; i++) { /* some of each kind */
+        if (i % 8)
+            free(lines[i].text);
+        else
+            lines[kept++] = lines[i];
+    }
+    line_count = kept;
+    for (size_t i = 0; i < kept; i++)
+        texts[i] = lines[i].text;
+    for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+        char pattern[1024];
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "%s%s", TR_TESTS, patterns[p]);
+        assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            try_model(found.gl_pathv[i]);
+        globfree(&found);
+    }
+    free_lines();
+}
+
+/* ------------------------------------------------------------------------------------------------------------ random texts
+ */
+
+static uint32_t draw(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+/* Words and spans in random order, each span once. */
+static void make_random_lines(uint32_t seed, size_t count)
+{
+    static const char *const words[] = {"请",     "打开", "文件", "今天", "他说", "，", "。", "价格是",
+                                        "明天见", "我们", "的",   "在",   "！",   " ",  "和", "问题"};
+    static const char *const forms[] = {"https://a%u.example.com/x?y=%u",
+                                        "user%u@example%u.org",
+                                        "/usr/lib/a%u/b%u.so",
+                                        "`code%u %u`",
+                                        "{name%u_%u}",
+                                        "%%(key%u_%u)s",
+                                        "#A%u-%u",
+                                        "<i id=\"%u-%u\">",
+                                        "${V%u_%u}",
+                                        "ID_%u_%u"};
+    line_count = count;
+    for (size_t i = 0; i < count; i++) {
+        char text[2048] = "";
+        span_line *l = &lines[i];
+        *l = (span_line){.count = 0};
+        char *spans[MOST_SPANS];
+        const unsigned parts = 1 + draw(&seed) % 20;
+        for (unsigned k = 0; k < parts; k++) {
+            if (draw(&seed) % 3 || l->count == MOST_SPANS) {
+                strcat(text, words[draw(&seed) % (sizeof words / sizeof *words)]);
+                continue;
+            }
+            char *span;
+            assert_true(asprintf(&span, forms[draw(&seed) % (sizeof forms / sizeof *forms)], (unsigned)i, k + 100) > 0);
+            strcat(text, " ");
+            strcat(text, span);
+            strcat(text, " ");
+            spans[l->count++] = span;
+        }
+        /* one block: the text and its spans */
+        size_t size = strlen(text) + 1;
+        for (int k = 0; k < l->count; k++)
+            size += strlen(spans[k]) + 1;
+        char *at = l->text = malloc(size);
+        assert_non_null(at);
+        at = stpcpy(at, text) + 1;
+        for (int k = 0; k < l->count; k++) {
+            l->spans[k] = at;
+            at = stpcpy(at, spans[k]) + 1;
+            free(spans[k]);
+        }
+        texts[i] = l->text;
+    }
+}
+
+static void random_texts_keep_them(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_SMALL_MODEL);
+    tr_context *one = open_context(model, 1, 4), *many = open_context(model, 3, 16);
+    for (uint32_t seed = 1; seed <= 3; seed++) {
+        tr_translate_options o = tr_translate_default_options();
+        make_random_lines(seed, 120);
+        o.split = seed == 3 ? TR_SPLIT_NEVER : TR_SPLIT_AUTO;
+        expect_kept(one, &o);
+        o.search.beam = o.search.n_best = 3;
+        expect_kept(many, &o);
+        free_lines();
+    }
+    tr_context_destroy(one);
+    tr_context_destroy(many);
+    tr_model_close(model);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ streams
+ */
+
+typedef struct heard {
+    tr_buffer text[MOST_LINES][8];
+    int last[MOST_LINES][8];
+} heard;
+
+static int hear(void *argument, const tr_token_event *event)
+{
+    heard *h = argument;
+    if (event->sentence >= 8 || h->last[event->text][event->sentence])
+        return -1;
+    h->last[event->text][event->sentence] = event->last;
+    return event->size && !tr_buffer_append(&h->text[event->text][event->sentence], event->bytes, event->size) ? -1 : 0;
+}
+
+static void streams_have_the_same_text(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_SMALL_MODEL);
+    tr_context *context = open_context(model, 2, 8);
+    tr_translate_options o = tr_translate_default_options();
+    heard *h = calloc(1, sizeof *h);
+    assert_non_null(h);
+    read_lines(TR_LINES "/spans.tsv");
+    line_count = 200;
+    o.loop_guard = false;
+    tr_result *quiet = translate(context, &o);
+    o.on_token = hear;
+    o.on_token_argument = h;
+    o.use_cache = false;
+    tr_result *results = translate(context, &o);
+    for (size_t i = 0; i < line_count; i++) {
+        tr_buffer all = {0};
+        for (int s = 0; s < 8; s++) {
+            assert_true(!h->text[i][s].size || tr_buffer_append(&all, h->text[i][s].data, h->text[i][s].size));
+            tr_buffer_free(&h->text[i][s]);
+        }
+        assert_string_equal(results[i].text, quiet[i].text);
+        assert_true(all.size <= results[i].size); /* what follows the last sentence comes with the result */
+        assert_memory_equal(all.size ? all.data : "", results[i].text, all.size);
+        tr_buffer_free(&all);
+    }
+    free(h);
+    tr_result_array_free(quiet, line_count);
+    tr_result_array_free(results, line_count);
+    free_lines();
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+/* --------------------------------------------------------------------------------------------------------------------
+ * passed */
+
+/* A queue gives the same, tokens included. */
+static void queues_have_the_same_text(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_SMALL_MODEL);
+    tr_context *context = open_context(model, 1, 32);
+    tr_options options = tr_default_options();
+    tr_queue *queue;
+    tr_ticket ticket;
+    tr_error error;
+    tr_event *event;
+    read_lines(TR_LINES "/spans.tsv");
+    tr_result *wanted = translate(context, NULL);
+    options.context.threads = 3;
+    assert_int_equal(tr_queue_create(model, &options, &queue, &error), TR_OK);
+    for (int round = 0; round < 2; round++) {
+        size_t results = 0;
+        options.submit.tokens = round == 1;
+        assert_int_equal(tr_queue_submit(queue, texts, NULL, line_count, &options, &ticket, &error), TR_OK);
+        while ((event = tr_queue_wait(queue, ticket, -1))) {
+            const tr_results *found = tr_event_results(event);
+            assert_int_equal(tr_event_status(event), TR_OK);
+            if (found)
+                assert_string_equal(tr_results_text(found, 0, NULL), wanted[tr_event_text(event)].text);
+            results += found != NULL;
+            tr_event_free(event);
+        }
+        assert_int_equal(results, line_count);
+    }
+    tr_queue_destroy(queue);
+    tr_result_array_free(wanted, line_count);
+    free_lines();
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+static void what_is_not_the_source_language_passes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *result;
+        unsigned flags;
+    } cases[] = {
+        {"Hello, how are you?", "Hello, how are you?", TR_FLAG_PASSED_THROUGH},
+        {"00:00:01,000 --> 00:00:03,500", "00:00:01,000 --> 00:00:03,500", TR_FLAG_PASSED_THROUGH},
+        {"| --- | :-: |", "| --- | :-: |", TR_FLAG_PASSED_THROUGH},
+        {"  <br/>  ", "  <br/>  ", TR_FLAG_PASSED_THROUGH},
+        {"👍🏻", "👍🏻", TR_FLAG_PASSED_THROUGH},
+        {"", "", 0},
+        {" \n ", " \n ", 0},
+        {"12.5%", "12.5%", TR_FLAG_PASSED_THROUGH},
+    };
+    tr_model *model = open_model(TR_SMALL_MODEL);
+    tr_context *context = open_context(model, 1, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tr_result *results;
+        tr_error error;
+        assert_int_equal(tr_translate_texts(context, &cases[i].text, NULL, 1, NULL, &results, &error), TR_OK);
+        assert_string_equal(results[0].text, cases[i].result);
+        assert_int_equal(results[0].flags, cases[i].flags);
+        tr_result_array_free(results, 1);
+    }
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- large
+ * input */
+
+static void large_input_is_linear(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_SMALL_MODEL);
+    tr_context *context = open_context(model, 2, 32);
+    static const char *const repeated[] = {"{a}", "<b>", "`", "<a \"", "😀", "%s ", "#", "@", "{", "&amp;", "中{x}"};
+    for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
+        const size_t each = strlen(repeated[i]), count = 10000;
+        char *text = malloc(each * count + 16);
+        assert_non_null(text);
+        char *at = stpcpy(text, "你好");
+        for (size_t k = 0; k < count; k++)
+            at = stpcpy(at, repeated[i]);
+        tr_result *results;
+        tr_error error;
+        const char *one = text;
+        tr_translate_options o = tr_translate_default_options();
+        o.max_length = 4;
+        if (tr_translate_texts(context, &one, NULL, 1, &o, &results, &error))
+            fail_msg("%s", error.message);
+        if (i < 1 || i == 4)
+            assert_int_equal(count_in(results[0].text, repeated[i]), count);
+        tr_result_array_free(results, 1);
+        free(text);
+    }
+    /* a span of a megabyte */
+    enum { LARGE = 1 << 20 };
+    char *text = malloc(LARGE + 64);
+    assert_non_null(text);
+    char *at = stpcpy(text, "请看`");
+    memset(at, 'x', LARGE);
+    strcpy(at + LARGE, "`这里。");
+    tr_result *results;
+    tr_error error;
+    const char *one = text;
+    assert_int_equal(tr_translate_texts(context, &one, NULL, 1, NULL, &results, &error), TR_OK);
+    assert_true(results[0].size > LARGE);
+    tr_result_array_free(results, 1);
+    free(text);
+    tr_context_destroy(context);
+    tr_model_close(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentences_keep_their_spans), cmocka_unit_test(few_sentences_become_pieces),
+        cmocka_unit_test(every_search_keeps_them),    cmocka_unit_test(fixtures_keep_them),
+        cmocka_unit_test(random_texts_keep_them),     cmocka_unit_test(streams_have_the_same_text),
+        cmocka_unit_test(queues_have_the_same_text),  cmocka_unit_test(what_is_not_the_source_language_passes),
+        cmocka_unit_test(large_input_is_linear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
