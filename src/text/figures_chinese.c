@@ -364,7 +364,7 @@ static bool is_word(const reader *r, const numeral *n)
     if (any_precedes(r, n->begin, "星期 礼拜 周 ") && n->han_digits + n->units == 1)
         return true;
     if (n->han_digits == 0 && n->units && !precedes(r, n->begin, "第"))
-        return !(n->units == 1 && follows(r, n->begin, "十")) || any_follows(r, n->end, "分 足 字 全 几 多 ", &length);
+        return !follows(r, n->begin, "十") || (n->units == 1 && any_follows(r, n->end, "分 足 字 全 几 多 ", &length));
     if (n->han_digits == 1 && !n->units) {
         if (follows(r, n->begin, "一"))
             return any_follows(r, n->end, after_one, &length) || any_precedes(r, n->begin, before);

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "text/plan.h"
 
 #include <stdlib.h>
@@ -646,7 +647,10 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
         found[i].begin += text->begin;
         found[i].end += text->begin;
     }
-    if (status == TR_OK && p->figures) {
+    /* 二〇二四年: most vocabularies lack 〇, and would cut the number */
+    const bool has_circle = p->protection && p->protection->from == TR_FIGURES_CHINESE &&
+                            memmem(text->data + text->begin, text->size - text->begin, "〇", 3);
+    if (status == TR_OK && (p->figures || has_circle)) {
         status = tr_add_figure_spans(plan, p->protection, text->data, text->begin, text->size, error);
         spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
     }
