@@ -479,7 +479,7 @@ tr_status tr_search_check(const tr_search_options *search, const tr_config *conf
 
 bool tr_search_same(const tr_search_options *a, const tr_search_options *b)
 {
-    bool same = !a->forbidden_count && !b->forbidden_count;
+    bool same = !a->forbidden_count && !b->forbidden_count && a->valid_utf8 == b->valid_utf8;
     for (int i = 0; i < FIELDS && same; i++)
         same = is_same_field(a, b, &fields[i]);
     return same;

@@ -57,6 +57,7 @@ static tr_status fill_options(tr_queue *q, queue_job *job, bool texts, const tr_
     if (!job->sizes || (o->search.forbidden_count && !job->forbidden))
         return tr_fail_memory(error, "queue");
     o->search.forbidden = job->forbidden;
+    o->search.valid_utf8 = texts && o->protect;
     o->source_language = o->target_language = NULL; /* the pair has them */
     o->on_progress = NULL;
     o->on_token = NULL;

@@ -505,6 +505,7 @@ static tr_status find_stand_ins(void *argument, const tr_stand_ins **found, tr_e
 
 tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *error)
 {
+    c->options.search.valid_utf8 = c->options.protect;
     c->protection = tr_protection_of(&c->pair);
     c->protection.find_stand_ins = find_stand_ins;
     c->protection.argument = c;

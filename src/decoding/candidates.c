@@ -88,12 +88,32 @@ static void ban_tokens(const tr_candidates *c, const tr_logits_rules *rules, con
     }
 }
 
+/* The same for bytes that would not be UTF-8. */
+static void ban_bytes(const tr_candidates *c, const tr_logits_rules *rules, float *x, int first, int n)
+{
+    const tr_forbidden *f = c->forbidden;
+    if (rules->shortlist) {
+        for (int i = 0; i < n; i++)
+            if (f->shortlist_bias[rules->shortlist->outputs[first + i]] == -INFINITY)
+                x[i] = -INFINITY;
+        return;
+    }
+    const float *bias = rules->utf8_state ? f->utf8_bias[rules->utf8_state] : f->own_bias;
+    const int begin = rules->utf8_state || f->first_byte < first ? first : f->first_byte;
+    const int end = rules->utf8_state || f->last_byte >= first + n ? first + n : f->last_byte + 1;
+    for (int i = begin; i < end; i++)
+        if (bias[i] == -INFINITY)
+            x[i - first] = -INFINITY;
+}
+
 static void apply_bans(const tr_candidates *c, const tr_logits_rules *rules, float *x, int first, int n)
 {
     if (rules->banned_eos >= 0)
         ban_tokens(c, rules, &rules->banned_eos, 1, x, first, n);
     ban_tokens(c, rules, rules->banned, rules->banned_count, x, first, n);
     ban_tokens(c, rules, c->forbidden->ids, c->forbidden->count, x, first, n);
+    if (c->forbidden->shortlist_bias)
+        ban_bytes(c, rules, x, first, n);
 }
 
 /* [segments] of a row's logits by one of the models. */

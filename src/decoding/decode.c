@@ -71,7 +71,8 @@ static void gather_shortlists(const tr_worker *w, int thread)
     for (int i = w->batch.decoded; i < w->batch.decoded + w->batch.chunk; i++) {
         tr_shortlist_output *shortlist = tr_batch_slot(&w->batch, i)->shortlist;
         const tr_range own = tr_share(shortlist->count, TR_PANEL, thread, w->states[0].ws.threads);
-        tr_shortlist_output_gather(shortlist, w->models.networks[0], w->forbidden.bias, own.begin, own.end);
+        const float *bias = w->forbidden.shortlist_bias ? w->forbidden.shortlist_bias : w->forbidden.bias;
+        tr_shortlist_output_gather(shortlist, w->models.networks[0], bias, own.begin, own.end);
     }
 }
 

@@ -23,6 +23,11 @@ static const float *bias_for(const tr_search *s, const tr_forbidden *forbidden, 
 {
     if (slot->step < tr_known_tokens(s, slot->sequence))
         return NULL;
+    const int state = forbidden->utf8_bias[1] && !slot->shortlist
+                          ? tr_utf8_state(s->config, slot->beams[0].live[0]->tokens, slot->step)
+                          : 0;
+    if (state)
+        return forbidden->utf8_bias[state];
     return slot->step < s->min_length ? forbidden->bias_without_eos : forbidden->bias;
 }
 

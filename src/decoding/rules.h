@@ -6,6 +6,9 @@
 #include "decoding/search.h"
 #include "decoding/shortlist.h"
 
+/* 80..BF; A0..BF after E0; 80..9F after ED; 90..BF after F0; 80..8F after F4 (Unicode 15, table 3-7). */
+enum { TR_UTF8_STATES = 6 };
+
 /* The tokens that never come, by the models' settings and the search's options, and the biases of the output projection that
  * see to it: -inf for these tokens. */
 typedef struct tr_forbidden {
@@ -14,7 +17,19 @@ typedef struct tr_forbidden {
     const float *bias; /* [outputs] the network's own, which forbids what the model's settings do, or own_bias */
     float *own_bias;   /* NULL: the search forbids nothing more */
     float *bias_without_eos;
+    bool by_options; /* the search's options forbid something, besides what valid_utf8 does */
+    bool valid_utf8;
+    /* With valid_utf8 and tokens of bytes, else NULL: [outputs] each. bias is that between two characters then. */
+    float *shortlist_bias;            /* the same for shortlists, which may lack the bytes that end a character */
+    float *utf8_bias[TR_UTF8_STATES]; /* inside a character; 0 is not used */
+    int first_byte, last_byte;        /* outputs of bytes, at least and at most */
 } tr_forbidden;
+
+/* Where a hypothesis stands in a character that it writes in bytes: 0: between two, else a number of the bytes that may
+ * come. tokens [count]: its tokens. */
+int tr_utf8_state(const tr_config *config, const int32_t *tokens, int count);
+/* How many of the tokens are left without an incomplete character at their end. */
+size_t tr_whole_characters(const tr_config *config, const int32_t *tokens, size_t count);
 
 /* Allocates and fills it for a search; a call before is undone. */
 tr_status tr_forbidden_init(tr_forbidden *f, const tr_ensemble *models, const tr_search_options *options, tr_error *error);
@@ -24,6 +39,7 @@ void tr_forbidden_free(tr_forbidden *f); /* a zeroed struct is allowed */
 typedef struct tr_logits_rules {
     bool skip;                            /* the row's token is known, its logits are not computed */
     const tr_shortlist_output *shortlist; /* NULL: any token can come */
+    int utf8_state;                       /* see tr_utf8_state */
     int32_t banned_eos;                   /* EOS, where it is too early; else -1 */
     const int32_t *banned;                /* [banned_count] tokens that may not come */
     int banned_count;

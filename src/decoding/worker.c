@@ -98,7 +98,8 @@ tr_status tr_worker_set_search(tr_worker *w, const tr_search_options *options, b
     s->shape = shape_of(options, s->probabilities);
     if (!has_room(w->hyps.capacity, s->shape))
         status = make_search_memory(w, union_of(w->hyps.capacity, s->shape), error);
-    if (status == TR_OK && (!w->forbidden.ids || w->forbidden.own_bias || forbids_more))
+    if (status == TR_OK &&
+        (!w->forbidden.ids || w->forbidden.by_options || forbids_more || w->forbidden.valid_utf8 != options->valid_utf8))
         status = tr_forbidden_init(&w->forbidden, &w->models, options, error);
     if (status == TR_OK &&
         (s->probabilities || w->models.count > 1 || tr_has_constraints(s, &(tr_sequence){0}) || w->candidates.rules))

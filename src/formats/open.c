@@ -1,5 +1,6 @@
 #include "formats/open.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,8 +96,23 @@ static tr_status fail_unrecognised(const char *path, tr_error *error)
                    tr_kind_is(kind), *advice ? ": " : "", advice);
 }
 
-static void find_target_unknown(tr_package *package)
+/* Finds the tokens "<0x00>" to "<0xFF>", of which each needs the others: what is written in bytes can be any text. */
+static void find_bytes(tr_package *package)
 {
+    tr_config *c = &package->config;
+    c->has_bytes = true;
+    for (int byte = 0; byte < 256 && c->has_bytes; byte++) {
+        char piece[8];
+        snprintf(piece, sizeof piece, "<0x%02X>", byte);
+        c->byte_ids[byte] = tr_vocabulary_find(package->target, piece, 6);
+        c->has_bytes = c->byte_ids[byte] >= 0 && c->byte_ids[byte] < c->target_vocabulary;
+    }
+}
+
+/* Settings that follow from pieces. */
+static void find_target_tokens(tr_package *package)
+{
+    find_bytes(package);
     tr_config *c = &package->config;
     c->target_unk_id = tr_vocabulary_same(&package->source, c->unk_id, package->target);
     if (c->target_unk_id >= c->target_vocabulary)
@@ -113,7 +129,7 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
     if (status != TR_OK)
         return status;
     tr_package_mark_mapped(package);
-    find_target_unknown(package);
+    find_target_tokens(package);
     return TR_OK;
 }
 
@@ -144,7 +160,7 @@ tr_status tr_package_open_memory(tr_bytes bytes, tr_load load, tr_package *packa
     if (status != TR_OK)
         tr_package_close(package);
     else
-        find_target_unknown(package);
+        find_target_tokens(package);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "decoding/rules.h"
 #include "run/layout.h"
 #include "run/policy.h"
 
@@ -309,8 +310,20 @@ static tr_sequence *next_sequence(void *argument, int capacity)
     return &entry->sequence;
 }
 
+/* What a limit cut off inside a character that is written in bytes ends before it. */
+static void drop_incomplete(const tr_config *config, tr_hypotheses *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        tr_hypothesis *h = &found->items[i];
+        const size_t whole = h->finished ? h->count : tr_whole_characters(config, h->ids, h->count);
+        for (size_t t = whole; h->log_probabilities && t < h->count; t++)
+            h->log_probability -= h->log_probabilities[t];
+        h->count = whole;
+    }
+}
+
 /* Copies the hypotheses out of the worker's memory; those of a second attempt if it helped. */
-static tr_status keep_hypotheses(const batch_entry *entry, tr_error *error)
+static tr_status keep_hypotheses(const scheduler_run *r, const batch_entry *entry, tr_error *error)
 {
     const tr_sequence *sequence = &entry->sequence;
     tr_request *request = entry->request;
@@ -320,6 +333,8 @@ static tr_status keep_hypotheses(const batch_entry *entry, tr_error *error)
         if (status != TR_OK)
             return status;
     }
+    if (r->job->search->valid_utf8)
+        drop_incomplete(tr_scheduler_config(r->scheduler), &request->found);
     const tr_hypothesis *best = &request->found.items[0];
     request->target = best->ids;
     request->target_length = (int)best->count;
@@ -340,7 +355,7 @@ static bool take_complete(void *argument, tr_sequence *sequence)
         return finish_request(worker, entry);
     const bool retry = !entry->again && tr_policy_wants_retry(&r->policy, sequence);
     const tr_status status =
-        retry ? tr_policy_retry(&r->policy, sequence, &entry->request->found, &error) : keep_hypotheses(entry, &error);
+        retry ? tr_policy_retry(&r->policy, sequence, &entry->request->found, &error) : keep_hypotheses(r, entry, &error);
     if (status != TR_OK) {
         fail_run(r, status, &error);
         return false;

@@ -261,6 +261,9 @@ typedef struct tr_search_options {
     float repetition_penalty;
     /* Forbid the unknown token. Default false. */
     bool forbid_unknown;
+    /* Byte tokens come only in sequences that are UTF-8. Set for texts by tr_translate_options.protect. Default
+     * false. */
+    bool valid_utf8;
     /* [forbidden_count] target ids that are forbidden, in addition to those that the model forbids. Default
      * NULL. */
     const int32_t *forbidden;

@@ -137,12 +137,92 @@ static void test_memory(void **state)
 }
 #endif
 
+/* A search for which nothing but tokens of bytes, EOS and a few words is left. */
+static tr_result *search_bytes(tr_context *context, const int32_t *forbidden, size_t count, int kind, bool protect)
+{
+    static const char *const texts[] = {"今天天气很好", "我们明天见", "他说：“你好！”", "北京", "谢谢大家的帮助"};
+    tr_translate_options o = tr_translate_default_options();
+    tr_result *results;
+    tr_error error;
+    o.max_length = 23;
+    o.loop_guard = false;
+    o.protect = protect;
+    o.search.forbidden = forbidden;
+    o.search.forbidden_count = count;
+    o.search.beam = kind == 1 ? 4 : 1;
+    o.search.n_best = kind == 1 ? 4 : kind > 1 ? 3 : 1;
+    o.search.sample = kind == 2;
+    o.search.temperature = kind == 2 ? 2 : 1;
+    o.search.alternatives = kind == 3;
+    o.search.no_repeat_ngram = kind == 4 ? 2 : 0;
+    if (kind == 4)
+        o.search.n_best = 1;
+    if (tr_translate_texts(context, texts, NULL, 5, &o, &results, &error) != TR_OK)
+        fail_msg("%s", error.message);
+    return results;
+}
+
+static size_t count_broken(const tr_result *results)
+{
+    size_t broken = 0;
+    for (size_t i = 0; i < 5; i++) {
+        broken += strstr(results[i].text, "\xef\xbf\xbd") != NULL;
+        for (size_t h = 0; h < results[i].hypothesis_count; h++)
+            broken += strstr(results[i].hypotheses[h].text, "\xef\xbf\xbd") != NULL;
+    }
+    return broken;
+}
+
+/* With protect, tokens of bytes come in sequences that are UTF-8, whatever the search. */
+static void test_utf8(void **state)
+{
+    (void)state;
+    const tr_config *config = &model->package.config;
+    int32_t *forbidden = malloc((size_t)config->target_vocabulary * sizeof *forbidden);
+    size_t count = 0, broken = 0;
+    assert_non_null(forbidden);
+    assert_true(config->has_bytes);
+    for (int32_t id = 0; id < config->target_vocabulary; id++) {
+        const bool byte = id >= config->byte_ids[0] && id <= config->byte_ids[255];
+        if (!byte && id != config->eos_id)
+            forbidden[count++] = id;
+    }
+    const tr_model *const same[] = {model};
+    tr_context_options options = tr_context_default_options();
+    options.threads = 2;
+    for (int models = 1; models <= 2; models++) {
+        tr_context *context, *one = open_context(model, 1, 1);
+        tr_error error;
+        options.ensemble = same;
+        options.ensemble_count = models - 1;
+        assert_int_equal(tr_make_context(model, &options, &context, &error), TR_OK);
+        for (int kind = 0; kind < 5; kind++) {
+            tr_result *valid = search_bytes(context, forbidden, count, kind, true);
+            tr_result *any = search_bytes(context, forbidden, count, kind, false);
+            tr_result *alone = search_bytes(one, forbidden, count, kind, true);
+            if (count_broken(valid))
+                fail_msg("search %d of %d models: %s", kind, models, valid[0].text);
+            broken += count_broken(any);
+            for (size_t i = 0; i < 5 && models == 1; i++)
+                assert_string_equal(valid[i].text, alone[i].text);
+            tr_result_array_free(valid, 5);
+            tr_result_array_free(any, 5);
+            tr_result_array_free(alone, 5);
+        }
+        tr_context_destroy(context);
+        tr_context_destroy(one);
+    }
+    free(forbidden);
+    assert_true(broken > 20); /* without it, they do not */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_prefix_limit),
         cmocka_unit_test(test_equal_streams),
+        cmocka_unit_test(test_utf8),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(test_memory),
 #endif
