@@ -262,6 +262,9 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *                                        repetition_penalty 1.1, or the caller's values if these are stricter. If it loops
  *                                        as well, or reaches its maximum length, the result is the first translation,
  *                                        truncated after the first occurrence of what repeats. Not for samples and tokens.
+ *   doubtful           int     0         1: TR_FLAG_DOUBTFUL for texts that are probably wrong: those whose mean
+ *                                        log-probability is below doubtful_below. Takes as long as scores.
+ *   doubtful_below     float   0         0: what the model's file says; without that, no text is doubtful.
  *   protect            int     1         Keep what must not change, in each hypothesis. URLs, mail addresses, paths, `code`,
  *                                        placeholders ({x}, ${x}, %s), identifiers, long numbers, hashtags, @names, emoji,
  *                                        tags and characters that the source vocabulary lacks come out as they are. Numbers

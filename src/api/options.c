@@ -97,6 +97,8 @@ static const struct field {
     {TRANSLATE(use_cache), FIELD_FLAG, true, 0, 1, NULL},
     {TRANSLATE(loop_guard), FIELD_FLAG, true, 0, 1, NULL},
     {TRANSLATE(protect), FIELD_FLAG, true, 0, 1, NULL},
+    {TRANSLATE(doubtful), FIELD_FLAG, false, 0, 1, NULL},
+    {TRANSLATE(doubtful_below), FIELD_NUMBER, 0, -100, 0, NULL},
 
     {SCORE(no_scores), FIELD_FLAG, false, 0, 1, NULL},
     {SCORE(no_end), FIELD_FLAG, false, 0, 1, NULL},
@@ -548,6 +550,7 @@ tr_status tr_score_options_resolve(const tr_config *config, const tr_score_optio
 bool tr_translate_options_same(const tr_translate_options *a, const tr_translate_options *b)
 {
     return a->max_length == b->max_length && a->min_length == b->min_length && a->split == b->split &&
-           a->scores == b->scores && a->loop_guard == b->loop_guard && a->protect == b->protect && is_same_alignment(a, b) &&
+           a->scores == b->scores && a->loop_guard == b->loop_guard && a->protect == b->protect &&
+           a->doubtful == b->doubtful && a->doubtful_below == b->doubtful_below && is_same_alignment(a, b) &&
            tr_search_same(&a->search, &b->search);
 }

@@ -199,6 +199,9 @@ static tr_status make_requests(tr_text_call *c, tr_error *error)
                             .given = c->pair.start.first_id >= 0,
                             .after = tr_source_added_after(&c->pair),
                             .scores = c->options.scores,
+                            .doubtful_below = !c->options.doubtful             ? 0
+                                              : c->options.doubtful_below != 0 ? c->options.doubtful_below
+                                                                               : c->context->config.doubtful_below,
                             .align = c->options.align,
                             .hypotheses = c->options.search.n_best > 1,
                             .protection = c->options.protect ? &c->protection : NULL};
@@ -525,7 +528,7 @@ tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *e
     c->job.max_length = c->options.max_length;
     c->job.min_length = c->options.min_length;
     c->job.search = &c->options.search;
-    c->job.scores = c->options.scores;
+    c->job.scores = c->options.scores || c->joiner.doubtful_below < 0;
     c->job.loop_guard = c->options.loop_guard;
     c->job.start = &c->pair.start;
     c->job.done = tr_text_call_take;

@@ -252,6 +252,17 @@ static int translate_arguments(translation *j)
     return status;
 }
 
+/* All of the input stayed as it is. */
+static void warn_passed(const translation *j)
+{
+    const cli_totals *t = &j->translator.totals;
+    if (t->passed && !t->target_tokens)
+        cli_warn(j->settings,
+                 "no letter of the source language (%s): nothing was translated; -s and -m name other languages "
+                 "and models, --protect off translates all",
+                 j->route.models[0].source ? j->route.models[0].source : j->route.models[0].info.source_language);
+}
+
 static void print_stats(const translation *j)
 {
     const cli_totals *t = &j->translator.totals;
@@ -293,6 +304,8 @@ int cli_translate(const cli_settings *settings)
     j.translator.options.align = settings->alignment;
     j.translator.options.loop_guard = settings->loop_guard && !settings->stream;
     j.translator.options.protect = settings->protect != false;
+    j.translator.options.doubtful = settings->mark_doubtful || (settings->json && !settings->tokens);
+    j.translator.options.doubtful_below = settings->doubtful_below;
     status = open_all(&j);
     if (!status)
         status = settings->argument_count ? translate_arguments(&j) : translate_input(&j);
@@ -300,6 +313,8 @@ int cli_translate(const cli_settings *settings)
         status = CLI_FAILED;
     if (!status)
         status = cli_output_finish(&j.output);
+    if (!status)
+        warn_passed(&j);
     if (!status && settings->stats)
         print_stats(&j);
     if (status)

@@ -179,6 +179,12 @@ const cli_option cli_options[] = {
      "keep what must not change: addresses, paths, code, tags, placeholders, identifiers, emoji, numbers, and sentences "
      "without a letter of the source language; default on (with --tokens: off)",
      switch_choices},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_TEXT, 0, "mark-doubtful", "TEXT", FIELD(mark_doubtful), 0, 0,
+     "put TEXT, such as '[?] ', before translations that are probably wrong, by their scores; --json flags them", NULL},
+    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,
+     "with --mark-doubtful or --json: translations with a mean log-probability below X are doubtful; default: what the "
+     "model's file says, if it does",
+     NULL},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off protect=off compute=f32", 0, 0,
      0,
      "for comparison with other implementations: --split never --loop-guard off --protect off --compute f32; use the "

@@ -94,6 +94,14 @@ static int check_guard(const cli_settings *s)
 {
     if (s->loop_guard == true && s->tokens)
         return cli_usage(s, "--loop-guard on: not with --tokens, which prints the network's own tokens");
+    if (s->mark_doubtful && (s->tokens || s->json || s->stream || s->search.n_best > 1))
+        return cli_usage(s, "--mark-doubtful: not with %s",
+                         s->tokens   ? "--tokens"
+                         : s->json   ? "--json, whose flags say it"
+                         : s->stream ? "--stream, which prints a text before it is known"
+                                     : "--n-best");
+    if (s->doubtful_below < 0 && !s->mark_doubtful && !s->json)
+        return cli_usage(s, "--doubtful-below: needs --mark-doubtful or --json");
     if (s->protect == true && s->tokens)
         return cli_usage(s, "--protect on: not with --tokens, which prints the network's own tokens");
     if (s->loop_guard == true && s->stream)

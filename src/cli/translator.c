@@ -35,6 +35,7 @@ static void warn_once(cli_translator *t, uint64_t number, unsigned flags)
         cli_warn(t->settings, "line %" PRIu64 ": invalid UTF-8 or NUL became U+FFFD (said once)", number);
         t->totals.warned_utf8 = true;
     }
+    t->totals.passed += (flags & TR_FLAG_PASSED_THROUGH) != 0;
     if (flags & TR_FLAG_CUT && !t->totals.warned_cut) {
         cli_warn(t->settings, "line %" PRIu64 ": longer than the model takes, translated in pieces (said once)", number);
         t->totals.warned_cut = true;
@@ -122,7 +123,8 @@ static int render_line(line_batch *b, size_t i, const tr_result *result)
     else if (s->search.n_best > 1)
         good = append_hypotheses(b, &line, &t->rendered);
     else
-        good = append_text(b, line.result->text, line.result->size, &t->rendered) &&
+        good = (!s->mark_doubtful || !(line.flags & TR_FLAG_DOUBTFUL) || tr_buffer_string(&t->rendered, s->mark_doubtful)) &&
+               append_text(b, line.result->text, line.result->size, &t->rendered) &&
                end_line(s, line.line, line.score, &line.result->alignment, &t->rendered);
     if (pivot)
         tr_result_clear(&composed);

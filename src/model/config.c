@@ -104,6 +104,8 @@ static tr_status check_reals(const tr_config *c, tr_error *error)
         if (!(fabsf(scales[i].value) <= 1e6f) || (scales[i].value == 0 && !scales[i].may_be_zero))
             return tr_fail(error, TR_ERROR_FORMAT, "%s is %g, must be a finite number%s", scales[i].name,
                            (double)scales[i].value, scales[i].may_be_zero ? "" : " other than 0");
+    if (!(c->doubtful_below <= 0 && c->doubtful_below >= -100))
+        return tr_fail(error, TR_ERROR_FORMAT, "doubtful_below is %g, must be -100 to 0", (double)c->doubtful_below);
     if (!(c->layer_norm_epsilon >= 0 && c->layer_norm_epsilon <= 1))
         return tr_fail(error, TR_ERROR_FORMAT, "layer_norm_epsilon is %g, must be 0 to 1", (double)c->layer_norm_epsilon);
     if (c->logits_scale != 1 && !c->final_norm)

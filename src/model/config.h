@@ -99,7 +99,8 @@ typedef struct tr_config {
     const int32_t *allowed; /* [allowed_count] the only target ids that can be emitted, ascending, EOS among them; NULL: all.
                                Not owned */
     int allowed_count;
-    bool has_bytes;        /* the target vocabulary has a token for each byte; set by formats/open.c, since it takes pieces */
+    float doubtful_below; /* mean log-probability of a translation that is probably wrong; 0: unknown */
+    bool has_bytes;       /* the target vocabulary has a token for each byte; set by formats/open.c, since it takes pieces */
     int32_t byte_ids[256]; /* these tokens */
 } tr_config;
 

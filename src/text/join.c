@@ -541,6 +541,23 @@ static tr_status join_hypotheses(const joined_text *j, tr_result *result, tr_err
 
 /* --------------------------------------------------------------------------------------------------------------- result */
 
+/* Whether a text is probably wrong. */
+static bool is_doubtful(const joined_text *j)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t s = 0; s < j->text->count; s++) {
+        const tr_request *request = j->chunks[s]->request;
+        if (!request)
+            continue;
+        const tr_hypothesis *h = hypothesis_of(j->chunks[s], 0);
+        const size_t given = (size_t)(j->joiner->given + request->prefix_length), tokens = h->count + h->finished;
+        sum += (double)h->log_probability;
+        count += tokens > given ? tokens - given : 0;
+    }
+    return count && sum < (double)j->joiner->doubtful_below * (double)count;
+}
+
 static void count_result(const joined_text *j, tr_result *result)
 {
     result->sentences = j->text->sentences;
@@ -555,6 +572,8 @@ static void count_result(const joined_text *j, tr_result *result)
         result->flags |= request->looped ? TR_FLAG_LOOP : h->finished ? 0 : TR_FLAG_MAX_LENGTH;
         result->flags |= j->chunks[s]->misses_figure ? TR_FLAG_NUMBER : 0;
     }
+    if (j->joiner->doubtful_below < 0)
+        result->flags |= is_doubtful(j) ? TR_FLAG_DOUBTFUL : 0;
     result->flags |= j->text->passed && j->text->passed == j->text->sentences ? TR_FLAG_PASSED_THROUGH : 0;
 }
 

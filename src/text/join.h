@@ -13,6 +13,7 @@ typedef struct tr_joiner {
     bool scores;                     /* results get log-probabilities */
     bool align;                      /* results get alignments */
     bool hypotheses;                 /* results get all hypotheses, not the best alone */
+    float doubtful_below;            /* mean log-probability of a doubtful text; 0: none is */
     const tr_protection *protection; /* NULL: none */
     tr_buffer scratch;               /* the text that is being joined */
     tr_buffer spans;                 /* with align: of tr_span, the bytes in scratch of each of its target tokens */

@@ -384,6 +384,11 @@ typedef struct tr_translate_options {
      * translation, truncated after the first occurrence of what repeats. Both cases set TR_FLAG_LOOP. Sampling
      * is not guarded. Default true. */
     bool loop_guard;
+    /* tr_translate only. Set TR_FLAG_DOUBTFUL for texts whose mean log-probability is below doubtful_below, or, if
+     * that is 0, below what the model's file says; without both no text is doubtful. Takes as long as scores.
+     * Defaults false and 0. */
+    bool doubtful;
+    float doubtful_below;
     /* tr_translate only. Keep what must not change: protected spans, numbers, sentences without a letter of the
      * source language; see translate.h. Not for texts with a prefix. Default true. */
     bool protect;

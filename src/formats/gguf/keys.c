@@ -48,6 +48,7 @@ const tr_gguf_field tr_gguf_fields[] = {
     LATER("average_ungated", aan_ungated, TR_GGUF_FLAG),
     LATER("marian_int8", marian_int8, TR_GGUF_FLAG),
     LATER("length_factor", length_factor, TR_GGUF_REAL),
+    LATER("doubtful_below", doubtful_below, TR_GGUF_REAL),
     LATER("alignment_layer", alignment_layer, TR_GGUF_SIZE),
     LATER("alignment_head", alignment_head, TR_GGUF_SIZE),
 };
