@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/context.h"
+#include "text/terms.h"
 
 /* -------------------------------------------------------------------------------------------------------- names and fields
  */
@@ -361,6 +362,12 @@ tr_status tr_options_set_strings(tr_options *options, const char *name, const ch
     return TR_OK;
 }
 
+void tr_options_set_glossary(tr_options *options, const tr_glossary *glossary)
+{
+    if (options)
+        options->translate.glossary = glossary;
+}
+
 tr_status tr_options_add_model(tr_options *options, const tr_model *model, double weight, tr_error *error)
 {
     if (!options || !model)
@@ -525,6 +532,8 @@ tr_status tr_translate_options_resolve(const tr_config *config, const tr_transla
     if (resolved->min_length < 0 || resolved->min_length > resolved->max_length)
         return tr_fail(error, TR_ERROR_ARGUMENT, "min_length: %d is not between 0 and max_length (%d)", resolved->min_length,
                        resolved->max_length);
+    if (resolved->glossary && !resolved->protect)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "glossary: needs protect");
     if ((int)resolved->split < TR_SPLIT_AUTO || resolved->split > TR_SPLIT_NEVER)
         return tr_fail(error, TR_ERROR_ARGUMENT, "split: %d is unknown", (int)resolved->split);
     tr_status status = tr_search_check(&resolved->search, config, error);
@@ -551,6 +560,7 @@ bool tr_translate_options_same(const tr_translate_options *a, const tr_translate
 {
     return a->max_length == b->max_length && a->min_length == b->min_length && a->split == b->split &&
            a->scores == b->scores && a->loop_guard == b->loop_guard && a->protect == b->protect &&
-           a->doubtful == b->doubtful && a->doubtful_below == b->doubtful_below && is_same_alignment(a, b) &&
+           a->doubtful == b->doubtful && a->doubtful_below == b->doubtful_below &&
+           tr_terms_key(a->glossary) == tr_terms_key(b->glossary) && is_same_alignment(a, b) &&
            tr_search_same(&a->search, &b->search);
 }

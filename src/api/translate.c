@@ -512,6 +512,7 @@ tr_status tr_text_call_prepare(tr_text_call *c, const size_t *sizes, tr_error *e
     c->protection = tr_protection_of(&c->pair);
     c->protection.find_stand_ins = find_stand_ins;
     c->protection.argument = c;
+    c->protection.terms = c->options.glossary;
     tr_status status = measure_texts(c, sizes, error);
     if (status == TR_OK)
         status = select_texts(c, error);

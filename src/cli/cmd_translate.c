@@ -306,6 +306,11 @@ int cli_translate(const cli_settings *settings)
     j.translator.options.protect = settings->protect != false;
     j.translator.options.doubtful = settings->mark_doubtful || (settings->json && !settings->tokens);
     j.translator.options.doubtful_below = settings->doubtful_below;
+    tr_error error;
+    tr_glossary *glossary = NULL;
+    if (settings->glossary && tr_glossary_open(settings->glossary, &glossary, &error))
+        return cli_fail_error(&error);
+    j.translator.options.glossary = glossary;
     status = open_all(&j);
     if (!status)
         status = settings->argument_count ? translate_arguments(&j) : translate_input(&j);
@@ -319,6 +324,7 @@ int cli_translate(const cli_settings *settings)
         print_stats(&j);
     if (status)
         status = abandon_output(&j, status);
+    tr_glossary_free(glossary);
     if (!settings->argument_count)
         cli_reader_close(&j.reader);
     for (int i = 0; i < j.route.count; i++)

@@ -179,6 +179,9 @@ const cli_option cli_options[] = {
      "keep what must not change: addresses, paths, code, tags, placeholders, identifiers, emoji, numbers, and sentences "
      "without a letter of the source language; default on (with --tokens: off)",
      switch_choices},
+    {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_TEXT, 0, "glossary", "FILE", FIELD(glossary), 0, 0,
+     "translate words as FILE says: lines with SOURCE TAB TARGET, or CSV, optionally with flags (case nocase word part)",
+     NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_TEXT, 0, "mark-doubtful", "TEXT", FIELD(mark_doubtful), 0, 0,
      "put TEXT, such as '[?] ', before translations that are probably wrong, by their scores; --json flags them", NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,

@@ -94,6 +94,8 @@ static int check_guard(const cli_settings *s)
 {
     if (s->loop_guard == true && s->tokens)
         return cli_usage(s, "--loop-guard on: not with --tokens, which prints the network's own tokens");
+    if (s->glossary && (s->tokens || s->protect == false))
+        return cli_usage(s, "--glossary: not with %s", s->tokens ? "--tokens" : "--protect off");
     if (s->mark_doubtful && (s->tokens || s->json || s->stream || s->search.n_best > 1))
         return cli_usage(s, "--mark-doubtful: not with %s",
                          s->tokens   ? "--tokens"

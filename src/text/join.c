@@ -93,7 +93,8 @@ static tr_status restore_spans(tr_joiner *joiner, const tr_text *text, const tr_
     for (int i = 0; good && i < chunk->use_count; i++) {
         good = tr_buffer_append(restored, translation + at, places[i].begin - at);
         begins[i] = restored->size;
-        good = good && tr_use_append(chunk, text->data, &tr_uses_of(chunk)[places[i].use], restored);
+        const bool plural = joiner->protection->to == TR_FIGURES_ENGLISH && tr_wants_plural(translation, places[i].begin);
+        good = good && tr_use_append(chunk, text->data, &tr_uses_of(chunk)[places[i].use], plural, restored);
         ends[i] = restored->size;
         at = places[i].end;
     }

@@ -590,6 +590,14 @@ static tr_status clean_text(tr_text *text, tr_error *error)
     return TR_OK;
 }
 
+static bool has_terms(span_list spans)
+{
+    for (size_t i = 0; i < spans.count; i++)
+        if (spans.items[i].is_term)
+            return true;
+    return false;
+}
+
 static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr_error *error)
 {
     tr_text *text = p->text;
@@ -598,7 +606,8 @@ static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr
     text->sentences++;
     if (!p->protection) {
         status = add_part(p, sentence, spans, limit, error);
-    } else if (!has_letters(p, spans, sentence.begin, sentence.end) || is_in_target(p, sentence.begin, sentence.end)) {
+    } else if ((!has_letters(p, spans, sentence.begin, sentence.end) && !has_terms(spans)) ||
+               is_in_target(p, sentence.begin, sentence.end)) {
         text->passed++;
         return add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
     } else {
@@ -646,6 +655,10 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
     for (size_t i = 0; i < spans.count; i++) {
         found[i].begin += text->begin;
         found[i].end += text->begin;
+    }
+    if (status == TR_OK && p->protection && p->protection->terms) {
+        status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
+        spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
     }
     /* 二〇二四年: most vocabularies lack 〇, and would cut the number */
     const bool has_circle = p->protection && p->protection->from == TR_FIGURES_CHINESE &&

@@ -36,8 +36,9 @@ typedef struct tr_protection {
     /* The stand-ins for this pair, when they are first needed. */
     tr_status (*find_stand_ins)(void *argument, const tr_stand_ins **found, tr_error *error);
     void *argument;
-    bool spaces; /* the target language has spaces where the source language has none */
-    int attempt; /* 0 .. TR_ATTEMPTS - 1 */
+    const struct tr_glossary *terms; /* NULL: none */
+    bool spaces;                     /* the target language has spaces where the source language has none */
+    int attempt;                     /* 0 .. TR_ATTEMPTS - 1 */
 } tr_protection;
 
 /* What stands between the translations of two chunks where the text has no white space. */

@@ -31,11 +31,14 @@ const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk)
     return chunk->use_count ? all + chunk->first_use : NULL;
 }
 
-bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, tr_buffer *out)
+bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, bool plural, tr_buffer *out)
 {
     const tr_kept_span *span = &use->span;
-    return span->is_written ? tr_buffer_append(out, chunk->plan->written.data + span->written, span->written_size)
-                            : tr_buffer_append(out, text + span->begin, span->end - span->begin);
+    const char *written = chunk->plan->written.data + span->written;
+    if (!span->is_written)
+        return tr_buffer_append(out, text + span->begin, span->end - span->begin);
+    return plural && span->is_term ? tr_append_plural(written, span->written_size, out)
+                                   : tr_buffer_append(out, written, span->written_size);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- the source
@@ -129,14 +132,38 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
     return good && tr_buffer_append(out, text + at, end - at) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
+/* Puts more spans, in order, among those of the plan; those that overlap one of these are left out. */
+static tr_status merge_spans(tr_plan *plan, const tr_buffer *more, tr_error *error)
+{
+    const tr_kept_span *old = (const tr_kept_span *)(const void *)plan->spans.data;
+    const tr_kept_span *new = (const tr_kept_span *)(const void *)more->data;
+    const size_t old_count = plan->spans.size / sizeof *old, new_count = more->size / sizeof *new;
+    tr_buffer merged = {0};
+    size_t i = 0;
+    for (size_t k = 0; k < new_count; k++) {
+        const size_t first = i;
+        while (i < old_count && old[i].end <= new[k].begin)
+            i++;
+        if ((i > first && !tr_buffer_append(&merged, &old[first], (i - first) * sizeof *old)) ||
+            ((i == old_count || old[i].begin >= new[k].end) && !tr_buffer_append(&merged, &new[k], sizeof *new))) {
+            tr_buffer_free(&merged);
+            return tr_fail_memory(error, "protected spans");
+        }
+    }
+    if (i < old_count && !tr_buffer_append(&merged, &old[i], (old_count - i) * sizeof *old)) {
+        tr_buffer_free(&merged);
+        return tr_fail_memory(error, "protected spans");
+    }
+    tr_buffer_free(&plan->spans);
+    plan->spans = merged;
+    return TR_OK;
+}
+
 tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                               tr_error *error)
 {
     tr_figures *figures = &plan->figures;
-    tr_buffer *written = &plan->written, merged = {0};
-    const tr_kept_span *spans = (const tr_kept_span *)(const void *)plan->spans.data;
-    const size_t count = plan->spans.size / sizeof *spans;
-    size_t next = 0, last = begin;
+    tr_buffer *written = &plan->written, found = {0};
     tr_status status = tr_figures_find(protection->from, text + begin, end - begin, figures, error);
     bool good = true;
     for (size_t i = 0; status == TR_OK && good && i < figures->count; i++) {
@@ -147,25 +174,38 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
                              .stand_in = percent ? TR_STAND_IN_PERCENT : TR_STAND_IN_NUMBER,
                              .is_written = true,
                              .written = written->size};
-        bool known;
-        for (; next < count && spans[next].end <= span.begin && good; next++) {
-            good = tr_buffer_append(&merged, &spans[next], sizeof span);
-            last = spans[next].end;
-        }
-        if (!good || f->optional || span.begin < last || (next < count && spans[next].begin < span.end))
+        bool known = false;
+        if (f->optional)
             continue;
         good = tr_figure_write(text + begin, f, protection->from, protection->to, written, &known);
         span.written_size = written->size - span.written;
         if (good && known && span.written_size)
-            good = tr_buffer_append(&merged, &span, sizeof span);
-        last = span.end;
+            good = tr_buffer_append(&found, &span, sizeof span);
     }
-    for (; next < count && good; next++)
-        good = tr_buffer_append(&merged, &spans[next], sizeof *spans);
-    if (status == TR_OK && !good)
-        status = tr_fail_memory(error, "protected spans");
-    tr_buffer_free(&plan->spans);
-    plan->spans = merged;
+    if (status == TR_OK)
+        status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
+    tr_buffer_free(&found);
+    return status;
+}
+
+tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                            tr_error *error)
+{
+    tr_buffer found = {0};
+    tr_term_match match;
+    bool good = true;
+    for (size_t at = begin; good && tr_terms_next(protection->terms, text, end, at, &match); at = match.end) {
+        const tr_kept_span span = {.begin = match.begin,
+                                   .end = match.end,
+                                   .is_written = true,
+                                   .is_term = true,
+                                   .written = plan->written.size,
+                                   .written_size = match.target_size};
+        good = tr_buffer_append(&plan->written, match.target, match.target_size) &&
+               tr_buffer_append(&found, &span, sizeof span);
+    }
+    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
+    tr_buffer_free(&found);
     return status;
 }
 
@@ -238,7 +278,7 @@ bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *tran
         tr_use_place place = {.use = i};
         if (!find_stand_in(name_of(chunk, span->stand_in, uses[i].stand_in), translation, size, &place))
             return false;
-        if (span->stand_in == TR_STAND_IN_WORD && memmem(translation, size, text + span->begin, span->end - span->begin))
+        if (!span->is_written && memmem(translation, size, text + span->begin, span->end - span->begin))
             return false;
         int k = i;
         for (; k && places[k - 1].begin > place.begin; k--)

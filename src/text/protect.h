@@ -9,6 +9,7 @@
 
 #include "text/plan.h"
 #include "text/spans.h"
+#include "text/terms.h"
 
 /* Those that most networks copy. */
 extern const tr_stand_ins tr_common_stand_ins;
@@ -28,8 +29,8 @@ typedef struct tr_stand_in_use {
 /* The uses of a chunk: [chunk->use_count]. */
 const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk);
 
-/* Appends what takes a use's place in the translation. */
-bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, tr_buffer *out);
+/* Appends what takes a use's place in the translation; plural: a term in its plural. */
+bool tr_use_append(const tr_text_chunk *chunk, const char *text, const tr_stand_in_use *use, bool plural, tr_buffer *out);
 
 /* Appends to the plan the uses of the spans between two bytes of a text. TR_ERROR_MEMORY */
 tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char *text, const tr_kept_span *spans,
@@ -53,6 +54,10 @@ bool tr_append_blanked(const char *text, size_t size, const tr_span *spans, int 
  * the spans of a plan, in order; those that overlap one of them are left out. TR_ERROR_MEMORY */
 tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                               tr_error *error);
+
+/* The same for the terms of the glossary. */
+tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
+                            tr_error *error);
 
 /* Finds the stand-ins in a translation of a chunk. places [use_count]: in the order of the translation. False: one of them
  * is missing or comes twice, or a span of its own is there without its stand-in. */

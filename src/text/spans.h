@@ -22,6 +22,7 @@ typedef struct tr_kept_span {
     tr_span_kind kind;
     tr_stand_in_kind stand_in;
     bool is_written;              /* what takes its place in the translation is not the span itself, but */
+    bool is_term;                 /* of the glossary */
     size_t written, written_size; /* bytes of tr_plan.written */
 } tr_kept_span;
 

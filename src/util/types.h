@@ -392,6 +392,9 @@ typedef struct tr_translate_options {
     /* tr_translate only. Keep what must not change: protected spans, numbers, sentences without a letter of the
      * source language; see translate.h. Not for texts with a prefix. Default true. */
     bool protect;
+    /* tr_translate only. NULL, or words and what stands for them in translations. Needs protect. Not owned. Default
+     * NULL. */
+    const tr_glossary *glossary;
     /* tr_translate only. NULL, or one entry per text: NULL, or the NUL-terminated beginning of its translation.
      * A text with a prefix is one sentence (TR_SPLIT_NEVER). TR_ERROR_ARGUMENT: the target vocabulary cannot
      * spell the prefix, the prefix has more tokens than max_length, or the text is too long for the model.

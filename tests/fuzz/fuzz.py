@@ -71,6 +71,16 @@ def settings_of_marian():
             yield model[at:].rstrip(b"\0")
 
 
+def glossaries_and_texts():
+    """A glossary, a NUL and a text: fuzz_texts.c."""
+    glossary = "北京\tBeijing\n\"a, b\",c\tx\n苹果,apple,word nocase\n".encode()
+    for name in ("spans.tsv", "spans_en.tsv", "figures.tsv"):
+        with open(os.path.join(ROOT, "tests", "text", name), "rb") as f:
+            lines = f.read().split(b"\n")
+        for i in range(0, len(lines), 40):
+            yield glossary + b"\0" + b"\n".join(lines[i:i + 8])
+
+
 def codes_and_texts():
     """BPE codes, a NUL and a text: fuzz_bpe.c."""
     with open(os.path.join(ROOT, "tests", "tokenizer", "fixtures", "words.json"), encoding="utf-8") as file:
@@ -99,6 +109,7 @@ def calls_of_attention():
 SEEDS = {
     "attention": calls_of_attention,
     "bpe": codes_and_texts,
+    "texts": glossaries_and_texts,
     "ctranslate2": lambda: files("ctranslate2/fixtures/*/model.bin", "ctranslate2/fixtures/*/*vocabulary*"),
     "gguf": lambda: files("llama/fixtures/*.gguf"),
     "json": settings,
