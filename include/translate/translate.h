@@ -304,17 +304,18 @@ TR_API const char *tr_options_name(size_t index, const char **type);
 TR_API tr_status tr_options_add_model(tr_options *options, const tr_model *model, double weight, tr_error *error);
 
 /* A glossary: words of the source language and what stands for them in translations, for every model. Where a text has
- * several that overlap, the first counts, and of those that begin together the longest. The translation has the given words as
- * they are, in English in the plural after a number or the like where a plain rule gives it. Immutable, so threads may share
- * it.
+ * several that overlap, the first counts, and of those that begin together the longest. The translation has the given words
+ * as they are, in English in the plural after a number or the like where a plain rule gives it. Immutable, so threads may
+ * share it.
  *
- * A line is SOURCE TAB TARGET, or the same as CSV, and optionally a third field with flags, separated by spaces: case (capitals
- * and small letters differ), nocase, word (whole words only), part. Without flags, sources in ASCII letters are whole words, and
- * case counts if they have a capital after their first letter; others stand anywhere. Blank lines and lines that begin with
+ * A line is SOURCE TAB TARGET, or the same as CSV, and optionally a third field with flags, separated by spaces: case
+ * (capitals and small letters differ), nocase, word (whole words only), part. Without flags, sources in ASCII letters are
+ * whole words, and case counts if they have a capital after their first letter; others stand anywhere. Blank lines and lines
+ * that begin with
  * "# " are skipped.
  *
- * TR_ERROR_FORMAT names file and line: a wrong number of fields, an empty one, an unknown flag, two targets for one source, text
- * that is not UTF-8, more than 16 MiB. tr_glossary_parse reads bytes; name stands for the file in messages. */
+ * TR_ERROR_FORMAT names file and line: a wrong number of fields, an empty one, an unknown flag, two targets for one source,
+ * text that is not UTF-8, more than 16 MiB. tr_glossary_parse reads bytes; name stands for the file in messages. */
 typedef struct tr_glossary tr_glossary;
 TR_API tr_status tr_glossary_open(const char *path, tr_glossary **glossary, tr_error *error);
 TR_API tr_status tr_glossary_parse(const char *name, const char *data, size_t size, tr_glossary **glossary, tr_error *error);

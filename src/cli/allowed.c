@@ -67,7 +67,7 @@ static int mark_text(const cli_settings *settings, const tr_package *package, co
     if (!tokenizer)
         return cli_fail("--allowed text: the model has no tokenizer for its target");
     survey s = {.tokenizer = tokenizer, .marks = marks};
-    int status = cli_reader_open(&reader, path);
+    int status = cli_reader_open(&reader, settings, path);
     if (!status) {
         status = add_lines(settings, &s, &reader);
         cli_reader_close(&reader);

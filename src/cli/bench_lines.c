@@ -54,10 +54,10 @@ static bool is_blank(const cli_line *line)
     return i == line->size;
 }
 
-static int read_lines(bench_lines *l, const char *input)
+static int read_lines(bench_lines *l, const cli_settings *settings, const char *input)
 {
     cli_reader reader;
-    int status = cli_reader_open(&reader, input);
+    int status = cli_reader_open(&reader, settings, input);
     for (size_t count = 1; !status && count;) {
         const cli_line *lines;
         status = cli_reader_next(&reader, CHUNK, CHUNK, &lines, &count);
@@ -74,7 +74,7 @@ int bench_lines_collect(bench_lines *lines, const cli_settings *settings)
     int status = CLI_DONE;
     lines->tokens = settings->tokens;
     if (settings->input)
-        status = read_lines(lines, settings->input);
+        status = read_lines(lines, settings, settings->input);
     for (int i = 0; !status && !settings->input && i < BUILT_IN * REPEATS; i++)
         status = add_line(lines, built_in[i % BUILT_IN], strlen(built_in[i % BUILT_IN]));
     if (!status && !lines->count)

@@ -45,6 +45,7 @@ typedef struct cli_settings {
     const char *prefix;          /* NULL: none */
     bool tsv;                    /* each line brings its own prefix */
     bool scores, stream;
+    const char *encoding;      /* of the input; NULL: recognised */
     const char *glossary;      /* NULL: none */
     const char *mark_doubtful; /* NULL: doubtful translations are not marked */
     float doubtful_below;      /* 0: what the model says */

@@ -293,7 +293,7 @@ int cli_score(const cli_settings *settings)
         return cli_usage(settings, "TARGET: is missing; give SOURCE and TARGET, or a file of pairs with -i");
     scoring s = {.settings = settings};
     cli_reader reader = {.descriptor = -1};
-    int status = settings->argument_count ? CLI_DONE : cli_reader_open(&reader, settings->input);
+    int status = settings->argument_count ? CLI_DONE : cli_reader_open(&reader, settings, settings->input);
     if (!status)
         status = cli_model_open(&s.model, settings, true);
     if (!status)

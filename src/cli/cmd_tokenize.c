@@ -96,7 +96,7 @@ int cli_tokenize(const cli_settings *settings)
         return cli_usage(settings, "--input %s: TEXT is given too; only one of them", settings->input);
     tokenizing t = {.settings = settings};
     cli_reader reader = {.descriptor = -1};
-    int status = settings->argument_count ? CLI_DONE : cli_reader_open(&reader, settings->input);
+    int status = settings->argument_count ? CLI_DONE : cli_reader_open(&reader, settings, settings->input);
     if (!status)
         status = cli_model_open(&t.model, settings, false);
     if (!status && !t.model.info.has_tokenizer)

@@ -130,7 +130,7 @@ static int open_all(translation *j)
     const bool file = s->output && strcmp(s->output, "-") != 0;
     int status = cli_models_folder(s) || cli_detects(s) ? cli_route_find(&j->route, s) : CLI_DONE;
     if (!status && !text)
-        status = cli_reader_open(&j->reader, s->input);
+        status = cli_reader_open(&j->reader, s, s->input);
     if (status)
         return status;
     const bool bar = !s->quiet && !text && j->reader.file_size && cli_progress_possible();
@@ -312,6 +312,9 @@ int cli_translate(const cli_settings *settings)
         return cli_fail_error(&error);
     j.translator.options.glossary = glossary;
     status = open_all(&j);
+    if (!status && glossary && j.route.count > 1)
+        status =
+            cli_fail("--glossary: two models translate, by way of a third language: not possible yet; -m names one model");
     if (!status)
         status = settings->argument_count ? translate_arguments(&j) : translate_input(&j);
     if (!status && cli_interrupted())

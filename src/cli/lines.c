@@ -14,7 +14,7 @@
 
 enum { READ_SIZE = 1 << 16 };
 
-int cli_reader_open(cli_reader *reader, const char *path)
+int cli_reader_open(cli_reader *reader, const cli_settings *settings, const char *path)
 {
     *reader = (cli_reader){.descriptor = STDIN_FILENO, .name = "standard input"};
     if (path && strcmp(path, "-") != 0) {
@@ -23,6 +23,8 @@ int cli_reader_open(cli_reader *reader, const char *path)
         if (reader->descriptor < 0)
             return cli_fail("%s: %s", path, strerror(errno));
     }
+    reader->decoder.settings = settings;
+    reader->decoder.name = reader->name;
     struct stat st;
     if (fstat(reader->descriptor, &st) < 0)
         return cli_fail("%s: %s", reader->name, strerror(errno));
@@ -43,6 +45,8 @@ void cli_reader_close(cli_reader *reader)
     if (reader->descriptor > STDERR_FILENO)
         close(reader->descriptor);
     reader->descriptor = -1;
+    cli_decoder_free(&reader->decoder);
+    tr_buffer_free(&reader->decoded);
     free(reader->data);
     free(reader->lines);
     reader->data = NULL;
@@ -71,12 +75,14 @@ static bool wait_ready(const cli_reader *reader)
     return false;
 }
 
-/* Reserves READ_SIZE bytes after data[end). */
-static bool reserve_data(cli_reader *reader)
+/* Reserves size bytes after data[end). */
+static bool reserve_data(cli_reader *reader, size_t size)
 {
-    if (reader->capacity - reader->end >= READ_SIZE)
+    if (reader->capacity - reader->end >= size)
         return true;
-    const size_t capacity = reader->capacity ? reader->capacity * 2 : 2 * READ_SIZE;
+    size_t capacity = reader->capacity ? reader->capacity * 2 : 2 * READ_SIZE;
+    while (capacity - reader->end < size)
+        capacity *= 2;
     char *data = capacity > reader->capacity ? realloc(reader->data, capacity) : NULL;
     if (!data)
         return false;
@@ -85,25 +91,42 @@ static bool reserve_data(cli_reader *reader)
     return true;
 }
 
+/* Takes the bytes that were read to data[end): as they are, or as the text that they stand for. */
+static int take_bytes(cli_reader *reader, size_t size)
+{
+    const char *text = reader->data + reader->end;
+    reader->at_end = size == 0;
+    const int status = cli_decoder_take(&reader->decoder, &text, &size, reader->at_end, &reader->decoded);
+    if (status)
+        return status;
+    if (text != reader->data + reader->end) {
+        const size_t offset = (size_t)(text - reader->data);
+        const bool own = text == reader->decoded.data;
+        if (own && !reserve_data(reader, size))
+            return cli_fail("%s: out of memory for a line", reader->name);
+        if (size)
+            memmove(reader->data + reader->end, own ? reader->decoded.data : reader->data + offset, size);
+    }
+    reader->end += size;
+    return CLI_DONE;
+}
+
 static int read_more(cli_reader *reader)
 {
-    if (!reserve_data(reader))
+    if (!reserve_data(reader, READ_SIZE))
         return cli_fail("%s: out of memory for a line", reader->name);
     for (;;) {
         const ssize_t n = read(reader->descriptor, reader->data + reader->end, reader->capacity - reader->end);
-        if (n > 0)
-            reader->end += (size_t)n;
-        else if (n == 0)
-            reader->at_end = true;
-        else if (errno == EINTR && !cli_interrupted())
+        if (n >= 0)
+            return take_bytes(reader, (size_t)n);
+        if (errno == EINTR && !cli_interrupted())
             continue;
-        else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
             if (wait_ready(reader))
                 continue;
             return CLI_FAILED;
-        } else
-            return cli_interrupted() ? CLI_FAILED : cli_fail("%s: cannot read: %s", reader->name, strerror(errno));
-        return CLI_DONE;
+        }
+        return cli_interrupted() ? CLI_FAILED : cli_fail("%s: cannot read: %s", reader->name, strerror(errno));
     }
 }
 

@@ -2,7 +2,7 @@
 #ifndef TR_CLI_LINES_H
 #define TR_CLI_LINES_H
 
-#include "cli/cli.h"
+#include "cli/encoding.h"
 #include "util/buffer.h"
 
 #include <sys/types.h>
@@ -24,10 +24,13 @@ typedef struct cli_reader {
     size_t begin, end, scanned, capacity;
     cli_line *lines;
     size_t line_capacity;
+    cli_decoder decoder;
+    tr_buffer decoded; /* of the bytes read last */
 } cli_reader;
 
-/* path NULL or "-": standard input. Prints a message and returns a status other than CLI_DONE if it cannot be read. */
-int cli_reader_open(cli_reader *reader, const char *path);
+/* settings: those with encoding. path NULL or "-": standard input. Prints a message and returns a status other than CLI_DONE
+ * if it cannot be read. */
+int cli_reader_open(cli_reader *reader, const cli_settings *settings, const char *path);
 void cli_reader_close(cli_reader *reader);
 
 /* Returns the next lines, at most max_lines, and stops after max_bytes. Waits for the first line, and takes those after it

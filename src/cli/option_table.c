@@ -90,6 +90,8 @@ const cli_option cli_options[] = {
      "read pairs from FILE: lines of a source, a TAB and a target; default without SOURCE and TARGET: standard input", NULL},
     {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "lines to translate, without blank ones; default: built-in lines", NULL},
+    {CMD_TRANSLATE | CMD_SCORE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 0, "encoding", "NAME", FIELD(encoding), 0, 0,
+     "the encoding of the input, as iconv names it; default auto: UTF-8, UTF-16, GB18030 and others are recognised", NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write to FILE, which appears complete or not at all; it is FILE.part while incomplete", NULL},
     {CMD_ATTENTION, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,

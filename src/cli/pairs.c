@@ -168,10 +168,10 @@ static int read_all(pairs *p)
 
 static int open_and_read(pairs *p, char *const paths[2])
 {
-    int status = cli_reader_open(&p->readers[0], paths[0]);
+    int status = cli_reader_open(&p->readers[0], p->settings, paths[0]);
     if (status)
         return status;
-    status = cli_reader_open(&p->readers[1], paths[1]);
+    status = cli_reader_open(&p->readers[1], p->settings, paths[1]);
     if (!status) {
         status = read_all(p);
         cli_progress_stop();

@@ -11,7 +11,7 @@ typedef struct cli_totals {
     uint64_t lines;
     uint64_t sentences, source_tokens, target_tokens; /* of the last model */
     double seconds;                                   /* inside the library */
-    uint64_t passed; /* lines that stayed as they are */
+    uint64_t passed;                                  /* lines that stayed as they are */
     bool warned_utf8, warned_cut;
 } cli_totals;
 

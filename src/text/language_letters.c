@@ -126,7 +126,8 @@ bool tr_letters_in(const tr_letters *letters, const char *text, size_t size)
 bool tr_is_symbol(int32_t c)
 {
     enum { SECTION = 0xa7, PARAGRAPH = 0xb6, DAGGER = 0x2020, BULLET = 0x2022, REFERENCE = 0x203b };
-    if (c < 0x80)
+    /* ℃ and ㎡ are written in letters in other languages */
+    if (c < 0x80 || c == 0x2103 || c == 0x2109 || (c >= 0x3300 && c <= 0x33ff))
         return false;
     const int8_t kind = u_charType(c);
     const bool bracket = (c >= 0x3010 && c <= 0x3011) || (c >= 0x3016 && c <= 0x3017); /* 【】〖〗 */

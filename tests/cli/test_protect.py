@@ -1,0 +1,55 @@
+"""--protect, --glossary, --mark-doubtful: what must not change, terms, and translations that are probably wrong."""
+import json
+
+from support import LINES, CommandTest
+
+SENTENCE = LINES[0]
+
+
+class Protect(CommandTest):
+    def object(self, *args, **more):
+        return json.loads(self.good("-q", "--json", *args, **more))
+
+    def test_on_and_off(self):
+        line = "请看https://a.example/x?y=1和{name}。"
+        text = self.good(line).decode()
+        self.assertIn("https://a.example/x?y=1", text)
+        self.assertIn("{name}", text)
+        self.assertEqual(self.good("--protect", "on", line).decode(), text)
+        self.assertNotEqual(self.good("--protect", "off", line).decode(), text)
+        self.assertEqual(self.good("--exact", SENTENCE), self.good("--protect", "off", "--exact", SENTENCE))
+        self.bad(2, "--protect", "on", "--tokens", SENTENCE, says=["--protect", "--tokens"])
+
+    def test_stream(self):
+        line = "你好。请看`a b`和😀，在2024年5月1日。"
+        self.assertEqual(self.good("--stream", line), self.good("--loop-guard", "off", line))
+
+    def test_passed(self):
+        done = self.run_tool("Hello, world!")
+        self.assertEqual((done.returncode, done.stdout), (0, b"Hello, world!\n"))
+        self.assertRegex(done.stderr.decode(), r"\Atranslate: warning: no letter of the source language \(zh\)[^\n]*\n\Z")
+        self.assertEqual(self.object("Hello, world!")["flags"], ["passed_through"])
+        self.assertEqual(self.run_tool(stdin=f"Hello\n{SENTENCE}\n".encode()).stderr, b"")
+
+    def test_numbers(self):
+        o = self.object("总投资15.6亿元。")
+        self.assertTrue("1.56 billion" in o["text"] or "number" in o["flags"], o)
+
+    def test_doubtful(self):
+        text = self.good(SENTENCE)
+        self.assertEqual(self.good("--mark-doubtful", "[?] ", SENTENCE), text)  # the model says no threshold
+        self.assertEqual(self.good("--mark-doubtful", "[?] ", "--doubtful-below", "-0.00001", SENTENCE), b"[?] " + text)
+        self.assertEqual(self.good("--mark-doubtful", "[?] ", "--doubtful-below", "-50", SENTENCE), text)
+        self.assertEqual(self.object("--doubtful-below", "-0.00001", SENTENCE)["flags"], ["doubtful"])
+        self.bad(2, "--doubtful-below", "-1", SENTENCE, says=["--doubtful-below", "--mark-doubtful"])
+        self.bad(2, "--mark-doubtful", "x", "--json", SENTENCE, says=["--mark-doubtful", "--json"])
+
+    def test_glossary(self):
+        path = self.file("g.tsv", "苹果\tQzapple\n".encode())
+        self.assertIn("Qzapple", self.good("--glossary", path, "我喜欢吃苹果。").decode())
+        self.assertEqual(self.good("--glossary", path, SENTENCE), self.good(SENTENCE))
+        self.bad(1, "--glossary", self.folder / "no.tsv", SENTENCE, says=["no.tsv"])
+        bad = self.file("bad.tsv", "苹果\tx\n苹果\ty\n".encode())
+        self.bad(1, "--glossary", bad, SENTENCE, says=["bad.tsv:2", "another target in line 1"])
+        self.bad(2, "--glossary", path, "--protect", "off", SENTENCE, says=["--glossary", "--protect"])
+
