@@ -49,6 +49,7 @@ typedef struct cli_settings {
     const char *glossary;      /* NULL: none */
     const char *mark_doubtful; /* NULL: doubtful translations are not marked */
     float doubtful_below;      /* 0: what the model says */
+    float wrong_below;         /* calibrate: chrF */
     int fixed_length, rounds;  /* bench */
     bool limits, parts, score; /* bench */
     bool tokens, json, stats, quiet, verbose, help, version, resume;
@@ -77,7 +78,8 @@ enum {
     CMD_PULL = 32,
     CMD_SCORE = 64,
     CMD_ATTENTION = 128,
-    CMD_SHORTLIST = 256
+    CMD_SHORTLIST = 256,
+    CMD_CALIBRATE = 512
 };
 
 struct cli_command {
@@ -96,6 +98,7 @@ int cli_convert(const cli_settings *settings);
 int cli_info(const cli_settings *settings);
 int cli_tokenize(const cli_settings *settings);
 int cli_score(const cli_settings *settings);
+int cli_calibrate(const cli_settings *settings);
 int cli_pull(const cli_settings *settings);
 int cli_attention(const cli_settings *settings);
 int cli_shortlist(const cli_settings *settings);

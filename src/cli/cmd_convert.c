@@ -161,6 +161,8 @@ static int convert_model(const cli_settings *settings, const char *in, const tr_
     if (open_verified(in, &package, &error))
         return cli_fail_error(&error);
     int32_t *allowed;
+    if (settings->doubtful_below < 0)
+        package.config.doubtful_below = settings->doubtful_below;
     int status = cli_allow_tokens(settings, &package, &allowed);
     if (!status)
         status = convert_to(settings, &package, target);

@@ -124,16 +124,19 @@ static void count_utf8(const char *bytes, size_t size, size_t *valid, size_t *in
     }
 }
 
-/* Zeros at every other byte: UTF-16 without a mark of its byte order. */
+/* Zeros at every other byte, and beside every line end: UTF-16 without a mark of its byte order. */
 static const char *utf16_kind(const char *bytes, size_t size)
 {
-    size_t zeros[2] = {0, 0};
-    for (size_t i = 0; i < size; i++)
+    size_t zeros[2] = {0, 0}, ends[2] = {0, 0}; /* line ends without a zero after or before them */
+    for (size_t i = 0; i < size; i++) {
         zeros[i & 1] += !bytes[i];
+        if (bytes[i] == '\n' && (i & 1 ? bytes[i - 1] : i + 1 < size ? bytes[i + 1] : 0))
+            ends[i & 1]++;
+    }
     const size_t least = size / 100 + 1;
-    if (zeros[1] >= least && !zeros[0])
+    if (zeros[1] >= least && !zeros[0] && !ends[0])
         return "UTF-16LE";
-    return zeros[0] >= least && !zeros[1] ? "UTF-16BE" : NULL;
+    return zeros[0] >= least && !zeros[1] && !ends[1] ? "UTF-16BE" : NULL;
 }
 
 static bool is_chinese(const char *name)

@@ -89,6 +89,15 @@ static const cli_command commands[] = {
      "  translate score -i pairs.tsv > scores.txt          one number a line / 每行一个分数\n"
      "  translate score --alignment \"你好\" \"Hello\"         with word alignment / 词对齐\n"
      "  translate score --json -i pairs.tsv                token by token / 逐词概率\n"},
+    {"translate calibrate", CMD_CALIBRATE, cli_calibrate, 0, 0, "translate calibrate [OPTIONS] [-i FILE]",
+     "Translates the sources of a text with references, and shows for thresholds of the\n"
+     "mean log-probability how many translations are below (doubtful), how many of them\n"
+     "are wrong (precision), and how many of the wrong ones are among them (recall).\n"
+     "Wrong is what has little in common with its reference, by chrF. A line of FILE is\n"
+     "a source, a TAB and a reference.\n",
+     "Examples / 示例:\n"
+     "  translate calibrate -i pairs.tsv\n"
+     "  translate convert --doubtful-below -0.4 zh-en.gguf new.gguf   into the model's file / 写进模型\n"},
     {"translate pull", CMD_PULL, cli_pull, 0, 1, "translate pull [OPTIONS] OWNER/NAME[@REVISION]",
      "Downloads the files that a model needs from Hugging Face into the cache, where\n"
      "-m hf:OWNER/NAME finds them; or with -o into a folder. -m hf:OWNER/NAME also\n"

@@ -19,7 +19,7 @@ static const cli_choice stopping_choices[] = {
     {"likely", TR_STOP_HEURISTIC}, {"early", TR_STOP_EARLY}, {"never", TR_STOP_NEVER}, {NULL, 0}};
 
 #define FIELD(name) offsetof(cli_settings, name)
-#define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION)
+#define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION | CMD_CALIBRATE)
 #define SEARCH      (CMD_TRANSLATE | CMD_BENCH)
 #define NEUTRAL     CLI_NEUTRAL
 #define EVERY                                                                                                               \
@@ -90,7 +90,8 @@ const cli_option cli_options[] = {
      "read pairs from FILE: lines of a source, a TAB and a target; default without SOURCE and TARGET: standard input", NULL},
     {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "lines to translate, without blank ones; default: built-in lines", NULL},
-    {CMD_TRANSLATE | CMD_SCORE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 0, "encoding", "NAME", FIELD(encoding), 0, 0,
+    {CMD_TRANSLATE | CMD_SCORE | CMD_TOKENIZE | CMD_CALIBRATE, GROUP_FILES, KIND_TEXT, 0, "encoding", "NAME",
+     FIELD(encoding), 0, 0,
      "the encoding of the input, as iconv names it; default auto: UTF-8, UTF-16, GB18030 and others are recognised", NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write to FILE, which appears complete or not at all; it is FILE.part while incomplete", NULL},
@@ -186,6 +187,12 @@ const cli_option cli_options[] = {
      NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_TEXT, 0, "mark-doubtful", "TEXT", FIELD(mark_doubtful), 0, 0,
      "put TEXT, such as '[?] ', before translations that are probably wrong, by their scores; --json flags them", NULL},
+    {CMD_CALIBRATE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+     "read lines of a source, a TAB and a reference from FILE; default: standard input", NULL},
+    {CMD_CALIBRATE, GROUP_TRANSLATION, KIND_REAL, 0, "wrong-below", "X", FIELD(wrong_below), 0, 100,
+     "translations with a chrF below X are wrong; default 35", NULL},
+    {CMD_CONVERT, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,
+     "write into the file that translations with a mean log-probability below X are doubtful (translate calibrate)", NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,
      "with --mark-doubtful or --json: translations with a mean log-probability below X are doubtful; default: what the "
      "model's file says, if it does",
@@ -258,8 +265,8 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure the machine's peak arithmetic and memory speed, and report the share reached; implies --parts", NULL},
 
-    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION | CMD_SHORTLIST, GROUP_SPEED, KIND_NUMBER, 'T',
-     "threads", "N", FIELD(threads), 0, TR_TEAM_MAX, "default 0: one for each usable core", NULL},
+    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION | CMD_SHORTLIST | CMD_CALIBRATE, GROUP_SPEED,
+     KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, TR_TEAM_MAX, "default 0: one for each usable core", NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
      4096, "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
 

@@ -288,6 +288,7 @@ cli_settings cli_default_settings(const cli_command *command)
                           .protect = CLI_AUTO,
                           .search = tr_search_default_options(),
                           .rounds = 3,
+                          .wrong_below = 35,
                           .timeout = 30,
                           .retries = 5,
                           .alignment_threshold = 1,

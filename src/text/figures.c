@@ -242,7 +242,7 @@ static size_t add_atoms(const tr_figure *f, size_t owner, atom *atoms)
     return count;
 }
 
-enum { MOST_ATOMS = 192 }; /* of a text that is compared; one with more is taken for right */
+enum { MOST_ATOMS = 96 }; /* of a text that is compared; one with more is taken for wrong */
 
 static size_t list_atoms(const tr_figures *figures, atom *atoms)
 {
@@ -281,6 +281,8 @@ bool tr_figures_agree(const char *source_text, const tr_figures *source, const c
     const size_t s_count = list_atoms(source, s), t_count = list_atoms(target, t);
     for (size_t i = 0; missing && i < source->count; i++)
         missing[i] = false;
+    if (s_count + 3 > MOST_ATOMS || t_count + 3 > MOST_ATOMS)
+        return false;
     bool agree = pair_atoms(source_text, s, s_count, target_text, t, t_count, false, missing);
     (void)!pair_atoms(source_text, s, s_count, target_text, t, t_count, true, missing);
     for (size_t k = 0; k < t_count; k++) {

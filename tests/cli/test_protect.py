@@ -1,6 +1,7 @@
 """--protect, --glossary, --mark-doubtful: what must not change, terms, and translations that are probably wrong."""
 import json
 
+import support
 from support import LINES, CommandTest
 
 SENTENCE = LINES[0]
@@ -53,3 +54,17 @@ class Protect(CommandTest):
         self.bad(1, "--glossary", bad, SENTENCE, says=["bad.tsv:2", "another target in line 1"])
         self.bad(2, "--glossary", path, "--protect", "off", SENTENCE, says=["--glossary", "--protect"])
 
+
+    def test_calibrate(self):
+        lines = [f"{line}\tThe weather is nice today." for line in LINES]
+        pairs = self.file("pairs.tsv", ("\n".join(lines) + "\n").encode())
+        told = self.good("calibrate", "-i", pairs).decode().splitlines()
+        self.assertRegex(told[0], r"^20 translations, \d+ with a chrF below 35$")
+        self.assertRegex(told[-1], r"^best balance: -\d\.\d\d$")
+        rows = [row.split() for row in told[2:-1]]
+        self.assertEqual([int(r[1]) for r in rows], sorted(int(r[1]) for r in rows))
+        self.assertEqual(float(rows[-1][3]) if float(rows[-1][0]) == -0.05 else 1, float(rows[-1][3]))
+        self.bad(1, "calibrate", stdin=b"no reference\n", says=["line 1", "TAB"])
+        model = self.folder / "doubt.gguf"
+        self.good("convert", "-q", "--doubtful-below", "-0.00001", support.MODEL, model)
+        self.assertEqual(self.good("-m", model, "--mark-doubtful", "[?] ", SENTENCE)[:4], b"[?] ")
