@@ -500,12 +500,16 @@ static bool is_ascii_name(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static tr_status lacks_character(planner *p, size_t at, size_t length, bool *lacks, tr_error *error)
+/* What is written in bytes is lacking as well, but for letters of the source's language: networks learn these. */
+static tr_status lacks_character(planner *p, size_t at, size_t length, int32_t c, bool *lacks, tr_error *error)
 {
     tr_ids *ids = &p->plan->ids;
     const size_t first = ids->size;
+    const bool is_own = tr_letters_have(&p->protection->source, c);
     const tr_status status = tr_tokenizer_encode(p->pair->tokenizer, p->text->data + at, length, ids, error);
-    *lacks = status == TR_OK && has_unknown(p, first);
+    *lacks = false;
+    for (size_t i = first; status == TR_OK && i < ids->size; i++)
+        *lacks = *lacks || (is_own ? ids->data[i] == p->pair->package->config.unk_id : is_unknown(p->pair, ids->data[i]));
     ids->size = first;
     return status;
 }
@@ -530,7 +534,7 @@ static tr_status find_unknown(planner *p, size_t begin, size_t end, tr_buffer *s
         const int32_t c = tr_character(text, end, at, &length);
         bool lacks = false;
         const tr_status status =
-            is_ascii_name((char)c) || tr_is_space(c) ? TR_OK : lacks_character(p, at, length, &lacks, error);
+            is_ascii_name((char)c) || tr_is_space(c) ? TR_OK : lacks_character(p, at, length, c, &lacks, error);
         if (status != TR_OK)
             return status;
         if (!lacks)

@@ -500,6 +500,20 @@ static size_t find_emoji(const scan *s, size_t i)
     }
 }
 
+/* The end of the name that an emoji begins within a sentence of another script: 使用🤗 Transformers来训练. emoji: where it
+ * ends. */
+static size_t skip_name_after(const scan *s, size_t i, size_t emoji)
+{
+    size_t end = emoji + (at(s, emoji) == ' ');
+    while (i && s->text[i - 1] == ' ')
+        i--;
+    if (!i || (unsigned char)s->text[i - 1] < 0x80 || !is_capital(at(s, end)))
+        return emoji;
+    while (is_name(at(s, end)) || at(s, end) == '-')
+        end++;
+    return end;
+}
+
 /* A sign, with the ASCII letters and digits that it is glued to: 25°C, 3×4, Name™; and ¥1,299. */
 static size_t find_symbol(const scan *s, size_t i, tr_span_kind *kind)
 {
@@ -566,8 +580,9 @@ static size_t find_span(scan *s, size_t i, tr_span_kind *kind, size_t *next)
     if ((unsigned char)c >= 0x80 || is_digit(c) || c == '*') {
         end = find_emoji(s, i);
         if (end > i) {
-            *kind = TR_SPAN_MARK;
-            return end;
+            const size_t name = skip_name_after(s, i, end);
+            *kind = name > end ? TR_SPAN_WORD : TR_SPAN_MARK;
+            return name;
         }
     }
     if ((unsigned char)c >= 0x80)
