@@ -500,8 +500,7 @@ static size_t find_emoji(const scan *s, size_t i)
     }
 }
 
-/* The end of the name that an emoji begins within a sentence of another script: 使用🤗 Transformers来训练. emoji: where it
- * ends. */
+/* The end of the name that an emoji begins in a sentence of another script, as in a brand's name. emoji: where it ends. */
 static size_t skip_name_after(const scan *s, size_t i, size_t emoji)
 {
     size_t end = emoji + (at(s, emoji) == ' ');
