@@ -232,7 +232,8 @@ static tr_status sort_terms(parser *p)
 {
     tr_terms *terms = p->terms;
     size_t kept = 0;
-    qsort(terms->items, terms->count, sizeof *terms->items, compare_terms);
+    if (terms->count)
+        qsort(terms->items, terms->count, sizeof *terms->items, compare_terms);
     for (size_t i = 0; i < terms->count; i++) {
         term *t = &terms->items[i], *before = kept ? &terms->items[kept - 1] : NULL;
         const bool same = before && before->size == t->size && memcmp(before->folded, t->folded, t->size) == 0 &&
