@@ -340,12 +340,18 @@ static size_t find_entity(const scan *s, size_t i)
     return at(s, k) == ';' && k > i + 2 ? k + 1 : i;
 }
 
-/* The end of {…} at text[i], braces inside included. */
+/* The end of {…} at text[i], braces inside included; not of prose or of data, {"name": "x"}. */
 static size_t find_braces(const scan *s, size_t i)
 {
     int depth = 0;
+    bool spaced = false, foreign = false;
     for (size_t k = i; k < s->size && k - i < PLACEHOLDER_REACH + 4 && !is_line_end(s->text[k]); k++) {
-        depth += (s->text[k] == '{') - (s->text[k] == '}');
+        const char c = s->text[k];
+        depth += (c == '{') - (c == '}');
+        spaced = spaced || c == ' ';
+        foreign = foreign || (unsigned char)c >= 0x80;
+        if (c == '"' || (spaced && foreign))
+            return i;
         if (!depth)
             return k + 1;
     }
