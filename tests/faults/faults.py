@@ -296,7 +296,7 @@ class Place:
 
     def begin(self, model, what):
         """Leaves the first half of FILE.part: its last fsync() fails, then it is truncated."""
-        for number in (self.last_sync,) if self.last_sync else (4, 3, 2, 1):
+        for number in (self.last_sync, 6, 5, 4, 3, 2, 1):  # how often it syncs depends on time
             self.clear()
             result = self.run(model, what, {"FAULT_CLASS": "fsync", "FAULT_N": str(number)})
             if what.output + ".part" in result.files:
