@@ -20,7 +20,7 @@ root=${root%/*}
 
 dir=$root/build
 needs=("${build_needs[@]}" "${test_needs[@]}")
-options=(tests=true bench=true)
+options=(tests=true bench=true hub=enabled detect=enabled)
 select=() # arguments of meson test
 suite=
 wrapper=
@@ -60,7 +60,7 @@ for argument; do
     --aarch64)
         dir=$root/build-aarch64
         needs=("${tool_needs[@]}" "${aarch64_needs[@]}")
-        options+=(werror=true bench=false)
+        options+=(werror=true bench=false hub=auto detect=auto)
         prepare=prepare_aarch64
         emulated+=(reference)
         ;;
