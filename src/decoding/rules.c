@@ -16,7 +16,7 @@ static int byte_of(const tr_config *c, int32_t id)
     const int64_t guess = (int64_t)id - c->byte_ids[0];
     if (guess >= 0 && guess < 256 && c->byte_ids[guess] == id)
         return (int)guess;
-    if (c->byte_ids[255] == c->byte_ids[0] + 255)
+    if (c->bytes_in_order)
         return -1;
     for (int byte = 0; byte < 256; byte++)
         if (c->byte_ids[byte] == id)

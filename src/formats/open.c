@@ -100,12 +100,13 @@ static tr_status fail_unrecognised(const char *path, tr_error *error)
 static void find_bytes(tr_package *package)
 {
     tr_config *c = &package->config;
-    c->has_bytes = true;
+    c->has_bytes = c->bytes_in_order = true;
     for (int byte = 0; byte < 256 && c->has_bytes; byte++) {
         char piece[8];
         snprintf(piece, sizeof piece, "<0x%02X>", byte);
         c->byte_ids[byte] = tr_vocabulary_find(package->target, piece, 6);
         c->has_bytes = c->byte_ids[byte] >= 0 && c->byte_ids[byte] < c->target_vocabulary;
+        c->bytes_in_order = c->bytes_in_order && c->byte_ids[byte] == c->byte_ids[0] + byte;
     }
 }
 

@@ -102,6 +102,7 @@ typedef struct tr_config {
     float doubtful_below; /* mean log-probability of a translation that is probably wrong; 0: unknown */
     bool has_bytes;       /* the target vocabulary has a token for each byte; set by formats/open.c, since it takes pieces */
     int32_t byte_ids[256]; /* these tokens */
+    bool bytes_in_order;   /* each follows the one before */
 } tr_config;
 
 /* The defaults: ids -1, depths 2, epsilon 1e-5, scales 1, all else 0. */

@@ -310,16 +310,20 @@ static tr_sequence *next_sequence(void *argument, int capacity)
     return &entry->sequence;
 }
 
-/* What a limit cut off inside a character that is written in bytes ends before it. */
-static void drop_incomplete(const tr_config *config, tr_hypotheses *found)
+/* Ends a hypothesis before an incomplete character at its end: a limit cut it off there, or it has EOS because rules against
+ * repetition left no other token. */
+static void drop_incomplete(const tr_config *config, tr_hypothesis *h)
 {
-    for (size_t i = 0; i < found->count; i++) {
-        tr_hypothesis *h = &found->items[i];
-        const size_t whole = h->finished ? h->count : tr_whole_characters(config, h->ids, h->count);
-        for (size_t t = whole; h->log_probabilities && t < h->count; t++)
-            h->log_probability -= h->log_probabilities[t];
-        h->count = whole;
+    const size_t whole = tr_whole_characters(config, h->ids, h->count);
+    if (whole == h->count)
+        return;
+    if (h->log_probabilities) {
+        h->log_probabilities[whole] = h->log_probabilities[h->finished ? h->count : whole];
+        h->log_probability = 0;
+        for (size_t t = 0; t < whole + h->finished; t++)
+            h->log_probability += h->log_probabilities[t];
     }
+    h->count = whole;
 }
 
 /* Copies the hypotheses out of the worker's memory; those of a second attempt if it helped. */
@@ -333,8 +337,8 @@ static tr_status keep_hypotheses(const scheduler_run *r, const batch_entry *entr
         if (status != TR_OK)
             return status;
     }
-    if (r->job->search->valid_utf8)
-        drop_incomplete(tr_scheduler_config(r->scheduler), &request->found);
+    for (size_t i = 0; i < request->found.count && r->job->search->valid_utf8; i++)
+        drop_incomplete(tr_scheduler_config(r->scheduler), &request->found.items[i]);
     const tr_hypothesis *best = &request->found.items[0];
     request->target = best->ids;
     request->target_length = (int)best->count;

@@ -33,6 +33,7 @@ tr_status tr_stream_add(tr_stream *stream, size_t request, const tr_decoded_toke
     tr_stream_text *text = text_of(stream, request, step);
     if (step->step == 0) { /* the first time, or again */
         tr_incremental_text_free(&text->text);
+        text->text.only_whole = stream->options->search.valid_utf8;
         text->started = false;
     }
     const int32_t id = step->id == stream->eos_id ? -1 : step->id;

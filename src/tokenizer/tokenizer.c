@@ -456,7 +456,7 @@ static bool grow_text(const tr_tokenizer *t, tr_incremental_text *g, int32_t id,
 {
     keep_part(&g->text, 0, (tr_span){g->emitted.end, g->text.size});
     g->emitted = (tr_span){0, 0};
-    if ((id >= 0 && !grow_piece(t, g, id)) || (last && !grow_bytes(g, g->bytes.size)))
+    if ((id >= 0 && !grow_piece(t, g, id)) || (last && !g->only_whole && !grow_bytes(g, g->bytes.size)))
         return false;
     const tr_span part = find_stripped(&g->text, 0);
     if (part.begin < part.end)

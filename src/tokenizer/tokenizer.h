@@ -57,6 +57,7 @@ typedef struct tr_incremental_text {
     tr_buffer text;  /* the newest text, with white space that is held back at its end */
     tr_span emitted; /* the part of text that the newest token added */
     bool started;    /* something was emitted */
+    bool only_whole; /* a character that the last token leaves incomplete is left out, instead of U+FFFD */
     tr_buffer bytes; /* of an incomplete character */
     tr_ids ids;      /* with BPE codes: all ids, whose text is emitted at the end */
 } tr_incremental_text;
