@@ -210,7 +210,8 @@ void tr_queue_finish_text(queue_thread *t, queue_text *text)
     tr_text_call *c = &text->call;
     tr_error error = {0};
     bool given_up = atomic_load(&text->cancel);
-    if (text->status == TR_OK && !given_up && c->options.align && c->job.count && !text->aligned) {
+    if (text->status == TR_OK && !given_up && !text->aligned &&
+        tr_needs_alignments(&c->options, c->job.requests, c->job.count)) {
         text->next_open = t->to_align;
         t->to_align = text;
         return;
@@ -250,7 +251,7 @@ void tr_queue_align_texts(queue_thread *t)
         text->aligned = true;
         tr_scheduler_begin(t->urgent->scheduler);
         text->status = tr_align_requests(t->urgent->scheduler, &text->call.pair, text->call.job.requests,
-                                         text->call.job.count, &options, &error);
+                                         text->call.job.count, text->call.options.align, &options, &error);
         tr_queue_fail_event(text->event, text->status, &error);
         tr_queue_finish_text(t, text);
     }

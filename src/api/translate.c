@@ -203,6 +203,7 @@ static tr_status make_requests(tr_text_call *c, tr_error *error)
                                               : c->options.doubtful_below != 0 ? c->options.doubtful_below
                                                                                : c->context->config.doubtful_below,
                             .align = c->options.align,
+                            .align_threshold = c->options.alignment.threshold,
                             .hypotheses = c->options.search.n_best > 1,
                             .protection = c->options.protect ? &c->protection : NULL};
     return status;
@@ -558,8 +559,9 @@ static tr_status run_slice(tr_text_call *c, size_t first, size_t size, tr_error 
     c->job.requests = c->requests + first;
     c->job.count = size;
     for (bool more = true; status == TR_OK && more;) {
-        status = c->options.align ? tr_run_aligned(scheduler, &c->pair, &c->job, &c->options, &c->completion.counts, error)
-                                  : tr_scheduler_run(scheduler, &c->job, error);
+        const bool align = tr_needs_alignments(&c->options, c->job.requests, c->job.count);
+        status = align ? tr_run_aligned(scheduler, &c->pair, &c->job, &c->options, &c->completion.counts, error)
+                       : tr_scheduler_run(scheduler, &c->job, error);
         if (status == TR_OK)
             status = tr_text_call_next_round(c, &more, error);
     }

@@ -44,21 +44,36 @@ static int report_again(void *argument, const tr_progress *progress)
 
 /* ------------------------------------------------------------------------------------------------------------ alignments */
 
-static size_t count_hypotheses(const tr_request *requests, size_t request_count)
+bool tr_needs_alignments(const tr_translate_options *options, const tr_request *requests, size_t request_count)
+{
+    bool any = options->align && request_count;
+    for (size_t u = 0; u < request_count && !any; u++)
+        any = requests[u].tagged;
+    return any;
+}
+
+/* Requests of one kind: those with tags, whose links all matter, or the others. */
+typedef struct request_kind {
+    tr_request *requests; /* [count] */
+    size_t count;
+    bool tagged;
+} request_kind;
+
+static size_t count_hypotheses(const request_kind *kind)
 {
     size_t count = 0;
-    for (size_t u = 0; u < request_count; u++)
-        count += requests[u].found.count;
+    for (size_t u = 0; u < kind->count; u++)
+        count += kind->requests[u].tagged == kind->tagged ? kind->requests[u].found.count : 0;
     return count;
 }
 
 /* EOS is left out: nothing is linked with it, and a target of max_length tokens leaves no position for it. */
-static void list_pairs(const tr_language_pair *languages, const tr_request *requests, size_t count, tr_scored_pair *pairs)
+static void list_pairs(const tr_language_pair *languages, const request_kind *kind, tr_scored_pair *pairs)
 {
     const int after = tr_source_added_after(languages);
-    for (size_t u = 0; u < count; u++) {
-        const tr_request *request = &requests[u];
-        for (size_t h = 0; h < request->found.count; h++) {
+    for (size_t u = 0; u < kind->count; u++) {
+        const tr_request *request = &kind->requests[u];
+        for (size_t h = 0; h < request->found.count && request->tagged == kind->tagged; h++) {
             const tr_hypothesis *found = &request->found.items[h];
             *pairs++ = (tr_scored_pair){.source = request->source,
                                         .source_length = request->source_length,
@@ -70,32 +85,47 @@ static void list_pairs(const tr_language_pair *languages, const tr_request *requ
     }
 }
 
-static void take_alignments(tr_request *requests, size_t request_count, tr_score *scores)
+static void take_alignments(const request_kind *kind, tr_score *scores)
 {
-    for (size_t u = 0; u < request_count; u++)
-        for (size_t h = 0; h < requests[u].found.count; h++, scores++) {
-            requests[u].found.items[h].alignment = scores->alignment;
+    for (size_t u = 0; u < kind->count; u++) {
+        tr_request *request = &kind->requests[u];
+        for (size_t h = 0; h < request->found.count && request->tagged == kind->tagged; h++, scores++) {
+            request->found.items[h].alignment = scores->alignment;
             scores->alignment = (tr_alignment){0};
         }
+    }
 }
 
-tr_status tr_align_requests(tr_scheduler *scheduler, const tr_language_pair *languages, tr_request *requests,
-                            size_t request_count, const tr_score_options *options, tr_error *error)
+static tr_status align_kind(tr_scheduler *scheduler, const tr_language_pair *languages, const request_kind *kind,
+                            const tr_score_options *options, tr_error *error)
 {
-    const size_t count = count_hypotheses(requests, request_count);
-    tr_scored_pair *pairs = calloc(count ? count : 1, sizeof *pairs);
-    tr_score *scores = calloc(count ? count : 1, sizeof *scores);
+    const size_t count = count_hypotheses(kind);
+    if (!count)
+        return TR_OK;
+    tr_score_options o = *options;
+    tr_scored_pair *pairs = calloc(count, sizeof *pairs);
+    tr_score *scores = calloc(count, sizeof *scores);
     tr_status status = pairs && scores ? TR_OK : tr_fail_memory(error, "alignment");
+    if (kind->tagged)
+        o.alignment.threshold = 0;
     if (status == TR_OK) {
-        list_pairs(languages, requests, request_count, pairs);
-        status = tr_score_pairs(scheduler, pairs, count, &languages->start, options, scores, error);
+        list_pairs(languages, kind, pairs);
+        status = tr_score_pairs(scheduler, pairs, count, &languages->start, &o, scores, error);
     }
     if (status == TR_OK)
-        take_alignments(requests, request_count, scores);
+        take_alignments(kind, scores);
     tr_scores_clear(scores, count);
     free(scores);
     free(pairs);
     return status;
+}
+
+tr_status tr_align_requests(tr_scheduler *scheduler, const tr_language_pair *languages, tr_request *requests,
+                            size_t request_count, bool all, const tr_score_options *options, tr_error *error)
+{
+    const request_kind tagged = {requests, request_count, true}, others = {requests, request_count, false};
+    const tr_status status = align_kind(scheduler, languages, &tagged, options, error);
+    return status == TR_OK && all ? align_kind(scheduler, languages, &others, options, error) : status;
 }
 
 /* --------------------------------------------------------------------------------------------------------------- rounds */
@@ -107,8 +137,8 @@ static tr_status align_round(aligned_run *a, tr_error *error)
                                       .alignment = a->options->alignment,
                                       .on_progress = a->options->on_progress ? report_again : NULL,
                                       .on_progress_argument = a};
-    return tr_align_requests(a->scheduler, a->languages, a->round.requests + a->round.first, a->round.count, &options,
-                             error);
+    return tr_align_requests(a->scheduler, a->languages, a->round.requests + a->round.first, a->round.count,
+                             a->options->align, &options, error);
 }
 
 /* The requests of the round as a list. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/protect.h"
+#include "text/tags.h"
 #include "util/utf8.h"
 
 /* A text on its way back. */
@@ -61,40 +61,122 @@ static tr_span *append_spans(tr_buffer *spans, size_t count)
     return (tr_span *)(void *)(spans->data + spans->size - size);
 }
 
-/* Moves a span of a translation to where its bytes are when the stand-ins at places have become spans. begins [count]: where
- * these begin then, ends [count]: where they end. */
-static tr_span moved_span(tr_span span, const tr_use_place *places, const size_t *begins, const size_t *ends, int count)
+/* Where a byte of a chunk as the network sees it lies in the text; what stands for a span, at its begin or end. places
+ * [chunk->use_count]: see tr_uses_mask. */
+static size_t byte_in_text(const tr_text_chunk *chunk, const tr_span *places, size_t byte, bool is_end)
 {
-    size_t from[2] = {span.begin, span.end}, to[2] = {span.begin, span.end};
-    for (int side = 0; side < 2; side++)
-        for (int i = 0; i < count; i++) {
-            if (from[side] >= places[i].end)
-                to[side] = ends[i] + (from[side] - places[i].end);
-            else if (from[side] > places[i].begin || (from[side] == places[i].begin && side == 0))
-                to[side] = side ? ends[i] : begins[i];
-        }
-    return span.begin == span.end ? (tr_span){to[0], to[0]} : (tr_span){to[0], to[1] > to[0] ? to[1] : to[0]};
+    const tr_stand_in_use *uses = tr_uses_of(chunk);
+    size_t from = 0, text = chunk->begin; /* where the text after the last span before the byte begins */
+    for (int i = 0; i < chunk->use_count; i++) {
+        if (byte < places[i].begin || (byte == places[i].begin && is_end))
+            break;
+        if (byte < places[i].end || (byte == places[i].end && is_end))
+            return is_end ? uses[i].span.end : uses[i].span.begin;
+        from = places[i].end;
+        text = uses[i].span.end;
+    }
+    return text + (byte - from);
 }
 
-/* Puts the spans of a chunk in the place of their stand-ins in the translation that begins at byte start of the scratch.
- * spans (NULL, or [count]): the bytes of its tokens, counted from there. */
-static tr_status restore_spans(tr_joiner *joiner, const tr_text *text, const tr_text_chunk *chunk, size_t start,
-                               tr_span *spans, size_t count, tr_error *error)
+/* The bytes of each token of a chunk with stand-ins. */
+static tr_status find_masked_spans(const joined_text *j, const tr_text_chunk *c, tr_span *spans, tr_error *error)
 {
+    tr_buffer masked = {0};
+    tr_ids ids = {0};
+    tr_span *found = NULL;
+    tr_span places[TR_CHUNK_SPANS];
+    tr_status status = tr_uses_mask(c, j->text->data, c->begin, c->end, &masked, places, error);
+    if (status == TR_OK)
+        status = tr_tokenizer_encode_spans(j->joiner->tokenizer, masked.data, masked.size, &ids, &found, error);
+    for (size_t i = 0; status == TR_OK && i < (size_t)c->tokens && i < ids.size; i++) {
+        const size_t begin = byte_in_text(c, places, found[i].begin, false);
+        const size_t end = byte_in_text(c, places, found[i].end, true);
+        spans[i] = (tr_span){begin, found[i].begin == found[i].end || end < begin ? begin : end};
+    }
+    tr_ids_free(&ids);
+    tr_buffer_free(&masked);
+    free(found);
+    return status;
+}
+
+static int count_stand_ins(const tr_text_chunk *chunk)
+{
+    int count = 0;
+    for (int i = 0; i < chunk->use_count; i++)
+        count += !tr_is_tag(&tr_uses_of(chunk)[i].span);
+    return count;
+}
+
+/* Moves a span of a translation to where its bytes are when spans of the source have taken their places. begins [count]:
+ * where these begin then, ends [count]: where they end. */
+static tr_span moved_span(tr_span span, const tr_use_place *places, const size_t *begins, const size_t *ends, int count)
+{
+    size_t begin = span.begin, end = span.end;
+    for (int i = 0; i < count; i++) {
+        if (span.begin >= places[i].end)
+            begin = ends[i] + (span.begin - places[i].end);
+        else if (span.begin >= places[i].begin)
+            begin = begins[i];
+    }
+    for (int i = 0; i < count && span.end >= places[i].begin; i++) {
+        const bool is_tag = places[i].begin == places[i].end;
+        if (is_tag && span.end == places[i].begin) { /* a tag that follows the span */
+            end = begins[i];
+            break;
+        }
+        if (span.end >= places[i].end)
+            end = ends[i] + (span.end - places[i].end);
+        else if (span.end > places[i].begin)
+            end = ends[i];
+    }
+    return (tr_span){begin, span.begin == span.end || end < begin ? begin : end};
+}
+
+/* Finds where the spans of a chunk go in a translation of it. target (NULL without tags): the bytes of its tokens. *count: 0
+ * if they have no place. */
+static tr_status find_places(const joined_text *j, const tr_text_chunk *chunk, const tr_hypothesis *h,
+                             const char *translation, size_t size, const tr_span *target, tr_use_place *places, int *count,
+                             tr_error *error)
+{
+    if (!tr_uses_find(chunk, j->text->data, translation, size, places, count))
+        *count = 0;
+    if (!chunk->tagged || *count != count_stand_ins(chunk))
+        return TR_OK;
+    tr_span *source = calloc((size_t)chunk->tokens + 1, sizeof *source);
+    if (!source)
+        return tr_fail_memory(error, "translation");
+    tr_status status = find_masked_spans(j, chunk, source, error);
+    const tr_tagged tagged = {translation, size, source, (size_t)chunk->tokens, target, h->count, &h->alignment};
+    if (status == TR_OK)
+        status = tr_tags_place(chunk, j->text->data, &tagged, places, count, error);
+    free(source);
+    return status;
+}
+
+/* Puts the spans of a chunk into their places in the translation that begins at byte start of the scratch. spans (NULL
+ * without tags and alignments, or [h->count]): the bytes of its tokens, counted from there. */
+static tr_status restore_spans(const joined_text *j, const tr_text_chunk *chunk, const tr_hypothesis *h, size_t start,
+                               tr_span *spans, tr_error *error)
+{
+    tr_joiner *joiner = j->joiner;
     tr_buffer *out = &joiner->scratch, *restored = &joiner->restored;
     tr_use_place places[TR_CHUNK_SPANS];
     size_t begins[TR_CHUNK_SPANS], ends[TR_CHUNK_SPANS], at = 0;
     const char *translation = out->data ? out->data + start : "";
     const size_t size = out->size - start;
-    if (!chunk->use_count || !tr_uses_find(chunk, text->data, translation, size, places))
-        return TR_OK;
+    int count;
+    const tr_status status = find_places(j, chunk, h, translation, size, spans, places, &count, error);
+    if (status != TR_OK || !count)
+        return status;
     tr_buffer_clear(restored);
     bool good = true;
-    for (int i = 0; good && i < chunk->use_count; i++) {
+    for (int i = 0; good && i < count; i++) {
+        const tr_stand_in_use *use = &tr_uses_of(chunk)[places[i].use];
         good = tr_buffer_append(restored, translation + at, places[i].begin - at);
         begins[i] = restored->size;
-        const bool plural = joiner->protection->to == TR_FIGURES_ENGLISH && tr_wants_plural(translation, places[i].begin);
-        good = good && tr_use_append(chunk, text->data, &tr_uses_of(chunk)[places[i].use], plural, restored);
+        const bool plural = joiner->protection->to == TR_FIGURES_ENGLISH && use->span.is_term &&
+                            tr_wants_plural(translation, places[i].begin);
+        good = good && tr_use_append(chunk, j->text->data, use, plural, restored);
         ends[i] = restored->size;
         at = places[i].end;
     }
@@ -102,8 +184,8 @@ static tr_status restore_spans(tr_joiner *joiner, const tr_text *text, const tr_
     out->size = start;
     if (!good || !tr_buffer_append(out, restored->data, restored->size))
         return tr_fail_memory(error, "translation");
-    for (size_t i = 0; spans && i < count; i++)
-        spans[i] = moved_span(spans[i], places, begins, ends, chunk->use_count);
+    for (size_t i = 0; spans && i < h->count; i++)
+        spans[i] = moved_span(spans[i], places, begins, ends, count);
     return TR_OK;
 }
 
@@ -111,26 +193,34 @@ static tr_status restore_spans(tr_joiner *joiner, const tr_text *text, const tr_
 static tr_status find_source_figures(tr_joiner *joiner, const tr_text *text, const tr_text_chunk *chunk, tr_error *error)
 {
     const tr_stand_in_use *uses = tr_uses_of(chunk);
-    tr_span spans[TR_CHUNK_SPANS];
-    for (int i = 0; i < chunk->use_count; i++)
-        spans[i] = (tr_span){uses[i].span.begin - chunk->begin, uses[i].span.end - chunk->begin};
-    tr_buffer_clear(&joiner->restored);
-    if (!tr_append_blanked(text->data + chunk->begin, chunk->end - chunk->begin, spans, chunk->use_count, &joiner->restored))
+    tr_buffer *out = &joiner->restored;
+    size_t at = chunk->begin;
+    bool good = true;
+    tr_buffer_clear(out);
+    for (int i = 0; i < chunk->use_count && good; i++) {
+        const tr_kept_span *span = &uses[i].span;
+        good = tr_buffer_append(out, text->data + at, span->begin - at) &&
+               tr_buffer_string(out, tr_is_tag(span) ? "" : TR_BLANK);
+        at = span->end;
+    }
+    if (!good || !tr_buffer_append(out, text->data + at, chunk->end - at))
         return tr_fail_memory(error, "translation");
     return tr_figures_find(joiner->protection->from, joiner->restored.data, joiner->restored.size, &joiner->said, error);
 }
 
-/* Whether a translation, whose stand-ins are at places, says the figures in joiner->said. */
-static tr_status compare_figures(tr_joiner *joiner, const tr_text_chunk *chunk, const tr_use_place *places, bool *agree,
-                                 tr_error *error)
+/* Whether a translation, whose stand-ins are at places [count], says the figures in joiner->said. */
+static tr_status compare_figures(tr_joiner *joiner, const tr_use_place *places, int count, bool *agree, tr_error *error)
 {
     tr_buffer *translation = &joiner->scratch;
     const size_t size = translation->size;
-    tr_span spans[TR_CHUNK_SPANS];
-    for (int i = 0; i < chunk->use_count; i++)
-        spans[i] = (tr_span){places[i].begin, places[i].end};
-    if (!tr_buffer_reserve(translation, size + (size_t)chunk->use_count * 3) ||
-        !tr_append_blanked(translation->data, size, spans, chunk->use_count, translation))
+    size_t at = 0;
+    bool good = tr_buffer_reserve(translation, size + (size_t)count * strlen(TR_BLANK));
+    for (int i = 0; i < count && good; i++) {
+        good = tr_buffer_append(translation, translation->data + at, places[i].begin - at) &&
+               tr_buffer_string(translation, TR_BLANK);
+        at = places[i].end;
+    }
+    if (!good || !tr_buffer_append(translation, translation->data + at, size - at))
         return tr_fail_memory(error, "translation");
     const char *blanked = translation->data + size;
     const tr_status status =
@@ -150,11 +240,12 @@ tr_status tr_check_chunk(tr_joiner *joiner, const tr_text *text, tr_text_chunk *
     tr_status status = find_source_figures(joiner, text, chunk, error);
     for (size_t i = 0; i < found->count && i < TR_MAX_BEAM && status == TR_OK; i++) {
         bool agree = false;
+        int count;
         tr_buffer_clear(out);
         status = tr_tokenizer_decode(joiner->tokenizer, found->items[i].ids, found->items[i].count, out, error);
-        if (status != TR_OK || !tr_uses_find(chunk, text->data, out->data ? out->data : "", out->size, places))
+        if (status != TR_OK || !tr_uses_find(chunk, text->data, out->data ? out->data : "", out->size, places, &count))
             continue;
-        status = compare_figures(joiner, chunk, places, &agree, error);
+        status = compare_figures(joiner, places, count, &agree, error);
         whole |= (uint64_t)1 << i;
         right |= (uint64_t)agree << i;
     }
@@ -171,13 +262,15 @@ static tr_status append_tokens(const joined_text *j, const tr_text_chunk *chunk,
     tr_joiner *joiner = j->joiner;
     const tr_hypothesis *h = hypothesis_of(chunk, rank);
     tr_buffer *out = &joiner->scratch;
-    const size_t start = out->size;
+    const size_t start = out->size, first = joiner->spans.size;
     tr_span *spans = NULL;
-    if (joiner->align && !(spans = append_spans(&joiner->spans, h->count)))
+    if ((joiner->align || chunk->tagged) && !(spans = append_spans(&joiner->spans, h->count)))
         return tr_fail_memory(error, "translation");
     tr_status status = tr_tokenizer_decode_spans(joiner->tokenizer, h->ids, h->count, out, spans, error);
     if (status == TR_OK && chunk->use_count)
-        status = restore_spans(joiner, j->text, chunk, start, spans, h->count, error);
+        status = restore_spans(j, chunk, h, start, spans, error);
+    if (!joiner->align)
+        joiner->spans.size = first;
     const size_t shift = out->size == start ? before : start;
     for (size_t i = 0; status == TR_OK && spans && i < h->count; i++)
         spans[i] = (tr_span){spans[i].begin + shift, spans[i].end + shift};
@@ -368,44 +461,6 @@ static tr_span bytes_of_chunk(const joined_text *j, size_t chunk)
     return (tr_span){j->chunks[chunk]->begin, j->chunks[chunk]->end};
 }
 
-/* Where a byte of a chunk as the network sees it lies in the text; what stands for a span, at its begin or end. places
- * [chunk->use_count]: see tr_uses_mask. */
-static size_t byte_in_text(const tr_text_chunk *chunk, const tr_span *places, size_t byte, bool is_end)
-{
-    const tr_stand_in_use *uses = tr_uses_of(chunk);
-    size_t from = 0, text = chunk->begin; /* where the text after the last span before the byte begins */
-    for (int i = 0; i < chunk->use_count; i++) {
-        if (byte < places[i].begin || (byte == places[i].begin && is_end))
-            break;
-        if (byte < places[i].end || (byte == places[i].end && is_end))
-            return is_end ? uses[i].span.end : uses[i].span.begin;
-        from = places[i].end;
-        text = uses[i].span.end;
-    }
-    return text + (byte - from);
-}
-
-/* The bytes of each token of a chunk with stand-ins. */
-static tr_status find_masked_spans(const joined_text *j, const tr_text_chunk *c, tr_span *spans, tr_error *error)
-{
-    tr_buffer masked = {0};
-    tr_ids ids = {0};
-    tr_span *found = NULL;
-    tr_span places[TR_CHUNK_SPANS];
-    tr_status status = tr_uses_mask(c, j->text->data, c->begin, c->end, &masked, places, error);
-    if (status == TR_OK)
-        status = tr_tokenizer_encode_spans(j->joiner->tokenizer, masked.data, masked.size, &ids, &found, error);
-    for (size_t i = 0; status == TR_OK && i < (size_t)c->tokens && i < ids.size; i++) {
-        const size_t begin = byte_in_text(c, places, found[i].begin, false);
-        const size_t end = byte_in_text(c, places, found[i].end, true);
-        spans[i] = (tr_span){begin, found[i].begin == found[i].end || end < begin ? begin : end};
-    }
-    tr_ids_free(&ids);
-    tr_buffer_free(&masked);
-    free(found);
-    return status;
-}
-
 /* The bytes of each token of a chunk: tokenises it once more, this time with spans. */
 static tr_status find_token_spans(const joined_text *j, size_t chunk, tr_span *spans, tr_error *error)
 {
@@ -461,6 +516,31 @@ static void count_target(const joined_text *j, size_t rank, size_t *tokens, size
     }
 }
 
+/* Appends the links of a hypothesis, counted in the concatenated tokens. A request with tags has links of all tokens: those
+ * of them that the options ask for, see tr_align_options. */
+static tr_status append_links(const joined_text *j, const tr_request *request, const tr_hypothesis *h, int32_t source,
+                              int32_t target, tr_alignment *to, tr_error *error)
+{
+    const tr_alignment *from = &h->alignment;
+    const float threshold = j->joiner->align_threshold;
+    const bool choose = request->tagged && threshold >= 1;
+    const tr_link **best = choose ? calloc(h->count + 1, sizeof *best) : NULL; /* of each target token */
+    if (choose && !best)
+        return tr_fail_memory(error, "alignment");
+    for (size_t i = 0; i < from->count && choose; i++) {
+        const tr_link **other = &best[from->links[i].target];
+        if (!*other || from->links[i].weight > (*other)->weight)
+            *other = &from->links[i];
+    }
+    for (size_t i = 0; i < from->count; i++) {
+        const tr_link *link = &from->links[i];
+        if (!request->tagged || (choose ? best[link->target] == link : link->weight > threshold))
+            to->links[to->count++] = (tr_link){source + link->source, target + link->target, link->weight};
+    }
+    free(best);
+    return TR_OK;
+}
+
 /* The target tokens of the translation of that rank, which was joined last; a copy of the joiner's spans; and the links of
  * all chunks, counted in the concatenated tokens. On failure some may be made. */
 static tr_status link_target(const joined_text *j, size_t rank, tr_tokens *target, tr_span **spans, tr_alignment *alignment,
@@ -480,11 +560,9 @@ static tr_status link_target(const joined_text *j, size_t rank, tr_tokens *targe
         if (!request)
             continue;
         const tr_hypothesis *h = hypothesis_of(j->chunks[s], rank);
-        for (size_t i = 0; i < h->alignment.count; i++) {
-            const tr_link link = h->alignment.links[i];
-            alignment->links[alignment->count++] =
-                (tr_link){source + link.source, (int32_t)target->count + link.target, link.weight};
-        }
+        const tr_status status = append_links(j, request, h, source, (int32_t)target->count, alignment, error);
+        if (status != TR_OK)
+            return status;
         memcpy(target->ids + target->count, h->ids, h->count * sizeof *h->ids);
         target->count += h->count;
         source += request->source_tokens;

@@ -12,6 +12,7 @@ typedef struct tr_joiner {
     int after;                       /* tokens after each source's own */
     bool scores;                     /* results get log-probabilities */
     bool align;                      /* results get alignments */
+    float align_threshold;           /* see tr_align_options */
     bool hypotheses;                 /* results get all hypotheses, not the best alone */
     float doubtful_below;            /* mean log-probability of a doubtful text; 0: none is */
     const tr_protection *protection; /* NULL: none */

@@ -231,6 +231,21 @@ static tr_status encode_part(planner *p, tr_span part, span_list spans, tr_text_
 
 static tr_status plan_unknown(planner *p, tr_span part, span_list spans, size_t limit, tr_error *error);
 static tr_status add_part(planner *p, tr_span part, span_list spans, size_t limit, tr_error *error);
+static tr_status add_protected(planner *p, tr_span part, span_list spans, size_t limit, tr_error *error);
+
+static size_t count_tags(span_list spans)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < spans.count; i++)
+        count += tr_is_tag(&spans.items[i]);
+    return count;
+}
+
+/* Appends a part of what was cut, in which tags may have lost their partners. */
+static tr_status add_cut(planner *p, tr_span part, span_list spans, size_t limit, tr_error *error)
+{
+    return count_tags(spans) ? add_protected(p, part, spans, limit, error) : add_part(p, part, spans, limit, error);
+}
 
 /* Whether a token stands for a character, or a byte of one, that the vocabulary lacks. */
 static bool is_unknown(const tr_language_pair *pair, int32_t id)
@@ -258,7 +273,7 @@ static tr_status cut_part(planner *p, tr_span part, span_list spans, size_t part
         const tr_span rest = {at, part.end};
         size_t cut = parts > 1 ? find_cut(p->text->data, rest, at + share, share / 4) : part.end;
         cut = move_out_of_spans(spans, at, cut);
-        const tr_status status = add_part(p, (tr_span){at, cut}, spans_between(spans, at, cut), limit, error);
+        const tr_status status = add_cut(p, (tr_span){at, cut}, spans_between(spans, at, cut), limit, error);
         if (status != TR_OK)
             return status;
         at = cut;
@@ -294,12 +309,13 @@ static tr_status add_part(planner *p, tr_span part, span_list spans, size_t limi
     size_t window = (size_t)pair->limit * WINDOW_BYTES;
     window = window < MIN_WINDOW ? MIN_WINDOW : window;
     const size_t piece = pair->limit < TR_PIECE_TOKENS ? (size_t)pair->limit : TR_PIECE_TOKENS;
-    if (spans.count > TR_CHUNK_SPANS) {
+    const size_t tags = count_tags(spans);
+    if (spans.count > TR_CHUNK_SPANS || spans.count - tags > TR_CHUNK_WORDS) {
         const size_t middle = spans.items[spans.count / 2].begin;
         const tr_span halves[] = {{part.begin, middle}, {middle, part.end}};
         tr_status status = TR_OK;
         for (int i = 0; i < 2 && status == TR_OK; i++)
-            status = add_part(p, halves[i], spans_between(spans, halves[i].begin, halves[i].end), piece, error);
+            status = add_cut(p, halves[i], spans_between(spans, halves[i].begin, halves[i].end), piece, error);
         return status;
     }
     p->cut = p->cut || shown > window;
@@ -320,6 +336,7 @@ static tr_status add_part(planner *p, tr_span part, span_list spans, size_t limi
             chunk->plan = plan;
             chunk->first_use = uses.first_use;
             chunk->use_count = uses.use_count;
+            chunk->tagged = tags > 0;
             if (p->protection)
                 status = note_figures(p, chunk, error);
         }
@@ -419,10 +436,42 @@ static tr_status add_marks(planner *p, size_t begin, size_t end, tr_error *error
     return TR_OK;
 }
 
-/* Whether a span stands between chunks; others stand in a sentence as words. */
-static bool is_apart(const planner *p, const tr_kept_span *span)
+/* A part without the marks and tags around all of it: <p>…</p>. */
+static tr_span strip_outer_tags(const planner *p, tr_span part, span_list spans)
 {
-    return (span->kind != TR_SPAN_WORD && span->kind != TR_SPAN_PRINTF) || p->protection->attempt == TR_ATTEMPTS - 1;
+    const char *text = p->text->data;
+    for (bool shorter = true; shorter && spans.count;) {
+        const tr_kept_span *first = &spans.items[0], *last = &spans.items[spans.count - 1];
+        part.begin = tr_skip_space(text, part.end, part.begin);
+        part.end = tr_trim_space(text, part.begin, part.end);
+        const bool begins = first->begin == part.begin, ends = last->end == part.end;
+        const bool pair = begins && ends && tr_is_tag(first) && first->partner == last->begin;
+        shorter = false;
+        if (pair || (begins && (first->kind == TR_SPAN_MARK || first->kind == TR_SPAN_EMPTY))) {
+            part.begin = first->end;
+            spans.items++;
+            spans.count--;
+            shorter = true;
+        }
+        if (pair || (ends && spans.count && (last->kind == TR_SPAN_MARK || last->kind == TR_SPAN_EMPTY))) {
+            part.end = last->begin;
+            spans.count--;
+            shorter = true;
+        }
+    }
+    return part;
+}
+
+/* Whether a span stands between chunks; others stand in a sentence as words, or, pairs of tags, around its words. inner: the
+ * part of a sentence in which a pair must lie. */
+static bool is_apart(const planner *p, tr_span inner, const tr_kept_span *span)
+{
+    if (p->protection->attempt == TR_ATTEMPTS - 1)
+        return true;
+    if (!tr_is_tag(span))
+        return span->kind != TR_SPAN_WORD && span->kind != TR_SPAN_PRINTF;
+    return span->partner == SIZE_MAX || span->begin < inner.begin || span->begin >= inner.end ||
+           span->partner < inner.begin || span->partner >= inner.end;
 }
 
 static tr_chunk_spacing spacing_of(const planner *p, const tr_kept_span *span)
@@ -465,7 +514,8 @@ static tr_status add_between(planner *p, size_t begin, size_t end, bool begins_s
     for (size_t i = 0; i < spans.count && status == TR_OK; i++) {
         status = add_marks(p, begin, spans.items[i].begin, error);
         if (status == TR_OK)
-            status = add_span_chunk(p, &spans.items[i], TR_SPACING_MARK, error);
+            status = add_span_chunk(p, &spans.items[i],
+                                    tr_is_tag(&spans.items[i]) ? spacing_of(p, &spans.items[i]) : TR_SPACING_MARK, error);
         begin = spans.items[i].end;
     }
     return status == TR_OK ? add_marks(p, begin, end, error) : status;
@@ -474,11 +524,12 @@ static tr_status add_between(planner *p, size_t begin, size_t end, bool begins_s
 /* Appends a sentence, or a part of one, cut at the spans that stand between words. */
 static tr_status add_protected(planner *p, tr_span part, span_list spans, size_t limit, tr_error *error)
 {
+    const tr_span inner = strip_outer_tags(p, part, spans);
     size_t begin = part.begin, first = 0;
     tr_status status = TR_OK;
     for (size_t i = 0; i < spans.count && status == TR_OK; i++) {
         const tr_kept_span *span = &spans.items[i];
-        if (!is_apart(p, span))
+        if (!is_apart(p, inner, span))
             continue;
         status = add_between(p, begin, span->begin, begin == part.begin, (span_list){spans.items + first, i - first}, limit,
                              error);
@@ -568,7 +619,9 @@ static tr_status plan_unknown(planner *p, tr_span part, span_list spans, size_t 
     }
     if (status == TR_OK)
         status = find_unknown(p, at, part.end, &all, error);
-    const span_list found = {(const tr_kept_span *)(const void *)all.data, all.size / sizeof(tr_kept_span)};
+    tr_kept_span *items = (tr_kept_span *)(void *)all.data;
+    const span_list found = {items, all.size / sizeof *items};
+    tr_tags_pair(p->text->data, items, found.count);
     p->known = true;
     if (status == TR_OK)
         status = add_protected(p, part, found, limit, error);
@@ -625,7 +678,8 @@ static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr
     return status;
 }
 
-/* The next sentence; one that ends inside a span goes on to the end of the sentence in which the span ends. */
+/* The next sentence; one that ends inside a span goes on to the end of the sentence in which the span ends, and tags that
+ * close belong to the sentence before them. */
 static bool next_sentence(const planner *p, tr_split split, tr_sentences *sentences, span_list spans, tr_span *sentence)
 {
     const tr_text *text = p->text;
@@ -638,9 +692,13 @@ static bool next_sentence(const planner *p, tr_split split, tr_sentences *senten
     if (!tr_sentences_next(sentences, sentence))
         return false;
     tr_span more;
-    for (size_t i = 0; i < spans.count && spans.items[i].begin < sentence->end; i++)
-        while (spans.items[i].end > sentence->end && tr_sentences_next(sentences, &more))
+    for (size_t i = 0; i < spans.count && spans.items[i].begin <= sentence->end; i++) {
+        const tr_kept_span *span = &spans.items[i];
+        while (span->begin < sentence->end && span->end > sentence->end && tr_sentences_next(sentences, &more))
             sentence->end = more.end;
+        if (span->begin == sentence->end && span->kind == TR_SPAN_CLOSE)
+            sentence->end = sentences->at = span->end;
+    }
     return true;
 }
 
@@ -659,6 +717,7 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
     for (size_t i = 0; i < spans.count; i++) {
         found[i].begin += text->begin;
         found[i].end += text->begin;
+        found[i].partner += found[i].partner == SIZE_MAX ? 0 : text->begin;
     }
     if (status == TR_OK && p->protection && p->protection->terms) {
         status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);

@@ -21,7 +21,10 @@ enum { TR_PIECE_TARGET = 2 * TR_PIECE_TOKENS };
 /* Attempts at a sentence with protected spans: the last one has pieces in place of stand-ins. */
 enum { TR_ATTEMPTS = 4 };
 
-enum { TR_MAX_STAND_INS = 24, TR_STAND_IN_SIZE = 16, TR_CHUNK_SPANS = 8 };
+/* Spans of a chunk at most, and those of them that are not tags. */
+enum { TR_CHUNK_SPANS = 24, TR_CHUNK_WORDS = 8 };
+
+enum { TR_MAX_STAND_INS = 24, TR_STAND_IN_SIZE = 16 };
 
 /* Words that a network copies, the best first. */
 typedef struct tr_stand_ins {
@@ -60,8 +63,9 @@ typedef struct tr_text_chunk {
     tr_request *request; /* set by tr_requests_make; NULL: the chunk has no tokens */
     /* With a tr_protection, else zero: */
     const struct tr_plan *plan;
-    size_t first_use; /* its stand-ins in plan->uses; see text/protect.h */
+    size_t first_use; /* its spans in plan->uses; see text/protect.h */
     int use_count;
+    bool tagged;                  /* some of them are tags: its hypotheses need alignments */
     size_t written, written_size; /* of plan->written: what stands for a chunk without tokens; size 0: its own bytes */
     tr_chunk_spacing spacing;
     bool checked;       /* its translations are checked: it has stand-ins or figures */

@@ -89,17 +89,21 @@ tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char
                       size_t count, size_t begin, size_t end, tr_text_chunk *chunk, tr_error *error)
 {
     tr_stand_in_use uses[TR_CHUNK_SPANS];
-    const tr_status status =
-        plan->stand_ins ? TR_OK : protection->find_stand_ins(protection->argument, &plan->stand_ins, error);
+    tr_status status = TR_OK;
+    for (size_t i = 0; i < count && !plan->stand_ins && status == TR_OK; i++)
+        if (!tr_is_tag(&spans[i]))
+            status = protection->find_stand_ins(protection->argument, &plan->stand_ins, error);
     if (status != TR_OK)
         return status;
     chunk->plan = plan;
     chunk->first_use = plan->uses.size / sizeof(tr_stand_in_use);
     chunk->use_count = 0;
     for (size_t i = 0; i < count && i < TR_CHUNK_SPANS; i++) {
-        const int chosen = choose_stand_in(plan->stand_ins, protection->attempt, text + begin, end - begin,
-                                           spans[i].stand_in, uses, chunk->use_count);
-        if (chosen < 0)
+        const bool is_tag = tr_is_tag(&spans[i]);
+        const int chosen = is_tag ? -1
+                                  : choose_stand_in(plan->stand_ins, protection->attempt, text + begin, end - begin,
+                                                    spans[i].stand_in, uses, chunk->use_count);
+        if (chosen < 0 && !is_tag)
             break;
         uses[chunk->use_count++] = (tr_stand_in_use){spans[i], chosen};
     }
@@ -107,7 +111,7 @@ tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char
     return !size || tr_buffer_append(&plan->uses, uses, size) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
-/* A stand-in does not grow together with letters and digits around it. */
+/* A stand-in does not grow together with letters and digits around it, nor do those on both sides of a tag. */
 tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begin, size_t end, tr_buffer *out,
                        tr_span *places, tr_error *error)
 {
@@ -116,14 +120,17 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
     bool good = true;
     for (int i = 0; good && i < chunk->use_count; i++) {
         const tr_kept_span *span = &uses[i].span;
-        const stand_in_name name = name_of(chunk, span->stand_in, uses[i].stand_in);
+        const bool is_tag = tr_is_tag(span);
+        const bool before = span->begin > begin && is_name(text[span->begin - 1]);
+        const bool after = span->end < end && is_name(text[span->end]);
+        const stand_in_name name = is_tag ? (stand_in_name){.size = 0} : name_of(chunk, span->stand_in, uses[i].stand_in);
         good = tr_buffer_append(out, text + at, span->begin - at);
         if (places)
             places[i].begin = out->size;
-        if (good && span->begin > begin && is_name(text[span->begin - 1]))
+        if (good && before && (after || !is_tag))
             good = tr_buffer_string(out, " ");
         good = good && tr_buffer_append(out, name.text, name.size);
-        if (good && span->end < end && is_name(text[span->end]))
+        if (good && after && !is_tag)
             good = tr_buffer_string(out, " ");
         if (places)
             places[i].end = out->size;
@@ -270,31 +277,24 @@ static bool is_in_order(const tr_stand_in_use *uses, const tr_use_place *places,
     return true;
 }
 
-bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *translation, size_t size, tr_use_place *places)
+bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *translation, size_t size, tr_use_place *places,
+                  int *count)
 {
     const tr_stand_in_use *uses = tr_uses_of(chunk);
+    *count = 0;
     for (int i = 0; i < chunk->use_count; i++) {
         const tr_kept_span *span = &uses[i].span;
         tr_use_place place = {.use = i};
+        if (tr_is_tag(span))
+            continue;
         if (!find_stand_in(name_of(chunk, span->stand_in, uses[i].stand_in), translation, size, &place))
             return false;
         if (!span->is_written && memmem(translation, size, text + span->begin, span->end - span->begin))
             return false;
-        int k = i;
+        int k = (*count)++;
         for (; k && places[k - 1].begin > place.begin; k--)
             places[k] = places[k - 1];
         places[k] = place;
     }
-    return is_in_order(uses, places, chunk->use_count);
-}
-
-bool tr_append_blanked(const char *text, size_t size, const tr_span *spans, int count, tr_buffer *out)
-{
-    size_t at = 0;
-    for (int i = 0; i < count; i++) {
-        if (!tr_buffer_append(out, text + at, spans[i].begin - at) || !tr_buffer_string(out, "\xef\xbf\xbc"))
-            return false;
-        at = spans[i].end;
-    }
-    return tr_buffer_append(out, text + at, size - at);
+    return is_in_order(uses, places, *count);
 }

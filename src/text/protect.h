@@ -3,7 +3,10 @@
  *
  * A protected span that stands in a sentence like a word becomes a stand-in, a short word that the network copies. The
  * translation must have each stand-in once; the span takes its place there. If no translation of a sentence has them all,
- * the sentence is translated again: with other stand-ins, and at last in pieces between its spans. */
+ * the sentence is translated again: with other stand-ins, and at last in pieces between its spans.
+ *
+ * The network does not see a pair of tags inside a sentence; alignments say around which words of the translation they go
+ * (text/tags.h). */
 #ifndef TR_TEXT_PROTECT_H
 #define TR_TEXT_PROTECT_H
 
@@ -23,7 +26,7 @@ tr_protection tr_protection_of(const tr_language_pair *pair);
 /* A span of a chunk, and its stand-in. */
 typedef struct tr_stand_in_use {
     tr_kept_span span;
-    int stand_in; /* index of tr_stand_ins, or of the numbers that stand for numbers */
+    int stand_in; /* index of tr_stand_ins, or of the numbers that stand for numbers; -1: none, it is a tag */
 } tr_stand_in_use;
 
 /* The uses of a chunk: [chunk->use_count]. */
@@ -43,12 +46,12 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
 
 /* A place in a translation that a use takes. */
 typedef struct tr_use_place {
-    size_t begin, end; /* bytes of the translation as the network wrote it */
+    size_t begin, end; /* bytes of the translation as the network wrote it; none for a tag */
     int use;
 } tr_use_place;
 
-/* Appends a text with U+FFFC in the place of what lies in spans, for a look at its figures. */
-bool tr_append_blanked(const char *text, size_t size, const tr_span *spans, int count, tr_buffer *out);
+/* What stands for a span where figures are looked for: U+FFFC. */
+#define TR_BLANK "\xef\xbf\xbc"
 
 /* Appends the figures of text[begin .. end) that a translation must say, and that a rule writes in the target language, to
  * the spans of a plan, in order; those that overlap one of them are left out. TR_ERROR_MEMORY */
@@ -59,8 +62,9 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
 tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                             tr_error *error);
 
-/* Finds the stand-ins in a translation of a chunk. places [use_count]: in the order of the translation. False: one of them
- * is missing or comes twice, or a span of its own is there without its stand-in. */
-bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *translation, size_t size, tr_use_place *places);
+/* Finds the stand-ins in a translation of a chunk. places [*count <= use_count]: in the order of the translation. False: one
+ * of them is missing or comes twice, or a span of its own is there without its stand-in. */
+bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *translation, size_t size, tr_use_place *places,
+                  int *count);
 
 #endif

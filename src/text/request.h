@@ -12,6 +12,7 @@ typedef struct tr_request {
     int source_length;
     int source_tokens;     /* the text's own */
     bool piece;            /* of a sentence that was cut: at most TR_PIECE_TARGET target tokens */
+    bool tagged;           /* its hypotheses get alignments, for the tags of a chunk */
     const int32_t *prefix; /* [prefix_length] tokens that the target begins with */
     int prefix_length;
     tr_hypotheses found;   /* out, owned, best first; none: not decoded yet */

@@ -10,6 +10,9 @@ enum {
     PLACEHOLDER_REACH = 64, /* bytes between { and } */
     HASHTAG_REACH = 120,    /* bytes of a hashtag or an @name of other letters */
     LONG_NUMBER = 6,        /* digits of a telephone or account number, at least */
+    MARKUP_REACH = 400,     /* bytes of what stands between ** and **, or [ and ] */
+    LINK_REACH = 2048,      /* bytes of a link's address */
+    OPEN_TAGS = 64,         /* tags that are open at a time; the outermost are forgotten */
 };
 
 typedef struct scan {
@@ -18,6 +21,7 @@ typedef struct scan {
     tr_buffer *spans;
     /* From these bytes on, up to the end of their line, there is none: scanned once, not again from each opening mark. */
     size_t no_tag_end, no_code_end[CODE_MARKS + 1];
+    size_t emphasis_end, link_end; /* where the ** and the ] that close begin; 0: none is open */
 } scan;
 
 /* ---------------------------------------------------------------------------------------------------------- characters */
@@ -539,6 +543,102 @@ static size_t find_symbol(const scan *s, size_t i, tr_span_kind *kind)
     return end;
 }
 
+/* ------------------------------------------------------------------------------------------------------------- Markdown */
+
+/* ** or ~~ around words, and both of them; i: it is something else. */
+static size_t find_emphasis(scan *s, size_t i, tr_span_kind *kind)
+{
+    const char c = s->text[i];
+    if (at(s, i + 1) != c || at(s, i + 2) == c)
+        return i;
+    if (i && i == s->emphasis_end) {
+        s->emphasis_end = 0;
+        *kind = TR_SPAN_CLOSE;
+        return i + 2;
+    }
+    if (s->emphasis_end > i || strchr(" \t\r\n", at(s, i + 2)))
+        return i;
+    for (size_t k = i + 3; k + 1 < s->size && k - i < MARKUP_REACH && !is_line_end(s->text[k]); k++)
+        if (s->text[k] == c && s->text[k + 1] == c && s->text[k - 1] != ' ') {
+            s->emphasis_end = k;
+            *kind = TR_SPAN_OPEN;
+            return i + 2;
+        }
+    return i;
+}
+
+/* The end of ](address) or ](address "title") at text[i]; i: it is something else. */
+static size_t skip_link_address(const scan *s, size_t i)
+{
+    size_t depth = 1, k = i + 2;
+    if (!starts_with(s, i, "]("))
+        return i;
+    for (; k < s->size && k - i < LINK_REACH && depth; k++) {
+        const char c = s->text[k];
+        if (is_line_end(c) || (c == ' ' && at(s, k + 1) != '"' && !memchr(s->text + i, '"', k - i)))
+            return i;
+        depth += c == '(';
+        depth -= c == ')';
+    }
+    return depth || k < i + 4 ? i : k;
+}
+
+/* [words](address) and ![words](address): the bracket that opens, and all from ] on. */
+static size_t find_link(scan *s, size_t i, tr_span_kind *kind)
+{
+    if (i && i == s->link_end) {
+        *kind = TR_SPAN_CLOSE;
+        return skip_link_address(s, i);
+    }
+    size_t k = i + (s->text[i] == '!');
+    if (at(s, k) != '[')
+        return i;
+    const size_t begin = ++k;
+    while (k < s->size && k - i < MARKUP_REACH && !is_line_end(s->text[k]) && s->text[k] != '[' && s->text[k] != ']')
+        k++;
+    if (k == begin || skip_link_address(s, k) == k)
+        return i;
+    s->link_end = k;
+    *kind = TR_SPAN_OPEN;
+    return begin;
+}
+
+/* What begins a line of Markdown: a heading, a quotation, an item of a list. */
+static size_t find_line_mark(const scan *s, size_t i)
+{
+    size_t k = i;
+    for (size_t before = i; before && !is_line_end(s->text[before - 1]); before--)
+        if (s->text[before - 1] != ' ')
+            return i;
+    while (k - i < 6 && at(s, k) == '#')
+        k++;
+    if (k == i && strchr(">-*+", at(s, k)))
+        k++;
+    return k > i && at(s, k) == ' ' ? k : i;
+}
+
+/* The line between two cells of a table. */
+static bool is_cell_border(const scan *s, size_t i)
+{
+    const char before = i ? s->text[i - 1] : '\n', after = i + 1 < s->size ? s->text[i + 1] : '\n';
+    return (before == ' ' || before == '|' || is_line_end(before)) && (after == ' ' || after == '|' || is_line_end(after));
+}
+
+static size_t find_markup(scan *s, size_t i, tr_span_kind *kind)
+{
+    const char c = s->text[i];
+    size_t end = i;
+    if (c == '*' || c == '~')
+        end = find_emphasis(s, i, kind);
+    else if (c == '[' || c == ']' || c == '!')
+        end = find_link(s, i, kind);
+    if (end > i)
+        return end;
+    end = c == '|' && is_cell_border(s, i) ? i + 1 : strchr("#>-*+", c) ? find_line_mark(s, i) : i;
+    *kind = end > i ? TR_SPAN_MARK : *kind;
+    return end;
+}
+
 /* ------------------------------------------------------------------------------------------------------------- the scan */
 
 /* The end of the span that begins at text[i]; i: none. *next: where the scan goes on if there is none. */
@@ -549,6 +649,8 @@ static size_t find_span(scan *s, size_t i, tr_span_kind *kind, size_t *next)
     if ((unsigned char)c >= 0xe4 && (unsigned char)c <= 0xed) /* Han, Hangul: no signs among them */
         return i;
     *kind = TR_SPAN_WORD;
+    if (c && strchr("*~[]!|#>-+", c) && (end = find_markup(s, i, kind)) > i)
+        return end;
     switch (c) {
     case '`': return find_code(s, i);
     case '<':
@@ -633,6 +735,56 @@ static tr_status add_span(scan *s, tr_kept_span span, tr_error *error)
     return tr_buffer_append(s->spans, &span, sizeof span) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
+/* --------------------------------------------------------------------------------------------------------------- pairs */
+
+/* Whether two tags are those of one element. */
+static bool is_pair(const char *text, const tr_kept_span *open, const tr_kept_span *close)
+{
+    const char *a = text + open->begin, *b = text + close->begin;
+    if (*a != '<')
+        return *a == *b || ((*a == '[' || *a == '!') && *b == ']');
+    if (*b != '<')
+        return false;
+    size_t i = 0; /* of the names after < and </ */
+    while (is_name(a[1 + i]) && (a[1 + i] | 0x20) == (b[2 + i] | 0x20))
+        i++;
+    return !is_name(a[1 + i]) && !is_name(b[2 + i]);
+}
+
+/* A tag that is open, and the spans before it that cut a sentence. */
+typedef struct open_tag {
+    tr_kept_span *span;
+    size_t cuts;
+} open_tag;
+
+void tr_tags_pair(const char *text, tr_kept_span *spans, size_t count)
+{
+    open_tag open[OPEN_TAGS];
+    size_t depth = 0, cuts = 0;
+    for (size_t i = 0; i < count; i++) {
+        tr_kept_span *span = &spans[i];
+        size_t k = depth;
+        span->partner = SIZE_MAX;
+        cuts += span->kind == TR_SPAN_MARK || span->kind == TR_SPAN_EMPTY;
+        if (span->kind == TR_SPAN_OPEN) {
+            if (depth == OPEN_TAGS)
+                memmove(open, open + 1, --depth * sizeof *open);
+            open[depth++] = (open_tag){span, cuts};
+        } else if (span->kind == TR_SPAN_CLOSE) {
+            while (k && !is_pair(text, open[k - 1].span, span))
+                k--;
+            const bool whole = k && k == depth && open[k - 1].cuts == cuts; /* all inside it are pairs and words */
+            if (whole) {
+                span->partner = open[k - 1].span->begin;
+                open[k - 1].span->partner = span->begin;
+            } else {
+                cuts++;
+            }
+            depth = k ? k - 1 : depth;
+        }
+    }
+}
+
 /* What is glued to a span belongs to it: v{version}, {count}px, {x}%. */
 static tr_kept_span with_glued(const scan *s, tr_kept_span span, size_t from)
 {
@@ -668,5 +820,6 @@ tr_status tr_spans_find(const char *text, size_t size, tr_buffer *spans, tr_erro
             return status;
         i = from = span.end;
     }
+    tr_tags_pair(text, (tr_kept_span *)(void *)spans->data, spans->size / sizeof(tr_kept_span));
     return TR_OK;
 }

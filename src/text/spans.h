@@ -8,8 +8,8 @@ typedef enum tr_span_kind {
     TR_SPAN_WORD,   /* stands in the sentence like a word: an address, a path, code, an identifier, a placeholder */
     TR_SPAN_PRINTF, /* the same, and keeps its place among its kind: %s %d */
     TR_SPAN_MARK,   /* stands beside the words: emoji, line codes, signs that the vocabulary lacks */
-    TR_SPAN_OPEN,   /* a tag, <b> */
-    TR_SPAN_CLOSE,  /* </b> */
+    TR_SPAN_OPEN,   /* a tag, <b>; also ** and [ of Markdown */
+    TR_SPAN_CLOSE,  /* </b>; ** and ](address) */
     TR_SPAN_EMPTY,  /* <br/>, <img …>, comments */
 } tr_span_kind;
 
@@ -20,6 +20,7 @@ typedef enum tr_stand_in_kind { TR_STAND_IN_WORD, TR_STAND_IN_NUMBER, TR_STAND_I
 typedef struct tr_kept_span {
     size_t begin, end;
     tr_span_kind kind;
+    size_t partner; /* OPEN, CLOSE: where the other tag of the pair begins; SIZE_MAX: there is none, see tr_tags_pair */
     tr_stand_in_kind stand_in;
     bool is_written;              /* what takes its place in the translation is not the span itself, but */
     bool is_term;                 /* of the glossary */
@@ -27,8 +28,18 @@ typedef struct tr_kept_span {
 } tr_kept_span;
 
 /* Appends the protected spans of a text, in order and none overlapping: URLs, mail addresses, paths, `code`, tags, entities,
- * placeholders ({x}, {{x}}, ${x}, %s, %1$d, %(name)s), identifiers, numbers of telephones and accounts, hashtags, @names and
- * emoji. None crosses a line break. text: valid UTF-8. spans: of tr_kept_span. Linear in the size. TR_ERROR_MEMORY */
+ * placeholders ({x}, {{x}}, ${x}, %s, %1$d, %(name)s), identifiers, numbers of telephones and accounts, hashtags, @names,
+ * emoji; ** and links of Markdown. None crosses a line break. text: valid UTF-8. spans: of tr_kept_span. Linear in the size.
+ * TR_ERROR_MEMORY */
 tr_status tr_spans_find(const char *text, size_t size, tr_buffer *spans, tr_error *error);
+
+/* Sets the partners of tags: pairs that have only words and such pairs between them. Others cut a sentence. They lie one in
+ * the other or side by side. text: where begin and end count from. */
+void tr_tags_pair(const char *text, tr_kept_span *spans, size_t count);
+
+static inline bool tr_is_tag(const tr_kept_span *span)
+{
+    return span->kind == TR_SPAN_OPEN || span->kind == TR_SPAN_CLOSE;
+}
 
 #endif
