@@ -549,6 +549,11 @@ tr_status tr_translate_options_resolve(const tr_config *config, const tr_transla
     return TR_OK;
 }
 
+float tr_doubtful_below(const tr_translate_options *options, const tr_config *config)
+{
+    return !options->doubtful ? 0 : options->doubtful_below != 0 ? options->doubtful_below : config->doubtful_below;
+}
+
 tr_status tr_score_options_resolve(const tr_config *config, const tr_score_options *options, tr_score_options *resolved,
                                    tr_error *error)
 {
@@ -560,7 +565,6 @@ bool tr_translate_options_same(const tr_translate_options *a, const tr_translate
 {
     return a->max_length == b->max_length && a->min_length == b->min_length && a->split == b->split &&
            a->scores == b->scores && a->loop_guard == b->loop_guard && a->protect == b->protect &&
-           a->doubtful == b->doubtful && a->doubtful_below == b->doubtful_below &&
-           tr_terms_key(a->glossary) == tr_terms_key(b->glossary) && is_same_alignment(a, b) &&
+           a->doubtful == b->doubtful && a->doubtful_below == b->doubtful_below && is_same_alignment(a, b) &&
            tr_search_same(&a->search, &b->search);
 }

@@ -14,6 +14,9 @@ tr_status tr_translate_options_resolve(const tr_config *config, const tr_transla
 tr_status tr_score_options_resolve(const tr_config *config, const tr_score_options *options, tr_score_options *resolved,
                                    tr_error *error);
 
+/* The threshold for resolved options of a model; 0: no translation is called doubtful. */
+float tr_doubtful_below(const tr_translate_options *options, const tr_config *config);
+
 /* Whether two resolved options give the same results; languages and prefixes are not compared, and lists of forbidden tokens
  * count as different. */
 bool tr_search_same(const tr_search_options *a, const tr_search_options *b);

@@ -136,11 +136,11 @@ static bool join_group(tr_queue *q, queue_job *job)
 {
     const tr_translate_options *o = &job->options;
     const tr_decoder_start *start = &job->pair.start;
+    const bool scores = o->scores || tr_doubtful_below(o, &q->threads[0].bulk->config) < 0;
     queue_group *g = q->groups;
-    while (g &&
-           !(g->shape.max_length == o->max_length && g->shape.min_length == o->min_length &&
-             g->shape.scores == (o->scores || o->doubtful) && g->shape.loop_guard == o->loop_guard &&
-             g->start.id == start->id && g->start.first_id == start->first_id && tr_search_same(&g->search, &o->search)))
+    while (g && !(g->shape.max_length == o->max_length && g->shape.min_length == o->min_length &&
+                  g->shape.scores == scores && g->shape.loop_guard == o->loop_guard && g->start.id == start->id &&
+                  g->start.first_id == start->first_id && tr_search_same(&g->search, &o->search)))
         g = g->next;
     if (!g) {
         g = calloc(1, sizeof *g);
@@ -153,7 +153,7 @@ static bool join_group(tr_queue *q, queue_job *job)
         g->shape = (tr_job){.max_length = o->max_length,
                             .min_length = o->min_length,
                             .search = &g->search,
-                            .scores = o->scores || o->doubtful,
+                            .scores = scores,
                             .loop_guard = o->loop_guard,
                             .start = &g->start};
         g->next = q->groups;

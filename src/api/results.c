@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "run/requests.h"
+#include "text/terms.h"
 
 /* Copies count elements to *to, NULL if there is no array. Returns false if out of memory. */
 static bool copy_array(const void *from, size_t count, size_t size, void **to)
@@ -179,10 +180,14 @@ void tr_translation_cache_free(tr_translation_cache *cache)
 
 void tr_translation_cache_prepare(tr_translation_cache *cache, const tr_translate_options *options, int source, int target)
 {
-    if (tr_translate_options_same(&cache->options, options) && cache->source == source && cache->target == target)
+    const uint64_t terms = tr_terms_key(options->glossary);
+    if (tr_translate_options_same(&cache->options, options) && cache->terms == terms && cache->source == source &&
+        cache->target == target)
         return;
     tr_translation_cache_free(cache);
     cache->options = *options;
+    cache->options.glossary = NULL; /* it may be freed */
+    cache->terms = terms;
     cache->source = source;
     cache->target = target;
 }

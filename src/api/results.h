@@ -27,7 +27,8 @@ typedef struct tr_cache_generation {
 typedef struct tr_translation_cache {
     tr_cache_generation young, old;
     size_t limit;                 /* bytes of both */
-    tr_translate_options options; /* the cached results were made with these */
+    tr_translate_options options; /* the cached results were made with these, but for pointers */
+    uint64_t terms;               /* and with this glossary, see tr_terms_key */
     int source, target;           /* and for these languages */
 } tr_translation_cache;
 

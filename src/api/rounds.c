@@ -23,7 +23,7 @@ static tr_status plan_items(tr_round *r, const tr_language_pair *pair, tr_error 
     tr_status status = TR_OK;
     for (size_t i = 0; i < r->count && status == TR_OK; i++) {
         tr_round_item *item = &r->items[i];
-        const bool figures = item->chunk->wrong_figures || item->wrong_figures;
+        const bool figures = item->chunk->check == TR_CHECK_OTHER_NUMBERS || item->other_numbers;
         status = tr_plan_again(&r->plan, pair, &r->protection, item->of, item->chunk->begin, item->chunk->end,
                                figures && r->protection.attempt < TR_ATTEMPTS - 1, &item->text, error);
         count += item->text.count;
@@ -71,13 +71,13 @@ tr_status tr_round_make(const tr_language_pair *pair, const tr_protection *prote
 static void settle_item(tr_round *r, tr_round_item *item, bool good)
 {
     if (!good && item->chunk->kept) {
-        item->chunk->misses_figure = true;
+        item->chunk->flagged = true;
         return;
     }
     item->chunk->again = &r->chunks[item->first];
     item->chunk->again_count = item->text.count;
     for (size_t i = item->first; i < item->first + item->text.count; i++)
-        r->chunks[i]->misses_figure = r->chunks[i]->failed;
+        r->chunks[i]->flagged = r->chunks[i]->check != TR_CHECK_RIGHT;
 }
 
 tr_status tr_round_finish(tr_round *r, tr_joiner *joiner, tr_round_item **again, size_t *again_count, tr_error *error)
@@ -88,7 +88,7 @@ tr_status tr_round_finish(tr_round *r, tr_joiner *joiner, tr_round_item **again,
         return tr_fail_memory(error, "translation");
     for (size_t i = 0; i < r->count; i++) {
         tr_round_item *item = &r->items[i];
-        bool good = true, wrong_figures = item->wrong_figures;
+        bool good = true, other_numbers = item->other_numbers;
         for (size_t s = item->first; s < item->first + item->text.count; s++) {
             const tr_status status = tr_check_chunk(joiner, &item->text, r->chunks[s], error);
             if (status != TR_OK) {
@@ -96,15 +96,15 @@ tr_status tr_round_finish(tr_round *r, tr_joiner *joiner, tr_round_item **again,
                 *again = NULL;
                 return status;
             }
-            good = good && !r->chunks[s]->failed;
-            wrong_figures = wrong_figures || r->chunks[s]->wrong_figures;
+            good = good && r->chunks[s]->check == TR_CHECK_RIGHT;
+            other_numbers = other_numbers || r->chunks[s]->check == TR_CHECK_OTHER_NUMBERS;
         }
         /* what lacks a number alone is not cut into pieces */
         if (good || r->protection.attempt == TR_ATTEMPTS - 1 - (item->chunk->kept != 0))
             settle_item(r, item, good);
         else
             (*again)[(*again_count)++] =
-                (tr_round_item){.owner = item->owner, .chunk = item->chunk, .of = item->of, .wrong_figures = wrong_figures};
+                (tr_round_item){.owner = item->owner, .chunk = item->chunk, .of = item->of, .other_numbers = other_numbers};
     }
     return TR_OK;
 }

@@ -11,7 +11,7 @@ typedef struct tr_round_item {
     tr_text_chunk *chunk; /* of the first attempt */
     const tr_text *of;    /* the chunk's text */
     tr_text text;         /* its bytes, planned again */
-    bool wrong_figures;   /* an attempt before had the spans, but other numbers */
+    bool other_numbers;   /* an attempt before had the spans, but other numbers */
     size_t first;         /* its first chunk in round.chunks */
 } tr_round_item;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/token_request.h"
+#include "text/language_pair.h"
 #include "run/scheduler.h"
 
 /* What a trial translates, with a word in the place of %. Two texts a word make one batch. */
@@ -140,17 +141,30 @@ static tr_status try_names(const tr_model *model, const tr_language_pair *pair, 
 /* -------------------------------------------------------------------------------------------------------------- the symbols
  */
 
-/* The symbols that the model's file names, as they are written in a text. */
-static void name_symbols(const tr_model *model, tr_stand_ins *found)
+static void add_name(tr_stand_ins *found, const char *name, size_t size)
 {
-    const tr_vocabulary *source = &model->package.source;
-    *found = (tr_stand_ins){.count = 0};
-    for (size_t i = 0; i < model->package.copy_symbols.size && found->count < TR_MAX_STAND_INS; i++) {
-        tr_piece piece = source->pieces[model->package.copy_symbols.data[i]];
-        if (piece.size > 3 && memcmp(piece.data, "\xe2\x96\x81", 3) == 0)
-            piece.data += 3, piece.size -= 3;
-        if (piece.size && piece.size < TR_STAND_IN_SIZE)
-            memcpy(found->names[found->count++], piece.data, piece.size);
+    if (size && size < TR_STAND_IN_SIZE && found->count < TR_MAX_STAND_INS)
+        memcpy(found->names[found->count++], name, size);
+}
+
+/* The symbols that the model's file names, as they are written in a text. */
+static void name_symbols(const tr_package *package, tr_stand_ins *found)
+{
+    static const char space[] = "\xe2\x96\x81"; /* what SentencePiece writes for one */
+    for (size_t i = 0; i < package->copy_symbols.size; i++) {
+        const tr_piece piece = package->source.pieces[package->copy_symbols.data[i]];
+        const size_t skipped = piece.size > 3 && memcmp(piece.data, space, 3) == 0 ? 3 : 0;
+        add_name(found, piece.data + skipped, piece.size - skipped);
+    }
+}
+
+/* The words that it names. */
+static void name_words(const tr_package *package, tr_stand_ins *found)
+{
+    for (const char *at = package->stand_ins; *at; at += strspn(at, " ")) {
+        const size_t size = strcspn(at, " ");
+        add_name(found, at, size);
+        at += size;
     }
 }
 
@@ -171,7 +185,9 @@ tr_status tr_model_stand_ins(const tr_model *model, const tr_language_pair *pair
     made->target = pair->target;
     tr_status status = TR_OK;
     if (model->package.copy_symbols.size)
-        name_symbols(model, &made->found);
+        name_symbols(&model->package, &made->found);
+    else if (*model->package.stand_ins)
+        name_words(&model->package, &made->found);
     else
         status = try_names(model, pair, &made->found, error);
     if (status != TR_OK) {
@@ -183,4 +199,29 @@ tr_status tr_model_stand_ins(const tr_model *model, const tr_language_pair *pair
         ; /* another thread may have made the same: then the list has both */
     *found = &made->found;
     return TR_OK;
+}
+
+tr_status tr_model_find_stand_ins(const tr_model *model, char *words, size_t size, tr_error *error)
+{
+    const tr_package *package = &model->package;
+    tr_language_pair pair;
+    const tr_stand_ins *found;
+    size_t used = 0;
+    *words = 0;
+    if (!model->tokenizer || package->copy_symbols.size || package->languages.count)
+        return TR_OK;
+    tr_status status =
+        tr_language_pair_choose(package, model->tokenizer, package->config.max_positions, NULL, NULL, &pair, error);
+    if (status == TR_OK)
+        status = tr_model_stand_ins(model, &pair, &found, error);
+    for (int i = 0; status == TR_OK && i < found->count; i++) {
+        const size_t length = strlen(found->names[i]);
+        if (used + length + 2 > size)
+            break;
+        if (used)
+            words[used++] = ' ';
+        memcpy(words + used, found->names[i], length + 1);
+        used += length;
+    }
+    return status;
 }

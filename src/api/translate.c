@@ -199,9 +199,7 @@ static tr_status make_requests(tr_text_call *c, tr_error *error)
                             .given = c->pair.start.first_id >= 0,
                             .after = tr_source_added_after(&c->pair),
                             .scores = c->options.scores,
-                            .doubtful_below = !c->options.doubtful             ? 0
-                                              : c->options.doubtful_below != 0 ? c->options.doubtful_below
-                                                                               : c->context->config.doubtful_below,
+                            .doubtful_below = tr_doubtful_below(&c->options, &c->context->config),
                             .align = c->options.align,
                             .align_threshold = c->options.alignment.threshold,
                             .hypotheses = c->options.search.n_best > 1,
@@ -234,15 +232,18 @@ static tr_status take_token(void *argument, const tr_request *of, const tr_decod
     const size_t request = (size_t)(of - c->requests);
     const tr_request_origin *o = &c->origins[request];
     const tr_call_text *e = &c->entries[o->text];
+    tr_text_chunk *chunk = e->chunks[o->chunk];
     tr_token_event event = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .restarted = again};
     bool begins, space = false;
-    if (e->chunks[o->chunk]->checked) { /* its text comes when it is known to be right */
+    if (chunk->checked) { /* its text comes when it is known to be right */
         event.sample = step->draw;
         event.step = step->step;
         event.id = step->id;
         event.log_probability = step->log_probability;
         event.bytes = "";
-        return tr_stream_event(&c->stream, &event, !step->last, stop, error);
+        const tr_status status = tr_stream_event(&c->stream, &event, !step->last, stop, error);
+        chunk->stopped = chunk->stopped || *stop;
+        return status;
     }
     tr_status status = tr_stream_add(&c->stream, request, step, &begins, error);
     if (status == TR_OK && begins)
@@ -378,7 +379,7 @@ static tr_status finish_text(tr_text_call *c, size_t text, tr_error *error)
     tr_status status = TR_OK;
     for (size_t s = 0; s < e->text.count && status == TR_OK; s++) {
         status = tr_check_chunk(&c->joiner, &e->text, e->chunks[s], error);
-        e->waits = e->waits || e->chunks[s]->failed;
+        e->waits = e->waits || e->chunks[s]->check != TR_CHECK_RIGHT;
     }
     return status == TR_OK && !e->waits ? join_result(c, text, error) : status;
 }
@@ -408,7 +409,7 @@ static size_t count_failed(const tr_text_call *c)
     for (size_t i = 0; i < c->todo_count; i++) {
         const tr_call_text *e = &c->entries[c->todo[i]];
         for (size_t s = 0; e->waits && s < e->text.count; s++)
-            count += e->chunks[s]->failed;
+            count += e->chunks[s]->check != TR_CHECK_RIGHT;
     }
     return count;
 }
@@ -423,7 +424,7 @@ static tr_status list_failed(const tr_text_call *c, tr_round_item **items, size_
     for (size_t i = 0; i < c->todo_count; i++) {
         const tr_call_text *e = &c->entries[c->todo[i]];
         for (size_t s = 0; e->waits && s < e->text.count; s++)
-            if (e->chunks[s]->failed)
+            if (e->chunks[s]->check != TR_CHECK_RIGHT)
                 (*items)[at++] = (tr_round_item){.owner = c->todo[i], .chunk = e->chunks[s], .of = &e->text};
     }
     return TR_OK;

@@ -1,5 +1,6 @@
 /* translate convert IN OUT.gguf */
 #define _GNU_SOURCE
+#include "api/stand_ins.h"
 #include "cli/allowed.h"
 #include "cli/cli.h"
 #include "cli/model.h"
@@ -151,6 +152,21 @@ static tr_status open_verified(const char *in, tr_package *package, tr_error *er
     return status;
 }
 
+/* Tries which words the model copies, for tr_package.stand_ins. */
+static int find_stand_ins(const char *in, tr_package *package)
+{
+    tr_model *model;
+    tr_error error;
+    if (*package->stand_ins || package->copy_symbols.size || package->languages.count)
+        return CLI_DONE;
+    tr_status status = tr_open_model(in, NULL, &model, &error);
+    if (status == TR_OK) {
+        status = tr_model_find_stand_ins(model, package->stand_ins, sizeof package->stand_ins, &error);
+        tr_model_close(model);
+    }
+    return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
+}
+
 static int convert_model(const cli_settings *settings, const char *in, const tr_target *target)
 {
     tr_package package;
@@ -164,6 +180,8 @@ static int convert_model(const cli_settings *settings, const char *in, const tr_
     if (settings->doubtful_below < 0)
         package.config.doubtful_below = settings->doubtful_below;
     int status = cli_allow_tokens(settings, &package, &allowed);
+    if (!status)
+        status = find_stand_ins(in, &package);
     if (!status)
         status = convert_to(settings, &package, target);
     tr_package_close(&package);

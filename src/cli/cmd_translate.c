@@ -289,6 +289,14 @@ static int abandon_output(translation *j, int status)
     return number ? 128 + number : status;
 }
 
+static bool has_threshold(const translation *j)
+{
+    bool has = j->settings->doubtful_below < 0;
+    for (int i = 0; i < j->route.count && !has; i++)
+        has = j->route.models[i].model->package.config.doubtful_below < 0;
+    return has;
+}
+
 int cli_translate(const cli_settings *settings)
 {
     int status = cli_check_translate_options(settings);
@@ -315,6 +323,10 @@ int cli_translate(const cli_settings *settings)
     if (!status && glossary && j.route.count > 1)
         status =
             cli_fail("--glossary: two models translate, by way of a third language: not possible yet; -m names one model");
+    if (!status && settings->mark_doubtful && !has_threshold(&j))
+        status =
+            cli_fail("--mark-doubtful: the model names no threshold; --doubtful-below gives one, and translate calibrate "
+                     "finds it");
     if (!status)
         status = settings->argument_count ? translate_arguments(&j) : translate_input(&j);
     if (!status && cli_interrupted())

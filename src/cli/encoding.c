@@ -40,10 +40,11 @@ static const struct {
      "7zXZ",
      6, 0, "is compressed: xz -dc FILE | translate"},
     {"\x28\xb5\x2f\xfd", 4, 0, "is compressed: zstd -dc FILE | translate"},
-    {"BZh91AY&SY", 10, 0, "is compressed: bzip2 -dc FILE | translate"},
+    {"1AY&SY", 6, 4, "is compressed: bzip2 -dc FILE | translate"},
     {"7z\xbc\xaf\x27\x1c", 6, 0, "is a 7z archive: unpack it first"},
     {"Rar!\x1a\x07", 6, 0, "is a RAR archive: unpack it first"},
-    {"GGUF", 4, 0, "is a model, not text: give it with -m"},
+    {"GGUF\x02\0\0\0", 8, 0, "is a model, not text: give it with -m"},
+    {"GGUF\x03\0\0\0", 8, 0, "is a model, not text: give it with -m"},
     {"SQLite format 3", 16, 0, "is a database, not text"},
     {"\x7f"
      "ELF",
@@ -141,8 +142,7 @@ static const char *utf16_kind(const char *bytes, size_t size)
 
 static bool is_chinese(const char *name)
 {
-    return strcasecmp(name, "GB2312") == 0 || strcasecmp(name, "GBK") == 0 || strcasecmp(name, "GB18030") == 0 ||
-           strcasecmp(name, "HZ-GB-2312") == 0;
+    return strcasecmp(name, "GB2312") == 0 || strcasecmp(name, "GBK") == 0 || strcasecmp(name, "GB18030") == 0;
 }
 
 /* The encoding of bytes that are not ASCII alone; NULL: UTF-8, or at least nothing else. name: memory for it. */

@@ -60,6 +60,9 @@ static int check_lengths(const cli_settings *s)
 
 static int check_prefix(const cli_settings *s)
 {
+    if ((s->prefix || s->tsv) && (s->glossary || s->protect == true))
+        return cli_usage(s, "%s: not with %s, whose sentences are translated whole",
+                         s->glossary ? "--glossary" : "--protect on", s->prefix ? "--prefix" : "--tsv");
     if (s->prefix && s->tsv)
         return cli_usage(s, "--prefix: not with --tsv, where each line brings its own");
     if (s->tsv && s->argument_count)

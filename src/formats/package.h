@@ -38,6 +38,7 @@ typedef struct tr_package {
     tr_languages languages;           /* empty: one language pair, or the text itself names the language */
     tr_ids special;                   /* target ids without text, besides start, EOS, padding and unknown */
     tr_ids copy_symbols;              /* source ids that the network copies, in order of use; empty: unknown */
+    char stand_ins[256];              /* words that it copies, separated by spaces, the best first; "": unknown */
     tr_bytes source_spm, target_spm;  /* SentencePiece models */
     tr_bytes source_bpe;              /* or codes of subword-nmt. Without all three the model only takes tokens */
     tr_shortlist shortlist;           /* checked; offsets is NULL if absent */

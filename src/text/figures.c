@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/utf8.h"
+
 enum { MOST_DIGITS = 18 }; /* of a value */
 
 static const char *const month_names[] = {"January", "February", "March",     "April",   "May",      "June",
@@ -55,11 +57,6 @@ tr_decimal tr_decimal_of(uint64_t digits, int decimals)
     return d;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 size_t tr_decimal_read(const char *text, size_t size, size_t at, tr_decimal *value, size_t *digits)
 {
     uint64_t number = 0;
@@ -68,17 +65,18 @@ size_t tr_decimal_read(const char *text, size_t size, size_t at, tr_decimal *val
     bool point = false, commas = false;
     for (size_t i = at; i < size; i++) {
         const char c = text[i];
-        if (is_digit(c)) {
+        if (tr_is_ascii_digit(c)) {
             count++;
             group++;
             number = count <= MOST_DIGITS ? number * 10 + (uint64_t)(c - '0') : number;
             decimals += point;
             end = i + 1;
-        } else if (c == ',' && !point && i + 3 < size && is_digit(text[i + 1]) && is_digit(text[i + 2]) &&
-                   is_digit(text[i + 3]) && !(i + 4 < size && is_digit(text[i + 4])) && (commas ? group == 3 : group <= 3)) {
+        } else if (c == ',' && !point && i + 3 < size && tr_is_ascii_digit(text[i + 1]) && tr_is_ascii_digit(text[i + 2]) &&
+                   tr_is_ascii_digit(text[i + 3]) && !(i + 4 < size && tr_is_ascii_digit(text[i + 4])) &&
+                   (commas ? group == 3 : group <= 3)) {
             commas = true;
             group = 0;
-        } else if (c == '.' && !point && i + 1 < size && is_digit(text[i + 1]) && count) {
+        } else if (c == '.' && !point && i + 1 < size && tr_is_ascii_digit(text[i + 1]) && count) {
             point = true;
         } else {
             break;
@@ -166,9 +164,9 @@ static bool same_digits(const char *a_text, const tr_figure *a, const char *b_te
 {
     size_t i = a->begin, k = b->begin;
     for (;;) {
-        while (i < a->end && !is_digit(a_text[i]))
+        while (i < a->end && !tr_is_ascii_digit(a_text[i]))
             i++;
-        while (k < b->end && !is_digit(b_text[k]))
+        while (k < b->end && !tr_is_ascii_digit(b_text[k]))
             k++;
         if (i == a->end || k == b->end)
             return i == a->end && k == b->end;
@@ -209,33 +207,31 @@ static bool says(const char *source, const tr_figure *s, const char *target, con
     case TR_FIGURE_TIME:
         if (t->kind == TR_FIGURE_TIME)
             return same_time(s, t);
-        return t->kind == TR_FIGURE_NUMBER && s->minute == 0 &&
-               (whole_of(t->value) == s->hour || whole_of(t->value) == s->hour % 12 ||
-                (s->hour == 12 && whole_of(t->value) == 12));
+        return t->kind == TR_FIGURE_NUMBER && s->minute == 0 && whole_of(t->value) >= 0 && whole_of(t->value) <= 24 &&
+               whole_of(t->value) % 12 == s->hour % 12;
     case TR_FIGURE_DATE:
     case TR_FIGURE_DIGITS: break;
     }
     return false;
 }
 
-/* The parts of dates as numbers, everything else as it is. owner: the figure's index. */
+/* The parts of dates as numbers, everything else as it is. */
 typedef struct atom {
     tr_figure figure;
-    size_t owner;
     bool used;
 } atom;
 
-static size_t add_atoms(const tr_figure *f, size_t owner, atom *atoms)
+static size_t add_atoms(const tr_figure *f, atom *atoms)
 {
     const int parts[] = {f->year, f->month, f->day};
     size_t count = 0;
     if (f->kind != TR_FIGURE_DATE) {
-        atoms[0] = (atom){*f, owner, false};
+        atoms[0] = (atom){*f, false};
         return 1;
     }
     for (int i = 0; i < 3; i++)
         if (parts[i]) {
-            atoms[count] = (atom){*f, owner, false};
+            atoms[count] = (atom){*f, false};
             atoms[count].figure.kind = TR_FIGURE_NUMBER;
             atoms[count++].figure.value = tr_decimal_of((uint64_t)parts[i], 0);
         }
@@ -248,13 +244,13 @@ static size_t list_atoms(const tr_figures *figures, atom *atoms)
 {
     size_t count = 0;
     for (size_t i = 0; i < figures->count && count + 3 <= MOST_ATOMS; i++)
-        count += add_atoms(&figures->items[i], i, atoms + count);
+        count += add_atoms(&figures->items[i], atoms + count);
     return count;
 }
 
 /* Pairs the atoms of one rank: required ones come first, so that optional ones do not take what they need. */
 static bool pair_atoms(const char *source, atom *s, size_t s_count, const char *target, atom *t, size_t t_count,
-                       bool optional, bool *missing)
+                       bool optional)
 {
     bool all = true;
     for (size_t i = 0; i < s_count; i++) {
@@ -268,23 +264,18 @@ static bool pair_atoms(const char *source, atom *s, size_t s_count, const char *
             t[k].used = true;
         else if (!optional)
             all = false;
-        if (k == t_count && missing && !optional)
-            missing[s[i].owner] = true;
     }
     return all;
 }
 
-bool tr_figures_agree(const char *source_text, const tr_figures *source, const char *target_text, const tr_figures *target,
-                      bool *missing)
+bool tr_figures_agree(const char *source_text, const tr_figures *source, const char *target_text, const tr_figures *target)
 {
     atom s[MOST_ATOMS], t[MOST_ATOMS];
     const size_t s_count = list_atoms(source, s), t_count = list_atoms(target, t);
-    for (size_t i = 0; missing && i < source->count; i++)
-        missing[i] = false;
     if (s_count + 3 > MOST_ATOMS || t_count + 3 > MOST_ATOMS)
         return false;
-    bool agree = pair_atoms(source_text, s, s_count, target_text, t, t_count, false, missing);
-    (void)!pair_atoms(source_text, s, s_count, target_text, t, t_count, true, missing);
+    bool agree = pair_atoms(source_text, s, s_count, target_text, t, t_count, false);
+    (void)!pair_atoms(source_text, s, s_count, target_text, t, t_count, true);
     for (size_t k = 0; k < t_count; k++) {
         bool again = false; /* said twice */
         for (size_t i = 0; i < s_count && !t[k].used && !again; i++)
@@ -449,11 +440,11 @@ bool tr_figure_write(const char *text, const tr_figure *figure, tr_figure_langua
 static bool find_digits(const char *text, size_t size, tr_figures *figures)
 {
     for (size_t i = 0; i < size; i++) {
-        if (!is_digit(text[i]))
+        if (!tr_is_ascii_digit(text[i]))
             continue;
         size_t end = i + 1;
-        while (end < size && (is_digit(text[end]) ||
-                              ((text[end] == '.' || text[end] == ',') && end + 1 < size && is_digit(text[end + 1]))))
+        while (end < size && (tr_is_ascii_digit(text[end]) || ((text[end] == '.' || text[end] == ',') && end + 1 < size &&
+                                                               tr_is_ascii_digit(text[end + 1]))))
             end++;
         /* 万 and 亿 change the digits */
         const bool units = size - end >= 3 && (memcmp(text + end, "万", 3) == 0 || memcmp(text + end, "亿", 3) == 0 ||

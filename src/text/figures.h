@@ -53,10 +53,8 @@ bool tr_figures_add(tr_figures *figures, const tr_figure *figure) TR_CHECKED;
 bool tr_figures_find_chinese(const char *text, size_t size, tr_figures *figures) TR_CHECKED;
 bool tr_figures_find_english(const char *text, size_t size, tr_figures *figures) TR_CHECKED;
 
-/* Whether a translation says all figures of its source that are not optional, and no other ones in digits. missing (NULL, or
- * [source->count]): out, which of the source's figures the target lacks. */
-bool tr_figures_agree(const char *source_text, const tr_figures *source, const char *target_text, const tr_figures *target,
-                      bool *missing);
+/* Whether a translation says all figures of its source that are not optional, and no other ones in digits. */
+bool tr_figures_agree(const char *source_text, const tr_figures *source, const char *target_text, const tr_figures *target);
 
 /* Appends a figure of a text as another language writes it. *known: out, a rule does. False: out of memory. */
 bool tr_figure_write(const char *text, const tr_figure *figure, tr_figure_language from, tr_figure_language to,

@@ -289,14 +289,18 @@ static size_t read_date(const reader *r, const numeral *n, tr_figure *f)
     return n->begin;
 }
 
+/* Words before an hour that is after noon, or after midnight if it is 12 or a small one. */
+static const char night_words[] = "晚上 夜里 夜间 半夜 深夜 午夜 今晚 昨晚 明晚 ";
+
 static tr_day_half half_before(const reader *r, size_t at, size_t *begin)
 {
-    static const char morning[] = "上午 早上 早晨 凌晨 清晨 清早 今早 明早 ",
-                      noon[] = "下午 晚上 傍晚 中午 夜里 夜间 午后 今晚 明晚 ";
+    static const char morning[] = "上午 早上 早晨 凌晨 清晨 清早 今早 明早 ", noon[] = "下午 傍晚 中午 午后 ";
     while (at && r->text[at - 1] == ' ')
         at--;
     *begin = at >= 6 ? at - 6 : at;
-    return any_precedes(r, at, morning) ? TR_HALF_MORNING : any_precedes(r, at, noon) ? TR_HALF_AFTERNOON : TR_HALF_UNKNOWN;
+    return any_precedes(r, at, morning)                                    ? TR_HALF_MORNING
+           : any_precedes(r, at, noon) || any_precedes(r, at, night_words) ? TR_HALF_AFTERNOON
+                                                                           : TR_HALF_UNKNOWN;
 }
 
 /* 14:35, 9点半, 三点一刻, 14时35分, 下午3:20 */
@@ -343,8 +347,13 @@ static size_t read_time(const reader *r, const numeral *n, tr_figure *f)
     f->half = half_before(r, n->begin, &begin);
     if (f->half != TR_HALF_UNKNOWN)
         f->begin = begin;
-    if (f->half == TR_HALF_AFTERNOON && f->hour < 12 && !(precedes(r, f->begin + 6, "夜里") && f->hour < 6))
+    const bool night = f->half == TR_HALF_AFTERNOON && any_precedes(r, begin + 6, night_words);
+    if ((f->hour == 12 && (night || f->half == TR_HALF_MORNING)) || (night && f->hour < 6)) { /* 晚上12点, 夜里3点 */
+        f->hour %= 12;
+        f->half = TR_HALF_MORNING;
+    } else if (f->half == TR_HALF_AFTERNOON && f->hour < 12) {
         f->hour += 12;
+    }
     return end;
 }
 

@@ -3,20 +3,12 @@
 
 #include <string.h>
 
+#include "util/utf8.h"
+
 typedef struct reader {
     const char *text;
     size_t size;
 } reader;
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 static char at(const reader *r, size_t i)
 {
@@ -34,7 +26,7 @@ static bool read_word(const reader *r, size_t i, word *w)
 {
     size_t length = 0;
     w->begin = i;
-    while (is_letter(at(r, i + length))) {
+    while (tr_is_ascii_letter(at(r, i + length))) {
         if (length < sizeof w->text - 1)
             w->text[length] = (char)(at(r, i + length) | 0x20);
         length++;
@@ -198,7 +190,7 @@ static tr_day_half read_half(const reader *r, size_t i, size_t *end)
     if (c != 'a' && c != 'p')
         return TR_HALF_UNKNOWN;
     k += at(r, k) == '.';
-    if ((at(r, k) | 0x20) != 'm' || is_letter(at(r, k + 1)))
+    if ((at(r, k) | 0x20) != 'm' || tr_is_ascii_letter(at(r, k + 1)))
         return TR_HALF_UNKNOWN;
     *end = k + 1 + (at(r, k + 1) == '.' && at(r, from + 1) == '.');
     return c == 'a' ? TR_HALF_MORNING : TR_HALF_AFTERNOON;
@@ -263,10 +255,10 @@ static bool read_clock(const reader *r, size_t i, tr_figure *f)
 {
     size_t k = i;
     int hour = 0, minute = 0;
-    while (is_digit(at(r, k)) && k - i < 3)
+    while (tr_is_ascii_digit(at(r, k)) && k - i < 3)
         hour = hour * 10 + (at(r, k++) - '0');
-    if (k - i > 2 || at(r, k) != ':' || !is_digit(at(r, k + 1)) || !is_digit(at(r, k + 2)) || is_digit(at(r, k + 3)) ||
-        at(r, k + 3) == ':')
+    if (k - i > 2 || at(r, k) != ':' || !tr_is_ascii_digit(at(r, k + 1)) || !tr_is_ascii_digit(at(r, k + 2)) ||
+        tr_is_ascii_digit(at(r, k + 3)) || at(r, k + 3) == ':')
         return false;
     minute = (at(r, k + 1) - '0') * 10 + at(r, k + 2) - '0';
     if (hour > 24 || minute > 59)
@@ -287,7 +279,7 @@ static bool read_iso_date(const reader *r, size_t i, tr_figure *f)
         return false;
     for (; part < 3; k++) {
         const char d = at(r, k);
-        if (is_digit(d) && parts[part] < 3000)
+        if (tr_is_ascii_digit(d) && parts[part] < 3000)
             parts[part] = parts[part] * 10 + d - '0';
         else if (d == c && part < 2)
             part++;
@@ -310,12 +302,12 @@ static bool read_digits(const reader *r, size_t i, tr_figure *f)
     f->end = tr_decimal_read(r->text, r->size, i, &f->value, &digits);
     if (f->end == i) {
         f->kind = TR_FIGURE_DIGITS;
-        while (is_digit(at(r, f->end)))
+        while (tr_is_ascii_digit(at(r, f->end)))
             f->end++;
         return f->end > i;
     }
     tr_decimal other;
-    if (at(r, f->end) == '/' && is_digit(at(r, f->end + 1)) && f->value.exponent == 0) {
+    if (at(r, f->end) == '/' && tr_is_ascii_digit(at(r, f->end + 1)) && f->value.exponent == 0) {
         const size_t end = tr_decimal_read(r->text, r->size, f->end + 1, &other, &digits);
         if (end > f->end && at(r, end) != '/' && other.digits) {
             f->kind = TR_FIGURE_PART;
@@ -487,28 +479,28 @@ bool tr_figures_find_english(const char *text, size_t size, tr_figures *figures)
         tr_figure f;
         word w;
         bool found = false;
-        if (is_digit(text[i])) {
+        if (tr_is_ascii_digit(text[i])) {
             found = read_digits(&r, i, &f);
-        } else if (text[i] == '.' && i + 1 < size && is_digit(text[i + 1])) { /* .75 */
+        } else if (text[i] == '.' && i + 1 < size && tr_is_ascii_digit(text[i + 1])) { /* .75 */
             found = read_digits(&r, i + 1, &f);
             int decimals = 0;
-            for (size_t k = i + 1; k < size && is_digit(text[k]); k++)
+            for (size_t k = i + 1; k < size && tr_is_ascii_digit(text[k]); k++)
                 decimals++;
-            if (f.kind == TR_FIGURE_NUMBER && f.value.digits)
+            if ((f.kind == TR_FIGURE_NUMBER || f.kind == TR_FIGURE_PERCENT) && f.value.digits)
                 f.value.exponent -= decimals;
-        } else if (is_letter(text[i])) {
+        } else if (tr_is_ascii_letter(text[i])) {
             size_t end = i;
             if (read_word(&r, i, &w))
                 found = read_words(&r, &w, &f);
-            while (end < size && (is_letter(text[end]) || (is_digit(text[end]) && end > i)))
+            while (end < size && (tr_is_ascii_letter(text[end]) || (tr_is_ascii_digit(text[end]) && end > i)))
                 end++;
-            if (end > i && is_digit(text[end - 1]))
+            if (end > i && tr_is_ascii_digit(text[end - 1]))
                 found = false; /* USB3, Q7 */
             if (!found)
                 i = end;
         }
         if (!found) {
-            i += i < size && !is_letter(text[i]) && !is_digit(text[i]);
+            i += i < size && !tr_is_ascii_letter(text[i]) && !tr_is_ascii_digit(text[i]);
             continue;
         }
         if (!tr_figures_add(figures, &f))

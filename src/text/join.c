@@ -99,14 +99,6 @@ static tr_status find_masked_spans(const joined_text *j, const tr_text_chunk *c,
     return status;
 }
 
-static int count_stand_ins(const tr_text_chunk *chunk)
-{
-    int count = 0;
-    for (int i = 0; i < chunk->use_count; i++)
-        count += !tr_is_tag(&tr_uses_of(chunk)[i].span);
-    return count;
-}
-
 /* Moves a span of a translation to where its bytes are when spans of the source have taken their places. begins [count]:
  * where these begin then, ends [count]: where they end. */
 static tr_span moved_span(tr_span span, const tr_use_place *places, const size_t *begins, const size_t *ends, int count)
@@ -132,15 +124,14 @@ static tr_span moved_span(tr_span span, const tr_use_place *places, const size_t
     return (tr_span){begin, span.begin == span.end || end < begin ? begin : end};
 }
 
-/* Finds where the spans of a chunk go in a translation of it. target (NULL without tags): the bytes of its tokens. *count: 0
- * if they have no place. */
+/* Finds where the spans of a chunk go in a translation of it. target (NULL without tags): the bytes of its tokens. */
 static tr_status find_places(const joined_text *j, const tr_text_chunk *chunk, const tr_hypothesis *h,
                              const char *translation, size_t size, const tr_span *target, tr_use_place *places, int *count,
                              tr_error *error)
 {
-    if (!tr_uses_find(chunk, j->text->data, translation, size, places, count))
-        *count = 0;
-    if (!chunk->tagged || *count != count_stand_ins(chunk))
+    /* a translation that the caller ended may lack some */
+    (void)tr_uses_find(chunk, j->text->data, translation, size, places, count);
+    if (!chunk->tagged)
         return TR_OK;
     tr_span *source = calloc((size_t)chunk->tokens + 1, sizeof *source);
     if (!source)
@@ -175,7 +166,7 @@ static tr_status restore_spans(const joined_text *j, const tr_text_chunk *chunk,
         good = tr_buffer_append(restored, translation + at, places[i].begin - at);
         begins[i] = restored->size;
         const bool plural = joiner->protection->to == TR_FIGURES_ENGLISH && use->span.is_term &&
-                            tr_wants_plural(translation, places[i].begin);
+                            tr_wants_plural(translation, size, places[i].begin, places[i].end);
         good = good && tr_use_append(chunk, j->text->data, use, plural, restored);
         ends[i] = restored->size;
         at = places[i].end;
@@ -225,7 +216,7 @@ static tr_status compare_figures(tr_joiner *joiner, const tr_use_place *places, 
     const char *blanked = translation->data + size;
     const tr_status status =
         tr_figures_find(joiner->protection->to, blanked, translation->size - size, &joiner->written, error);
-    *agree = status == TR_OK && tr_figures_agree(joiner->restored.data, &joiner->said, blanked, &joiner->written, NULL);
+    *agree = status == TR_OK && tr_figures_agree(joiner->restored.data, &joiner->said, blanked, &joiner->written);
     return status;
 }
 
@@ -234,7 +225,7 @@ tr_status tr_check_chunk(tr_joiner *joiner, const tr_text *text, tr_text_chunk *
     tr_buffer *out = &joiner->scratch;
     tr_use_place places[TR_CHUNK_SPANS];
     uint64_t whole = 0, right = 0;
-    if (!chunk->checked || !chunk->request)
+    if (!chunk->checked || !chunk->request || chunk->stopped)
         return TR_OK;
     const tr_hypotheses *found = &chunk->request->found;
     tr_status status = find_source_figures(joiner, text, chunk, error);
@@ -250,8 +241,7 @@ tr_status tr_check_chunk(tr_joiner *joiner, const tr_text *text, tr_text_chunk *
         right |= (uint64_t)agree << i;
     }
     chunk->kept = right ? right : whole;
-    chunk->failed = !right;
-    chunk->wrong_figures = whole && !right;
+    chunk->check = right ? TR_CHECK_RIGHT : whole ? TR_CHECK_OTHER_NUMBERS : TR_CHECK_LOST_SPANS;
     return status;
 }
 
@@ -649,7 +639,7 @@ static void count_result(const joined_text *j, tr_result *result)
         const tr_hypothesis *h = hypothesis_of(j->chunks[s], 0);
         result->target_tokens += (int)h->count;
         result->flags |= request->looped ? TR_FLAG_LOOP : h->finished ? 0 : TR_FLAG_MAX_LENGTH;
-        result->flags |= j->chunks[s]->misses_figure ? TR_FLAG_NUMBER : 0;
+        result->flags |= j->chunks[s]->flagged ? TR_FLAG_NUMBER : 0;
     }
     if (j->joiner->doubtful_below < 0)
         result->flags |= is_doubtful(j) ? TR_FLAG_DOUBTFUL : 0;

@@ -35,7 +35,7 @@ tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *c
 tr_status tr_join_chunks(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t first, size_t last,
                          tr_error *error);
 
-/* Checks the hypotheses of a chunk's request, if they are to be checked: sets kept, failed and misses_figure.
+/* Checks the hypotheses of a chunk's request, if they are to be checked: sets check and kept.
  * TR_ERROR_MEMORY */
 tr_status tr_check_chunk(tr_joiner *joiner, const tr_text *text, tr_text_chunk *chunk, tr_error *error);
 

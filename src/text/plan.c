@@ -247,6 +247,17 @@ static tr_status add_cut(planner *p, tr_span part, span_list spans, size_t limit
     return count_tags(spans) ? add_protected(p, part, spans, limit, error) : add_part(p, part, spans, limit, error);
 }
 
+/* Appends a part that is cut at one of its spans. */
+static tr_status add_around(planner *p, tr_span part, span_list spans, size_t index, size_t limit, tr_error *error)
+{
+    const tr_kept_span *span = &spans.items[index];
+    const span_list after = {span + 1, spans.count - index - 1};
+    tr_status status = add_cut(p, (tr_span){part.begin, span->begin}, (span_list){spans.items, index}, limit, error);
+    if (status == TR_OK)
+        status = add_span_chunk(p, span, TR_SPACING_MARK, error);
+    return status == TR_OK ? add_cut(p, (tr_span){span->end, part.end}, after, limit, error) : status;
+}
+
 /* Whether a token stands for a character, or a byte of one, that the vocabulary lacks. */
 static bool is_unknown(const tr_language_pair *pair, int32_t id)
 {
@@ -301,8 +312,9 @@ static tr_status add_part(planner *p, tr_span part, span_list spans, size_t limi
     const tr_language_pair *pair = p->pair;
     tr_plan *plan = p->plan;
     const char *text = p->text->data;
-    part.begin = tr_skip_space(text, part.end, part.begin);
-    part.end = tr_trim_space(text, part.begin, part.end);
+    /* a span may begin or end with white space */
+    part.begin = tr_skip_space(text, spans.count ? spans.items[0].begin : part.end, part.begin);
+    part.end = tr_trim_space(text, spans.count ? spans.items[spans.count - 1].end : part.begin, part.end);
     const size_t size = part.end - part.begin, shown = size_without_spans(spans, size);
     if (!size)
         return TR_OK;
@@ -315,7 +327,7 @@ static tr_status add_part(planner *p, tr_span part, span_list spans, size_t limi
         const tr_span halves[] = {{part.begin, middle}, {middle, part.end}};
         tr_status status = TR_OK;
         for (int i = 0; i < 2 && status == TR_OK; i++)
-            status = add_cut(p, halves[i], spans_between(spans, halves[i].begin, halves[i].end), piece, error);
+            status = add_cut(p, halves[i], spans_between(spans, halves[i].begin, halves[i].end), limit, error);
         return status;
     }
     p->cut = p->cut || shown > window;
@@ -353,8 +365,8 @@ static tr_status add_part(planner *p, tr_span part, span_list spans, size_t limi
         return plan_unknown(p, part, spans, limit, error);
     if (is_span)
         return add_span_chunk(p, &spans.items[0], TR_SPACING_MARK, error);
-    if (tokens <= limit) /* not enough stand-ins: one span at a time */
-        return cut_part(p, part, spans, 2, piece, error);
+    if ((size_t)uses.use_count < spans.count) /* not enough stand-ins */
+        return add_around(p, part, spans, (size_t)uses.use_count, limit, error);
     const size_t parts = divide_up(tokens, piece - piece / 4);
     p->cut = true;
     return cut_part(p, part, spans, parts < 2 ? 2 : parts, piece, error);
@@ -374,23 +386,32 @@ static bool has_letters(const planner *p, span_list spans, size_t begin, size_t 
     return tr_letters_in(&p->protection->source, p->text->data + at, end - at);
 }
 
-/* Whether a sentence for a source in Latin letters is in the target's letters for the most part: one of these counts as much
- * as a word. */
+/* Whether a sentence is in the target's language already: it has the target's letters, and of the source's, which must be
+ * Latin ones, few words. Small words weigh as much as four letters, names with a capital as much as one. */
 static bool is_in_target(const planner *p, size_t begin, size_t end)
 {
     const tr_protection *protection = p->protection;
+    const char *text = p->text->data;
     size_t own = 0, words = 0, length;
-    bool inside = false;
     if (!protection->source.count || !protection->target.count)
         return false;
     for (size_t at = begin; at < end; at += length) {
-        const int32_t c = tr_character(p->text->data, end, at, &length);
-        const bool of_source = tr_letters_have(&protection->source, c);
-        if (of_source && c >= 0x250) /* not Latin: each letter may be a word */
+        const int32_t c = tr_character(text, end, at, &length);
+        if (!tr_letters_have(&protection->source, c)) {
+            own += tr_letters_have(&protection->target, c);
+            continue;
+        }
+        if (c >= 0x250) /* not Latin: each letter may be a word */
             return false;
-        own += !of_source && tr_letters_have(&protection->target, c);
-        words += of_source && !inside;
-        inside = of_source;
+        bool capital = false;
+        for (size_t next; at < end; at += next) {
+            const int32_t letter = tr_character(text, end, at, &next);
+            if (!tr_letters_have(&protection->source, letter))
+                break;
+            capital = capital || tr_is_ascii_capital(letter);
+        }
+        words += capital ? 1 : 4;
+        length = 0;
     }
     return own > words;
 }
@@ -507,7 +528,8 @@ static tr_status add_between(planner *p, size_t begin, size_t end, bool begins_s
 {
     tr_status status = TR_OK;
     if (has_letters(p, spans, begin, end)) {
-        const size_t first = begins_sentence ? begin : skip_marks(p->text->data, begin, end);
+        const size_t marks_end = spans.count ? spans.items[0].begin : end;
+        const size_t first = begins_sentence ? begin : skip_marks(p->text->data, begin, marks_end);
         status = add_marks(p, begin, first, error);
         return status == TR_OK ? add_part(p, (tr_span){first, end}, spans, limit, error) : status;
     }
@@ -546,11 +568,6 @@ static tr_status add_protected(planner *p, tr_span part, span_list spans, size_t
 
 /* ---------------------------------------------------------------------------------- characters that the vocabulary lacks */
 
-static bool is_ascii_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* What is written in bytes is lacking as well, but for letters of the source's language: networks learn these. */
 static tr_status lacks_character(planner *p, size_t at, size_t length, int32_t c, bool *lacks, tr_error *error)
 {
@@ -568,7 +585,7 @@ static tr_status lacks_character(planner *p, size_t at, size_t length, int32_t c
 static bool append_span(tr_buffer *spans, tr_kept_span span)
 {
     tr_kept_span *last = (tr_kept_span *)(void *)(spans->size ? spans->data + spans->size - sizeof span : NULL);
-    if (last && last->end >= span.begin && last->kind == span.kind && span.kind == TR_SPAN_WORD) {
+    if (last && last->end >= span.begin && last->kind == span.kind && span.kind == TR_SPAN_WORD && !last->is_written) {
         last->end = span.end > last->end ? span.end : last->end;
         return true;
     }
@@ -585,16 +602,16 @@ static tr_status find_unknown(planner *p, size_t begin, size_t end, tr_buffer *s
         const int32_t c = tr_character(text, end, at, &length);
         bool lacks = false;
         const tr_status status =
-            is_ascii_name((char)c) || tr_is_space(c) ? TR_OK : lacks_character(p, at, length, c, &lacks, error);
+            tr_is_ascii_word((char)c) || tr_is_space(c) ? TR_OK : lacks_character(p, at, length, c, &lacks, error);
         if (status != TR_OK)
             return status;
         if (!lacks)
             continue;
         tr_kept_span span = {.begin = at, .end = at + length, .kind = TR_SPAN_WORD};
         if (!tr_is_any_letter(c)) {
-            while (span.begin > begin && is_ascii_name(text[span.begin - 1]))
+            while (span.begin > begin && tr_is_ascii_word(text[span.begin - 1]))
                 span.begin--;
-            while (span.end < end && is_ascii_name(text[span.end]))
+            while (span.end < end && tr_is_ascii_word(text[span.end]))
                 span.end++;
             span.kind = span.end - span.begin > length ? TR_SPAN_WORD : TR_SPAN_MARK;
             length = span.end - at;

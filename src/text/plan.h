@@ -53,6 +53,13 @@ typedef enum tr_chunk_spacing {
     TR_SPACING_TIGHT, /* none */
 } tr_chunk_spacing;
 
+/* What the translations of a chunk have of what they must have. */
+typedef enum tr_check {
+    TR_CHECK_RIGHT,         /* one at least has all spans and numbers, or they are not checked */
+    TR_CHECK_OTHER_NUMBERS, /* one at least has all spans */
+    TR_CHECK_LOST_SPANS,
+} tr_check;
+
 typedef struct tr_text_chunk {
     size_t begin, end;   /* bytes of the text; the second and later pieces of a single character are empty */
     size_t ids;          /* index of its first id in tr_plan.ids */
@@ -68,11 +75,11 @@ typedef struct tr_text_chunk {
     bool tagged;                  /* some of them are tags: its hypotheses need alignments */
     size_t written, written_size; /* of plan->written: what stands for a chunk without tokens; size 0: its own bytes */
     tr_chunk_spacing spacing;
-    bool checked;       /* its translations are checked: it has stand-ins or figures */
-    bool wrong_figures; /* out: the hypotheses that have all spans say other numbers than the source */
-    bool failed;        /* out: none of its hypotheses has all that it must */
-    bool misses_figure; /* out: those that are kept say another number than the source */
-    uint64_t kept;      /* out: bit r: the hypothesis of rank r is kept; 0: all are */
+    bool checked;   /* its translations are checked: it has stand-ins, tags or figures */
+    bool stopped;   /* the caller ended its translation, which is not checked then */
+    tr_check check; /* out, see tr_check_chunk */
+    uint64_t kept;  /* out: bit r: the hypothesis of rank r is the best in that; 0: all are */
+    bool flagged;   /* out: the translation that it has in the end says other numbers */
     /* What it became when it was translated again: [again_count] chunks; NULL: itself. */
     struct tr_text_chunk *const *again;
     size_t again_count;

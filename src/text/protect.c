@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tokenizer/language_codes.h"
+#include "util/utf8.h"
 
 const tr_stand_ins tr_common_stand_ins = {
     .names = {"Q7", "Zx", "Q8", "X1", "USB", "Z9", "X5", "K8", "W3", "Y6", "T4", "R2", "V8", "J5", "GPS", "M9"},
@@ -18,11 +19,6 @@ tr_protection tr_protection_of(const tr_language_pair *pair)
                            .from = to == TR_FIGURES_DIGITS ? to : from,
                            .to = from == TR_FIGURES_DIGITS ? from : to,
                            .spaces = pair->source_unspaced && !pair->unspaced};
-}
-
-static bool is_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk)
@@ -72,7 +68,7 @@ static int choose_stand_in(const tr_stand_ins *words, int attempt, const char *t
                            const tr_stand_in_use *uses, int count)
 {
     const bool word = kind == TR_STAND_IN_WORD;
-    const int all = word ? words->count : NUMBERS, first = attempt * (all / TR_ATTEMPTS);
+    const int all = word ? words->count : NUMBERS, first = attempt * all / TR_ATTEMPTS;
     for (int i = 0; i < all; i++) {
         const int candidate = (first + i) % all;
         const char *name = word ? words->names[candidate] : numbers[candidate];
@@ -91,7 +87,7 @@ tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char
     tr_stand_in_use uses[TR_CHUNK_SPANS];
     tr_status status = TR_OK;
     for (size_t i = 0; i < count && !plan->stand_ins && status == TR_OK; i++)
-        if (!tr_is_tag(&spans[i]))
+        if (!tr_is_tag(&spans[i]) && spans[i].stand_in == TR_STAND_IN_WORD)
             status = protection->find_stand_ins(protection->argument, &plan->stand_ins, error);
     if (status != TR_OK)
         return status;
@@ -121,8 +117,8 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
     for (int i = 0; good && i < chunk->use_count; i++) {
         const tr_kept_span *span = &uses[i].span;
         const bool is_tag = tr_is_tag(span);
-        const bool before = span->begin > begin && is_name(text[span->begin - 1]);
-        const bool after = span->end < end && is_name(text[span->end]);
+        const bool before = span->begin > begin && tr_is_identifier(text[span->begin - 1]);
+        const bool after = span->end < end && tr_is_identifier(text[span->end]);
         const stand_in_name name = is_tag ? (stand_in_name){.size = 0} : name_of(chunk, span->stand_in, uses[i].stand_in);
         good = tr_buffer_append(out, text + at, span->begin - at);
         if (places)
@@ -139,7 +135,13 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
     return good && tr_buffer_append(out, text + at, end - at) ? TR_OK : tr_fail_memory(error, "protected spans");
 }
 
-/* Puts more spans, in order, among those of the plan; those that overlap one of these are left out. */
+/* Whether a new span takes the place of those of the plan that it overlaps: of words that lie within a term. */
+static bool takes_place(const tr_kept_span *new, const tr_kept_span *old)
+{
+    return new->is_term && old->kind == TR_SPAN_WORD && old->begin >= new->begin && old->end <= new->end;
+}
+
+/* Puts more spans, in order, among those of the plan; those that overlap one of these are left out, but for terms. */
 static tr_status merge_spans(tr_plan *plan, const tr_buffer *more, tr_error *error)
 {
     const tr_kept_span *old = (const tr_kept_span *)(const void *)plan->spans.data;
@@ -147,12 +149,20 @@ static tr_status merge_spans(tr_plan *plan, const tr_buffer *more, tr_error *err
     const size_t old_count = plan->spans.size / sizeof *old, new_count = more->size / sizeof *new;
     tr_buffer merged = {0};
     size_t i = 0;
+    if (!new_count)
+        return TR_OK;
     for (size_t k = 0; k < new_count; k++) {
         const size_t first = i;
         while (i < old_count && old[i].end <= new[k].begin)
             i++;
-        if ((i > first && !tr_buffer_append(&merged, &old[first], (i - first) * sizeof *old)) ||
-            ((i == old_count || old[i].begin >= new[k].end) && !tr_buffer_append(&merged, &new[k], sizeof *new))) {
+        size_t after = i;
+        while (after < old_count && takes_place(&new[k], &old[after]))
+            after++;
+        const bool fits = after == old_count || old[after].begin >= new[k].end;
+        const size_t before = i - first;
+        i = fits ? after : i;
+        if ((before && !tr_buffer_append(&merged, &old[first], before * sizeof *old)) ||
+            (fits && !tr_buffer_append(&merged, &new[k], sizeof *new))) {
             tr_buffer_free(&merged);
             return tr_fail_memory(error, "protected spans");
         }
@@ -219,22 +229,17 @@ tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, cons
 /* --------------------------------------------------------------------------------------------------------- the translation
  */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Whether what lies around a stand-in in a translation makes another word or number of it. */
 static bool is_glued(const char *text, size_t size, size_t begin, size_t end)
 {
-    const bool digits = is_digit(text[begin]);
-    if (begin && is_name(text[begin]) && is_name(text[begin - 1]))
+    const bool digits = tr_is_ascii_digit(text[begin]);
+    if (begin && tr_is_identifier(text[begin]) && tr_is_identifier(text[begin - 1]))
         return true;
-    if (end < size && is_name(text[end]) && is_name(text[end - 1]))
+    if (end < size && tr_is_identifier(text[end]) && tr_is_identifier(text[end - 1]))
         return true;
-    if (digits && begin > 1 && (text[begin - 1] == '.' || text[begin - 1] == ',') && is_digit(text[begin - 2]))
+    if (digits && begin > 1 && (text[begin - 1] == '.' || text[begin - 1] == ',') && tr_is_ascii_digit(text[begin - 2]))
         return true;
-    return digits && end + 1 < size && (text[end] == '.' || text[end] == ',') && is_digit(text[end + 1]);
+    return digits && end + 1 < size && (text[end] == '.' || text[end] == ',') && tr_is_ascii_digit(text[end + 1]);
 }
 
 /* The stand-in's only place in the translation; false: it has none, or several. */
@@ -281,20 +286,22 @@ bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *tran
                   int *count)
 {
     const tr_stand_in_use *uses = tr_uses_of(chunk);
+    bool all = true;
     *count = 0;
     for (int i = 0; i < chunk->use_count; i++) {
         const tr_kept_span *span = &uses[i].span;
         tr_use_place place = {.use = i};
         if (tr_is_tag(span))
             continue;
-        if (!find_stand_in(name_of(chunk, span->stand_in, uses[i].stand_in), translation, size, &place))
-            return false;
-        if (!span->is_written && memmem(translation, size, text + span->begin, span->end - span->begin))
-            return false;
+        if (!find_stand_in(name_of(chunk, span->stand_in, uses[i].stand_in), translation, size, &place)) {
+            all = false;
+            continue;
+        }
+        all = all && (span->is_written || !memmem(translation, size, text + span->begin, span->end - span->begin));
         int k = (*count)++;
         for (; k && places[k - 1].begin > place.begin; k--)
             places[k] = places[k - 1];
         places[k] = place;
     }
-    return is_in_order(uses, places, *count);
+    return all && is_in_order(uses, places, *count);
 }

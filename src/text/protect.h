@@ -62,8 +62,8 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
 tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                             tr_error *error);
 
-/* Finds the stand-ins in a translation of a chunk. places [*count <= use_count]: in the order of the translation. False: one
- * of them is missing or comes twice, or a span of its own is there without its stand-in. */
+/* Finds the stand-ins in a translation of a chunk. places [*count <= use_count]: those that are there once, in the order of
+ * the translation. False: one is missing or comes twice, or a span is there without its stand-in. */
 bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *translation, size_t size, tr_use_place *places,
                   int *count);
 

@@ -29,16 +29,6 @@ typedef struct end_marks {
     bool quoted;        /* a closing quote follows the last mark */
 } end_marks;
 
-static bool is_digit(int32_t c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_ascii_letter(int32_t c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 static int32_t peek(const scan *s, size_t at)
 {
     size_t length;
@@ -81,9 +71,9 @@ static void note_quote(scan *s, size_t at, int32_t quote)
     }
     /* An apostrophe inside a word is no quote. */
     const int32_t before = at > s->start ? peek(s, tr_character_before(s->text, at)) : ' ';
-    if (!is_ascii_letter(before) && !is_digit(before))
+    if (!tr_is_ascii_letter(before) && !tr_is_ascii_digit(before))
         s->apostrophe_open = true;
-    else if (!is_ascii_letter(peek(s, at + 1)))
+    else if (!tr_is_ascii_letter(peek(s, at + 1)))
         s->apostrophe_open = false;
 }
 
@@ -120,7 +110,7 @@ static size_t reference_length(const scan *s, size_t at)
     size_t i = at;
     if (peek(s, i) != '[')
         return 0;
-    for (i++; i < at + 4 && is_digit(peek(s, i)); i++)
+    for (i++; i < at + 4 && tr_is_ascii_digit(peek(s, i)); i++)
         ;
     return i > at + 1 && peek(s, i) == ']' ? i + 1 - at : 0;
 }
@@ -201,7 +191,7 @@ static size_t word_before(const scan *s, size_t at)
 {
     size_t word = at;
     while (word > s->start &&
-           (is_ascii_letter(s->text[word - 1]) || is_digit(s->text[word - 1]) || s->text[word - 1] == '.'))
+           (tr_is_ascii_letter(s->text[word - 1]) || tr_is_ascii_digit(s->text[word - 1]) || s->text[word - 1] == '.'))
         if (at - --word > WORD_REACH)
             return at;
     if (word > s->start && (unsigned char)s->text[word - 1] >= 0x80) { /* the tail of a word such as café? */
@@ -226,7 +216,7 @@ static bool is_enumeration(const scan *s, size_t end)
         const int32_t c = tr_character(s->text, end, i, &length);
         if (c == '.' || tr_is_closer(c)) /* 2.1. (a). */
             digits = 0;
-        else if (is_digit(c))
+        else if (tr_is_ascii_digit(c))
             other += ++digits > 3;
         else if (c < 0x80 && strchr("IVXivx", c))
             roman++;
@@ -235,7 +225,7 @@ static bool is_enumeration(const scan *s, size_t end)
         else
             other++;
     }
-    if (other == 1 && is_ascii_letter(s->text[first]) && (end - first == 1 || tr_is_closer(s->text[first + 1])))
+    if (other == 1 && tr_is_ascii_letter(s->text[first]) && (end - first == 1 || tr_is_closer(s->text[first + 1])))
         return true;
     return !other && (!roman || (!han && roman <= 4)) && han <= 3;
 }
@@ -246,7 +236,7 @@ static bool is_dotted(const char *word, size_t size)
     int letters = 0;
     for (size_t i = 0; i < size; i++) {
         letters = word[i] == '.' ? 0 : letters + 1;
-        if (letters > 2 || is_digit(word[i]))
+        if (letters > 2 || tr_is_ascii_digit(word[i]))
             return false;
     }
     return memchr(word, '.', size) != NULL;
@@ -255,7 +245,7 @@ static bool is_dotted(const char *word, size_t size)
 static bool starter_follows(const scan *s, size_t next)
 {
     size_t end = next;
-    while (end < s->size && is_ascii_letter(s->text[end]))
+    while (end < s->size && tr_is_ascii_letter(s->text[end]))
         end++;
     /* "J. I. Smith": an initial is no word */
     return peek(s, end) != '.' && has_word(starter_words, s->text + next, end - next);
@@ -280,7 +270,7 @@ static bool full_stop_ends(const scan *s, size_t stop, size_t next)
     if (has_word(inner_words, letters, size))
         return false;
     if (has_word(number_words, letters, size))
-        return !is_digit(follows);
+        return !tr_is_ascii_digit(follows);
     if (has_word(either_words, letters, size))
         return starter_follows(s, next) || tr_is_cjk(follows);
     if (size == 1 && letters[0] >= 'A' && letters[0] <= 'Z')

@@ -21,30 +21,11 @@ typedef struct scan {
     tr_buffer *spans;
     /* From these bytes on, up to the end of their line, there is none: scanned once, not again from each opening mark. */
     size_t no_tag_end, no_code_end[CODE_MARKS + 1];
+    size_t no_number_end;          /* before it, no number of a telephone or account begins */
     size_t emphasis_end, link_end; /* where the ** and the ] that close begin; 0: none is open */
 } scan;
 
 /* ---------------------------------------------------------------------------------------------------------- characters */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_capital(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_name(char c) /* of an identifier */
-{
-    return is_letter(c) || is_digit(c) || c == '_';
-}
 
 static char at(const scan *s, size_t i)
 {
@@ -65,7 +46,7 @@ static bool starts_with(const scan *s, size_t i, const char *with)
 /* Whether a word may begin at text[i]. */
 static bool at_start(const scan *s, size_t i)
 {
-    return i == 0 || !is_name(s->text[i - 1]);
+    return i == 0 || !tr_is_identifier(s->text[i - 1]);
 }
 
 /* The end of the characters from text[i] on that may stand in a web address: printable ASCII. */
@@ -100,7 +81,8 @@ static size_t trim_marks(const scan *s, size_t begin, size_t end)
 static size_t skip_scheme(const scan *s, size_t i)
 {
     size_t end = i;
-    while (end < s->size && end - i < 20 && (is_letter(s->text[end]) || (end > i && strchr("+.-0123456789", s->text[end]))))
+    while (end < s->size && end - i < 20 &&
+           (tr_is_ascii_letter(s->text[end]) || (end > i && strchr("+.-0123456789", s->text[end]))))
         end++;
     return end > i + 1 && starts_with(s, end, "://") ? end + 3 : i;
 }
@@ -118,7 +100,7 @@ static size_t find_address(const scan *s, size_t i)
 /* A run of letters, digits and some marks, in which a word of a program or an address is looked for. */
 static bool is_word_character(char c)
 {
-    return is_name(c) || (c && strchr(".-+@/\\:~", c));
+    return tr_is_identifier(c) || (c && strchr(".-+@/\\:~", c));
 }
 
 typedef struct word_shape {
@@ -131,9 +113,9 @@ static word_shape shape_of(const scan *s, size_t begin, size_t end)
     word_shape w = {0};
     for (size_t i = begin; i < end; i++) {
         const char c = s->text[i];
-        w.digits += is_digit(c);
-        w.letters += is_letter(c);
-        w.capitals += is_capital(c);
+        w.digits += tr_is_ascii_digit(c);
+        w.letters += tr_is_ascii_letter(c);
+        w.capitals += tr_is_ascii_capital(c);
         w.dots += c == '.';
         w.slashes += c == '/';
         w.ats += c == '@';
@@ -141,7 +123,7 @@ static word_shape shape_of(const scan *s, size_t begin, size_t end)
         w.underscores += c == '_';
         w.backslashes += c == '\\';
         w.colons += c == ':';
-        w.inner_capital |= i > begin && is_capital(c) && s->text[i - 1] >= 'a' && s->text[i - 1] <= 'z';
+        w.inner_capital |= i > begin && tr_is_ascii_capital(c) && s->text[i - 1] >= 'a' && s->text[i - 1] <= 'z';
     }
     return w;
 }
@@ -151,14 +133,14 @@ static word_shape shape_of(const scan *s, size_t begin, size_t end)
 static bool has_extension(const scan *s, size_t begin, size_t end)
 {
     for (size_t i = begin + 1; i + 1 < end; i++) {
-        if (s->text[i] != '.' || !is_name(s->text[i - 1]))
+        if (s->text[i] != '.' || !tr_is_identifier(s->text[i - 1]))
             continue;
         size_t length = 0, letters = 0;
-        while (i + 1 + length < end && is_name(s->text[i + 1 + length])) {
-            letters += is_letter(s->text[i + 1 + length]);
+        while (i + 1 + length < end && tr_is_identifier(s->text[i + 1 + length])) {
+            letters += tr_is_ascii_letter(s->text[i + 1 + length]);
             length++;
         }
-        const bool capital = is_capital(s->text[i + 1]) && !is_capital(at(s, i + 2));
+        const bool capital = tr_is_ascii_capital(s->text[i + 1]) && !tr_is_ascii_capital(at(s, i + 2));
         if (letters && length >= 1 && length <= 10 && !capital && (i - begin >= 2 || length >= 3))
             return true;
     }
@@ -168,7 +150,7 @@ static bool has_extension(const scan *s, size_t begin, size_t end)
 static bool is_path(const scan *s, size_t begin, size_t end, const word_shape *w)
 {
     if (w->backslashes)
-        return (is_letter(s->text[begin]) && at(s, begin + 1) == ':' && at(s, begin + 2) == '\\') ||
+        return (tr_is_ascii_letter(s->text[begin]) && at(s, begin + 1) == ':' && at(s, begin + 2) == '\\') ||
                (s->text[begin] == '\\' && at(s, begin + 1) == '\\') || w->backslashes >= 2;
     if (!w->slashes || !w->letters)
         return false;
@@ -189,16 +171,38 @@ static bool is_identifier(const scan *s, size_t begin, size_t end, const word_sh
         return true;
     if (!w->letters)
         return w->dots >= 2; /* 192.168.1.1, 1.2.3 */
-    if (is_letter(s->text[begin]))
+    if (tr_is_ascii_letter(s->text[begin]))
         return w->digits && size >= 4 && (w->capitals > 1 || w->hyphens || w->dots || w->digits >= 4);
     return w->digits >= LONG_NUMBER || (w->capitals >= 2 && (w->hyphens || size >= 6)); /* 9981-SKU */
+}
+
+/* Whether the colon at text[i] separates two words: Model:GT-9000X, but not host:8080 and C:\\. */
+static bool is_separator(const scan *s, size_t i)
+{
+    const char next = at(s, i + 1);
+    return s->text[i] == ':' && next && !tr_is_ascii_digit(next) && !strchr("/\\:", next);
+}
+
+/* Whether text[begin .. end) is host:8080, and more of the same. */
+static bool is_port(const scan *s, size_t begin, size_t end)
+{
+    const char *colon = memchr(s->text + begin, ':', end - begin);
+    const size_t host_end = colon ? (size_t)(colon - s->text) : end;
+    size_t k = host_end + 1;
+    if (!colon || host_end == begin || !tr_is_ascii_digit(at(s, k)))
+        return false;
+    const word_shape host = shape_of(s, begin, host_end);
+    while (k < end && tr_is_ascii_digit(s->text[k]))
+        k++;
+    return (k == end || s->text[k] == '/') && !host.slashes && !host.ats &&
+           (host.letters ? host.dots || starts_with(s, begin, "localhost:") : host.dots == 3);
 }
 
 /* The span of a word at text[i], where one may begin; i if it is none. *next: where to go on. */
 static size_t find_word(const scan *s, size_t i, size_t *next)
 {
     size_t end = i;
-    while (end < s->size && is_word_character(s->text[end]))
+    while (end < s->size && is_word_character(s->text[end]) && (end == i || !is_separator(s, end)))
         end++;
     *next = end;
     while (end > i && strchr(".-+:@~", s->text[end - 1]))
@@ -213,7 +217,7 @@ static size_t find_word(const scan *s, size_t i, size_t *next)
         if (after < end && memchr(s->text + after, '.', end - after))
             return end;
     }
-    if (is_path(s, i, end, &w) || is_identifier(s, i, end, &w))
+    if (is_path(s, i, end, &w) || is_identifier(s, i, end, &w) || is_port(s, i, end))
         return end;
     if (!w.slashes && !w.ats && !w.colons && w.letters && w.dots && has_extension(s, i, end) && s->text[i] != '.')
         return end;
@@ -223,34 +227,38 @@ static size_t find_word(const scan *s, size_t i, size_t *next)
         *next = end + 2;
         return end + 2;
     }
-    if (s->text[i] == '-' && w.letters && i + 1 < end && (is_letter(s->text[i + 1]) || s->text[i + 1] == '-')) /* --help */
+    if (s->text[i] == '-' && w.letters && i + 1 < end &&
+        (tr_is_ascii_letter(s->text[i + 1]) || s->text[i + 1] == '-')) /* --help */
         return end;
     return i;
 }
 
 /* Telephone and account numbers: groups of digits with single spaces or hyphens between them. */
-static size_t find_long_number(const scan *s, size_t i)
+static size_t find_long_number(scan *s, size_t i)
 {
     size_t digits = 0, end = i, groups = 1, group = 0, longest = 0;
+    if (i < s->no_number_end)
+        return i;
     if (at(s, end) == '+')
         end++;
     for (size_t k = end; k < s->size; k++) {
         const char c = s->text[k];
-        if (is_digit(c)) {
+        if (tr_is_ascii_digit(c)) {
             digits++;
             end = k + 1;
             group++;
             longest = group > longest ? group : longest;
-        } else if ((c == ' ' || c == '-') && end == k && is_digit(at(s, k + 1))) {
+        } else if ((c == ' ' || c == '-') && end == k && tr_is_ascii_digit(at(s, k + 1))) {
             groups++;
             group = 0;
         } else {
             break;
         }
     }
-    if (digits < LONG_NUMBER || is_letter(at(s, end)))
+    s->no_number_end = end; /* if it is none, no part of it is one */
+    if (digits < LONG_NUMBER || tr_is_ascii_letter(at(s, end)))
         return i;
-    if ((at(s, end) == '.' || at(s, end) == ',') && is_digit(at(s, end + 1)))
+    if ((at(s, end) == '.' || at(s, end) == ',') && tr_is_ascii_digit(at(s, end + 1)))
         return i;
     /* 2024-05-01 and 2024-05-01 12 are dates */
     if (groups >= 3 && longest <= 4 && digits <= 10 && s->text[i + 4] == '-' && (s->text[i] == '1' || s->text[i] == '2'))
@@ -260,11 +268,12 @@ static size_t find_long_number(const scan *s, size_t i)
 
 /* --------------------------------------------------------------------------------------------------- marks that pair up */
 
-static size_t find_code(scan *s, size_t i)
+static size_t find_code(scan *s, size_t i, size_t *next)
 {
     size_t marks = 0;
     while (at(s, i + marks) == '`')
         marks++;
+    *next = i + marks;
     if (marks > CODE_MARKS || i < s->no_code_end[marks])
         return i;
     for (size_t k = i + marks; k < s->size && !is_line_end(s->text[k]);) {
@@ -289,10 +298,10 @@ static size_t find_tag(scan *s, size_t i, tr_span_kind *kind)
         *kind = TR_SPAN_EMPTY;
     } else if (at(s, k) == '%' || at(s, k) == '?' || at(s, k) == '!') {
         *kind = TR_SPAN_EMPTY;
-    } else if (!is_letter(at(s, k))) {
+    } else if (!tr_is_ascii_letter(at(s, k))) {
         return i;
     } else {
-        while (is_name(at(s, k)) || at(s, k) == ':' || at(s, k) == '-')
+        while (tr_is_identifier(at(s, k)) || at(s, k) == ':' || at(s, k) == '-')
             k++;
         if (at(s, k) != '>' && at(s, k) != '/' && at(s, k) != ' ' && at(s, k) != '\t')
             return i;
@@ -326,12 +335,12 @@ static bool is_void_element(const scan *s, size_t i)
     static const char names[] = " area base br col embed hr img input link meta source track wbr ";
     char name[10] = " ";
     size_t length = 0;
-    while (length < 7 && is_letter(at(s, i + 1 + length))) {
+    while (length < 7 && tr_is_ascii_letter(at(s, i + 1 + length))) {
         name[length + 1] = (char)(s->text[i + 1 + length] | 0x20);
         length++;
     }
     name[length + 1] = ' ';
-    return !is_name(at(s, i + 1 + length)) && strstr(names, name) != NULL;
+    return !tr_is_identifier(at(s, i + 1 + length)) && strstr(names, name) != NULL;
 }
 
 static size_t find_entity(const scan *s, size_t i)
@@ -339,7 +348,7 @@ static size_t find_entity(const scan *s, size_t i)
     size_t k = i + 1;
     if (at(s, k) == '#')
         k++;
-    while (k - i < 32 && (is_letter(at(s, k)) || is_digit(at(s, k))))
+    while (k - i < 32 && (tr_is_ascii_letter(at(s, k)) || tr_is_ascii_digit(at(s, k))))
         k++;
     return at(s, k) == ';' && k > i + 2 ? k + 1 : i;
 }
@@ -366,7 +375,7 @@ static size_t find_braces(const scan *s, size_t i)
 static size_t find_percent(const scan *s, size_t i)
 {
     size_t k = i + 1;
-    if (i && is_digit(s->text[i - 1]) && at(s, k) != '%')
+    if (i && tr_is_ascii_digit(s->text[i - 1]) && at(s, k) != '%')
         return i; /* 50%d */
     if (at(s, k) == '%')
         return k + 1;
@@ -384,13 +393,13 @@ static size_t find_percent(const scan *s, size_t i)
         k++;
     while (k - i < 14 && at(s, k) && strchr("hlLqzjt", at(s, k)))
         k++;
-    if (at(s, k) && strchr("diouxXeEfFgGcspnaA@", at(s, k)) && !is_letter(at(s, k + 1)))
+    if (at(s, k) && strchr("diouxXeEfFgGcspnaA@", at(s, k)) && !tr_is_ascii_letter(at(s, k + 1)))
         return k + 1;
-    for (k = start; is_digit(at(s, k)) && k < start + 2; k++)
+    for (k = start; tr_is_ascii_digit(at(s, k)) && k < start + 2; k++)
         ;
-    if (k > start && !is_name(at(s, k)) && at(s, k) != '.')
+    if (k > start && !tr_is_identifier(at(s, k)) && at(s, k) != '.')
         return k; /* %1 */
-    for (k = start; is_name(at(s, k)) && k - i < PLACEHOLDER_REACH; k++)
+    for (k = start; tr_is_identifier(at(s, k)) && k - i < PLACEHOLDER_REACH; k++)
         ;
     return k > start + 1 && at(s, k) == '%' ? k + 1 : i; /* %name% */
 }
@@ -400,9 +409,9 @@ static size_t find_dollar(const scan *s, size_t i)
     size_t k = i + 1;
     if (at(s, k) == '{')
         return find_braces(s, k) > k ? find_braces(s, k) : i;
-    if (!is_letter(at(s, k)) && at(s, k) != '_')
+    if (!tr_is_ascii_letter(at(s, k)) && at(s, k) != '_')
         return i;
-    while (is_name(at(s, k)))
+    while (tr_is_identifier(at(s, k)))
         k++;
     return k;
 }
@@ -415,11 +424,25 @@ static size_t skip_letters(const scan *s, size_t i)
     size_t length, k = i;
     while (k < s->size && k - i < HASHTAG_REACH) {
         const int32_t c = tr_character(s->text, s->size, k, &length);
-        if (!(c < 0x80 ? is_name((char)c) || c == '-' : tr_is_any_letter(c)))
+        if (!(c < 0x80 ? tr_is_identifier((char)c) || c == '-' : tr_is_any_letter(c)))
             return k;
         k += length;
     }
     return k == s->size ? k : i;
+}
+
+/* The end of #话题#, which has no marks of a sentence inside; i: it is something else. */
+static size_t skip_topic(const scan *s, size_t i)
+{
+    size_t length;
+    for (size_t k = i + 1; k < s->size && k - i < HASHTAG_REACH; k += length) {
+        const int32_t c = tr_character(s->text, s->size, k, &length);
+        if (c == '#')
+            return k > i + 1 && !tr_is_identifier(at(s, k + 1)) ? k + 1 : i;
+        if (tr_is_space(c) || tr_is_clause_mark(c) || tr_is_strong_mark(c))
+            return i;
+    }
+    return i;
 }
 
 /* #话题#, #123, #A1234-5678, #topic; #{x} */
@@ -429,11 +452,11 @@ static size_t find_hash(const scan *s, size_t i)
         return find_braces(s, i + 1) > i + 1 ? find_braces(s, i + 1) : i;
     if (at(s, i + 1) == ' ' || at(s, i + 1) == '#')
         return i;
-    for (size_t k = i + 1; k < s->size && k - i < HASHTAG_REACH && !is_line_end(s->text[k]) && s->text[k] != ' '; k++)
-        if (s->text[k] == '#' && k > i + 1)
-            return k + 1;
-    size_t k = i + 1;
-    while (is_name(at(s, k)) || (at(s, k) == '-' && is_name(at(s, k + 1))))
+    size_t k = skip_topic(s, i);
+    if (k > i)
+        return k;
+    k = i + 1;
+    while (tr_is_identifier(at(s, k)) || (at(s, k) == '-' && tr_is_identifier(at(s, k + 1))))
         k++;
     if (k > i + 1)
         return k;
@@ -448,7 +471,8 @@ static size_t find_at_name(const scan *s, size_t i)
     if (at(s, i + 1) == '{')
         return find_braces(s, i + 1) > i + 1 ? find_braces(s, i + 1) : i;
     size_t k = i + 1;
-    while (is_name(at(s, k)) || ((at(s, k) == '.' || at(s, k) == '-' || at(s, k) == '/') && is_name(at(s, k + 1))))
+    while (tr_is_identifier(at(s, k)) ||
+           ((at(s, k) == '.' || at(s, k) == '-' || at(s, k) == '/') && tr_is_identifier(at(s, k + 1))))
         k++;
     if (k > i + 1)
         return k;
@@ -478,7 +502,7 @@ static size_t find_emoji(const scan *s, size_t i)
     int32_t c = peek(s, i, &length);
     size_t end = i + length;
     if (c < 0x80) { /* 1️⃣ */
-        if (!is_digit((char)c) && c != '#' && c != '*')
+        if (!tr_is_ascii_digit((char)c) && c != '#' && c != '*')
             return i;
         if (peek(s, end, &next) == SELECTOR && peek(s, end + next, &more) == KEYCAP)
             return end + next + more;
@@ -516,9 +540,9 @@ static size_t skip_name_after(const scan *s, size_t i, size_t emoji)
     size_t end = emoji + (at(s, emoji) == ' ');
     while (i && s->text[i - 1] == ' ')
         i--;
-    if (!i || (unsigned char)s->text[i - 1] < 0x80 || !is_capital(at(s, end)))
+    if (!i || (unsigned char)s->text[i - 1] < 0x80 || !tr_is_ascii_capital(at(s, end)))
         return emoji;
-    while (is_name(at(s, end)) || at(s, end) == '-')
+    while (tr_is_identifier(at(s, end)) || at(s, end) == '-')
         end++;
     return end;
 }
@@ -530,15 +554,16 @@ static size_t find_symbol(const scan *s, size_t i, tr_span_kind *kind)
     const int32_t c = peek(s, i, &length);
     size_t end = i + length;
     if (tr_is_currency_sign(c)) {
-        while (is_digit(at(s, end)) || ((at(s, end) == '.' || at(s, end) == ',') && is_digit(at(s, end + 1))))
+        while (tr_is_ascii_digit(at(s, end)) ||
+               ((at(s, end) == '.' || at(s, end) == ',') && tr_is_ascii_digit(at(s, end + 1))))
             end++;
         return end > i + length ? end : i;
     }
     if (!tr_is_symbol(c))
         return i;
-    while (is_name(at(s, end)))
+    while (tr_is_identifier(at(s, end)))
         end++;
-    const bool glued = end > i + length || (i && is_name(s->text[i - 1]));
+    const bool glued = end > i + length || (i && tr_is_identifier(s->text[i - 1]));
     *kind = glued ? TR_SPAN_WORD : TR_SPAN_MARK;
     return end;
 }
@@ -652,7 +677,7 @@ static size_t find_span(scan *s, size_t i, tr_span_kind *kind, size_t *next)
     if (c && strchr("*~[]!|#>-+", c) && (end = find_markup(s, i, kind)) > i)
         return end;
     switch (c) {
-    case '`': return find_code(s, i);
+    case '`': return find_code(s, i, next);
     case '<':
         end = find_tag(s, i, kind);
         if (end > i && *kind == TR_SPAN_OPEN && is_void_element(s, i))
@@ -666,8 +691,8 @@ static size_t find_span(scan *s, size_t i, tr_span_kind *kind, size_t *next)
     case '{': return find_braces(s, i);
     case '%':
         end = find_percent(s, i);
-        if (end > i && !memchr(s->text + i, '$', end - i) && at(s, i + 1) != '(' && !is_digit(s->text[end - 1]) &&
-            s->text[end - 1] != '%')
+        if (end > i && !memchr(s->text + i, '$', end - i) && at(s, i + 1) != '(' && at(s, i + 1) != '{' &&
+            !tr_is_ascii_digit(s->text[end - 1]) && s->text[end - 1] != '%')
             *kind = TR_SPAN_PRINTF;
         return end;
     case '$': return find_dollar(s, i);
@@ -680,11 +705,11 @@ static size_t find_span(scan *s, size_t i, tr_span_kind *kind, size_t *next)
     case '@': return at_start(s, i) ? find_at_name(s, i) : i;
     default: break;
     }
-    if (c == '\\' && at_start(s, i) && at(s, i + 1) && strchr("nrt", at(s, i + 1)) && !is_name(at(s, i + 2))) {
+    if (c == '\\' && at_start(s, i) && at(s, i + 1) && strchr("nrt", at(s, i + 1)) && !tr_is_identifier(at(s, i + 2))) {
         *kind = TR_SPAN_MARK;
         return i + 2;
     }
-    if ((unsigned char)c >= 0x80 || is_digit(c) || c == '*') {
+    if ((unsigned char)c >= 0x80 || tr_is_ascii_digit(c) || c == '*') {
         end = find_emoji(s, i);
         if (end > i) {
             const size_t name = skip_name_after(s, i, end);
@@ -697,11 +722,11 @@ static size_t find_span(scan *s, size_t i, tr_span_kind *kind, size_t *next)
     if (!at_start(s, i))
         return i;
     end = find_address(s, i);
-    if (end == i && (is_digit(c) || (c == '+' && is_digit(at(s, i + 1)))))
+    if (end == i && (tr_is_ascii_digit(c) || (c == '+' && tr_is_ascii_digit(at(s, i + 1)))))
         end = find_long_number(s, i);
     if (end > i)
         return end;
-    if (is_name(c) || (strchr("./~\\-", c) && (is_name(at(s, i + 1)) || strchr("./\\-", at(s, i + 1)))))
+    if (tr_is_identifier(c) || (strchr("./~\\-", c) && (tr_is_identifier(at(s, i + 1)) || strchr("./\\-", at(s, i + 1)))))
         return find_word(s, i, next);
     return i;
 }
@@ -746,9 +771,9 @@ static bool is_pair(const char *text, const tr_kept_span *open, const tr_kept_sp
     if (*b != '<')
         return false;
     size_t i = 0; /* of the names after < and </ */
-    while (is_name(a[1 + i]) && (a[1 + i] | 0x20) == (b[2 + i] | 0x20))
+    while (tr_is_identifier(a[1 + i]) && (a[1 + i] | 0x20) == (b[2 + i] | 0x20))
         i++;
-    return !is_name(a[1 + i]) && !is_name(b[2 + i]);
+    return !tr_is_identifier(a[1 + i]) && !tr_is_identifier(b[2 + i]);
 }
 
 /* A tag that is open, and the spans before it that cut a sentence. */
@@ -790,12 +815,12 @@ static tr_kept_span with_glued(const scan *s, tr_kept_span span, size_t from)
 {
     if (!is_wordlike(span.kind) || s->text[span.begin] == '`' || s->text[span.begin] == '&')
         return span;
-    while (span.begin > from && is_name(s->text[span.begin - 1]))
+    while (span.begin > from && tr_is_identifier(s->text[span.begin - 1]))
         span.begin--;
     if (s->text[span.end - 1] == '}' || s->text[span.end - 1] == ')')
-        while (span.end < s->size && is_name(s->text[span.end]))
+        while (span.end < s->size && tr_is_identifier(s->text[span.end]))
             span.end++;
-    if (at(s, span.end) == '%' && !is_letter(at(s, span.end + 1)))
+    if (at(s, span.end) == '%' && !tr_is_ascii_letter(at(s, span.end + 1)))
         span.end++;
     return span;
 }
@@ -803,7 +828,7 @@ static tr_kept_span with_glued(const scan *s, tr_kept_span span, size_t from)
 tr_status tr_spans_find(const char *text, size_t size, tr_buffer *spans, tr_error *error)
 {
     scan s = {.text = text, .size = size, .spans = spans};
-    size_t from = 0; /* the end of the last span, or where a word was looked for */
+    size_t from = 0; /* the end of the last span */
     for (size_t i = 0; i < size;) {
         tr_kept_span span = {.begin = i};
         size_t next = i + 1;

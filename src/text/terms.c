@@ -45,11 +45,6 @@ static char folded(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-static bool is_word_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 typedef struct parser {
     const char *name;
     const char *at, *end;
@@ -204,9 +199,9 @@ static tr_status take_line(parser *p)
         return fail_line(p, "is not UTF-8");
     term t = {
         .source = source->data, .target = target->data, .size = source->size, .target_size = target->size, .line = p->line};
-    t.whole_word = is_word_character(source->data[0]) && is_word_character(source->data[source->size - 1]);
+    t.whole_word = tr_is_ascii_word(source->data[0]) && tr_is_ascii_word(source->data[source->size - 1]);
     for (size_t i = 1; i < source->size; i++)
-        t.case_counts |= is_word_character(source->data[i - 1]) && source->data[i] >= 'A' && source->data[i] <= 'Z';
+        t.case_counts |= tr_is_ascii_word(source->data[i - 1]) && source->data[i] >= 'A' && source->data[i] <= 'Z';
     tr_status status = p->count > 2 ? read_flags(p, &p->fields[2], &t) : TR_OK;
     return status == TR_OK ? add_term(p, &t) : status;
 }
@@ -325,7 +320,7 @@ static bool fits(const term *t, const char *text, size_t size, size_t at)
     const size_t end = at + t->size;
     if (t->case_counts && memcmp(t->source, text + at, t->size) != 0)
         return false;
-    return !t->whole_word || ((!at || !is_word_character(text[at - 1])) && (end == size || !is_word_character(text[end])));
+    return !t->whole_word || ((!at || !tr_is_ascii_word(text[at - 1])) && (end == size || !tr_is_ascii_word(text[end])));
 }
 
 /* The longest term at text[at]: narrows the sorted terms byte by byte. */
@@ -335,7 +330,7 @@ static const term *find_at(const tr_terms *terms, const char *text, size_t size,
     const term *found = NULL;
     for (size_t i = 0; low < high; i++) {
         for (; low < high && terms->items[low].size == i; low++) /* these end here */
-            if (fits(&terms->items[low], text, size, at))
+            if (fits(&terms->items[low], text, size, at) && (!found || found->size < i || terms->items[low].case_counts))
                 found = &terms->items[low];
         if (at + i >= size)
             break;
@@ -379,11 +374,6 @@ bool tr_terms_next(const tr_terms *terms, const char *text, size_t size, size_t 
 
 /* -------------------------------------------------------------------------------------------------------------- plurals */
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool in_list(const char *list, const char *word, size_t size)
 {
     for (const char *at = list; *at; at += strcspn(at, " ") + (at[strcspn(at, " ")] != 0)) {
@@ -397,7 +387,8 @@ static bool in_list(const char *list, const char *word, size_t size)
     return false;
 }
 
-bool tr_wants_plural(const char *text, size_t at)
+/* Whether what stands before byte `at` of an English text asks for a plural there: a number other than one, many, these. */
+static bool has_count_before(const char *text, size_t at)
 {
     static const char words[] =
         "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred "
@@ -414,18 +405,44 @@ bool tr_wants_plural(const char *text, size_t at)
     return in_list(words, text + begin, size);
 }
 
+/* Whether what follows byte `at` of an English text, the end of a noun, may go on as the noun does: platform in "language
+ * model platform". */
+static bool is_followed_by_noun(const char *text, size_t size, size_t at)
+{
+    static const char others[] =
+        "a about after all also and any are as at be because been before being but by can could did do does for from had "
+        "has have he her here his how i if in into is it its may might more most must my no not now of on or our out over "
+        "she should since so than that the their them then there these they this those through to today tomorrow too "
+        "under until up was we were what when where which while who will with without would yesterday you your";
+    if (at + 1 >= size || text[at] != ' ' || !tr_is_ascii_letter(text[at + 1]))
+        return false;
+    size_t end = at + 1;
+    while (end < size && tr_is_ascii_letter(text[end]))
+        end++;
+    return !in_list(others, text + at + 1, end - at - 1);
+}
+
+bool tr_wants_plural(const char *text, size_t size, size_t begin, size_t end)
+{
+    return has_count_before(text, begin) && !is_followed_by_noun(text, size, end);
+}
+
 bool tr_append_plural(const char *phrase, size_t size, tr_buffer *out)
 {
     static const char same[] = "information equipment software hardware news data advice furniture luggage series species "
-                               "people staff money knowledge",
+                               "people staff money knowledge aircraft spacecraft sheep fish deer homework traffic "
+                               "research feedback evidence music",
                       irregular[] = "man men woman women child children foot feet tooth teeth mouse mice person people";
     size_t begin = size;
-    while (begin && is_letter(phrase[begin - 1]))
+    while (begin && tr_is_ascii_letter(phrase[begin - 1]))
         begin--;
     const char *word = phrase + begin;
     const size_t length = size - begin;
     const char last = length ? folded(word[length - 1]) : 0, before = length > 1 ? folded(word[length - 2]) : 0;
-    if (length < 2 || in_list(same, word, length))
+    for (size_t i = 0; i < size; i++) /* a name */
+        if (tr_is_ascii_capital(phrase[i]))
+            return tr_buffer_append(out, phrase, size);
+    if (length < 2 || in_list(same, word, length) || (length > 3 && memcmp(word + length - 3, "ese", 3) == 0))
         return tr_buffer_append(out, phrase, size);
     for (const char *at = irregular; *at;) {
         const size_t one = strcspn(at, " ");
@@ -435,11 +452,11 @@ bool tr_append_plural(const char *phrase, size_t size, tr_buffer *out)
             return tr_buffer_append(out, phrase, begin) && tr_buffer_append(out, many, length_of_many);
         at = many + length_of_many + (many[length_of_many] != 0);
     }
-    const bool capital = word[length - 1] != last;
-    if (!capital && last == 'y' && !strchr("aeiou", before))
+    if (last == 'y' && !strchr("aeiou", before))
         return tr_buffer_append(out, phrase, size - 1) && tr_buffer_string(out, "ies");
-    if (!capital &&
-        (last == 'x' || last == 'z' || (last == 'h' && (before == 's' || before == 'c')) || (last == 's' && before == 's')))
+    if (last == 'z' && strchr("aeiou", before))
+        return tr_buffer_append(out, phrase, size) && tr_buffer_string(out, "zes");
+    if ((last == 'x' || last == 'z' || (last == 'h' && (before == 's' || before == 'c')) || (last == 's' && before == 's')))
         return tr_buffer_append(out, phrase, size) && tr_buffer_string(out, "es");
     if (last == 's' || last == 'f' || (last == 'e' && before == 'f')) /* no plain rule */
         return tr_buffer_append(out, phrase, size);

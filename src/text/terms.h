@@ -31,9 +31,11 @@ typedef struct tr_term_match {
  * but for the length of the longest source. */
 bool tr_terms_next(const tr_terms *terms, const char *text, size_t size, size_t at, tr_term_match *match);
 
-/* Whether what stands before byte `at` of an English text asks for a plural there: a number other than one, many, these. */
-bool tr_wants_plural(const char *text, size_t at);
-/* Appends the plural of an English noun phrase where a plain rule gives it, else the phrase. False: out of memory. */
+/* Whether the noun at bytes begin .. end of an English text is a plural: a number other than one, many or these come before
+ * it, and no other noun follows. */
+bool tr_wants_plural(const char *text, size_t size, size_t begin, size_t end);
+/* Appends the plural of an English noun phrase where a plain rule gives it, else the phrase; names have none. False: out of
+ * memory. */
 bool tr_append_plural(const char *phrase, size_t size, tr_buffer *out) TR_CHECKED;
 
 #endif

@@ -27,6 +27,32 @@ bool tr_ends_with(const char *text, const char *end);
 /* Whether c is a lower-case ASCII letter. */
 bool tr_is_small_letter(char c);
 
+/* Other ASCII characters; a byte of a longer character is none. */
+static inline bool tr_is_ascii_digit(int32_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool tr_is_ascii_capital(int32_t c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static inline bool tr_is_ascii_letter(int32_t c)
+{
+    return (c >= 'a' && c <= 'z') || tr_is_ascii_capital(c);
+}
+
+static inline bool tr_is_ascii_word(int32_t c) /* a letter or digit */
+{
+    return tr_is_ascii_letter(c) || tr_is_ascii_digit(c);
+}
+
+static inline bool tr_is_identifier(int32_t c) /* a character of an identifier */
+{
+    return tr_is_ascii_word(c) || c == '_';
+}
+
 /* ------------------------------------------------------------------------------------------------- classes of characters */
 
 /* Classes of characters that decide where a text may be split. Small tables instead of ICU: they know Chinese, Japanese and

@@ -91,8 +91,8 @@ static void check_as_argos(const char *path, tr_load load, const char *json)
     tr_context *context = open_way(path, (way){.compute = TR_COMPUTE_F32, .load = load}, &model);
     options.max_length = e.max_length;
     options.split = TR_SPLIT_NEVER;
-    options.loop_guard = false;
-    options.protect = false; /* random networks loop */
+    options.loop_guard = false; /* random networks loop */
+    options.protect = false;
     for (size_t i = 0; i < e.count; i++)
         check_pieces(model, json_array_get(e.lines, i), &sources[i]);
     check_pieces_alone(model, &e);

@@ -66,8 +66,8 @@ static lines translate(const char *path, way w)
     tr_result *results = NULL;
     tr_error error;
     settings.split = TR_SPLIT_NEVER;
-    settings.loop_guard = false;
-    settings.protect = false; /* the other engine has none */
+    settings.loop_guard = false; /* the other engine has none */
+    settings.protect = false;
     if (tr_translate_texts(context, source.text, NULL, LINES, &settings, &results, &error))
         fail_msg("%s", error.message);
     char *at = out.memory;

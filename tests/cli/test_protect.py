@@ -38,7 +38,7 @@ class Protect(CommandTest):
 
     def test_doubtful(self):
         text = self.good(SENTENCE)
-        self.assertEqual(self.good("--mark-doubtful", "[?] ", SENTENCE), text)  # the model says no threshold
+        self.bad(1, "--mark-doubtful", "[?] ", SENTENCE, says=["--mark-doubtful", "--doubtful-below", "calibrate"])
         self.assertEqual(self.good("--mark-doubtful", "[?] ", "--doubtful-below", "-0.00001", SENTENCE), b"[?] " + text)
         self.assertEqual(self.good("--mark-doubtful", "[?] ", "--doubtful-below", "-50", SENTENCE), text)
         self.assertEqual(self.object("--doubtful-below", "-0.00001", SENTENCE)["flags"], ["doubtful"])
@@ -53,7 +53,7 @@ class Protect(CommandTest):
         bad = self.file("bad.tsv", "苹果\tx\n苹果\ty\n".encode())
         self.bad(1, "--glossary", bad, SENTENCE, says=["bad.tsv:2", "another target in line 1"])
         self.bad(2, "--glossary", path, "--protect", "off", SENTENCE, says=["--glossary", "--protect"])
-
+        self.bad(2, "--glossary", path, "--prefix", "I", SENTENCE, says=["--glossary", "--prefix"])
 
     def test_calibrate(self):
         lines = [f"{line}\tThe weather is nice today." for line in LINES]
@@ -63,7 +63,9 @@ class Protect(CommandTest):
         self.assertRegex(told[-1], r"^best balance: -\d\.\d\d$")
         rows = [row.split() for row in told[2:-1]]
         self.assertEqual([int(r[1]) for r in rows], sorted(int(r[1]) for r in rows))
-        self.assertEqual(float(rows[-1][3]) if float(rows[-1][0]) == -0.05 else 1, float(rows[-1][3]))
+        wrong = int(told[0].split()[2])
+        for _, doubtful, precision, recall in rows:  # both count the wrong ones among the doubtful
+            self.assertAlmostEqual(float(precision) * int(doubtful), float(recall) * wrong, delta=0.02 * wrong)
         self.bad(1, "calibrate", stdin=b"no reference\n", says=["line 1", "TAB"])
         model = self.folder / "doubt.gguf"
         self.good("convert", "-q", "--doubtful-below", "-0.00001", support.MODEL, model)

@@ -46,7 +46,7 @@ static void check_figures(const char *text, size_t size, tr_figure_language lang
             if (!tr_figure_write(text, &figures.items[i], language, others[language], &written, &known))
                 break;
         }
-        if (!tr_figures_agree(text, &figures, text, &figures, NULL))
+        if (!tr_figures_agree(text, &figures, text, &figures))
             __builtin_trap();
     }
     tr_buffer_free(&written);
@@ -65,7 +65,7 @@ static void check_terms(const char *glossary, size_t glossary_size, const char *
         expect_place(text, size, last, match.begin, match.end);
         if (!tr_append_plural(match.target, match.target_size, &plural))
             break;
-        (void)tr_wants_plural(text, match.begin);
+        (void)tr_wants_plural(text, size, match.begin, match.end);
         last = match.end;
     }
     tr_buffer_free(&plural);

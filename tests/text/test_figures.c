@@ -54,7 +54,7 @@ static bool agree(tr_figure_language from, const char *source, tr_figure_languag
     tr_error error;
     assert_int_equal(tr_figures_find(from, source, strlen(source), &a, &error), TR_OK);
     assert_int_equal(tr_figures_find(to, target, strlen(target), &b, &error), TR_OK);
-    const bool same = tr_figures_agree(source, &a, target, &b, NULL);
+    const bool same = tr_figures_agree(source, &a, target, &b);
     tr_figures_free(&a);
     tr_figures_free(&b);
     return same;

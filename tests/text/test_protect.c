@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
+#include "../linear.h"
 #include "../opening.h"
 #include "api/text_call.h"
 #include "api/options.h"
+#include "text/spans.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { STEP = 8 }; /* of the sentences every eighth: it takes long enough */
@@ -198,12 +200,14 @@ static void every_search_keeps_them(void **state)
 /* ------------------------------------------------------------------------------------------------- models that copy nothing
  */
 
-static void try_model(const char *path)
+/* Returns whether it is a model of texts. */
+static bool try_model(const char *path)
 {
     tr_model *model;
     tr_error error;
+    bool tried = false;
     if (tr_open_model(path, NULL, &model, &error)) /* of another format */
-        return;
+        return false;
     tr_model_info info;
     tr_model_get_info(model, &info);
     tr_context *context = open_context(model, 2, 16);
@@ -217,9 +221,11 @@ static void try_model(const char *path)
     if (info.has_tokenizer && tr_translate_texts(context, texts, NULL, 1, &o, &results, &error) == TR_OK) {
         tr_result_array_free(results, 1);
         expect_kept(context, &o);
+        tried = true;
     }
     tr_context_destroy(context);
     tr_model_close(model);
+    return tried;
 }
 
 static void fixtures_keep_them(void **state)
@@ -230,6 +236,7 @@ static void fixtures_keep_them(void **state)
         "/argos/fixtures/*",           "/ensemble/fixtures/?",        "/ctranslate2/fixtures/*"};
     read_lines(TR_LINES "/spans.tsv");
     size_t kept = 0;
+    int tried = 0;
     for (size_t i = 0; i < line_count; i++) { /* some of each kind */
         if (i % 16)
             free(lines[i].text);
@@ -245,9 +252,11 @@ static void fixtures_keep_them(void **state)
         snprintf(pattern, sizeof pattern, "%s%s", TR_TESTS, patterns[p]);
         assert_int_equal(glob(pattern, 0, NULL, &found), 0);
         for (size_t i = 0; i < found.gl_pathc; i++)
-            try_model(found.gl_pathv[i]);
+            tried += try_model(found.gl_pathv[i]);
         globfree(&found);
     }
+    print_message("%d models\n", tried);
+    assert_true(tried >= 12);
     free_lines();
 }
 
@@ -363,6 +372,7 @@ static void streams_have_the_same_text(void **state)
     o.on_token_argument = h;
     o.use_cache = false;
     tr_result *results = translate(context, &o);
+    size_t streamed = 0, total = 0;
     for (size_t i = 0; i < line_count; i++) {
         tr_buffer all = {0};
         for (int s = 0; s < 8; s++) {
@@ -370,10 +380,15 @@ static void streams_have_the_same_text(void **state)
             tr_buffer_free(&h->text[i][s]);
         }
         assert_string_equal(results[i].text, quiet[i].text);
-        assert_true(all.size <= results[i].size); /* what follows the last sentence comes with the result */
+        assert_true(all.size <= results[i].size);
         assert_memory_equal(all.size ? all.data : "", results[i].text, all.size);
+        for (const char *rest = results[i].text + all.size; *rest; rest++) /* spans after the last sentence */
+            assert_false(*rest == ' ' && rest[1] >= 'a' && rest[1] <= 'z' && rest[2] >= 'a' && rest[2] <= 'z');
+        streamed += all.size;
+        total += results[i].size;
         tr_buffer_free(&all);
     }
+    assert_true(streamed * 100 > total * 98); /* nearly all text has come before the results */
     free(h);
     tr_result_array_free(quiet, line_count);
     tr_result_array_free(results, line_count);
@@ -381,9 +396,6 @@ static void streams_have_the_same_text(void **state)
     tr_context_destroy(context);
     tr_model_close(model);
 }
-
-/* --------------------------------------------------------------------------------------------------------------------
- * passed */
 
 /* A queue gives the same, tokens included. */
 static void queues_have_the_same_text(void **state)
@@ -451,15 +463,48 @@ static void what_is_not_the_source_language_passes(void **state)
     tr_model_close(model);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------- large
- * input */
+/* --------------------------------------------------------------------------------------------------------- large input */
 
-static void large_input_is_linear(void **state)
+static double scan_seconds(const char *part, size_t count)
+{
+    const size_t each = strlen(part), size = each * count + 6;
+    char *text = malloc(size + 1);
+    tr_buffer spans = {0};
+    tr_error error;
+    assert_non_null(text);
+    char *at = stpcpy(text, "你好");
+    for (size_t k = 0; k < count; k++)
+        at = stpcpy(at, part);
+    const double begin = seconds_now();
+    assert_int_equal(tr_spans_find(text, size, &spans, &error), TR_OK);
+    const double took = seconds_now() - begin;
+    tr_buffer_free(&spans);
+    free(text);
+    return took;
+}
+
+static void scanning_is_linear(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"{",       "}",   "`",   "` ",  "<a \"", "<a ",         "<!--", "<b>",  "</b>",
+                                        "%(",      "%",   "#",   "# ",  "@",     "&",           "[",    "[a](", "**",
+                                        "**a ",    "~~",  "1 ",  "1-",  "1:",    "a:",          "a.b:", "\\n",  "://",
+                                        "http://", "|",   "| ",  "- ",  "😀",     "👍🏻‍", "🇨",    "‍",  "+1 ",
+                                        "a@b.",    "../", "___", "中#", "#中",   "(",           "!["};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        print_message("%s ", parts[i]);
+        expect_linear(scan_seconds(parts[i], 40000), scan_seconds(parts[i], 320000), 8);
+    }
+    print_message("\n");
+}
+
+static void large_input_is_translated(void **state)
 {
     (void)state;
     tr_model *model = open_model(TR_SMALL_MODEL);
     tr_context *context = open_context(model, 2, 32);
-    static const char *const repeated[] = {"{a}", "<b>", "`", "<a \"", "😀", "%s ", "#", "@", "{", "&amp;", "中{x}"};
+    static const char *const repeated[] = {"{a}", "<b>", "`", "<a \"", "😀",     "%s ",
+                                           "#",   "@",   "{", "&amp;", "中{x}", "<b>中</b>"};
     for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
         const size_t each = strlen(repeated[i]), count = 10000;
         char *text = malloc(each * count + 16);
@@ -476,6 +521,8 @@ static void large_input_is_linear(void **state)
             fail_msg("%s", error.message);
         if (i < 1 || i == 4)
             assert_int_equal(count_in(results[0].text, repeated[i]), count);
+        if (i == 11)
+            assert_int_equal(count_in(results[0].text, "<b>"), count);
         tr_result_array_free(results, 1);
         free(text);
     }
@@ -504,7 +551,7 @@ int main(void)
         cmocka_unit_test(every_search_keeps_them),    cmocka_unit_test(fixtures_keep_them),
         cmocka_unit_test(random_texts_keep_them),     cmocka_unit_test(streams_have_the_same_text),
         cmocka_unit_test(queues_have_the_same_text),  cmocka_unit_test(what_is_not_the_source_language_passes),
-        cmocka_unit_test(large_input_is_linear),
+        cmocka_unit_test(scanning_is_linear),         cmocka_unit_test(large_input_is_translated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

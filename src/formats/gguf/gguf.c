@@ -161,8 +161,11 @@ static tr_status read_languages(const tr_gguf *gguf, tr_package *package, tr_err
                             l, error);
     if (status == TR_OK)
         status = read_ids(gguf, TR_KEY_SPECIAL, c->target_vocabulary, &package->special, error);
-    return status == TR_OK ? read_ids(gguf, TR_KEY_COPY_SYMBOLS, c->source_vocabulary, &package->copy_symbols, error)
-                           : status;
+    if (status == TR_OK)
+        status = read_ids(gguf, TR_KEY_COPY_SYMBOLS, c->source_vocabulary, &package->copy_symbols, error);
+    return status == TR_OK
+               ? tr_gguf_read_string(gguf, TR_KEY_STAND_INS, package->stand_ins, sizeof package->stand_ins, error)
+               : status;
 }
 
 /* ------------------------------------------------------------------------------------------------ tensors, vocabularies */

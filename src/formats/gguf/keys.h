@@ -21,6 +21,7 @@
 #define TR_KEY_TARGET_PLACE       "translate.target_language_place"
 #define TR_KEY_SPECIAL            "translate.special"
 #define TR_KEY_COPY_SYMBOLS       "translate.copy_symbols"
+#define TR_KEY_STAND_INS          "translate.stand_ins"
 #define TR_KEY_TOKENS             "tokenizer.ggml.tokens"
 #define TR_KEY_TARGET_TOKENS      "translate.target.tokens"
 #define TR_KEY_ARCHITECTURE       "general.architecture"

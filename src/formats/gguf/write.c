@@ -188,6 +188,7 @@ static void put_metadata(writer *w)
         put_ids(w, TR_KEY_SPECIAL, package->special.data, package->special.size);
     if (package->copy_symbols.size)
         put_ids(w, TR_KEY_COPY_SYMBOLS, package->copy_symbols.data, package->copy_symbols.size);
+    put_text(w, TR_KEY_STAND_INS, package->stand_ins);
     if (package->shortlist.offsets) {
         put_u32(w, TR_KEY_SHORTLIST_FIRST, (uint32_t)package->shortlist.first);
         put_u32(w, TR_KEY_SHORTLIST_BEST, (uint32_t)package->shortlist.best);
