@@ -230,6 +230,7 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *                                        score above the worst of those kept. "early": patience * beam are finished.
  *                                        "never": no live hypothesis can score above them at any length.
  *   sample             int     0         1: draw each token by its probability. Needs beam 1; n_best: independent draws.
+ *                                        With protect, those that keep all spans and numbers.
  *   temperature        float   1         Logits are divided by it before drawing. 0.01 .. 100.
  *   top_k              int     0         Draw from the top_k most likely tokens, 1 .. 1024. 0: from all.
  *   top_p              float   1         Draw from the smallest set of tokens whose probabilities sum to top_p (Holtzman et
@@ -267,11 +268,14 @@ TR_API const char *tr_options_name(size_t index, const char **type);
  *   doubtful_below     float   0         0: what the model's file says; without that, no text is doubtful.
  *   protect            int     1         Keep what must not change, in each hypothesis. URLs, mail addresses, paths, `code`,
  *                                        placeholders ({x}, ${x}, %s), identifiers, long numbers, hashtags, @names, emoji,
- *                                        tags and characters that the source vocabulary lacks come out as they are. Numbers
- *                                        keep their value, between Chinese and English in words, too; where no attempt
- *                                        does, TR_FLAG_NUMBER says so. A sentence without a letter of the source
- *                                        language stays as it is (TR_FLAG_PASSED_THROUGH). A sentence that lost something is
- *                                        translated again, up to three times. Not for texts with a prefix, nor for tokens.
+ *                                        tags and characters that the source vocabulary lacks come out as they are. Pairs of
+ *                                        tags, **words** and [words](address) go around the words that translate theirs, by
+ *                                        word alignment. Numbers keep their value, between Chinese and English in words,
+ *                                        too; where no attempt does, TR_FLAG_NUMBER says so. A sentence that lost something
+ *                                        is translated again, up to three times; hypotheses that lost something are left
+ *                                        out, so that there may be fewer than n_best. A sentence that has no letter of the
+ *                                        source language, or is in the target language already, stays as it is
+ *                                        (TR_FLAG_PASSED_THROUGH). Not for texts with a prefix, nor for tokens.
  *
  * Submitting: tr_queue_submit, besides those of translating
  *
@@ -305,14 +309,14 @@ TR_API tr_status tr_options_add_model(tr_options *options, const tr_model *model
 
 /* A glossary: words of the source language and what stands for them in translations, for every model. Where a text has
  * several that overlap, the first counts, and of those that begin together the longest. The translation has the given words
- * as they are, in English in the plural after a number or the like where a plain rule gives it. Immutable, so threads may
- * share it.
+ * as they are, in English in the plural after a number or the like where a plain rule gives it; words with capitals, which
+ * may be names, have none. Immutable, so threads may share it.
  *
  * A line is SOURCE TAB TARGET, or the same as CSV, and optionally a third field with flags, separated by spaces: case
- * (capitals and small letters differ), nocase, word (whole words only), part. Without flags, sources in ASCII letters are
- * whole words, and case counts if they have a capital after their first letter; others stand anywhere. Blank lines and lines
- * that begin with
- * "# " are skipped.
+ * (capitals and small letters differ; of ASCII alone), nocase, word (whole words only), part. Without flags, sources in
+ * ASCII letters are whole words, and case counts if they have a capital after their first letter; others stand anywhere.
+ * Blank lines, and lines that begin with a hash sign and a space, are skipped. A term takes the place of identifiers,
+ * hashtags and names inside it; other protected spans stay as they are. Texts with a prefix do not use it.
  *
  * TR_ERROR_FORMAT names file and line: a wrong number of fields, an empty one, an unknown flag, two targets for one source,
  * text that is not UTF-8, more than 16 MiB. tr_glossary_parse reads bytes; name stands for the file in messages. */
@@ -347,7 +351,9 @@ typedef struct tr_token_event {
     /* Index of the token in the sentence. Tokens that are given (a language token, a prefix) come first. */
     int step;
     /* EOS included. -1: no token, but the text of a sentence whose tokens came without: with option protect, that of
-     * one with protected spans or numbers, which is known when it is complete. It may have other tokens then. */
+     * one with protected spans or numbers, which is known when it is complete. It may have other tokens then. Such an
+     * event follows the sentence's last token, and comes before on_result; its step, sample and log_probability are 0.
+     * Of several draws it has the text of the best. */
     int32_t id;
     /* Its log-probability, as in tr_results_log_probabilities. */
     float log_probability;
@@ -609,7 +615,8 @@ enum {
     TR_FLAG_LOOP = 16,
     /* A number of the source may be another one in the translation: see option protect. */
     TR_FLAG_NUMBER = 32,
-    /* No sentence of the text was translated, since none has a letter of the source language: see option protect. */
+    /* No sentence of the text was translated: each has no letter of the source language, or is in the target language
+     * already. See option protect. */
     TR_FLAG_PASSED_THROUGH = 64,
     /* The translation is probably wrong: see option doubtful. */
     TR_FLAG_DOUBTFUL = 128,

@@ -186,7 +186,7 @@ tr_status tr_model_stand_ins(const tr_model *model, const tr_language_pair *pair
     tr_status status = TR_OK;
     if (model->package.copy_symbols.size)
         name_symbols(&model->package, &made->found);
-    else if (*model->package.stand_ins)
+    else if (*model->package.stand_ins && !model->package.languages.count)
         name_words(&model->package, &made->found);
     else
         status = try_names(model, pair, &made->found, error);
@@ -208,10 +208,14 @@ tr_status tr_model_find_stand_ins(const tr_model *model, char *words, size_t siz
     const tr_stand_ins *found;
     size_t used = 0;
     *words = 0;
-    if (!model->tokenizer || package->copy_symbols.size || package->languages.count)
-        return TR_OK;
-    tr_status status =
-        tr_language_pair_choose(package, model->tokenizer, package->config.max_positions, NULL, NULL, &pair, error);
+    tr_status status = tr_model_needs_tokenizer(model, error);
+    if (status == TR_OK && package->copy_symbols.size)
+        status = tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: names symbols already", model->path);
+    if (status == TR_OK && package->languages.count)
+        status =
+            tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: has several languages, each pair with words of its own", model->path);
+    if (status == TR_OK)
+        status = tr_language_pair_choose(package, model->tokenizer, package->config.max_positions, NULL, NULL, &pair, error);
     if (status == TR_OK)
         status = tr_model_stand_ins(model, &pair, &found, error);
     for (int i = 0; status == TR_OK && i < found->count; i++) {

@@ -12,7 +12,8 @@ tr_status tr_model_stand_ins(const tr_model *model, const tr_language_pair *pair
                              tr_error *error);
 
 /* Writes the words that a model with one pair of languages copies to words [size], separated by spaces: what
- * tr_package.stand_ins holds. "": there are none, or they depend on the pair, or the model names symbols. */
+ * tr_package.stand_ins holds. TR_ERROR_ARGUMENT: the model has no tokenizer. TR_ERROR_UNSUPPORTED: it has several languages,
+ * or names symbols. */
 tr_status tr_model_find_stand_ins(const tr_model *model, char *words, size_t size, tr_error *error);
 
 /* Frees the list of a model. */

@@ -49,6 +49,7 @@ typedef struct cli_settings {
     const char *glossary;      /* NULL: none */
     const char *mark_doubtful; /* NULL: doubtful translations are not marked */
     float doubtful_below;      /* 0: what the model says */
+    bool stand_ins;            /* convert: find words that the model copies */
     float wrong_below;         /* calibrate: chrF */
     int fixed_length, rounds;  /* bench */
     bool limits, parts, score; /* bench */

@@ -157,8 +157,6 @@ static int find_stand_ins(const char *in, tr_package *package)
 {
     tr_model *model;
     tr_error error;
-    if (*package->stand_ins || package->copy_symbols.size || package->languages.count)
-        return CLI_DONE;
     tr_status status = tr_open_model(in, NULL, &model, &error);
     if (status == TR_OK) {
         status = tr_model_find_stand_ins(model, package->stand_ins, sizeof package->stand_ins, &error);
@@ -180,7 +178,7 @@ static int convert_model(const cli_settings *settings, const char *in, const tr_
     if (settings->doubtful_below < 0)
         package.config.doubtful_below = settings->doubtful_below;
     int status = cli_allow_tokens(settings, &package, &allowed);
-    if (!status)
+    if (!status && settings->stand_ins)
         status = find_stand_ins(in, &package);
     if (!status)
         status = convert_to(settings, &package, target);

@@ -164,6 +164,10 @@ static void print_tokens(const tr_package *p)
     for (int i = 0; i < c->forbidden_count; i++)
         print_token(p, "", c->forbidden[i]);
     puts(c->forbidden_count ? "" : "  none");
+    if (c->doubtful_below < 0)
+        printf("doubtful      below a mean log-probability of %g\n", (double)c->doubtful_below);
+    if (*p->stand_ins)
+        printf("stand-ins     %s\n", p->stand_ins);
 }
 
 static void print_shape(const tr_config *c)

@@ -193,6 +193,10 @@ const cli_option cli_options[] = {
      "translations with a chrF below X are wrong; default 35", NULL},
     {CMD_CONVERT, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,
      "write into the file that translations with a mean log-probability below X are doubtful (translate calibrate)", NULL},
+    {CMD_CONVERT, GROUP_OUTPUT, KIND_FLAG, 0, "stand-ins", NULL, FIELD(stand_ins), 0, 0,
+     "try which short words the model copies, and write them into the file; otherwise each run tries when it needs them. "
+     "Takes the memory of a translation",
+     NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,
      "with --mark-doubtful or --json: translations with a mean log-probability below X are doubtful; default: what the "
      "model's file says, if it does",

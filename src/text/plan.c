@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/protect.h"
+#include "text/tags.h"
 #include "text/sentences.h"
 #include "util/utf8.h"
 
@@ -734,8 +734,8 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
     for (size_t i = 0; i < spans.count; i++) {
         found[i].begin += text->begin;
         found[i].end += text->begin;
-        found[i].partner += found[i].partner == SIZE_MAX ? 0 : text->begin;
     }
+    tr_tags_pair(text->data, found, spans.count);
     if (status == TR_OK && p->protection && p->protection->terms) {
         status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
         spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};

@@ -20,7 +20,8 @@ typedef enum tr_stand_in_kind { TR_STAND_IN_WORD, TR_STAND_IN_NUMBER, TR_STAND_I
 typedef struct tr_kept_span {
     size_t begin, end;
     tr_span_kind kind;
-    size_t partner; /* OPEN, CLOSE: where the other tag of the pair begins; SIZE_MAX: there is none, see tr_tags_pair */
+    size_t partner; /* OPEN, CLOSE: where the other tag of the pair begins; SIZE_MAX: there is none, see tr_tags_pair
+                       (text/tags.h) */
     tr_stand_in_kind stand_in;
     bool is_written;              /* what takes its place in the translation is not the span itself, but */
     bool is_term;                 /* of the glossary */
@@ -32,10 +33,6 @@ typedef struct tr_kept_span {
  * emoji; ** and links of Markdown. None crosses a line break. text: valid UTF-8. spans: of tr_kept_span. Linear in the size.
  * TR_ERROR_MEMORY */
 tr_status tr_spans_find(const char *text, size_t size, tr_buffer *spans, tr_error *error);
-
-/* Sets the partners of tags: pairs that have only words and such pairs between them. Others cut a sentence. They lie one in
- * the other or side by side. text: where begin and end count from. */
-void tr_tags_pair(const char *text, tr_kept_span *spans, size_t count);
 
 static inline bool tr_is_tag(const tr_kept_span *span)
 {

@@ -2,15 +2,70 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "text/language_letters.h"
 #include "util/utf8.h"
 
-enum { MOST_PAIRS = TR_CHUNK_SPANS / 2, ROOT = -1 };
+enum {
+    MOST_PAIRS = TR_CHUNK_SPANS / 2,
+    OPEN_TAGS = 64, /* tags that are open at a time; the outermost are forgotten */
+    ROOT = -1,
+};
 
 /* A pair with which no token is aligned goes around the word that has the largest share of attention for its words, at least
  * this. */
 static const float LEAST_SHARE = 0.1F;
+
+/* Whether two tags are those of one element. */
+static bool is_pair(const char *text, const tr_kept_span *open, const tr_kept_span *close)
+{
+    const char *a = text + open->begin, *b = text + close->begin;
+    if (*a != '<')
+        return *a == *b || ((*a == '[' || *a == '!') && *b == ']');
+    if (*b != '<')
+        return false;
+    size_t i = 0; /* of the names after < and </ */
+    while (tr_is_identifier(a[1 + i]) && (a[1 + i] | 0x20) == (b[2 + i] | 0x20))
+        i++;
+    return !tr_is_identifier(a[1 + i]) && !tr_is_identifier(b[2 + i]);
+}
+
+/* A tag that is open, and the spans before it that cut a sentence. */
+typedef struct open_tag {
+    tr_kept_span *span;
+    size_t cuts;
+} open_tag;
+
+void tr_tags_pair(const char *text, tr_kept_span *spans, size_t count)
+{
+    open_tag open[OPEN_TAGS];
+    size_t depth = 0, cuts = 0;
+    for (size_t i = 0; i < count; i++) {
+        tr_kept_span *span = &spans[i];
+        size_t k = depth;
+        span->partner = SIZE_MAX;
+        cuts += span->kind == TR_SPAN_MARK || span->kind == TR_SPAN_EMPTY;
+        if (span->kind == TR_SPAN_OPEN) {
+            if (depth == OPEN_TAGS)
+                memmove(open, open + 1, --depth * sizeof *open);
+            open[depth++] = (open_tag){span, cuts};
+        } else if (span->kind == TR_SPAN_CLOSE) {
+            while (k && !is_pair(text, open[k - 1].span, span))
+                k--;
+            const bool whole = k && k == depth && open[k - 1].cuts == cuts; /* all inside it are pairs and words */
+            if (whole) {
+                span->partner = open[k - 1].span->begin;
+                open[k - 1].span->partner = span->begin;
+            } else {
+                cuts++;
+            }
+            depth = k ? k - 1 : depth;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- placing */
 
 /* A word of the translation: tokens first .. last (exclusive), which no tag divides. */
 typedef struct word {

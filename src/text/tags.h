@@ -4,6 +4,10 @@
 
 #include "text/protect.h"
 
+/* Sets the partners of tags: pairs that have only words and such pairs between them. Others cut a sentence. They lie one in
+ * the other or side by side. text: where begin and end count from. */
+void tr_tags_pair(const char *text, tr_kept_span *spans, size_t count);
+
 /* A translation of a chunk with tags, and how it is aligned. */
 typedef struct tr_tagged {
     const char *translation;

@@ -386,6 +386,7 @@ class Comparing(FileTest):
             "ids": ["--tokens"],
             "max-length-more": ["--max-length-factor", "2"],
             "doubtful-below": ["--mark-doubtful", "?"],
+            "mark-doubtful": ["--doubtful-below", "-1"],
             "alignment-head": ["--alignment"],
             "alignment-layer": ["--alignment"],
             "alignment-threshold": ["--alignment"],

@@ -70,3 +70,12 @@ class Protect(CommandTest):
         model = self.folder / "doubt.gguf"
         self.good("convert", "-q", "--doubtful-below", "-0.00001", support.MODEL, model)
         self.assertEqual(self.good("-m", model, "--mark-doubtful", "[?] ", SENTENCE)[:4], b"[?] ")
+
+    def test_stand_ins(self):
+        model, text = self.folder / "words.gguf", "请看https://example.com/a和{name}。"
+        self.good("convert", "-q", "--stand-ins", support.MODEL, model)
+        self.assertIn(b"translate.stand_ins", model.read_bytes()[:200000])
+        self.assertEqual(self.good("-m", model, text), self.good(text))
+        again = self.folder / "again.gguf"  # keeps them
+        self.good("convert", "-q", model, again)
+        self.assertEqual(again.read_bytes(), model.read_bytes())

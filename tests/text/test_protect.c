@@ -104,6 +104,56 @@ static void expect_kept(tr_context *context, const tr_translate_options *options
     assert_int_equal(lost, 0);
 }
 
+/* ---------------------------------------------------------------------------------------------------------- what is found
+ */
+
+/* Words that stand for something else, and ordinary text that looks like it. */
+static void spans_are_found(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"他说#1号和#2号都好。", "#1|#2"},
+        {"北京#上海，#广州很大。", ""},
+        {"话题#高考加油#很热", "#高考加油#"},
+        {"请打开example.com:8080看看。", "example.com:8080"},
+        {"请访问192.168.1.1:8080/x。", "192.168.1.1:8080/x"},
+        {"型号ModelName:GT-9000X。", "GT-9000X"},
+        {"localhost:3000和14:30", "localhost:3000"},
+        {"C:\\Tools\\bin", "C:\\Tools\\bin"},
+        {"%{count}个，%d个", "%{count}|%d"},
+        {"| a | b |", "|||||"},
+        {"# 标题", "#"},
+        {"- 项目", "-"},
+        {"> 引文", ">"},
+        {"5 - 3 > 1", ""},
+        {"**粗**和~~删~~", "**|**|~~|~~"},
+        {"2**3等于8", ""},
+        {"[字](http://a.b/c_(d)) [1]", "[|](http://a.b/c_(d))"},
+        {"![图](a.png \"t\")", "![|](a.png \"t\")"},
+        {"[字] (x)", ""},
+        {"第3.2节，U.S.和e.g.", ""},
+        {"价格3.14，1,000元", ""},
+    };
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i][0];
+        tr_buffer spans = {0};
+        tr_error error;
+        char found[256] = "";
+        assert_int_equal(tr_spans_find(text, strlen(text), &spans, &error), TR_OK);
+        const tr_kept_span *s = (const tr_kept_span *)(const void *)spans.data;
+        for (size_t k = 0; k < spans.size / sizeof *s; k++)
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%s%.*s", k ? "|" : "",
+                     (int)(s[k].end - s[k].begin), text + s[k].begin);
+        if (strcmp(found, cases[i][1])) {
+            print_message("%s: %s, not %s\n", text, found, cases[i][1]);
+            wrong++;
+        }
+        tr_buffer_free(&spans);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 /* ------------------------------------------------------------------------------------------------------- the default model
  */
 
@@ -547,11 +597,17 @@ static void large_input_is_translated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sentences_keep_their_spans), cmocka_unit_test(few_sentences_become_pieces),
-        cmocka_unit_test(every_search_keeps_them),    cmocka_unit_test(fixtures_keep_them),
-        cmocka_unit_test(random_texts_keep_them),     cmocka_unit_test(streams_have_the_same_text),
-        cmocka_unit_test(queues_have_the_same_text),  cmocka_unit_test(what_is_not_the_source_language_passes),
-        cmocka_unit_test(scanning_is_linear),         cmocka_unit_test(large_input_is_translated),
+        cmocka_unit_test(spans_are_found),
+        cmocka_unit_test(sentences_keep_their_spans),
+        cmocka_unit_test(few_sentences_become_pieces),
+        cmocka_unit_test(every_search_keeps_them),
+        cmocka_unit_test(fixtures_keep_them),
+        cmocka_unit_test(random_texts_keep_them),
+        cmocka_unit_test(streams_have_the_same_text),
+        cmocka_unit_test(queues_have_the_same_text),
+        cmocka_unit_test(what_is_not_the_source_language_passes),
+        cmocka_unit_test(scanning_is_linear),
+        cmocka_unit_test(large_input_is_translated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
