@@ -163,9 +163,12 @@ static tr_status read_languages(const tr_gguf *gguf, tr_package *package, tr_err
         status = read_ids(gguf, TR_KEY_SPECIAL, c->target_vocabulary, &package->special, error);
     if (status == TR_OK)
         status = read_ids(gguf, TR_KEY_COPY_SYMBOLS, c->source_vocabulary, &package->copy_symbols, error);
-    return status == TR_OK
-               ? tr_gguf_read_string(gguf, TR_KEY_STAND_INS, package->stand_ins, sizeof package->stand_ins, error)
-               : status;
+    if (status == TR_OK)
+        status = tr_gguf_read_string(gguf, TR_KEY_STAND_INS, package->stand_ins, sizeof package->stand_ins, error);
+    for (const char *at = package->stand_ins; status == TR_OK && *at; at++)
+        if (*at < ' ' || *at > '~')
+            status = tr_gguf_fail_key(error, TR_KEY_STAND_INS, "is not ASCII");
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------ tensors, vocabularies */
