@@ -209,32 +209,45 @@ static bool says(const char *source, const tr_figure *s, const char *target, con
             return same_time(s, t);
         return t->kind == TR_FIGURE_NUMBER && s->minute == 0 && whole_of(t->value) >= 0 && whole_of(t->value) <= 24 &&
                whole_of(t->value) % 12 == s->hour % 12;
+    case TR_FIGURE_RANGE: /* its first number: two or three hundred */
+        return t->kind == TR_FIGURE_NUMBER &&
+               (same_decimal(s->value, t->value) ||
+                (s->value.exponent >= 2 && same_decimal(tr_decimal_of(s->value.digits, 0), t->value)));
     case TR_FIGURE_DATE:
     case TR_FIGURE_DIGITS: break;
     }
     return false;
 }
 
-/* The parts of dates as numbers, everything else as it is. */
+/* The parts of dates and ranges as numbers, everything else as it is. */
 typedef struct atom {
     tr_figure figure;
     bool used;
 } atom;
 
+static size_t add_number(const tr_figure *f, tr_decimal value, atom *to)
+{
+    *to = (atom){*f, false};
+    to->figure.kind = TR_FIGURE_NUMBER;
+    to->figure.value = value;
+    return 1;
+}
+
 static size_t add_atoms(const tr_figure *f, atom *atoms)
 {
     const int parts[] = {f->year, f->month, f->day};
     size_t count = 0;
+    if (f->kind == TR_FIGURE_RANGE) {
+        atoms[0] = (atom){*f, false}; /* stays a range, see says */
+        return 1 + add_number(f, f->other, atoms + 1);
+    }
     if (f->kind != TR_FIGURE_DATE) {
         atoms[0] = (atom){*f, false};
         return 1;
     }
     for (int i = 0; i < 3; i++)
-        if (parts[i]) {
-            atoms[count] = (atom){*f, false};
-            atoms[count].figure.kind = TR_FIGURE_NUMBER;
-            atoms[count++].figure.value = tr_decimal_of((uint64_t)parts[i], 0);
-        }
+        if (parts[i])
+            count += add_number(f, tr_decimal_of((uint64_t)parts[i], 0), atoms + count);
     return count;
 }
 
@@ -357,6 +370,8 @@ static bool write_english(const tr_figure *f, tr_buffer *out)
     char text[64];
     switch (f->kind) {
     case TR_FIGURE_NUMBER: return f->ordinal ? write_ordinal(f->value, out) : write_english_number(f, out);
+    case TR_FIGURE_RANGE:
+        return write_decimal(f->value, true, out) && tr_buffer_string(out, " to ") && write_decimal(f->other, true, out);
     case TR_FIGURE_PERCENT: return write_decimal(f->value, true, out) && tr_buffer_string(out, "%");
     case TR_FIGURE_FOLD: return write_decimal(rest_of_hundred(f->value), false, out) && tr_buffer_string(out, "% off");
     case TR_FIGURE_OFF: return write_decimal(f->value, false, out) && tr_buffer_string(out, "% off");
@@ -394,6 +409,8 @@ static bool write_chinese(const tr_figure *f, tr_buffer *out)
     char text[64];
     switch (f->kind) {
     case TR_FIGURE_NUMBER: return (!f->ordinal || tr_buffer_string(out, "第")) && write_chinese_number(f, out);
+    case TR_FIGURE_RANGE:
+        return write_chinese_number(f, out) && tr_buffer_string(out, "到") && write_decimal(f->other, false, out);
     case TR_FIGURE_PERCENT: return write_decimal(f->value, false, out) && tr_buffer_string(out, "%");
     case TR_FIGURE_OFF:
         return write_decimal(shifted(rest_of_hundred(f->value), -1), false, out) && tr_buffer_string(out, "折");

@@ -17,6 +17,7 @@ typedef enum tr_figure_kind {
     TR_FIGURE_PART,    /* value / other: 三分之一 */
     TR_FIGURE_DATE,    /* year, month, day; 0: not named */
     TR_FIGURE_TIME,    /* hour, minute */
+    TR_FIGURE_RANGE,   /* value to other: 三四十 */
     TR_FIGURE_DIGITS,  /* too long for a value: compared digit by digit */
 } tr_figure_kind;
 

@@ -394,6 +394,45 @@ static bool is_cjk_numeral_near(const reader *r, size_t at)
     return at < r->size && (han_digit(c) >= 0 || han_unit(c) || (c >= '0' && c <= '9'));
 }
 
+/* One digit at text[at], Chinese or not; its end, or at. */
+static size_t read_one_digit(const reader *r, size_t at, uint64_t *digit)
+{
+    size_t length, more;
+    const int32_t c = peek(r, at, &length);
+    const int d = c >= '0' && c <= '9' ? (int)(c - '0') : han_digit(c);
+    const bool each = follows(r, at + length, "一") && any_follows(r, at + length + 3, measures, &more); /* 三块五一斤 */
+    if (at >= r->size || d < 0 || (!each && is_cjk_numeral_near(r, at + length)) || peek(r, at + length, &more) == '.')
+        return at;
+    *digit = (uint64_t)d;
+    return at + length;
+}
+
+/* The end of 三块五, 12块5, 四元五角, 四元五角三分, and its value; n->end: it is something else. */
+static size_t read_money(const reader *r, const numeral *n, tr_decimal *value)
+{
+    static const char tenths[] = "角 毛 ";
+    size_t length;
+    uint64_t jiao = 0, fen = 0;
+    const bool colloquial = follows(r, n->end, "块");
+    if ((!colloquial && !follows(r, n->end, "元")) || whole(n->value) < 0)
+        return n->end;
+    size_t end = read_one_digit(r, n->end + 3, &jiao);
+    if (end == n->end + 3)
+        return n->end;
+    const bool named = any_follows(r, end, tenths, &length);
+    if (named)
+        end += length;
+    else if (!colloquial || any_follows(r, end, "个 次 人 天 年 月 点 斤 件 位 名 只 条 张 本 ", &length))
+        return n->end;
+    const size_t after = named ? read_one_digit(r, end, &fen) : end;
+    if (after > end && follows(r, after, "分"))
+        end = after + 3;
+    else
+        fen = 0;
+    *value = tr_decimal_of((uint64_t)whole(n->value) * 100 + jiao * 10 + fen, 2);
+    return end;
+}
+
 /* The figure that a numeral begins; false: it is none. Its end is where the search goes on. */
 static bool read_figure(const reader *r, const numeral *n, tr_figure *f)
 {
@@ -490,15 +529,18 @@ static bool read_figure(const reader *r, const numeral *n, tr_figure *f)
         f->end = other.end;
         return true;
     }
-    if (follows(r, n->end, "块") && is_cjk_numeral_near(r, n->end + 3)) { /* 三块五 */
-        uint64_t more = 0;
-        int count;
-        const size_t next = read_positional(r, n->end + 3, &more, &count);
-        if (count == 1 && whole(n->value) >= 0) {
-            f->value = tr_decimal_of((uint64_t)whole(n->value) * 10 + more, 1);
-            f->end = next;
-            return true;
-        }
+    if ((end = read_money(r, n, &f->value)) > n->end) {
+        f->end = end;
+        f->plain = false;
+        return true;
+    }
+    if (n->positional && n->units && n->han_digits == 2 && n->value.digits % 10 == n->value.digits / 10 + 1) {
+        f->kind = TR_FIGURE_RANGE; /* 三四十 */
+        f->value = tr_decimal_of(n->value.digits / 10, 0);
+        f->value.exponent += n->value.exponent;
+        f->other = tr_decimal_of(n->value.digits % 10, 0);
+        f->other.exponent += n->value.exponent;
+        return true;
     }
     if (!n->literal) {
         const bool single = n->han_digits + n->units == 1;
@@ -510,7 +552,7 @@ static bool read_figure(const reader *r, const numeral *n, tr_figure *f)
         if (any_follows(r, n->end, "几 来 多 余 ", &length) && n->units)
             f->optional = f->optional || follows(r, n->end, "几") || follows(r, n->end, "来");
         if (n->positional && n->units)
-            f->optional = true;
+            f->optional = true; /* digits that are no number */
         if (is_cjk_numeral_near(r, n->end) ||
             (precedes(r, n->end, "千") && any_follows(r, n->end, "瓦 米 克 卡 字 赫 焦 ", &length)))
             f->optional = true;

@@ -143,6 +143,9 @@ static void known_mistakes_are_noticed(void **state)
         {"下午三点", "3 a.m."},
         {"2024年5月1日", "June 1, 2024"},
         {"三天", "five days"},
+        {"三四十个人", "three forty people"},
+        {"晚上12点半", "12:30 p.m."},
+        {"一千二百三十四元五角", "1,234 yuan"},
     };
     static const char *const right[][2] = {
         {"总投资15.6亿元", "a total investment of 1,560 million yuan"},
@@ -160,6 +163,14 @@ static void known_mistakes_are_noticed(void **state)
         {"一百二十个人", "a hundred and twenty people"},
         {"14:35", "2:35 p.m."},
         {"5月3日", "3 May"},
+        {"三四十个人", "thirty to forty people"},
+        {"两三百块", "two or three hundred yuan"},
+        {"每斤12块5", "12.5 yuan a jin"},
+        {"三块五一斤", "3.5 yuan a jin"},
+        {"一千二百三十四元五角", "1,234.5 yuan"},
+        {"晚上12点半", "12:30 a.m."},
+        {"夜里3点", "3 a.m."},
+        {"利率0.5%", "a rate of .5%"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (chinese_agrees(wrong[i][0], wrong[i][1]))
