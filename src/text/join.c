@@ -191,7 +191,8 @@ static tr_status find_source_figures(tr_joiner *joiner, const tr_text *text, con
     for (int i = 0; i < chunk->use_count && good; i++) {
         const tr_kept_span *span = &uses[i].span;
         good = tr_buffer_append(out, text->data + at, span->begin - at) &&
-               tr_buffer_string(out, tr_is_tag(span) ? "" : TR_BLANK);
+               (span->kind == TR_SPAN_DIGITS ? tr_buffer_append(out, text->data + span->begin, span->end - span->begin)
+                                             : tr_buffer_string(out, tr_is_tag(span) ? "" : TR_BLANK));
         at = span->end;
     }
     if (!good || !tr_buffer_append(out, text->data + at, chunk->end - at))

@@ -379,6 +379,8 @@ static bool has_letters(const planner *p, span_list spans, size_t begin, size_t 
 {
     size_t at = begin;
     for (size_t i = 0; i < spans.count; i++) {
+        if (spans.items[i].kind == TR_SPAN_DIGITS)
+            return true;
         if (tr_letters_in(&p->protection->source, p->text->data + at, spans.items[i].begin - at))
             return true;
         at = spans.items[i].end;
@@ -487,6 +489,8 @@ static tr_span strip_outer_tags(const planner *p, tr_span part, span_list spans)
  * part of a sentence in which a pair must lie. */
 static bool is_apart(const planner *p, tr_span inner, const tr_kept_span *span)
 {
+    if (span->kind == TR_SPAN_DIGITS)
+        return false;
     if (p->protection->attempt == TR_ATTEMPTS - 1)
         return true;
     if (!tr_is_tag(span))
@@ -505,7 +509,8 @@ static tr_chunk_spacing spacing_of(const planner *p, const tr_kept_span *span)
         return span->end - span->begin > 3 && (name[0] | 0x20) != 'i' ? TR_SPACING_TIGHT : TR_SPACING_MARK; /* <br>; <img> */
     case TR_SPAN_MARK:
     case TR_SPAN_WORD:
-    case TR_SPAN_PRINTF: break;
+    case TR_SPAN_PRINTF:
+    case TR_SPAN_DIGITS: break;
     }
     return p->text->data[span->begin] == '\\' || p->text->data[span->begin] == '&' ? TR_SPACING_TIGHT : TR_SPACING_MARK;
 }
@@ -736,17 +741,16 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
         found[i].end += text->begin;
     }
     tr_tags_pair(text->data, found, spans.count);
-    if (status == TR_OK && p->protection && p->protection->terms) {
+    if (status == TR_OK && p->protection && p->protection->terms)
         status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
-        spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
-    }
     /* 二〇二四年: most vocabularies lack 〇, and would cut the number */
     const bool has_circle = p->protection && p->protection->from == TR_FIGURES_CHINESE &&
                             memmem(text->data + text->begin, text->size - text->begin, "〇", 3);
-    if (status == TR_OK && (p->figures || has_circle)) {
+    if (status == TR_OK && p->figures)
         status = tr_add_figure_spans(plan, p->protection, text->data, text->begin, text->size, error);
-        spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
-    }
+    if (status == TR_OK && has_circle)
+        status = tr_add_digit_spans(plan, text->data, text->begin, text->size, error);
+    spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
     tr_sentences sentences = {.text = text->data, .size = text->size, .at = text->begin};
     while (status == TR_OK && next_sentence(p, split, &sentences, spans, &sentence)) {
         const span_list own = spans_between(spans, sentence.begin, sentence.end);

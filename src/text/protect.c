@@ -87,7 +87,7 @@ tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char
     tr_stand_in_use uses[TR_CHUNK_SPANS];
     tr_status status = TR_OK;
     for (size_t i = 0; i < count && !plan->stand_ins && status == TR_OK; i++)
-        if (!tr_is_tag(&spans[i]) && spans[i].stand_in == TR_STAND_IN_WORD)
+        if (tr_has_stand_in(&spans[i]) && spans[i].stand_in == TR_STAND_IN_WORD)
             status = protection->find_stand_ins(protection->argument, &plan->stand_ins, error);
     if (status != TR_OK)
         return status;
@@ -95,11 +95,11 @@ tr_status tr_uses_add(tr_plan *plan, const tr_protection *protection, const char
     chunk->first_use = plan->uses.size / sizeof(tr_stand_in_use);
     chunk->use_count = 0;
     for (size_t i = 0; i < count && i < TR_CHUNK_SPANS; i++) {
-        const bool is_tag = tr_is_tag(&spans[i]);
-        const int chosen = is_tag ? -1
-                                  : choose_stand_in(plan->stand_ins, protection->attempt, text + begin, end - begin,
-                                                    spans[i].stand_in, uses, chunk->use_count);
-        if (chosen < 0 && !is_tag)
+        const bool has_none = !tr_has_stand_in(&spans[i]);
+        const int chosen = has_none ? -1
+                                    : choose_stand_in(plan->stand_ins, protection->attempt, text + begin, end - begin,
+                                                      spans[i].stand_in, uses, chunk->use_count);
+        if (chosen < 0 && !has_none)
             break;
         uses[chunk->use_count++] = (tr_stand_in_use){spans[i], chosen};
     }
@@ -119,12 +119,15 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
         const bool is_tag = tr_is_tag(span);
         const bool before = span->begin > begin && tr_is_identifier(text[span->begin - 1]);
         const bool after = span->end < end && tr_is_identifier(text[span->end]);
-        const stand_in_name name = is_tag ? (stand_in_name){.size = 0} : name_of(chunk, span->stand_in, uses[i].stand_in);
+        const stand_in_name name =
+            !tr_has_stand_in(span) ? (stand_in_name){.size = 0} : name_of(chunk, span->stand_in, uses[i].stand_in);
         good = tr_buffer_append(out, text + at, span->begin - at);
         if (places)
             places[i].begin = out->size;
         if (good && before && (after || !is_tag))
             good = tr_buffer_string(out, " ");
+        if (span->kind == TR_SPAN_DIGITS)
+            good = good && tr_use_append(chunk, text, &uses[i], false, out);
         good = good && tr_buffer_append(out, name.text, name.size);
         if (good && after && !is_tag)
             good = tr_buffer_string(out, " ");
@@ -201,6 +204,39 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
     }
     if (status == TR_OK)
         status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
+    tr_buffer_free(&found);
+    return status;
+}
+
+/* The value of a digit of 二〇二四 at text[at]; -1: it is none. */
+static int circle_digit(const char *text, size_t end, size_t at)
+{
+    static const char digits[] = "〇一二三四五六七八九";
+    for (size_t i = 0; end - at >= 3 && i + 3 < sizeof digits; i += 3)
+        if (memcmp(text + at, digits + i, 3) == 0)
+            return (int)(i / 3);
+    return -1;
+}
+
+tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error)
+{
+    tr_buffer found = {0};
+    bool good = true;
+    for (size_t at = begin; at + 3 <= end && good;) {
+        tr_kept_span span = {.begin = at, .kind = TR_SPAN_DIGITS, .is_written = true, .written = plan->written.size};
+        bool circle = false;
+        for (int digit; at < end && (digit = circle_digit(text, end, at)) >= 0 && good; at += 3) {
+            const char c = (char)('0' + digit);
+            good = tr_buffer_append(&plan->written, &c, 1);
+            circle = circle || !digit;
+        }
+        span.end = at;
+        span.written_size = plan->written.size - span.written;
+        if (circle && span.written_size > 1)
+            good = good && tr_buffer_append(&found, &span, sizeof span);
+        at += span.end == span.begin;
+    }
+    const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
     tr_buffer_free(&found);
     return status;
 }
@@ -291,7 +327,7 @@ bool tr_uses_find(const tr_text_chunk *chunk, const char *text, const char *tran
     for (int i = 0; i < chunk->use_count; i++) {
         const tr_kept_span *span = &uses[i].span;
         tr_use_place place = {.use = i};
-        if (tr_is_tag(span))
+        if (!tr_has_stand_in(span))
             continue;
         if (!find_stand_in(name_of(chunk, span->stand_in, uses[i].stand_in), translation, size, &place)) {
             all = false;

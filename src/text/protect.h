@@ -26,8 +26,14 @@ tr_protection tr_protection_of(const tr_language_pair *pair);
 /* A span of a chunk, and its stand-in. */
 typedef struct tr_stand_in_use {
     tr_kept_span span;
-    int stand_in; /* index of tr_stand_ins, or of the numbers that stand for numbers; -1: none, it is a tag */
+    int stand_in; /* index of tr_stand_ins, or of the numbers that stand for numbers; -1: it has none, see tr_has_stand_in */
 } tr_stand_in_use;
+
+/* Others are tags, and digits that the network translates. */
+static inline bool tr_has_stand_in(const tr_kept_span *span)
+{
+    return !tr_is_tag(span) && span->kind != TR_SPAN_DIGITS;
+}
 
 /* The uses of a chunk: [chunk->use_count]. */
 const tr_stand_in_use *tr_uses_of(const tr_text_chunk *chunk);
@@ -57,6 +63,9 @@ typedef struct tr_use_place {
  * the spans of a plan, in order; those that overlap one of them are left out. TR_ERROR_MEMORY */
 tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                               tr_error *error);
+
+/* The same for Chinese digits with 〇, which most vocabularies lack: the network sees them in other digits. */
+tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);
 
 /* The same for the terms of the glossary. */
 tr_status tr_add_term_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,

@@ -11,6 +11,7 @@ typedef enum tr_span_kind {
     TR_SPAN_OPEN,   /* a tag, <b>; also ** and [ of Markdown */
     TR_SPAN_CLOSE,  /* </b>; ** and ](address) */
     TR_SPAN_EMPTY,  /* <br/>, <img …>, comments */
+    TR_SPAN_DIGITS, /* 二〇二四, which the network sees as 2024 */
 } tr_span_kind;
 
 /* What the network sees in place of a span. */
