@@ -180,6 +180,8 @@ static bool says(const char *source, const tr_figure *s, const char *target, con
 {
     if (s->kind == TR_FIGURE_DIGITS || t->kind == TR_FIGURE_DIGITS)
         return same_digits(source, s, target, t);
+    if (s->negative && !t->negative)
+        return false;
     switch (s->kind) {
     case TR_FIGURE_NUMBER:
         if (t->kind == TR_FIGURE_NUMBER)
@@ -369,7 +371,11 @@ static bool write_english(const tr_figure *f, tr_buffer *out)
 {
     char text[64];
     switch (f->kind) {
-    case TR_FIGURE_NUMBER: return f->ordinal ? write_ordinal(f->value, out) : write_english_number(f, out);
+    case TR_FIGURE_NUMBER:
+        return tr_buffer_string(out, f->over       ? "over "
+                                     : f->negative ? "-"
+                                                   : "") &&
+               (f->ordinal ? write_ordinal(f->value, out) : write_english_number(f, out));
     case TR_FIGURE_RANGE:
         return write_decimal(f->value, true, out) && tr_buffer_string(out, " to ") && write_decimal(f->other, true, out);
     case TR_FIGURE_PERCENT: return write_decimal(f->value, true, out) && tr_buffer_string(out, "%");

@@ -38,7 +38,9 @@ typedef struct tr_figure {
     bool optional; /* it may be missing in a translation: 一, "a few" */
     bool spelled;  /* in words: it may be there without one in the source */
     bool ordinal;
-    bool plain; /* in digits alone, as other languages write it, too */
+    bool plain;    /* in digits alone, as other languages write it, too */
+    bool over;     /* 100多亿: over 10 billion */
+    bool negative; /* 负三十万 */
 } tr_figure;
 
 typedef struct tr_figures {

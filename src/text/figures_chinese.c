@@ -104,6 +104,7 @@ typedef struct numeral {
     int han_digits; /* Chinese digits */
     int units;      /* 十 百 千 万 亿 */
     bool literal, long_literal, positional;
+    bool over; /* 100多亿, 十几万 */
 } numeral;
 
 static uint64_t power(int exponent)
@@ -139,6 +140,12 @@ static bool read_numeral(const reader *r, size_t at, numeral *n)
         if (r->text[end] == ' ' && n->literal && has_current && han_unit(peek(r, end + 1, &length)) >= 4)
             end++; /* 5.8 万 */
         const int32_t c = peek(r, end, &length);
+        size_t more, after;
+        if (end > at && any_follows(r, end, "多 余 几 來 来 ", &more) && han_unit(peek(r, end + more, &after)) >= 4) {
+            n->over = true;
+            end += more;
+            continue;
+        }
         if (c >= '0' && c <= '9') {
             tr_decimal literal;
             size_t digits;
@@ -278,7 +285,8 @@ static size_t read_date(const reader *r, const numeral *n, tr_figure *f)
         if (read_numeral(r, n->end + 1, &month) && month.literal && month.end < r->size && r->text[month.end] == c &&
             read_numeral(r, month.end + 1, &day) && day.literal && whole(month.value) >= 1 && whole(month.value) <= 12 &&
             whole(day.value) >= 1 && whole(day.value) <= 31) {
-            *f = (tr_figure){.kind = TR_FIGURE_DATE,
+            *f = (tr_figure){.begin = n->begin,
+                             .kind = TR_FIGURE_DATE,
                              .year = (int)value,
                              .month = (int)whole(month.value),
                              .day = (int)whole(day.value),
@@ -292,15 +300,21 @@ static size_t read_date(const reader *r, const numeral *n, tr_figure *f)
 /* Words before an hour that is after noon, or after midnight if it is 12 or a small one. */
 static const char night_words[] = "晚上 夜里 夜间 半夜 深夜 午夜 今晚 昨晚 明晚 ";
 
-static tr_day_half half_before(const reader *r, size_t at, size_t *begin)
+/* The half of the day that stands before an hour, and where it begins; *night: it may be after midnight. */
+static tr_day_half half_before(const reader *r, size_t at, size_t *begin, bool *night)
 {
     static const char morning[] = "上午 早上 早晨 凌晨 清晨 清早 今早 明早 ", noon[] = "下午 傍晚 中午 午后 ";
     while (at && r->text[at - 1] == ' ')
         at--;
     *begin = at >= 6 ? at - 6 : at;
-    return any_precedes(r, at, morning)                                    ? TR_HALF_MORNING
-           : any_precedes(r, at, noon) || any_precedes(r, at, night_words) ? TR_HALF_AFTERNOON
-                                                                           : TR_HALF_UNKNOWN;
+    *night = any_precedes(r, at, night_words) || precedes(r, at, "晚");
+    if (precedes(r, at, "早") || precedes(r, at, "晚")) { /* 早8点 */
+        *begin = at - 3;
+        return precedes(r, at, "早") ? TR_HALF_MORNING : TR_HALF_AFTERNOON;
+    }
+    return any_precedes(r, at, morning)          ? TR_HALF_MORNING
+           : any_precedes(r, at, noon) || *night ? TR_HALF_AFTERNOON
+                                                 : TR_HALF_UNKNOWN;
 }
 
 /* 14:35, 9点半, 三点一刻, 14时35分, 下午3:20 */
@@ -309,6 +323,7 @@ static size_t read_time(const reader *r, const numeral *n, tr_figure *f)
     const int64_t hour = whole(n->value);
     numeral minute;
     size_t begin, end;
+    bool night;
     if (hour < 0 || hour > 24 || n->value.exponent < 0)
         return n->begin;
     f->kind = TR_FIGURE_TIME;
@@ -337,17 +352,16 @@ static size_t read_time(const reader *r, const numeral *n, tr_figure *f)
                    (follows(r, minute.end, "分") || minute.units)) {
             f->minute = (int)whole(minute.value);
             end = minute.end + (follows(r, minute.end, "分") ? 3 : 0);
-        } else if (follows(r, n->end, "点") && half_before(r, n->begin, &begin) == TR_HALF_UNKNOWN && !n->literal &&
+        } else if (follows(r, n->end, "点") && half_before(r, n->begin, &begin, &night) == TR_HALF_UNKNOWN && !n->literal &&
                    n->han_digits + n->units == 1) {
             f->optional = true; /* 三点: o'clock, or points of a list */
         }
     } else {
         return n->begin;
     }
-    f->half = half_before(r, n->begin, &begin);
+    f->half = half_before(r, n->begin, &begin, &night);
     if (f->half != TR_HALF_UNKNOWN)
         f->begin = begin;
-    const bool night = f->half == TR_HALF_AFTERNOON && any_precedes(r, begin + 6, night_words);
     if ((f->hour == 12 && (night || f->half == TR_HALF_MORNING)) || (night && f->hour < 6)) { /* 晚上12点, 夜里3点 */
         f->hour %= 12;
         f->half = TR_HALF_MORNING;
@@ -430,6 +444,23 @@ static size_t read_money(const reader *r, const numeral *n, tr_decimal *value)
     else
         fen = 0;
     *value = tr_decimal_of((uint64_t)whole(n->value) * 100 + jiao * 10 + fen, 2);
+    return end;
+}
+
+/* The end of 一米八三, 三十八度五, 九秒八三, and its value; n->end: it is something else. */
+static size_t read_after_unit(const reader *r, const numeral *n, tr_decimal *value)
+{
+    uint64_t decimals = 0;
+    size_t length;
+    int count;
+    if (!any_follows(r, n->end, "米 度 秒 ", &length) || n->literal || whole(n->value) < 0)
+        return n->end;
+    const size_t begin = n->end + length, end = read_positional(r, begin, &decimals, &count);
+    size_t unit;
+    if (count < 1 || count > 2 || han_unit(peek(r, end, &unit)) || any_follows(r, end, measures, &unit) ||
+        any_follows(r, end, "个 点 分 楼 ", &unit))
+        return n->end;
+    *value = tr_decimal_of((uint64_t)whole(n->value) * power(count) + decimals, count);
     return end;
 }
 
@@ -519,6 +550,10 @@ static bool read_figure(const reader *r, const numeral *n, tr_figure *f)
     if (f->ordinal)
         f->begin -= 3;
     f->plain = n->literal && !n->units && !f->ordinal;
+    f->over = n->over;
+    f->negative = precedes(r, n->begin, "负") || precedes(r, n->begin, "負");
+    if (f->negative)
+        f->begin -= 3;
     if (follows(r, n->end, "世纪") && n->end + 6 < r->size && is_cjk_numeral_near(r, n->end + 6))
         f->optional = true; /* 20世纪70年代: the 1970s */
     numeral other;
@@ -529,7 +564,7 @@ static bool read_figure(const reader *r, const numeral *n, tr_figure *f)
         f->end = other.end;
         return true;
     }
-    if ((end = read_money(r, n, &f->value)) > n->end) {
+    if ((end = read_money(r, n, &f->value)) > n->end || (end = read_after_unit(r, n, &f->value)) > n->end) {
         f->end = end;
         f->plain = false;
         return true;

@@ -1,4 +1,5 @@
 /* Numbers in English texts: 1.56 billion, twenty-five, 5% off, two thirds, May 1, 2:35 p.m. */
+#define _GNU_SOURCE
 #include "text/figures.h"
 
 #include <string.h>
@@ -472,9 +473,38 @@ static bool read_words(const reader *r, const word *w, tr_figure *f)
     return true;
 }
 
+static bool has_before(const reader *r, size_t at, const char *with)
+{
+    const size_t length = strlen(with);
+    return at >= length && memcmp(r->text + at - length, with, length) == 0;
+}
+
+/* Whether a number has a sign that says so, or the text speaks of a loss. */
+static bool is_negative(const reader *r, const tr_figure *f)
+{
+    static const char *const before[] = {"-", "\xe2\x88\x92", "minus ", "negative ", "Minus ", "Negative "};
+    for (size_t i = 0; i < COUNT(before); i++) {
+        const size_t length = strlen(before[i]);
+        if (has_before(r, f->begin, before[i]) &&
+            (f->begin == length || !tr_is_ascii_word(r->text[f->begin - length - 1]))) /* not 010-8888 */
+            return true;
+    }
+    return false;
+}
+
+static bool tells_loss(const reader *r)
+{
+    static const char *const words[] = {"below zero", "below freezing", "loss", "deficit", "lost", "negative", "minus"};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (memmem(r->text, r->size, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
 bool tr_figures_find_english(const char *text, size_t size, tr_figures *figures)
 {
     const reader r = {text, size};
+    bool loss = false;
     for (size_t i = 0; i < size;) {
         tr_figure f;
         word w;
@@ -503,6 +533,7 @@ bool tr_figures_find_english(const char *text, size_t size, tr_figures *figures)
             i += i < size && !tr_is_ascii_letter(text[i]) && !tr_is_ascii_digit(text[i]);
             continue;
         }
+        f.negative = (figures->count ? loss : (loss = tells_loss(&r))) || is_negative(&r, &f);
         if (!tr_figures_add(figures, &f))
             return false;
         i = f.end > i ? f.end : i + 1;

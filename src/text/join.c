@@ -164,12 +164,18 @@ static tr_status restore_spans(const joined_text *j, const tr_text_chunk *chunk,
     for (int i = 0; good && i < count; i++) {
         const tr_stand_in_use *use = &tr_uses_of(chunk)[places[i].use];
         good = tr_buffer_append(restored, translation + at, places[i].begin - at);
+        const bool mark = use->span.kind == TR_SPAN_MARK && joiner->protection->spaces;
+        const bool row = i && places[i - 1].begin == places[i].begin && places[i - 1].end == places[i].begin;
+        if (mark && !row && restored->size && restored->data[restored->size - 1] != ' ')
+            good = good && tr_buffer_string(restored, " ");
         begins[i] = restored->size;
         const bool plural = joiner->protection->to == TR_FIGURES_ENGLISH && use->span.is_term &&
                             tr_wants_plural(translation, size, places[i].begin, places[i].end);
         good = good && tr_use_append(chunk, j->text->data, use, plural, restored);
         ends[i] = restored->size;
         at = places[i].end;
+        if (mark && !at && size)
+            good = good && tr_buffer_string(restored, " ");
     }
     good = good && tr_buffer_append(restored, translation + at, size - at);
     out->size = start;
@@ -191,7 +197,7 @@ static tr_status find_source_figures(tr_joiner *joiner, const tr_text *text, con
     for (int i = 0; i < chunk->use_count && good; i++) {
         const tr_kept_span *span = &uses[i].span;
         good = tr_buffer_append(out, text->data + at, span->begin - at) &&
-               (span->kind == TR_SPAN_DIGITS ? tr_buffer_append(out, text->data + span->begin, span->end - span->begin)
+               (span->kind == TR_SPAN_DIGITS ? tr_use_append(chunk, text->data, &uses[i], false, out)
                                              : tr_buffer_string(out, tr_is_tag(span) ? "" : TR_BLANK));
         at = span->end;
     }

@@ -102,19 +102,12 @@ bool tr_is_any_letter(int32_t c)
     return c < 0x80 ? (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') : u_isUAlphabetic(c);
 }
 
-/* ０ to ９, Ａ to Ｚ, ａ to ｚ: the way in which Chinese and Japanese write them. */
-static bool is_wide_form(int32_t c)
-{
-    return (c >= 0xff10 && c <= 0xff19) || (c >= 0xff21 && c <= 0xff3a) || (c >= 0xff41 && c <= 0xff5a);
-}
-
 bool tr_letters_have(const tr_letters *letters, int32_t c)
 {
     UErrorCode problem = U_ZERO_ERROR;
-    const bool wide = is_wide_form(c);
-    if (!wide && !tr_is_any_letter(c))
+    if (!tr_is_any_letter(c))
         return false;
-    const UScriptCode script = wide ? USCRIPT_HAN : c < 0x80 ? USCRIPT_LATIN : uscript_getScript(c, &problem);
+    const UScriptCode script = c < 0x80 ? USCRIPT_LATIN : uscript_getScript(c, &problem);
     for (int i = 0; i < letters->count; i++)
         if (letters->codes[i] == (int)script)
             return true;

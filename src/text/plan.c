@@ -237,7 +237,7 @@ static size_t count_tags(span_list spans)
 {
     size_t count = 0;
     for (size_t i = 0; i < spans.count; i++)
-        count += tr_is_tag(&spans.items[i]);
+        count += tr_is_aligned(&spans.items[i]);
     return count;
 }
 
@@ -379,7 +379,9 @@ static bool has_letters(const planner *p, span_list spans, size_t begin, size_t 
 {
     size_t at = begin;
     for (size_t i = 0; i < spans.count; i++) {
-        if (spans.items[i].kind == TR_SPAN_DIGITS)
+        const tr_kept_span *span = &spans.items[i]; /* digits may be Chinese ones */
+        if (span->kind == TR_SPAN_DIGITS &&
+            tr_letters_in(&p->protection->source, p->text->data + span->begin, span->end - span->begin))
             return true;
         if (tr_letters_in(&p->protection->source, p->text->data + at, spans.items[i].begin - at))
             return true;
@@ -493,8 +495,10 @@ static bool is_apart(const planner *p, tr_span inner, const tr_kept_span *span)
         return false;
     if (p->protection->attempt == TR_ATTEMPTS - 1)
         return true;
+    if (span->kind == TR_SPAN_MARK)
+        return !span->inside || span->begin <= inner.begin || span->end >= inner.end;
     if (!tr_is_tag(span))
-        return span->kind != TR_SPAN_WORD && span->kind != TR_SPAN_PRINTF;
+        return span->kind == TR_SPAN_EMPTY;
     return span->partner == SIZE_MAX || span->begin < inner.begin || span->begin >= inner.end ||
            span->partner < inner.begin || span->partner >= inner.end;
 }
@@ -618,6 +622,8 @@ static tr_status find_unknown(planner *p, size_t begin, size_t end, tr_buffer *s
                 span.begin--;
             while (span.end < end && tr_is_ascii_word(text[span.end]))
                 span.end++;
+            if (tr_has_number_unit(text, end, span.end)) /* €1200万 */
+                span.begin = at, span.end = at + length;
             span.kind = span.end - span.begin > length ? TR_SPAN_WORD : TR_SPAN_MARK;
             length = span.end - at;
         }
@@ -643,7 +649,7 @@ static tr_status plan_unknown(planner *p, tr_span part, span_list spans, size_t 
         status = find_unknown(p, at, part.end, &all, error);
     tr_kept_span *items = (tr_kept_span *)(void *)all.data;
     const span_list found = {items, all.size / sizeof *items};
-    tr_tags_pair(p->text->data, items, found.count);
+    tr_tags_pair(p->text->data, p->text->size, items, found.count);
     p->known = true;
     if (status == TR_OK)
         status = add_protected(p, part, found, limit, error);
@@ -669,10 +675,11 @@ static tr_status clean_text(tr_text *text, tr_error *error)
     return TR_OK;
 }
 
-static bool has_terms(span_list spans)
+/* Whether something else takes the place of one of the spans: a term, a number. */
+static bool has_written(span_list spans)
 {
     for (size_t i = 0; i < spans.count; i++)
-        if (spans.items[i].is_term)
+        if (spans.items[i].is_written)
             return true;
     return false;
 }
@@ -685,7 +692,7 @@ static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr
     text->sentences++;
     if (!p->protection) {
         status = add_part(p, sentence, spans, limit, error);
-    } else if ((!has_letters(p, spans, sentence.begin, sentence.end) && !has_terms(spans)) ||
+    } else if ((!has_letters(p, spans, sentence.begin, sentence.end) && !has_written(spans)) ||
                is_in_target(p, sentence.begin, sentence.end)) {
         text->passed++;
         return add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
@@ -740,15 +747,12 @@ static tr_status plan_sentences(planner *p, tr_split split, tr_error *error)
         found[i].begin += text->begin;
         found[i].end += text->begin;
     }
-    tr_tags_pair(text->data, found, spans.count);
+    tr_tags_pair(text->data, text->size, found, spans.count);
     if (status == TR_OK && p->protection && p->protection->terms)
         status = tr_add_term_spans(plan, p->protection, text->data, text->begin, text->size, error);
-    /* 二〇二四年: most vocabularies lack 〇, and would cut the number */
-    const bool has_circle = p->protection && p->protection->from == TR_FIGURES_CHINESE &&
-                            memmem(text->data + text->begin, text->size - text->begin, "〇", 3);
     if (status == TR_OK && p->figures)
         status = tr_add_figure_spans(plan, p->protection, text->data, text->begin, text->size, error);
-    if (status == TR_OK && has_circle)
+    if (status == TR_OK && p->protection && p->protection->from == TR_FIGURES_CHINESE)
         status = tr_add_digit_spans(plan, text->data, text->begin, text->size, error);
     spans = (span_list){(const tr_kept_span *)(const void *)plan->spans.data, plan->spans.size / sizeof *found};
     tr_sentences sentences = {.text = text->data, .size = text->size, .at = text->begin};

@@ -116,7 +116,7 @@ tr_status tr_uses_mask(const tr_text_chunk *chunk, const char *text, size_t begi
     bool good = true;
     for (int i = 0; good && i < chunk->use_count; i++) {
         const tr_kept_span *span = &uses[i].span;
-        const bool is_tag = tr_is_tag(span);
+        const bool is_tag = tr_is_aligned(span);
         const bool before = span->begin > begin && tr_is_identifier(text[span->begin - 1]);
         const bool after = span->end < end && tr_is_identifier(text[span->end]);
         const stand_in_name name =
@@ -208,14 +208,49 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
     return status;
 }
 
-/* The value of a digit of 二〇二四 at text[at]; -1: it is none. */
-static int circle_digit(const char *text, size_t end, size_t at)
+/* Digits of 二〇二四 and 叁佰, and what the network sees in their place. */
+static const struct {
+    const char *from, *to;
+    bool rare; /* most vocabularies lack it; without one of them the others stay */
+} circle_digits[] = {{"〇", "0", true},  {"一", "1", false}, {"二", "2", false}, {"三", "3", false}, {"四", "4", false},
+                     {"五", "5", false}, {"六", "6", false}, {"七", "7", false}, {"八", "8", false}, {"九", "9", false}},
+  formal_digits[] = {{"壹", "一", true},  {"贰", "二", true},  {"貳", "二", true},  {"叁", "三", true},
+                     {"參", "三", true},  {"肆", "四", true},  {"伍", "五", true},  {"陆", "六", true},
+                     {"陸", "六", true},  {"柒", "七", true},  {"捌", "八", true},  {"玖", "九", true},
+                     {"拾", "十", true},  {"佰", "百", true},  {"仟", "千", true},  {"零", "零", false},
+                     {"万", "万", false}, {"亿", "亿", false}, {"萬", "万", false}, {"億", "亿", false}};
+
+enum {
+    CIRCLE_DIGITS = sizeof circle_digits / sizeof *circle_digits,
+    FORMAL_DIGITS = sizeof formal_digits / sizeof *formal_digits
+};
+
+/* The full-width forms of printable ASCII, in numbers and names: letters, digits, and marks between them. */
+static char narrow_form(const char *text, size_t end, size_t at)
 {
-    static const char digits[] = "〇一二三四五六七八九";
-    for (size_t i = 0; end - at >= 3 && i + 3 < sizeof digits; i += 3)
-        if (memcmp(text + at, digits + i, 3) == 0)
-            return (int)(i / 3);
-    return -1;
+    size_t length;
+    const int32_t c = tr_character(text, end, at, &length);
+    const char narrow = c > 0xff00 && c < 0xff5f ? (char)(c - 0xfee0) : 0;
+    return tr_is_ascii_word(narrow) || (narrow && strchr(".%-/+", narrow)) ? narrow : 0;
+}
+
+/* What the network sees of the character at text[at]; NULL: itself. way: 0 to 2, the kind of digits. */
+static const char *plain_digit(const char *text, size_t end, size_t at, int way, char narrow[2], bool *rare)
+{
+    if (end - at < 3)
+        return NULL;
+    if (way == 2) {
+        narrow[0] = narrow_form(text, end, at);
+        narrow[1] = 0;
+        *rare = *rare || tr_is_ascii_word(narrow[0]);
+        return narrow[0] ? narrow : NULL;
+    }
+    for (int i = 0; i < (way ? FORMAL_DIGITS : CIRCLE_DIGITS); i++)
+        if (memcmp(text + at, way ? formal_digits[i].from : circle_digits[i].from, 3) == 0) {
+            *rare = *rare || (way ? formal_digits[i].rare : circle_digits[i].rare);
+            return way ? formal_digits[i].to : circle_digits[i].to;
+        }
+    return NULL;
 }
 
 tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error)
@@ -223,16 +258,23 @@ tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size
     tr_buffer found = {0};
     bool good = true;
     for (size_t at = begin; at + 3 <= end && good;) {
-        tr_kept_span span = {.begin = at, .kind = TR_SPAN_DIGITS, .is_written = true, .written = plan->written.size};
-        bool circle = false;
-        for (int digit; at < end && (digit = circle_digit(text, end, at)) >= 0 && good; at += 3) {
-            const char c = (char)('0' + digit);
-            good = tr_buffer_append(&plan->written, &c, 1);
-            circle = circle || !digit;
+        tr_kept_span span = {
+            .begin = at, .end = at, .kind = TR_SPAN_DIGITS, .is_written = true, .written = plan->written.size};
+        bool rare = false;
+        for (int way = 0; way < 3 && span.end == span.begin && (unsigned char)text[at] >= 0xe3; way++) {
+            const char *plain;
+            char narrow[2];
+            rare = false;
+            for (at = span.begin; at < end && good && (plain = plain_digit(text, end, at, way, narrow, &rare)); at += 3)
+                good = tr_buffer_string(&plan->written, plain);
+            if (rare && at > span.begin + (way == 2 ? 0 : 3))
+                span.end = at;
+            else
+                plan->written.size = span.written;
         }
-        span.end = at;
+        at = span.end;
         span.written_size = plan->written.size - span.written;
-        if (circle && span.written_size > 1)
+        if (span.end > span.begin)
             good = good && tr_buffer_append(&found, &span, sizeof span);
         at += span.end == span.begin;
     }

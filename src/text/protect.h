@@ -29,10 +29,10 @@ typedef struct tr_stand_in_use {
     int stand_in; /* index of tr_stand_ins, or of the numbers that stand for numbers; -1: it has none, see tr_has_stand_in */
 } tr_stand_in_use;
 
-/* Others are tags, and digits that the network translates. */
+/* Others are tags and marks, and digits that the network translates. */
 static inline bool tr_has_stand_in(const tr_kept_span *span)
 {
-    return !tr_is_tag(span) && span->kind != TR_SPAN_DIGITS;
+    return !tr_is_aligned(span) && span->kind != TR_SPAN_DIGITS;
 }
 
 /* The uses of a chunk: [chunk->use_count]. */
@@ -64,7 +64,7 @@ typedef struct tr_use_place {
 tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, const char *text, size_t begin, size_t end,
                               tr_error *error);
 
-/* The same for Chinese digits with 〇, which most vocabularies lack: the network sees them in other digits. */
+/* The same for digits that most vocabularies lack, which the network sees in others: see TR_SPAN_DIGITS. */
 tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error);
 
 /* The same for the terms of the glossary. */

@@ -17,6 +17,7 @@ typedef struct tr_scan {
     /* From these bytes on, up to the end of their line, there is none: scanned once, not again from each opening mark. */
     size_t no_tag_end, no_code_end[TR_CODE_MARKS + 1];
     size_t no_number_end;          /* before it, no number of a telephone or account begins */
+    size_t no_groups_end;          /* nor groups of hexadecimal digits */
     size_t emphasis_end, link_end; /* where the ** and the ] that close begin; 0: none is open */
 } tr_scan;
 
@@ -40,7 +41,7 @@ static inline bool tr_scan_has(const tr_scan *s, size_t i, const char *text)
  * goes on if there is none. */
 size_t tr_scan_address(const tr_scan *s, size_t i);
 size_t tr_scan_long_number(tr_scan *s, size_t i);
-size_t tr_scan_word(const tr_scan *s, size_t i, size_t *next);
+size_t tr_scan_word(tr_scan *s, size_t i, size_t *next);
 
 /* span_signs.c: an emoji with all that belongs to it; the name that it begins, if it ends at byte emoji; other signs. */
 size_t tr_scan_emoji(const tr_scan *s, size_t i);

@@ -67,6 +67,16 @@ size_t tr_scan_name_after(const tr_scan *s, size_t i, size_t emoji)
     return end;
 }
 
+bool tr_has_number_unit(const char *text, size_t size, size_t at)
+{
+    static const char *const units[] = {"万", "亿", "千", "百", "萬", "億", "多", "余"};
+    at += at < size && text[at] == ' ';
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++)
+        if (size - at >= 3 && memcmp(text + at, units[k], 3) == 0)
+            return true;
+    return false;
+}
+
 /* A sign, with the ASCII letters and digits that it is glued to: 25°C, 3×4, Name™; and ¥1,299. */
 size_t tr_scan_symbol(const tr_scan *s, size_t i, tr_span_kind *kind)
 {
@@ -77,7 +87,7 @@ size_t tr_scan_symbol(const tr_scan *s, size_t i, tr_span_kind *kind)
         while (tr_is_ascii_digit(tr_scan_at(s, end)) ||
                ((tr_scan_at(s, end) == '.' || tr_scan_at(s, end) == ',') && tr_is_ascii_digit(tr_scan_at(s, end + 1))))
             end++;
-        return end > i + length ? end : i;
+        return end > i + length && !tr_has_number_unit(s->text, s->size, end) ? end : i;
     }
     if (!tr_is_symbol(c))
         return i;

@@ -1,5 +1,7 @@
 #include "text/span_scan.h"
 
+#include "text/language_letters.h"
+
 enum { LONG_NUMBER = 6 }; /* digits of a telephone or account number, at least */
 
 /* The end of the characters from text[i] on that may stand in a web address: printable ASCII. */
@@ -122,7 +124,7 @@ static bool is_identifier(const tr_scan *s, size_t begin, size_t end, const word
     if (!w->letters)
         return w->dots >= 2; /* 192.168.1.1, 1.2.3 */
     if (tr_is_ascii_letter(s->text[begin]))
-        return w->digits && size >= 4 && (w->capitals > 1 || w->hyphens || w->dots || w->digits >= 4);
+        return w->digits;                                                               /* db01, B3, v2.3.1 */
     return w->digits >= LONG_NUMBER || (w->capitals >= 2 && (w->hyphens || size >= 6)); /* 9981-SKU */
 }
 
@@ -148,10 +150,89 @@ static bool is_port(const tr_scan *s, size_t begin, size_t end)
            (host.letters ? host.dots || tr_scan_has(s, begin, "localhost:") : host.dots == 3);
 }
 
-/* The span of a word at text[i], where one may begin; i if it is none. *next: where to go on. */
-size_t tr_scan_word(const tr_scan *s, size_t i, size_t *next)
+/* 00:1A:2B:3C:4D:5E, 2001:db8::1: groups of hexadecimal digits. */
+static size_t skip_hex_groups(tr_scan *s, size_t i)
 {
-    size_t end = i;
+    size_t end = i, groups = 0;
+    bool empty = false;
+    if (i < s->no_groups_end)
+        return i;
+    for (size_t k = i; k < s->size;) {
+        size_t length = 0;
+        while (length < 5 && tr_scan_at(s, k + length) && strchr("0123456789abcdefABCDEF", tr_scan_at(s, k + length)))
+            length++;
+        s->no_groups_end = k; /* if they are none */
+        if (length > 4)
+            return i;
+        groups += length > 0;
+        empty = empty || (!length && k > i);
+        k += length;
+        if (length)
+            end = k;
+        if (tr_scan_at(s, k) != ':')
+            break;
+        k++;
+    }
+    return (groups >= 4 || (empty && groups >= 2)) && !tr_is_identifier(tr_scan_at(s, end)) ? end : i;
+}
+
+/* 2025-06-01T12:00:00Z, 2025-06-01 12:00:00 */
+static size_t skip_timestamp(const tr_scan *s, size_t i)
+{
+    static const char form[] = "0000-00-00T00:00";
+    for (size_t k = 0; k + 1 < sizeof form; k++)
+        if (form[k] == '0'   ? !tr_is_ascii_digit(tr_scan_at(s, i + k))
+            : form[k] == 'T' ? tr_scan_at(s, i + k) != 'T' && tr_scan_at(s, i + k) != ' '
+                             : tr_scan_at(s, i + k) != form[k])
+            return i;
+    size_t end = i + sizeof form - 1;
+    while (tr_is_ascii_digit(tr_scan_at(s, end)) ||
+           (tr_scan_at(s, end) && strchr(":.+-", tr_scan_at(s, end)) && tr_is_ascii_digit(tr_scan_at(s, end + 1))))
+        end++;
+    return tr_scan_at(s, end) == 'Z' ? end + 1 : end;
+}
+
+/* What follows a path whose last name is in other letters, up to an extension: ~/Documents/毕业论文.docx; and spaces in
+ * paths of Windows. */
+static size_t skip_rest_of_path(const tr_scan *s, size_t begin, size_t end)
+{
+    const bool drive = tr_scan_at(s, begin + 1) == ':' && tr_scan_at(s, begin + 2) == '\\';
+    size_t k = end, length;
+    if (drive && tr_scan_at(s, end) == ' ') { /* C:\Program Files\ */
+        while (k - end < 24 && (tr_is_identifier(tr_scan_at(s, k)) || (tr_scan_at(s, k) && strchr(" ()", tr_scan_at(s, k)))))
+            k++;
+        while (k > end && tr_scan_at(s, k) == '\\') {
+            k++;
+            while (tr_is_identifier(tr_scan_at(s, k)) || tr_scan_at(s, k) == '.' || tr_scan_at(s, k) == '-')
+                k++;
+            end = k;
+        }
+        return end;
+    }
+    if (s->text[end - 1] != '/' && s->text[end - 1] != '\\')
+        return end;
+    while (k < s->size && k - end < 90) {
+        const int32_t c = tr_character(s->text, s->size, k, &length);
+        if (c == '.' && k > end && tr_is_ascii_letter(tr_scan_at(s, k + 1))) {
+            for (k++; tr_is_ascii_word(tr_scan_at(s, k)); k++)
+                ;
+            return k;
+        }
+        if (c < 0x80 ? !tr_is_identifier(c) && !strchr("-/\\", c) : !tr_is_any_letter(c))
+            break;
+        k += length;
+    }
+    return end;
+}
+
+/* The span of a word at text[i], where one may begin; i if it is none. *next: where to go on. */
+size_t tr_scan_word(tr_scan *s, size_t i, size_t *next)
+{
+    size_t end = skip_hex_groups(s, i);
+    if (end > i) {
+        *next = end;
+        return end;
+    }
     while (end < s->size && is_word_character(s->text[end]) && (end == i || !is_separator(s, end)))
         end++;
     *next = end;
@@ -167,8 +248,31 @@ size_t tr_scan_word(const tr_scan *s, size_t i, size_t *next)
         if (after < end && memchr(s->text + after, '.', end - after))
             return end;
     }
-    if (is_path(s, i, end, &w) || is_identifier(s, i, end, &w) || is_port(s, i, end))
+    if (w.ats == 1 && s->text[i] != '@' && w.ats + w.letters + w.digits + w.hyphens + w.dots + w.underscores == end - i)
+        return end; /* root@db01 */
+    const size_t timestamp = skip_timestamp(s, i);
+    if (timestamp > i) {
+        *next = timestamp;
+        return timestamp;
+    }
+    if (is_path(s, i, end, &w)) {
+        end = skip_rest_of_path(s, i, end);
+        *next = end > *next ? end : *next;
         return end;
+    }
+    if (is_identifier(s, i, end, &w) || is_port(s, i, end))
+        return end;
+    if (tr_scan_at(s, end) == '=' && *next == end) { /* x=3 */
+        end++;
+        while (tr_is_identifier(tr_scan_at(s, end)) || (tr_scan_at(s, end) && strchr(".-+*/()^", tr_scan_at(s, end))))
+            end++;
+        *next = end;
+        return end;
+    }
+    if (w.letters == 1 && end == i + 1 && tr_scan_at(s, end) == '#' && !tr_is_identifier(tr_scan_at(s, end + 1))) /* C# */
+        return *next = end + 1;
+    if (!w.letters && w.digits == end - i && tr_scan_at(s, end) == '#' && (unsigned char)tr_scan_at(s, end + 1) >= 0xe3)
+        return *next = end + 1; /* 1#楼 */
     if (!w.slashes && !w.ats && !w.colons && w.letters && w.dots && has_extension(s, i, end) && s->text[i] != '.')
         return end;
     if (s->text[i] == '.' && w.letters >= 2 && !w.slashes && tr_scan_at(s, i + 1) != '.') /* .gitignore */

@@ -7,6 +7,7 @@
 
 enum {
     PLACEHOLDER_REACH = 64, /* bytes between { and } */
+    MESSAGE_REACH = 400,    /* bytes of {n, plural, …} */
     HASHTAG_REACH = 120,    /* bytes of a hashtag or an @name of other letters */
 };
 
@@ -103,17 +104,37 @@ static size_t find_entity(const tr_scan *s, size_t i)
     return tr_scan_at(s, k) == ';' && k > i + 2 ? k + 1 : i;
 }
 
+/* Whether {name, plural, … begins at text[i] (ICU MessageFormat). */
+static bool is_message_format(const tr_scan *s, size_t i)
+{
+    size_t k = i + 1;
+    while (tr_is_identifier(tr_scan_at(s, k)))
+        k++;
+    if (k == i + 1 || tr_scan_at(s, k) != ',')
+        return false;
+    k += 1 + (tr_scan_at(s, k + 1) == ' ');
+    return tr_scan_has(s, k, "plural") || tr_scan_has(s, k, "select");
+}
+
+/* Whether a Chinese mark between parts of a sentence stands at text[i]. */
+static bool has_clause_mark(const tr_scan *s, size_t i)
+{
+    return tr_scan_has(s, i, "、") || tr_scan_has(s, i, "，") || tr_scan_has(s, i, "。") || tr_scan_has(s, i, "；");
+}
+
 /* The end of {…} at text[i], braces inside included; not of prose or of data, {"name": "x"}. */
 static size_t find_braces(const tr_scan *s, size_t i)
 {
     int depth = 0;
     bool spaced = false, foreign = false;
-    for (size_t k = i; k < s->size && k - i < PLACEHOLDER_REACH + 4 && !tr_is_line_end(s->text[k]); k++) {
+    const bool is_message = is_message_format(s, i); /* {n, plural, other {# 项}} */
+    for (size_t k = i;
+         k < s->size && k - i < (is_message ? MESSAGE_REACH : PLACEHOLDER_REACH + 4) && !tr_is_line_end(s->text[k]); k++) {
         const char c = s->text[k];
         depth += (c == '{') - (c == '}');
         spaced = spaced || c == ' ';
         foreign = foreign || (unsigned char)c >= 0x80;
-        if (c == '"' || (spaced && foreign))
+        if (c == '"' || (spaced && foreign && !is_message) || has_clause_mark(s, k))
             return i;
         if (!depth)
             return k + 1;
@@ -154,6 +175,32 @@ static size_t find_percent(const tr_scan *s, size_t i)
     return k > start + 1 && tr_scan_at(s, k) == '%' ? k + 1 : i; /* %name% */
 }
 
+/* [[id]] */
+static size_t find_double_brackets(const tr_scan *s, size_t i)
+{
+    size_t k = i + 2;
+    if (tr_scan_at(s, i + 1) != '[')
+        return i;
+    while (k - i < PLACEHOLDER_REACH &&
+           (tr_is_identifier(tr_scan_at(s, k)) || (tr_scan_at(s, k) && strchr(" .:|-", tr_scan_at(s, k)))))
+        k++;
+    return k > i + 2 && tr_scan_has(s, k, "]]") ? k + 2 : i;
+}
+
+/* *.log, *100# */
+static size_t find_star(const tr_scan *s, size_t i)
+{
+    size_t k = i + 1;
+    if (tr_scan_at(s, k) == '.' && tr_is_ascii_letter(tr_scan_at(s, k + 1))) {
+        for (k++; tr_is_ascii_word(tr_scan_at(s, k)); k++)
+            ;
+        return k;
+    }
+    while (tr_is_ascii_digit(tr_scan_at(s, k)) || (k > i + 1 && tr_scan_at(s, k) == '*'))
+        k++;
+    return k > i + 1 && tr_scan_at(s, k) == '#' ? k + 1 : i;
+}
+
 static size_t find_dollar(const tr_scan *s, size_t i)
 {
     size_t k = i + 1;
@@ -181,14 +228,36 @@ static size_t skip_letters(const tr_scan *s, size_t i)
     return k == s->size ? k : i;
 }
 
+/* Whether a name in other letters ends at byte end: before white space, or, if it is short, before a mark. */
+static bool ends_name(const tr_scan *s, size_t begin, size_t end)
+{
+    size_t length;
+    const int32_t c = tr_character(s->text, s->size, end, &length);
+    return end == s->size || tr_is_space(c) || c == '@' ||
+           (end - begin < 20 &&
+            (tr_is_clause_mark(c) || tr_is_strong_mark(c) || tr_is_closer(c) || tr_is_bang(c) || c == 0xff5c));
+}
+
+/* Whether an odd number of # stands from text[i] on in its line, nearby. */
+static bool is_odd(const tr_scan *s, size_t i)
+{
+    bool odd = false;
+    for (size_t k = i; k < s->size && k - i < 4 * HASHTAG_REACH && !tr_is_line_end(s->text[k]); k++)
+        odd ^= s->text[k] == '#';
+    return odd;
+}
+
 /* The end of #话题#, which has no marks of a sentence inside; i: it is something else. */
 static size_t skip_topic(const tr_scan *s, size_t i)
 {
-    size_t length;
+    size_t length, digits = i + 1;
+    while (tr_is_ascii_digit(tr_scan_at(s, digits)))
+        digits++;
+    const bool is_number = digits > i + 1 && (unsigned char)tr_scan_at(s, digits) >= 0xe3; /* #302里 */
     for (size_t k = i + 1; k < s->size && k - i < HASHTAG_REACH; k += length) {
         const int32_t c = tr_character(s->text, s->size, k, &length);
         if (c == '#')
-            return k > i + 1 && !tr_is_identifier(tr_scan_at(s, k + 1)) ? k + 1 : i;
+            return k > i + 1 && !tr_is_identifier(tr_scan_at(s, k + 1)) && !(is_number && is_odd(s, i)) ? k + 1 : i;
         if (tr_is_space(c) || tr_is_clause_mark(c) || tr_is_strong_mark(c))
             return i;
     }
@@ -211,11 +280,26 @@ static size_t find_hash(const tr_scan *s, size_t i)
     if (k > i + 1)
         return k;
     k = skip_letters(s, i + 1);
-    const bool ends = k == s->size || s->text[k] == ' ' || tr_is_line_end(tr_scan_at(s, k)) || s->text[k] == '#';
-    return k > i + 1 && ends ? k : i;
+    return k > i + 1 && (tr_scan_at(s, k) == '#' || ends_name(s, i, k)) ? k : i;
 }
 
-/* @name. Names in other letters end at white space. */
+/* The end of a Chinese name from text[i] on: before a word that no name has after its second character. *ends: it is there.
+ */
+static size_t skip_name(const tr_scan *s, size_t i, bool *ends)
+{
+    static const char words[] = "和与跟及的在是了请你我他她它说也都把被给来去让有";
+    const size_t end = skip_letters(s, i);
+    *ends = false;
+    for (size_t k = i + 6; k + 3 <= end && (unsigned char)s->text[i] >= 0xe3; k += 3)
+        for (size_t w = 0; w + 1 < sizeof words; w += 3)
+            if (memcmp(s->text + k, words + w, 3) == 0) {
+                *ends = true;
+                return k;
+            }
+    return end;
+}
+
+/* @name. Names in other letters end at white space or a mark, or before some words. */
 static size_t find_at_name(const tr_scan *s, size_t i)
 {
     if (tr_scan_at(s, i + 1) == '{')
@@ -227,8 +311,9 @@ static size_t find_at_name(const tr_scan *s, size_t i)
         k++;
     if (k > i + 1)
         return k;
-    k = skip_letters(s, i + 1);
-    return k > i + 1 && (k == s->size || s->text[k] == ' ' || tr_is_line_end(tr_scan_at(s, k))) ? k : i;
+    bool ends;
+    k = skip_name(s, i + 1, &ends);
+    return k > i + 1 && (ends || ends_name(s, i, k)) ? k : i;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- the scan */
@@ -256,6 +341,8 @@ static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
             *kind = TR_SPAN_MARK;
         return end;
     case '{': return find_braces(s, i);
+    case '[': return find_double_brackets(s, i);
+    case '=': *kind = TR_SPAN_MARK; return i + 1;
     case '%':
         end = find_percent(s, i);
         if (end > i && !memchr(s->text + i, '$', end - i) && tr_scan_at(s, i + 1) != '(' && tr_scan_at(s, i + 1) != '{' &&
@@ -281,10 +368,12 @@ static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
         end = tr_scan_emoji(s, i);
         if (end > i) {
             const size_t name = tr_scan_name_after(s, i, end);
-            *kind = name > end ? TR_SPAN_WORD : TR_SPAN_MARK;
+            *kind = name > end || (unsigned char)c < 0x80 ? TR_SPAN_WORD : TR_SPAN_MARK; /* keycaps stand as words */
             return name;
         }
     }
+    if (c == '*' && (end = find_star(s, i)) > i)
+        return end;
     if ((unsigned char)c >= 0x80)
         return tr_scan_symbol(s, i, kind);
     if (!may_begin(s, i))

@@ -11,7 +11,7 @@ typedef enum tr_span_kind {
     TR_SPAN_OPEN,   /* a tag, <b>; also ** and [ of Markdown */
     TR_SPAN_CLOSE,  /* </b>; ** and ](address) */
     TR_SPAN_EMPTY,  /* <br/>, <img …>, comments */
-    TR_SPAN_DIGITS, /* 二〇二四, which the network sees as 2024 */
+    TR_SPAN_DIGITS, /* 二〇二四, １２, 叁佰: the network sees 2024, 12, 三百 */
 } tr_span_kind;
 
 /* What the network sees in place of a span. */
@@ -21,6 +21,7 @@ typedef enum tr_stand_in_kind { TR_STAND_IN_WORD, TR_STAND_IN_NUMBER, TR_STAND_I
 typedef struct tr_kept_span {
     size_t begin, end;
     tr_span_kind kind;
+    bool inside;    /* MARK: stands inside a sentence, between words */
     size_t partner; /* OPEN, CLOSE: where the other tag of the pair begins; SIZE_MAX: there is none, see tr_tags_pair
                        (text/tags.h) */
     tr_stand_in_kind stand_in;
@@ -38,6 +39,15 @@ tr_status tr_spans_find(const char *text, size_t size, tr_buffer *spans, tr_erro
 static inline bool tr_is_tag(const tr_kept_span *span)
 {
     return span->kind == TR_SPAN_OPEN || span->kind == TR_SPAN_CLOSE;
+}
+
+/* Whether 万, 亿 and the like follow a number that ends at text[at]: they make another one of it. */
+bool tr_has_number_unit(const char *text, size_t size, size_t at);
+
+/* Of a chunk's spans: alignments say where it goes. */
+static inline bool tr_is_aligned(const tr_kept_span *span)
+{
+    return tr_is_tag(span) || span->kind == TR_SPAN_MARK;
 }
 
 #endif

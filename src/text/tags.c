@@ -8,7 +8,7 @@
 #include "util/utf8.h"
 
 enum {
-    MOST_PAIRS = TR_CHUNK_SPANS / 2,
+    MOST_PAIRS = TR_CHUNK_SPANS,
     OPEN_TAGS = 64, /* tags that are open at a time; the outermost are forgotten */
     ROOT = -1,
 };
@@ -37,7 +37,26 @@ typedef struct open_tag {
     size_t cuts;
 } open_tag;
 
-void tr_tags_pair(const char *text, tr_kept_span *spans, size_t count)
+/* Looks at what stands around a mark: whether it is inside a sentence, or something else. */
+static void look_around(const char *text, size_t size, tr_kept_span *span)
+{
+    size_t length;
+    const int32_t own = tr_character(text, size, span->begin, &length);
+    if (tr_bracket_closer(own) || (tr_is_closer(own) && !tr_is_quote_opener(own))) {
+        span->kind = tr_bracket_closer(own) ? TR_SPAN_OPEN : TR_SPAN_CLOSE;
+        return;
+    }
+    span->inside = false;
+    if (own < 0x80 || !span->begin || span->end >= size)
+        return;
+    const int32_t before = tr_character(text, size, tr_character_before(text, span->begin), &length);
+    const int32_t after = tr_character(text, size, span->end, &length);
+    if ((tr_bracket_closer(before) || tr_is_quote_opener(before)) && tr_is_closer(after))
+        span->kind = TR_SPAN_WORD;
+    span->inside = !tr_is_space(before) && !tr_is_space(after);
+}
+
+void tr_tags_pair(const char *text, size_t size, tr_kept_span *spans, size_t count)
 {
     open_tag open[OPEN_TAGS];
     size_t depth = 0, cuts = 0;
@@ -45,7 +64,9 @@ void tr_tags_pair(const char *text, tr_kept_span *spans, size_t count)
         tr_kept_span *span = &spans[i];
         size_t k = depth;
         span->partner = SIZE_MAX;
-        cuts += span->kind == TR_SPAN_MARK || span->kind == TR_SPAN_EMPTY;
+        if (span->kind == TR_SPAN_MARK)
+            look_around(text, size, span);
+        cuts += (span->kind == TR_SPAN_MARK && !span->inside) || span->kind == TR_SPAN_EMPTY;
         if (span->kind == TR_SPAN_OPEN) {
             if (depth == OPEN_TAGS)
                 memmove(open, open + 1, --depth * sizeof *open);
@@ -74,7 +95,7 @@ typedef struct word {
 } word;
 
 typedef struct pair {
-    int open, close;   /* uses */
+    int open, close;   /* uses; close -1: open is a mark, which stands without words */
     int parent;        /* the pair around it, or ROOT */
     size_t begin, end; /* bytes of the text between the tags */
     bool marked;       /* the last of them is a mark, as 。 */
@@ -119,6 +140,9 @@ static void list_pairs(placing *p, const char *text)
         if (span->kind == TR_SPAN_OPEN && p->pair_count < MOST_PAIRS) {
             p->pairs[p->pair_count] = (pair){.open = i, .parent = inside, .begin = span->end};
             inside = p->pair_count++;
+        } else if (span->kind == TR_SPAN_MARK && p->pair_count < MOST_PAIRS) {
+            p->pairs[p->pair_count++] =
+                (pair){.open = i, .close = -1, .parent = inside, .begin = span->begin, .end = span->begin};
         } else if (span->kind == TR_SPAN_CLOSE && inside != ROOT) {
             p->pairs[inside].close = i;
             p->pairs[inside].end = span->begin;
@@ -297,12 +321,13 @@ static void place_pair(placing *p, int index)
 {
     pair *of = &p->pairs[index];
     of->first = of->last = -1;
-    find_run(p, of);
+    if (of->close >= 0)
+        find_run(p, of);
     while (!of->marked && of->last > of->first && is_mark_word(p, of->last - 1))
         of->last--;
     if (of->first == of->last)
         of->first = of->last = -1;
-    if (of->first < 0) {
+    if (of->first < 0 && of->close >= 0) {
         find_shares(p, of);
         find_likely_word(p, of);
     }
@@ -345,7 +370,8 @@ static void write_pairs(placing *p, int parent, size_t from)
         p->tags[p->tag_count++] = (tr_use_place){begin, begin, q->open};
         write_pairs(p, next, begin);
         const size_t end = empty ? begin : end_of_word(p, q->last - 1);
-        p->tags[p->tag_count++] = (tr_use_place){end, end, q->close};
+        if (q->close >= 0)
+            p->tags[p->tag_count++] = (tr_use_place){end, end, q->close};
         written = next;
     }
 }
