@@ -32,7 +32,8 @@ typedef struct line_batch {
 static void warn_once(cli_translator *t, uint64_t number, unsigned flags)
 {
     if (flags & TR_FLAG_INVALID_UTF8 && !t->totals.warned_utf8) {
-        cli_warn(t->settings, "line %" PRIu64 ": invalid UTF-8 or NUL became U+FFFD (said once)", number);
+        cli_warn(t->settings,
+                 "line %" PRIu64 ": invalid UTF-8 or NUL became U+FFFD (said once); is it in another --encoding?", number);
         t->totals.warned_utf8 = true;
     }
     t->totals.passed += (flags & TR_FLAG_PASSED_THROUGH) != 0;

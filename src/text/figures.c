@@ -375,7 +375,8 @@ static bool write_english(const tr_figure *f, tr_buffer *out)
         return tr_buffer_string(out, f->over       ? "over "
                                      : f->negative ? "-"
                                                    : "") &&
-               (f->ordinal ? write_ordinal(f->value, out) : write_english_number(f, out));
+               (f->ordinal ? write_ordinal(f->value, out) : write_english_number(f, out)) &&
+               (!f->unit || (tr_buffer_string(out, " ") && tr_buffer_string(out, f->unit)));
     case TR_FIGURE_RANGE:
         return write_decimal(f->value, true, out) && tr_buffer_string(out, " to ") && write_decimal(f->other, true, out);
     case TR_FIGURE_PERCENT: return write_decimal(f->value, true, out) && tr_buffer_string(out, "%");

@@ -38,9 +38,10 @@ typedef struct tr_figure {
     bool optional; /* it may be missing in a translation: 一, "a few" */
     bool spelled;  /* in words: it may be there without one in the source */
     bool ordinal;
-    bool plain;    /* in digits alone, as other languages write it, too */
-    bool over;     /* 100多亿: over 10 billion */
-    bool negative; /* 负三十万 */
+    bool plain;       /* in digits alone, as other languages write it, too */
+    bool over;        /* 100多亿: over 10 billion */
+    bool negative;    /* 负三十万 */
+    const char *unit; /* in English, where the figure has it inside: 三块五; NULL: it has none */
 } tr_figure;
 
 typedef struct tr_figures {

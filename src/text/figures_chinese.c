@@ -567,6 +567,10 @@ static bool read_figure(const reader *r, const numeral *n, tr_figure *f)
     if ((end = read_money(r, n, &f->value)) > n->end || (end = read_after_unit(r, n, &f->value)) > n->end) {
         f->end = end;
         f->plain = false;
+        f->unit = follows(r, n->end, "米")   ? "meters"
+                  : follows(r, n->end, "度") ? "degrees"
+                  : follows(r, n->end, "秒") ? "seconds"
+                                             : "yuan";
         return true;
     }
     if (n->positional && n->units && n->han_digits == 2 && n->value.digits % 10 == n->value.digits / 10 + 1) {

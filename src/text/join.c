@@ -173,6 +173,10 @@ static tr_status restore_spans(const joined_text *j, const tr_text_chunk *chunk,
                             tr_wants_plural(translation, size, places[i].begin, places[i].end);
         good = good && tr_use_append(chunk, j->text->data, use, plural, restored);
         ends[i] = restored->size;
+        /* 2:15 p.m. at the end of a sentence: one full stop */
+        if (use->span.is_written && places[i].end < size && translation[places[i].end] == '.' && ends[i] &&
+            restored->data[ends[i] - 1] == '.')
+            places[i].end++;
         at = places[i].end;
         if (mark && !at && size)
             good = good && tr_buffer_string(restored, " ");

@@ -196,7 +196,7 @@ static tr_status take_line(parser *p)
     if (!source->size || !target->size)
         return fail_line(p, source->size ? "the target is empty" : "the source is empty");
     if (!tr_utf8_valid(source->data, source->size) || !tr_utf8_valid(target->data, target->size))
-        return fail_line(p, "is not UTF-8");
+        return fail_line(p, "is not UTF-8 (iconv -f GB18030 -t UTF-8 FILE converts it)");
     term t = {
         .source = source->data, .target = target->data, .size = source->size, .target_size = target->size, .line = p->line};
     t.whole_word = tr_is_ascii_word(source->data[0]) && tr_is_ascii_word(source->data[source->size - 1]);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "text/figures.h"
-#include "text/spans.h"
+#include "text/tags.h"
 #include "text/terms.h"
 #include "util/utf8.h"
 
@@ -20,14 +20,24 @@ static void check_spans(const char *text, size_t size)
 {
     tr_buffer spans = {0};
     if (tr_spans_find(text, size, &spans, NULL) == TR_OK) {
-        const tr_kept_span *span = (const tr_kept_span *)(const void *)spans.data;
-        size_t last = 0;
-        for (size_t i = 0; i < spans.size / sizeof *span; i++) {
+        tr_kept_span *span = (tr_kept_span *)(void *)spans.data;
+        const size_t count = spans.size / sizeof *span;
+        size_t last = 0, open = 0;
+        tr_tags_pair(text, size, span, count);
+        for (size_t i = 0; i < count; i++) {
+            const bool paired = tr_is_tag(&span[i]) && span[i].partner != SIZE_MAX;
+            if (paired && (span[i].kind == TR_SPAN_OPEN) != (span[i].partner > span[i].begin))
+                __builtin_trap();
+            open += paired && span[i].kind == TR_SPAN_OPEN;
+            if (paired && span[i].kind == TR_SPAN_CLOSE && !open--)
+                __builtin_trap();
             expect_place(text, size, last, span[i].begin, span[i].end);
             if (memchr(text + span[i].begin, '\n', span[i].end - span[i].begin))
                 __builtin_trap();
             last = span[i].end;
         }
+        if (open)
+            __builtin_trap();
     }
     tr_buffer_free(&spans);
 }
