@@ -614,6 +614,16 @@ static tr_status find_unknown(planner *p, size_t begin, size_t end, tr_buffer *s
             tr_is_ascii_word((char)c) || tr_is_space(c) ? TR_OK : lacks_character(p, at, length, c, &lacks, error);
         if (status != TR_OK)
             return status;
+        if (!lacks && c >= 0x3008 && c <= 0x301b) { /* 『 where the vocabulary has it, but not 』 */
+            char partner[4];
+            planner other = *p;
+            tr_text text_of_it = {.data = partner};
+            other.text = &text_of_it;
+            const tr_status found =
+                lacks_character(&other, 0, tr_utf8_encode((uint32_t)c ^ 1, partner), c ^ 1, &lacks, error);
+            if (found != TR_OK)
+                return found;
+        }
         if (!lacks)
             continue;
         tr_kept_span span = {.begin = at, .end = at + length, .kind = TR_SPAN_WORD};

@@ -410,6 +410,11 @@ static tr_status add_span(tr_scan *s, tr_kept_span span, tr_error *error)
     tr_kept_span *last = NULL;
     if (s->spans->size)
         last = (tr_kept_span *)(void *)(s->spans->data + s->spans->size - sizeof *last);
+    if (last && last->kind == TR_SPAN_MARK && span.kind == TR_SPAN_MARK && last->end == span.begin &&
+        (unsigned char)s->text[span.begin] >= 0xf0 && (unsigned char)s->text[last->begin] >= 0xf0) { /* a row of emoji */
+        last->end = span.end;
+        return TR_OK;
+    }
     if (last && is_wordlike(last->kind) && is_wordlike(span.kind) && is_joined(s, last->end, span.begin)) {
         last->end = span.end;
         last->kind = last->kind == TR_SPAN_PRINTF || span.kind == TR_SPAN_PRINTF ? TR_SPAN_PRINTF : TR_SPAN_WORD;

@@ -301,8 +301,8 @@ static void fixtures_keep_them(void **state)
     size_t kept = 0;
     int tried = 0;
     const size_t step = getenv("TR_ALL_SPANS") ? 1 : 16;
-    for (size_t i = 0; i < line_count; i++) { /* some of each kind, or, by hand, all */
-        if (i % step)
+    for (size_t i = 0; i < line_count; i++) {        /* some of each kind, or, by hand, all */
+        if (i % step || strstr(lines[i].text, "『")) /* some vocabularies have 『』, which are translated then */
             free(lines[i].text);
         else
             lines[kept++] = lines[i];
