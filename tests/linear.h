@@ -11,7 +11,8 @@ static inline double seconds_now(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-/* Fails if an input that is so many times as large took more than three times as much longer. What takes little time is not looked at: noise is as large. */
+/* Fails if an input that is so many times as large took more than three times as much longer. What takes little time is not
+ * looked at: noise is as large. */
 static inline void expect_linear(double small, double large, double times)
 {
     if (large > 0.5 && large > 3 * times * (small > 0.001 ? small : 0.001))
