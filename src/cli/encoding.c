@@ -149,10 +149,12 @@ static bool is_chinese(const char *name)
 static const char *recognise(const char *bytes, size_t size, char *name, size_t room)
 {
     size_t valid, invalid;
+    count_utf8(bytes, size, &valid, &invalid);
+    if (valid && !invalid) /* a NUL or two do not make UTF-16 of it */
+        return NULL;
     const char *wide = utf16_kind(bytes, size);
     if (wide)
         return wide;
-    count_utf8(bytes, size, &valid, &invalid);
     if (valid >= 2 * invalid)
         return NULL;
     if (guess(bytes, size, name, room) && strcasecmp(name, "UTF-8") != 0 && !is_chinese(name) &&
@@ -201,7 +203,7 @@ static int begin_input(cli_decoder *d, const char *bytes, size_t size, size_t *s
     d->begun = true;
     if (wanted && strcasecmp(wanted, "auto") != 0) {
         if (strcasecmp(wanted, "UTF-8") != 0 && strcasecmp(wanted, "UTF8") != 0)
-            return open_converter(d, wanted);
+            return open_converter(d, marked && strncasecmp(marked, wanted, strlen(wanted)) == 0 ? marked : wanted);
         d->known = true;
         return CLI_DONE;
     }

@@ -7,7 +7,7 @@
 
 #include "util/utf8.h"
 
-enum { MOST_DIGITS = 18 }; /* of a value */
+enum { MOST_READ = 64, MOST_DIGITS = 18 }; /* of a value */
 
 static const char *const month_names[] = {"January", "February", "March",     "April",   "May",      "June",
                                           "July",    "August",   "September", "October", "November", "December"};
@@ -63,7 +63,7 @@ size_t tr_decimal_read(const char *text, size_t size, size_t at, tr_decimal *val
     int decimals = 0;
     size_t end = at, count = 0, group = 0;
     bool point = false, commas = false;
-    for (size_t i = at; i < size; i++) {
+    for (size_t i = at; i < size && count < MOST_READ; i++) {
         const char c = text[i];
         if (tr_is_ascii_digit(c)) {
             count++;
@@ -179,7 +179,7 @@ static bool same_digits(const char *a_text, const tr_figure *a, const char *b_te
 static bool says(const char *source, const tr_figure *s, const char *target, const tr_figure *t)
 {
     if (s->kind == TR_FIGURE_DIGITS || t->kind == TR_FIGURE_DIGITS)
-        return same_digits(source, s, target, t);
+        return (s->plain || s->optional) && same_digits(source, s, target, t);
     if (s->negative && !t->negative)
         return false;
     switch (s->kind) {
@@ -449,10 +449,10 @@ bool tr_figure_write(const char *text, const tr_figure *figure, tr_figure_langua
                      tr_buffer *out, bool *known)
 {
     const bool both = from != TR_FIGURES_DIGITS && to != TR_FIGURES_DIGITS;
-    *known = figure->plain || figure->kind == TR_FIGURE_DIGITS || (both && from != to);
+    *known = figure->plain || (both && from != to && figure->kind != TR_FIGURE_DIGITS);
     if (!*known)
         return true;
-    if (figure->plain || figure->kind == TR_FIGURE_DIGITS)
+    if (figure->plain)
         return tr_buffer_append(out, text + figure->begin, figure->end - figure->begin);
     return to == TR_FIGURES_ENGLISH ? write_english(figure, out) : write_chinese(figure, out);
 }

@@ -21,9 +21,13 @@ static int han_digit(int32_t c)
     case 0x8d30: return 2;
     case 0x4e09:
     case 0x53c1: return 3;
-    case 0x56db: return 4;
-    case 0x4e94: return 5;
-    case 0x516d: return 6;
+    case 0x56db:
+    case 0x8086: return 4;
+    case 0x4e94:
+    case 0x4f0d: return 5;
+    case 0x516d:
+    case 0x9646:
+    case 0x9678: return 6;
     case 0x4e03:
     case 0x67d2: return 7;
     case 0x516b:
@@ -104,7 +108,8 @@ typedef struct numeral {
     int han_digits; /* Chinese digits */
     int units;      /* 十 百 千 万 亿 */
     bool literal, long_literal, positional;
-    bool over; /* 100多亿, 十几万 */
+    bool over;      /* 100多亿, 十几万 */
+    bool too_large; /* for a value */
 } numeral;
 
 static uint64_t power(int exponent)
@@ -127,6 +132,20 @@ static size_t read_positional(const reader *r, size_t at, uint64_t *value, int *
         ++*count;
     }
     return at;
+}
+
+/* A number that is too large for its value: its end is that of all digits and units. */
+static bool give_up(const reader *r, size_t end, numeral *n)
+{
+    size_t length;
+    for (int32_t c; end < r->size; end += length) {
+        c = peek(r, end, &length);
+        if (han_digit(c) < 0 && !han_unit(c) && !(c >= '0' && c <= '9'))
+            break;
+    }
+    n->end = end;
+    n->too_large = true;
+    return true;
 }
 
 static bool read_numeral(const reader *r, size_t at, numeral *n)
@@ -185,20 +204,20 @@ static bool read_numeral(const reader *r, size_t at, numeral *n)
             }
             zero = d == 0;
             if (digits > largest)
-                return false;
+                return give_up(r, next, n);
             current = digits * power(scale);
             has_current = digits > 0 || count > 1 || !n->units;
             end = next;
         } else if ((unit = han_unit(c)) > 0) {
             n->units++;
             if (total > largest || section > largest || current > largest)
-                return false;
+                return give_up(r, end, n);
             if (unit <= 3) {
                 section += (has_current ? current : power(scale)) * power(unit);
             } else {
                 const uint64_t whole = section + (has_current ? current : 0);
                 if (total > largest / power(unit > 4 ? 4 : 0) || whole > power(LARGEST) / power(unit))
-                    return false;
+                    return give_up(r, end, n);
                 total =
                     unit == 8 ? (total + (whole ? whole : 0)) * power(8) : total + (whole ? whole : power(scale)) * power(4);
                 section = 0;
@@ -469,9 +488,9 @@ static bool read_figure(const reader *r, const numeral *n, tr_figure *f)
 {
     size_t end, length;
     *f = (tr_figure){.begin = n->begin, .end = n->end, .value = n->value};
-    if (n->long_literal) {
+    if (n->long_literal || n->too_large) { /* what is too large equals nothing */
         f->kind = TR_FIGURE_DIGITS;
-        f->plain = true;
+        f->plain = n->long_literal;
         return true;
     }
     const bool glued =

@@ -93,6 +93,8 @@ size_t tr_scan_symbol(const tr_scan *s, size_t i, tr_span_kind *kind)
         return i;
     while (tr_is_identifier(tr_scan_at(s, end)))
         end++;
+    if (tr_scan_at(s, end) && strchr("./:@\\-", tr_scan_at(s, end)) && tr_scan_at(s, end + 1) > ' ')
+        end = i + length; /* →https://, →v2.3 */
     const bool glued = end > i + length || (i && tr_is_identifier(s->text[i - 1]));
     *kind = glued ? TR_SPAN_WORD : TR_SPAN_MARK;
     return end;

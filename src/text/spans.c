@@ -6,6 +6,7 @@
 #include "text/span_scan.h"
 
 enum {
+    TAG_REACH = 8192,       /* bytes of a tag */
     PLACEHOLDER_REACH = 64, /* bytes between { and } */
     MESSAGE_REACH = 400,    /* bytes of {n, plural, …} */
     HASHTAG_REACH = 120,    /* bytes of a hashtag or an @name of other letters */
@@ -61,7 +62,7 @@ static size_t find_tag(tr_scan *s, size_t i, tr_span_kind *kind)
     if (i < s->no_tag_end)
         return i;
     char quote = 0;
-    for (; k < s->size && !tr_is_line_end(s->text[k]); k++) {
+    for (; k < s->size && k - i < TAG_REACH && !tr_is_line_end(s->text[k]); k++) {
         const char c = s->text[k];
         if (quote)
             quote = c == quote ? 0 : quote;
@@ -75,7 +76,7 @@ static size_t find_tag(tr_scan *s, size_t i, tr_span_kind *kind)
             return k + 1;
         }
     }
-    if (!quote)
+    if (!quote && k - i < TAG_REACH)
         s->no_tag_end = k;
     return i;
 }
@@ -142,6 +143,15 @@ static size_t find_braces(const tr_scan *s, size_t i)
     return i;
 }
 
+/* Whether at most two letters stand at text[i], as in %dMB. */
+static bool is_unit(const tr_scan *s, size_t i)
+{
+    size_t k = i;
+    while (k - i < 3 && tr_is_ascii_letter(tr_scan_at(s, k)))
+        k++;
+    return k - i < 3 && tr_scan_at(s, k) != '%';
+}
+
 /* %s, %1$d, %(name)s, %%, %1, %name% */
 static size_t find_percent(const tr_scan *s, size_t i)
 {
@@ -164,7 +174,7 @@ static size_t find_percent(const tr_scan *s, size_t i)
         k++;
     while (k - i < 14 && tr_scan_at(s, k) && strchr("hlLqzjt", tr_scan_at(s, k)))
         k++;
-    if (tr_scan_at(s, k) && strchr("diouxXeEfFgGcspnaA@", tr_scan_at(s, k)) && !tr_is_ascii_letter(tr_scan_at(s, k + 1)))
+    if (tr_scan_at(s, k) && strchr("diouxXeEfFgGcspnaA@", tr_scan_at(s, k)) && (s->text[k - 1] == ')' || is_unit(s, k + 1)))
         return k + 1;
     for (k = start; tr_is_ascii_digit(tr_scan_at(s, k)) && k < start + 2; k++)
         ;

@@ -161,6 +161,8 @@ static tr_status read_flags(parser *p, const tr_buffer *field, term *t)
 static tr_status add_term(parser *p, const term *t)
 {
     tr_terms *terms = p->terms;
+    if (t->size > TR_MAX_TERM)
+        return fail_line(p, "the source is longer than 1024 bytes");
     if (terms->count == TR_MAX_TERMS)
         return fail_line(p, "more than a million terms");
     if (terms->count == terms->capacity) {

@@ -7,7 +7,7 @@
 
 typedef tr_glossary tr_terms;
 
-enum { TR_MAX_TERMS = 1000000, TR_MAX_GLOSSARY = 16 << 20 }; /* entries and bytes of a glossary */
+enum { TR_MAX_TERMS = 1000000, TR_MAX_TERM = 1024, TR_MAX_GLOSSARY = 16 << 20 }; /* entries, bytes of a source, of all */
 
 /* Parses a glossary. A line is SOURCE TAB TARGET, optionally with TAB FLAGS, or the same as CSV with double quotes; blank
  * lines and lines that begin with "# " are skipped. Flags, separated by spaces: case (capitals and small letters differ),

@@ -144,6 +144,8 @@ static void known_mistakes_are_noticed(void **state)
         {"2024年5月1日", "June 1, 2024"},
         {"三天", "five days"},
         {"三四十个人", "three forty people"},
+        {"60万亿亿吨", "60 billion tons"},
+        {"9亿亿亿", "900 billion"},
         {"晚上12点半", "12:30 p.m."},
         {"一千二百三十四元五角", "1,234 yuan"},
     };
@@ -171,6 +173,9 @@ static void known_mistakes_are_noticed(void **state)
         {"晚上12点半", "12:30 a.m."},
         {"夜里3点", "3 a.m."},
         {"利率0.5%", "a rate of .5%"},
+        {"伍佰陆拾元", "560 yuan"},
+        {"陆万伍仟肆佰叁拾贰元", "65,432 yuan"},
+        {"苹果一斤2块5", "a jin of apples is 2.5 yuan"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (chinese_agrees(wrong[i][0], wrong[i][1]))

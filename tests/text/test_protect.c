@@ -127,6 +127,8 @@ static void spans_are_found(void **state)
         {"x=3，y=-2", "x=3|y=-2"},
         {"{苹果、香蕉}和{n, plural, other {# 项}}", "{n, plural, other {# 项}}"},
         {"€1200万和€12", "€12"},
+        {"→https://a.b/c?d和→v2.3.1", "→|https://a.b/c?d|→|v2.3.1"},
+        {"%dMB，%skm，%discount", "%d|%s"},
         {"话题#高考加油#很热", "#高考加油#"},
         {"请打开example.com:8080看看。", "example.com:8080"},
         {"请访问192.168.1.1:8080/x。", "192.168.1.1:8080/x"},
@@ -550,11 +552,11 @@ static double scan_seconds(const char *part, size_t count)
 static void scanning_is_linear(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"{",       "}",   "`",   "` ",  "<a \"", "<a ",         "<!--", "<b>",  "</b>",
-                                        "%(",      "%",   "#",   "# ",  "@",     "&",           "[",    "[a](", "**",
-                                        "**a ",    "~~",  "1 ",  "1-",  "1:",    "a:",          "a.b:", "\\n",  "://",
-                                        "http://", "|",   "| ",  "- ",  "😀",     "👍🏻‍", "🇨",    "‍",  "+1 ",
-                                        "a@b.",    "../", "___", "中#", "#中",   "(",           "!["};
+    static const char *const parts[] = {"{",    "}",       "`",   "` ",  "<a \"", "<x \" =\"", "<a ",         "<!--", "<b>",
+                                        "</b>", "%(",      "%",   "#",   "# ",    "@",         "&",           "[",    "[a](",
+                                        "**",   "**a ",    "~~",  "1 ",  "1-",    "1:",        "a:",          "a.b:", "\\n",
+                                        "://",  "http://", "|",   "| ",  "- ",    "😀",         "👍🏻‍", "🇨",    "‍",
+                                        "+1 ",  "a@b.",    "../", "___", "中#",   "#中",       "(",           "!["};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         print_message("%s ", parts[i]);
         expect_linear(scan_seconds(parts[i], 40000), scan_seconds(parts[i], 320000), 8);
