@@ -350,10 +350,10 @@ typedef struct tr_token_event {
     int sample;
     /* Index of the token in the sentence. Tokens that are given (a language token, a prefix) come first. */
     int step;
-    /* EOS included. -1: no token, but the text of a sentence whose tokens came without: with option protect, that of
-     * one with protected spans or numbers, which is known when it is complete. It may have other tokens then. Such an
-     * event follows the sentence's last token, and comes before on_result; its step, sample and log_probability are 0.
-     * Of several draws it has the text of the best. */
+    /* EOS included. -1: no token, but the text of a sentence whose tokens came without: with option protect, of one
+     * with protected spans or numbers, which is known when the text is complete, and of those after it. It may have
+     * other tokens then. Such an event follows the sentence's last token, and comes before on_result; its step, sample
+     * and log_probability are 0. Of several draws it has the text of the best. */
     int32_t id;
     /* Its log-probability, as in tr_results_log_probabilities. */
     float log_probability;

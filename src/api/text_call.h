@@ -19,8 +19,9 @@ typedef struct tr_call_text {
     size_t first, planned;        /* its chunks of the first attempt, in call.chunks */
     tr_text_chunk *const *chunks; /* [text.count] */
     tr_text_chunk **replaced;     /* chunks, if some were translated again; else NULL */
-    tr_text text;                 /* only if it is translated */
-    tr_ids prefix;                /* target tokens that its translation begins with */
+    size_t first_checked; /* with a stream: its first chunk whose text comes when all is known to be right; SIZE_MAX: none */
+    tr_text text;         /* only if it is translated */
+    tr_ids prefix;        /* target tokens that its translation begins with */
 } tr_call_text;
 
 /* The chunk of a request, for the tokens of a stream. */

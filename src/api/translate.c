@@ -211,10 +211,13 @@ static tr_status make_requests(tr_text_call *c, tr_error *error)
 
 static void find_origins(tr_text_call *c, size_t text)
 {
-    const tr_call_text *e = &c->entries[text];
+    tr_call_text *e = &c->entries[text];
     int sentences = 0;
+    e->first_checked = SIZE_MAX;
     for (size_t s = 0; s < e->text.count; s++) {
         const tr_request *request = e->chunks[s]->request;
+        if (request && e->chunks[s]->checked && e->first_checked == SIZE_MAX)
+            e->first_checked = s;
         if (request)
             c->origins[request - c->requests] = (tr_request_origin){.text = text, .chunk = s, .sentence = sentences++};
     }
@@ -235,7 +238,7 @@ static tr_status take_token(void *argument, const tr_request *of, const tr_decod
     tr_text_chunk *chunk = e->chunks[o->chunk];
     tr_token_event event = {.text = o->text, .sentence = o->sentence, .sentences = o->sentences, .restarted = again};
     bool begins, space = false;
-    if (chunk->checked) { /* its text comes when it is known to be right */
+    if (o->chunk >= e->first_checked) { /* its text comes when all of it is known to be right */
         event.sample = step->draw;
         event.step = step->step;
         event.id = step->id;
@@ -265,46 +268,45 @@ static tr_status start_stream(tr_text_call *c, tr_error *error)
 
 /* -------------------------------------------------------------------------------------------------------------- results */
 
-/* The text of a sentence whose tokens came without. first, last: its chunks in e->chunks. */
-static tr_status stream_sentence(tr_text_call *c, size_t request, size_t first, size_t last, tr_error *error)
+/* The sentences of a text whose tokens came without text: an event for each, with its part of the translation. ends
+ * [e->text.count]: memory. */
+static tr_status stream_parts(tr_text_call *c, const tr_call_text *e, size_t *ends, tr_error *error)
 {
-    const tr_request_origin *o = &c->origins[request];
-    const tr_call_text *e = &c->entries[o->text];
-    tr_buffer *bytes = &c->stream.bytes;
-    bool space, stop = false;
-    tr_status status = tr_join_front(&c->joiner, &e->text, c->chunks + e->first, o->chunk, &space, error);
-    tr_buffer_clear(bytes);
-    if (status == TR_OK && c->joiner.scratch.size &&
-        !tr_buffer_append(bytes, c->joiner.scratch.data, c->joiner.scratch.size))
-        status = tr_fail_memory(error, "translation");
-    if (status == TR_OK)
-        status = tr_join_chunks(&c->joiner, &e->text, e->chunks, first, last, error);
-    const tr_buffer *own = &c->joiner.scratch;
-    if (status == TR_OK && own->size &&
-        ((space && !tr_buffer_string(bytes, " ")) || !tr_buffer_append(bytes, own->data, own->size)))
-        status = tr_fail_memory(error, "translation");
-    const tr_token_event event = {.text = o->text,
-                                  .sentence = o->sentence,
-                                  .sentences = o->sentences,
-                                  .id = -1,
-                                  .last = true,
-                                  .bytes = bytes->size ? bytes->data : "",
-                                  .size = bytes->size};
-    return status == TR_OK ? tr_stream_event(&c->stream, &event, false, &stop, error) : status;
+    size_t begin = 0, at = 0;
+    tr_status status = tr_join_whole(&c->joiner, &e->text, e->chunks, ends, error);
+    for (size_t s = 0; s < e->planned && status == TR_OK; s++) {
+        const tr_text_chunk *chunk = c->chunks[e->first + s];
+        at += chunk->again ? chunk->again_count : 1;
+        if (!chunk->request)
+            continue;
+        const size_t end = at ? ends[at - 1] : 0;
+        if (s >= e->first_checked) {
+            const tr_request_origin *o = &c->origins[chunk->request - c->requests];
+            const tr_token_event event = {.text = o->text,
+                                          .sentence = o->sentence,
+                                          .sentences = o->sentences,
+                                          .id = -1,
+                                          .last = true,
+                                          .bytes = end > begin ? c->joiner.scratch.data + begin : "",
+                                          .size = end - begin};
+            bool stop = false;
+            status = tr_stream_event(&c->stream, &event, false, &stop, error);
+        }
+        begin = end;
+    }
+    return status;
 }
 
-/* The sentences of a text that were checked. */
 static tr_status stream_checked(tr_text_call *c, size_t text, tr_error *error)
 {
     const tr_call_text *e = &c->entries[text];
-    tr_status status = TR_OK;
-    for (size_t s = 0, at = 0; s < e->planned && status == TR_OK; s++) {
-        const tr_text_chunk *chunk = c->chunks[e->first + s];
-        const size_t count = chunk->again ? chunk->again_count : 1;
-        if (chunk->checked && chunk->request)
-            status = stream_sentence(c, (size_t)(chunk->request - c->requests), at, at + count, error);
-        at += count;
-    }
+    if (e->first_checked == SIZE_MAX)
+        return TR_OK;
+    size_t *ends = calloc(e->text.count + 1, sizeof *ends);
+    if (!ends)
+        return tr_fail_memory(error, "translation");
+    const tr_status status = stream_parts(c, e, ends, error);
+    free(ends);
     return status;
 }
 

@@ -11,6 +11,7 @@ typedef struct joined_text {
     tr_joiner *joiner;
     const tr_text *text;
     tr_text_chunk *const *chunks; /* [text->count] */
+    size_t *ends;                 /* NULL, or [text->count] out: where each ends in the joined text */
 } joined_text;
 
 void tr_joiner_free(tr_joiner *joiner)
@@ -353,6 +354,8 @@ static tr_status append_chunks(const joined_text *j, size_t first, size_t last, 
             return tr_fail_memory(error, "translation");
         status = append_chunk(j, s, rank, wants_space(j, s, *at), error);
         *at = chunk->end;
+        if (j->ends)
+            j->ends[s] = j->joiner->scratch.size;
     }
     return status;
 }
@@ -360,7 +363,7 @@ static tr_status append_chunks(const joined_text *j, size_t first, size_t last, 
 tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t chunk, bool *space,
                         tr_error *error)
 {
-    const joined_text j = {joiner, text, chunks};
+    const joined_text j = {joiner, text, chunks, NULL};
     size_t first = chunk;
     while (first && !chunks[first - 1]->request)
         first--;
@@ -371,18 +374,6 @@ tr_status tr_join_front(tr_joiner *joiner, const tr_text *text, tr_text_chunk *c
     if (status == TR_OK && !tr_buffer_append(&joiner->scratch, text->data + at, chunks[chunk]->begin - at))
         return tr_fail_memory(error, "translation");
     return status;
-}
-
-tr_status tr_join_chunks(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t first, size_t last,
-                         tr_error *error)
-{
-    const joined_text j = {joiner, text, chunks};
-    tr_buffer_clear(&joiner->scratch);
-    if (first == last)
-        return TR_OK;
-    size_t at = chunks[first]->end;
-    const tr_status status = append_chunk(&j, first, 0, false, error);
-    return status == TR_OK ? append_chunks(&j, first + 1, last, 0, &at, error) : status;
 }
 
 /* One translation of a text: its chunks, with the text's own white space around and between them. */
@@ -397,6 +388,12 @@ static tr_status join_text(const joined_text *j, size_t rank, tr_error *error)
     if (status != TR_OK)
         return status;
     return tr_buffer_append(out, text->data + at, text->size - at) ? TR_OK : tr_fail_memory(error, "translation");
+}
+
+tr_status tr_join_whole(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, size_t *ends, tr_error *error)
+{
+    const joined_text j = {joiner, text, chunks, ends};
+    return join_text(&j, 0, error);
 }
 
 /* A copy of the scratch, with a NUL after it. */
@@ -659,7 +656,7 @@ static void count_result(const joined_text *j, tr_result *result)
 
 tr_status tr_join(tr_joiner *joiner, const tr_text *text, tr_text_chunk *const *chunks, tr_result *result, tr_error *error)
 {
-    const joined_text j = {joiner, text, chunks};
+    const joined_text j = {joiner, text, chunks, NULL};
     tr_status status = join_text(&j, 0, error);
     if (status == TR_OK)
         status = copy_text(joiner, &result->text, &result->size, error);

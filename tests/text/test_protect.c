@@ -421,17 +421,12 @@ static int hear(void *argument, const tr_token_event *event)
     return event->size && !tr_buffer_append(&h->text[event->text][event->sentence], event->bytes, event->size) ? -1 : 0;
 }
 
-static void streams_have_the_same_text(void **state)
+/* Streams the lines, and frees them. */
+static void stream_lines(tr_context *context)
 {
-    (void)state;
-    tr_model *model = open_model(TR_SMALL_MODEL);
-    tr_context *context = open_context(model, 2, 8);
     tr_translate_options o = tr_translate_default_options();
     heard *h = calloc(1, sizeof *h);
     assert_non_null(h);
-    read_lines(TR_LINES "/spans.tsv");
-    for (; line_count > 200; line_count--)
-        free(lines[line_count - 1].text);
     o.loop_guard = false;
     tr_result *quiet = translate(context, &o);
     o.on_token = hear;
@@ -448,17 +443,30 @@ static void streams_have_the_same_text(void **state)
         assert_string_equal(results[i].text, quiet[i].text);
         assert_true(all.size <= results[i].size);
         assert_memory_equal(all.size ? all.data : "", results[i].text, all.size);
-        for (const char *rest = results[i].text + all.size; *rest; rest++) /* spans after the last sentence */
-            assert_false(*rest == ' ' && rest[1] >= 'a' && rest[1] <= 'z' && rest[2] >= 'a' && rest[2] <= 'z');
         streamed += all.size;
         total += results[i].size;
         tr_buffer_free(&all);
     }
-    assert_true(streamed * 100 > total * 98); /* nearly all text has come before the results */
+    assert_true(streamed * 10 > total * 8); /* what follows the last sentence comes with the results */
     free(h);
     tr_result_array_free(quiet, line_count);
     tr_result_array_free(results, line_count);
     free_lines();
+}
+
+static void streams_have_the_same_text(void **state)
+{
+    (void)state;
+    tr_model *model = open_model(TR_SMALL_MODEL);
+    tr_context *context = open_context(model, 2, 8);
+    read_lines(TR_LINES "/spans.tsv");
+    for (; line_count > 200; line_count--)
+        free(lines[line_count - 1].text);
+    stream_lines(context);
+    for (uint32_t seed = 11; seed < 14; seed++) {
+        make_random_lines(seed, 60);
+        stream_lines(context);
+    }
     tr_context_destroy(context);
     tr_model_close(model);
 }
