@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "api/token_request.h"
-#include "text/language_pair.h"
 #include "run/scheduler.h"
 
 /* What a trial translates, with a word in the place of %. Two texts a word make one batch. */

@@ -218,8 +218,7 @@ static bool read_numeral(const reader *r, size_t at, numeral *n)
                 const uint64_t whole = section + (has_current ? current : 0);
                 if (total > largest / power(unit > 4 ? 4 : 0) || whole > power(LARGEST) / power(unit))
                     return give_up(r, end, n);
-                total =
-                    unit == 8 ? (total + (whole ? whole : 0)) * power(8) : total + (whole ? whole : power(scale)) * power(4);
+                total = unit == 8 ? (total + whole) * power(8) : total + (whole ? whole : power(scale)) * power(4);
                 section = 0;
             }
             last_unit = unit;

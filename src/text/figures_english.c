@@ -473,25 +473,20 @@ static bool read_words(const reader *r, const word *w, tr_figure *f)
     return true;
 }
 
-static bool has_before(const reader *r, size_t at, const char *with)
-{
-    const size_t length = strlen(with);
-    return at >= length && memcmp(r->text + at - length, with, length) == 0;
-}
-
-/* Whether a number has a sign that says so, or the text speaks of a loss. */
+/* Whether a sign or a word before a number says so. */
 static bool is_negative(const reader *r, const tr_figure *f)
 {
     static const char *const before[] = {"-", "\xe2\x88\x92", "minus ", "negative ", "Minus ", "Negative "};
     for (size_t i = 0; i < COUNT(before); i++) {
-        const size_t length = strlen(before[i]);
-        if (has_before(r, f->begin, before[i]) &&
-            (f->begin == length || !tr_is_ascii_word(r->text[f->begin - length - 1]))) /* not 010-8888 */
+        const size_t length = strlen(before[i]), from = f->begin - length;
+        if (f->begin >= length && memcmp(r->text + from, before[i], length) == 0 &&
+            (!from || !tr_is_ascii_word(r->text[from - 1]))) /* not 010-8888 */
             return true;
     }
     return false;
 }
 
+/* Whether a text speaks of a loss, which makes its numbers negative. */
 static bool tells_loss(const reader *r)
 {
     static const char *const words[] = {"below zero", "below freezing", "loss", "deficit", "lost", "negative", "minus"};

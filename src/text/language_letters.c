@@ -99,7 +99,7 @@ tr_letters tr_letters_of_language(const char *code)
 
 bool tr_is_any_letter(int32_t c)
 {
-    return c < 0x80 ? (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') : u_isUAlphabetic(c);
+    return c < 0x80 ? tr_is_ascii_letter(c) : u_isUAlphabetic(c);
 }
 
 bool tr_letters_have(const tr_letters *letters, int32_t c)

@@ -578,12 +578,12 @@ static tr_status add_protected(planner *p, tr_span part, span_list spans, size_t
 /* ---------------------------------------------------------------------------------- characters that the vocabulary lacks */
 
 /* What is written in bytes is lacking as well, but for letters of the source's language: networks learn these. */
-static tr_status lacks_character(planner *p, size_t at, size_t length, int32_t c, bool *lacks, tr_error *error)
+static tr_status lacks_character(planner *p, const char *bytes, size_t length, int32_t c, bool *lacks, tr_error *error)
 {
     tr_ids *ids = &p->plan->ids;
     const size_t first = ids->size;
     const bool is_own = tr_letters_have(&p->protection->source, c);
-    const tr_status status = tr_tokenizer_encode(p->pair->tokenizer, p->text->data + at, length, ids, error);
+    const tr_status status = tr_tokenizer_encode(p->pair->tokenizer, bytes, length, ids, error);
     *lacks = false;
     for (size_t i = first; status == TR_OK && i < ids->size; i++)
         *lacks = *lacks || (is_own ? ids->data[i] == p->pair->package->config.unk_id : is_unknown(p->pair, ids->data[i]));
@@ -610,20 +610,15 @@ static tr_status find_unknown(planner *p, size_t begin, size_t end, tr_buffer *s
     for (size_t at = begin; at < end; at += length) {
         const int32_t c = tr_character(text, end, at, &length);
         bool lacks = false;
-        const tr_status status =
-            tr_is_ascii_word((char)c) || tr_is_space(c) ? TR_OK : lacks_character(p, at, length, c, &lacks, error);
+        tr_status status =
+            tr_is_ascii_word(c) || tr_is_space(c) ? TR_OK : lacks_character(p, text + at, length, c, &lacks, error);
+        if (status == TR_OK && !lacks && c >= 0x3008 && c <= 0x301b) { /* 『 where the vocabulary has it, but not 』 */
+            char partner[4];
+            const size_t size = tr_utf8_encode((uint32_t)c ^ 1, partner);
+            status = lacks_character(p, partner, size, c ^ 1, &lacks, error);
+        }
         if (status != TR_OK)
             return status;
-        if (!lacks && c >= 0x3008 && c <= 0x301b) { /* 『 where the vocabulary has it, but not 』 */
-            char partner[4];
-            planner other = *p;
-            tr_text text_of_it = {.data = partner};
-            other.text = &text_of_it;
-            const tr_status found =
-                lacks_character(&other, 0, tr_utf8_encode((uint32_t)c ^ 1, partner), c ^ 1, &lacks, error);
-            if (found != TR_OK)
-                return found;
-        }
         if (!lacks)
             continue;
         tr_kept_span span = {.begin = at, .end = at + length, .kind = TR_SPAN_WORD};

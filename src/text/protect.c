@@ -208,22 +208,25 @@ tr_status tr_add_figure_spans(tr_plan *plan, const tr_protection *protection, co
     return status;
 }
 
-/* Digits of 二〇二四 and 叁佰, and what the network sees in their place. */
-static const struct {
-    const char *from, *to;
-    bool rare; /* most vocabularies lack it; without one of them the others stay */
-} circle_digits[] = {{"〇", "0", true},  {"一", "1", false}, {"二", "2", false}, {"三", "3", false}, {"四", "4", false},
-                     {"五", "5", false}, {"六", "6", false}, {"七", "7", false}, {"八", "8", false}, {"九", "9", false}},
-  formal_digits[] = {{"壹", "一", true},  {"贰", "二", true},  {"貳", "二", true},  {"叁", "三", true},
-                     {"參", "三", true},  {"肆", "四", true},  {"伍", "五", true},  {"陆", "六", true},
-                     {"陸", "六", true},  {"柒", "七", true},  {"捌", "八", true},  {"玖", "九", true},
-                     {"拾", "十", true},  {"佰", "百", true},  {"仟", "千", true},  {"零", "零", false},
-                     {"万", "万", false}, {"亿", "亿", false}, {"萬", "万", false}, {"億", "亿", false}};
+/* Ways of writing numbers of which vocabularies lack characters. */
+typedef enum digit_way { NO_DIGIT, CIRCLE, FORMAL, WIDE } digit_way;
 
-enum {
-    CIRCLE_DIGITS = sizeof circle_digits / sizeof *circle_digits,
-    FORMAL_DIGITS = sizeof formal_digits / sizeof *formal_digits
-};
+/* A character of such a number. */
+typedef struct digit_form {
+    const char *from, *to; /* in the text, and as the network sees it */
+    digit_way way;
+    bool rare; /* most vocabularies lack it; without one of them the others stay */
+} digit_form;
+
+static const digit_form digit_forms[] = {
+    {"〇", "0", CIRCLE, true},   {"一", "1", CIRCLE, false},  {"二", "2", CIRCLE, false},  {"三", "3", CIRCLE, false},
+    {"四", "4", CIRCLE, false},  {"五", "5", CIRCLE, false},  {"六", "6", CIRCLE, false},  {"七", "7", CIRCLE, false},
+    {"八", "8", CIRCLE, false},  {"九", "9", CIRCLE, false},  {"壹", "一", FORMAL, true},  {"贰", "二", FORMAL, true},
+    {"貳", "二", FORMAL, true},  {"叁", "三", FORMAL, true},  {"參", "三", FORMAL, true},  {"肆", "四", FORMAL, true},
+    {"伍", "五", FORMAL, true},  {"陆", "六", FORMAL, true},  {"陸", "六", FORMAL, true},  {"柒", "七", FORMAL, true},
+    {"捌", "八", FORMAL, true},  {"玖", "九", FORMAL, true},  {"拾", "十", FORMAL, true},  {"佰", "百", FORMAL, true},
+    {"仟", "千", FORMAL, true},  {"零", "零", FORMAL, false}, {"万", "万", FORMAL, false}, {"亿", "亿", FORMAL, false},
+    {"萬", "万", FORMAL, false}, {"億", "亿", FORMAL, false}};
 
 /* The full-width forms of printable ASCII, in numbers and names: letters, digits, and marks between them. */
 static char narrow_form(const char *text, size_t end, size_t at)
@@ -234,49 +237,41 @@ static char narrow_form(const char *text, size_t end, size_t at)
     return tr_is_ascii_word(narrow) || (narrow && strchr(".%-/+", narrow)) ? narrow : 0;
 }
 
-/* What the network sees of the character at text[at]; NULL: itself. way: 0 to 2, the kind of digits. */
-static const char *plain_digit(const char *text, size_t end, size_t at, int way, char narrow[2], bool *rare)
+/* The character at text[at], all of which have three bytes. narrow: memory for it. */
+static digit_form digit_at(const char *text, size_t end, size_t at, char narrow[2])
 {
-    if (end - at < 3)
-        return NULL;
-    if (way == 2) {
-        narrow[0] = narrow_form(text, end, at);
-        narrow[1] = 0;
-        *rare = *rare || tr_is_ascii_word(narrow[0]);
-        return narrow[0] ? narrow : NULL;
-    }
-    for (int i = 0; i < (way ? FORMAL_DIGITS : CIRCLE_DIGITS); i++)
-        if (memcmp(text + at, way ? formal_digits[i].from : circle_digits[i].from, 3) == 0) {
-            *rare = *rare || (way ? formal_digits[i].rare : circle_digits[i].rare);
-            return way ? formal_digits[i].to : circle_digits[i].to;
-        }
-    return NULL;
+    if (end - at < 3 || (unsigned char)text[at] < 0xe3)
+        return (digit_form){.way = NO_DIGIT};
+    for (size_t i = 0; i < sizeof digit_forms / sizeof *digit_forms; i++)
+        if (memcmp(text + at, digit_forms[i].from, 3) == 0)
+            return digit_forms[i];
+    narrow[0] = narrow_form(text, end, at);
+    narrow[1] = 0;
+    return (digit_form){.to = narrow, .way = narrow[0] ? WIDE : NO_DIGIT, .rare = tr_is_ascii_word(narrow[0])};
 }
 
 tr_status tr_add_digit_spans(tr_plan *plan, const char *text, size_t begin, size_t end, tr_error *error)
 {
     tr_buffer found = {0};
     bool good = true;
-    for (size_t at = begin; at + 3 <= end && good;) {
-        tr_kept_span span = {
-            .begin = at, .end = at, .kind = TR_SPAN_DIGITS, .is_written = true, .written = plan->written.size};
+    for (size_t at = begin; at < end && good;) {
+        tr_kept_span span = {.begin = at, .kind = TR_SPAN_DIGITS, .is_written = true, .written = plan->written.size};
+        char narrow[2];
         bool rare = false;
-        for (int way = 0; way < 3 && span.end == span.begin && (unsigned char)text[at] >= 0xe3; way++) {
-            const char *plain;
-            char narrow[2];
-            rare = false;
-            for (at = span.begin; at < end && good && (plain = plain_digit(text, end, at, way, narrow, &rare)); at += 3)
-                good = tr_buffer_string(&plan->written, plain);
-            if (rare && at > span.begin + (way == 2 ? 0 : 3))
-                span.end = at;
-            else
-                plan->written.size = span.written;
+        digit_form digit = digit_at(text, end, at, narrow);
+        const digit_way way = digit.way;
+        for (; good && way && digit.way == way; digit = digit_at(text, end, at, narrow)) {
+            good = tr_buffer_string(&plan->written, digit.to);
+            rare = rare || digit.rare;
+            at += 3;
         }
-        at = span.end;
+        span.end = at;
         span.written_size = plan->written.size - span.written;
-        if (span.end > span.begin)
+        if (rare && (way == WIDE || at > span.begin + 3))
             good = good && tr_buffer_append(&found, &span, sizeof span);
-        at += span.end == span.begin;
+        else
+            plan->written.size = span.written;
+        at += !way;
     }
     const tr_status status = good ? merge_spans(plan, &found, error) : tr_fail_memory(error, "protected spans");
     tr_buffer_free(&found);

@@ -57,7 +57,6 @@ static bool is_word_character(char c)
 
 typedef struct word_shape {
     size_t digits, letters, capitals, dots, slashes, ats, hyphens, underscores, backslashes, colons;
-    bool inner_capital; /* a capital after a small letter */
 } word_shape;
 
 static word_shape shape_of(const tr_scan *s, size_t begin, size_t end)
@@ -75,7 +74,6 @@ static word_shape shape_of(const tr_scan *s, size_t begin, size_t end)
         w.underscores += c == '_';
         w.backslashes += c == '\\';
         w.colons += c == ':';
-        w.inner_capital |= i > begin && tr_is_ascii_capital(c) && s->text[i - 1] >= 'a' && s->text[i - 1] <= 'z';
     }
     return w;
 }

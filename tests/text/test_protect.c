@@ -15,7 +15,7 @@
 #include "../opening.h"
 #include "api/text_call.h"
 #include "api/options.h"
-#include "text/spans.h"
+#include "text/protect.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { STEP = 8 }; /* of the sentences every eighth: it takes long enough */
@@ -572,6 +572,31 @@ static void scanning_is_linear(void **state)
     print_message("\n");
 }
 
+static double digit_seconds(const char *part, size_t count)
+{
+    const size_t each = strlen(part);
+    char *text = malloc(each * count + 1), *at = text;
+    tr_plan plan = {0};
+    tr_error error;
+    assert_non_null(text);
+    for (size_t k = 0; k < count; k++)
+        at = stpcpy(at, part);
+    const double begin = seconds_now();
+    assert_int_equal(tr_add_digit_spans(&plan, text, 0, each * count, &error), TR_OK);
+    const double took = seconds_now() - begin;
+    tr_plan_free(&plan);
+    free(text);
+    return took;
+}
+
+static void digits_are_linear(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"一", "〇", "万", "叁", "１", "．", "〇万", "一中", "中"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        expect_linear(digit_seconds(parts[i], 20000), digit_seconds(parts[i], 160000), 8);
+}
+
 static void large_input_is_translated(void **state)
 {
     (void)state;
@@ -631,6 +656,7 @@ int main(void)
         cmocka_unit_test(queues_have_the_same_text),
         cmocka_unit_test(what_is_not_the_source_language_passes),
         cmocka_unit_test(scanning_is_linear),
+        cmocka_unit_test(digits_are_linear),
         cmocka_unit_test(large_input_is_translated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
