@@ -240,8 +240,9 @@ static void score_texts(const subject *s, const char *const *targets)
     const tr_status status = tr_score_text_pairs(s->context, texts, NULL, targets, NULL, TEXTS, &options, &scores, &error);
     /* Allowed failures: a text that is too long, no tokenizer for the target, or one that is damaged and not needed for
      * translating. */
-    if (status == TR_ERROR_ARGUMENT || status == TR_ERROR_UNSUPPORTED || status == TR_ERROR_FORMAT) {
-        check_refusal("score", status == TR_ERROR_FORMAT ? s->path : NULL, status, &error);
+    const bool damaged = status == TR_ERROR_FORMAT && !strstr(error.message, "an unknown token");
+    if (status == TR_ERROR_ARGUMENT || status == TR_ERROR_UNSUPPORTED || damaged) {
+        check_refusal("score", damaged ? s->path : NULL, status, &error);
         return;
     }
     if (!computed(s, "score", status, &error))
