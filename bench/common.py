@@ -2,9 +2,11 @@
 import contextlib
 import datetime
 import json
+import lzma
 import os
 import pathlib
 import platform
+import random
 import re
 import statistics
 import subprocess
@@ -35,6 +37,19 @@ def usable_cores():
 def machine():
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return f"{cpu_name()}, {usable_cores()} cores, {memory:.0f} GB"
+
+
+def read_pairs(paths, count, seed):
+    """(source, reference) of COUNT lines of files, drawn by the seed from all different ones."""
+    pairs = {}
+    for path in sorted(paths, key=os.path.basename):
+        with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8", newline="\n") as file:
+            for line in file:
+                source, tab, reference = line.rstrip("\r\n").partition("\t")
+                if tab and source.strip() and reference.strip():
+                    pairs.setdefault(source, reference.split("\t")[0])
+    pairs = list(pairs.items())
+    return random.Random(seed).sample(pairs, min(count, len(pairs)))
 
 
 def answer_lines(command, lines):

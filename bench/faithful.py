@@ -16,8 +16,7 @@ import time
 
 from sacrebleu.metrics import BLEU
 
-from common import ROOT, alternate, answer_lines
-from quality import read_pairs
+from common import ROOT, alternate, answer_lines, read_pairs
 
 FIGURE = re.compile("[0-9０-９一二三四五六七八九十百千万亿两半]")
 SPAN = re.compile("[A-Za-z<>{}%#@&`/\\\\*_\\[\\]|~=^+]")

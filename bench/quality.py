@@ -9,29 +9,16 @@ printed below the table. "same" counts lines with exactly the text of the first 
 middle 95 % of paired bootstrap resamples (Koehn, 2004): if it contains 0, the difference may be chance.
 """
 import argparse
-import lzma
 import os
 import random
 import sys
 
 from sacrebleu.metrics import BLEU, CHRF
 
-from common import answer_lines
+from common import answer_lines, read_pairs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESAMPLES = 1000
-
-
-def read_pairs(paths, count, seed):
-    pairs = {}
-    for path in sorted(paths, key=os.path.basename):
-        with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8", newline="\n") as file:
-            for line in file:
-                source, tab, reference = line.rstrip("\r\n").partition("\t")
-                if tab and source.strip() and reference.strip():
-                    pairs.setdefault(source, reference.split("\t")[0])
-    pairs = list(pairs.items())
-    return random.Random(seed).sample(pairs, min(count, len(pairs)))
 
 
 def translate(options, model, compute, lines):

@@ -19,8 +19,8 @@ import tempfile
 
 from sacrebleu.metrics import BLEU
 
-from common import answer_lines, machine
-from quality import ROOT, difference_range, read_pairs
+from common import answer_lines, machine, read_pairs
+from quality import ROOT, difference_range
 
 ALL = 10**9
 

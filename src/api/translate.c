@@ -136,7 +136,12 @@ static tr_status plan_texts(tr_text_call *c, tr_error *error)
     c->plan_errors = alloc_array((size_t)c->planners, sizeof *c->plan_errors);
     if (!c->plan_status || !c->plan_errors)
         return tr_fail_memory(error, "translation");
-    tr_status status = TR_OK;
+    size_t bytes = 0;
+    for (size_t i = 0; i < c->todo_count; i++)
+        bytes += c->entries[c->todo[i]].size;
+    tr_status status = tr_tokenizer_expect(c->pair.tokenizer, bytes, error);
+    if (status != TR_OK)
+        return status;
     if (c->planners == 1)
         plan_on_thread(c, 0);
     else

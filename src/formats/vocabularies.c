@@ -5,6 +5,7 @@
 
 #include "formats/json.h"
 #include "tokenizer/spm_check.h"
+#include "tokenizer/spm_fields.h"
 #include "util/utf8.h"
 
 /* ------------------------------------------------------------------------------------------------------- added tokens */
@@ -199,26 +200,28 @@ tr_status tr_vocabulary_of_list(tr_bytes file, const char *name, int rows, tr_vo
 
 /* ------------------------------------------------------------------------------------- pieces of SentencePiece models */
 
-typedef struct piece_list {
-    tr_piece *pieces;
-    size_t rows, next; /* next: number of the next piece */
-    size_t offset;
-} piece_list;
-
 /* fairseq's own first tokens, which replace the first three pieces of SentencePiece. */
 static const tr_piece fairseq_first[] = {{"<s>", 3}, {"<pad>", 5}, {"</s>", 4}, {"<unk>", 5}};
 
 enum { FAIRSEQ_FIRST = 4, SPM_FIRST = 3 };
 
-static bool set_piece(void *argument, const char *data, size_t size)
+/* Sets the pieces of a model that passed the check. False: there are more than rows. */
+static bool set_pieces(tr_bytes spm, bool fairseq, tr_piece *pieces, size_t rows)
 {
-    piece_list *list = argument;
-    const size_t number = list->next++, id = number + list->offset;
-    if (list->offset && number < SPM_FIRST)
-        return true;
-    if (id >= list->rows)
-        return false;
-    list->pieces[id] = (tr_piece){data, (uint32_t)size};
+    tr_spm_field field;
+    size_t next = 0; /* number of the next piece */
+    for (size_t i = 0; fairseq && i < FAIRSEQ_FIRST && i < rows; i++)
+        pieces[i] = fairseq_first[i];
+    for (size_t at = 0; tr_spm_next(spm.data, spm.size, &at, &field);) {
+        if (field.number != TR_SPM_MODEL_PIECE)
+            continue;
+        const size_t number = next++, id = number + fairseq;
+        if (fairseq && number < SPM_FIRST)
+            continue;
+        if (id >= rows)
+            return false;
+        pieces[id] = (tr_piece){field.text, (uint32_t)field.text_size};
+    }
     return true;
 }
 
@@ -228,38 +231,30 @@ tr_status tr_vocabulary_of_pieces(tr_bytes spm, int rows, bool fairseq, const tr
     tr_status status = tr_spm_check(spm.data, spm.size, error);
     if (status != TR_OK)
         return status;
-    piece_list list = {.pieces = calloc((size_t)rows, sizeof *list.pieces), .rows = (size_t)rows, .offset = fairseq};
-    if (!list.pieces)
+    tr_piece *const pieces = calloc((size_t)rows, sizeof *pieces);
+    if (!pieces)
         return tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
-    for (size_t i = 0; fairseq && i < FAIRSEQ_FIRST && i < list.rows; i++)
-        list.pieces[i] = fairseq_first[i];
     char *text = NULL;
-    if (!tr_spm_pieces(spm.data, spm.size, set_piece, &list))
+    if (!set_pieces(spm, fairseq, pieces, (size_t)rows))
         status = tr_fail(error, TR_ERROR_FORMAT, "SentencePiece model: has more pieces than the embedding's %d rows", rows);
     if (status == TR_OK && added) {
         char *to = text = malloc(added->text.size + 1);
-        status = text ? set_added(added, "added_tokens_decoder", list.pieces, &to, error)
+        status = text ? set_added(added, "added_tokens_decoder", pieces, &to, error)
                       : tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
     }
     if (status == TR_OK)
-        return tr_vocabulary_init(vocabulary, list.pieces, (size_t)rows, text, error);
-    free(list.pieces);
+        return tr_vocabulary_init(vocabulary, pieces, (size_t)rows, text, error);
+    free(pieces);
     free(text);
     return status;
-}
-
-static bool count_piece(void *argument, const char *data, size_t size)
-{
-    (void)data, (void)size;
-    ++*(int32_t *)argument;
-    return true;
 }
 
 tr_status tr_count_pieces(tr_bytes spm, int32_t *count, tr_error *error)
 {
     const tr_status status = tr_spm_check(spm.data, spm.size, error);
     *count = 0;
-    if (status == TR_OK)
-        tr_spm_pieces(spm.data, spm.size, count_piece, count);
+    tr_spm_field field;
+    for (size_t at = 0; status == TR_OK && tr_spm_next(spm.data, spm.size, &at, &field);)
+        *count += field.number == TR_SPM_MODEL_PIECE;
     return status;
 }

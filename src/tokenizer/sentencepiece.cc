@@ -59,6 +59,30 @@ void tr_sentencepiece_destroy(tr_sentencepiece *model)
     delete model;
 }
 
+tr_status tr_sentencepiece_normalise(const tr_sentencepiece *model, const char *text, size_t size, tr_buffer *normalised,
+                                     tr_error *error)
+{
+    const char *const what = "cannot normalise the text";
+    return guarded(error, what, [&] {
+        sentencepiece::ImmutableSentencePieceText result;
+        const auto encoded = model->processor.Encode(std::string_view(text, size), result.mutable_proto());
+        if (!encoded.ok())
+            return fail(error, what, encoded);
+        bool room = true;
+        for (size_t i = 0; room && i < result.pieces_size(); i++) {
+            const auto piece = result.pieces(static_cast<int>(i));
+            const std::string &bytes = piece.piece();
+            if (model->processor.IsByte(static_cast<int>(piece.id()))) { /* "<0x4F>" */
+                const char byte = static_cast<char>(std::stoi(bytes.substr(3, 2), nullptr, 16));
+                room = tr_buffer_append(normalised, &byte, 1);
+            } else {
+                room = tr_buffer_append(normalised, bytes.data(), bytes.size());
+            }
+        }
+        return room ? TR_OK : tr_fail(error, TR_ERROR_MEMORY, "SentencePiece: %s: out of memory", what);
+    });
+}
+
 tr_status tr_sentencepiece_encode(const tr_sentencepiece *model, const char *text, size_t size,
                                   const tr_vocabulary *vocabulary, int unk_id, tr_ids *ids, tr_buffer *spans,
                                   tr_error *error)

@@ -1,11 +1,14 @@
 #include "tokenizer/spm_check.h"
 
 #include "tokenizer/spm_fields.h"
+#include "util/numbers.h"
+#include "util/strmap.h"
 #include "util/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { EXPECTED = 20 };   /* bytes of a file for each piece */
 enum { MAX_NESTED = 64 }; /* size of the library's array of user-defined pieces that begin a text; it reads past its end */
 
 static const size_t largest_file = (size_t)1 << 30; /* the library counts bytes in int */
@@ -20,6 +23,11 @@ typedef struct field {
     uint64_t value; /* TR_SPM_WIRE_VARINT, TR_SPM_WIRE_32, TR_SPM_WIRE_64 */
     reader bytes;   /* TR_SPM_WIRE_BYTES */
 } field;
+
+static uint32_t load_unit(const unsigned char *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
 
 static bool read_long_varint(reader *r, uint64_t *value)
 {
@@ -43,13 +51,13 @@ static inline bool read_varint(reader *r, uint64_t *value)
     return true;
 }
 
-static bool read_fixed(reader *r, size_t size, uint64_t *value)
+static inline bool read_fixed(reader *r, size_t size, uint64_t *value)
 {
     if ((size_t)(r->end - r->at) < size)
         return false;
-    *value = 0;
-    for (size_t i = size; i-- > 0;)
-        *value = *value << 8 | r->at[i];
+    *value = load_unit(r->at);
+    if (size == 8)
+        *value |= (uint64_t)load_unit(r->at + 4) << 32;
     r->at += size;
     return true;
 }
@@ -97,11 +105,6 @@ typedef struct trie {
     const unsigned char *texts;
     size_t texts_size;
 } trie;
-
-static uint32_t load_unit(const unsigned char *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
 
 static uint32_t unit_at(const trie *t, uint32_t i)
 {
@@ -252,7 +255,8 @@ typedef struct model {
     size_t pieces, unknown;
     uint8_t bytes[256]; /* byte pieces seen */
     size_t byte_pieces;
-    text *user; /* user-defined pieces */
+    tr_strmap texts, reserved; /* pieces that text can have, and the others: one of each may have the same text */
+    text *user;                /* user-defined pieces */
     size_t users, user_capacity;
     bool byte_fallback;
     uint32_t seen; /* bit N: message field N was there */
@@ -312,6 +316,16 @@ static tr_status count_piece(model *m, text t, uint64_t type)
     return fail_piece(m, "unknown type");
 }
 
+static tr_status check_unique(model *m, text t, uint64_t type)
+{
+    const bool reserved = type == TR_SPM_TYPE_UNKNOWN || type == TR_SPM_TYPE_CONTROL || type == TR_SPM_TYPE_BYTE;
+    const int32_t number = (int32_t)m->pieces;
+    const int32_t first = tr_strmap_add(reserved ? &m->reserved : &m->texts, t.data, t.size, number);
+    if (first < 0)
+        return tr_fail(m->error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
+    return first == number ? TR_OK : fail_piece(m, "its text is already defined");
+}
+
 static tr_status check_piece(model *m, reader r)
 {
     text t = {NULL, 0};
@@ -340,7 +354,9 @@ static tr_status check_piece(model *m, reader r)
         return fail_piece(m, t.size ? "longer than 1024 bytes" : "empty");
     if (!tr_utf8_valid(t.data, t.size))
         return fail_piece(m, "not valid UTF-8, or with a NUL");
-    const tr_status status = count_piece(m, t, type);
+    tr_status status = count_piece(m, t, type);
+    if (status == TR_OK)
+        status = check_unique(m, t, type);
     m->pieces++;
     return status;
 }
@@ -441,46 +457,42 @@ tr_status tr_spm_check(const void *data, size_t size, tr_error *error)
     tr_status status = TR_OK;
     if (size == 0 || size > largest_file)
         return tr_fail(error, TR_ERROR_FORMAT, "SentencePiece model: a file of %zu bytes cannot be one", size);
+    if (!tr_strmap_init(&m.texts, size / EXPECTED) || !tr_strmap_init(&m.reserved, 8))
+        status = tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
     while (status == TR_OK && r.at < r.end) {
         field f;
         status = read_field(&r, &f) ? check_field(&m, &f) : fail_damaged(&m, "a message");
     }
     if (status == TR_OK)
         status = check_whole(&m);
+    tr_strmap_free(&m.texts);
+    tr_strmap_free(&m.reserved);
     free(m.user);
     return status;
 }
 
-void tr_spm_self_test(const void *data, size_t size, size_t *offset, size_t *length)
+bool tr_spm_next(const void *data, size_t size, size_t *offset, tr_spm_field *found)
 {
     const unsigned char *const start = data;
-    reader r = {start, start + size};
-    *offset = *length = 0;
-    while (r.at < r.end) {
-        field f;
-        const unsigned char *const at = r.at;
-        if (!read_field(&r, &f))
-            return;
-        if (f.number == TR_SPM_MODEL_SELF_TEST) {
-            *offset = (size_t)(at - start);
-            *length = (size_t)(r.at - at);
-            return;
-        }
-    }
-}
-
-bool tr_spm_pieces(const void *data, size_t size, tr_spm_take *take, void *argument)
-{
-    reader r = {data, (const unsigned char *)data + size};
+    reader r = {start + *offset, start + size};
     field message = {0}, part = {0};
-    while (r.at < r.end && read_field(&r, &message)) {
-        if (message.number != TR_SPM_MODEL_PIECE || message.wire != TR_SPM_WIRE_BYTES)
-            continue;
-        reader piece = message.bytes;
-        while (piece.at < piece.end && read_field(&piece, &part))
-            if (part.number == TR_SPM_PIECE_TEXT && part.wire == TR_SPM_WIRE_BYTES &&
-                !take(argument, (const char *)part.bytes.at, (size_t)part.value))
-                return false;
-    }
+    if (r.at == r.end || !read_field(&r, &message))
+        return false;
+    *found = (tr_spm_field){.number = message.number,
+                            .data = (const char *)start + *offset,
+                            .size = (size_t)(r.at - start) - *offset,
+                            .type = TR_SPM_TYPE_NORMAL};
+    *offset = (size_t)(r.at - start);
+    if (message.number != TR_SPM_MODEL_PIECE)
+        return true;
+    for (reader piece = message.bytes; piece.at < piece.end && read_field(&piece, &part);)
+        if (part.number == TR_SPM_PIECE_TEXT) {
+            found->text = (const char *)part.bytes.at;
+            found->text_size = (size_t)part.value;
+        } else if (part.number == TR_SPM_PIECE_SCORE) {
+            found->score = tr_float_of((uint32_t)part.value);
+        } else if (part.number == TR_SPM_PIECE_TYPE) {
+            found->type = (int)part.value;
+        }
     return true;
 }

@@ -10,17 +10,22 @@ enum {
 };
 
 /* Checks wire format, piece count and lengths, UTF-8, finite scores, piece types, one unknown piece, all byte pieces or
- * none, model type, nesting of user-defined pieces, and the normalisation rules (precompiled_charsmap: trie and text inside
- * its bounds). That pieces are unique is left to the loader, which has to build an index of them anyway and reports it
- * properly. TR_ERROR_FORMAT says what is wrong. */
+ * none, that pieces are unique, model type, nesting of user-defined pieces, and the normalisation rules
+ * (precompiled_charsmap: trie and text inside its bounds). TR_ERROR_FORMAT says what is wrong. */
 tr_status tr_spm_check(const void *data, size_t size, tr_error *error);
 
-/* Finds the self test, with its tag, in a file that passed the check; *length is 0 if there is none. The loader runs it and
- * prints failures to stderr, so it is removed before loading. */
-void tr_spm_self_test(const void *data, size_t size, size_t *offset, size_t *length);
+/* A field of the file, and what it holds if it is a piece. */
+typedef struct tr_spm_field {
+    unsigned number;  /* TR_SPM_MODEL_* */
+    const char *data; /* the field's bytes, with the tag */
+    size_t size;
+    const char *text; /* of a piece */
+    size_t text_size;
+    float score;
+    int type; /* TR_SPM_TYPE_* */
+} tr_spm_field;
 
-/* Calls take with the pieces of a file that passed the check, in order, until it returns false. Returns false if it did. */
-typedef bool tr_spm_take(void *argument, const char *piece, size_t size);
-bool tr_spm_pieces(const void *data, size_t size, tr_spm_take *take, void *argument);
+/* Reads the field at *offset of a file that passed the check, and moves *offset behind it. Returns false at the end. */
+bool tr_spm_next(const void *data, size_t size, size_t *offset, tr_spm_field *field);
 
 #endif

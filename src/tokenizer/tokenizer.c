@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "tokenizer/letters.h"
-#include "tokenizer/sentencepiece.h"
-#include "tokenizer/spm_check.h"
+#include "tokenizer/spm.h"
 #include "tokenizer/words.h"
 #include "util/utf8.h"
 
 struct tr_tokenizer {
-    tr_sentencepiece *spm;
+    tr_spm *spm;
     tr_words *words; /* in place of spm, else NULL */
     const tr_vocabulary *source, *target;
     int unk_id;
@@ -66,27 +65,6 @@ static tr_status load_words(const tr_tokenizer_parts *parts, tr_words **words, t
                            error);
 }
 
-static tr_status load_spm(const tr_tokenizer_parts *parts, tr_sentencepiece **spm, tr_error *error)
-{
-    const char *const data = parts->source_spm;
-    const size_t size = parts->source_spm_size;
-    size_t offset, length;
-    tr_status status = tr_spm_check(data, size, error);
-    if (status != TR_OK)
-        return status;
-    tr_spm_self_test(data, size, &offset, &length);
-    if (length == 0)
-        return tr_sentencepiece_create(data, size, spm, error);
-    char *const rest = malloc(size);
-    if (!rest)
-        return tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
-    memcpy(rest, data, offset);
-    memcpy(rest + offset, data + offset + length, size - offset - length);
-    status = tr_sentencepiece_create(rest, size - length, spm, error);
-    free(rest);
-    return status;
-}
-
 tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error)
 {
     *tokenizer = NULL;
@@ -103,7 +81,8 @@ tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **to
         silence_id(t, parts->special[i]);
     silence_id(t, tr_vocabulary_same(parts->source, parts->unk_id, parts->target));
     t->has_bytes = has_byte_pieces(parts->target);
-    const tr_status status = parts->source_bpe ? load_words(parts, &t->words, error) : load_spm(parts, &t->spm, error);
+    const tr_status status = parts->source_bpe ? load_words(parts, &t->words, error)
+                                               : tr_spm_create(parts->source_spm, parts->source_spm_size, &t->spm, error);
     if (status != TR_OK) {
         free(t);
         return status;
@@ -116,7 +95,7 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer)
 {
     if (!tokenizer)
         return;
-    tr_sentencepiece_destroy(tokenizer->spm);
+    tr_spm_destroy(tokenizer->spm);
     tr_words_destroy(tokenizer->words);
     free(tokenizer);
 }
@@ -180,11 +159,16 @@ static tr_status encode_text(const tr_tokenizer *t, const char *text, size_t siz
         const size_t first = spans ? spans->size : 0;
         part = t->words ? size - at : part_size(text + at, size - at);
         status = t->words ? tr_words_encode(t->words, text + at, part, t->source, t->unk_id, ids, spans, error)
-                          : tr_sentencepiece_encode(t->spm, text + at, part, t->source, t->unk_id, ids, spans, error);
+                          : tr_spm_encode(t->spm, text + at, part, t->source, t->unk_id, ids, spans, error);
         if (status == TR_OK && spans && spans->size > first)
             shift_spans(spans, first, text, at);
     }
     return status;
+}
+
+tr_status tr_tokenizer_expect(const tr_tokenizer *tokenizer, size_t bytes, tr_error *error)
+{
+    return tokenizer->spm ? tr_spm_expect(tokenizer->spm, bytes, error) : TR_OK;
 }
 
 tr_status tr_tokenizer_encode(const tr_tokenizer *tokenizer, const char *text, size_t size, tr_ids *ids, tr_error *error)

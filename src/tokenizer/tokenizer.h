@@ -11,7 +11,7 @@
 
 #include "util/types.h"
 
-typedef struct tr_tokenizer tr_tokenizer; /* immutable, shared by threads */
+typedef struct tr_tokenizer tr_tokenizer; /* shared by threads */
 
 typedef struct tr_tokenizer_parts {
     const void *source_spm; /* a SentencePiece model file's bytes; need not outlive the call */
@@ -28,6 +28,9 @@ typedef struct tr_tokenizer_parts {
 /* Checks the SentencePiece file (tokenizer/spm_check.h) and loads it. With source_bpe, ignores source_spm. */
 tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error);
 void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
+
+/* Tells that texts of so many bytes will be encoded soon (tr_spm_expect). */
+tr_status tr_tokenizer_expect(const tr_tokenizer *tokenizer, size_t bytes, tr_error *error);
 
 /* Appends the ids of text, without EOS. text must be valid UTF-8 without NUL (tr_utf8_clean). On failure ids is unchanged.
  * A text of more than 64 KiB is encoded in parts, cut before a space if possible: SentencePiece's time grows with the square

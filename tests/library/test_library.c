@@ -823,6 +823,24 @@ static void *translate_everything(void *argument)
     return NULL;
 }
 
+/* The first texts of a model are tokenized with a part of its pieces. */
+static void the_first_text_of_a_model_translates_alike(void **state)
+{
+    (void)state;
+    tr_model *const shared = model;
+    for (int i = 0; i < COUNT; i++) {
+        tr_error error;
+        assert_int_equal(tr_open_model(TR_MODEL, NULL, &model, &error), TR_OK);
+        tr_context *context = make_context(1, 1, TR_THREADS_OPENMP);
+        tr_result *first = translate(context, &texts[i], NULL, 1, NULL);
+        check_equal(first, &reference[i], 1);
+        tr_result_array_free(first, 1);
+        tr_context_destroy(context);
+        tr_model_close(model);
+    }
+    model = shared;
+}
+
 static void threads_share_a_model(void **state)
 {
     (void)state;
@@ -892,6 +910,7 @@ int main(void)
         cmocka_unit_test(the_cache_has_a_size),
         cmocka_unit_test(bad_contexts_are_refused),
         cmocka_unit_test(bad_calls_are_refused),
+        cmocka_unit_test(the_first_text_of_a_model_translates_alike),
         cmocka_unit_test(threads_share_a_model),
         cmocka_unit_test(a_child_translates),
     };

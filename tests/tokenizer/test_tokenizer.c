@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "tokenizer/spm.h"
 #include "util/utf8.h"
 
 #include <jansson.h>
@@ -101,6 +102,81 @@ static void same_as_marian(void **state)
         assert_true(count > 250);
         fixture_close(&f);
     }
+}
+
+/* The first text of a tokenizer is encoded with the pieces that occur in it. */
+static void first_texts_are_the_same(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MODELS; i++) {
+        fixture all, one;
+        size_t texts = 0;
+        json_t *line;
+        open_model(models[i], &all);
+        assert_int_equal(tr_tokenizer_expect(all.tokenizer, SIZE_MAX, NULL), TR_OK);
+        FILE *const file = open_cases(models[i]);
+        for (; (line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL; json_decref(line)) {
+            const json_t *const text = json_object_get(line, "text");
+            tr_ids ids[2] = {{0}};
+            tr_span *spans[2];
+            if (!text)
+                continue;
+            open_model(models[i], &one);
+            for (int k = 0; k < 2; k++)
+                assert_int_equal(tr_tokenizer_encode_spans(k ? all.tokenizer : one.tokenizer, json_string_value(text),
+                                                           json_string_length(text), &ids[k], &spans[k], NULL),
+                                 TR_OK);
+            assert_true(same_ids(&ids[0], &ids[1]));
+            assert_true(!ids[0].size || memcmp(spans[0], spans[1], ids[0].size * sizeof **spans) == 0);
+            for (int k = 0; k < 2; k++) {
+                tr_ids_free(&ids[k]);
+                free(spans[k]);
+            }
+            fixture_close(&one);
+            texts++;
+        }
+        fclose(file);
+        assert_true(texts > 100);
+        fixture_close(&all);
+    }
+}
+
+/* Returns after how many texts the whole model is loaded. */
+static int small_texts(const fixture *f, const char *text, size_t size)
+{
+    tr_spm *spm;
+    tr_ids ids = {0};
+    int texts = 0;
+    assert_int_equal(tr_spm_create(f->spm.data, f->spm.size, &spm, NULL), TR_OK);
+    assert_false(tr_spm_is_whole(spm));
+    for (; !tr_spm_is_whole(spm) && texts < 100; texts++)
+        assert_int_equal(tr_spm_encode(spm, text, size, &f->vocabulary, 0, &ids, NULL, NULL), TR_OK);
+    tr_ids_free(&ids);
+    tr_spm_destroy(spm);
+    return texts;
+}
+
+static void the_whole_is_loaded_when_it_pays(void **state)
+{
+    (void)state;
+    fixture f;
+    tr_spm *spm;
+    char text[513], ligatures[513];
+    memset(text, 'a', sizeof text);
+    for (size_t i = 0; i + 3 <= sizeof ligatures; i += 3)
+        memcpy(ligatures + i, "\xef\xb7\xba", 3); /* each becomes 18 characters */
+    open_model("bytes", &f);
+    assert_int_equal(small_texts(&f, "a", 1), 9);
+    assert_int_equal(small_texts(&f, text, 512), 9);
+    assert_int_equal(small_texts(&f, text, 513), 1);
+    assert_int_equal(small_texts(&f, ligatures, 510), 1);
+    assert_int_equal(tr_spm_create(f.spm.data, f.spm.size, &spm, NULL), TR_OK);
+    assert_int_equal(tr_spm_expect(spm, 512, NULL), TR_OK);
+    assert_false(tr_spm_is_whole(spm));
+    assert_int_equal(tr_spm_expect(spm, 513, NULL), TR_OK);
+    assert_true(tr_spm_is_whole(spm));
+    tr_spm_destroy(spm);
+    fixture_close(&f);
 }
 
 static void *run_in_thread(void *argument)
@@ -387,6 +463,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_marian),
+        cmocka_unit_test(first_texts_are_the_same),
+        cmocka_unit_test(the_whole_is_loaded_when_it_pays),
         cmocka_unit_test(shared_by_threads),
         cmocka_unit_test(appends),
         cmocka_unit_test(byte_nul_becomes_u_fffd),

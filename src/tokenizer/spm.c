@@ -1,0 +1,230 @@
+#define _GNU_SOURCE
+#include "tokenizer/spm.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tokenizer/sentencepiece.h"
+#include "tokenizer/spm_check.h"
+#include "tokenizer/spm_fields.h"
+
+enum {
+    SMALL_TEXT = 512,  /* bytes of a text that is encoded with its own pieces */
+    SMALL_TEXTS = 8,   /* number of them: by then, loading the whole model costs no more */
+    NORMALISED = 4096, /* bytes of such a text after normalisation */
+};
+
+struct tr_spm {
+    _Atomic(tr_sentencepiece *) whole; /* NULL until it is loaded */
+    pthread_mutex_t mutex;             /* for the rest, which is empty when the whole is there */
+    tr_buffer file;                    /* all pieces and settings */
+    tr_buffer common;                  /* those that every text needs */
+    size_t lowest, highest;            /* numbers among the ordinary pieces: those that common has */
+    tr_sentencepiece *normaliser;      /* common, loaded */
+    int encoded;                       /* number of texts */
+};
+
+/* ------------------------------------------------------------------------------------------------------ parts of a model */
+
+static bool is_ordinary(const tr_spm_field *field)
+{
+    return field->number == TR_SPM_MODEL_PIECE && field->type == TR_SPM_TYPE_NORMAL;
+}
+
+/* Copies the file without its self test, which the loader would run, and whose failures it would print to stderr. Selects
+ * the fields that are no ordinary pieces, and the ordinary pieces of the lowest and the highest score: SentencePiece derives
+ * the scores of unknown characters and of user-defined pieces from these. */
+static bool copy_file(tr_spm *spm, const char *data, size_t size)
+{
+    tr_spm_field field, lowest = {0}, highest = {0};
+    size_t copied = 0, ordinary = 0;
+    bool room = tr_buffer_reserve(&spm->file, size);
+    for (size_t at = 0; room && tr_spm_next(data, size, &at, &field);) {
+        if (is_ordinary(&field)) {
+            if (!lowest.data || field.score < lowest.score)
+                lowest = field, spm->lowest = ordinary;
+            if (!highest.data || field.score > highest.score)
+                highest = field, spm->highest = ordinary;
+            ordinary++;
+        } else if (field.number == TR_SPM_MODEL_SELF_TEST) {
+            room = tr_buffer_append(&spm->file, data + copied, (size_t)(field.data - data) - copied);
+            copied = at;
+        } else {
+            room = tr_buffer_append(&spm->common, field.data, field.size);
+        }
+    }
+    return room && tr_buffer_append(&spm->file, data + copied, size - copied) &&
+           (!ordinary || tr_buffer_append(&spm->common, lowest.data, lowest.size)) &&
+           (highest.data == lowest.data || tr_buffer_append(&spm->common, highest.data, highest.size));
+}
+
+/* The beginnings, of one to four bytes, of all parts of a text, as a set that may have more. */
+typedef struct beginnings {
+    uint64_t bits[1 << 10];
+} beginnings;
+
+enum { BEGINNING = 4 };
+
+static uint32_t hash_beginning(const char *text, size_t size)
+{
+    uint32_t bytes = 0;
+    memcpy(&bytes, text, size < BEGINNING ? size : BEGINNING); /* no text has a NUL */
+    return bytes * 2654435761u >> 16;
+}
+
+static void set_beginnings(beginnings *b, const char *text, size_t size)
+{
+    memset(b, 0, sizeof *b);
+    for (size_t i = 0; i < size; i++)
+        for (size_t length = 1; length <= BEGINNING && i + length <= size; length++) {
+            const uint32_t hash = hash_beginning(text + i, length);
+            b->bits[hash / 64] |= UINT64_C(1) << hash % 64;
+        }
+}
+
+static bool occurs(const beginnings *b, const char *text, size_t size, const tr_spm_field *piece)
+{
+    const uint32_t hash = hash_beginning(piece->text, piece->text_size);
+    return b->bits[hash / 64] >> hash % 64 & 1 && memmem(text, size, piece->text, piece->text_size);
+}
+
+/* Appends to model the common fields and the ordinary pieces that occur in a normalised text. */
+static bool select_pieces(const tr_spm *spm, const char *text, size_t size, tr_buffer *model)
+{
+    beginnings b;
+    tr_spm_field field;
+    set_beginnings(&b, text, size);
+    size_t ordinary = 0;
+    bool room = tr_buffer_append(model, spm->common.data, spm->common.size);
+    for (size_t at = 0; room && tr_spm_next(spm->file.data, spm->file.size, &at, &field);) {
+        if (!is_ordinary(&field))
+            continue;
+        if (ordinary != spm->lowest && ordinary != spm->highest && occurs(&b, text, size, &field))
+            room = tr_buffer_append(model, field.data, field.size);
+        ordinary++;
+    }
+    return room;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- the whole
+ */
+
+static void free_parts(tr_spm *spm)
+{
+    tr_buffer_free(&spm->file);
+    tr_buffer_free(&spm->common);
+    tr_sentencepiece_destroy(spm->normaliser);
+    spm->normaliser = NULL;
+}
+
+/* With the mutex held. */
+static tr_status load_whole(tr_spm *spm, tr_error *error)
+{
+    tr_sentencepiece *whole;
+    const tr_status status = tr_sentencepiece_create(spm->file.data, spm->file.size, &whole, error);
+    if (status != TR_OK)
+        return status;
+    free_parts(spm);
+    atomic_store_explicit(&spm->whole, whole, memory_order_release);
+    return TR_OK;
+}
+
+static tr_status out_of_memory(tr_error *error)
+{
+    return tr_fail(error, TR_ERROR_MEMORY, "SentencePiece model: out of memory");
+}
+
+tr_status tr_spm_create(const void *data, size_t size, tr_spm **spm, tr_error *error)
+{
+    *spm = NULL;
+    tr_status status = tr_spm_check(data, size, error);
+    if (status != TR_OK)
+        return status;
+    tr_spm *const s = calloc(1, sizeof *s);
+    if (!s)
+        return out_of_memory(error);
+    pthread_mutex_init(&s->mutex, NULL);
+    if (!copy_file(s, data, size))
+        status = out_of_memory(error);
+    else
+        status = tr_sentencepiece_create(s->common.data, s->common.size, &s->normaliser, error);
+    if (status == TR_OK)
+        *spm = s;
+    else
+        tr_spm_destroy(s);
+    return status;
+}
+
+void tr_spm_destroy(tr_spm *spm)
+{
+    if (!spm)
+        return;
+    free_parts(spm);
+    tr_sentencepiece_destroy(atomic_load(&spm->whole));
+    pthread_mutex_destroy(&spm->mutex);
+    free(spm);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- encoding
+ */
+
+/* Encodes a text with its own pieces. Sets *small to whether that was possible. With the mutex held. */
+static tr_status encode_small(tr_spm *spm, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
+                              tr_ids *ids, tr_buffer *spans, bool *small, tr_error *error)
+{
+    tr_buffer normalised = {0}, file = {0};
+    tr_sentencepiece *model = NULL;
+    tr_status status = tr_sentencepiece_normalise(spm->normaliser, text, size, &normalised, error);
+    *small = normalised.size <= NORMALISED;
+    if (status == TR_OK && *small) {
+        if (!select_pieces(spm, normalised.data, normalised.size, &file))
+            status = out_of_memory(error);
+        else
+            status = tr_sentencepiece_create(file.data, file.size, &model, error);
+        if (status == TR_OK)
+            status = tr_sentencepiece_encode(model, text, size, vocabulary, unk_id, ids, spans, error);
+        spm->encoded++;
+    }
+    tr_sentencepiece_destroy(model);
+    tr_buffer_free(&normalised);
+    tr_buffer_free(&file);
+    return status;
+}
+
+bool tr_spm_is_whole(tr_spm *spm)
+{
+    return atomic_load_explicit(&spm->whole, memory_order_acquire);
+}
+
+tr_status tr_spm_expect(tr_spm *spm, size_t bytes, tr_error *error)
+{
+    if (bytes <= SMALL_TEXT || tr_spm_is_whole(spm))
+        return TR_OK;
+    pthread_mutex_lock(&spm->mutex);
+    const tr_status status = tr_spm_is_whole(spm) ? TR_OK : load_whole(spm, error);
+    pthread_mutex_unlock(&spm->mutex);
+    return status;
+}
+
+tr_status tr_spm_encode(tr_spm *spm, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id, tr_ids *ids,
+                        tr_buffer *spans, tr_error *error)
+{
+    tr_status status = TR_OK;
+    if (!tr_spm_is_whole(spm)) {
+        bool small = false;
+        pthread_mutex_lock(&spm->mutex);
+        if (!tr_spm_is_whole(spm)) {
+            if (size <= SMALL_TEXT && spm->encoded < SMALL_TEXTS)
+                status = encode_small(spm, text, size, vocabulary, unk_id, ids, spans, &small, error);
+            if (status == TR_OK && !small)
+                status = load_whole(spm, error);
+        }
+        pthread_mutex_unlock(&spm->mutex);
+        if (small || status != TR_OK)
+            return status;
+    }
+    return tr_sentencepiece_encode(atomic_load_explicit(&spm->whole, memory_order_acquire), text, size, vocabulary, unk_id,
+                                   ids, spans, error);
+}
