@@ -108,8 +108,7 @@ static bool select_pieces(const tr_spm *spm, const char *text, size_t size, tr_b
     return room;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- the whole
- */
+/* ------------------------------------------------------------------------------------------------------------- the whole */
 
 static void free_parts(tr_spm *spm)
 {
@@ -167,8 +166,7 @@ void tr_spm_destroy(tr_spm *spm)
     free(spm);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- encoding
- */
+/* -------------------------------------------------------------------------------------------------------------- encoding */
 
 /* Encodes a text with its own pieces. Sets *small to whether that was possible. With the mutex held. */
 static tr_status encode_small(tr_spm *spm, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
