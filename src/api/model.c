@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/stand_ins.h"
+#include "formats/import.h"
 #include "formats/open.h"
 #include "formats/shortlist.h"
 #include "kernels/dispatch.h"
@@ -20,7 +21,7 @@ static tr_status create_tokenizer(const tr_package *package, tr_tokenizer_parts 
 {
     const tr_config *config = &package->config;
     *tokenizer = NULL;
-    if (!parts->source_spm && !parts->source_bpe)
+    if (!parts->source_spm && !parts->words)
         return TR_OK;
     parts->target = package->target;
     /* <s> is SentencePiece's own start token, which some networks emit */
@@ -31,6 +32,8 @@ static tr_status create_tokenizer(const tr_package *package, tr_tokenizer_parts 
     if (!tr_ids_append(&special, config_ids, sizeof config_ids / sizeof *config_ids) ||
         !tr_ids_append(&special, package->special.data, package->special.size)) {
         tr_fail_memory(error, "tokenizer");
+        if (parts->words)
+            parts->words->destroy(parts->words);
     } else {
         parts->special = special.data;
         parts->special_count = special.size;
@@ -44,12 +47,17 @@ tr_status tr_source_tokenizer(const tr_package *package, tr_tokenizer **tokenize
 {
     tr_tokenizer_parts parts = {.source_spm = package->source_spm.data,
                                 .source_spm_size = package->source_spm.size,
-                                .source_bpe = package->source_bpe.data,
-                                .source_bpe_size = package->source_bpe.size,
-                                .source_language = package->source_language,
-                                .target_language = package->target_language,
                                 .source = &package->source,
                                 .unk_id = package->config.unk_id};
+    if (package->source_bpe.data) {
+        const tr_import *import = tr_import_part();
+        if (!import)
+            return tr_fail(error, TR_ERROR_UNSUPPORTED, "the tokenizer is BPE, which this build leaves out");
+        const tr_status status = import->create_words(package->source_bpe, package->source_language,
+                                                      package->target_language, &parts.words, error);
+        if (status != TR_OK)
+            return status;
+    }
     return create_tokenizer(package, &parts, tokenizer, error);
 }
 
@@ -57,8 +65,6 @@ tr_status tr_target_tokenizer(const tr_package *package, tr_tokenizer **tokenize
 {
     tr_tokenizer_parts parts = {.source_spm = package->target_spm.data,
                                 .source_spm_size = package->target_spm.size,
-                                .source_language = package->target_language,
-                                .target_language = package->target_language,
                                 .source = package->target,
                                 .unk_id = package->config.target_unk_id};
     return create_tokenizer(package, &parts, tokenizer, error);
@@ -135,7 +141,7 @@ static tr_status open_shortlist(tr_model *model, const tr_model_options *options
 {
     const char *wanted = options->shortlist ? options->shortlist : "auto";
     if (strcmp(wanted, "auto") != 0 && strcmp(wanted, "off") != 0) {
-        const tr_status status = tr_package_shortlist(&model->package, wanted, NULL, options->load, error);
+        const tr_status status = tr_package_shortlist(&model->package, wanted, options->load, error);
         if (status != TR_OK)
             return status;
     }

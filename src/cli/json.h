@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/lines.h"
-#include "formats/json.h"
+#include "import/json.h"
 
 /* The translation of a line. */
 typedef struct cli_translation {

@@ -1,15 +1,11 @@
 #include "formats/package.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/int8.h"
-#include "formats/recognise.h"
-#include "formats/zip.h"
 #include "tokenizer/spm_check.h"
-#include "util/folder.h"
 
 void tr_package_close(tr_package *package)
 {
@@ -25,59 +21,6 @@ void tr_package_close(tr_package *package)
     free(package->files);
     tr_buffer_free(&package->read);
     *package = (tr_package){0};
-}
-
-/* PATH/NAME, or PATH. */
-static tr_status join_path(char joined[TR_PATH], const char *path, const char *name, tr_error *error)
-{
-    if (name)
-        return tr_path_join(joined, path, name, error);
-    if (strlen(path) >= TR_PATH)
-        return tr_fail(error, TR_ERROR_IO, "%.400s: %s", path, strerror(ENAMETOOLONG));
-    strcpy(joined, path);
-    return TR_OK;
-}
-
-/* Returns NULL if the archive does not have it. */
-static const tr_zip_entry *find_entry(const tr_archive *a, const char *joined)
-{
-    char name[TR_ZIP_NAME];
-    const size_t size = strlen(a->path);
-    if (strncmp(joined, a->path, size) != 0)
-        return NULL;
-    const int length = snprintf(name, sizeof name, "%s%s", a->root, joined + size); /* no entry's name is longer */
-    return length > 0 && length < TR_ZIP_NAME ? tr_zip_find(a->zip, name) : NULL;
-}
-
-/* Leaves file empty if the entry is used where it lies in the archive: there is nothing to close. */
-static tr_status open_entry(const tr_archive *a, const char *joined, tr_file *file, tr_bytes *bytes, tr_error *error)
-{
-    const tr_zip_entry *entry = find_entry(a, joined);
-    *file = (tr_file){0};
-    if (!entry)
-        return tr_fail(error, TR_ERROR_FORMAT, "%s: is not in the archive", joined);
-    *bytes = (tr_bytes){entry->data, (size_t)entry->size};
-    if (entry->data)
-        return TR_OK;
-    tr_status status = tr_zip_check(a->zip, entry, error);
-    if (status == TR_OK && entry->size)
-        status = tr_file_allocate((size_t)entry->size, file, error);
-    if (status == TR_OK && entry->size)
-        status = tr_zip_inflate_to(a->zip, entry, (void *)file->data, error);
-    if (status != TR_OK)
-        tr_file_close(file);
-    bytes->data = file->data;
-    return tr_fail_in(error, status, a->path);
-}
-
-static tr_status open_joined(const tr_package *package, const char *joined, tr_load load, tr_file *file, tr_bytes *bytes,
-                             tr_error *error)
-{
-    if (package->archive)
-        return open_entry(package->archive, joined, file, bytes, error);
-    const tr_status status = tr_file_open(joined, load, file, error);
-    *bytes = (tr_bytes){file->data, file->size};
-    return status;
 }
 
 static bool lies_in(const void *data, tr_bytes file)
@@ -109,56 +52,28 @@ void tr_package_mark_mapped(tr_package *package)
             tr_mark_mapped(&package->weights, 0, bytes_of(&package->files[f]));
 }
 
-/* Refuses a Git LFS pointer or a web page in place of the file, and closes the file, which is the last one. */
-static tr_status refuse_placeholder(tr_package *package, const char *path, const char *name, tr_bytes file, tr_error *error)
+tr_status tr_package_file(tr_package *package, const char *path, tr_load load, tr_bytes *bytes, tr_error *error)
 {
-    const bool suspicious = file.size && memchr("v<E", *(const char *)file.data, 3); /* first bytes of the two kinds below */
-    tr_kind kind = TR_KIND_UNKNOWN;
-    const tr_status status = suspicious ? tr_recognise(file.data, file.size, &kind, error) : TR_OK;
-    if (status == TR_OK && kind != TR_KIND_POINTER && kind != TR_KIND_WEB)
-        return TR_OK;
-    tr_package_close_last(package);
-    if (status != TR_OK)
-        return tr_fail_in(error, status, path);
-    return tr_fail(error, TR_ERROR_FORMAT, "%s: %s: %s: %s", path, name, tr_kind_is(kind), tr_kind_advice(kind));
-}
-
-tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
-                          tr_error *error)
-{
+    const tr_archive *archive = package->archive;
     if (package->file_count == TR_PACKAGE_FILES)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: more than %d files", path, TR_PACKAGE_FILES);
-    char joined[TR_PATH];
     tr_file *files = realloc(package->files, ((size_t)package->file_count + 1) * sizeof *files);
     if (!files)
         return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     package->files = files;
-    tr_status status = join_path(joined, path, name, error);
-    if (status == TR_OK)
-        status = open_joined(package, joined, load, &files[package->file_count], bytes, error);
-    if (status == TR_OK && !package->archive && !tr_buffer_append(&package->read, joined, strlen(joined) + 1)) {
-        tr_file_close(&files[package->file_count]);
-        status = tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
-    }
+    tr_file *const file = &files[package->file_count];
+    const tr_status status =
+        archive ? archive->open(archive, path, file, bytes, error) : tr_file_open(path, load, file, error);
     if (status != TR_OK)
         return status;
-    package->file_count++;
-    return name ? refuse_placeholder(package, path, name, *bytes, error) : TR_OK;
-}
-
-tr_status tr_package_has(const tr_package *package, const char *path, const char *name, bool *has, tr_error *error)
-{
-    char joined[TR_PATH];
-    tr_path_kind kind;
-    *has = false;
-    tr_status status = join_path(joined, path, name, error);
-    if (status == TR_OK && package->archive) {
-        *has = find_entry(package->archive, joined) != NULL;
-    } else if (status == TR_OK) {
-        status = tr_path_look(joined, &kind, error);
-        *has = status == TR_OK && kind != TR_PATH_NOTHING;
+    if (!archive && !tr_buffer_append(&package->read, path, strlen(path) + 1)) {
+        tr_file_close(file);
+        return tr_fail(error, TR_ERROR_MEMORY, "%s: out of memory", path);
     }
-    return status;
+    if (!archive)
+        *bytes = bytes_of(file);
+    package->file_count++;
+    return TR_OK;
 }
 
 void tr_package_close_last(tr_package *package)

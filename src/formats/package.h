@@ -17,13 +17,13 @@ typedef struct tr_bytes {
     size_t size;
 } tr_bytes;
 
-struct tr_zip;
-
-/* An archive that stands for a directory while a package is opened: PATH/NAME is its entry ROOT/NAME. */
-typedef struct tr_archive {
-    struct tr_zip *zip;
-    const char *path, *root;
-} tr_archive;
+/* What stands for a directory while a package is opened: a path of a file names an entry. */
+typedef struct tr_archive tr_archive;
+struct tr_archive {
+    bool (*has)(const tr_archive *archive, const char *path);
+    /* Leaves file empty if the entry is used where it lies: there is nothing to close. */
+    tr_status (*open)(const tr_archive *archive, const char *path, tr_file *file, tr_bytes *bytes, tr_error *error);
+};
 
 typedef struct tr_package {
     const char *format;                                              /* "GGUF", "CTranslate2 directory" */
@@ -59,14 +59,9 @@ void tr_mark_mapped(tr_weights *weights, size_t first, tr_bytes mapping);
 /* Sets mapped for all tensors of a package that has all its tensors and files. */
 void tr_package_mark_mapped(tr_package *package);
 
-/* Opens PATH/NAME (or PATH if name is NULL) and appends it to package->files. In an archive, a stored entry is used where it
- * lies and a deflated one is inflated into memory. Messages begin with the path. */
-tr_status tr_package_file(tr_package *package, const char *path, const char *name, tr_load load, tr_bytes *bytes,
-                          tr_error *error) TR_CHECKED;
-
-/* Sets *has to whether PATH/NAME exists. Fails if the system cannot tell. */
-tr_status tr_package_has(const tr_package *package, const char *path, const char *name, bool *has,
-                         tr_error *error) TR_CHECKED;
+/* Opens a file and appends it to package->files. In an archive, a stored entry is used where it lies and a deflated one is
+ * inflated into memory. Messages begin with the path. */
+tr_status tr_package_file(tr_package *package, const char *path, tr_load load, tr_bytes *bytes, tr_error *error) TR_CHECKED;
 
 /* Checks a SentencePiece model made in memory and uses it for source and target. The package takes ownership of the memory;
  * spm is empty afterwards, also on failure. */

@@ -100,13 +100,13 @@ tr_status tr_shortlist_write(const tr_shortlist *shortlist, const char *path, tr
     return status;
 }
 
-tr_status tr_package_shortlist(tr_package *package, const char *path, const char *name, tr_load load, tr_error *error)
+tr_status tr_package_shortlist(tr_package *package, const char *path, tr_load load, tr_error *error)
 {
     tr_bytes file;
     tr_error local;
     tr_shortlist shortlist = {0};
     error = error ? error : &local;
-    tr_status status = tr_package_file(package, path, name, load, &file, error);
+    tr_status status = tr_package_file(package, path, load, &file, error);
     if (status != TR_OK)
         return status;
     status = tr_shortlist_read(file, &shortlist, error);
@@ -115,8 +115,7 @@ tr_status tr_package_shortlist(tr_package *package, const char *path, const char
     if (status != TR_OK) {
         tr_shortlist_free(&shortlist);
         tr_package_close_last(package);
-        tr_fail_in(error, status, name ? name : path);
-        return name ? tr_fail_in(error, status, path) : status;
+        return tr_fail_in(error, status, path);
     }
     tr_shortlist_free(&package->shortlist);
     package->shortlist = shortlist;

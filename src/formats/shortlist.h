@@ -16,6 +16,6 @@ tr_status tr_shortlist_write(const tr_shortlist *shortlist, const char *path, tr
 
 /* Opens a file and replaces the shortlist of the package by it. Messages begin with the path. TR_ERROR_ARGUMENT: it belongs
  * to other vocabularies. */
-tr_status tr_package_shortlist(tr_package *package, const char *path, const char *name, tr_load load, tr_error *error);
+tr_status tr_package_shortlist(tr_package *package, const char *path, tr_load load, tr_error *error);
 
 #endif

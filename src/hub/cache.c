@@ -1,6 +1,6 @@
 #include "hub/cache.h"
 
-#include "formats/json.h"
+#include "import/json.h"
 #include "util/file.h"
 
 #include <stdio.h>

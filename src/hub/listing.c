@@ -1,6 +1,6 @@
 #include "hub/listing.h"
 
-#include "formats/json.h"
+#include "import/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokenizer/letters.h"
 #include "tokenizer/spm.h"
-#include "tokenizer/words.h"
 #include "util/utf8.h"
 
 struct tr_tokenizer {
@@ -59,21 +57,25 @@ static void silence_id(tr_tokenizer *t, int32_t id)
         t->silent[id / 8] |= (unsigned char)(1 << id % 8);
 }
 
-static tr_status load_words(const tr_tokenizer_parts *parts, tr_words **words, tr_error *error)
-{
-    return tr_words_create(parts->source_bpe, parts->source_bpe_size, parts->source_language, parts->target_language, words,
-                           error);
-}
-
 tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error)
 {
-    *tokenizer = NULL;
-    if (parts->unk_id < -1 || (parts->unk_id >= 0 && (size_t)parts->unk_id >= parts->source->size))
-        return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the unknown token's id %d is not one of %zu", parts->unk_id,
-                       parts->source->size);
+    tr_status status = TR_OK;
     tr_tokenizer *const t = calloc(1, sizeof *t + parts->target->size / 8 + 1);
+    *tokenizer = NULL;
     if (!t)
-        return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+        status = tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    else if (parts->unk_id < -1 || (parts->unk_id >= 0 && (size_t)parts->unk_id >= parts->source->size))
+        status = tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the unknown token's id %d is not one of %zu", parts->unk_id,
+                         parts->source->size);
+    else if (!parts->words)
+        status = tr_spm_create(parts->source_spm, parts->source_spm_size, &t->spm, error);
+    if (status != TR_OK) {
+        free(t);
+        if (parts->words)
+            parts->words->destroy(parts->words);
+        return status;
+    }
+    t->words = parts->words;
     t->source = parts->source;
     t->target = parts->target;
     t->unk_id = parts->unk_id;
@@ -81,12 +83,6 @@ tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **to
         silence_id(t, parts->special[i]);
     silence_id(t, tr_vocabulary_same(parts->source, parts->unk_id, parts->target));
     t->has_bytes = has_byte_pieces(parts->target);
-    const tr_status status = parts->source_bpe ? load_words(parts, &t->words, error)
-                                               : tr_spm_create(parts->source_spm, parts->source_spm_size, &t->spm, error);
-    if (status != TR_OK) {
-        free(t);
-        return status;
-    }
     *tokenizer = t;
     return TR_OK;
 }
@@ -96,7 +92,8 @@ void tr_tokenizer_destroy(tr_tokenizer *tokenizer)
     if (!tokenizer)
         return;
     tr_spm_destroy(tokenizer->spm);
-    tr_words_destroy(tokenizer->words);
+    if (tokenizer->words)
+        tokenizer->words->destroy(tokenizer->words);
     free(tokenizer);
 }
 
@@ -158,7 +155,7 @@ static tr_status encode_text(const tr_tokenizer *t, const char *text, size_t siz
     for (size_t part; status == TR_OK && at < size; at += part) {
         const size_t first = spans ? spans->size : 0;
         part = t->words ? size - at : part_size(text + at, size - at);
-        status = t->words ? tr_words_encode(t->words, text + at, part, t->source, t->unk_id, ids, spans, error)
+        status = t->words ? t->words->encode(t->words, text + at, part, t->source, t->unk_id, ids, spans, error)
                           : tr_spm_encode(t->spm, text + at, part, t->source, t->unk_id, ids, spans, error);
         if (status == TR_OK && spans && spans->size > first)
             shift_spans(spans, first, text, at);
@@ -339,32 +336,18 @@ static void trim_spans(const tr_buffer *text, size_t start, size_t stripped, tr_
     }
 }
 
-static tr_status decode_words(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *text, tr_error *error)
+static tr_status decode_words(const tr_tokenizer *t, const int32_t *ids, size_t count, tr_buffer *text, tr_span *spans,
+                              tr_error *error)
 {
-    tr_buffer pieces = {0};
-    tr_status status = TR_OK;
-    for (size_t i = 0; status == TR_OK && i < count; i++) {
-        const tr_piece piece = t->target->pieces[ids[i]];
-        if (!piece.data || is_silent(t, ids[i]))
-            continue;
-        if ((pieces.size && !tr_buffer_string(&pieces, " ")) || !tr_buffer_append(&pieces, piece.data, piece.size))
-            status = tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
-    }
-    if (status == TR_OK)
-        status = tr_words_decode(t->words, pieces.data, pieces.size, text, error);
-    tr_buffer_free(&pieces);
+    tr_piece *const pieces = calloc(count + 1, sizeof *pieces);
+    if (!pieces)
+        return tr_fail(error, TR_ERROR_MEMORY, "tokenizer: out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (!is_silent(t, ids[i]))
+            pieces[i] = t->target->pieces[ids[i]];
+    const tr_status status = t->words->decode(t->words, pieces, count, text, spans, error);
+    free(pieces);
     return status;
-}
-
-static void find_word_spans(const tr_tokenizer *t, const int32_t *ids, size_t count, const char *text, size_t size,
-                            tr_span *spans)
-{
-    tr_piece_finder finder = {.text = text, .size = size};
-    for (size_t i = 0; i < count; i++) {
-        const tr_piece piece = t->target->pieces[ids[i]];
-        const bool shown = piece.data && !is_silent(t, ids[i]);
-        spans[i] = shown ? tr_piece_finder_next(&finder, piece.data, piece.size) : (tr_span){finder.at, finder.at};
-    }
 }
 
 tr_status tr_tokenizer_decode(const tr_tokenizer *tokenizer, const int32_t *ids, size_t count, tr_buffer *text,
@@ -380,13 +363,9 @@ tr_status tr_tokenizer_decode_spans(const tr_tokenizer *tokenizer, const int32_t
         if (ids[i] < 0 || (size_t)ids[i] >= tokenizer->target->size)
             return tr_fail(error, TR_ERROR_ARGUMENT, "tokenizer: the id %d is not one of %zu", ids[i],
                            tokenizer->target->size);
+    if (tokenizer->words)
+        return decode_words(tokenizer, ids, count, text, spans, error);
     const size_t start = text->size;
-    if (tokenizer->words) {
-        const tr_status status = decode_words(tokenizer, ids, count, text, error);
-        if (status == TR_OK && spans)
-            find_word_spans(tokenizer, ids, count, text->data ? text->data + start : "", text->size - start, spans);
-        return status;
-    }
     tr_buffer bytes = {0}; /* of the run of byte pieces before the current id */
     const bool done = tr_buffer_reserve(text, 4 * count) && decode_all(tokenizer, ids, count, &bytes, text, spans);
     tr_buffer_free(&bytes);

@@ -1,12 +1,13 @@
 /* Text to token ids and back, exactly as Hugging Face's MarianTokenizer does it: SentencePiece cuts text into pieces, the
- * vocabulary maps pieces to ids. Decoding only needs the vocabulary. A model with BPE codes in place of a SentencePiece
- * model is tokenized as by Argos Translate (tokenizer/words.h). Two deliberate differences: special tokens are not
+ * vocabulary maps pieces to ids. Decoding only needs the vocabulary. Where a model has words in place of
+ * SentencePiece, those cut the text (tokenizer/words.h). Two deliberate differences: special tokens are not
  * recognised inside a text ("</s>" typed by a user is five ordinary characters), and a leading ">>lang<<" is one token only
  * if the vocabulary has it. */
 #ifndef TR_TOKENIZER_TOKENIZER_H
 #define TR_TOKENIZER_TOKENIZER_H
 
 #include "tokenizer/vocabulary.h"
+#include "tokenizer/words.h"
 #include "util/buffer.h"
 
 #include "util/types.h"
@@ -20,12 +21,10 @@ typedef struct tr_tokenizer_parts {
     int unk_id;                           /* of the source vocabulary; -1: unknown pieces are an error */
     const int32_t *special;               /* target ids that decode to nothing: start, EOS, padding; -1 is ignored */
     size_t special_count;
-    const void *source_bpe; /* a file of BPE codes, in place of source_spm */
-    size_t source_bpe_size;
-    const char *source_language, *target_language; /* codes, for BPE; "" if unknown */
+    tr_words *words; /* in place of source_spm; the tokenizer takes ownership, also on failure */
 } tr_tokenizer_parts;
 
-/* Checks the SentencePiece file (tokenizer/spm_check.h) and loads it. With source_bpe, ignores source_spm. */
+/* Checks the SentencePiece file (tokenizer/spm_check.h). With words, ignores it. */
 tr_status tr_tokenizer_create(const tr_tokenizer_parts *parts, tr_tokenizer **tokenizer, tr_error *error);
 void tr_tokenizer_destroy(tr_tokenizer *tokenizer); /* NULL is allowed */
 

@@ -1,38 +1,22 @@
-/* The tokenizer of models that were trained on words as Moses cuts them, in place of SentencePiece: BPE codes cut each word
- * into pieces, all but the last of which end in "@@". Argos Translate does the same with its bpe.model. */
+/* What takes SentencePiece's place in models that were trained on words (formats/import.h makes it). */
 #ifndef TR_TOKENIZER_WORDS_H
 #define TR_TOKENIZER_WORDS_H
 
 #include "tokenizer/vocabulary.h"
-
-#include "util/types.h"
+#include "util/buffer.h"
 
 typedef struct tr_words tr_words; /* immutable, shared by threads */
 
-/* codes: a file for tr_bpe_create. source, target: language codes, "" if unknown. Nothing needs to outlive the call. */
-tr_status tr_words_create(const char *codes, size_t size, const char *source, const char *target, tr_words **words,
-                          tr_error *error) TR_CHECKED;
-void tr_words_destroy(tr_words *words); /* NULL is allowed */
-
-/* Cuts text, valid UTF-8 without NUL, into pieces. Arguments and errors are those of tr_sentencepiece_encode. A piece that
- * the text does not show as it is has an empty span. */
-tr_status tr_words_encode(const tr_words *words, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
-                          tr_ids *ids, tr_buffer *spans, tr_error *error) TR_CHECKED;
-
-/* Appends the text of pieces, which are separated by spaces. */
-tr_status tr_words_decode(const tr_words *words, const char *pieces, size_t size, tr_buffer *text,
-                          tr_error *error) TR_CHECKED;
-
-/* Finds the pieces of words in the text that they come from, one after the other. Start with text and size alone. */
-typedef struct tr_piece_finder {
-    const char *text; /* [size] valid UTF-8 */
-    size_t size;
-    size_t at;        /* end of the last piece found */
-    bool inside_word; /* the next piece continues a word */
-} tr_piece_finder;
-
-/* Returns the bytes of the next piece, without leading white space. The span is empty if the text does not show the piece as
- * it is, such as a plain quote that Moses wrote for a typographic one; pieces after it are found again. */
-tr_span tr_piece_finder_next(tr_piece_finder *finder, const char *piece, size_t size);
+struct tr_words {
+    void (*destroy)(tr_words *words);
+    /* Cuts text, valid UTF-8 without NUL, into pieces. Arguments and errors are those of tr_sentencepiece_encode. A piece
+     * that the text does not show as it is has an empty span. */
+    tr_status (*encode)(const tr_words *words, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
+                        tr_ids *ids, tr_buffer *spans, tr_error *error);
+    /* Appends the text of pieces; those without data have none. Unless spans [count] is NULL, sets the bytes of each piece
+     * in the appended text. */
+    tr_status (*decode)(const tr_words *words, const tr_piece *pieces, size_t count, tr_buffer *text, tr_span *spans,
+                        tr_error *error);
+};
 
 #endif

@@ -523,6 +523,21 @@ tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name,
     return tr_fail(error, TR_ERROR_IO, "%.200s/%.200s: %s", folder, name, strerror(ENAMETOOLONG));
 }
 
+void tr_path_name(const char *path, char *out, size_t size)
+{
+    size_t end = strlen(path);
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    const size_t length = end - start;
+    if (length < size && !(length <= 2 && strspn(path + start, ".") >= length)) {
+        memcpy(out, path + start, length);
+        out[length] = 0;
+    }
+}
+
 tr_status tr_path_look(const char *path, tr_path_kind *kind, tr_error *error)
 {
     struct stat st;

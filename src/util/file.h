@@ -97,6 +97,9 @@ enum { TR_PATH = 4096 }; /* maximum bytes of a path on Linux, with its NUL */
 /* Writes FOLDER/NAME. TR_ERROR_IO if that is too long. path and folder must not overlap. */
 tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name, tr_error *error);
 
+/* Copies the last part of a path unless it is "." or "..", or too long; out holds "" or another name before. */
+void tr_path_name(const char *path, char *out, size_t size);
+
 /* What is at a path, after following links. */
 typedef enum tr_path_kind { TR_PATH_NOTHING, TR_PATH_FILE, TR_PATH_DIRECTORY, TR_PATH_OTHER } tr_path_kind;
 /* Sets *kind. Fails if that is not known: a folder above it may not be searched, links form a circle, or the disk fails. */

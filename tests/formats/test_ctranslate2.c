@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/ctranslate2/ctranslate2.h"
+#include "import/ctranslate2/ctranslate2.h"
 #include "formats/int8.h"
-#include "formats/recognise.h"
+#include "import/recognise.h"
 #include "model/pack.h"
 #include "util/buffer.h"
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/directory.h"
-#include "formats/yaml.h"
+#include "import/directory.h"
+#include "import/yaml.h"
 
 /* ------------------------------------------------------------------------------------------------------------ building */
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "formats/gguf/gguf.h"
-#include "formats/hf/hf.h"
+#include "import/hf/hf.h"
 #include "formats/open.h"
-#include "formats/pytorch/pytorch.h"
+#include "import/pytorch/pytorch.h"
 
 static const char *const type_names[] = {"f32", "f16", "bf16"};
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/pytorch/pickle.h"
-#include "formats/zip.h"
+#include "import/pytorch/pickle.h"
+#include "import/zip.h"
 
 #define PROTO      "\x80\x02"
 #define BYTES(s)   s, sizeof(s) - 1

@@ -53,7 +53,7 @@ static void write_lists(const char *name, lists *l, size_t size)
 static tr_status open_with(tr_package *package, tr_error *error)
 {
     open_package(directory, package);
-    return tr_package_shortlist(package, directory, "lex.bin", TR_LOAD_MAP, error);
+    return tr_package_shortlist(package, in_directory("lex.bin"), TR_LOAD_MAP, error);
 }
 
 /* Makes that model, and the package with it. */
@@ -99,7 +99,7 @@ static void reads_marians_file(void **unused)
     expect_lists(&package.shortlist);
     assert_false(package.shortlist.shared);
     /* another one takes its place */
-    assert_int_equal(tr_package_shortlist(&package, in_directory("lex.bin"), NULL, TR_LOAD_COPY, &error), TR_OK);
+    assert_int_equal(tr_package_shortlist(&package, in_directory("lex.bin"), TR_LOAD_COPY, &error), TR_OK);
     expect_lists(&package.shortlist);
     tr_package_close(&package);
 }

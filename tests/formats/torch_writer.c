@@ -8,7 +8,7 @@
 #include <time.h>
 #include <zlib.h>
 
-#include "formats/pytorch/pytorch.h"
+#include "import/pytorch/pytorch.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1

@@ -1,7 +1,7 @@
 /* libFuzzer target: BPE codes and, after a NUL, a text. Codes that load must divide any text by the rules of a language, and
  * join any pieces. */
-#include "tokenizer/bpe.h"
-#include "tokenizer/words.h"
+#include "import/bpe.h"
+#include "import/words.h"
 #include "util/utf8.h"
 
 #include <string.h>
@@ -14,14 +14,18 @@ static void cut_and_join(const tr_words *words, const char *text, size_t size)
     tr_ids ids = {0};
     tr_buffer spans = {0}, joined = {0};
     tr_error error;
-    if (tr_words_encode(words, text, size, &none, 0, &ids, &spans, &error) == TR_OK &&
+    if (words->encode(words, text, size, &none, 0, &ids, &spans, &error) == TR_OK &&
         spans.size != ids.size * sizeof(tr_span))
         __builtin_trap();
     const tr_span *const span = (const tr_span *)(const void *)spans.data;
     for (size_t i = 0; i < spans.size / sizeof *span; i++)
         if (span[i].begin > span[i].end || span[i].end > size)
             __builtin_trap();
-    if (tr_words_decode(words, text, size, &joined, &error) == TR_OK && !tr_utf8_valid(joined.data, joined.size))
+    const tr_piece piece = {text, (uint32_t)size};
+    tr_span joined_span;
+    if (words->decode(words, &piece, 1, &joined, &joined_span, &error) == TR_OK && !tr_utf8_valid(joined.data, joined.size))
+        __builtin_trap();
+    if (joined_span.begin > joined_span.end || joined_span.end > joined.size)
         __builtin_trap();
     tr_ids_free(&ids);
     tr_buffer_free(&spans);
@@ -53,11 +57,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     const char *const language = languages[size % (sizeof languages / sizeof *languages)];
     const bool good = tr_bpe_check(codes, length, &error) == TR_OK;
     tr_words *words;
-    if ((tr_words_create(codes, length, language, language, &words, &error) == TR_OK) != good)
+    if ((tr_words_create((tr_bytes){codes, length}, language, language, &words, &error) == TR_OK) != good)
         __builtin_trap();
-    if (good)
+    if (good) {
         cut_and_join(words, text.data, text.size);
-    tr_words_destroy(words);
+        words->destroy(words);
+    }
     check_cut(codes, length, text.data, text.size);
     tr_buffer_free(&text);
     return 0;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/ctranslate2/ctranslate2.h"
+#include "import/ctranslate2/ctranslate2.h"
 #include "formats/int8.h"
-#include "formats/recognise.h"
-#include "formats/vocabularies.h"
+#include "import/recognise.h"
+#include "import/vocabularies.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/json.h"
-#include "formats/hf/hf.h"
+#include "import/json.h"
+#include "import/hf/hf.h"
 
 enum { ROWS = 512 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/marian/marian.h"
-#include "formats/readers.h"
-#include "formats/yaml.h"
+#include "import/marian/marian.h"
+#include "import/readers.h"
+#include "import/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/marian/marian.h"
-#include "formats/yaml.h"
+#include "import/marian/marian.h"
+#include "import/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/pytorch/pickle.h"
+#include "import/pytorch/pickle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

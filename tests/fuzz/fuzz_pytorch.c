@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/pytorch/pytorch.h"
+#include "import/pytorch/pytorch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

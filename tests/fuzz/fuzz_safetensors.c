@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/hf/hf.h"
+#include "import/hf/hf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/marian/marian.h"
-#include "formats/yaml.h"
+#include "import/marian/marian.h"
+#include "import/yaml.h"
 #include "util/clock.h"
 
 /* ------------------------------------------------------------------------------------------------------- .bin container */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tokenizer/allowed.h"
+#include "import/allowed.h"
 
 static void expect_spelled(const tr_scripts *scripts, const char *piece, bool expected)
 {

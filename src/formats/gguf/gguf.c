@@ -6,7 +6,7 @@
 
 #include "formats/gguf/keys.h"
 #include "formats/gguf/read.h"
-#include "formats/readers.h"
+#include "formats/import.h"
 
 /* ----------------------------------------------------------------------------------------------------------- settings */
 
@@ -352,24 +352,29 @@ static tr_status read_own(const tr_gguf *gguf, tr_package *package, tr_error *er
     return status;
 }
 
-/* The kinds of files that are read. */
 static tr_status read_architecture(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
-    const tr_status status =
-        tr_gguf_read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
-    if (status != TR_OK || tr_gguf_find(gguf, TR_KEY_VERSION) || tr_gguf_is_llama(package->architecture))
-        return status;
+    return tr_gguf_read_string(gguf, TR_KEY_ARCHITECTURE, package->architecture, sizeof package->architecture, error);
+}
+
+static tr_status fail_foreign(const tr_package *package, tr_error *error)
+{
     return tr_fail(error, TR_ERROR_UNSUPPORTED,
-                   "key " TR_KEY_VERSION ": is missing: not made by translate convert, nor a t5 (architecture %s)",
+                   "key " TR_KEY_VERSION
+                   ": is missing: not made by translate convert (architecture %s), and this build opens "
+                   "no other file",
                    *package->architecture ? package->architecture : "unknown");
 }
 
 static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *error)
 {
+    const tr_import *import = tr_import_part();
     const tr_status status = read_architecture(gguf, package, error);
     if (status != TR_OK)
         return status;
-    return tr_gguf_find(gguf, TR_KEY_VERSION) ? read_own(gguf, package, error) : tr_gguf_read_llama(gguf, package, error);
+    if (tr_gguf_find(gguf, TR_KEY_VERSION))
+        return read_own(gguf, package, error);
+    return import ? import->read_llama(gguf, package, error) : fail_foreign(package, error);
 }
 
 tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_error *error)
@@ -385,13 +390,13 @@ tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_er
     return status;
 }
 
-tr_status tr_open_gguf(const char *path, tr_load load, tr_package *package, tr_error *error)
+tr_status tr_gguf_open(const char *path, tr_load load, tr_package *package, tr_error *error)
 {
     tr_error local;
     tr_bytes file;
     error = error ? error : &local;
     *package = (tr_package){.format = "GGUF"};
-    tr_status status = tr_package_file(package, path, NULL, load, &file, error);
+    tr_status status = tr_package_file(package, path, load, &file, error);
     if (status == TR_OK) {
         package->file_size = file.size;
         status = tr_gguf_read(file.data, file.size, package, error);
@@ -431,27 +436,27 @@ static tr_status peek_kind(const tr_gguf *gguf, tr_package *package, bool *has_t
     if (status == TR_OK && tr_gguf_find(gguf, TR_KEY_VERSION))
         status = peek_own(gguf, package, error);
     else if (status == TR_OK) {
-        status = tr_gguf_peek_llama(gguf, package, error);
+        const tr_import *import = tr_import_part();
+        status = import ? import->peek_llama(gguf, package, error) : fail_foreign(package, error);
         *has_tokenizer = true;
     }
     return status == TR_OK ? peek_tensors(gguf, has_tokenizer, error) : status;
 }
 
-tr_status tr_peek_gguf(const tr_directory *d, bool *has_tokenizer)
+tr_status tr_gguf_peek(const char *path, tr_package *package, bool *has_tokenizer, tr_error *error)
 {
-    tr_package *package = d->package;
     tr_bytes file;
     tr_gguf gguf;
     package->format = "GGUF";
     package->name[0] = 0;
-    tr_status status = tr_package_file(package, d->path, NULL, d->load, &file, d->error);
+    tr_status status = tr_package_file(package, path, TR_LOAD_MAP, &file, error);
     if (status != TR_OK)
         return status;
     package->file_size = file.size;
-    status = tr_gguf_parse(&gguf, file.data, file.size, d->error);
+    status = tr_gguf_parse(&gguf, file.data, file.size, error);
     if (status == TR_OK) {
-        status = peek_kind(&gguf, package, has_tokenizer, d->error);
+        status = peek_kind(&gguf, package, has_tokenizer, error);
         tr_gguf_free(&gguf);
     }
-    return tr_directory_in(d, status);
+    return tr_fail_in(error, status, path);
 }

@@ -1,5 +1,5 @@
 /* The project's model file: GGUF version 3 (ggml-org/ggml, docs/gguf.md), alignment 64. docs/formats.md has the tables of
- * its keys and tensors. tr_open_gguf in readers.h reads it. */
+ * its keys and tensors. tr_gguf_open in read.h reads it. */
 #ifndef TR_FORMATS_GGUF_H
 #define TR_FORMATS_GGUF_H
 

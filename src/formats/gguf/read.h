@@ -1,19 +1,17 @@
-/* Reads a GGUF model from memory: one of this project, or one of llama.cpp, which its keys tell apart. */
+/* Reads a GGUF model: one of this project, or one of llama.cpp (formats/import.h), which its keys tell apart. */
 #ifndef TR_FORMATS_GGUF_READ_H
 #define TR_FORMATS_GGUF_READ_H
 
-#include "formats/gguf/container.h"
 #include "formats/package.h"
+
+/* Fills package; nothing needs closing on failure. Messages begin with the path. */
+tr_status tr_gguf_open(const char *path, tr_load load, tr_package *package, tr_error *error) TR_CHECKED;
 
 /* Fills config, tensors, vocabularies and SentencePiece models, which point into data (64-byte aligned). The caller closes
  * package, also on failure. Messages do not name the file. */
 tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_error *error);
 
-/* Does the same for a file of llama.cpp's converter. tr_gguf_is_llama: its architecture is supported. */
-bool tr_gguf_is_llama(const char *architecture);
-tr_status tr_gguf_read_llama(const tr_gguf *gguf, tr_package *package, tr_error *error);
-
-/* Fills format and languages only. */
-tr_status tr_gguf_peek_llama(const tr_gguf *gguf, tr_package *package, tr_error *error);
+/* Fills format, name, languages and file_size of package, which the caller closes. Messages begin with the path. */
+tr_status tr_gguf_peek(const char *path, tr_package *package, bool *has_tokenizer, tr_error *error) TR_CHECKED;
 
 #endif
