@@ -76,7 +76,7 @@ static int mark_text(const cli_settings *settings, const tr_package *package, co
         status = cli_fail("%s: holds no text to take tokens from", path);
     const tr_scripts scripts = tr_scripts_of_census(&s.census);
     if (!status)
-        tr_allow_characters(package->target, &scripts, marks);
+        tr_allow_characters(package->target, scripts, marks);
     tr_buffer_free(&s.clean);
     tr_ids_free(&s.ids);
     tr_tokenizer_destroy(tokenizer);
@@ -87,16 +87,16 @@ static int mark_text(const cli_settings *settings, const tr_package *package, co
 
 static int mark_scripts(const cli_settings *settings, const tr_package *package, const char *names, bool *marks)
 {
-    tr_scripts scripts;
-    if (*names && !tr_scripts_parse(names, &scripts))
+    if (*names && !tr_scripts_parse(names))
         return cli_usage(settings,
                          "--allowed script: %s: is not a list of ISO 15924 script names, such as Latn or Hani,Latn", names);
     if (!*names && (!*package->target_language || package->languages.count))
         return cli_fail("--allowed script: the target language of the model is unknown; name the script, as in script:Latn");
-    if (!*names && !tr_scripts_of_language(package->target_language, &scripts))
+    const tr_scripts scripts = *names ? tr_scripts_parse(names) : tr_allowed_scripts(package->target_language);
+    if (!scripts)
         return cli_fail("--allowed script: the script of %s is unknown; name it, as in script:Latn",
                         package->target_language);
-    tr_allow_scripts(package->target, &scripts, marks);
+    tr_allow_scripts(package->target, scripts, marks);
     return CLI_DONE;
 }
 

@@ -56,7 +56,7 @@ static tr_status choose_source(tr_language_pair *pair, const char *wanted, tr_er
 {
     const tr_package *p = pair->package;
     const char *code = wanted ? wanted : p->source_language;
-    pair->source_letters = tr_letters_of_language(code);
+    pair->source_letters = tr_scripts_of_language(code);
     pair->source_figures = tr_figure_language_of(code);
     pair->source_unspaced = tr_language_is_unspaced(code);
     if (p->languages.source == TR_LANGUAGE_NOWHERE)
@@ -67,7 +67,7 @@ static tr_status choose_source(tr_language_pair *pair, const char *wanted, tr_er
         const tr_status status = find_language(&p->languages, "source", wanted, &pair->source, error);
         if (status == TR_OK)
             code = p->languages.items[pair->source].code;
-        pair->source_letters = tr_letters_of_language(code);
+        pair->source_letters = tr_scripts_of_language(code);
         pair->source_figures = tr_figure_language_of(code);
         return status;
     }

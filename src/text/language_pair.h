@@ -6,7 +6,7 @@
 #include "decoding/decoding.h"
 #include "formats/package.h"
 #include "text/figures.h"
-#include "text/language_letters.h"
+#include "tokenizer/scripts.h"
 #include "tokenizer/tokenizer.h"
 
 enum { TR_MAX_SOURCE_PREFIX = 2 }; /* language tokens before a source */
@@ -16,7 +16,7 @@ typedef struct tr_language_pair {
     const tr_tokenizer *tokenizer; /* of the source; NULL: the caller gives tokens */
     int source, target;            /* indices of package->languages; -1: none, or unknown */
     const char *target_code;       /* "" if unknown */
-    tr_letters source_letters;
+    tr_scripts source_letters;
     tr_figure_language source_figures;
     bool source_unspaced;                 /* no space separates two sentences of the source language */
     int32_t prefix[TR_MAX_SOURCE_PREFIX]; /* [prefix_count] language tokens before each source */

@@ -381,13 +381,13 @@ static bool has_letters(const planner *p, span_list spans, size_t begin, size_t 
     for (size_t i = 0; i < spans.count; i++) {
         const tr_kept_span *span = &spans.items[i]; /* digits may be Chinese ones */
         if (span->kind == TR_SPAN_DIGITS &&
-            tr_letters_in(&p->protection->source, p->text->data + span->begin, span->end - span->begin))
+            tr_has_letter_of(p->protection->source, p->text->data + span->begin, span->end - span->begin))
             return true;
-        if (tr_letters_in(&p->protection->source, p->text->data + at, spans.items[i].begin - at))
+        if (tr_has_letter_of(p->protection->source, p->text->data + at, spans.items[i].begin - at))
             return true;
         at = spans.items[i].end;
     }
-    return tr_letters_in(&p->protection->source, p->text->data + at, end - at);
+    return tr_has_letter_of(p->protection->source, p->text->data + at, end - at);
 }
 
 /* Whether a sentence is in the target's language already: it has the target's letters, and of the source's, which must be
@@ -397,12 +397,12 @@ static bool is_in_target(const planner *p, size_t begin, size_t end)
     const tr_protection *protection = p->protection;
     const char *text = p->text->data;
     size_t own = 0, words = 0, length;
-    if (!protection->source.count || !protection->target.count)
+    if (!protection->source || !protection->target)
         return false;
     for (size_t at = begin; at < end; at += length) {
         const int32_t c = tr_character(text, end, at, &length);
-        if (!tr_letters_have(&protection->source, c)) {
-            own += tr_letters_have(&protection->target, c);
+        if (!tr_is_letter_of(protection->source, c)) {
+            own += tr_is_letter_of(protection->target, c);
             continue;
         }
         if (c >= 0x250) /* not Latin: each letter may be a word */
@@ -410,7 +410,7 @@ static bool is_in_target(const planner *p, size_t begin, size_t end)
         bool capital = false;
         for (size_t next; at < end; at += next) {
             const int32_t letter = tr_character(text, end, at, &next);
-            if (!tr_letters_have(&protection->source, letter))
+            if (!tr_is_letter_of(protection->source, letter))
                 break;
             capital = capital || tr_is_ascii_capital(letter);
         }
@@ -582,7 +582,7 @@ static tr_status lacks_character(planner *p, const char *bytes, size_t length, i
 {
     tr_ids *ids = &p->plan->ids;
     const size_t first = ids->size;
-    const bool is_own = tr_letters_have(&p->protection->source, c);
+    const bool is_own = tr_is_letter_of(p->protection->source, c);
     const tr_status status = tr_tokenizer_encode(p->pair->tokenizer, bytes, length, ids, error);
     *lacks = false;
     for (size_t i = first; status == TR_OK && i < ids->size; i++)

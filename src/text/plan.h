@@ -6,7 +6,7 @@
 #include "text/language_pair.h"
 #include "text/request.h"
 #include "text/figures.h"
-#include "text/language_letters.h"
+#include "tokenizer/scripts.h"
 
 /* Tokens that a piece of a cut sentence has at most. Networks are trained on sentences of this length or less: on longer
  * pieces without marks they repeat themselves more often, and cost more a token (on Chinese text without marks, 128
@@ -34,7 +34,7 @@ typedef struct tr_stand_ins {
 
 /* What texts of a call must keep; see text/protect.h. */
 typedef struct tr_protection {
-    tr_letters source, target;
+    tr_scripts source, target;
     tr_figure_language from, to; /* how numbers are compared; both are TR_FIGURES_DIGITS, or none is */
     /* The stand-ins for this pair, when they are first needed. */
     tr_status (*find_stand_ins)(void *argument, const tr_stand_ins **found, tr_error *error);

@@ -15,7 +15,7 @@ tr_protection tr_protection_of(const tr_language_pair *pair)
 {
     const tr_figure_language from = pair->source_figures, to = tr_figure_language_of(pair->target_code);
     return (tr_protection){.source = pair->source_letters,
-                           .target = tr_letters_of_language(pair->target_code),
+                           .target = tr_scripts_of_language(pair->target_code),
                            .from = to == TR_FIGURES_DIGITS ? to : from,
                            .to = from == TR_FIGURES_DIGITS ? from : to,
                            .spaces = pair->source_unspaced && !pair->unspaced};

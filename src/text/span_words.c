@@ -1,6 +1,6 @@
 #include "text/span_scan.h"
 
-#include "text/language_letters.h"
+#include "tokenizer/scripts.h"
 
 enum { LONG_NUMBER = 6 }; /* digits of a telephone or account number, at least */
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "text/language_letters.h"
+#include "tokenizer/scripts.h"
 #include "text/span_scan.h"
 
 enum {

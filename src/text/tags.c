@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/language_letters.h"
+#include "tokenizer/scripts.h"
 #include "util/utf8.h"
 
 enum {

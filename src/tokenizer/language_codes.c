@@ -164,6 +164,13 @@ bool tr_language_base(const char *code, char out[4])
     return known;
 }
 
+void tr_language_script(const char *code, char out[5])
+{
+    tag t;
+    parse(code, &t);
+    memcpy(out, t.script, sizeof t.script);
+}
+
 bool tr_language_is_unspaced(const char *code)
 {
     static const char *const unspaced[] = {"zh", "yue", "wuu", "lzh", "ja"};

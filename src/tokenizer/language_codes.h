@@ -34,6 +34,9 @@ enum {
  * ("ROMANCE"); out is then "". */
 bool tr_language_base(const char *code, char out[4]);
 
+/* The script that a code names, or its region implies, in small letters: "hant" of "zh-TW". Else "". */
+void tr_language_script(const char *code, char out[5]);
+
 /* True for groups of languages: mul, roa, sla. */
 bool tr_language_is_group(const char *code);
 

@@ -104,6 +104,21 @@ bool tr_is_small_letter(char c)
 
 /* ------------------------------------------------------------------------------------------------- classes of characters */
 
+bool tr_in_ranges(int32_t c, const tr_char_range *ranges, size_t count)
+{
+    size_t from = 0;
+    while (from < count) {
+        const size_t middle = (from + count) / 2;
+        if (c > ranges[middle].last)
+            from = middle + 1;
+        else if (c < ranges[middle].first)
+            count = middle;
+        else
+            return true;
+    }
+    return false;
+}
+
 bool tr_is_line_break(int32_t c)
 {
     return (c >= '\n' && c <= '\r') || c == 0x85 || c == 0x2028 || c == 0x2029;

@@ -55,8 +55,16 @@ static inline bool tr_is_identifier(int32_t c) /* a character of an identifier *
 
 /* ------------------------------------------------------------------------------------------------- classes of characters */
 
-/* Classes of characters that decide where a text may be split. Small tables instead of ICU: they know Chinese, Japanese and
- * the scripts with capital letters. */
+typedef struct tr_char_range {
+    int32_t first, last;
+} tr_char_range;
+
+/* Whether c is in one of count ranges, which are in ascending order. */
+bool tr_in_ranges(int32_t c, const tr_char_range *ranges, size_t count);
+#define TR_IN(c, ranges) tr_in_ranges(c, ranges, sizeof(ranges) / sizeof *(ranges))
+
+/* Classes of characters that decide where a text may be split. Small tables: they know Chinese, Japanese and the scripts
+ * with capital letters. */
 bool tr_is_space(int32_t c); /* white space of any width, line breaks too, zero-width space and byte order mark */
 bool tr_is_line_break(int32_t c);
 bool tr_is_cjk(int32_t c);         /* Han, kana, hangul, their punctuation, full-width forms */
