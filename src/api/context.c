@@ -69,6 +69,8 @@ static tr_status compare_settings(const tr_model *a, const tr_model *b, tr_error
         return fail_differing(a, b, "the token that targets start with", error);
     if (p->eos_id != q->eos_id || p->no_source_eos != q->no_source_eos)
         return fail_differing(a, b, "their EOS", error);
+    if (p->source_start_id != q->source_start_id)
+        return fail_differing(a, b, "the token that sources start with", error);
     if (p->forced_first_id != q->forced_first_id)
         return fail_differing(a, b, "the first token that they force", error);
     if (!same_languages(&a->package.languages, &b->package.languages))

@@ -13,6 +13,7 @@ tr_config tr_config_default(void)
         .logits_scale = 1,
         .start_id = -1,
         .eos_id = -1,
+        .source_start_id = -1,
         .pad_id = -1,
         .unk_id = -1,
         .target_unk_id = -1,
@@ -121,6 +122,7 @@ static tr_status check_ids(const tr_config *c, tr_error *error)
         {"eos_id", c->eos_id, 0, source < target ? source : target}, /* it ends sources and targets */
         {"pad_id", c->pad_id, -1, target},
         {"unk_id", c->unk_id, -1, source},
+        {"source_start_id", c->source_start_id, -1, source},
         {"forced_first_id", c->forced_first_id, -1, target},
         {"forced_last_id", c->forced_last_id, -1, target},
         {"forbidden_count", c->forbidden_count, 0, TR_MAX_FORBIDDEN},

@@ -90,6 +90,7 @@ typedef struct tr_config {
     bool start_zeros; /* the first decoder input is zeros instead of an embedding: start_id is -1 */
     int eos_id;
     bool no_source_eos;  /* sources do not end with EOS */
+    int source_start_id; /* a token before each source; -1: none */
     int pad_id, unk_id;  /* unk_id: of a source; -1: none */
     int target_unk_id;   /* the unknown token of a target; -1: none. Set by formats/open.c, since it takes pieces */
     int forced_first_id; /* the first token must be this one; -1: none */

@@ -133,6 +133,8 @@ static void set_tokens(tr_language_pair *pair, int max_positions)
 {
     const tr_package *p = pair->package;
     pair->prefix_count = 0;
+    if (p->config.source_start_id >= 0)
+        pair->prefix[pair->prefix_count++] = p->config.source_start_id;
     pair->has_suffix = false;
     pair->eos_id = p->config.no_source_eos ? -1 : p->config.eos_id;
     pair->start = (tr_decoder_start){p->config.start_id, p->config.forced_first_id};
@@ -191,9 +193,10 @@ tr_status tr_source_check(const tr_language_pair *pair, const tr_tokens *source,
         return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: its ids are NULL", index);
     if (pair->limit < 0 || source->count > (size_t)pair->limit)
         return tr_fail(error, TR_ERROR_ARGUMENT, "source %zu: %zu tokens%s, but the model takes %d", index, source->count,
-                       added == 0   ? ""
-                       : added == 1 ? " and EOS"
-                                    : ", EOS and those of languages",
+                       added == 0                     ? ""
+                       : config->source_start_id >= 0 ? " and the start token"
+                       : added == 1                   ? " and EOS"
+                                                      : ", EOS and those of languages",
                        pair->limit + added);
     for (size_t i = 0; i < source->count; i++)
         if (source->ids[i] < 0 || source->ids[i] >= config->source_vocabulary)

@@ -9,7 +9,7 @@
 #include "tokenizer/scripts.h"
 #include "tokenizer/tokenizer.h"
 
-enum { TR_MAX_SOURCE_PREFIX = 2 }; /* language tokens before a source */
+enum { TR_MAX_SOURCE_PREFIX = 3 }; /* tokens before a source: its start token, and two of languages */
 
 typedef struct tr_language_pair {
     const tr_package *package;
@@ -19,7 +19,7 @@ typedef struct tr_language_pair {
     tr_scripts source_letters;
     tr_figure_language source_figures;
     bool source_unspaced;                 /* no space separates two sentences of the source language */
-    int32_t prefix[TR_MAX_SOURCE_PREFIX]; /* [prefix_count] language tokens before each source */
+    int32_t prefix[TR_MAX_SOURCE_PREFIX]; /* [prefix_count] before each source: its start token, language tokens */
     int prefix_count;
     int32_t eos_id; /* after each source; -1: the model was trained without it */
     int32_t suffix; /* a language token after that */

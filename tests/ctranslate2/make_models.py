@@ -58,6 +58,7 @@ FIXTURES = {
     "t5-gated-int8": dict(family="t5", quantization="int8", config={
         **T5, "d_kv": 8, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
     "opennmt-float32": dict(family="opennmt", quantization="float32"),
+    "opennmt-bos-float16": dict(family="opennmt", quantization="float16", source_bos=True),
     "version-5-int8": dict(family="opennmt", quantization="int8", version=5, revision=5),
     "version-4-float16": dict(family="opennmt", quantization="float16", version=4, revision=4),
     "version-3-int8": dict(family="opennmt", quantization="int8", version=3, revision=3),
@@ -114,6 +115,7 @@ def opennmt_spec(fixture, seed):
     sizes = (60, 50)
     spec = opennmt.random_spec(seed, 8, 32, 40, *sizes)
     spec.decoder.projection.bias[2] += 1
+    spec.config.add_source_bos = fixture.get("source_bos", False)
     spec.register_source_vocabulary(["<unk>", "<s>", "</s>"] + [f"s{i}" for i in range(sizes[0] - 3)])
     spec.register_target_vocabulary(["<unk>", "<s>", "</s>"] + [f"t{i}" for i in range(sizes[1] - 3)])
     return spec

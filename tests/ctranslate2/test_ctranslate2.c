@@ -37,6 +37,7 @@ static const fixture fixtures[] = {
     {"mbart-float32", TR_TYPE_F32, 48},
     {"mbart-int8", TR_TYPE_I8, 41},
     {"opennmt-float32", TR_TYPE_F32, 48},
+    {"opennmt-bos-float16", TR_TYPE_F16, 48},
     {"t5-float32", TR_TYPE_F32, 48},
     {"t5-gated-int8", TR_TYPE_I8, 40},
     {"version-5-int8", TR_TYPE_I8, 41},

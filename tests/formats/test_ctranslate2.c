@@ -419,8 +419,21 @@ static void test_older(void **state)
     tr_package_close(&p);
     put_scalar("with_source_bos", TR_CT2_I8, 1);
     write_model();
-    expect_failure(directory, TR_ERROR_UNSUPPORTED, "add_source_bos");
+    expect_failure(directory, TR_ERROR_FORMAT, "bos_token <s>: is not in the vocabulary");
+    variable *bos = variable_of("bos_token");
+    *bos = (variable){.name = "bos_token", .rank = 1, .shape = {1}, .type = TR_CT2_I8, .bytes = 1, .data = "s"};
+    write_model();
+    open_package(directory, &p);
+    assert_int_equal(p.config.source_start_id, 0);
+    assert_false(p.config.no_source_eos);
+    tr_package_close(&p);
+    put_scalar("with_source_eos", TR_CT2_I8, 0); /* both flags count where add_source_bos is set */
+    write_model();
+    open_package(directory, &p);
+    assert_true(p.config.source_start_id == 0 && p.config.no_source_eos);
+    tr_package_close(&p);
     drop("with_source_bos");
+    drop("bos_token");
     put_scalar("user_decoder_start_tokens", TR_CT2_I8, 1);
     write_model();
     expect_failure(directory, TR_ERROR_UNSUPPORTED, "decoder_start_token");

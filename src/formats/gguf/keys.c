@@ -36,6 +36,7 @@ const tr_gguf_field tr_gguf_fields[] = {
     LATER("attention_scale", attention_scale, TR_GGUF_REAL),
     LATER("logits_scale", logits_scale, TR_GGUF_REAL),
     LATER("bare_source", no_source_eos, TR_GGUF_FLAG),
+    LATER("source_start_id", source_start_id, TR_GGUF_TOKEN),
     LATER("encoder_ffn_depth", encoder_ffn_depth, TR_GGUF_SIZE),
     LATER("decoder_ffn_depth", decoder_ffn_depth, TR_GGUF_SIZE),
     LATER("post_norm", post_norm, TR_GGUF_FLAG),

@@ -18,11 +18,13 @@ static bool same_piece(tr_piece a, tr_piece b)
 }
 
 /* The flag add_source_eos is false for models that were trained without EOS after the source (OpenNMT), but also for those
- * converted by way of Transformers, whose tokenizers add EOS. The former start with <s>; Marian's start from zeros. */
+ * converted by way of Transformers, whose tokenizers add EOS. The former start with <s>; Marian's start from zeros. A model
+ * that sets add_source_bos was converted with both flags as it was trained. */
 static bool is_bare(const tr_ct2_settings *s, bool from_zero)
 {
     static const tr_piece begin = {"<s>", 3};
-    return !s->source_eos && !from_zero && same_piece(s->start, begin) && same_piece(s->bos, begin);
+    const bool opennmt = !from_zero && same_piece(s->start, begin) && same_piece(s->bos, begin);
+    return !s->source_eos && (opennmt || s->source_bos);
 }
 
 static tr_status start(const tr_ct2_settings *s, const tr_vocabulary *target, bool from_zero, tr_config *c, tr_error *error)
@@ -39,8 +41,6 @@ static tr_status start(const tr_ct2_settings *s, const tr_vocabulary *target, bo
 tr_status tr_ct2_ids(const tr_ct2_settings *s, const tr_vocabulary *source, const tr_vocabulary *target, bool from_zero,
                      tr_config *c, tr_error *error)
 {
-    if (s->source_bos)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "add_source_bos: a start token before the source: not supported");
     tr_status status = find_id(target, s->eos, "eos_token", &c->eos_id, error);
     if (status == TR_OK)
         status = start(s, target, from_zero, c, error);
@@ -52,6 +52,8 @@ tr_status tr_ct2_ids(const tr_ct2_settings *s, const tr_vocabulary *source, cons
             return tr_fail(error, TR_ERROR_UNSUPPORTED,
                            "eos_token: has id %d at the source and %d at the target: not supported", source_end, c->eos_id);
     }
+    if (status == TR_OK && s->source_bos)
+        status = find_id(source, s->bos, "bos_token", &c->source_start_id, error);
     c->unk_id = tr_vocabulary_find(source, s->unk.data, s->unk.size);
     c->pad_id = tr_vocabulary_find(target, "<pad>", 5);
     return status;
