@@ -4,6 +4,7 @@
 #include "cli/config.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
+#include "api/model.h"
 #include "util/clock.h"
 #include "util/process.h"
 
@@ -85,6 +86,15 @@ static int check_languages(const cli_settings *settings, const tr_model *model)
         tr_model_check_languages(model, settings->source, settings->target, &error) == TR_OK)
         return CLI_DONE;
     return error.status == TR_ERROR_ARGUMENT ? cli_usage(settings, "%s", error.message) : cli_fail_error(&error);
+}
+
+/* A model without a vocabulary has no pieces: no text can be read or written, only ids. */
+static int check_pieces(const cli_settings *settings, const cli_model *model)
+{
+    const bool ids = settings->ids && (settings->tokens || settings->command->bit == CMD_SCORE);
+    if (ids || model->model->package.source.index.count)
+        return CLI_DONE;
+    return cli_fail("%s: vocab.json is missing; without it the model takes ids only, with --tokens --ids", model->path);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- ensemble */
@@ -214,6 +224,8 @@ int cli_model_open(cli_model *model, const cli_settings *settings, bool with_con
         return cli_fail_error(&error);
     tr_model_get_info(model->model, &model->info);
     status = check_languages(settings, model->model);
+    if (!status)
+        status = check_pieces(settings, model);
     if (!status && with_context && settings->ensemble.count)
         status = open_ensemble(model, settings, &options, &context);
     if (!status && with_context && tr_make_context(model->model, &context, &model->context, &error))

@@ -285,6 +285,27 @@ class Tokens(CommandTest):
         self.bad(1, "--tokens", "--ids", "99999999", says="99999999")
         self.bad(2, "--ids", "1", says="--tokens")
 
+    def test_ids_need_no_vocabulary(self):
+        bart = pathlib.Path(__file__).resolve().parent.parent / "reference/fixtures/bart-2x1-bf16/model"
+        bare = self.folder / "bare"
+        bare.mkdir()
+        for part in bart.iterdir():
+            if part.name != "vocab.json":
+                (bare / part.name).symlink_to(part)
+        ids = b"5 6 7 8\n9 10 11\n"
+        expected = self.good("-m", bart, "--tokens", "--ids", stdin=ids)
+        self.assertEqual(self.good("-m", bare, "--tokens", "--ids", stdin=ids), expected)
+        self.assertEqual(self.good("score", "-m", bare, "--ids", "5 6 7", "8 9"),
+                         self.good("score", "-m", bart, "--ids", "5 6 7", "8 9"))
+        self.good("convert", bare, self.folder / "bare.gguf")
+        self.good("info", bare)
+        self.assertEqual(self.good("-m", self.folder / "bare.gguf", "--tokens", "--ids", "--compute", "f32", stdin=ids),
+                         self.good("-m", bart, "--tokens", "--ids", "--compute", "f32", stdin=ids))
+        for args in [["x"], ["--tokens", "x"], ["score", "x", "y"], ["tokenize", "x"],
+                     ["bench", "--tokens", "-i", self.file("ids", ids)],
+                     ["attention", "--tokens", "x", "-o", self.folder / "x.html"]]:
+            self.bad(1, *args[:1], "-m", bare, *args[1:], says=["vocab.json is missing", "--tokens --ids"])
+
     def test_empty_and_unknown(self):
         self.assertEqual(self.good("--tokens", stdin=b"\n   \n"), b"\n\n")
         info = json.loads(self.good("info", "--json", support.MODEL))

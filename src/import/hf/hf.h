@@ -17,7 +17,7 @@ typedef struct tr_hf_ties {
 typedef enum tr_hf_tokens {
     TR_HF_MARIAN,  /* vocab.json, target_vocab.json and source.spm, target.spm */
     TR_HF_PIECES,  /* spiece.model, whose piece numbers are the ids */
-    TR_HF_WORDS,   /* vocab.json; tokens only, no text */
+    TR_HF_WORDS,   /* vocab.json; tokens only, no text. Without it: ids only */
     TR_HF_FAIRSEQ, /* sentencepiece.bpe.model with a vocab.json, or ids that are the piece numbers plus 1; languages */
 } tr_hf_tokens;
 

@@ -9,8 +9,8 @@ tr_status tr_hf_check_tokens(const tr_directory *d, const tr_hf_files *f, const 
     switch (family->tokens) {
     case TR_HF_MARIAN: missing = !f->words ? "vocab.json" : !f->source ? "source.spm" : NULL; break;
     case TR_HF_PIECES: missing = f->library || f->pieces ? NULL : "spiece.model"; break;
-    case TR_HF_WORDS: missing = f->words ? NULL : "vocab.json"; break;
-    case TR_HF_FAIRSEQ: /* M2M100 with a vocab.json: without its model it takes tokens only */
+    case TR_HF_WORDS: break; /* without vocab.json it takes ids only */
+    case TR_HF_FAIRSEQ:      /* M2M100 with a vocab.json: without its model it takes tokens only */
         missing = f->words || f->library || f->fairseq ? NULL : TR_HF_FAIRSEQ_MODEL;
     }
     if (!missing)
@@ -60,6 +60,15 @@ static tr_status read_shared(const tr_directory *d)
     tr_status status = tr_directory_json(d, "vocab.json", &json);
     if (status == TR_OK)
         status = share_words(d, json, NULL);
+    json_decref(json);
+    return status;
+}
+
+/* Ids without pieces. */
+static tr_status read_none(const tr_directory *d)
+{
+    json_t *json = json_object();
+    const tr_status status = json ? share_words(d, json, NULL) : tr_directory_fail(d, TR_ERROR_MEMORY, "out of memory");
     json_decref(json);
     return status;
 }
@@ -227,5 +236,5 @@ tr_status tr_hf_read_tokens(const tr_directory *d, const tr_hf_files *files, con
     case TR_HF_FAIRSEQ: return read_fairseq(d, files);
     case TR_HF_WORDS: break;
     }
-    return read_shared(d);
+    return files->words ? read_shared(d) : read_none(d);
 }
