@@ -1,4 +1,4 @@
-/* translate bench: lines, the work of a pass, and the limits of the machine. */
+/* translate bench: lines, the work of a pass, the limits of the machine, and tables of results. */
 #ifndef TR_CLI_BENCH_H
 #define TR_CLI_BENCH_H
 
@@ -6,6 +6,8 @@
 #include "model/profile.h"
 #include "run/scheduler.h"
 #include "util/buffer.h"
+
+#include <jansson.h>
 
 /* -------------------------------------------------------------------------------------------------------------- lines */
 
@@ -67,5 +69,12 @@ typedef struct bench_limits {
 } bench_limits;
 
 int bench_limits_measure(bench_limits *limits, const bench_work *work, const tr_kernels *kernels, tr_team *team, int groups);
+
+/* -------------------------------------------------------------------------------------------------------------- table */
+
+/* What comes before the first row. */
+void bench_table_begin(bench_form form);
+/* Prints the report of a setting, as a row or in its own form, and drops the reference to it. report NULL: out of memory. */
+int bench_table_add(bench_form form, json_t *report);
 
 #endif

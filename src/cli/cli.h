@@ -19,6 +19,16 @@ typedef struct cli_list {
     int count;
 } cli_list;
 
+/* The values of an option that takes several numbers at once: -T 1,2,4. */
+enum { CLI_MAX_NUMBERS = 64 };
+typedef struct cli_numbers {
+    int values[CLI_MAX_NUMBERS];
+    int count;
+} cli_numbers;
+
+/* What bench prints. BENCH_VALUES: a key and a value on each line. */
+typedef enum bench_form { BENCH_VALUES, BENCH_MARKDOWN, BENCH_CSV, BENCH_JSONL } bench_form;
+
 enum { CLI_AUTO = -1 }; /* load, loop_guard, protect: the program decides */
 
 /* The parsed command line. Fields of options that a command does not have keep their defaults. */
@@ -53,6 +63,9 @@ typedef struct cli_settings {
     float wrong_below;         /* calibrate: chrF */
     int fixed_length, rounds;  /* bench */
     bool limits, parts, score; /* bench */
+    /* bench: a bench_form, and the settings to measure; count 0: threads, batch_size, search.beam */
+    int table;
+    cli_numbers threads_list, batch_sizes, beams;
     bool tokens, json, stats, quiet, verbose, help, version, resume;
     bool verify;                         /* info */
     bool force;                          /* convert, shortlist */
@@ -136,6 +149,7 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * characters that a terminal would obey. A newline is printed only where it ends the format. */
 int cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+void cli_reset_peak(void);       /* the peak of what follows, where the system allows it (measure.c) */
 double cli_peak_megabytes(void); /* peak resident memory of this process so far, in units of 10^6 bytes (measure.c) */
 
 #endif

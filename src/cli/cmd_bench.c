@@ -6,9 +6,10 @@
 
 #include "api/context.h"
 #include "util/clock.h"
+#include "util/team.h"
 #include "util/utf8.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 typedef struct bench {
     const cli_settings *settings;
     cli_model model;
-    bench_lines lines;
+    bench_lines *lines; /* shared by all settings */
     tr_translate_options options;
     double *seconds, *seconds_text; /* [rounds] */
     double *seconds_score;          /* [rounds] --score */
@@ -35,11 +36,11 @@ static int translate_all(bench *b, double *seconds, tr_tokens **outputs)
 {
     tr_error error;
     const double start = tr_seconds();
-    if (tr_translate_ids(b->model.context, b->lines.sources, b->lines.count, &b->options, outputs, &error))
+    if (tr_translate_ids(b->model.context, b->lines->sources, b->lines->count, &b->options, outputs, &error))
         return cli_fail_error(&error);
     *seconds = tr_seconds() - start;
     b->target_tokens = 0;
-    for (size_t i = 0; i < b->lines.count; i++)
+    for (size_t i = 0; i < b->lines->count; i++)
         b->target_tokens += (*outputs)[i].count;
     return CLI_DONE;
 }
@@ -54,25 +55,25 @@ static int score_all(bench *b, double *seconds, tr_tokens *outputs)
     options.source_language = b->settings->source;
     options.target_language = b->settings->target;
     options.no_end = b->settings->fixed_length != 0;
-    for (size_t i = 0; i < b->lines.count; i++)
+    for (size_t i = 0; i < b->lines->count; i++)
         outputs[i].count = outputs[i].count < longest ? outputs[i].count : longest;
     const double start = tr_seconds();
-    if (tr_score_ids(b->model.context, b->lines.sources, outputs, b->lines.count, &options, &scores, &error))
+    if (tr_score_ids(b->model.context, b->lines->sources, outputs, b->lines->count, &options, &scores, &error))
         return cli_fail_error(&error);
     *seconds = tr_seconds() - start;
-    tr_score_array_free(scores, b->lines.count);
+    tr_score_array_free(scores, b->lines->count);
     return CLI_DONE;
 }
 
 static int run_pass(bench *b, bool first, double *seconds_text, double *seconds, double *seconds_score)
 {
     tr_tokens *outputs = NULL;
-    int status = bench_lines_tokenize(&b->lines, b->settings, &b->model, seconds_text, first);
+    int status = bench_lines_tokenize(b->lines, b->settings, &b->model, seconds_text, first);
     if (!status)
         status = translate_all(b, seconds, &outputs);
     if (!status && b->settings->score)
         status = score_all(b, seconds_score, outputs);
-    tr_tokens_array_free(outputs, outputs ? b->lines.count : 0);
+    tr_tokens_array_free(outputs, outputs ? b->lines->count : 0);
     return status;
 }
 
@@ -122,7 +123,7 @@ static int profiled_pass(bench *b, tr_tokens **outputs, bench_pass *p)
     tr_scheduler_profile(scheduler, NULL);
     if (!status) {
         *p = (bench_pass){.seconds = seconds};
-        for (size_t i = 0; i < b->lines.count; i++)
+        for (size_t i = 0; i < b->lines->count; i++)
             p->target_tokens += (*outputs)[i].count;
         divide_seconds(p, profiles, threads);
     }
@@ -136,7 +137,7 @@ static int profiled_passes(bench *b)
     int status = profiled_pass(b, &outputs, &b->pass);
     if (!status && b->settings->score)
         status = profiled_pass(b, &outputs, &b->score_pass);
-    tr_tokens_array_free(outputs, outputs ? b->lines.count : 0);
+    tr_tokens_array_free(outputs, outputs ? b->lines->count : 0);
     return status;
 }
 
@@ -164,25 +165,18 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Takes over the reference to report. */
-static int print_table(json_t *report)
+/* The sample standard deviation of the rounds' tokens per second; 0 with one round. */
+static double deviation(const bench *b)
 {
-    const char *key;
-    json_t *value;
-    if (!report)
-        return cli_fail_memory();
-    json_object_foreach(report, key, value)
-    {
-        printf("%-30s", key);
-        if (json_is_string(value))
-            cli_print("%s\n", json_string_value(value));
-        else if (json_is_integer(value))
-            printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
-        else
-            printf("%.*f\n", json_real_value(value) < 10 ? 4 : 1, json_real_value(value));
+    const int rounds = b->settings->rounds;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < rounds; i++)
+        sum += (double)b->target_tokens / b->seconds[i];
+    for (int i = 0; i < rounds; i++) {
+        const double off = (double)b->target_tokens / b->seconds[i] - sum / rounds;
+        squares += off * off;
     }
-    json_decref(report);
-    return CLI_DONE;
+    return rounds > 1 ? sqrt(squares / (rounds - 1)) : 0;
 }
 
 static json_t *add_real(json_t *object, const char *key, double value)
@@ -263,28 +257,40 @@ static json_t *report_limits(const bench *b, json_t *object, double tokens_per_s
     return object;
 }
 
-static int print_report(bench *b)
+/* What tells this build from others. When the build has a string of its commit, it belongs here: one with `version` of
+ * `translate -V -v`. */
+static const char *build_version(void)
+{
+    return tr_version();
+}
+
+static int make_report(bench *b, json_t **report)
 {
     const cli_settings *s = b->settings;
     const double seconds = median(b->seconds, s->rounds), seconds_text = median(b->seconds_text, s->rounds);
     const double per_second = seconds > 0 ? 1 / seconds : 0, speed = (double)b->target_tokens * per_second;
     if (!tr_utf8_valid(b->model.path, strlen(b->model.path)))
         return cli_fail("%s: its name is not UTF-8", b->model.path);
-    json_t *object = json_pack("{s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:s, s:s, s:i, s:i, s:i, s:s, s:s}",
-                               "tokens_per_second", speed, "sentences_per_second", (double)b->lines.count * per_second,
-                               "sentences", (json_int_t)b->lines.count, "source_tokens", (json_int_t)b->lines.source_tokens,
-                               "target_tokens", (json_int_t)b->target_tokens, "seconds", seconds, "seconds_text",
-                               seconds_text, "load_ms", b->model.load_seconds * 1e3, "peak_rss_mb", b->peak_megabytes,
-                               "threads", b->model.context->threads, "batch_size", s->batch_size, "compute",
-                               b->model.info.compute, "cpu", b->model.info.cpu, "beam", s->search.beam, "fixed_length",
-                               s->fixed_length, "rounds", s->rounds, "model", b->model.path, "version", tr_version());
+    char cpu_name[TR_CPU_NAME];
+    tr_cpu_name("", cpu_name);
+    json_t *object =
+        json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:s, s:s, s:s, s:i, s:i, s:i, "
+                  "s:s, s:s}",
+                  "tokens_per_second", speed, "tokens_per_second_deviation", deviation(b), "sentences_per_second",
+                  (double)b->lines->count * per_second, "sentences", (json_int_t)b->lines->count, "source_tokens",
+                  (json_int_t)b->lines->source_tokens, "target_tokens", (json_int_t)b->target_tokens, "seconds", seconds,
+                  "seconds_text", seconds_text, "load_ms", b->model.load_seconds * 1e3, "peak_rss_mb", b->peak_megabytes,
+                  "threads", b->model.context->threads, "batch_size", s->batch_size, "compute", b->model.info.compute, "cpu",
+                  b->model.info.cpu, "cpu_name", cpu_name, "beam", s->search.beam, "fixed_length", s->fixed_length, "rounds",
+                  s->rounds, "model", b->model.path, "version", build_version());
     if (s->parts || s->limits)
         object = report_parts(b, object);
     if (s->limits)
         object = report_limits(b, object, speed);
     if (s->score)
         object = report_score(b, object, seconds);
-    return s->json ? cli_print_json(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : print_table(object);
+    *report = object;
+    return object ? CLI_DONE : cli_fail_memory();
 }
 
 static int check_model(const bench *b)
@@ -298,14 +304,13 @@ static int check_model(const bench *b)
     return CLI_DONE;
 }
 
-static int measure_speed(bench *b)
+static int measure_speed(bench *b, json_t **report)
 {
     const cli_settings *s = b->settings;
-    int status = bench_lines_collect(&b->lines, s);
-    if (!status)
-        status = cli_model_open(&b->model, s, true);
-    if (!status)
-        status = check_model(b);
+    int status = cli_model_open(&b->model, s, true);
+    if (status)
+        return status;
+    status = check_model(b);
     if (status)
         return status;
     const tr_ids nothing = {0};
@@ -325,26 +330,102 @@ static int measure_speed(bench *b)
         status = profiled_passes(b);
     if (!status && s->limits)
         status = measure_limits(b);
-    return status ? status : print_report(b);
+    return status ? status : make_report(b, report);
 }
 
-int cli_bench(const cli_settings *settings)
+/* Opens the model for it, so that loading and memory are its own. */
+static int measure_setting(const cli_settings *setting, bench_lines *lines, bench_form form)
 {
-    if (settings->tokens && !settings->input)
-        return cli_usage(settings, "--tokens: needs --input FILE with lines of tokens");
-    if (settings->limits && settings->ensemble.count)
-        return cli_usage(settings, "--limits: not with --ensemble; limits are those of one model");
-    const int wrong = cli_check_search_options(settings);
-    if (wrong)
-        return wrong;
-    bench b = {.settings = settings};
-    const int status = measure_speed(&b);
+    bench b = {.settings = setting, .lines = lines};
+    json_t *report = NULL;
+    cli_reset_peak();
+    int status = measure_speed(&b, &report);
+    if (!status)
+        status = bench_table_add(form, report);
     bench_work_free(&b.work);
     bench_work_free(&b.score_work);
-    bench_lines_free(&b.lines);
     free(b.seconds);
     free(b.seconds_text);
     free(b.seconds_score);
     cli_model_close(&b.model);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- settings */
+
+enum { MAX_SETTINGS = 64 };
+
+static int count_of(const cli_numbers *numbers)
+{
+    return numbers->count ? numbers->count : 1;
+}
+
+static int count_settings(const cli_settings *s)
+{
+    return count_of(&s->threads_list) * count_of(&s->batch_sizes) * count_of(&s->beams);
+}
+
+/* The i-th combination of threads, batch size and beam. */
+static cli_settings setting_of(const cli_settings *all, int i)
+{
+    cli_settings one = *all;
+    const int beam = i % count_of(&all->beams), rest = i / count_of(&all->beams);
+    if (all->beams.count)
+        one.search.beam = all->beams.values[beam];
+    if (all->batch_sizes.count)
+        one.batch_size = all->batch_sizes.values[rest % all->batch_sizes.count];
+    if (all->threads_list.count)
+        one.threads = all->threads_list.values[rest / count_of(&all->batch_sizes)];
+    return one;
+}
+
+static bench_form choose_form(const cli_settings *s)
+{
+    if (s->table || s->json)
+        return s->json ? BENCH_JSONL : (bench_form)s->table;
+    return count_settings(s) > 1 ? BENCH_MARKDOWN : BENCH_VALUES;
+}
+
+static int check_settings(const cli_settings *s)
+{
+    const int count = count_settings(s);
+    const bench_form form = choose_form(s);
+    if (s->tokens && !s->input)
+        return cli_usage(s, "--tokens: needs --input FILE with lines of tokens");
+    if (s->limits && s->ensemble.count)
+        return cli_usage(s, "--limits: not with --ensemble; limits are those of one model");
+    if (s->json && s->table && s->table != BENCH_JSONL)
+        return cli_usage(s, "--json: not with --table, which names another form");
+    if ((s->parts || s->limits || s->score) && (form == BENCH_MARKDOWN || form == BENCH_CSV))
+        return cli_usage(s, "--%s: has no column in the table; --table jsonl prints all values",
+                         s->limits  ? "limits"
+                         : s->parts ? "parts"
+                                    : "score");
+    if (count > MAX_SETTINGS)
+        return cli_usage(s, "--threads, --batch-size, --beam: %d combinations, at most %d are measured", count,
+                         MAX_SETTINGS);
+    int status = CLI_DONE;
+    for (int i = 0; i < count && !status; i++) {
+        const cli_settings one = setting_of(s, i);
+        status = cli_check_search_options(&one);
+    }
+    return status;
+}
+
+int cli_bench(const cli_settings *settings)
+{
+    const bench_form form = choose_form(settings);
+    bench_lines lines = {0};
+    int status = check_settings(settings);
+    if (!status)
+        status = bench_lines_collect(&lines, settings);
+    for (int i = 0; i < count_settings(settings) && !status; i++) {
+        const cli_settings one = setting_of(settings, i);
+        if (i == 0)
+            bench_table_begin(form);
+        fflush(stdout);
+        status = measure_setting(&one, &lines, form);
+    }
+    bench_lines_free(&lines);
     return status;
 }

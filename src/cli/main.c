@@ -51,6 +51,7 @@ static const cli_command commands[] = {
      "Examples / 示例:\n"
      "  translate bench                                    the default model\n"
      "  translate bench -i zh.txt --batch-size 1 -T 1      your own lines\n"
+     "  translate bench -T 1,2 --batch-size 1,32           a table / 几种设置的表格\n"
      "  translate bench --fixed-length 30 --json           to compare engines\n"},
     {"translate attention", CMD_ATTENTION, cli_attention, 1, -1, "translate attention [OPTIONS] TEXT... -o FILE",
      "Translates TEXT, one sentence, and shows the attention of every layer and head:\n"

@@ -14,6 +14,7 @@ static const cli_choice compute_choices[] = {
 static const cli_choice load_choices[] = {{"auto", CLI_AUTO}, {"map", TR_LOAD_MAP}, {"copy", TR_LOAD_COPY}, {NULL, 0}};
 static const cli_choice allowed_choices[] = {{"auto", false}, {"off", true}, {NULL, 0}}; /* full_vocabulary */
 static const cli_choice split_choices[] = {{"auto", TR_SPLIT_AUTO}, {"never", TR_SPLIT_NEVER}, {NULL, 0}};
+static const cli_choice table_choices[] = {{"md", BENCH_MARKDOWN}, {"csv", BENCH_CSV}, {"jsonl", BENCH_JSONL}, {NULL, 0}};
 static const cli_choice switch_choices[] = {{"on", true}, {"off", false}, {NULL, 0}};
 static const cli_choice stopping_choices[] = {
     {"likely", TR_STOP_HEURISTIC}, {"early", TR_STOP_EARLY}, {"never", TR_STOP_NEVER}, {NULL, 0}};
@@ -126,7 +127,12 @@ const cli_option cli_options[] = {
      "a JSON object a line: line, source, text, tokens, flags; pivot, if two models translate; with their options: score, "
      "hypotheses, alignment",
      NULL},
-    {CMD_BENCH | CMD_INFO, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print one JSON object", NULL},
+    {CMD_INFO, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print one JSON object", NULL},
+    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print a JSON object for each setting", NULL},
+    {CMD_BENCH, GROUP_OUTPUT, KIND_CHOICE, 0, "table", NULL, FIELD(table), 0, 0,
+     "print a table with a row for each setting: Markdown, to paste into reports (default for several settings), CSV, or a "
+     "JSON object on each line",
+     table_choices},
     {CMD_BENCH, GROUP_SEARCH, KIND_FLAG, 0, "scores", NULL, FIELD(scores), 0, 0,
      "also compute log-probabilities, which --beam 1 does not need", NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "scores", NULL, FIELD(scores), 0, 0,
@@ -206,7 +212,9 @@ const cli_option cli_options[] = {
      "for comparison with other implementations: --split never --loop-guard off --protect off --compute f32; use the "
      "published directory or an f32 file, because an int8 file holds rounded weights",
      NULL},
-    {SEARCH, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
+     "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
+    {CMD_BENCH, GROUP_SEARCH, KIND_SERIES, 'b', "beam", "N,...", FIELD(beams), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
     {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'n', "n-best", "N", FIELD(search.n_best), 1, TR_MAX_BEAM,
      "the N best translations of each line, as 'line TAB rank TAB score TAB text'; default 1: only the best", NULL},
@@ -269,10 +277,16 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure the machine's peak arithmetic and memory speed, and report the share reached; implies --parts", NULL},
 
-    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION | CMD_SHORTLIST | CMD_CALIBRATE, GROUP_SPEED,
-     KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, TR_TEAM_MAX, "default 0: one for each usable core", NULL},
-    {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
-     4096, "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
+    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE | CMD_ATTENTION | CMD_SHORTLIST | CMD_CALIBRATE, GROUP_SPEED, KIND_NUMBER, 'T',
+     "threads", "N", FIELD(threads), 0, TR_TEAM_MAX, "default 0: one for each usable core", NULL},
+    {CMD_BENCH, GROUP_SPEED, KIND_SERIES, 'T', "threads", "N,...", FIELD(threads_list), 0, TR_TEAM_MAX,
+     "default 0: one for each usable core; several numbers, here and in --batch-size and --beam: every combination is "
+     "measured",
+     NULL},
+    {CMD_BENCH, GROUP_SPEED, KIND_SERIES, 0, "batch-size", "N,...", FIELD(batch_sizes), 1, 4096,
+     "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
+    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
+     "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
 
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar",
      NULL},

@@ -11,6 +11,7 @@ typedef enum cli_option_kind {
     KIND_TEXT,   /* keeps the value */
     KIND_LIST,   /* a text that can be given several times: keeps all values */
     KIND_NUMBER, /* an int from low to high */
+    KIND_SERIES, /* one such number, or several of them, at least 1, separated by commas */
     KIND_WHOLE,  /* an uint64_t */
     KIND_REAL,   /* a float from low to high */
     KIND_CHOICE, /* one of the words in .choices: stores its value as an int */

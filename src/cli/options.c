@@ -28,16 +28,40 @@ static const char *value_name(const cli_option *o, char words[NAME_SIZE])
 
 /* ------------------------------------------------------------------------------------------------------------- values */
 
+/* *end: what follows the number. */
+static bool parse_number(const char *value, int low, int high, char **end, int *number)
+{
+    errno = 0;
+    const long whole = strtol(value, end, 10);
+    const bool digits = *value >= '0' && *value <= '9'; /* no sign, no space in front */
+    if (!digits || errno || whole < low || whole > high)
+        return false;
+    *number = (int)whole;
+    return true;
+}
+
 static bool store_number(const cli_option *o, const char *value, cli_settings *settings)
 {
     char *end;
-    errno = 0;
-    const long number = strtol(value, &end, 10);
-    const bool digits = *value >= '0' && *value <= '9'; /* no sign, no space in front */
-    if (!digits || *end || errno || number < o->low || number > o->high)
+    int number;
+    if (!parse_number(value, o->low, o->high, &end, &number) || *end)
         return false;
-    *(int *)((char *)settings + o->offset) = (int)number;
+    *(int *)((char *)settings + o->offset) = number;
     return true;
+}
+
+static bool store_numbers(const cli_option *o, const char *value, cli_settings *settings)
+{
+    cli_numbers *numbers = (cli_numbers *)((char *)settings + o->offset);
+    const int low = strchr(value, ',') && o->low < 1 ? 1 : o->low;
+    char *end;
+    for (numbers->count = 0; numbers->count < CLI_MAX_NUMBERS; value = end + 1) {
+        if (!parse_number(value, low, o->high, &end, &numbers->values[numbers->count++]) || (*end && *end != ','))
+            return false;
+        if (!*end)
+            return true;
+    }
+    return false;
 }
 
 static bool store_whole(const cli_option *o, const char *value, cli_settings *settings)
@@ -106,6 +130,13 @@ static int store_value(const cli_option *o, const char *value, cli_settings *set
         if (!store_number(o, value, settings))
             return cli_usage(settings, "--%s: '%s' is not a whole number from %d to %d", o->name, value, o->low, o->high);
         break;
+    case KIND_SERIES:
+        if (store_numbers(o, value, settings))
+            break;
+        if (strchr(value, ','))
+            return cli_usage(settings, "--%s: '%s' is not a list of at most %d whole numbers from %d to %d", o->name, value,
+                             CLI_MAX_NUMBERS, o->low < 1 ? 1 : o->low, o->high);
+        return cli_usage(settings, "--%s: '%s' is not a whole number from %d to %d", o->name, value, o->low, o->high);
     case KIND_REAL:
         if (!store_real(o, value, settings))
             return cli_usage(settings, "--%s: '%s' is not a number from %d to %d", o->name, value, o->low, o->high);

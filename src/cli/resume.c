@@ -156,6 +156,7 @@ static size_t field_size(const cli_option *o)
     case KIND_CHOICE: return sizeof(int);
     case KIND_WHOLE: return sizeof(uint64_t);
     case KIND_REAL: return sizeof(float);
+    case KIND_SERIES: return sizeof(cli_numbers);
     case KIND_EXPAND: break;
     }
     return 0;
@@ -172,6 +173,7 @@ static int add_value(const cli_option *o, const void *field, tr_buffer *lines)
     case KIND_CHOICE: good = add_choice(o, *(const int *)field, lines); break;
     case KIND_WHOLE: good = add_format(lines, "%" PRIu64, *(const uint64_t *)field); break;
     case KIND_REAL: good = add_format(lines, "%.9g", (double)*(const float *)field); break;
+    case KIND_SERIES: /* bench alone has such options */
     case KIND_EXPAND: break;
     }
     return good ? CLI_DONE : cli_fail_memory();

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "util/team.h"
+#include "util/utf8.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -125,4 +126,40 @@ int tr_usable_cores(void)
     }
     const int limit = tr_cgroup_cores("");
     return limit && limit < cores ? limit : cores;
+}
+
+/* The value of the first line "KEY : VALUE" of /proc/cpuinfo; false: there is none, or it is empty. */
+static bool cpu_value(const char *root, const char *key, char *value, size_t size)
+{
+    char path[CGROUP_PATH], line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
+    FILE *f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        const size_t length = strlen(key);
+        const char *colon = strncmp(line, key, length) == 0 ? line + length + strspn(line + length, "\t ") : "";
+        if (*colon != ':')
+            continue;
+        const char *from = colon + 1 + strspn(colon + 1, " ");
+        snprintf(value, size, "%.*s", (int)strcspn(from, "\n"), from);
+        found = *value;
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+void tr_cpu_name(const char *root, char name[TR_CPU_NAME])
+{
+    static const char *const keys[] = {"model name", "Model", "Hardware"};
+    char implementer[TR_CPU_NAME / 4], part[TR_CPU_NAME / 4];
+    bool found = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !found; i++)
+        found = cpu_value(root, keys[i], name, TR_CPU_NAME);
+    if (!found && cpu_value(root, "CPU implementer", implementer, sizeof implementer) &&
+        cpu_value(root, "CPU part", part, sizeof part))
+        snprintf(name, TR_CPU_NAME, "ARM implementer %s, part %s", implementer, part);
+    else if (!found)
+        snprintf(name, TR_CPU_NAME, "unknown");
+    tr_utf8_make_printable(name);
 }

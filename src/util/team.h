@@ -15,6 +15,12 @@ enum { TR_TEAM_MAX = 1024 }; /* maximum threads of a team */
 /* Cores that this process may use: those of its affinity mask, at most the CPU limit of its cgroup. At least 1. */
 int tr_usable_cores(void);
 
+/* What the system calls this machine's CPU: "model name" of /proc/cpuinfo on x86; on ARM, where there may be none, the
+ * board, or the numbers of implementer and part. "unknown": it says nothing. Printable. root is put before /proc; "" outside
+ * tests. */
+enum { TR_CPU_NAME = 128 };
+void tr_cpu_name(const char *root, char name[TR_CPU_NAME]);
+
 /* The CPU limit of this process's cgroup and its ancestors (versions 1 and 2), rounded up to cores; 0: no limit. root is put
  * before /proc and /sys; "" outside tests. */
 int tr_cgroup_cores(const char *root);

@@ -1,8 +1,11 @@
 """bench, convert, info and tokenize."""
+import csv
 import json
 import os
+import re
 import shutil
 import signal
+import statistics
 import struct
 
 import support
@@ -116,6 +119,67 @@ class Bench(CommandTest):
         self.assertLessEqual(BENCH_KEYS, set(table))
         self.assertEqual(int(table["target_tokens"]), int(table["sentences"]))
         self.assertEqual(table["rounds"], "2")
+
+    def test_deviation(self):
+        r = self.run_tool("bench", "-v", "--rounds", "4", "-i", self.lines, "--json")
+        speeds = [float(x) for x in re.findall(r"pass \d+: [\d.]+ s, ([\d.]+) tokens/s", r.stderr.decode())]
+        self.assertEqual(len(speeds), 4)
+        self.assertAlmostEqual(json.loads(r.stdout)["tokens_per_second_deviation"], statistics.stdev(speeds),
+                               delta=0.01 * max(speeds))
+        self.assertEqual(self.bench("-i", self.lines)["tokens_per_second_deviation"], 0)  # of one round
+
+    def rows(self, *args, **more):
+        out = self.good("bench", "--rounds", "2", "-i", self.lines, "--fixed-length", "2", *args, **more)
+        return out.decode().splitlines()
+
+    def test_every_combination(self):
+        settings = [(t, n, b) for t in (1, 2) for n in (1, 32) for b in (1, 3)]
+        lists = ["-T", "1,2", "--batch-size", "1,32", "--beam", "1,3"]
+        for form in ("--json",), ("--table", "jsonl"), ("--json", "--table", "jsonl"):
+            objects = [json.loads(line) for line in self.rows(*lists, *form)]
+            self.assertEqual([(o["threads"], o["batch_size"], o["beam"]) for o in objects], settings)
+            for o in objects:
+                self.assertLessEqual(BENCH_KEYS, set(o))
+                self.assertGreater(o["load_ms"], 0)
+        for form, default in ("md", []), ("md", ["--table", "md"]), ("csv", ["--table", "csv"]):
+            rows = self.rows(*lists, *default)
+            self.assertEqual(len(rows), len(settings) + 2 - (form == "csv"))
+            fields = [row.strip("| ").split(" | ")[4:7] if form == "md" else row.split(",")[4:7] for row in rows[-8:]]
+            self.assertEqual(fields, [[str(n) for n in s] for s in settings])
+
+    def test_tables(self):
+        cpu = self.bench("-i", self.lines)["cpu_name"]
+        self.assertTrue(cpu)
+        name = 'a|b,"c".gguf'
+        (self.folder / name).symlink_to(os.path.abspath(support.MODEL))
+        head, line, row = self.rows("--table", "md", "-T", "1", "-m", self.folder / name)
+        number = r"\d+\.\d"
+        self.assertEqual(head, "| CPU | kernels | model | compute | threads | batch | beam | tokens/s | sentences/s | "
+                               "load ms | peak MB | version |")
+        self.assertEqual(line, "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|")
+        self.assertRegex(row, rf"\A\| {re.escape(cpu)} \| \w+ \| a\\\|b,\"c\".gguf \| int8 \| 1 \| 32 \| 1 "
+                              rf"\| {number} ± {number} \| {number} \| {number} \| {number} \| [\w.-]+ \|\Z")
+        table = list(csv.DictReader(self.rows("--table", "csv", "-T", "1", "-m", self.folder / name)))
+        self.assertEqual(len(table), 1)
+        self.assertEqual((table[0]["cpu_name"], table[0]["model"], table[0]["threads"], table[0]["batch_size"]),
+                         (cpu, str(self.folder / name), "1", "32"))
+        for key in ("tokens_per_second", "tokens_per_second_deviation", "sentences_per_second", "load_ms", "peak_rss_mb"):
+            self.assertRegex(table[0][key], rf"\A{number}\Z")
+        self.assertRegex(self.rows("--table", "jsonl")[0], r'\A\{"tokens_per_second":')
+
+    def test_wrong_lists(self):
+        for option, high in ("-T", 1024), ("--batch-size", 4096), ("--beam", 64):
+            for value in "1,,2", "0,1", "1,", ",1", "1, 2", "1,x", f"1,{high + 1}", ",", ",".join(["1"] * 65):
+                self.bad(2, "bench", option, value, says=[f"'{value}' is not a list", f"from 1 to {high}"])
+            self.bad(2, "bench", option, "x", says="is not a whole number")
+        ten = ",".join(map(str, range(1, 11)))
+        self.bad(2, "bench", "-T", ten, "--beam", ten, says="100 combinations")
+        self.bad(2, "bench", "--sample", "-b", "1,2", says="--sample")
+        self.bad(2, "bench", "--table", "xml", says="md|csv|jsonl")
+        self.bad(2, "bench", "--table", "md", "--json", says=["--json", "--table"])
+        self.bad(2, "bench", "-T", "1,2", "--parts", says=["--parts", "jsonl"])
+        self.bad(2, "bench", "--table", "csv", "--limits", says="--limits")
+        self.bad(2, "-T", "1,2", "x", says="'1,2' is not a whole number")
 
     def test_verbose_reports_each_pass(self):
         r = self.run_tool("bench", "-v", "--rounds", "3", "-i", self.lines, "--fixed-length", "2")

@@ -38,7 +38,7 @@ class Help(CommandTest):
             listed = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(?: (\S+))?(?:  |\n|$)", text, re.M)
             self.assertGreaterEqual(len(listed), 5)
             for letter, name, value in listed:
-                sample = {"": None, "N": "1", "X": "1"}.get(value, value.split("|")[0])
+                sample = {"": None, "N": "1", "N,...": "1,2", "X": "1"}.get(value, value.split("|")[0])
                 sample = "-1" if name == "doubtful-below" else sample
                 forms = [[f"--{name}"] if sample is None else [f"--{name}", sample]]
                 if sample is not None:

@@ -84,6 +84,32 @@ static void limits_of_cgroups(void **unused)
     }
 }
 
+static void cpus_have_names(void **unused)
+{
+    (void)unused;
+    static const char *const cases[][2] = {
+        {"processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon(R) @ 2.00GHz\nmodel name\t: other\n", "Xeon(R) @ 2.00GHz"},
+        {"model name\t: \nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n", "ARM implementer 0x41, part 0xd40"},
+        {"CPU part\t: 0xd08\nCPU implementer\t: 0x41\nHardware\t: BCM2835\nModel\t\t: Raspberry Pi 4\n", "Raspberry Pi 4"},
+        {"Hardware\t: BCM2835\n", "BCM2835"},
+        {"model name\t: a\033[2Jb\n", "a?[2Jb"},
+        {"CPU part\t: 0xd08\n", "unknown"},
+        {"", "unknown"},
+    };
+    char name[TR_CPU_NAME];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char root[] = "/tmp/translate-cores-XXXXXX", command[64];
+        assert_non_null(mkdtemp(root));
+        put(root, "/proc/cpuinfo", cases[i][0]);
+        tr_cpu_name(root, name);
+        snprintf(command, sizeof command, "rm -r %s", root);
+        assert_int_equal(system(command), 0);
+        assert_string_equal(name, cases[i][1]);
+    }
+    tr_cpu_name("/nowhere", name);
+    assert_string_equal(name, "unknown");
+}
+
 static void a_mask_of_one_core_is_one_core(void **unused)
 {
     (void)unused;
@@ -103,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_of_cgroups),
+        cmocka_unit_test(cpus_have_names),
         cmocka_unit_test(a_mask_of_one_core_is_one_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
