@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,28 +34,48 @@ _Static_assert(sizeof(uint64_t) == sizeof(int64_t), "a seed is read as a wide nu
 #define TRANSLATE(name) #name, offsetof(tr_options, translate.name)
 #define SCORE(name)     #name, offsetof(tr_options, score.name)
 
+/* A word that an option takes, and the value of the enum that it stands for. */
+typedef struct choice {
+    const char *word; /* NULL ends the list */
+    int value;
+} choice;
+
+static const choice load_choices[] = {{"map", TR_LOAD_MAP}, {"copy", TR_LOAD_COPY}, {NULL, 0}};
+static const choice compute_choices[] = {
+    {"auto", TR_COMPUTE_AUTO}, {"f32", TR_COMPUTE_F32},   {"f16", TR_COMPUTE_F16},
+    {"bf16", TR_COMPUTE_BF16}, {"int8", TR_COMPUTE_INT8}, {NULL, 0},
+};
+static const choice backend_choices[] = {{"openmp", TR_THREADS_OPENMP}, {"posix", TR_THREADS_POSIX}, {NULL, 0}};
+static const choice priority_choices[] = {
+    {"low", TR_PRIORITY_LOW}, {"normal", TR_PRIORITY_NORMAL}, {"high", TR_PRIORITY_HIGH}, {NULL, 0}};
+static const choice split_choices[] = {{"auto", TR_SPLIT_AUTO}, {"never", TR_SPLIT_NEVER}, {NULL, 0}};
+static const choice stopping_choices[] = {
+    {"heuristic", TR_STOP_HEURISTIC}, {"early", TR_STOP_EARLY}, {"never", TR_STOP_NEVER}, {NULL, 0}};
+
 /* All options; a name that stands here several times is set in several places. */
 static const struct field {
     const char *name;
     size_t offset;
     field_kind kind;
     double initial, low, high; /* NaN is in no range; strings have none */
-    const char *choices;       /* the values of an enum, from 0 on */
+    const choice *choices;     /* FIELD_CHOICE */
 } fields[] = {
-    {"load", PLACE(model.load), FIELD_CHOICE, TR_LOAD_MAP, 0, 1, "map copy"},
-    {"compute", PLACE(model.compute), FIELD_CHOICE, TR_COMPUTE_AUTO, 0, 4, "auto f32 f16 bf16 int8"},
+    {"load", PLACE(model.load), FIELD_CHOICE, TR_LOAD_MAP, TR_LOAD_MAP, TR_LOAD_COPY, load_choices},
+    {"compute", PLACE(model.compute), FIELD_CHOICE, TR_COMPUTE_AUTO, TR_COMPUTE_AUTO, TR_COMPUTE_INT8, compute_choices},
     {"cpu", PLACE(model.cpu), FIELD_STRING, 0, 0, 0, NULL},
     {"shortlist", PLACE(model.shortlist), FIELD_STRING, 0, 0, 0, NULL},
     {"full_vocabulary", PLACE(model.full_vocabulary), FIELD_FLAG, 0, 0, 1, NULL},
     {"attention_windows", PLACE(model.attention_windows), FIELD_STRING, 0, 0, 0, NULL},
     {"threads", PLACE(context.threads), FIELD_WHOLE, 0, 0, TR_TEAM_MAX, NULL},
     {"batch_size", PLACE(context.batch_size), FIELD_WHOLE, 32, 1, TR_MAX_BATCH, NULL},
-    {"backend", PLACE(context.backend), FIELD_CHOICE, TR_THREADS_POSIX, 0, 1, "openmp posix"},
+    {"backend", PLACE(context.backend), FIELD_CHOICE, TR_THREADS_POSIX, TR_THREADS_OPENMP, TR_THREADS_POSIX,
+     backend_choices},
     {"cache_bytes", PLACE(context.cache_bytes), FIELD_SIZE, TR_TRANSLATION_CACHE_BYTES, 0, 1e18, NULL},
     {"model_weight", PLACE(ensemble_weights[0]), FIELD_NUMBER, 1, 1e-6, 1e6, NULL},
     {"max_texts", PLACE(queue.max_texts), FIELD_SIZE, 1 << 16, 1, 1 << 30, NULL},
     {"max_bytes", PLACE(queue.max_bytes), FIELD_SIZE, 256 << 20, 1, 1e18, NULL},
-    {"priority", PLACE(submit.priority), FIELD_CHOICE, TR_PRIORITY_NORMAL, 0, 2, "low normal high"},
+    {"priority", PLACE(submit.priority), FIELD_CHOICE, TR_PRIORITY_NORMAL, TR_PRIORITY_LOW, TR_PRIORITY_HIGH,
+     priority_choices},
     {"deadline", PLACE(submit.deadline), FIELD_WIDE, 0, 0, 1e12, NULL},
     {"ordered", PLACE(submit.ordered), FIELD_FLAG, 0, 0, 1, NULL},
     {"tokens", PLACE(submit.tokens), FIELD_FLAG, 0, 0, 1, NULL},
@@ -63,7 +84,7 @@ static const struct field {
     {SCORE(source_language), FIELD_STRING, 0, 0, 0, NULL},
     {TRANSLATE(target_language), FIELD_STRING, 0, 0, 0, NULL},
     {SCORE(target_language), FIELD_STRING, 0, 0, 0, NULL},
-    {TRANSLATE(split), FIELD_CHOICE, TR_SPLIT_AUTO, 0, 1, "auto never"},
+    {TRANSLATE(split), FIELD_CHOICE, TR_SPLIT_AUTO, TR_SPLIT_AUTO, TR_SPLIT_NEVER, split_choices},
     {TRANSLATE(max_length), FIELD_WHOLE, 512, 1, INT_MAX, NULL},
     {TRANSLATE(min_length), FIELD_WHOLE, 0, 0, INT_MAX, NULL},
     {SEARCH(beam), FIELD_WHOLE, 1, 1, TR_MAX_BEAM, NULL},
@@ -71,7 +92,7 @@ static const struct field {
     {SEARCH(length_penalty), FIELD_NUMBER, 1, -10, 10, NULL},
     {SEARCH(coverage_penalty), FIELD_NUMBER, 0, 0, 10, NULL},
     {SEARCH(patience), FIELD_NUMBER, 1, 1, 10, NULL},
-    {SEARCH(stopping), FIELD_CHOICE, TR_STOP_HEURISTIC, TR_STOP_HEURISTIC, TR_STOP_NEVER, "heuristic early never"},
+    {SEARCH(stopping), FIELD_CHOICE, TR_STOP_HEURISTIC, TR_STOP_HEURISTIC, TR_STOP_NEVER, stopping_choices},
     {SEARCH(sample), FIELD_FLAG, false, 0, 1, NULL},
     {SEARCH(temperature), FIELD_NUMBER, 1, 0.01F, 100, NULL},
     {SEARCH(top_k), FIELD_WHOLE, 0, 0, TR_MAX_TOP_K, NULL},
@@ -276,18 +297,18 @@ tr_status tr_options_set_float(tr_options *options, const char *name, double val
     return status;
 }
 
-/* The number of a value among the names of an enum; -1: it is none of them. */
-static int find_choice(const char *choices, const char *value)
+/* The choice of that word; NULL: there is none, and the message lists them. */
+static const choice *find_choice(const struct field *f, const char *word, tr_error *error)
 {
-    const size_t size = strlen(value);
-    int number = 0;
-    for (const char *at = choices; *at; number++) {
-        const size_t length = strcspn(at, " ");
-        if (length == size && memcmp(at, value, size) == 0)
-            return number;
-        at += length + (at[length] == ' ');
+    char words[64] = "";
+    size_t size = 0;
+    for (const choice *c = f->choices; c->word; c++) {
+        if (strcmp(c->word, word) == 0)
+            return c;
+        size += (size_t)snprintf(words + size, sizeof words - size, " %s", c->word);
     }
-    return -1;
+    tr_fail(error, TR_ERROR_ARGUMENT, "%s: '%.64s' is not one of:%s", f->name, word, words);
+    return NULL;
 }
 
 tr_status tr_options_set_string(tr_options *options, const char *name, const char *value, tr_error *error)
@@ -297,10 +318,10 @@ tr_status tr_options_set_string(tr_options *options, const char *name, const cha
     if (status != TR_OK)
         return status;
     if (f->kind == FIELD_CHOICE) {
-        const int number = value ? find_choice(f->choices, value) : (int)f->initial;
-        if (number < 0)
-            return tr_fail(error, TR_ERROR_ARGUMENT, "%s: '%.64s' is not one of: %s", name, value, f->choices);
-        set_all(options, name, 0, number);
+        const choice *found = value ? find_choice(f, value, error) : NULL;
+        if (value && !found)
+            return TR_ERROR_ARGUMENT;
+        set_all(options, name, 0, found ? found->value : (int)f->initial);
         return TR_OK;
     }
     for (; f; f = find_field(name, (size_t)(f - fields) + 1)) {
