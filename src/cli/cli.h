@@ -66,7 +66,7 @@ typedef struct cli_settings {
     /* bench: a bench_form, and the settings to measure; count 0: threads, batch_size, search.beam */
     int table;
     cli_numbers threads_list, batch_sizes, beams;
-    bool tokens, json, stats, quiet, verbose, help, version, resume;
+    bool tokens, json, stats, quiet, verbose, short_help, help, version, resume;
     bool verify;                         /* info */
     bool force;                          /* convert, shortlist */
     bool ids, decode;                    /* tokenize */
@@ -101,10 +101,15 @@ struct cli_command {
     unsigned bit;
     int (*run)(const cli_settings *settings); /* returns the exit status */
     int min_arguments, max_arguments;         /* max -1: any number */
+    const char *summary;                      /* in the list of commands, at most 27 columns; NULL for translate itself */
     const char *usage;                        /* lines of the synopsis */
-    const char *about;                        /* what it does, for --help */
-    const char *epilogue;                     /* examples and the rest, for --help */
+    const char *about;                        /* what it does */
+    const char *examples;                     /* NULL: none */
+    const char *notes;                        /* the end of --help; NULL: none */
 };
+
+extern const cli_command cli_commands[]; /* [cli_command_count], translate itself first (commands.c) */
+extern const int cli_command_count;
 
 int cli_translate(const cli_settings *settings);
 int cli_bench(const cli_settings *settings);
@@ -126,8 +131,10 @@ int cli_parse(const cli_command *command, char **arguments, int count, cli_setti
 cli_settings cli_default_settings(const cli_command *command);
 void cli_settings_free(cli_settings *settings);
 
-/* Prints a command's help to stdout. */
-void cli_help(const cli_command *command);
+/* Prints a command's help to stdout: all of it, or one screen with the options that are marked CLI_COMMON (help.c). */
+void cli_help(const cli_command *command, bool all);
+/* "bench", for "translate bench". */
+const char *cli_command_word(const cli_command *command);
 
 /* Appends the TEXT arguments, joined by a space. Prints a message on failure. */
 int cli_join_arguments(const cli_settings *settings, tr_buffer *text);

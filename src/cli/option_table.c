@@ -12,6 +12,11 @@ static const cli_choice compute_choices[] = {
     {"bf16", TR_COMPUTE_BF16}, {"int8", TR_COMPUTE_INT8}, {NULL, 0},
 };
 static const cli_choice load_choices[] = {{"auto", CLI_AUTO}, {"map", TR_LOAD_MAP}, {"copy", TR_LOAD_COPY}, {NULL, 0}};
+/* Words that stand in place of a text: their values do not count. */
+static const cli_choice exact_word[] = {{"exact", 0}, {NULL, 0}};
+static const cli_choice auto_word[] = {{"auto", 0}, {NULL, 0}};
+static const cli_choice auto_off_words[] = {{"auto", 0}, {"off", 0}, {NULL, 0}};
+static const cli_choice script_off_words[] = {{"script", 0}, {"off", 0}, {NULL, 0}};
 static const cli_choice allowed_choices[] = {{"auto", false}, {"off", true}, {NULL, 0}}; /* full_vocabulary */
 static const cli_choice split_choices[] = {{"auto", TR_SPLIT_AUTO}, {"never", TR_SPLIT_NEVER}, {NULL, 0}};
 static const cli_choice table_choices[] = {{"md", BENCH_MARKDOWN}, {"csv", BENCH_CSV}, {"jsonl", BENCH_JSONL}, {NULL, 0}};
@@ -23,14 +28,15 @@ static const cli_choice stopping_choices[] = {
 #define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION | CMD_CALIBRATE)
 #define SEARCH      (CMD_TRANSLATE | CMD_BENCH)
 #define NEUTRAL     CLI_NEUTRAL
+#define COMMON      CLI_COMMON
 #define EVERY                                                                                                               \
     (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE | CMD_ATTENTION |             \
-     CMD_SHORTLIST)
+     CMD_SHORTLIST | CMD_CALIBRATE)
 
 const cli_option cli_options[] = {
-    {NEUTRAL | WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
-     "model file (GGUF), published directory, or hf:OWNER/NAME from Hugging Face; default: $TRANSLATE_MODEL, else the "
-     "zh-en model that comes with the program",
+    {NEUTRAL | COMMON | WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
+     "model: a file, a published directory, hf:OWNER/NAME; a file is GGUF or as published, hf: is Hugging Face; default: "
+     "$TRANSLATE_MODEL, else the zh-en model that comes with the program",
      NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]",
      FIELD(ensemble), 0, 0,
@@ -41,95 +47,99 @@ const cli_option cli_options[] = {
      "folder of models: -s and -t choose one of them, or two, mostly by way of English; default: $TRANSLATE_MODELS, if a "
      "language is given and -m is not",
      NULL},
-    {CMD_SHORTLIST, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
+    {COMMON | CMD_SHORTLIST, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "the model that uses the shortlist; its tokenizers cut the text; default: as for translate", NULL},
-    {CMD_INFO, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0, "list a folder of models by their languages",
-     NULL},
-    {CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
-     "language of the input, if there are several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are the "
+    {COMMON | CMD_INFO, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
+     "list a folder of models by their languages", NULL},
+    {COMMON | CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+     "language of the input, if there are several; a code such as fr, fra or zh-Hant: zh, zh-CN, zh-Hans and zho are the "
      "same; auto: detected from the first lines",
-     NULL},
-    {CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
-     "language of the input, if the model has several: a code such as fr, fra or zh-Hant; zh, zh-CN, zh-Hans and zho are "
+     auto_word},
+    {COMMON | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 's', "source", "LANG", FIELD(source), 0, 0,
+     "language of the input, if there are several; a code such as fr, fra or zh-Hant: zh, zh-CN, zh-Hans and zho are "
      "the same",
      NULL},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG", FIELD(target), 0,
-     0, "language of the output; translate info lists a model's languages", NULL},
+    {COMMON | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG",
+     FIELD(target), 0, 0, "language of the output; translate info lists a model's languages", NULL},
     {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "compute", NULL, FIELD(compute), 0,
      0, "type of the weights; default auto: as stored (a directory: f32)", compute_choices},
-    {CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", NULL, FIELD(compute), 0, 0,
+    {COMMON | CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", NULL, FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN", compute_choices},
-    {CMD_CONVERT, GROUP_MODEL, KIND_TEXT, 0, "allowed", "HOW", FIELD(allowed), 0, 0,
-     "store a list of allowed target tokens, so that decoding computes no others: script: tokens in the target language's "
+    {COMMON | CMD_CONVERT, GROUP_MODEL, KIND_TEXT, 0, "allowed", "script:NAMES|text:FILE", FIELD(allowed), 0, 0,
+     "store which target tokens are allowed; decoding computes no others; script: tokens in the target language's "
      "script; script:NAMES, such as script:Latn; text:FILE: the tokens of a text in that language; off: no list; "
      "default: as in IN",
-     NULL},
+     script_off_words},
     {NEUTRAL | WITH_MODEL, GROUP_MODEL, KIND_CHOICE, 0, "load", NULL, FIELD(load), 0, 0,
      "map the model file, or copy it into memory, which starts slower, runs faster and lets the file change; auto "
      "(default): copy for bench and for whole files of text, else map",
      load_choices},
 
-    {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "auto|off|FILE", FIELD(shortlist), 0,
-     0,
-     "compute only target tokens that the source allows: auto (default): the model's shortlist, if it has one; off: all; or "
-     "a "
-     "lexical shortlist in Marian's binary format",
-     NULL},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "attention", "exact|local:W[@HEADS]",
+    {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "shortlist", "FILE", FIELD(shortlist), 0, 0,
+     "target tokens that a source text allows, the only ones that are computed; auto (default): by the model's shortlist, "
+     "if it has one; off: all; FILE: by a lexical shortlist in Marian's binary format (translate shortlist makes one)",
+     auto_off_words},
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 0, "attention", "local:W[@HEADS]",
      FIELD(attention), 0, 0,
-     "tokens that an encoder token attends to: exact (default): all of the sentence; local:W: those at most W tokens away; "
-     "@2 or @1-3: only in these heads; several with commas",
-     NULL},
+     "what the encoder compares each source token with; exact (default): all tokens of the sentence; local:W: those at most "
+     "W tokens away, which is faster in long sentences; local:W@2 or local:W@1-3: so only in attention head 2, or heads 1 "
+     "to 3; several with commas",
+     exact_word},
     {CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "allowed", NULL, FIELD(full_vocabulary), 0, 0,
-     "target tokens that decoding considers: auto (default): the model's list, if it has one (translate convert makes "
-     "one); off: all",
+     "target tokens that may come at all; auto (default): those of the list in the model's file, if it has one (translate "
+     "convert --allowed makes one); off: all",
      allowed_choices},
 
-    {NEUTRAL | CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+    {NEUTRAL | COMMON | CMD_TRANSLATE | CMD_TOKENIZE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "read lines from FILE; default: standard input", NULL},
-    {CMD_SCORE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
-     "read pairs from FILE: lines of a source, a TAB and a target; default without SOURCE and TARGET: standard input", NULL},
-    {CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+    {COMMON | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+     "read pairs from FILE; lines of a source, a TAB and a target; default without SOURCE and TARGET: standard input", NULL},
+    {COMMON | CMD_BENCH, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "lines to translate, without blank ones; default: built-in lines", NULL},
     {CMD_TRANSLATE | CMD_SCORE | CMD_TOKENIZE | CMD_CALIBRATE, GROUP_FILES, KIND_TEXT, 0, "encoding", "NAME",
      FIELD(encoding), 0, 0,
-     "the encoding of the input, as iconv names it; default auto: UTF-8, UTF-16, GB18030 and others are recognised", NULL},
-    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+     "the encoding of the input, as iconv names it; default auto: UTF-8, UTF-16, GB18030 and others are recognised",
+     auto_word},
+    {NEUTRAL | COMMON | CMD_TRANSLATE | CMD_SCORE, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write to FILE, which appears complete or not at all; it is FILE.part while incomplete", NULL},
-    {CMD_ATTENTION, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
-     "write FILE, a page (.html), a picture (.svg) or arrays (.npz); it appears complete or not at all", NULL},
+    {COMMON | CMD_ATTENTION, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+     "write a page (.html), picture (.svg) or arrays (.npz); FILE appears complete or not at all", NULL},
     {NEUTRAL | CMD_TRANSLATE, GROUP_FILES, KIND_FLAG, 0, "resume", NULL, FIELD(resume), 0, 0,
      "continue an interrupted run from FILE.part", NULL},
-    {CMD_CONVERT, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0, "replace OUT.gguf if it exists", NULL},
-    {CMD_SHORTLIST, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
+    {COMMON | CMD_CONVERT, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0, "replace OUT.gguf if it exists",
+     NULL},
+    {COMMON | CMD_SHORTLIST, GROUP_FILES, KIND_TEXT, 'o', "output", "FILE", FIELD(output), 0, 0,
      "write to FILE, which appears complete or not at all", NULL},
     {CMD_SHORTLIST, GROUP_FILES, KIND_FLAG, 'f', "force", NULL, FIELD(force), 0, 0, "replace FILE if it exists", NULL},
     {CMD_SHORTLIST, GROUP_TRANSLATION, KIND_NUMBER, 0, "first", "N", FIELD(first), 0, 100000,
      "every source allows the N most frequent target tokens; default 100", NULL},
     {CMD_SHORTLIST, GROUP_TRANSLATION, KIND_NUMBER, 0, "best", "N", FIELD(best), 1, 10000,
      "each source token allows at most N target tokens; default 100", NULL},
-    {CMD_INFO, GROUP_FILES, KIND_FLAG, 0, "verify", NULL, FIELD(verify), 0, 0,
+    {COMMON | CMD_INFO, GROUP_FILES, KIND_FLAG, 0, "verify", NULL, FIELD(verify), 0, 0,
      "compare the file with the size and checksum stored in it", NULL},
 
-    {CMD_PULL, GROUP_FILES, KIND_TEXT, 'o', "output", "DIR", FIELD(output), 0, 0,
+    {COMMON | CMD_PULL, GROUP_FILES, KIND_TEXT, 'o', "output", "DIR", FIELD(output), 0, 0,
      "put the files into DIR instead of the cache", NULL},
-    {CMD_PULL, GROUP_FILES, KIND_TEXT, 0, "file", "PATTERN", FIELD(file), 0, 0,
-     "download the files that match PATTERN, such as '*q8_0.gguf', not those that a model needs", NULL},
-    {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "list", NULL, FIELD(list), 0, 0, "list the models in the cache, with sizes", NULL},
-    {CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "remove", NULL, FIELD(remove), 0, 0,
+    {COMMON | CMD_PULL, GROUP_FILES, KIND_TEXT, 0, "file", "PATTERN", FIELD(file), 0, 0,
+     "the files to download, such as '*q8_0.gguf'; those that match, not those that a model needs", NULL},
+    {COMMON | CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "list", NULL, FIELD(list), 0, 0,
+     "list the models in the cache, with sizes", NULL},
+    {COMMON | CMD_PULL, GROUP_FILES, KIND_FLAG, 0, "remove", NULL, FIELD(remove), 0, 0,
      "remove OWNER/NAME from the cache; with @REVISION, only that revision", NULL},
     {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "N", FIELD(timeout), 1, 3600,
      "give up a connection after N seconds without data; default 30", NULL},
     {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "retries", "N", FIELD(retries), 0, 1000,
      "how often to try again after a lost connection or an overloaded server; default 5", NULL},
 
-    {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
-     "a JSON object a line: line, source, text, tokens, flags; pivot, if two models translate; with their options: score, "
+    {COMMON | CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
+     "a JSON object a line; its keys: line, source, text, tokens, flags; pivot, if two models translate; with their "
+     "options: score, "
      "hypotheses, alignment",
      NULL},
-    {CMD_INFO, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print one JSON object", NULL},
-    {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print a JSON object for each setting", NULL},
-    {CMD_BENCH, GROUP_OUTPUT, KIND_CHOICE, 0, "table", NULL, FIELD(table), 0, 0,
+    {COMMON | CMD_INFO, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print one JSON object", NULL},
+    {COMMON | CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print a JSON object for each setting",
+     NULL},
+    {COMMON | CMD_BENCH, GROUP_OUTPUT, KIND_CHOICE, 0, "table", NULL, FIELD(table), 0, 0,
      "print a table with a row for each setting: Markdown, to paste into reports (default for several settings), CSV, or a "
      "JSON object on each line",
      table_choices},
@@ -138,7 +148,7 @@ const cli_option cli_options[] = {
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "scores", NULL, FIELD(scores), 0, 0,
      "append a TAB and the translation's log-probability; with --json: score, mean, minimum, token_scores", NULL},
     {CMD_TRANSLATE | CMD_SCORE, GROUP_OUTPUT, KIND_FLAG, 0, "alignment", NULL, FIELD(alignment), 0, 0,
-     "append a TAB and the word alignment: pairs S-T of a source and a target token, counted from 0", NULL},
+     "append a TAB and the word alignment; pairs S-T of a source and a target token, counted from 0", NULL},
     {CMD_TRANSLATE | CMD_SCORE, GROUP_OUTPUT, KIND_NUMBER, 0, "alignment-layer", "N", FIELD(alignment_layer), 0, 1 << 20,
      "decoder layer that alignments are taken from, counted from 1; default 0: the one that the model was trained to align "
      "with, else the last",
@@ -151,7 +161,7 @@ const cli_option cli_options[] = {
      "link source tokens whose attention exceeds X; default 1: only the strongest", NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
      "input and output are tokens separated by spaces, for models without a tokenizer; implies --split never", NULL},
-    {CMD_ATTENTION, GROUP_TRANSLATION, KIND_TEXT, 0, "translation", "TEXT", FIELD(translation), 0, 0,
+    {COMMON | CMD_ATTENTION, GROUP_TRANSLATION, KIND_TEXT, 0, "translation", "TEXT", FIELD(translation), 0, 0,
      "show this translation instead of the model's own", NULL},
     {CMD_ATTENTION, GROUP_TRANSLATION, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
      "TEXT and the translation are tokens separated by spaces, for models without a tokenizer", NULL},
@@ -159,15 +169,17 @@ const cli_option cli_options[] = {
      "the lines of FILE are tokens separated by spaces, for models without a tokenizer", NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0, "with --tokens: numbers instead of pieces",
      NULL},
-    {CMD_SCORE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
-     "a JSON object a line: line, source, target, score, mean, minimum, tokens, log_probabilities, alignment and more",
+    {COMMON | CMD_SCORE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
+     "a JSON object a line; its keys: line, source, target, score, mean, minimum, tokens, log_probabilities, alignment and "
+     "more",
      NULL},
     {CMD_SCORE, GROUP_FILES, KIND_FLAG, 0, "tokens", NULL, FIELD(tokens), 0, 0,
      "sources and targets are tokens separated by spaces, for models without a tokenizer", NULL},
     {CMD_SCORE, GROUP_FILES, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0, "sources and targets are the numbers of tokens",
      NULL},
-    {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0, "show numbers instead of pieces", NULL},
-    {CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 'd', "decode", NULL, FIELD(decode), 0, 0,
+    {COMMON | CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 0, "ids", NULL, FIELD(ids), 0, 0, "show numbers instead of pieces",
+     NULL},
+    {COMMON | CMD_TOKENIZE, GROUP_OUTPUT, KIND_FLAG, 'd', "decode", NULL, FIELD(decode), 0, 0,
      "turn target pieces (with --ids: numbers) into text", NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "stream", NULL, FIELD(stream), 0, 0,
      "print text while it is generated; without the loop guard, as printed text cannot be taken back", NULL},
@@ -193,9 +205,9 @@ const cli_option cli_options[] = {
      NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_TEXT, 0, "mark-doubtful", "TEXT", FIELD(mark_doubtful), 0, 0,
      "put TEXT, such as '[?] ', before translations that are probably wrong, by their scores; --json flags them", NULL},
-    {CMD_CALIBRATE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
-     "read lines of a source, a TAB and a reference from FILE; default: standard input", NULL},
-    {CMD_CALIBRATE, GROUP_TRANSLATION, KIND_REAL, 0, "wrong-below", "X", FIELD(wrong_below), 0, 100,
+    {COMMON | CMD_CALIBRATE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
+     "lines of a source, a TAB and a reference; default: standard input", NULL},
+    {COMMON | CMD_CALIBRATE, GROUP_TRANSLATION, KIND_REAL, 0, "wrong-below", "X", FIELD(wrong_below), 0, 100,
      "translations with a chrF below X are wrong; default 35", NULL},
     {CMD_CONVERT, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,
      "write into the file that translations with a mean log-probability below X are doubtful (translate calibrate)", NULL},
@@ -209,8 +221,8 @@ const cli_option cli_options[] = {
      NULL},
     {CMD_TRANSLATE, GROUP_TRANSLATION, KIND_EXPAND, 0, "exact", "split=never loop-guard=off protect=off compute=f32", 0, 0,
      0,
-     "for comparison with other implementations: --split never --loop-guard off --protect off --compute f32; use the "
-     "published directory or an f32 file, because an int8 file holds rounded weights",
+     "translate as the published program does, to compare with it; the same as --split never --loop-guard off --protect off "
+     "--compute f32; with the published directory or an f32 file, because an int8 file holds rounded weights",
      NULL},
     {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
@@ -291,7 +303,9 @@ const cli_option cli_options[] = {
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar",
      NULL},
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'v', "verbose", NULL, FIELD(verbose), 0, 0, "print details on stderr", NULL},
-    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'h', "help", NULL, FIELD(help), 0, 0, "this help", NULL},
+    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'h', "", NULL, FIELD(short_help), 0, 0, "the help that fits one screen",
+     NULL},
+    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 0, "help", NULL, FIELD(help), 0, 0, "this help", NULL},
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'V', "version", NULL, FIELD(version), 0, 0, "the version", NULL},
 };
 

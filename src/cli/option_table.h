@@ -35,22 +35,29 @@ typedef enum cli_option_group {
     GROUP_GENERAL
 } cli_option_group;
 
-/* A bit beside the commands: the option does not change what translate writes, or only by the models that it names. --resume
- * compares all other options. */
-enum { CLI_NEUTRAL = 1 << 30 };
+/* Bits beside the commands. CLI_NEUTRAL: the option does not change what translate writes, or only by the models that it
+ * names; --resume compares all other options. CLI_COMMON: -h shows it, with its help up to the first semicolon. */
+enum { CLI_NEUTRAL = 1 << 30, CLI_COMMON = 1 << 29 };
 
 typedef struct cli_option {
-    unsigned commands; /* CMD_... that have it; CLI_NEUTRAL */
+    unsigned commands; /* CMD_... that have it; CLI_NEUTRAL, CLI_COMMON */
     cli_option_group group;
     cli_option_kind kind;
-    char letter; /* 0 if there is none */
-    const char *name;
+    char letter;       /* 0 if there is none */
+    const char *name;  /* "" if there is only a letter */
     const char *value; /* how help calls the value; NULL for KIND_FLAG and KIND_CHOICE */
     size_t offset;     /* of its field in cli_settings */
     int low, high;     /* inclusive bounds of numbers */
     const char *help;
-    const cli_choice *choices; /* KIND_CHOICE */
+    const cli_choice *choices; /* KIND_CHOICE; KIND_TEXT: words that may stand in place of .value; or NULL */
 } cli_option;
+
+enum { CLI_VALUE_NAME = 64 };
+
+bool cli_option_takes_value(const cli_option *o);
+/* How help and messages call the value: "FILE", or the words of a choice, "auto|off", or both, "auto|off|FILE". words:
+ * memory for it. */
+const char *cli_option_value_name(const cli_option *o, char words[CLI_VALUE_NAME]);
 
 extern const cli_option cli_options[]; /* [cli_option_count] */
 extern const int cli_option_count;

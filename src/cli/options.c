@@ -1,4 +1,4 @@
-/* Parsing the command line, and --help. */
+/* Parsing the command line. */
 #include "cli/cli.h"
 #include "cli/option_table.h"
 
@@ -8,21 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = 64 };
+enum { NAME_SIZE = CLI_VALUE_NAME };
 
-static bool takes_value(const cli_option *o)
+bool cli_option_takes_value(const cli_option *o)
 {
     return o->kind != KIND_FLAG && o->kind != KIND_EXPAND;
 }
 
-/* How help and messages call the value: "FILE", or the words of a choice, "auto|off". */
-static const char *value_name(const cli_option *o, char words[NAME_SIZE])
+const char *cli_option_value_name(const cli_option *o, char words[NAME_SIZE])
 {
-    if (o->kind != KIND_CHOICE)
+    if (!o->choices)
         return o->value;
     int size = 0;
     for (const cli_choice *c = o->choices; c->word && size < NAME_SIZE; c++)
         size += snprintf(words + size, (size_t)(NAME_SIZE - size), "%s%s", c == o->choices ? "" : "|", c->word);
+    if (o->value && size < NAME_SIZE)
+        snprintf(words + size, (size_t)(NAME_SIZE - size), "|%s", o->value);
     return words;
 }
 
@@ -143,7 +144,8 @@ static int store_value(const cli_option *o, const char *value, cli_settings *set
         break;
     case KIND_CHOICE:
         if (!store_choice(o, value, settings))
-            return cli_usage(settings, "--%s: '%s' is not available, only %s", o->name, value, value_name(o, words));
+            return cli_usage(settings, "--%s: '%s' is not available, only %s", o->name, value,
+                             cli_option_value_name(o, words));
         break;
     case KIND_EXPAND: break; /* by the caller */
     }
@@ -158,7 +160,7 @@ static const cli_option *find_option(unsigned command, char letter, const char *
         const cli_option *o = &cli_options[i];
         if (!(o->commands & command))
             continue;
-        if (name ? strlen(o->name) == size && memcmp(o->name, name, size) == 0 : o->letter == letter)
+        if (name ? size && strlen(o->name) == size && memcmp(o->name, name, size) == 0 : o->letter == letter)
             return o;
     }
     return NULL;
@@ -199,7 +201,7 @@ static const char *nearest_name(unsigned command, const char *name, size_t size)
     int best_distance = size < 5 ? 2 : 3; /* at most one or two typing errors */
     for (int i = 0; i < cli_option_count; i++) {
         const cli_option *o = &cli_options[i];
-        if (!(o->commands & command))
+        if (!(o->commands & command) || !*o->name)
             continue;
         if (size >= 2 && strncmp(o->name, name, size) == 0)
             return o->name;
@@ -232,11 +234,11 @@ static int parse_long(const char *text, const char *next, bool *used, cli_settin
     *used = false;
     if (!o)
         return unknown_option(settings, text, size);
-    if (!takes_value(o) && value)
+    if (!cli_option_takes_value(o) && value)
         return cli_usage(settings, "--%s: takes no value", o->name);
-    if (takes_value(o) && !value) {
+    if (cli_option_takes_value(o) && !value) {
         if (!next)
-            return cli_usage(settings, "--%s: needs a value, %s", o->name, value_name(o, words));
+            return cli_usage(settings, "--%s: needs a value, %s", o->name, cli_option_value_name(o, words));
         value = next;
         *used = true;
     }
@@ -267,11 +269,11 @@ static int parse_letters(const char *text, const char *next, bool *used, cli_set
             return cli_usage(settings, "-%s: unknown option; put -- before text that begins with a dash", text);
         if (!o)
             return cli_usage(settings, "-%c: unknown option", *text);
-        if (takes_value(o)) {
+        if (cli_option_takes_value(o)) {
             const char *value = text[1] ? text + 1 : next;
             *used = !text[1];
             if (!value)
-                return cli_usage(settings, "-%c: needs a value, %s", o->letter, value_name(o, words));
+                return cli_usage(settings, "-%c: needs a value, %s", o->letter, cli_option_value_name(o, words));
             return store_value(o, value, settings);
         }
         const int status = store_value(o, NULL, settings);
@@ -285,7 +287,7 @@ static int check_arguments(const cli_settings *settings)
 {
     const cli_command *command = settings->command;
     const bool names = command->bit & (CMD_CONVERT | CMD_INFO | CMD_PULL | CMD_SHORTLIST); /* the others take text */
-    if (settings->help || settings->version)
+    if (settings->help || settings->short_help || settings->version)
         return CLI_DONE;
     if (settings->argument_count < command->min_arguments)
         return cli_usage(settings, "%s: too few arguments; usage: %.*s", command->name, (int)strcspn(command->usage, "\n"),
@@ -360,62 +362,4 @@ int cli_join_arguments(const cli_settings *settings, tr_buffer *text)
     for (int i = 0; good && i < settings->argument_count; i++)
         good = tr_buffer_string(text, i ? " " : "") && tr_buffer_string(text, settings->arguments[i]);
     return good ? CLI_DONE : cli_fail_memory();
-}
-
-/* --------------------------------------------------------------------------------------------------------------- help */
-
-enum { HELP_COLUMN = 26, HELP_WIDTH = 79 };
-
-/* Wraps text between HELP_COLUMN and HELP_WIDTH. */
-static void print_wrapped(const char *text, int column)
-{
-    while (*text) {
-        const int length = (int)strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + length > HELP_WIDTH) {
-            printf("\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (column > HELP_COLUMN) {
-            putchar(' ');
-            column++;
-        }
-        printf("%.*s", length, text);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
-
-static void print_option(const cli_option *o)
-{
-    char left[HELP_WIDTH + 1], words[NAME_SIZE];
-    const char letter[] = {'-', o->letter, ',', ' ', 0};
-    const bool value = takes_value(o);
-    const int size = snprintf(left, sizeof left, "  %s--%s%s%s", o->letter ? letter : "    ", o->name, value ? " " : "",
-                              value ? value_name(o, words) : "");
-    fputs(left, stdout);
-    if (size + 2 > HELP_COLUMN)
-        printf("\n%*s", HELP_COLUMN, "");
-    else
-        printf("%*s", HELP_COLUMN - size, "");
-    print_wrapped(o->help, HELP_COLUMN);
-}
-
-void cli_help(const cli_command *command)
-{
-    printf("Usage: %s\n\n%s", command->usage, command->about);
-    for (cli_option_group group = 0; group <= GROUP_GENERAL; group++) {
-        bool titled = false;
-        for (int i = 0; i < cli_option_count; i++) {
-            const cli_option *o = &cli_options[i];
-            if (!(o->commands & command->bit) || o->group != group)
-                continue;
-            if (!titled)
-                printf("\n%s:\n", cli_option_group_titles[group]);
-            titled = true;
-            print_option(o);
-        }
-    }
-    if (command->epilogue)
-        printf("\n%s", command->epilogue);
 }

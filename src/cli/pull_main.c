@@ -70,8 +70,10 @@ static const cli_command command = {
     pull_model,
     1,
     1,
+    NULL,
     "translate-pull [OPTIONS] OWNER/NAME[@REVISION]",
     "The part of 'translate pull' that downloads; use that.\n",
+    NULL,
     NULL,
 };
 
@@ -80,8 +82,8 @@ int main(int argc, char **argv)
     cli_settings settings;
     cli_outlive_limits();
     int status = cli_parse(&command, argv + 1, argc - 1, &settings);
-    if (!status && settings.help)
-        cli_help(&command);
+    if (!status && (settings.help || settings.short_help))
+        printf("Usage: %s\n\n%s", command.usage, command.about);
     else if (!status && settings.version)
         printf("translate %s\n", tr_version());
     else if (!status)

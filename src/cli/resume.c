@@ -108,12 +108,11 @@ static int describe_input(const cli_reader *reader, tr_buffer *lines)
                : cli_fail_memory();
 }
 
-/* Whether value is one of the words before FILE in "auto|off|FILE". */
+/* Whether value is a word that stands in place of FILE. */
 static bool is_word(const cli_option *o, const char *value)
 {
-    const size_t size = strlen(value);
-    for (const char *word = o->value; strcmp(word, "FILE") != 0; word += strcspn(word, "|") + 1)
-        if (strcspn(word, "|") == size && memcmp(word, value, size) == 0)
+    for (const cli_choice *c = o->choices; c && c->word; c++)
+        if (strcmp(c->word, value) == 0)
             return true;
     return false;
 }
