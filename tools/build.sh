@@ -50,6 +50,7 @@ is_there() { # is_there KIND NAME
     command) command -v "$2" ;;
     library) pkg-config --exists "$2" ;;
     header) printf '#include <%s>\n' "$2" | ${cpp_compiler} -fsyntax-only -x c++ - ;;
+    file) [ -f "$2" ] ;;
     venv) "$2" -c 'import ensurepip, venv' ;;
     openmp) printf '#include <omp.h>\n' | "$2" -fopenmp -fsyntax-only -x c - ;;
     esac >/dev/null 2>&1

@@ -31,6 +31,8 @@ typedef enum bench_form { BENCH_VALUES, BENCH_MARKDOWN, BENCH_CSV, BENCH_JSONL }
 
 enum { CLI_AUTO = -1 }; /* load, loop_guard, protect: the program decides */
 
+typedef enum cli_shell { CLI_BASH = 1, CLI_ZSH, CLI_FISH } cli_shell;
+
 /* The parsed command line. Fields of options that a command does not have keep their defaults. */
 typedef struct cli_settings {
     const cli_command *command;
@@ -78,6 +80,7 @@ typedef struct cli_settings {
     bool list, remove;       /* pull */
     int timeout, retries;    /* pull; timeout in seconds */
     int first, best;         /* shortlist */
+    int completion;          /* a cli_shell whose completion is to be printed, or 0 */
     char **arguments;        /* the arguments that are no options, in order; the array is allocated */
     int argument_count;
 } cli_settings;
@@ -133,6 +136,8 @@ void cli_settings_free(cli_settings *settings);
 
 /* Prints a command's help to stdout: all of it, or one screen with the options that are marked CLI_COMMON (help.c). */
 void cli_help(const cli_command *command, bool all);
+/* Prints the completion of the command for a cli_shell (completion.c). */
+void cli_completion(int shell);
 /* "bench", for "translate bench". */
 const char *cli_command_word(const cli_command *command);
 

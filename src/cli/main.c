@@ -82,6 +82,8 @@ int main(int argc, char **argv)
     int status = cli_parse(command, argv + 1 + words, argc > 1 ? argc - 1 - words : 0, &settings);
     if (!status && (settings.help || settings.short_help))
         cli_help(command, settings.help);
+    else if (!status && settings.completion)
+        cli_completion(settings.completion);
     else if (!status && settings.version)
         printf("translate %s\n", tr_version());
     else if (!status)

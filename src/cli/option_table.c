@@ -23,6 +23,7 @@ static const cli_choice table_choices[] = {{"md", BENCH_MARKDOWN}, {"csv", BENCH
 static const cli_choice switch_choices[] = {{"on", true}, {"off", false}, {NULL, 0}};
 static const cli_choice stopping_choices[] = {
     {"likely", TR_STOP_HEURISTIC}, {"early", TR_STOP_EARLY}, {"never", TR_STOP_NEVER}, {NULL, 0}};
+static const cli_choice shell_choices[] = {{"bash", CLI_BASH}, {"zsh", CLI_ZSH}, {"fish", CLI_FISH}, {NULL, 0}};
 
 #define FIELD(name) offsetof(cli_settings, name)
 #define WITH_MODEL  (CMD_TRANSLATE | CMD_BENCH | CMD_TOKENIZE | CMD_SCORE | CMD_ATTENTION | CMD_CALIBRATE)
@@ -40,8 +41,8 @@ const cli_option cli_options[] = {
      NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE, GROUP_MODEL, KIND_LIST, 0, "ensemble", "PATH[:WEIGHT]",
      FIELD(ensemble), 0, 0,
-     "decode together with a second model: each step adds up the models' log-probabilities, times WEIGHT (default 1; the "
-     "model of -m: 1); can be repeated",
+     "decode together with a second model; each step adds up the models' log-probabilities, times WEIGHT (default 1, "
+     "and 1 for the model of -m); can be repeated",
      NULL},
     {NEUTRAL | CMD_TRANSLATE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
      "folder of models: -s and -t choose one of them, or two, mostly by way of English; default: $TRANSLATE_MODELS, if a "
@@ -204,7 +205,7 @@ const cli_option cli_options[] = {
      "translate words as FILE says: lines with SOURCE TAB TARGET, or CSV, optionally with flags (case nocase word part)",
      NULL},
     {CMD_TRANSLATE, GROUP_OUTPUT, KIND_TEXT, 0, "mark-doubtful", "TEXT", FIELD(mark_doubtful), 0, 0,
-     "put TEXT, such as '[?] ', before translations that are probably wrong, by their scores; --json flags them", NULL},
+     "put TEXT before translations that are probably wrong; such as '[?] '; by their scores; --json flags them", NULL},
     {COMMON | CMD_CALIBRATE, GROUP_FILES, KIND_TEXT, 'i', "input", "FILE", FIELD(input), 0, 0,
      "lines of a source, a TAB and a reference; default: standard input", NULL},
     {COMMON | CMD_CALIBRATE, GROUP_TRANSLATION, KIND_REAL, 0, "wrong-below", "X", FIELD(wrong_below), 0, 100,
@@ -307,6 +308,8 @@ const cli_option cli_options[] = {
      NULL},
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 0, "help", NULL, FIELD(help), 0, 0, "this help", NULL},
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'V', "version", NULL, FIELD(version), 0, 0, "the version", NULL},
+    {NEUTRAL | CMD_TRANSLATE, GROUP_GENERAL, KIND_CHOICE, 0, "completion", NULL, FIELD(completion), 0, 0,
+     "print how the shell completes this command; an installed program has it already", shell_choices},
 };
 
 const int cli_option_count = sizeof cli_options / sizeof *cli_options;

@@ -287,7 +287,7 @@ static int check_arguments(const cli_settings *settings)
 {
     const cli_command *command = settings->command;
     const bool names = command->bit & (CMD_CONVERT | CMD_INFO | CMD_PULL | CMD_SHORTLIST); /* the others take text */
-    if (settings->help || settings->short_help || settings->version)
+    if (settings->help || settings->short_help || settings->version || settings->completion)
         return CLI_DONE;
     if (settings->argument_count < command->min_arguments)
         return cli_usage(settings, "%s: too few arguments; usage: %.*s", command->name, (int)strcspn(command->usage, "\n"),

@@ -355,6 +355,7 @@ class Comparing(FileTest):
             "verbose",
             "help",
             "version",
+            "completion",
             "stream",
             "exact",
         }

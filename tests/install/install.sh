@@ -69,6 +69,10 @@ done
 translation=
 if [ -n "$tool" ]; then
     "$work$tool" --version | grep -q '[0-9]\.[0-9]' || fail 'translate --version prints no version'
+    for place in bash-completion/completions/translate.bash zsh/site-functions/_translate \
+        fish/vendor_completions.d/translate.fish; do
+        grep -q -e '--verbose' "$(find "$installed" -path "*/$place")" || fail "$place is not installed"
+    done
     if [ -x "$build/translate-pull" ]; then
         # translate-pull must be found; no server listens on this port.
         says=$(HOME=$work HF_ENDPOINT=http://127.0.0.1:1 "$work$tool" pull a/b --retries 0 2>&1) &&
