@@ -136,6 +136,9 @@ void cli_settings_free(cli_settings *settings);
 
 /* Prints a command's help to stdout: all of it, or one screen with the options that are marked CLI_COMMON (help.c). */
 void cli_help(const cli_command *command, bool all);
+/* Prints the version, and with --verbose more (version.c). */
+int cli_version(const cli_settings *settings);
+const char *cli_commit(void); /* that was built, with a + if files differ from it; "unknown" without git */
 /* Prints the completion of the command for a cli_shell (completion.c). */
 void cli_completion(int shell);
 /* "bench", for "translate bench". */

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     else if (!status && settings.completion)
         cli_completion(settings.completion);
     else if (!status && settings.version)
-        printf("translate %s\n", tr_version());
+        status = cli_version(&settings);
     else if (!status)
         status = command->run(&settings);
     cli_settings_free(&settings);

@@ -51,10 +51,15 @@ static int resolve_name(char path[TR_PATH], const char *name, const cli_settings
     return CLI_DONE;
 }
 
-int cli_model_find(char path[TR_PATH], const cli_settings *settings)
+const char *cli_model_wanted(const cli_settings *settings)
 {
     const char *variable = getenv("TRANSLATE_MODEL");
-    const char *wanted = settings->model ? settings->model : variable && *variable ? variable : NULL;
+    return settings->model ? settings->model : variable && *variable ? variable : NULL;
+}
+
+int cli_model_find(char path[TR_PATH], const cli_settings *settings)
+{
+    const char *wanted = cli_model_wanted(settings);
     if (wanted)
         return resolve_name(path, wanted, settings);
     return find_default_model(path)

@@ -19,7 +19,8 @@ typedef struct cli_model {
     double load_seconds; /* from open to ready */
 } cli_model;
 
-/* Stores the path of the model that settings name: --model, else $TRANSLATE_MODEL, else the default model. hf:... models
+const char *cli_model_wanted(const cli_settings *settings); /* --model, else $TRANSLATE_MODEL; NULL: the default model */
+/* Stores the path of that model. hf:... models
  * that are not in the cache are downloaded. Prints a message on failure. */
 int cli_model_find(char path[TR_PATH], const cli_settings *settings);
 

@@ -307,7 +307,8 @@ const cli_option cli_options[] = {
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'h', "", NULL, FIELD(short_help), 0, 0, "the help that fits one screen",
      NULL},
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 0, "help", NULL, FIELD(help), 0, 0, "this help", NULL},
-    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'V', "version", NULL, FIELD(version), 0, 0, "the version", NULL},
+    {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'V', "version", NULL, FIELD(version), 0, 0,
+     "the version; with -v also the commit, compiler, kernels and model, for reports", NULL},
     {NEUTRAL | CMD_TRANSLATE, GROUP_GENERAL, KIND_CHOICE, 0, "completion", NULL, FIELD(completion), 0, 0,
      "print how the shell completes this command; an installed program has it already", shell_choices},
 };

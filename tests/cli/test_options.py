@@ -88,6 +88,26 @@ class Help(CommandTest):
             for form in ("-V", "--version"):
                 self.assertRegex(self.good(*command.split(), form).decode(), r"\Atranslate \d+\.\d+\.\d+\n\Z")
 
+    def test_version_for_reports(self):
+        said = self.good("-V", "-v").decode()
+        self.assertEqual(said, self.good("--version", "--verbose").decode())
+        rows = dict(line.split(None, 1) for line in said.splitlines())
+        self.assertEqual(list(rows), ["translate", "commit", "compiler", "kernels", "model", "checksum"])
+        self.assertRegex(rows["commit"], r"\A([0-9a-f]{12,}\+?|unknown)\Z")
+        self.assertRegex(rows["compiler"], r"(gcc|[Cc]lang) .*\d+\.\d+")
+        used, levels = re.fullmatch(r"(\w+); this machine has (.*)", rows["kernels"]).groups()
+        self.assertEqual((levels.split(", ")[0], levels.split(", ")[-1]), ("portable", used))
+        portable = self.good("-V", "-v", env=environment(TRANSLATE_CPU="portable")).decode()
+        self.assertIn("kernels       portable; this machine has portable", portable)
+        self.assertEqual(rows["model"], support.MODEL)
+        info = json.loads(self.good("info", "--json", support.MODEL))
+        self.assertEqual(rows["checksum"], info["checksum"] + ", verified")
+        content = bytearray(model_bytes())
+        content[-5000] ^= 1
+        damaged = self.file("damaged.gguf", content)
+        self.assertRegex(self.good("-V", "-v", "-m", damaged).decode(), r"\nchecksum      none: .*checksum")
+        self.assertIn("\nmodel         hf:a/b\n", self.good("-V", "-v", "-m", "hf:a/b").decode())
+
 
 class WrongUsage(CommandTest):
     def test_unknown_options_name_the_nearest(self):
