@@ -7,8 +7,6 @@
 #include "run/scheduler.h"
 #include "util/buffer.h"
 
-#include <jansson.h>
-
 /* -------------------------------------------------------------------------------------------------------------- lines */
 
 typedef struct bench_lines {
@@ -72,9 +70,25 @@ int bench_limits_measure(bench_limits *limits, const bench_work *work, const tr_
 
 /* -------------------------------------------------------------------------------------------------------------- table */
 
+/* A value of a report: a text, or a number. */
+typedef struct bench_value {
+    const char *key, *text; /* text NULL: a number */
+    double number;
+    bool whole;
+} bench_value;
+
+typedef struct bench_report {
+    bench_value values[64];
+    int count;
+} bench_report;
+
+void bench_add_text(bench_report *report, const char *key, const char *text);
+void bench_add_whole(bench_report *report, const char *key, uint64_t number);
+void bench_add_real(bench_report *report, const char *key, double number);
+
 /* What comes before the first row. */
 void bench_table_begin(bench_form form);
-/* Prints the report of a setting, as a row or in its own form, and drops the reference to it. report NULL: out of memory. */
-int bench_table_add(bench_form form, json_t *report);
+/* Prints the report of a setting, as a row or in its own form. */
+int bench_table_add(bench_form form, const bench_report *report);
 
 #endif

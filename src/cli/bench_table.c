@@ -26,8 +26,30 @@ static const column columns[] = {
     {"load_ms", "load ms", true},
     {"peak_rss_mb", "peak MB", true},
     {"version", "version", false},
+    {"commit", "commit", false},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void add_value(bench_report *report, bench_value value)
+{
+    if (report->count < (int)(sizeof report->values / sizeof *report->values))
+        report->values[report->count++] = value;
+}
+
+void bench_add_text(bench_report *report, const char *key, const char *text)
+{
+    add_value(report, (bench_value){.key = key, .text = text});
+}
+
+void bench_add_whole(bench_report *report, const char *key, uint64_t number)
+{
+    add_value(report, (bench_value){.key = key, .number = (double)number, .whole = true});
+}
+
+void bench_add_real(bench_report *report, const char *key, double number)
+{
+    add_value(report, (bench_value){.key = key, .number = number});
+}
 
 void bench_table_begin(bench_form form)
 {
@@ -72,20 +94,27 @@ static bool append_text(bench_form form, const column *c, const char *text, tr_b
     return tr_buffer_string(out, "\"") && append_escaped(text, "\"", "\"", out) && tr_buffer_string(out, "\"");
 }
 
-static bool append_cell(bench_form form, const column *c, const json_t *report, tr_buffer *out)
+static const bench_value *find_value(const bench_report *report, const char *key)
 {
-    const json_t *value = json_object_get(report, c->key);
+    for (int i = 0; i < report->count; i++)
+        if (strcmp(report->values[i].key, key) == 0)
+            return &report->values[i];
+    return NULL;
+}
+
+static bool append_cell(bench_form form, const column *c, const bench_report *report, tr_buffer *out)
+{
+    const bench_value *value = find_value(report, c->key);
     char number[64];
-    if (json_is_string(value))
-        return append_text(form, c, json_string_value(value), out);
-    if (json_is_integer(value))
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else
-        snprintf(number, sizeof number, "%.1f", json_real_value(value));
+    if (!value)
+        return true;
+    if (value->text)
+        return append_text(form, c, value->text, out);
+    snprintf(number, sizeof number, "%.*f", value->whole ? 0 : 1, value->number);
     return tr_buffer_string(out, number);
 }
 
-static int print_row(bench_form form, const json_t *report)
+static int print_row(bench_form form, const bench_report *report)
 {
     tr_buffer row = {0};
     bool good = true;
@@ -100,33 +129,39 @@ static int print_row(bench_form form, const json_t *report)
     return good ? CLI_DONE : cli_fail_memory();
 }
 
-static void print_values(json_t *report)
+static void print_values(const bench_report *report)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach(report, key, value)
-    {
-        printf("%-30s", key);
-        if (json_is_string(value))
-            cli_print("%s\n", json_string_value(value));
-        else if (json_is_integer(value))
-            printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
+    for (const bench_value *v = report->values; v < report->values + report->count; v++) {
+        printf("%-30s", v->key);
+        if (v->text)
+            cli_print("%s\n", v->text);
         else
-            printf("%.*f\n", json_real_value(value) < 10 ? 4 : 1, json_real_value(value));
+            printf("%.*f\n", v->whole ? 0 : v->number < 10 ? 4 : 1, v->number);
     }
 }
 
-int bench_table_add(bench_form form, json_t *report)
+static int print_json(const bench_report *report)
 {
-    int status = CLI_DONE;
+    tr_buffer out = {0};
+    cli_json j = {&out, true, false};
+    cli_json_open(&j, NULL, '{');
+    for (const bench_value *v = report->values; v < report->values + report->count; v++)
+        if (v->text)
+            cli_json_string(&j, v->key, v->text);
+        else if (v->whole)
+            cli_json_whole(&j, v->key, (int64_t)v->number);
+        else
+            cli_json_real(&j, v->key, v->number);
+    cli_json_close(&j, '}');
+    return cli_json_print(&j);
+}
+
+int bench_table_add(bench_form form, const bench_report *report)
+{
     if (form == BENCH_JSONL)
-        return cli_print_json(report, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    if (!report)
-        return cli_fail_memory();
-    if (form == BENCH_VALUES)
-        print_values(report);
-    else
-        status = print_row(form, report);
-    json_decref(report);
-    return status;
+        return print_json(report);
+    if (form != BENCH_VALUES)
+        return print_row(form, report);
+    print_values(report);
+    return CLI_DONE;
 }

@@ -1,7 +1,6 @@
 /* translate bench: the speed of a model, from token ids to token ids; the time of its parts; and the share of the machine's
  * peak that it reaches. */
 #include "cli/bench.h"
-#include "cli/json.h"
 #include "cli/translate_options.h"
 
 #include "api/context.h"
@@ -179,13 +178,8 @@ static double deviation(const bench *b)
     return rounds > 1 ? sqrt(squares / (rounds - 1)) : 0;
 }
 
-static json_t *add_real(json_t *object, const char *key, double value)
-{
-    return tr_json_set(object, key, tr_json_number(value));
-}
-
 /* Seconds of the profiled pass, whose sum differs a little from the median of the timed passes. */
-static json_t *report_parts(const bench *b, json_t *object)
+static void report_parts(const bench *b, bench_report *report)
 {
     static const char *const keys[TR_PROFILE_PARTS] = {
         [TR_PROFILE_REST] = "seconds_rest",
@@ -195,12 +189,11 @@ static json_t *report_parts(const bench *b, json_t *object)
         [TR_PROFILE_FEED_FORWARD] = "seconds_feed_forward",
         [TR_PROFILE_OUTPUT] = "seconds_output",
     };
-    object = add_real(object, "seconds_parts", b->pass.seconds);
+    bench_add_real(report, "seconds_parts", b->pass.seconds);
     for (int part = TR_PROFILE_REST + 1; part < TR_PROFILE_PARTS; part++)
-        object = add_real(object, keys[part], b->pass.seconds_of[part]);
-    object = add_real(object, keys[TR_PROFILE_REST], b->pass.seconds_of[TR_PROFILE_REST]);
-    object = add_real(object, "cache_mb", 1e-6 * (double)b->pass.counts.cache_bytes);
-    return object;
+        bench_add_real(report, keys[part], b->pass.seconds_of[part]);
+    bench_add_real(report, keys[TR_PROFILE_REST], b->pass.seconds_of[TR_PROFILE_REST]);
+    bench_add_real(report, "cache_mb", 1e-6 * (double)b->pass.counts.cache_bytes);
 }
 
 static double max_peak(const double peak[BENCH_TYPES])
@@ -221,20 +214,19 @@ static double arithmetic_seconds(const bench_work *w, const bench_limits *l)
     return seconds;
 }
 
-static json_t *report_score(const bench *b, json_t *object, double seconds)
+static void report_score(const bench *b, bench_report *report, double seconds)
 {
     const double score = median(b->seconds_score, b->settings->rounds);
-    object = add_real(object, "score_seconds", score);
-    object = add_real(object, "score_tokens_per_second", score > 0 ? (double)b->target_tokens / score : 0);
-    object = add_real(object, "score_speedup", score > 0 ? seconds / score : 0);
+    bench_add_real(report, "score_seconds", score);
+    bench_add_real(report, "score_tokens_per_second", score > 0 ? (double)b->target_tokens / score : 0);
+    bench_add_real(report, "score_speedup", score > 0 ? seconds / score : 0);
     if (b->settings->limits)
-        object = add_real(object, "score_arithmetic_percent", 100 * arithmetic_seconds(&b->score_work, &b->limits) / score);
-    return object;
+        bench_add_real(report, "score_arithmetic_percent", 100 * arithmetic_seconds(&b->score_work, &b->limits) / score);
 }
 
 /* Two bounds: the speed if the machine only read weights, and if it only multiplied and added; and the shares reached. (Both
  * can overlap, so each is a bound of its own.) */
-static json_t *report_limits(const bench *b, json_t *object, double tokens_per_second)
+static void report_limits(const bench *b, bench_report *report, double tokens_per_second)
 {
     const bench_work *w = &b->work;
     const bench_limits *l = &b->limits;
@@ -242,29 +234,21 @@ static json_t *report_limits(const bench *b, json_t *object, double tokens_per_s
     const double arithmetic = arithmetic_seconds(w, l);
     const double by_memory = (double)b->pass.target_tokens / (w->bytes / l->step_read);
     const double by_arithmetic = (double)b->pass.target_tokens / arithmetic;
-    object = add_real(object, "peak_gmacs", 1e-9 * (l->peak[type] > 0 ? l->peak[type] : max_peak(l->peak)));
-    object = add_real(object, "peak_f32_gmacs", 1e-9 * l->peak[TR_TYPE_F32]);
-    object = add_real(object, "read_gbs", 1e-9 * l->step_read);
-    object = add_real(object, "memory_gbs", 1e-9 * l->memory_read);
-    object = add_real(object, "step_mb", 1e-6 * w->step_bytes);
-    object = add_real(object, "step_rows", w->step_rows);
-    object = add_real(object, "target_token_mmacs", 1e-6 * w->target_macs);
-    object = add_real(object, "source_token_mmacs", 1e-6 * w->source_macs);
-    object = add_real(object, "memory_tokens_per_second", by_memory);
-    object = add_real(object, "memory_percent", 100 * tokens_per_second / by_memory);
-    object = add_real(object, "arithmetic_tokens_per_second", by_arithmetic);
-    object = add_real(object, "arithmetic_percent", 100 * tokens_per_second / by_arithmetic);
-    return object;
+    bench_add_real(report, "peak_gmacs", 1e-9 * (l->peak[type] > 0 ? l->peak[type] : max_peak(l->peak)));
+    bench_add_real(report, "peak_f32_gmacs", 1e-9 * l->peak[TR_TYPE_F32]);
+    bench_add_real(report, "read_gbs", 1e-9 * l->step_read);
+    bench_add_real(report, "memory_gbs", 1e-9 * l->memory_read);
+    bench_add_real(report, "step_mb", 1e-6 * w->step_bytes);
+    bench_add_real(report, "step_rows", w->step_rows);
+    bench_add_real(report, "target_token_mmacs", 1e-6 * w->target_macs);
+    bench_add_real(report, "source_token_mmacs", 1e-6 * w->source_macs);
+    bench_add_real(report, "memory_tokens_per_second", by_memory);
+    bench_add_real(report, "memory_percent", 100 * tokens_per_second / by_memory);
+    bench_add_real(report, "arithmetic_tokens_per_second", by_arithmetic);
+    bench_add_real(report, "arithmetic_percent", 100 * tokens_per_second / by_arithmetic);
 }
 
-/* What tells this build from others. When the build has a string of its commit, it belongs here: one with `version` of
- * `translate -V -v`. */
-static const char *build_version(void)
-{
-    return tr_version();
-}
-
-static int make_report(bench *b, json_t **report)
+static int print_report(bench *b, bench_form form)
 {
     const cli_settings *s = b->settings;
     const double seconds = median(b->seconds, s->rounds), seconds_text = median(b->seconds_text, s->rounds);
@@ -272,25 +256,36 @@ static int make_report(bench *b, json_t **report)
     if (!tr_utf8_valid(b->model.path, strlen(b->model.path)))
         return cli_fail("%s: its name is not UTF-8", b->model.path);
     char cpu_name[TR_CPU_NAME];
+    bench_report report = {0}, *r = &report;
     tr_cpu_name("", cpu_name);
-    json_t *object =
-        json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:s, s:s, s:s, s:i, s:i, s:i, "
-                  "s:s, s:s}",
-                  "tokens_per_second", speed, "tokens_per_second_deviation", deviation(b), "sentences_per_second",
-                  (double)b->lines->count * per_second, "sentences", (json_int_t)b->lines->count, "source_tokens",
-                  (json_int_t)b->lines->source_tokens, "target_tokens", (json_int_t)b->target_tokens, "seconds", seconds,
-                  "seconds_text", seconds_text, "load_ms", b->model.load_seconds * 1e3, "peak_rss_mb", b->peak_megabytes,
-                  "threads", b->model.context->threads, "batch_size", s->batch_size, "compute", b->model.info.compute, "cpu",
-                  b->model.info.cpu, "cpu_name", cpu_name, "beam", s->search.beam, "fixed_length", s->fixed_length, "rounds",
-                  s->rounds, "model", b->model.path, "version", build_version());
+    bench_add_real(r, "tokens_per_second", speed);
+    bench_add_real(r, "tokens_per_second_deviation", deviation(b));
+    bench_add_real(r, "sentences_per_second", (double)b->lines->count * per_second);
+    bench_add_whole(r, "sentences", b->lines->count);
+    bench_add_whole(r, "source_tokens", b->lines->source_tokens);
+    bench_add_whole(r, "target_tokens", b->target_tokens);
+    bench_add_real(r, "seconds", seconds);
+    bench_add_real(r, "seconds_text", seconds_text);
+    bench_add_real(r, "load_ms", b->model.load_seconds * 1e3);
+    bench_add_real(r, "peak_rss_mb", b->peak_megabytes);
+    bench_add_whole(r, "threads", (uint64_t)b->model.context->threads);
+    bench_add_whole(r, "batch_size", (uint64_t)s->batch_size);
+    bench_add_text(r, "compute", b->model.info.compute);
+    bench_add_text(r, "cpu", b->model.info.cpu);
+    bench_add_text(r, "cpu_name", cpu_name);
+    bench_add_whole(r, "beam", (uint64_t)s->search.beam);
+    bench_add_whole(r, "fixed_length", (uint64_t)s->fixed_length);
+    bench_add_whole(r, "rounds", (uint64_t)s->rounds);
+    bench_add_text(r, "model", b->model.path);
+    bench_add_text(r, "version", tr_version());
+    bench_add_text(r, "commit", cli_commit());
     if (s->parts || s->limits)
-        object = report_parts(b, object);
+        report_parts(b, r);
     if (s->limits)
-        object = report_limits(b, object, speed);
+        report_limits(b, r, speed);
     if (s->score)
-        object = report_score(b, object, seconds);
-    *report = object;
-    return object ? CLI_DONE : cli_fail_memory();
+        report_score(b, r, seconds);
+    return bench_table_add(form, r);
 }
 
 static int check_model(const bench *b)
@@ -304,7 +299,7 @@ static int check_model(const bench *b)
     return CLI_DONE;
 }
 
-static int measure_speed(bench *b, json_t **report)
+static int measure_speed(bench *b, bench_form form)
 {
     const cli_settings *s = b->settings;
     int status = cli_model_open(&b->model, s, true);
@@ -330,18 +325,15 @@ static int measure_speed(bench *b, json_t **report)
         status = profiled_passes(b);
     if (!status && s->limits)
         status = measure_limits(b);
-    return status ? status : make_report(b, report);
+    return status ? status : print_report(b, form);
 }
 
 /* Opens the model for it, so that loading and memory are its own. */
 static int measure_setting(const cli_settings *setting, bench_lines *lines, bench_form form)
 {
     bench b = {.settings = setting, .lines = lines};
-    json_t *report = NULL;
     cli_reset_peak();
-    int status = measure_speed(&b, &report);
-    if (!status)
-        status = bench_table_add(form, report);
+    const int status = measure_speed(&b, form);
     bench_work_free(&b.work);
     bench_work_free(&b.score_work);
     free(b.seconds);

@@ -56,51 +56,82 @@ static const tr_piece *target_piece(const tr_package *package, int id)
 
 /* --------------------------------------------------------------------------------------------------------------- JSON */
 
-static json_t *json_id(int id)
+static void put_id(cli_json *j, const char *key, int id)
 {
-    return id < 0 ? json_null() : json_integer(id);
+    if (id < 0)
+        cli_json_string(j, key, NULL);
+    else
+        cli_json_whole(j, key, id);
 }
 
-static json_t *json_weights(const summary *s)
+static void put_weights(cli_json *j, const summary *s)
 {
-    json_t *object = json_object();
-    for (int type = 0; type < TYPES; type++)
-        if (s->tensors[type])
-            object = tr_json_set(
-                object, cli_type_name((tr_type)type),
-                json_pack("{s:I, s:I}", "tensors", (json_int_t)s->tensors[type], "bytes", (json_int_t)s->bytes[type]));
-    return object;
+    cli_json_open(j, "weights", '{');
+    for (int type = 0; type < TYPES; type++) {
+        if (!s->tensors[type])
+            continue;
+        cli_json_open(j, cli_type_name((tr_type)type), '{');
+        cli_json_whole(j, "tensors", (int64_t)s->tensors[type]);
+        cli_json_whole(j, "bytes", (int64_t)s->bytes[type]);
+        cli_json_close(j, '}');
+    }
+    cli_json_close(j, '}');
 }
 
-static json_t *json_tokens(const tr_config *c)
+static void put_tokens(cli_json *j, const tr_config *c)
 {
-    json_t *forbidden = json_array();
+    cli_json_open(j, "tokens", '{');
+    put_id(j, "start", c->start_id);
+    put_id(j, "end", c->eos_id);
+    put_id(j, "pad", c->pad_id);
+    put_id(j, "unk", c->unk_id);
+    put_id(j, "forced_first", c->forced_first_id);
+    put_id(j, "forced_last", c->forced_last_id);
+    cli_json_open(j, "forbidden", '[');
     for (int i = 0; i < c->forbidden_count; i++)
-        forbidden = tr_json_append(forbidden, json_integer(c->forbidden[i]));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "start", json_id(c->start_id), "end", json_id(c->eos_id), "pad",
-                     json_id(c->pad_id), "unk", json_id(c->unk_id), "forced_first", json_id(c->forced_first_id),
-                     "forced_last", json_id(c->forced_last_id), "forbidden", forbidden);
+        cli_json_whole(j, NULL, c->forbidden[i]);
+    cli_json_close(j, ']');
+    cli_json_close(j, '}');
 }
 
-static json_t *json_shape(const tr_config *c)
+static void put_shape(cli_json *j, const tr_config *c)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:s, s:i, s:b, s:b, s:b, s:b, s:s, s:f}",
-                     "d_model", c->d_model, "encoder_layers", c->encoder_layers, "decoder_layers", c->decoder_layers,
-                     "encoder_heads", c->encoder_heads, "decoder_heads", c->decoder_heads, "encoder_head_size",
-                     tr_config_head_size(c, c->encoder_heads), "decoder_head_size", tr_config_head_size(c, c->decoder_heads),
-                     "encoder_ffn", c->encoder_ffn, "decoder_ffn", c->decoder_ffn, "norm", tr_norm_name(c->norm), "gated",
-                     c->gated, "activation", tr_activation_name(c->activation), "positions", tr_positions_name(c->positions),
-                     "max_positions", c->max_positions, "pre_norm", c->pre_norm, "post_norm", c->post_norm, "final_norm",
-                     c->final_norm, "embedding_norm", c->embedding_norm, "history", tr_decoder_mixer_name(c->mixer),
-                     "embedding_scale", (double)c->embedding_scale);
+    cli_json_open(j, "shape", '{');
+    cli_json_whole(j, "d_model", c->d_model);
+    cli_json_whole(j, "encoder_layers", c->encoder_layers);
+    cli_json_whole(j, "decoder_layers", c->decoder_layers);
+    cli_json_whole(j, "encoder_heads", c->encoder_heads);
+    cli_json_whole(j, "decoder_heads", c->decoder_heads);
+    cli_json_whole(j, "encoder_head_size", tr_config_head_size(c, c->encoder_heads));
+    cli_json_whole(j, "decoder_head_size", tr_config_head_size(c, c->decoder_heads));
+    cli_json_whole(j, "encoder_ffn", c->encoder_ffn);
+    cli_json_whole(j, "decoder_ffn", c->decoder_ffn);
+    cli_json_string(j, "norm", tr_norm_name(c->norm));
+    cli_json_flag(j, "gated", c->gated);
+    cli_json_string(j, "activation", tr_activation_name(c->activation));
+    cli_json_string(j, "positions", tr_positions_name(c->positions));
+    cli_json_whole(j, "max_positions", c->max_positions);
+    cli_json_flag(j, "pre_norm", c->pre_norm);
+    cli_json_flag(j, "post_norm", c->post_norm);
+    cli_json_flag(j, "final_norm", c->final_norm);
+    cli_json_flag(j, "embedding_norm", c->embedding_norm);
+    cli_json_string(j, "history", tr_decoder_mixer_name(c->mixer));
+    cli_json_real(j, "embedding_scale", (double)c->embedding_scale);
+    cli_json_close(j, '}');
 }
 
-static json_t *json_languages(const tr_languages *l)
+static void put_tokenizer(cli_json *j, const tr_package *p)
 {
-    json_t *codes = json_array();
-    for (size_t i = 0; i < l->count; i++)
-        codes = tr_json_append(codes, json_string(l->items[i].code));
-    return codes;
+    const bool bpe = p->source_bpe.data != NULL;
+    if (!p->source_spm.data && !bpe) {
+        cli_json_string(j, "tokenizer", NULL);
+        return;
+    }
+    cli_json_open(j, "tokenizer", '{');
+    cli_json_string(j, "type", bpe ? "bpe" : "sentencepiece");
+    cli_json_whole(j, "source_pieces", (int64_t)p->source.size);
+    cli_json_flag(j, "target_model", p->target_spm.data != NULL);
+    cli_json_close(j, '}');
 }
 
 /* Whether the path and the model's own texts are UTF-8, which JSON needs. */
@@ -120,22 +151,36 @@ static int print_json(const char *path, const summary *s)
     char checksum[17];
     if (!has_valid_texts(path, p))
         return cli_fail("%s: its name or one of its texts is not UTF-8", path);
+    tr_buffer out = {0};
+    cli_json json = {&out, true, false}, *j = &json;
     snprintf(checksum, sizeof checksum, "%016" PRIx64, p->checksum);
-    const bool bpe = p->source_bpe.data != NULL;
-    json_t *tokenizer = p->source_spm.data || bpe
-                            ? json_pack("{s:s, s:I, s:b}", "type", bpe ? "bpe" : "sentencepiece", "source_pieces",
-                                        (json_int_t)p->source.size, "target_model", p->target_spm.data != NULL)
-                            : json_null();
-    json_t *object = json_pack(
-        "{s:s%, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:I, s:s?, s:b, s:b, s:i}",
-        "file", path, strlen(path), "format", p->format, "architecture", p->architecture, "name", p->name, "source_language",
-        p->source_language, "target_language", p->target_language, "languages", json_languages(&p->languages), "parameters",
-        (json_int_t)s->parameters, "shape", json_shape(&p->config), "source_vocabulary", p->config.source_vocabulary,
-        "target_vocabulary", p->config.target_vocabulary, "shared_vocabulary", p->target == &p->source, "tokenizer",
-        tokenizer, "tokens", json_tokens(&p->config), "weights", json_weights(s), "compute", cli_type_name(s->type), "size",
-        (json_int_t)p->file_size, "checksum", p->has_checksum ? checksum : NULL, "verified", s->verified, "shortlist",
-        p->shortlist.offsets != NULL, "allowed_tokens", p->config.allowed_count);
-    return cli_print_json(object, JSON_COMPACT);
+    cli_json_open(j, NULL, '{');
+    cli_json_string(j, "file", path);
+    cli_json_string(j, "format", p->format);
+    cli_json_string(j, "architecture", p->architecture);
+    cli_json_string(j, "name", p->name);
+    cli_json_string(j, "source_language", p->source_language);
+    cli_json_string(j, "target_language", p->target_language);
+    cli_json_open(j, "languages", '[');
+    for (size_t i = 0; i < p->languages.count; i++)
+        cli_json_string(j, NULL, p->languages.items[i].code);
+    cli_json_close(j, ']');
+    cli_json_whole(j, "parameters", (int64_t)s->parameters);
+    put_shape(j, &p->config);
+    cli_json_whole(j, "source_vocabulary", p->config.source_vocabulary);
+    cli_json_whole(j, "target_vocabulary", p->config.target_vocabulary);
+    cli_json_flag(j, "shared_vocabulary", p->target == &p->source);
+    put_tokenizer(j, p);
+    put_tokens(j, &p->config);
+    put_weights(j, s);
+    cli_json_string(j, "compute", cli_type_name(s->type));
+    cli_json_whole(j, "size", (int64_t)p->file_size);
+    cli_json_string(j, "checksum", p->has_checksum ? checksum : NULL);
+    cli_json_flag(j, "verified", s->verified);
+    cli_json_flag(j, "shortlist", p->shortlist.offsets != NULL);
+    cli_json_whole(j, "allowed_tokens", p->config.allowed_count);
+    cli_json_close(j, '}');
+    return cli_json_print(j);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- text */

@@ -55,41 +55,36 @@ static bool append_score(const score_pair *pair, const tr_text_score *score, boo
 }
 
 /* Four decimals, as in plain output. */
-static json_t *json_log(float value)
+static double rounded(float value)
 {
-    return tr_json_number(round((double)value * 1e4) / 1e4);
-}
-
-static json_t *json_logs(const tr_score *score)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < score->count; i++)
-        array = tr_json_append(array, json_log(score->log_probabilities[i]));
-    return array;
-}
-
-static json_t *json_score(const cli_model *model, const score_pair *pair, uint64_t number, const tr_text_score *score)
-{
-    json_t *o = tr_json_set(json_object(), "line", json_integer((json_int_t)number));
-    o = tr_json_set(o, "source", tr_json_clean(pair->source, pair->source_size));
-    o = tr_json_set(o, "target", tr_json_clean(pair->target, pair->target_size));
-    o = tr_json_set(o, "score", json_log(score->score.log_probability));
-    o = tr_json_set(o, "mean", json_log(score->score.mean_log_probability));
-    o = tr_json_set(o, "minimum", json_log(score->score.min_log_probability));
-    o = tr_json_set(o, "source_tokens", cli_json_pieces(model->model, false, &score->source));
-    o = tr_json_set(o, "tokens", cli_json_pieces(model->model, true, &score->target));
-    o = tr_json_set(o, "log_probabilities", json_logs(&score->score));
-    o = tr_json_set(o, "alignment", cli_json_links(&score->score.alignment));
-    if (score->source_spans)
-        o = tr_json_set(o, "source_spans", cli_json_spans(score->source_spans, score->source.count));
-    return score->target_spans ? tr_json_set(o, "spans", cli_json_spans(score->target_spans, score->target.count)) : o;
+    return round((double)value * 1e4) / 1e4;
 }
 
 static bool append_score_json(const cli_model *model, const score_pair *pair, uint64_t number, const tr_text_score *score,
                               tr_buffer *out)
 {
-    return tr_json_print(json_score(model, pair, number, score), JSON_COMPACT | JSON_REAL_PRECISION(9), out) &&
-           tr_buffer_append(out, "\n", 1);
+    const tr_score *s = &score->score;
+    cli_json json = {out, true, false}, *j = &json;
+    cli_json_open(j, NULL, '{');
+    cli_json_whole(j, "line", (int64_t)number);
+    cli_json_text(j, "source", pair->source, pair->source_size);
+    cli_json_text(j, "target", pair->target, pair->target_size);
+    cli_json_real(j, "score", rounded(s->log_probability));
+    cli_json_real(j, "mean", rounded(s->mean_log_probability));
+    cli_json_real(j, "minimum", rounded(s->min_log_probability));
+    cli_json_pieces(j, "source_tokens", model->model, false, &score->source);
+    cli_json_pieces(j, "tokens", model->model, true, &score->target);
+    cli_json_open(j, "log_probabilities", '[');
+    for (size_t i = 0; i < s->count; i++)
+        cli_json_real(j, NULL, rounded(s->log_probabilities[i]));
+    cli_json_close(j, ']');
+    cli_json_links(j, "alignment", &s->alignment);
+    if (score->source_spans)
+        cli_json_spans(j, "source_spans", score->source_spans, score->source.count);
+    if (score->target_spans)
+        cli_json_spans(j, "spans", score->target_spans, score->target.count);
+    cli_json_close(j, '}');
+    return j->good && tr_buffer_append(out, "\n", 1);
 }
 
 /* ------------------------------------------------------------------------------------------------------- reading a pair */

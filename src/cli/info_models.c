@@ -56,34 +56,40 @@ int cli_info_folder(const cli_settings *settings, const char **folder, tr_model_
 
 /* --------------------------------------------------------------------------------------------------------------- JSON */
 
-static json_t *json_codes(const tr_model_index *models, size_t item, code_at *code)
+static void put_codes(cli_json *j, const char *key, const tr_model_index *models, size_t item, code_at *code)
 {
-    json_t *codes = json_array();
+    cli_json_open(j, key, '[');
     for (size_t i = 0; code(models, item, i); i++)
-        codes = tr_json_append(codes, json_string(code(models, item, i)));
-    return codes;
-}
-
-/* null if text is not UTF-8, as a file's name may be. */
-static json_t *json_text(const char *text)
-{
-    return tr_json_text(text, strlen(text), NULL);
+        cli_json_string(j, NULL, code(models, item, i));
+    cli_json_close(j, ']');
 }
 
 static int print_json(const tr_model_index *models, const char *folder)
 {
+    tr_buffer out = {0};
+    cli_json json = {&out, true, false}, *j = &json;
     tr_model_entry e;
     const char *warning;
-    json_t *list = json_array(), *warnings = json_array();
-    for (size_t i = 0; tr_model_index_get(models, i, &e); i++)
-        list = tr_json_append(list, json_pack("{s:o, s:o, s:s, s:I, s:o, s:o}", "file", json_text(e.path), "name",
-                                              json_text(e.name), "format", e.format, "file_size", (json_int_t)e.file_size,
-                                              "sources", json_codes(models, i, tr_model_index_source), "targets",
-                                              json_codes(models, i, tr_model_index_target)));
+    cli_json_open(j, NULL, '{');
+    cli_json_string(j, "folder", folder);
+    cli_json_open(j, "models", '[');
+    for (size_t i = 0; tr_model_index_get(models, i, &e); i++) {
+        cli_json_open(j, NULL, '{');
+        cli_json_string(j, "file", e.path);
+        cli_json_string(j, "name", e.name);
+        cli_json_string(j, "format", e.format);
+        cli_json_whole(j, "file_size", (int64_t)e.file_size);
+        put_codes(j, "sources", models, i, tr_model_index_source);
+        put_codes(j, "targets", models, i, tr_model_index_target);
+        cli_json_close(j, '}');
+    }
+    cli_json_close(j, ']');
+    cli_json_open(j, "warnings", '[');
     for (size_t i = 0; (warning = tr_model_index_warning(models, i)); i++)
-        warnings = tr_json_append(warnings, json_text(warning));
-    return cli_print_json(json_pack("{s:o, s:o, s:o}", "folder", json_text(folder), "models", list, "warnings", warnings),
-                          JSON_INDENT(2));
+        cli_json_string(j, NULL, warning);
+    cli_json_close(j, ']');
+    cli_json_close(j, '}');
+    return cli_json_print(j);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- text */

@@ -1,42 +1,163 @@
 #include "cli/json.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { PRECISION = 9 }; /* digits that distinguish all floats */
+#include "util/utf8.h"
 
-/* --------------------------------------------------------------------------------------------------------------- parts */
+/* --------------------------------------------------------------------------------------------------------------- values */
 
-json_t *cli_json_links(const tr_alignment *alignment)
+static void put(cli_json *j, const char *text, size_t size)
 {
-    json_t *array = json_array();
+    j->good = j->good && tr_buffer_append(j->out, text, size);
+}
+
+/* text is valid UTF-8 without NUL. */
+static void put_string(cli_json *j, const char *text, size_t size)
+{
+    put(j, "\"", 1);
+    for (size_t at = 0; at < size;) {
+        size_t plain = at;
+        while (plain < size && (unsigned char)text[plain] >= ' ' && text[plain] != '"' && text[plain] != '\\')
+            plain++;
+        put(j, text + at, plain - at);
+        at = plain;
+        if (at == size)
+            break;
+        static const char controls[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+        const char c = text[at++], *known = strchr(controls, c);
+        char escaped[8] = {'\\', known ? letters[known - controls] : 'u'};
+        put(j, escaped, known ? 2 : (size_t)snprintf(escaped, sizeof escaped, "\\u%04X", (unsigned)c));
+    }
+    put(j, "\"", 1);
+}
+
+static void begin(cli_json *j, const char *key)
+{
+    put(j, ",", j->comma);
+    j->comma = true;
+    if (!key)
+        return;
+    put_string(j, key, strlen(key));
+    put(j, ":", 1);
+}
+
+void cli_json_open(cli_json *j, const char *key, char bracket)
+{
+    begin(j, key);
+    put(j, &bracket, 1);
+    j->comma = false;
+}
+
+void cli_json_close(cli_json *j, char bracket)
+{
+    put(j, &bracket, 1);
+    j->comma = true;
+}
+
+void cli_json_text(cli_json *j, const char *key, const char *text, size_t size)
+{
+    tr_buffer clean = {0};
+    begin(j, key);
+    if (tr_utf8_valid(text, size)) {
+        put_string(j, text, size);
+        return;
+    }
+    j->good = tr_utf8_clean(text, size, &clean) && j->good;
+    put_string(j, clean.data, clean.size);
+    tr_buffer_free(&clean);
+}
+
+void cli_json_string(cli_json *j, const char *key, const char *string)
+{
+    begin(j, key);
+    if (string && tr_utf8_valid(string, strlen(string)))
+        put_string(j, string, strlen(string));
+    else
+        put(j, "null", 4);
+}
+
+void cli_json_whole(cli_json *j, const char *key, int64_t number)
+{
+    char digits[24];
+    begin(j, key);
+    put(j, digits, (size_t)snprintf(digits, sizeof digits, "%" PRId64, number));
+}
+
+/* Nine digits distinguish all floats. A whole number gets a ".0", so that readers take it for a real one. */
+void cli_json_real(cli_json *j, const char *key, double number)
+{
+    char digits[40];
+    begin(j, key);
+    if (!isfinite(number)) {
+        put(j, "null", 4);
+        return;
+    }
+    put(j, digits, (size_t)snprintf(digits, sizeof digits, "%.9g", number));
+    if (!strpbrk(digits, ".e"))
+        put(j, ".0", 2);
+}
+
+void cli_json_flag(cli_json *j, const char *key, bool flag)
+{
+    begin(j, key);
+    put(j, flag ? "true" : "false", flag ? 4 : 5);
+}
+
+int cli_json_print(cli_json *j)
+{
+    put(j, "\n", 1);
+    if (j->good)
+        fwrite(j->out->data, 1, j->out->size, stdout);
+    tr_buffer_free(j->out);
+    return j->good ? CLI_DONE : cli_fail_memory();
+}
+
+/* ------------------------------------------------------------------------------------------------------- tokens and links
+ */
+
+static void put_pair(cli_json *j, size_t first, size_t second)
+{
+    cli_json_open(j, NULL, '[');
+    cli_json_whole(j, NULL, (int64_t)first);
+    cli_json_whole(j, NULL, (int64_t)second);
+    cli_json_close(j, ']');
+}
+
+void cli_json_links(cli_json *j, const char *key, const tr_alignment *alignment)
+{
+    cli_json_open(j, key, '[');
     for (size_t i = 0; i < alignment->count; i++)
-        array = tr_json_append(array, json_pack("[i,i]", (int)alignment->links[i].source, (int)alignment->links[i].target));
-    return array;
+        put_pair(j, (size_t)alignment->links[i].source, (size_t)alignment->links[i].target);
+    cli_json_close(j, ']');
 }
 
-json_t *cli_json_spans(const tr_span *spans, size_t count)
+void cli_json_spans(cli_json *j, const char *key, const tr_span *spans, size_t count)
 {
-    json_t *array = json_array();
+    cli_json_open(j, key, '[');
     for (size_t i = 0; i < count; i++)
-        array = tr_json_append(array, json_pack("[I,I]", (json_int_t)spans[i].begin, (json_int_t)spans[i].end));
-    return array;
+        put_pair(j, spans[i].begin, spans[i].end);
+    cli_json_close(j, ']');
 }
 
-json_t *cli_json_pieces(const tr_model *model, bool target, const tr_tokens *tokens)
+void cli_json_pieces(cli_json *j, const char *key, const tr_model *model, bool target, const tr_tokens *tokens)
 {
-    json_t *array = json_array();
+    cli_json_open(j, key, '[');
     for (size_t i = 0; i < tokens->count; i++) {
         size_t size = 0;
         const char *piece =
             target ? tr_target_piece(model, tokens->ids[i], &size) : tr_source_piece(model, tokens->ids[i], &size);
-        array = tr_json_append(array, tr_json_text(piece ? piece : "<unk>", piece ? size : 5, "<unk>"));
+        const bool shown = piece && tr_utf8_valid(piece, size);
+        cli_json_text(j, NULL, shown ? piece : "<unk>", shown ? size : 5);
     }
-    return array;
+    cli_json_close(j, ']');
 }
 
 /* --------------------------------------------------------------------------------------------------------- translations */
 
-static json_t *json_flags(unsigned flags)
+static void put_flags(cli_json *j, unsigned flags)
 {
     static const struct {
         unsigned flag;
@@ -48,100 +169,82 @@ static json_t *json_flags(unsigned flags)
                  {TR_FLAG_NUMBER, "number"},
                  {TR_FLAG_PASSED_THROUGH, "passed_through"},
                  {TR_FLAG_DOUBTFUL, "doubtful"}};
-    json_t *array = json_array();
+    cli_json_open(j, "flags", '[');
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (flags & names[i].flag)
-            array = tr_json_append(array, json_string(names[i].name));
-    return array;
+            cli_json_string(j, NULL, names[i].name);
+    cli_json_close(j, ']');
 }
 
-static json_t *json_token_scores(const cli_translation *t)
+static void put_scores(cli_json *j, const cli_translation *t)
 {
-    json_t *array = json_array();
+    cli_json_real(j, "mean", t->result->mean_log_probability);
+    cli_json_real(j, "minimum", t->result->min_log_probability);
+    cli_json_open(j, "token_scores", '[');
     for (size_t i = 0; i < t->result->scored_count; i++) {
         const tr_scored_token *token = &t->result->scored[i];
         size_t size = 0;
         const char *piece = tr_target_piece(t->target_model, token->id, &size);
-        json_t *pair = tr_json_append(json_array(), tr_json_clean(piece, size));
-        pair = tr_json_append(pair, tr_json_number(token->log_probability));
-        array = tr_json_append(array, pair);
+        cli_json_open(j, NULL, '[');
+        cli_json_text(j, NULL, piece, size);
+        cli_json_real(j, NULL, token->log_probability);
+        cli_json_close(j, ']');
     }
-    return array;
+    cli_json_close(j, ']');
 }
 
 /* The keys are those of translate score, except that "tokens" is a number here. spans NULL: with --tokens. */
-static json_t *set_links(json_t *object, const tr_model *model, const tr_tokens *target, const tr_span *spans,
-                         const tr_alignment *alignment)
+static void put_alignment(cli_json *j, const tr_model *model, const tr_tokens *target, const tr_span *spans,
+                          const tr_alignment *alignment)
 {
-    object = tr_json_set(object, "target_tokens", cli_json_pieces(model, true, target));
-    object = tr_json_set(object, "alignment", cli_json_links(alignment));
-    return spans ? tr_json_set(object, "spans", cli_json_spans(spans, target->count)) : object;
+    cli_json_pieces(j, "target_tokens", model, true, target);
+    cli_json_links(j, "alignment", alignment);
+    if (spans)
+        cli_json_spans(j, "spans", spans, target->count);
 }
 
-static json_t *set_alignment(json_t *object, const cli_translation *t)
+static void put_hypotheses(cli_json *j, const cli_translation *t, bool alignment)
 {
-    const tr_result *r = t->result;
-    object = tr_json_set(object, "source_tokens", cli_json_pieces(t->source_model, false, &r->source));
-    if (r->source_spans)
-        object = tr_json_set(object, "source_spans", cli_json_spans(r->source_spans, r->source.count));
-    return set_links(object, t->target_model, &r->target, r->target_spans, &r->alignment);
-}
-
-static json_t *json_hypotheses(const cli_translation *t, bool alignment)
-{
-    json_t *array = json_array();
+    cli_json_open(j, "hypotheses", '[');
     for (size_t i = 0; i < t->result->hypothesis_count; i++) {
         const tr_translation *h = &t->result->hypotheses[i];
-        json_t *object = tr_json_set(json_object(), "text", tr_json_clean(h->text, h->size));
-        object = tr_json_set(object, "score", tr_json_number(h->score));
-        object = tr_json_set(object, "log_probability", tr_json_number(h->log_probability));
-        object = tr_json_set(object, "tokens", json_integer(h->tokens));
+        cli_json_open(j, NULL, '{');
+        cli_json_text(j, "text", h->text, h->size);
+        cli_json_real(j, "score", h->score);
+        cli_json_real(j, "log_probability", h->log_probability);
+        cli_json_whole(j, "tokens", h->tokens);
         if (alignment)
-            object = set_links(object, t->target_model, &h->target, h->target_spans, &h->alignment);
-        array = tr_json_append(array, object);
+            put_alignment(j, t->target_model, &h->target, h->target_spans, &h->alignment);
+        cli_json_close(j, '}');
     }
-    return array;
+    cli_json_close(j, ']');
 }
 
-static json_t *set_scores(json_t *object, const cli_translation *t)
-{
-    object = tr_json_set(object, "mean", tr_json_number(t->result->mean_log_probability));
-    object = tr_json_set(object, "minimum", tr_json_number(t->result->min_log_probability));
-    return tr_json_set(object, "token_scores", json_token_scores(t));
-}
-
-static json_t *json_translation(const cli_settings *s, const cli_translation *t)
+bool cli_json_translation(const cli_settings *s, const cli_translation *t, tr_buffer *out)
 {
     const tr_result *r = t->result;
-    json_t *object = tr_json_set(json_object(), "line", json_integer((json_int_t)t->number));
-    object = tr_json_set(object, "source", tr_json_clean(t->line->text, t->line->size));
+    cli_json json = {out, true, false}, *j = &json;
+    cli_json_open(j, NULL, '{');
+    cli_json_whole(j, "line", (int64_t)t->number);
+    cli_json_text(j, "source", t->line->text, t->line->size);
     if (t->pivot)
-        object = tr_json_set(object, "pivot", tr_json_clean(t->pivot->text, t->pivot->size));
-    object = tr_json_set(object, "text", tr_json_clean(r->text, r->size));
+        cli_json_text(j, "pivot", t->pivot->text, t->pivot->size);
+    cli_json_text(j, "text", r->text, r->size);
     if (s->scores)
-        object = tr_json_set(object, "score", tr_json_number(t->score));
-    object = tr_json_set(object, "tokens", json_integer(r->target_tokens));
+        cli_json_real(j, "score", t->score);
+    cli_json_whole(j, "tokens", r->target_tokens);
     if (s->scores)
-        object = set_scores(object, t);
-    if (s->alignment)
-        object = set_alignment(object, t);
+        put_scores(j, t);
+    if (s->alignment) {
+        cli_json_pieces(j, "source_tokens", t->source_model, false, &r->source);
+        if (r->source_spans)
+            cli_json_spans(j, "source_spans", r->source_spans, r->source.count);
+        put_alignment(j, t->target_model, &r->target, r->target_spans, &r->alignment);
+    }
     if (s->search.n_best > 1)
-        object = tr_json_set(object, "hypotheses", json_hypotheses(t, s->alignment));
-    return tr_json_set(object, "flags", json_flags(t->flags));
-}
-
-bool cli_json_translation(const cli_settings *settings, const cli_translation *translation, tr_buffer *out)
-{
-    return tr_json_print(json_translation(settings, translation), JSON_COMPACT | JSON_REAL_PRECISION(PRECISION), out) &&
-           tr_buffer_append(out, "\n", 1);
-}
-
-int cli_print_json(json_t *value, size_t flags)
-{
-    tr_buffer text = {0};
-    const bool good = tr_json_print(value, flags, &text);
-    if (good)
-        puts(text.data);
-    tr_buffer_free(&text);
-    return good ? CLI_DONE : cli_fail_memory();
+        put_hypotheses(j, t, s->alignment);
+    put_flags(j, t->flags);
+    cli_json_close(j, '}');
+    put(j, "\n", 1);
+    return j->good;
 }
