@@ -68,20 +68,32 @@ static int format_unit(const cli_progress *now, double elapsed, char *out, size_
     return 0;
 }
 
+bool cli_progress_left(const cli_progress *first, const cli_progress *now, double elapsed, double *left)
+{
+    static const double least_seconds = 1, least_share = 0.02, enough_seconds = 10; /* of a job of hours, 2 % is late */
+    if (now->done <= first->done || now->total < now->done || elapsed < least_seconds)
+        return false;
+    const double done = (double)(now->done - first->done), rest = (double)(now->total - now->done);
+    *left = elapsed * rest / done;
+    return elapsed >= enough_seconds || done >= least_share * (done + rest);
+}
+
 /* One row of ASCII, so that columns are bytes. */
 static void draw_bar(const cli_progress *now, double elapsed)
 {
-    char bar[BAR_WIDTH + 1], left[32] = "-:--", row[256];
+    char bar[BAR_WIDTH + 1], time[32], row[256];
+    double left;
     const double share = now->done >= now->total ? 1 : (double)now->done / (double)now->total;
     const int filled = (int)(share * BAR_WIDTH);
     for (int i = 0; i < BAR_WIDTH; i++)
         bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
     bar[BAR_WIDTH] = 0;
-    if (now->done > state.first.done && now->total >= now->done)
-        format_time(elapsed * (double)(now->total - now->done) / (double)(now->done - state.first.done), left, sizeof left);
     int size = snprintf(row, sizeof row, "[%s] %3d%%", bar, (int)(share * 100));
     size += format_unit(now, elapsed, row + size, sizeof row - (size_t)size);
-    size += snprintf(row + size, sizeof row - (size_t)size, "  %s left", left);
+    if (cli_progress_left(&state.first, now, elapsed, &left)) {
+        format_time(left, time, sizeof time);
+        size += snprintf(row + size, sizeof row - (size_t)size, "  %s left", time);
+    }
     const int width = terminal_width() - 1; /* the last column may wrap */
     fprintf(stderr, "\r%.*s\x1b[K", size < width ? size : width, row);
     fflush(stderr);

@@ -20,6 +20,9 @@ void cli_progress_start(const cli_progress *at, cli_unit unit);
 void cli_progress_update(const cli_progress *now); /* draws at most ten times a second */
 void cli_progress_clear(void);                     /* removes the bar, so that something else can be printed */
 void cli_progress_stop(void);
+/* The seconds that the rest takes at the speed since first, elapsed seconds ago. False: it is too early to tell, because the
+ * first batch is slow, or nothing of it is counted yet. */
+bool cli_progress_left(const cli_progress *first, const cli_progress *now, double elapsed, double *left);
 bool cli_progress_drawn(void); /* whether a bar is visible; safe in a signal handler */
 
 #endif
