@@ -256,7 +256,7 @@ static int translate_arguments(translation *j)
 static void warn_passed(const translation *j)
 {
     const cli_totals *t = &j->translator.totals;
-    if (t->passed && !t->target_tokens)
+    if (t->passed && !t->translated)
         cli_warn(j->settings,
                  "no letter of the source language (%s): nothing was translated; -s and -m name other languages "
                  "and models, --protect off translates all",
@@ -269,9 +269,10 @@ static void print_stats(const translation *j)
     double load_seconds = 0;
     for (int i = 0; i < j->route.count; i++)
         load_seconds += j->route.models[i].load_seconds;
-    cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, load %.1f ms, peak %.1f MB", t->sentences,
-             t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0, load_seconds * 1e3,
-             cli_peak_megabytes());
+    cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, %" PRIu64
+             " repeated lines, load %.1f ms, peak %.1f MB",
+             t->sentences, t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0,
+             t->repeated, load_seconds * 1e3, cli_peak_megabytes());
 }
 
 /* After a failure or an interrupt: says what is left, and returns the exit status. */

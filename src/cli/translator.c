@@ -114,9 +114,14 @@ static int render_line(line_batch *b, size_t i, const tr_result *result)
             return cli_fail_memory();
         line.result = &composed;
     }
-    t->totals.sentences += (uint64_t)result->sentences;
-    t->totals.source_tokens += (uint64_t)result->source_tokens;
-    t->totals.target_tokens += (uint64_t)result->target_tokens;
+    t->totals.translated |= result->target_tokens > 0;
+    if (result->flags & TR_FLAG_REPEATED) {
+        t->totals.repeated++;
+    } else {
+        t->totals.sentences += (uint64_t)result->sentences;
+        t->totals.source_tokens += (uint64_t)result->source_tokens;
+        t->totals.target_tokens += (uint64_t)result->target_tokens;
+    }
     warn_once(t, line.number, line.flags);
     bool good;
     if (s->json)

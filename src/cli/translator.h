@@ -9,9 +9,11 @@
 /* Counts of the whole run. */
 typedef struct cli_totals {
     uint64_t lines;
-    uint64_t sentences, source_tokens, target_tokens; /* of the last model */
+    uint64_t sentences, source_tokens, target_tokens; /* computed, of the last model */
+    uint64_t repeated;                                /* texts that were translated before, and not computed again */
     double seconds;                                   /* inside the library */
     uint64_t passed;                                  /* lines that stayed as they are */
+    bool translated;                                  /* a text has tokens */
     bool warned_utf8, warned_cut;
 } cli_totals;
 

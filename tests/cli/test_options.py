@@ -301,11 +301,27 @@ class Options(CommandTest):
         self.assertEqual(r.stdout, self.plain)
         number = r"[\d.]+"
         match = re.fullmatch(rf"translate: (\d+) sentences, (\d+) tokens, ({number}) s, ({number}) tokens/s, "
-                             rf"load ({number}) ms, peak ({number}) MB\n", r.stderr.decode())
+                             rf"0 repeated lines, load ({number}) ms, peak ({number}) MB\n", r.stderr.decode())
         self.assertTrue(match, r.stderr)
         tokens = sum(json.loads(l)["tokens"] for l in self.good("--json", stdin=self.input).splitlines())
         self.assertEqual((int(match[1]), int(match[2])), (len(LINES), tokens))
         self.assertAlmostEqual(float(match[4]) * float(match[3]) / tokens, 1, delta=0.1)
+
+    def test_stats_of_repeated_lines(self):
+        """Their tokens are not counted as computed: neither those of one call nor those of an earlier one."""
+        def stats(lines, *args):
+            r = self.run_tool("--stats", "-q", *args, stdin=text_of(lines))
+            return re.match(r"translate: (\d+) sentences, (\d+) tokens, .*, (\d+) repeated lines,",
+                            r.stderr.decode()).groups()
+        sentences, tokens, _ = stats(LINES)
+        self.assertEqual(stats(LINES * 50), (sentences, tokens, str(49 * len(LINES))))
+        with self.started("--stats", "-q") as p:  # a line in each call
+            for _ in range(3):
+                p.stdin.write(LINES[0].encode() + b"\n")
+                p.stdin.flush()
+                p.stdout.readline()
+            p.stdin.close()
+            self.assertRegex(p.stderr.read().decode(), r"\Atranslate: 1 sentences, .* 2 repeated lines,")
 
     def test_quiet_and_verbose(self):
         self.assertEqual(self.good("-q", stdin=b"a\x00b\n"), self.good(stdin=b"a\x00b\n", warnings=True))
