@@ -29,7 +29,7 @@ typedef struct cli_numbers {
 /* What bench prints. BENCH_VALUES: a key and a value on each line. */
 typedef enum bench_form { BENCH_VALUES, BENCH_MARKDOWN, BENCH_CSV, BENCH_JSONL } bench_form;
 
-enum { CLI_AUTO = -1 }; /* load, loop_guard, protect: the program decides */
+enum { CLI_AUTO = -1 }; /* load, loop_guard, protect, search.beam: the program decides */
 
 typedef enum cli_shell { CLI_BASH = 1, CLI_ZSH, CLI_FISH } cli_shell;
 
@@ -52,6 +52,7 @@ typedef struct cli_settings {
     int split;                   /* a tr_split */
     int loop_guard, protect;     /* false, true or CLI_AUTO */
     tr_search_options search;    /* except forbidden and stopping, which come from the next two: */
+    bool chose_beam;             /* search.beam was CLI_AUTO */
     int stopping;                /* a tr_stopping */
     cli_list forbidden;          /* tokens */
     const char *prefix;          /* NULL: none */

@@ -269,10 +269,13 @@ static void print_stats(const translation *j)
     double load_seconds = 0;
     for (int i = 0; i < j->route.count; i++)
         load_seconds += j->route.models[i].load_seconds;
+    char beam[16] = "";
+    if (j->settings->chose_beam)
+        snprintf(beam, sizeof beam, ", beam %d", j->settings->search.beam);
     cli_note("%" PRIu64 " sentences, %" PRIu64 " tokens, %.3f s, %.1f tokens/s, %" PRIu64
-             " repeated lines, load %.1f ms, peak %.1f MB",
+             " repeated lines, load %.1f ms, peak %.1f MB%s",
              t->sentences, t->target_tokens, t->seconds, t->seconds > 0 ? (double)t->target_tokens / t->seconds : 0.0,
-             t->repeated, load_seconds * 1e3, cli_peak_megabytes());
+             t->repeated, load_seconds * 1e3, cli_peak_megabytes(), beam);
 }
 
 /* After a failure or an interrupt: says what is left, and returns the exit status. */
@@ -298,8 +301,24 @@ static bool has_threshold(const translation *j)
     return has;
 }
 
-int cli_translate(const cli_settings *settings)
+/* --beam auto: a beam of 4 where a person waits for a few lines and does not feel what it costs; greedy for many lines, and
+ * where a beam is impossible. */
+static cli_settings choose_beam(const cli_settings *settings)
 {
+    cli_settings s = *settings;
+    s.chose_beam = s.search.beam == CLI_AUTO;
+    if (!s.chose_beam)
+        return s;
+    const bool typed = !s.argument_count && (!s.input || strcmp(s.input, "-") == 0) && isatty(STDIN_FILENO);
+    s.search.beam = (s.argument_count || typed) && !s.search.sample && !s.stream ? 4 : 1;
+    if (s.verbose)
+        cli_note("beam %d: chosen by --beam auto", s.search.beam);
+    return s;
+}
+
+int cli_translate(const cli_settings *given)
+{
+    const cli_settings chosen = choose_beam(given), *settings = &chosen;
     int status = cli_check_translate_options(settings);
     if (status)
         return status;

@@ -18,6 +18,7 @@ static const cli_choice auto_word[] = {{"auto", 0}, {NULL, 0}};
 static const cli_choice auto_off_words[] = {{"auto", 0}, {"off", 0}, {NULL, 0}};
 static const cli_choice script_off_words[] = {{"script", 0}, {"off", 0}, {NULL, 0}};
 static const cli_choice allowed_choices[] = {{"auto", false}, {"off", true}, {NULL, 0}}; /* full_vocabulary */
+static const cli_choice beam_choices[] = {{"auto", CLI_AUTO}, {NULL, 0}};
 static const cli_choice split_choices[] = {{"auto", TR_SPLIT_AUTO}, {"never", TR_SPLIT_NEVER}, {NULL, 0}};
 static const cli_choice table_choices[] = {{"md", BENCH_MARKDOWN}, {"csv", BENCH_CSV}, {"jsonl", BENCH_JSONL}, {NULL, 0}};
 static const cli_choice switch_choices[] = {{"on", true}, {"off", false}, {NULL, 0}};
@@ -225,8 +226,10 @@ const cli_option cli_options[] = {
      "translate as the published program does, to compare with it; the same as --split never --loop-guard off --protect off "
      "--compute f32; with the published directory or an f32 file, because an int8 file holds rounded weights",
      NULL},
-    {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
-     "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "auto|N", FIELD(search.beam), 1, TR_MAX_BEAM,
+     "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy); auto: 4 for TEXT and for "
+     "lines that are typed, 1 for files and pipes",
+     beam_choices},
     {CMD_BENCH, GROUP_SEARCH, KIND_SERIES, 'b', "beam", "N,...", FIELD(beams), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
     {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'n', "n-best", "N", FIELD(search.n_best), 1, TR_MAX_BEAM,

@@ -49,7 +49,7 @@ typedef struct cli_option {
     size_t offset;     /* of its field in cli_settings */
     int low, high;     /* inclusive bounds of numbers */
     const char *help;
-    const cli_choice *choices; /* KIND_CHOICE; KIND_TEXT: words that may stand in place of .value; or NULL */
+    const cli_choice *choices; /* KIND_CHOICE; other kinds: words that may stand in place of .value, or NULL */
 } cli_option;
 
 enum { CLI_VALUE_NAME = 64 };

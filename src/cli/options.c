@@ -128,8 +128,9 @@ static int store_value(const cli_option *o, const char *value, cli_settings *set
             return cli_usage(settings, "--%s: '%s' is not a whole number from 0 to %" PRIu64, o->name, value, UINT64_MAX);
         break;
     case KIND_NUMBER:
-        if (!store_number(o, value, settings))
-            return cli_usage(settings, "--%s: '%s' is not a whole number from %d to %d", o->name, value, o->low, o->high);
+        if (!store_number(o, value, settings) && !(o->choices && store_choice(o, value, settings)))
+            return cli_usage(settings, "--%s: '%s' is not a whole number from %d to %d%s%s", o->name, value, o->low, o->high,
+                             o->choices ? ", or " : "", o->choices ? o->choices->word : "");
         break;
     case KIND_SERIES:
         if (store_numbers(o, value, settings))

@@ -5,7 +5,7 @@ import math
 import os
 
 import support
-from support import LINES, CommandTest, text_of
+from support import LINES, CommandTest, Terminal, text_of
 
 SENTENCE = "今天天气很好"
 TWO = "今天天气很好。我喜欢读书。"
@@ -48,6 +48,63 @@ class Ensembles(CommandTest):
         self.bad(2, "-m", self.A, *["--ensemble", self.B] * 16, "x", says=["--ensemble", "17 models", "16"])
         self.bad(2, "--models", ".", "-s", "zh", "-t", "en", "--ensemble", self.B, "x", says=["--ensemble", "folder"])
         self.bad(2, "bench", "-m", self.A, "--ensemble", self.B, "--limits", says=["--limits", "--ensemble"])
+
+
+class BeamAuto(CommandTest):
+    """4 for what a person waits for, 1 for files and pipes."""
+    AUTO = ("--beam", "auto", "--json")
+
+    def beam(self, *args, **more):
+        return json.loads(self.good(*self.AUTO, *args, **more))["beam"]
+
+    def test_arguments(self):
+        self.assertEqual(self.beam(SENTENCE), 4)
+        self.assertEqual(self.good("-b", "auto", TWO), self.good("-b4", TWO))
+        self.assertEqual(self.good("--scores", "-b", "auto", TWO), self.good("--scores", "-b4", TWO))
+        self.assertEqual(self.good("--beam=auto", "--n-best", "4", TWO), self.good("-b4", "-n4", TWO))
+        self.assertNotIn("beam", json.loads(self.good("--json", "-b4", SENTENCE)))
+
+    def test_files_and_pipes(self):
+        line = text_of([SENTENCE])
+        self.assertEqual(self.beam(stdin=line), 1)
+        self.assertEqual(self.beam("-i", "-", stdin=line), 1)
+        self.assertEqual(self.beam("-i", self.file("in", line)), 1)
+        self.assertEqual(self.beam(stdin_file=self.file("in", line)), 1)
+        lines = text_of(LINES)
+        self.assertEqual(self.good("--scores", "-b", "auto", stdin=lines), self.good("--scores", stdin=lines))
+
+    def test_terminal(self):
+        for args, typed in ((), 4), (("-i", "-"), 4), (("-i", self.file("in", text_of([SENTENCE]))), 1):
+            terminal = Terminal()
+            self.addCleanup(terminal.close)
+            with self.started(*self.AUTO, "-q", *args, stdin=terminal.slave) as p:
+                os.write(terminal.master, SENTENCE.encode() + b"\n")
+                self.assertEqual(json.loads(p.stdout.readline())["beam"], typed, args)
+                os.write(terminal.master, b"\x04")
+                self.assertEqual(p.wait(90), 0)
+
+    def test_without_a_beam(self):
+        sample = ("--sample", "--seed", "5", SENTENCE)
+        self.assertEqual(self.good("-b", "auto", *sample), self.good(*sample))
+        self.assertEqual(self.good("-b", "auto", "--stream", SENTENCE), self.good(SENTENCE))
+
+    def test_tells_which(self):
+        for args, stdin, beam in ([SENTENCE], b"", 4), ([], text_of([SENTENCE]), 1):
+            shown = self.run_tool("-b", "auto", "-v", "--stats", *args, stdin=stdin).stderr.decode()
+            self.assertIn(f"translate: beam {beam}: chosen by --beam auto\n", shown)
+            self.assertRegex(shown, rf"MB, beam {beam}\n\Z")
+        self.assertNotIn("beam", self.run_tool("-b4", "-v", "--stats", SENTENCE).stderr.decode())
+
+    def test_wrong_usage(self):
+        self.bad(2, "-b", "auto", "-n8", SENTENCE, says=["--n-best 8", "--beam 4"])
+        self.bad(2, "-b", "auto", "-n2", stdin=text_of([SENTENCE]), says=["--n-best 2", "--beam 1"])
+        self.bad(2, "-b", "automatic", SENTENCE, says="'automatic' is not a whole number from 1 to 64, or auto")
+        self.bad(2, "bench", "-b", "auto", says="'auto' is not a whole number")
+
+    def test_resumes_as_it_began(self):
+        lines, out = self.file("in", text_of(LINES)), self.folder / "out"
+        run = self.run_of("-i", lines, "-o", out)
+        self.assertEqual(self.run_of("-b", "auto", "-i", lines, "-o", out), run)  # greedy
 
 
 class WrongUsage(CommandTest):
