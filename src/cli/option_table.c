@@ -226,7 +226,7 @@ const cli_option cli_options[] = {
      "translate as the published program does, to compare with it; the same as --split never --loop-guard off --protect off "
      "--compute f32; with the published directory or an f32 file, because an int8 file holds rounded weights",
      NULL},
-    {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "auto|N", FIELD(search.beam), 1, TR_MAX_BEAM,
+    {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy); auto: 4 for TEXT and for "
      "lines that are typed, 1 for files and pipes",
      beam_choices},
