@@ -19,7 +19,7 @@ build_needs=(
     'library jansson libjansson-dev'
     'library minizip libminizip-dev'
     'library yaml-0.1 libyaml-dev'
-    'library icu-uc libicu-dev'
+    'header unictype.h libunistring-dev'
     'library zlib zlib1g-dev'
 )
 # What `translate pull` needs; without them the rest is built all the same.

@@ -8,7 +8,7 @@ aarch64_needs=(
     'command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu'
     'command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu'
 )
-aarch64_packages=(libsentencepiece-dev libjansson-dev libminizip-dev libyaml-dev libicu-dev zlib1g-dev libcmocka-dev
+aarch64_packages=(libsentencepiece-dev libjansson-dev libminizip-dev libyaml-dev libunistring-dev zlib1g-dev libcmocka-dev
     libgomp1)
 
 # make_sysroot DIR: Debian's arm64 libraries, unpacked into DIR by an apt-get with a state of its own: neither this machine's

@@ -5,7 +5,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "api/model.h"
-#include "import/allowed.h"
+#include "tokenizer/allowed.h"
 #include "util/utf8.h"
 
 #include <stdlib.h>

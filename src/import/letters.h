@@ -1,6 +1,7 @@
-/* Character classes of Moses' tokenizers in the version of sacremoses, computed from ICU's properties. Models were trained
- * on texts cut by sacremoses's lists, so their limits are reproduced: they are of about Unicode 7, and contain neither
- * characters from U+10000 on nor, as letters, Chinese characters and Hangul syllables. Negative numbers are in no class. */
+/* Character classes of Moses' tokenizers in the version of sacremoses, computed from Unicode's properties, which
+ * libunistring knows. Models were trained on texts cut by sacremoses's lists, so their limits are reproduced: they are of
+ * about Unicode 7, and contain neither characters from U+10000 on nor, as letters, Chinese characters and Hangul syllables.
+ * Negative numbers are in no class. */
 #ifndef TR_IMPORT_LETTERS_H
 #define TR_IMPORT_LETTERS_H
 

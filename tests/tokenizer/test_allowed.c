@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "import/allowed.h"
+#include "tokenizer/allowed.h"
 
 static void expect_spelled(tr_scripts scripts, const char *piece, bool expected)
 {

@@ -1,7 +1,7 @@
 /* Selects the tokens of a vocabulary that texts of a language need: those of its scripts, or of the scripts of a sample
  * text. Tokens of no script (digits, punctuation, symbols, bytes) are always selected. */
-#ifndef TR_IMPORT_ALLOWED_H
-#define TR_IMPORT_ALLOWED_H
+#ifndef TR_TOKENIZER_ALLOWED_H
+#define TR_TOKENIZER_ALLOWED_H
 
 #include "tokenizer/scripts.h"
 #include "tokenizer/tokenizer.h"

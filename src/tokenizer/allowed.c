@@ -1,4 +1,4 @@
-#include "import/allowed.h"
+#include "tokenizer/allowed.h"
 
 #include "util/utf8.h"
 
