@@ -82,6 +82,7 @@ typedef struct cli_settings {
     int timeout, retries;    /* pull; timeout in seconds */
     int first, best;         /* shortlist */
     int completion;          /* a cli_shell whose completion is to be printed, or 0 */
+    bool literal;            /* "--" was given: what follows is text */
     char **arguments;        /* the arguments that are no options, in order; the array is allocated */
     int argument_count;
 } cli_settings;
@@ -133,6 +134,8 @@ int cli_shortlist(const cli_settings *settings);
  * status. Call cli_settings_free in either case. */
 int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings);
 cli_settings cli_default_settings(const cli_command *command);
+/* Insertions, deletions, substitutions and swaps of neighbours between two words; a large number for very long ones. */
+int cli_distance(const char *a, size_t a_size, const char *b);
 void cli_settings_free(cli_settings *settings);
 
 /* Prints a command's help to stdout: all of it, or one screen with the options that are marked CLI_COMMON (help.c). */

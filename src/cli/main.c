@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "cli/signals.h"
+#include "cli/suggest.h"
 #include "util/arena.h"
 
 #include "api/engine.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 /* Words that later versions may use for commands. */
-static const char *const reserved[] = {"serve"};
+static const char *const reserved[] = {"serve", "server"};
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 
@@ -65,6 +66,19 @@ static const cli_command *find_command(const char *first, int *words)
     return &cli_commands[0];
 }
 
+static int run_command(const cli_settings *settings)
+{
+    if (settings->help || settings->short_help)
+        cli_help(settings->command, settings->help);
+    else if (settings->completion)
+        cli_completion(settings->completion);
+    else if (settings->version)
+        return cli_version(settings);
+    else
+        return settings->command->run(settings);
+    return CLI_DONE;
+}
+
 int main(int argc, char **argv)
 {
     cli_settings settings;
@@ -79,15 +93,14 @@ int main(int argc, char **argv)
         cli_fail("%s: not in this version (for the word itself: translate -- %s)", argv[1], argv[1]);
         return CLI_USAGE;
     }
-    int status = cli_parse(command, argv + 1 + words, argc > 1 ? argc - 1 - words : 0, &settings);
-    if (!status && (settings.help || settings.short_help))
-        cli_help(command, settings.help);
-    else if (!status && settings.completion)
-        cli_completion(settings.completion);
-    else if (!status && settings.version)
-        status = cli_version(&settings);
-    else if (!status)
-        status = command->run(&settings);
+    const int count = argc > 1 ? argc - 1 - words : 0;
+    if (!words && cli_check_command(argv + 1, count))
+        return CLI_USAGE;
+    int status = cli_parse(command, argv + 1 + words, count, &settings);
+    if (!status)
+        status = cli_check_text(&settings);
+    if (!status)
+        status = run_command(&settings);
     cli_settings_free(&settings);
     return close_stdout(status);
 }

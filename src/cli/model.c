@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "cli/model.h"
 
+#include "api/model.h"
 #include "cli/config.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
+#include "cli/suggest.h"
 #include "api/model.h"
 #include "util/clock.h"
 #include "util/process.h"
@@ -48,7 +50,7 @@ static int resolve_name(char path[TR_PATH], const char *name, const cli_settings
         return cli_hub_find(path, name, settings);
     if (snprintf(path, TR_PATH, "%s", name) >= TR_PATH)
         return cli_fail("-m: %s", strerror(ENAMETOOLONG));
-    return CLI_DONE;
+    return access(path, F_OK) < 0 && errno == ENOENT ? cli_fail_no_model(path) : CLI_DONE;
 }
 
 const char *cli_model_wanted(const cli_settings *settings)
@@ -90,7 +92,12 @@ static int check_languages(const cli_settings *settings, const tr_model *model)
     if (settings->tokens || !(settings->command->bit & (CMD_TRANSLATE | CMD_BENCH | CMD_ATTENTION)) ||
         tr_model_check_languages(model, settings->source, settings->target, &error) == TR_OK)
         return CLI_DONE;
-    return error.status == TR_ERROR_ARGUMENT ? cli_usage(settings, "%s", error.message) : cli_fail_error(&error);
+    tr_model_info info;
+    tr_model_get_info(model, &info);
+    return error.status != TR_ERROR_ARGUMENT ? cli_fail_error(&error)
+           : model->package.languages.count > 0
+               ? cli_usage(settings, "%s; translate info lists its languages", error.message)
+               : cli_fail_languages(settings, &info, error.message);
 }
 
 /* A model without a vocabulary has no pieces: no text can be read or written, only ids. */

@@ -173,8 +173,8 @@ static int smallest(int a, int b, int c)
     return ab < c ? ab : c;
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */
-static int edit_distance(const char *a, size_t a_size, const char *b)
+/* Optimal string alignment. */
+int cli_distance(const char *a, size_t a_size, const char *b)
 {
     int rows[3][NAME_SIZE + 1];
     const size_t b_size = strlen(b);
@@ -206,7 +206,7 @@ static const char *nearest_name(unsigned command, const char *name, size_t size)
             continue;
         if (size >= 2 && strncmp(o->name, name, size) == 0)
             return o->name;
-        const int distance = edit_distance(name, size, o->name);
+        const int distance = cli_distance(name, size, o->name);
         if (distance < best_distance) {
             best_distance = distance;
             best = o->name;
@@ -215,12 +215,84 @@ static const char *nearest_name(unsigned command, const char *name, size_t size)
     return best;
 }
 
-static int unknown_option(const cli_settings *settings, const char *name, size_t size)
+/* What other programs (CTranslate2, Marian, fairseq, Hugging Face, Argos Translate) call options, and what people try first;
+ * ours: the name here, else what to know. */
+static const struct {
+    const char *name, *ours, *says;
+} synonyms[] = {
+    {"format", "json", NULL},
+    {"output-format", "json", NULL},
+    {"jsonl", "json", NULL},
+    {"j", "json", NULL},
+    {"file", "input", NULL},
+    {"f", "input", NULL},
+    {"input-file", "input", NULL},
+    {"in", "input", NULL},
+    {"output-file", "output", NULL},
+    {"out", "output", NULL},
+    {"model-path", "model", NULL},
+    {"model-dir", "model", NULL},
+    {"path", "model", NULL},
+    {"src", "source", NULL},
+    {"from", "source", NULL},
+    {"from-lang", "source", NULL},
+    {"src-lang", "source", NULL},
+    {"source-lang", "source", NULL},
+    {"source-language", "source", NULL},
+    {"tgt", "target", NULL},
+    {"to", "target", NULL},
+    {"to-lang", "target", NULL},
+    {"tgt-lang", "target", NULL},
+    {"target-lang", "target", NULL},
+    {"target-language", "target", NULL},
+    {"lang", "target", NULL},
+    {"l", "target", NULL},
+    {"beam-size", "beam", NULL},
+    {"num-beams", "beam", NULL},
+    {"nbest", "n-best", NULL},
+    {"num-hypotheses", "n-best", NULL},
+    {"num-return-sequences", "n-best", NULL},
+    {"num-threads", "threads", NULL},
+    {"cpu-threads", "threads", NULL},
+    {"intra-threads", "threads", NULL},
+    {"inter-threads", "threads", NULL},
+    {"jobs", "threads", NULL},
+    {"mini-batch", "batch-size", NULL},
+    {"max-batch-size", "batch-size", NULL},
+    {"compute-type", "compute", NULL},
+    {"dtype", "compute", NULL},
+    {"quantization", "compute", NULL},
+    {"normalize", "length-penalty", NULL},
+    {"lenpen", "length-penalty", NULL},
+    {"max-decoding-length", "max-length", NULL},
+    {"max-new-tokens", "max-length", NULL},
+    {"no-repeat-ngram-size", "no-repeat-ngram", NULL},
+    {"sampling-topk", "top-k", NULL},
+    {"do-sample", "sample", NULL},
+    {"device", NULL, "it runs on the CPU, with the threads of -T"},
+    {"gpu", NULL, "it runs on the CPU, with the threads of -T"},
+    {"html", NULL, "tags in a text are kept without an option (--protect on)"},
+    {"port", NULL, "there is no server in this version"},
+};
+
+static int unknown_option(const cli_settings *settings, const char *dashes, const char *given, size_t size)
 {
-    const char *meant = nearest_name(settings->command->bit, name, size);
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "%.*s", (int)size, given);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(synonyms[i].name, name) == 0) {
+            const char *ours = synonyms[i].ours;
+            if (ours && find_option(settings->command->bit, 0, ours, strlen(ours)))
+                return cli_usage(settings, "%s%.*s: unknown option, did you mean --%s?", dashes, (int)size, given, ours);
+            if (!ours)
+                return cli_usage(settings, "%s%.*s: unknown option, %s", dashes, (int)size, given, synonyms[i].says);
+        }
+    const char *meant = size > 1 ? nearest_name(settings->command->bit, name, strlen(name)) : NULL;
     if (meant)
-        return cli_usage(settings, "--%.*s: unknown option, did you mean --%s?", (int)size, name, meant);
-    return cli_usage(settings, "--%.*s: unknown option", (int)size, name);
+        return cli_usage(settings, "%s%.*s: unknown option, did you mean --%s?", dashes, (int)size, given, meant);
+    return cli_usage(settings, "%s%.*s: unknown option", dashes, (int)size, given);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ parsing */
@@ -234,7 +306,7 @@ static int parse_long(const char *text, const char *next, bool *used, cli_settin
     char words[NAME_SIZE];
     *used = false;
     if (!o)
-        return unknown_option(settings, text, size);
+        return unknown_option(settings, "--", text, size);
     if (!cli_option_takes_value(o) && value)
         return cli_usage(settings, "--%s: takes no value", o->name);
     if (cli_option_takes_value(o) && !value) {
@@ -269,7 +341,7 @@ static int parse_letters(const char *text, const char *next, bool *used, cli_set
         if (!o && (unsigned char)*text >= 0x80)
             return cli_usage(settings, "-%s: unknown option; put -- before text that begins with a dash", text);
         if (!o)
-            return cli_usage(settings, "-%c: unknown option", *text);
+            return unknown_option(settings, "-", text, 1);
         if (cli_option_takes_value(o)) {
             const char *value = text[1] ? text + 1 : next;
             *used = !text[1];
@@ -336,20 +408,19 @@ int cli_parse(const cli_command *command, char **arguments, int count, cli_setti
     settings->arguments = malloc(((size_t)count + 1) * sizeof *settings->arguments);
     if (!settings->arguments)
         return cli_fail_memory();
-    bool only_text = false;
     for (int i = 0; i < count; i++) {
         char *argument = arguments[i];
         const char *next = i + 1 < count ? arguments[i + 1] : NULL;
         bool used = false;
         int status = CLI_DONE;
-        if (only_text || argument[0] != '-' || !argument[1])
+        if (settings->literal || argument[0] != '-' || !argument[1])
             settings->arguments[settings->argument_count++] = argument;
         else if (argument[1] != '-')
             status = parse_letters(argument + 1, next, &used, settings);
         else if (argument[2])
             status = parse_long(argument + 2, next, &used, settings);
         else
-            only_text = true;
+            settings->literal = true;
         if (status)
             return status;
         i += used;

@@ -388,12 +388,14 @@ static tr_http_outcome exchange_once(exchange *x, const char *url)
     x->answer->status = 0;
     if (make_headers(x, &headers)) {
         set_options(x, url, headers, why);
+        x->http->asked = true;
         code = perform(x);
     }
     curl_slist_free_all(headers);
     if (code == CURLE_OK && !x->begun)
         begin_content(x); /* there was no content */
     const long status = x->answer->status;
+    x->http->answered = x->http->answered || status;
     if (x->status != TR_OK || (code != CURLE_OK && (status < 300 || is_content(status) || stopped(x->http))))
         return explain(x, url, code, why);
     read_facts(x);

@@ -45,8 +45,9 @@ typedef struct tr_http {
     const tr_hub_options *options;
     CURL *easy;
     CURLM *multi;
-    char *endpoint; /* without a final slash */
-    char *token;    /* NULL: none */
+    char *endpoint;       /* without a final slash */
+    char *token;          /* NULL: none */
+    bool asked, answered; /* a request was sent; a server has answered one */
 } tr_http;
 
 tr_status tr_http_open(tr_http *http, const tr_hub_options *options, tr_error *error);

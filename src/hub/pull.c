@@ -384,6 +384,18 @@ static tr_status choose_folder(pull *p, tr_error *error)
     return TR_OK;
 }
 
+/* No server was reached: how to bring the model here all the same. */
+static tr_status tell_without_network(const char *label, tr_error *error)
+{
+    char line[TR_MESSAGE_SIZE];
+    snprintf(line, sizeof line, "%s", error->message);
+    return tr_fail(
+        error, TR_ERROR_IO,
+        "%.300s; without a network here: 'translate pull %s -o DIR' elsewhere, copy DIR, then -m DIR (HF_ENDPOINT: a "
+        "mirror)",
+        line, label);
+}
+
 tr_status tr_hub_pull(const tr_hub_request *request, const tr_hub_options *options, tr_error *error)
 {
     pull p = {.request = request, .options = options, .place.descriptor = -1};
@@ -397,6 +409,8 @@ tr_status tr_hub_pull(const tr_hub_request *request, const tr_hub_options *optio
     tr_hub_manifest_free(&p.wanted);
     tr_hub_manifest_free(&p.old);
     tr_hub_manifest_free(&p.begun);
+    if (status == TR_ERROR_IO && p.http.asked && !p.http.answered)
+        status = tell_without_network(request->name->label, error);
     tr_http_close(&p.http);
     return status == TR_ERROR_CANCELLED ? status : tr_fail_in(error, status, request->name->label);
 }

@@ -7,7 +7,7 @@ import unittest
 
 import support
 
-PARTS = ("alignment", "attention", "commands", "completions", "encodings", "files", "models", "options", "protect", "score",
+PARTS = ("alignment", "attention", "commands", "completions", "encodings", "files", "mistakes", "models", "options", "protect", "score",
          "search", "shortlist", "streams")
 
 if __name__ == "__main__":
