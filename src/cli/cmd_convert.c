@@ -4,6 +4,7 @@
 #include "cli/allowed.h"
 #include "cli/cli.h"
 #include "cli/model.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "formats/gguf/gguf.h"
@@ -63,13 +64,7 @@ static int check_paths(const cli_settings *s, const char *in, const char *out)
         return cli_fail("%s: %s", in, strerror(errno));
     if (exists && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return cli_usage(s, "%s: is the input and the output", out);
-    if (exists && S_ISDIR(b.st_mode))
-        return cli_fail("%s: is a directory; name a file to write", out);
-    if (exists && !S_ISREG(b.st_mode))
-        return cli_fail("%s: is not a regular file", out);
-    if (exists && !s->force)
-        return cli_fail("%s: exists already; --force replaces it", out);
-    return CLI_DONE;
+    return cli_check_replaced(s, out, CLI_MODEL);
 }
 
 static tr_type wanted_type(const cli_settings *s, const tr_package *package)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "align/lexicon.h"
 #include "cli/model.h"
+#include "cli/output.h"
 #include "cli/pairs.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -9,11 +10,9 @@
 #include "formats/shortlist.h"
 #include "api/model.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct learning {
     const cli_settings *settings;
@@ -25,14 +24,9 @@ typedef struct learning {
 
 static int check_output(const cli_settings *s)
 {
-    struct stat there;
     if (!s->output || strcmp(s->output, "-") == 0)
         return cli_usage(s, "-o FILE is missing: the shortlist to write");
-    if (stat(s->output, &there) < 0)
-        return CLI_DONE;
-    if (!S_ISREG(there.st_mode))
-        return cli_fail("%s: is not a regular file", s->output);
-    return s->force ? CLI_DONE : cli_fail("%s: exists already; --force replaces it", s->output);
+    return cli_check_replaced(s, s->output, CLI_SHORTLIST);
 }
 
 static int open_tokenizers(learning *m, const char *model)

@@ -13,7 +13,10 @@ const cli_command cli_commands[] = {
      "  translate                             each line as you type it / 逐行翻译\n"
      "  translate -m model.gguf \"你好\"        with another model / 使用其他模型\n"
      "  translate --models DIR -s auto -t en  by the text's language / 自动识别语言\n",
-     "Exit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
+     "Files that exist: -o FILE replaces an older FILE, once the new one is complete;\n"
+     "never a directory, the input, a model or a shortlist. A new model or shortlist\n"
+     "replaces only its like, or with --force any file.\n"
+     "\nExit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
      "default model; TRANSLATE_MODELS, a folder of models; TRANSLATE_CPU, the kernels\n"
      "to use (portable, avx2, avx512, ...).\n"},
     {"translate attention", CMD_ATTENTION, cli_attention, 1, -1, "draw a network's attention",
@@ -47,7 +50,8 @@ const cli_command cli_commands[] = {
     {"translate convert", CMD_CONVERT, cli_convert, 2, 2, "pack a model into one file",
      "translate convert [OPTIONS] IN OUT.gguf",
      "Writes the model IN, a published directory or a GGUF file, as one GGUF file and\n"
-     "reads it back to verify it. OUT.gguf appears complete or not at all.\n",
+     "reads it back to verify it. OUT.gguf appears complete or not at all, in place of\n"
+     "an older model.\n",
      "  translate convert opus-mt-zh-en zh-en.gguf --compute int8\n"
      "  translate convert hf:Helsinki-NLP/opus-mt-zh-en zh-en.gguf --compute int8\n",
      NULL},

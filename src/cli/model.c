@@ -6,7 +6,6 @@
 #include "cli/hub.h"
 #include "cli/signals.h"
 #include "cli/suggest.h"
-#include "api/model.h"
 #include "util/clock.h"
 #include "util/process.h"
 

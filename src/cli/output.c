@@ -3,6 +3,7 @@
 
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "formats/shortlist.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,6 +102,43 @@ static int scan_part(cli_output *output, bool lists)
 
 /* ------------------------------------------------------------------------------------------------------------ opening */
 
+/* By the first bytes of a regular file. An empty file is of any kind. */
+static bool holds(const char *path, cli_content content, bool *empty)
+{
+    char first[8];
+    int descriptor;
+    ssize_t n = 0;
+    if (tr_open_regular(&descriptor, AT_FDCWD, path, O_RDONLY, 0, NULL) == TR_OK) {
+        n = pread(descriptor, first, sizeof first, 0);
+        close(descriptor);
+    }
+    const size_t size = n > 0 ? (size_t)n : 0;
+    const bool model = size >= 4 && memcmp(first, "GGUF", 4) == 0, shortlist = tr_shortlist_recognise(first, size);
+    *empty = !size;
+    return content == (model ? CLI_MODEL : shortlist ? CLI_SHORTLIST : CLI_TEXT);
+}
+
+int cli_check_replaced(const cli_settings *settings, const char *path, cli_content content)
+{
+    static const char *const names[] = {[CLI_MODEL] = "a model", [CLI_SHORTLIST] = "a shortlist"};
+    struct stat st;
+    bool empty;
+    if (stat(path, &st) < 0)
+        return CLI_DONE;
+    if (S_ISDIR(st.st_mode))
+        return cli_fail("%s: is a directory; name a file to write", path);
+    if (content == CLI_TEXT)
+        return !S_ISREG(st.st_mode) || holds(path, CLI_TEXT, &empty)
+                   ? CLI_DONE
+                   : cli_fail("%s: is a model or a shortlist, which no text replaces; delete it, or name another file",
+                              path);
+    if (!S_ISREG(st.st_mode))
+        return cli_fail("%s: is not a regular file", path);
+    return settings->force || holds(path, content, &empty) || empty
+               ? CLI_DONE
+               : cli_fail("%s: exists and is not %s; --force replaces it all the same", path, names[content]);
+}
+
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -185,6 +223,8 @@ static int open_file(cli_output *output, const cli_settings *settings, int input
     const bool has_input = input_descriptor >= 0 && fstat(input_descriptor, &input) == 0;
     if (exists && has_input && same_file(&st, &input))
         return cli_usage(settings, "%s: is the input and the output", settings->output);
+    if (cli_check_replaced(settings, settings->output, CLI_TEXT))
+        return CLI_FAILED;
     if (tr_target_find(&output->target, settings->output, &error))
         return cli_fail_error(&error);
     if (asprintf(&output->part, "%s.part", output->target.path) < 0) {

@@ -18,6 +18,13 @@ typedef struct cli_output {
     tr_buffer last;   /* the last of them */
 } cli_output;
 
+typedef enum cli_content { CLI_TEXT, CLI_MODEL, CLI_SHORTLIST } cli_content;
+
+/* The rule for files that exist, in every command: a regular file is replaced when the new one is complete, a model only by
+ * a model and a shortlist only by a shortlist, unless there is --force. Prints a message if path may not become a new file
+ * of that content. */
+int cli_check_replaced(const cli_settings *settings, const char *path, cli_content content);
+
 /* Opens settings->output; NULL or "-": standard output. A FILE that is not a regular file (a device, a pipe) is written
  * directly. Otherwise opens FILE.part, and does not change its content yet. input: the descriptor of the input, to refuse
  * the same file. Prints a message on failure; then call cli_output_abandon. */

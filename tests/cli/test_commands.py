@@ -374,15 +374,18 @@ class Convert(CommandTest):
             self.bad(status, "convert", support.MODEL, out, "--allowed", how, says=says)
         self.assertFalse(out.exists())
 
-    def test_does_not_overwrite(self):
+    def test_replaces_a_model_alone(self):
         out = self.file("out.gguf", b"precious")
-        self.bad(1, "convert", support.MODEL, out, says="--force")
+        self.bad(1, "convert", support.MODEL, out, says=["out.gguf: exists and is not a model", "--force"])
         self.assertEqual(out.read_bytes(), b"precious")
         self.bad(1, "convert", "-f", self.file("bad", b"GGUFxxxx"), out)
         self.assertEqual(out.read_bytes(), b"precious")
         self.good("convert", "-f", support.MODEL, out)
         self.good("info", "--verify", out)
         self.good("convert", "--force", support.MODEL, out)
+        self.good("convert", "--compute", "f32", support.MODEL, out)
+        self.assertGreater(out.stat().st_size, 2 * len(model_bytes()))
+        self.good("convert", support.MODEL, self.file("empty.gguf"))
 
     def test_errors_leave_nothing(self):
         copy = self.file("copy.gguf", b"")

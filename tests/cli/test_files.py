@@ -521,9 +521,29 @@ class Comparing(FileTest):
             self.bad(1, *now, *self.args, "--resume", says=way)
 
     def test_model_is_output(self):
+        package = self.folder / "package"
+        shutil.copytree(pathlib.Path(__file__).resolve().parent.parent / "bergamot/fixtures/package", package)
+        for vocabulary in package.glob("*.spm"):
+            content = vocabulary.read_bytes()
+            for args in (("-i", self.input), ("好",)):
+                self.bad(2, "-m", package, *args, "-o", vocabulary, says="is the model and the output")
+            self.assertEqual(vocabulary.read_bytes(), content)
+
+    def test_text_replaces_text_alone(self):
+        """One rule in every command: a file is replaced by one of its kind, or with --force."""
+        pairs = self.file("pairs.txt", text_of(["好\tGood"]))
+        old, page = self.file("old.txt", b"old\n"), self.file("old.html", b"old\n")
+        for args in (("好",), ("-i", self.input), ("score", "-i", pairs)):
+            self.good(*args, "-o", old)
+            self.assertNotEqual(old.read_bytes(), b"old\n")
+            old.write_bytes(b"old\n")
+        self.good("attention", "好", "-o", page)
+        self.assertIn(b"<html", page.read_bytes())
         model = self.file("model.gguf", support.model_bytes())
-        for args in (("-m", model, "-i", self.input), ("-m", model, "好"), ("--ensemble", model, "-i", self.input)):
-            self.bad(2, *args, "-o", model, says="is the model and the output")
+        os.symlink("model.gguf", self.folder / "view.html")
+        for args in (("好", "-o", model), ("-i", self.input, "-o", model), ("-i", self.input, "-o", model, "--resume"),
+                     ("score", "-i", pairs, "-o", model), ("attention", "好", "-o", self.folder / "view.html")):
+            self.bad(1, *args, says="is a model or a shortlist, which no text replaces")
         self.assertEqual(model.read_bytes(), support.model_bytes())
 
 

@@ -82,7 +82,9 @@ MISTAKES = [
     ("--n-best 4 你好", 2, "--n-best 4: more than --beam 1 finds; use --beam 4, --sample or --alternatives" + TRY),
     ("--compute int4 你好", 2, "--compute: 'int4' is not available, only auto|f32|f16|bf16|int8" + TRY),
     ("--resume -i zh.txt", 2, "--resume: needs --output FILE" + TRY),
-    ("convert my-model.gguf out.gguf", 1, "out.gguf: exists already; --force replaces it"),
+    ("convert my-model.gguf out.gguf", 1, "out.gguf: exists and is not a model; --force replaces it all the same"),
+    ("-i zh.txt -o my-model.gguf", 1, "my-model.gguf: is a model or a shortlist, which no text replaces; delete it, "
+     "or name another file"),
 ]
 
 

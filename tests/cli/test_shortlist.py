@@ -106,8 +106,12 @@ class Shortlist(CommandTest):
         self.bad(1, "shortlist", self.zh, self.en, "-o", "/dev/null", says="regular")
         self.assertFalse(self.out.exists())
         self.file("lex.bin", b"precious")
-        self.bad(1, *run, says="--force")
+        self.bad(1, *run, says=["exists and is not a shortlist", "--force"])
         self.assertEqual(self.out.read_bytes(), b"precious")
+        self.good(*run, "--force")
+        shortlist = self.out.read_bytes()
+        self.good(*run)
+        self.assertEqual(self.out.read_bytes(), shortlist)
 
     def test_interrupted(self):
         self.file("zh.txt", self.zh.read_bytes() * 300)
