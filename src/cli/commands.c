@@ -1,5 +1,6 @@
 /* The commands: what they are called, and the parts of their help. */
 #include "cli/cli.h"
+#include "cli/config.h"
 
 const cli_command cli_commands[] = {
     {"translate", CMD_TRANSLATE, cli_translate, 0, -1, NULL,
@@ -19,6 +20,7 @@ const cli_command cli_commands[] = {
      "\nExit status: 0 done, 1 failed, 2 wrong usage. Environment: TRANSLATE_MODEL, the\n"
      "default model; TRANSLATE_MODELS, a folder of models; TRANSLATE_CPU, the kernels\n"
      "to use (portable, avx2, avx512, ...).\n"},
+#if TR_IMPORT
     {"translate attention", CMD_ATTENTION, cli_attention, 1, -1, "draw a network's attention",
      "translate attention [OPTIONS] TEXT... -o FILE",
      "Translates TEXT, one sentence, and shows the attention of every layer and head:\n"
@@ -28,6 +30,7 @@ const cli_command cli_commands[] = {
      "  translate attention \"动物没有过马路，因为它太累了\" -o view.html\n"
      "  translate attention \"今天天气很好\" --translation \"Nice weather.\" -o view.svg\n",
      NULL},
+#endif
     {"translate bench", CMD_BENCH, cli_bench, 0, 0, "measure a model's speed", "translate bench [OPTIONS]",
      "Measures how fast a model translates on this machine. Text is cut into tokens\n"
      "first; the network is timed, from token numbers to token numbers: the median of\n"
@@ -60,6 +63,7 @@ const cli_command cli_commands[] = {
      "tokenizer, special tokens, weights and checksum. For a folder of models, lists\n"
      "them with their languages.\n",
      "  translate info --verify zh-en.gguf\n", NULL},
+#if TR_IMPORT
     {"translate pull", CMD_PULL, cli_pull, 0, 1, "download a model", "translate pull [OPTIONS] OWNER/NAME[@REVISION]",
      "Downloads the files that a model needs from Hugging Face into the cache, where\n"
      "-m hf:OWNER/NAME finds them; or with -o into a folder. -m hf:OWNER/NAME also\n"
@@ -75,6 +79,7 @@ const cli_command cli_commands[] = {
      "\nEnvironment: HF_TOKEN, for models that are gated or private; HF_ENDPOINT,\n"
      "another server, such as a mirror; HTTPS_PROXY; TRANSLATE_CACHE, the cache\n"
      "(default ~/.cache/translate).\n"},
+#endif
     {"translate score", CMD_SCORE, cli_score, 0, 2, "rate given translations",
      "translate score [OPTIONS] SOURCE TARGET\n       translate score [OPTIONS] [-i FILE]",
      "Prints the natural logarithm of the model's probability of TARGET, given SOURCE;\n"

@@ -17,8 +17,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Words that later versions may use for commands. */
-static const char *const reserved[] = {"serve", "server"};
+/* Words that are commands in other versions and builds. */
+static const char *const reserved[] = {"serve", "server", "pull", "attention"};
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 
@@ -55,14 +55,14 @@ static int close_stdout(int status)
 static const cli_command *find_command(const char *first, int *words)
 {
     *words = 0;
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (strcmp(first, reserved[i]) == 0)
-            return NULL;
     for (int i = 1; i < cli_command_count; i++)
         if (strcmp(first, cli_command_word(&cli_commands[i])) == 0) {
             *words = 1;
             return &cli_commands[i];
         }
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcmp(first, reserved[i]) == 0)
+            return NULL;
     return &cli_commands[0];
 }
 

@@ -46,7 +46,8 @@ static bool find_default_model(char path[TR_PATH])
 static int resolve_name(char path[TR_PATH], const char *name, const cli_settings *settings)
 {
     if (strncmp(name, "hf:", 3) == 0)
-        return cli_hub_find(path, name, settings);
+        return TR_IMPORT ? cli_hub_find(path, name, settings)
+                      : cli_fail("%s: this build does not download; give a GGUF file", name);
     if (snprintf(path, TR_PATH, "%s", name) >= TR_PATH)
         return cli_fail("-m: %s", strerror(ENAMETOOLONG));
     return access(path, F_OK) < 0 && errno == ENOENT ? cli_fail_no_model(path) : CLI_DONE;
@@ -105,7 +106,7 @@ static int check_pieces(const cli_settings *settings, const cli_model *model)
     const bool ids = settings->ids && (settings->tokens || settings->command->bit == CMD_SCORE);
     if (ids || model->model->package.source.index.count)
         return CLI_DONE;
-    return cli_fail("%s: vocab.json is missing; without it the model takes ids only, with --tokens --ids", model->path);
+    return cli_fail("%s: has no vocabulary (vocab.json is missing); give it ids, with --tokens --ids", model->path);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- ensemble */

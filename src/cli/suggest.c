@@ -1,6 +1,7 @@
 /* What was probably meant: misspelt commands, files given as text, models that are not there. */
 #define _GNU_SOURCE
 #include "cli/suggest.h"
+#include "cli/config.h"
 
 #include "cli/model.h"
 #include "hub/cache.h"
@@ -217,12 +218,14 @@ int cli_fail_no_model(const char *name)
     names around = {.size = 0}, cached = {.size = 0};
     tr_hub_name repository;
     const char *slash = strchr(name, '/');
-    if (slash && !strchr(slash + 1, '/') && name[0] != '.' && !is_model_name(name) &&
+    if (TR_IMPORT && slash && !strchr(slash + 1, '/') && name[0] != '.' && !is_model_name(name) &&
         tr_hub_parse(name, &repository, NULL) == TR_OK)
         return cli_fail("%s: No such file or directory; from Hugging Face: -m hf:%s, or translate pull %s", name, name,
                         name);
     look_around(name, &around);
-    if (tr_hub_cache_list(add_cached, &cached, NULL) != TR_OK)
+    if (!TR_IMPORT && !around.count)
+        return cli_fail("%s: No such file or directory", name);
+    if (!TR_IMPORT || tr_hub_cache_list(add_cached, &cached, NULL) != TR_OK)
         cached.count = 0;
     return cli_fail("%s: No such file or directory; %s%s%s%s%s", name, around.count ? "there is " : "", around.text,
                     around.count && cached.count ? "; " : "",
@@ -242,7 +245,7 @@ int cli_fail_languages(const cli_settings *settings, const tr_model_info *model,
         const bool reverse = !wanted[i] && tr_language_match(wanted[!i] ? wanted[!i] : "", has[i]);
         known = tr_language_base(wanted[i] ? wanted[i] : has[reverse ? !i : i], codes[i]) && known;
     }
-    if (!known || strcmp(codes[0], codes[1]) == 0)
+    if (!TR_IMPORT || !known || strcmp(codes[0], codes[1]) == 0)
         return cli_usage(settings, "%s", message);
     cli_fail("%s; another model may do: translate pull Helsinki-NLP/opus-mt-%s-%s, or --models DIR", message, codes[0],
              codes[1]);

@@ -48,11 +48,13 @@ static void find_target_tokens(tr_package *package)
         c->target_unk_id = -1;
 }
 
-static tr_status open_other(const char *path, tr_load load, tr_package *package, tr_error *error)
+static tr_status open_other(const char *path, tr_path_kind kind, tr_load load, tr_package *package, tr_error *error)
 {
     const tr_import *import = tr_import_part();
     if (import)
         return import->open(path, load, package, error);
+    if (kind == TR_PATH_NOTHING)
+        return tr_gguf_open(path, load, package, error); /* the system's message */
     return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: is no GGUF file, and this build opens no other", path);
 }
 
@@ -63,7 +65,7 @@ tr_status tr_package_open(const char *path, tr_load load, tr_package *package, t
     *package = (tr_package){0};
     tr_status status = is_gguf(path, &gguf, &kind, error);
     if (status == TR_OK)
-        status = gguf ? tr_gguf_open(path, load, package, error) : open_other(path, load, package, error);
+        status = gguf ? tr_gguf_open(path, load, package, error) : open_other(path, kind, load, package, error);
     if (status != TR_OK)
         return status;
     tr_package_mark_mapped(package);

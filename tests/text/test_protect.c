@@ -262,6 +262,8 @@ static void every_search_keeps_them(void **state)
     tr_model_close(model);
 }
 
+#ifdef TR_TESTS /* models of other formats */
+
 /* ------------------------------------------------------------------------------------------------- models that copy nothing
  */
 
@@ -325,6 +327,8 @@ static void fixtures_keep_them(void **state)
     assert_true(tried >= 12);
     free_lines();
 }
+
+#endif
 
 /* ------------------------------------------------------------------------------------------------------------ random texts
  */
@@ -653,7 +657,9 @@ int main(void)
         cmocka_unit_test(sentences_keep_their_spans),
         cmocka_unit_test(few_sentences_become_pieces),
         cmocka_unit_test(every_search_keeps_them),
+#ifdef TR_TESTS
         cmocka_unit_test(fixtures_keep_them),
+#endif
         cmocka_unit_test(random_texts_keep_them),
         cmocka_unit_test(streams_have_the_same_text),
         cmocka_unit_test(queues_have_the_same_text),
