@@ -29,6 +29,9 @@ make_sysroot() {
     for package in "$dir.apt/cache/archives/"*.deb; do
         quietly dpkg-deb -x "$package" "$dir" || fail "$package: cannot be unpacked"
     done
+    # libunistring has no file for pkg-config, and the linker must not find the C library beside it.
+    mkdir "$dir/links"
+    ln -s ../usr/lib/aarch64-linux-gnu/libunistring.so "$dir/links/"
     rm -rf "$dir.apt"
     printf '%s\n' "$packages" >"$dir/.packages"
 }
@@ -62,7 +65,8 @@ sys_root = '$sysroot'
 pkg_config_libdir = '$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig'
 
 [built-in options]
-c_link_args = ['-Wl,-rpath-link,$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu']
+c_args = ['-idirafter', '$sysroot/usr/include']
+c_link_args = ['-L$sysroot/links', '-Wl,-rpath-link,$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu']
 cpp_link_args = c_link_args
 END
     # An unchanged file stays as it is: Meson configures again when it is newer.
