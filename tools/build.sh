@@ -45,6 +45,33 @@ quietly() { # quietly COMMAND...: shows what the command says only if it fails
     return 1
 }
 
+progress_interval=15 # seconds between two lines of progress where stderr is no terminal
+# show_progress: passes on what ninja says, and shows on stderr how far it is.
+show_progress() {
+    local line said=$SECONDS
+    while IFS= read -r line; do
+        printf '%s\n' "$line"
+        [[ $line =~ ^\[([0-9]+/[0-9]+)\] ]] || continue
+        if [ -t 2 ]; then
+            printf '\rbuilding %s…' "${BASH_REMATCH[1]}" >&2
+        elif ((SECONDS - said >= progress_interval)); then
+            said=$SECONDS
+            printf 'building %s…\n' "${BASH_REMATCH[1]}" >&2
+        fi
+    done
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+}
+
+run_ninja() { # run_ninja DIR TARGET...: shows what ninja says only if it fails
+    local output
+    output=$(
+        set -o pipefail
+        NINJA_STATUS='[%f/%t] ' ninja -C "$@" 2>&1 </dev/null 9>&- | show_progress
+    ) && return
+    printf '%s\n' "$output" >&2
+    return 1
+}
+
 is_there() { # is_there KIND NAME
     case $1 in
     command) command -v "$2" ;;
@@ -91,19 +118,13 @@ install_needs() { # install_needs NEED...
     [ ${#packages[@]} -eq 0 ] || fail "still missing after apt-get: ${names[*]}"
 }
 
-# is_built DIR: nothing that the tool is made of is newer than DIR's last build. Folders count too: a file that was removed
-# leaves its folder newer.
-is_built() {
-    [ -x "$1/translate" ] && [ -f "$1/.built" ] &&
-        [ -z "$(find "$root/src" "$root/include" "$root/tools/embed.py" "$root"/meson* -newer "$1/.built" -print -quit)" ]
-}
-
 setup=() # more arguments of meson setup
 # configure DIR OPTION=VALUE...: sets DIR up, or changes only the options that differ.
 configure() {
     local dir=$1 option
     shift
     if [ ! -f "$dir/build.ninja" ]; then
+        note 'configuring…'
         quietly meson setup "$dir" "$root" ${setup[@]+"${setup[@]}"} "${@/#/-D}" || fail "$dir: meson setup failed"
         return
     fi
@@ -113,8 +134,8 @@ configure() {
     done
 }
 
-# build DIR TARGET OPTION=VALUE...: one build at a time in DIR; a second one waits, and then has nothing to do. The target
-# `chosen` is what the caller's function of that name prints.
+# build DIR TARGET OPTION=VALUE...: one build at a time in DIR; a second one waits, and then has nothing to do: the
+# caller's is_built says so for the target `tools`. The target `chosen` is what the caller's function of that name prints.
 build() {
     local dir=$1 target=$2 targets
     shift 2
@@ -122,18 +143,17 @@ build() {
         mkdir -p "$dir"
         exec 9>"$dir/.lock"
         flock 9
-        [ "$target" = tools ] && is_built "$dir" && exit
+        [ "$target" = tools ] && is_built && exit
         install_needs "${needs[@]}"
-        note 'building…'
         configure "$dir" "$@"
         if [ "$target" = chosen ]; then
             quietly ninja -C "$dir" build.ninja || fail "$dir: meson setup failed"
             mapfile -t targets < <(chosen targets)
-            [ ${#targets[@]} -eq 0 ] || quietly ninja -C "$dir" "${targets[@]}" || fail "$dir: the build failed"
+            [ ${#targets[@]} -eq 0 ] || run_ninja "$dir" "${targets[@]}" || fail "$dir: the build failed"
             exit
         fi
         touch "$dir/.building"
-        quietly ninja -C "$dir" "$target" || fail "$dir: the build failed"
+        run_ninja "$dir" "$target" || fail "$dir: the build failed"
         mv "$dir/.building" "$dir/.built"
     )
 }
