@@ -1,15 +1,21 @@
 #define _GNU_SOURCE
 #include "kernels/dispatch.h"
+#include "kernels/compiled_levels.h"
 #include "kernels/levels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A level that the compiler has no flags for is left out. */
+#define NOT_ALWAYS_USED __attribute__((unused))
+
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 /* CPU features, read once: in a virtual machine each cpuid takes microseconds. */
 typedef struct tr_cpu {
@@ -40,7 +46,7 @@ static bool has_avx2(const tr_cpu *cpu)
            !(~cpu->b7 & (bit_AVX2 | bit_BMI2));
 }
 
-static bool has_avxvnni(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_avxvnni(const tr_cpu *cpu)
 {
     enum { AVX_VNNI = 1 << 4 }; /* of leaf 7.1, eax */
     return has_avx2(cpu) && (cpu->a71 & AVX_VNNI);
@@ -57,7 +63,7 @@ static bool has_avx512vnni(const tr_cpu *cpu)
     return has_avx512(cpu) && (cpu->c7 & bit_AVX512VNNI);
 }
 
-static bool has_avx512bf16(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_avx512bf16(const tr_cpu *cpu)
 {
     enum { AVX512_BF16 = 1 << 5 }; /* of leaf 7.1, eax */
     return has_avx512vnni(cpu) && (cpu->a71 & AVX512_BF16);
@@ -74,13 +80,15 @@ static bool request_amx(void)
 #endif
 }
 
-static bool has_amx(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_amx(const tr_cpu *cpu)
 {
     enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, SAVED = 3 << 17 };
     return has_avx512vnni(cpu) && !(~cpu->d7 & (AMX_TILE | AMX_INT8)) && (cpu->saved & SAVED) == SAVED && request_amx();
 }
 #elif defined(__aarch64__)
+#if defined(__linux__)
 #include <sys/auxv.h>
+#endif
 
 /* Bits of Linux's AT_HWCAP and AT_HWCAP2 (Documentation/arm64/elf_hwcaps.rst). */
 typedef struct tr_cpu {
@@ -89,7 +97,18 @@ typedef struct tr_cpu {
 
 static tr_cpu read_cpu(void)
 {
+#if defined(__linux__)
     return (tr_cpu){getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+#else
+    return (tr_cpu){0, 0};
+#endif
+}
+
+/* Every 64-bit ARM CPU has it. */
+static bool has_neon(const tr_cpu *cpu)
+{
+    (void)cpu;
+    return true;
 }
 
 static bool has_dotprod(const tr_cpu *cpu)
@@ -98,7 +117,7 @@ static bool has_dotprod(const tr_cpu *cpu)
     return cpu->first & asimddp;
 }
 
-static bool has_i8mm(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_i8mm(const tr_cpu *cpu)
 {
     const unsigned long i8mm = 1ul << 13;
     return has_dotprod(cpu) && (cpu->second & i8mm);
@@ -114,7 +133,7 @@ static tr_cpu read_cpu(void)
 }
 #endif
 
-static bool always(const tr_cpu *cpu)
+static bool has_portable(const tr_cpu *cpu)
 {
     (void)cpu;
     return true;
@@ -122,24 +141,11 @@ static bool always(const tr_cpu *cpu)
 
 int tr_kernels_available(const tr_kernels *levels[TR_LEVELS])
 {
+#define LEVEL(name) {&tr_kernels_##name, has_##name},
     static const struct {
         const tr_kernels *level;
         bool (*available)(const tr_cpu *cpu);
-    } all[] = {
-        {&tr_kernels_portable, always},
-#if defined(__x86_64__)
-        {&tr_kernels_avx2, has_avx2},
-        {&tr_kernels_avxvnni, has_avxvnni},
-        {&tr_kernels_avx512, has_avx512},
-        {&tr_kernels_avx512vnni, has_avx512vnni},
-        {&tr_kernels_avx512bf16, has_avx512bf16},
-        {&tr_kernels_amx, has_amx},
-#elif defined(__aarch64__)
-        {&tr_kernels_neon, always},
-        {&tr_kernels_dotprod, has_dotprod},
-        {&tr_kernels_i8mm, has_i8mm},
-#endif
-    };
+    } all[] = {TR_COMPILED_LEVELS}; /* the best one last */
     const tr_cpu cpu = read_cpu();
     int count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
