@@ -36,27 +36,28 @@ typedef enum cli_shell { CLI_BASH = 1, CLI_ZSH, CLI_FISH } cli_shell;
 /* The parsed command line. Fields of options that a command does not have keep their defaults. */
 typedef struct cli_settings {
     const cli_command *command;
-    const char *model;           /* NULL: the default model */
-    cli_list ensemble;           /* further models, PATH[:WEIGHT], that decode together with it */
-    const char *models;          /* a folder of models; NULL: none */
-    const char *source, *target; /* languages, NULL: the model's */
-    const char *input, *output;  /* NULL or "-": the standard streams */
-    int threads, batch_size;     /* threads 0: the usable cores */
-    int compute;                 /* a tr_compute */
-    int load;                    /* a tr_load, or CLI_AUTO */
-    const char *shortlist;       /* NULL: auto */
-    const char *allowed;         /* convert; NULL: the list that IN has */
-    const char *attention;       /* NULL: exact */
-    int full_vocabulary;         /* true: ignore the model's list of allowed target tokens */
-    int max_length, min_length;  /* tokens of a sentence's translation */
-    int split;                   /* a tr_split */
-    int loop_guard, protect;     /* false, true or CLI_AUTO */
-    tr_search_options search;    /* except forbidden and stopping, which come from the next two: */
-    bool chose_beam;             /* search.beam was CLI_AUTO */
-    int stopping;                /* a tr_stopping */
-    cli_list forbidden;          /* tokens */
-    const char *prefix;          /* NULL: none */
-    bool tsv;                    /* each line brings its own prefix */
+    const char *model;                        /* NULL: the default model */
+    cli_list ensemble;                        /* further models, PATH[:WEIGHT], that decode together with it */
+    const char *models;                       /* a folder of models; NULL: none */
+    const char *source, *target;              /* languages, NULL: the model's */
+    const char *input, *output;               /* NULL or "-": the standard streams */
+    int threads, batch_size;                  /* threads 0: the usable cores */
+    int compute;                              /* a tr_compute */
+    int load;                                 /* a tr_load, or CLI_AUTO */
+    const char *shortlist;                    /* NULL: auto */
+    const char *allowed;                      /* convert; NULL: the list that IN has */
+    const char *attention;                    /* NULL: exact */
+    const char *license, *date, *description; /* convert; NULL: what IN says */
+    int full_vocabulary;                      /* true: ignore the model's list of allowed target tokens */
+    int max_length, min_length;               /* tokens of a sentence's translation */
+    int split;                                /* a tr_split */
+    int loop_guard, protect;                  /* false, true or CLI_AUTO */
+    tr_search_options search;                 /* except forbidden and stopping, which come from the next two: */
+    bool chose_beam;                          /* search.beam was CLI_AUTO */
+    int stopping;                             /* a tr_stopping */
+    cli_list forbidden;                       /* tokens */
+    const char *prefix;                       /* NULL: none */
+    bool tsv;                                 /* each line brings its own prefix */
     bool scores, stream;
     const char *encoding;      /* of the input; NULL: recognised */
     const char *glossary;      /* NULL: none */

@@ -10,6 +10,7 @@
 #include "formats/gguf/gguf.h"
 #include "formats/int8.h"
 #include "formats/open.h"
+#include "util/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -160,6 +161,26 @@ static int find_stand_ins(const char *in, tr_package *package)
     return status == TR_OK ? CLI_DONE : cli_fail_error(&error);
 }
 
+static int copy_note(const cli_settings *s, const char *option, const char *text, char *out, size_t size)
+{
+    if (!text)
+        return CLI_DONE;
+    if (!tr_utf8_valid(text, strlen(text)))
+        return cli_usage(s, "%s: is not UTF-8", option);
+    if (strlen(text) >= size)
+        return cli_usage(s, "%s: is longer than %zu bytes", option, size - 1);
+    strcpy(out, text);
+    return CLI_DONE;
+}
+
+static int tell_about(const cli_settings *s, tr_about *about)
+{
+    int status = copy_note(s, "--license", s->license, about->license, sizeof about->license);
+    if (!status)
+        status = copy_note(s, "--date", s->date, about->date, sizeof about->date);
+    return status ? status : copy_note(s, "--description", s->description, about->description, sizeof about->description);
+}
+
 static int convert_model(const cli_settings *settings, const char *in, const tr_target *target)
 {
     tr_package package;
@@ -173,6 +194,8 @@ static int convert_model(const cli_settings *settings, const char *in, const tr_
     if (settings->doubtful_below < 0)
         package.config.doubtful_below = settings->doubtful_below;
     int status = cli_allow_tokens(settings, &package, &allowed);
+    if (!status)
+        status = tell_about(settings, &package.about);
     if (!status && settings->stand_ins)
         status = find_stand_ins(in, &package);
     if (!status)

@@ -134,12 +134,18 @@ static void put_tokenizer(cli_json *j, const tr_package *p)
     cli_json_close(j, '}');
 }
 
+/* NULL: null. */
+static const char *known(const char *text)
+{
+    return *text ? text : NULL;
+}
+
 /* Whether the path and the model's own texts are UTF-8, which JSON needs. */
 static bool has_valid_texts(const char *path, const tr_package *p)
 {
     bool good = tr_utf8_valid(path, strlen(path)) && tr_utf8_valid(p->architecture, strlen(p->architecture)) &&
                 tr_utf8_valid(p->name, strlen(p->name)) && tr_utf8_valid(p->source_language, strlen(p->source_language)) &&
-                tr_utf8_valid(p->target_language, strlen(p->target_language));
+                tr_utf8_valid(p->target_language, strlen(p->target_language)); /* p->about is UTF-8 */
     for (size_t i = 0; i < p->languages.count; i++)
         good = good && tr_utf8_valid(p->languages.items[i].code, strlen(p->languages.items[i].code));
     return good;
@@ -159,6 +165,9 @@ static int print_json(const char *path, const summary *s)
     cli_json_string(j, "format", p->format);
     cli_json_string(j, "architecture", p->architecture);
     cli_json_string(j, "name", p->name);
+    cli_json_string(j, "license", known(p->about.license));
+    cli_json_string(j, "date", known(p->about.date));
+    cli_json_string(j, "description", known(p->about.description));
     cli_json_string(j, "source_language", p->source_language);
     cli_json_string(j, "target_language", p->target_language);
     cli_json_open(j, "languages", '[');
@@ -201,11 +210,11 @@ static void print_tokens(const tr_package *p)
     print_token(p, "padding ", c->pad_id);
     print_token(p, "unknown ", c->target_unk_id);
     printf("\nforced      ");
-    print_token(p, "first ", c->forced_first_id);
-    print_token(p, "last ", c->forced_last_id);
+    print_token(p, "first, always: ", c->forced_first_id);
+    print_token(p, "last, at the maximum length: ", c->forced_last_id);
     if (c->forced_first_id < 0 && c->forced_last_id < 0)
         printf("  none");
-    printf("\nforbidden   ");
+    printf("\nnever made  ");
     for (int i = 0; i < c->forbidden_count; i++)
         print_token(p, "", c->forbidden[i]);
     puts(c->forbidden_count ? "" : "  none");
@@ -292,6 +301,12 @@ static void print_text(const char *path, const summary *s)
     cli_print("file          %s\n", path);
     cli_print("format        %s, architecture %s\n", p->format, p->architecture);
     cli_print("name          %s\n", *p->name ? p->name : "unknown");
+    if (*p->about.description)
+        cli_print("purpose       %s\n", p->about.description);
+    if (*p->about.license)
+        cli_print("licence       %s\n", p->about.license);
+    if (*p->about.date)
+        cli_print("date          %s\n", p->about.date);
     print_languages(p);
     print_shape(&p->config);
     print_vocabulary(p);

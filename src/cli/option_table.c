@@ -216,6 +216,14 @@ const cli_option cli_options[] = {
      "translations with a chrF below X are wrong; default 35", NULL},
     {CMD_CONVERT, GROUP_OUTPUT, KIND_REAL, 0, "doubtful-below", "X", FIELD(doubtful_below), -100, 0,
      "write into the file that translations with a mean log-probability below X are doubtful (translate calibrate)", NULL},
+    {CMD_CONVERT, GROUP_OUTPUT, KIND_TEXT, 0, "license", "TEXT", FIELD(license), 0, 0,
+     "the licence to write into the file; translate info shows it; default: what IN says, in its metadata or the head of "
+     "its README.md",
+     NULL},
+    {CMD_CONVERT, GROUP_OUTPUT, KIND_TEXT, 0, "description", "TEXT", FIELD(description), 0, 0,
+     "what the model is for, to write into the file; default: what IN says", NULL},
+    {CMD_CONVERT, GROUP_OUTPUT, KIND_TEXT, 0, "date", "TEXT", FIELD(date), 0, 0,
+     "the model's date, to write into the file; default: what IN says", NULL},
     {CMD_CONVERT, GROUP_OUTPUT, KIND_FLAG, 0, "stand-ins", NULL, FIELD(stand_ins), 0, 0,
      "try which short words the model copies, and write them into the file; otherwise each run tries when it needs them. "
      "Takes the memory of a translation",

@@ -25,10 +25,18 @@ struct tr_archive {
     tr_status (*open)(const tr_archive *archive, const char *path, tr_file *file, tr_bytes *bytes, tr_error *error);
 };
 
+/* What a model's author tells readers; "" where it is unknown. UTF-8. */
+typedef struct tr_about {
+    char license[64];      /* "cc-by-4.0" */
+    char date[32];         /* of the model, as its author writes it */
+    char description[512]; /* what it is for */
+} tr_about;
+
 typedef struct tr_package {
-    const char *format;                                              /* "GGUF", "CTranslate2 directory" */
-    char architecture[32];                                           /* "marian" */
-    char name[128];                                                  /* "" if unknown */
+    const char *format;    /* "GGUF", "CTranslate2 directory" */
+    char architecture[32]; /* "marian" */
+    char name[128];        /* "" if unknown */
+    tr_about about;
     char source_language[TR_LANGUAGE], target_language[TR_LANGUAGE]; /* "" if unknown */
     bool directory;                                                  /* published floats: compute auto means f32 */
     tr_config config;                                                /* checked */

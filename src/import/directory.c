@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "import/recognise.h"
+#include "import/yaml.h"
 #include "util/utf8.h"
 
 tr_status tr_directory_has(const tr_directory *d, const char *name, bool *has)
@@ -185,4 +186,46 @@ tr_status tr_directory_find_languages(const tr_directory *d, const char *file, c
     }
     tr_package_close_last(d->package);
     return tr_directory_in(d, status);
+}
+
+/* The YAML between two lines of "---" at the beginning of a text; NULL: there is none. */
+static const char *front_matter(const tr_file *file, size_t *size)
+{
+    enum { LARGEST = 1 << 16 };
+    static const char mark[] = "---\n", end[] = "\n---";
+    const char *text = (const char *)file->data;
+    const size_t length = file->size < LARGEST ? file->size : LARGEST;
+    if (length < sizeof mark || memcmp(text, mark, sizeof mark - 1) != 0)
+        return NULL;
+    const char *from = text + sizeof mark - 1;
+    for (const char *at = from - 1; (at = memchr(at, '\n', (size_t)(text + length - at))); at++)
+        if ((size_t)(text + length - at) >= sizeof end - 1 && memcmp(at, end, sizeof end - 1) == 0) {
+            *size = (size_t)(at + 1 - from);
+            return from;
+        }
+    return NULL;
+}
+
+void tr_directory_card(const tr_directory *d)
+{
+    tr_error error;
+    tr_file file;
+    json_t *root = NULL;
+    size_t size = 0;
+    const tr_directory quiet = {d->path, d->load, d->package, &error};
+    char *out = d->package->about.license;
+    if (tr_directory_open(&quiet, "README.md", &file) != TR_OK)
+        return;
+    const char *matter = front_matter(&file, &size);
+    if (matter && tr_yaml_parse(matter, size, "README.md", &root, &error) == TR_OK) {
+        tr_json_fields fields = {root, "README.md", TR_OK, &error};
+        const char *license = tr_json_string(&fields, "license", "");
+        if (strcmp(license, "other") == 0)
+            license = tr_json_string(&fields, "license_name", license);
+        const size_t length = strlen(license);
+        if (length < sizeof d->package->about.license)
+            memcpy(out, license, length + 1);
+    }
+    json_decref(root);
+    tr_file_close(&file);
 }

@@ -44,4 +44,8 @@ void tr_directory_languages(tr_json_fields *fields, tr_package *package);
 tr_status tr_directory_find_languages(const tr_directory *d, const char *file, const char *open,
                                       const char *close) TR_CHECKED;
 
+/* Reads the licence in the front matter of README.md, as Hugging Face's model cards have it. A card that is missing or
+ * cannot be read is no error. */
+void tr_directory_card(const tr_directory *d);
+
 #endif

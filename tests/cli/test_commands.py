@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -11,6 +12,7 @@ import struct
 import support
 from support import LINES, CommandTest, Terminal, model_bytes, text_of, wait_for
 
+SMALL = pathlib.Path(__file__).resolve().parent.parent / "reference/fixtures/relu-1x1-f32/model"
 BENCH_KEYS = {"tokens_per_second", "sentences_per_second", "source_tokens", "target_tokens", "seconds", "seconds_text",
               "load_ms", "peak_rss_mb", "threads", "batch_size", "compute", "cpu"}
 PART_KEYS = {"seconds_encoder", "seconds_self_attention", "seconds_cross_attention", "seconds_feed_forward",
@@ -241,6 +243,39 @@ class Info(CommandTest):
                       str(o["size"]), "</s>", "<pad>", o["shape"]["activation"]):
             self.assertIn(shown, text)
         self.assertNotIn("verified", text)
+
+    def test_licence_date_and_purpose(self):
+        """convert writes them, and takes them over; nothing is shown where they are unknown."""
+        known = {"license": "cc-by-4.0", "date": "2026-11", "description": "Chinese to English, everyday language"}
+        out, again = self.folder / "a.gguf", self.folder / "b.gguf"
+        options = [word for name, value in known.items() for word in (f"--{name}", value)]
+        self.good("convert", support.MODEL, out, *options)
+        self.good("convert", out, again, "--license", "MIT")
+        o = json.loads(self.good("info", "--json", out))
+        self.assertEqual({name: o[name] for name in known}, known)
+        o = json.loads(self.good("info", "--json", again))
+        self.assertEqual({name: o[name] for name in known}, {**known, "license": "MIT"})
+        text = self.good("info", out).decode()
+        for label, value in zip(("licence", "date", "purpose"), known.values()):
+            self.assertRegex(text, rf"\n{label} +{value}\n")
+        o = json.loads(self.good("info", "--json", support.MODEL))
+        self.assertEqual({o[name] for name in known}, {None})
+        self.assertNotRegex(self.good("info", support.MODEL).decode(), r"\n(licence|date|purpose) ")
+        self.bad(2, "convert", out, again, "--license", "x" * 64, says="longer than 63 bytes")
+        self.bad(2, "convert", out, again, "--description", b"\xff".decode("utf-8", "surrogateescape"), says="not UTF-8")
+
+    def test_licence_of_a_model_card(self):
+        model = self.folder / "model"
+        shutil.copytree(SMALL, model)
+        for card, license in (("---\nlanguage:\n- zh\nlicense: apache-2.0\n---\n# x\n---\n", "apache-2.0"),
+                              ("---\nlicense: other\nlicense_name: my-own\n---\n", "my-own"), ("---\nlicense: mit\n", None),
+                              ("# license: mit\n", None), ("---\nlicense: [a\n---\n", None), ("", None),
+                              ("---\nlicense: " + "x" * 64 + "\n---\n", None), ("---\nlicense:\n- mit\n---\n", None)):
+            (model / "README.md").write_text(card)
+            self.assertEqual(json.loads(self.good("info", "--json", model))["license"], license, card)
+        (model / "README.md").write_text("---\nlicense: mit\n---\n")
+        self.good("convert", model, self.folder / "m.gguf", warnings=True)
+        self.assertIn(b"\nlicence       mit\n", self.good("info", self.folder / "m.gguf"))
 
     def test_control_characters_in_texts(self):
         content = bytearray(model_bytes())

@@ -7,6 +7,7 @@
 #include "formats/gguf/keys.h"
 #include "formats/gguf/read.h"
 #include "formats/import.h"
+#include "util/utf8.h"
 
 /* ----------------------------------------------------------------------------------------------------------- settings */
 
@@ -76,6 +77,27 @@ static tr_status read_names(const tr_gguf *gguf, tr_package *package, tr_error *
     if (status == TR_OK)
         status = tr_gguf_read_string(gguf, TR_KEY_TARGET_LANGUAGE, package->target_language, TR_LANGUAGE, error);
     return status;
+}
+
+/* A text for readers, which no damage keeps from opening the model: cut to the room, "" if it is none. */
+static void read_note(const tr_gguf *gguf, const char *key, char *out, size_t size)
+{
+    const tr_gguf_entry *entry = tr_gguf_find(gguf, key);
+    if (!entry || entry->array || entry->type != TR_GGUF_STRING)
+        return;
+    const unsigned char *at = entry->data;
+    size_t length;
+    const char *text = tr_gguf_string(&at, &length);
+    length = tr_utf8_valid_prefix(text, length < size ? length : size - 1);
+    memcpy(out, text, length);
+    out[length] = 0;
+}
+
+static void read_about(const tr_gguf *gguf, tr_about *about)
+{
+    read_note(gguf, TR_KEY_LICENSE, about->license, sizeof about->license);
+    read_note(gguf, TR_KEY_DATE, about->date, sizeof about->date);
+    read_note(gguf, TR_KEY_DESCRIPTION, about->description, sizeof about->description);
 }
 
 static tr_status read_settings(const tr_gguf *gguf, tr_package *package, tr_error *error)
@@ -372,6 +394,7 @@ static tr_status read_kind(const tr_gguf *gguf, tr_package *package, tr_error *e
     const tr_status status = read_architecture(gguf, package, error);
     if (status != TR_OK)
         return status;
+    read_about(gguf, &package->about);
     if (tr_gguf_find(gguf, TR_KEY_VERSION))
         return read_own(gguf, package, error);
     return import ? import->read_llama(gguf, package, error) : fail_foreign(package, error);

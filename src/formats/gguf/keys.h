@@ -26,6 +26,9 @@
 #define TR_KEY_TARGET_TOKENS      "translate.target.tokens"
 #define TR_KEY_ARCHITECTURE       "general.architecture"
 #define TR_KEY_NAME               "general.name"
+#define TR_KEY_LICENSE            "general.license"
+#define TR_KEY_DESCRIPTION        "general.description"
+#define TR_KEY_DATE               "translate.date"
 #define TR_KEY_ALIGNMENT          "general.alignment"
 #define TR_KEY_FILE_TYPE          "general.file_type"
 

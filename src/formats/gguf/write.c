@@ -169,6 +169,9 @@ static void put_metadata(writer *w)
     put_u32(w, TR_KEY_ALIGNMENT, TR_GGUF_ALIGNMENT);
     put_file_type(w, w->encoder.type);
     put_text(w, TR_KEY_NAME, package->name);
+    put_text(w, TR_KEY_LICENSE, package->about.license);
+    put_text(w, TR_KEY_DATE, package->about.date);
+    put_text(w, TR_KEY_DESCRIPTION, package->about.description);
     put_u32(w, TR_KEY_VERSION, TR_LAYOUT_VERSION);
     put_text(w, TR_KEY_SOURCE_LANGUAGE, package->source_language);
     put_text(w, TR_KEY_TARGET_LANGUAGE, package->target_language);

@@ -245,7 +245,9 @@ tr_status tr_open_ctranslate2(const char *path, tr_load load, tr_package *packag
         status = read_tokenizer(&d);
     if (status == TR_OK)
         status = read_languages(&d);
-    if (status != TR_OK)
+    if (status == TR_OK)
+        tr_directory_card(&d);
+    else
         tr_package_close(package);
     return status;
 }

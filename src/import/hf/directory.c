@@ -156,7 +156,9 @@ tr_status tr_open_hf(const char *path, tr_load load, tr_package *package, tr_err
         status = read_network(&d, &files, &family);
     if (status == TR_OK)
         status = tr_hf_read_tokens(&d, &files, family);
-    if (status != TR_OK)
+    if (status == TR_OK)
+        tr_directory_card(&d);
+    else
         tr_package_close(package);
     return status;
 }
