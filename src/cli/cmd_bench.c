@@ -164,15 +164,20 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+static double speed_of(const bench *b, int round)
+{
+    return b->seconds[round] > 0 ? (double)b->target_tokens / b->seconds[round] : 0;
+}
+
 /* The sample standard deviation of the rounds' tokens per second; 0 with one round. */
 static double deviation(const bench *b)
 {
     const int rounds = b->settings->rounds;
     double sum = 0, squares = 0;
     for (int i = 0; i < rounds; i++)
-        sum += (double)b->target_tokens / b->seconds[i];
+        sum += speed_of(b, i);
     for (int i = 0; i < rounds; i++) {
-        const double off = (double)b->target_tokens / b->seconds[i] - sum / rounds;
+        const double off = speed_of(b, i) - sum / rounds;
         squares += off * off;
     }
     return rounds > 1 ? sqrt(squares / (rounds - 1)) : 0;

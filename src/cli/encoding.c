@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/config.h"
 #include "util/utf8.h"
 
 void cli_decoder_free(cli_decoder *decoder)
@@ -63,6 +64,14 @@ static const char *binary_kind(const char *bytes, size_t size)
 
 /* ---------------------------------------------------------------------------------------------------------- recognising */
 
+#if TR_STATIC
+/* A static program loads no library. */
+static bool guess(const char *bytes, size_t size, char *name, size_t room)
+{
+    (void)bytes, (void)size, (void)name, (void)room;
+    return false;
+}
+#else
 /* libuchardet guesses the encoding of a text. It is loaded when it is needed, if it is there. */
 static bool guess(const char *bytes, size_t size, char *name, size_t room)
 {
@@ -91,6 +100,7 @@ static bool guess(const char *bytes, size_t size, char *name, size_t room)
     dlclose(library);
     return found;
 }
+#endif
 
 /* Whether bytes are a text in an encoding, but for an incomplete character at their end. */
 static bool is_valid_in(const char *encoding, const char *bytes, size_t size)

@@ -47,7 +47,7 @@ static int resolve_name(char path[TR_PATH], const char *name, const cli_settings
 {
     if (strncmp(name, "hf:", 3) == 0)
         return TR_IMPORT ? cli_hub_find(path, name, settings)
-                      : cli_fail("%s: this build does not download; give a GGUF file", name);
+                         : cli_fail("%s: this build does not download; give a GGUF file", name);
     if (snprintf(path, TR_PATH, "%s", name) >= TR_PATH)
         return cli_fail("-m: %s", strerror(ENAMETOOLONG));
     return access(path, F_OK) < 0 && errno == ENOENT ? cli_fail_no_model(path) : CLI_DONE;

@@ -113,7 +113,8 @@ class Completion(CommandTest):
         self.script("zsh", "functions/_translate")
         terminal = self.terminal(["zsh", "-f", "-i"], PS1="ready> ", COLUMNS=200)
         setup = ("fpath=($PWD/functions $fpath); autoload -Uz compinit; compinit -u -D; unsetopt prompt_cr prompt_sp; "
-                 "stty -echo columns 200; bindkey '^I' list-choices; bindkey '^X' kill-buffer; LISTMAX=1000; PS1='do''ne> '\n")
+                 "stty -echo columns 200; bindkey '^I' list-choices; bindkey '^X' kill-buffer; LISTMAX=1000; "
+                 "PS1='do''ne> '\n")
         self.type(terminal, setup, "done> ")
 
         def offers(line):

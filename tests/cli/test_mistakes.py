@@ -125,5 +125,5 @@ class Mistakes(CommandTest):
     def test_without_a_network(self):
         said = self.bad(1, "pull", "Helsinki-NLP/opus-mt-zh-en", "--retries", "0", **self.here)
         self.assertIn("http://127.0.0.1:1: ", said)
-        self.assertIn("; without a network here: 'translate pull Helsinki-NLP/opus-mt-zh-en -o DIR' elsewhere, copy DIR, then "
-                      "-m DIR (HF_ENDPOINT: a mirror)", said)
+        self.assertIn("; without a network here: 'translate pull Helsinki-NLP/opus-mt-zh-en -o DIR' elsewhere, copy DIR, "
+                      "then -m DIR (HF_ENDPOINT: a mirror)", said)

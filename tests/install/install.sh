@@ -71,7 +71,7 @@ if [ -n "$tool" ]; then
     "$work$tool" --version | grep -q '[0-9]\.[0-9]' || fail 'translate --version prints no version'
     for place in bash-completion/completions/translate.bash zsh/site-functions/_translate \
         fish/vendor_completions.d/translate.fish; do
-        grep -q -e '--verbose' "$(find "$installed" -path "*/$place")" || fail "$place is not installed"
+        grep -q verbose "$(find "$installed" -path "*/$place")" || fail "$place is not installed"
     done
     if [ -x "$build/translate-pull" ]; then
         # translate-pull must be found; no server listens on this port.
