@@ -36,7 +36,7 @@ root=$(readlink -f "$root")
 needs=("${build_needs[@]}")
 # A build that test.sh made keeps its tests.
 options=()
-[ -f "$root/build/build.ninja" ] || options=(tests=false bench=false)
+[ -f "$root/build/build.ninja" ] || options=(tests=false bench=false levels=native)
 for helper in ${more[@]+"${more[@]}"}; do
     case $helper in
     hub) needs+=("${pull_needs[@]}") ;;

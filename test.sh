@@ -21,7 +21,7 @@ root=${root%/*}
 
 dir=$root/build
 needs=("${build_needs[@]}" "${test_needs[@]}")
-options=(tests=true bench=true hub=enabled detect=enabled)
+options=(tests=true bench=true levels=all hub=enabled detect=enabled)
 select=() # arguments of meson test
 suite=
 wrapper=

@@ -40,7 +40,7 @@ static tr_cpu read_cpu(void)
     return cpu;
 }
 
-static bool has_avx2(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_avx2(const tr_cpu *cpu)
 {
     return !(~cpu->c1 & (bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C)) && (cpu->saved & 0x6) == 0x6 &&
            !(~cpu->b7 & (bit_AVX2 | bit_BMI2));
@@ -52,13 +52,13 @@ NOT_ALWAYS_USED static bool has_avxvnni(const tr_cpu *cpu)
     return has_avx2(cpu) && (cpu->a71 & AVX_VNNI);
 }
 
-static bool has_avx512(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_avx512(const tr_cpu *cpu)
 {
     const unsigned needed = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
     return has_avx2(cpu) && (cpu->saved & 0xe6) == 0xe6 && !(~cpu->b7 & needed);
 }
 
-static bool has_avx512vnni(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_avx512vnni(const tr_cpu *cpu)
 {
     return has_avx512(cpu) && (cpu->c7 & bit_AVX512VNNI);
 }
@@ -105,13 +105,13 @@ static tr_cpu read_cpu(void)
 }
 
 /* Every 64-bit ARM CPU has it. */
-static bool has_neon(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_neon(const tr_cpu *cpu)
 {
     (void)cpu;
     return true;
 }
 
-static bool has_dotprod(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_dotprod(const tr_cpu *cpu)
 {
     const unsigned long asimddp = 1ul << 20;
     return cpu->first & asimddp;
@@ -133,7 +133,7 @@ static tr_cpu read_cpu(void)
 }
 #endif
 
-static bool has_portable(const tr_cpu *cpu)
+NOT_ALWAYS_USED static bool has_portable(const tr_cpu *cpu)
 {
     (void)cpu;
     return true;
@@ -160,7 +160,11 @@ tr_status tr_kernels_select(const char *name, const tr_kernels **kernels, tr_err
         name = getenv("TRANSLATE_CPU");
     const tr_kernels *levels[TR_LEVELS];
     const int count = tr_kernels_available(levels);
-    *kernels = levels[count - 1];
+    *kernels = count ? levels[count - 1] : NULL;
+    if (!count)
+        return tr_fail(
+            error, TR_ERROR_UNSUPPORTED,
+            "CPU: this build has no kernels for it (-Dlevels=native on another machine); build with -Dlevels=all");
     if (!name || !*name)
         return TR_OK;
     char list[128] = "";

@@ -11,7 +11,8 @@ enum { TR_LEVELS = 16 }; /* at least the number of levels */
 int tr_kernels_available(const tr_kernels *levels[TR_LEVELS]);
 
 /* Sets *kernels to the static table of the level of this name. NULL or "" means $TRANSLATE_CPU, or the best if that is not
- * set. TR_ERROR_ARGUMENT if the level is not available here; the message lists those that are. */
+ * set. TR_ERROR_ARGUMENT if the level is not available here; the message lists those that are. TR_ERROR_UNSUPPORTED if none
+ * is. */
 tr_status tr_kernels_select(const char *name, const tr_kernels **kernels, tr_error *error);
 
 #endif

@@ -157,10 +157,10 @@ class Bench(CommandTest):
         head, line, row = self.rows("--table", "md", "-T", "1", "-m", self.folder / name)
         number = r"\d+\.\d"
         self.assertEqual(head, "| CPU | kernels | model | compute | threads | batch | beam | tokens/s | sentences/s | "
-                               "load ms | peak MB | version |")
-        self.assertEqual(line, "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|")
+                               "load ms | peak MB | version | commit |")
+        self.assertEqual(line, "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|")
         self.assertRegex(row, rf"\A\| {re.escape(cpu)} \| \w+ \| a\\\|b,\"c\".gguf \| int8 \| 1 \| 32 \| 1 "
-                              rf"\| {number} ± {number} \| {number} \| {number} \| {number} \| [\w.-]+ \|\Z")
+                              rf"\| {number} ± {number} \| {number} \| {number} \| {number} \| [\w.-]+ \| [\w+]+ \|\Z")
         table = list(csv.DictReader(self.rows("--table", "csv", "-T", "1", "-m", self.folder / name)))
         self.assertEqual(len(table), 1)
         self.assertEqual((table[0]["cpu_name"], table[0]["model"], table[0]["threads"], table[0]["batch_size"]),
