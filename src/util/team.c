@@ -1,13 +1,15 @@
 #define _GNU_SOURCE
 #include "util/team.h"
 
-#include <omp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 #if defined(__linux__)
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -20,6 +22,10 @@
 #if __has_feature(thread_sanitizer)
 #define TR_THREAD_SANITIZER
 #endif
+#endif
+/* ThreadSanitizer cannot see the synchronisation inside libgomp. */
+#if defined(_OPENMP) && !defined(TR_THREAD_SANITIZER)
+#define TR_USE_OPENMP
 #endif
 
 /* ----------------------------------------------------------------------------------------------------------- barriers */
@@ -232,7 +238,7 @@ static void pool_stop(pool *p)
     atomic_store(&p->generation, 0);
 }
 
-#if !defined(TR_THREAD_SANITIZER)
+#if defined(TR_USE_OPENMP)
 /* libgomp ends the process if the system refuses a thread. So the team first starts threads of its own, to see whether it
  * can, and ends them again. libgomp keeps the threads of a region for the next region of the same caller (`kept` of them),
  * so this costs some tens of microseconds a thread, once. A team that has run on threads of its own keeps them. */
@@ -247,10 +253,10 @@ static bool openmp_can(tr_team *team, int kept)
 #endif
 
 /* Returns false, with nothing run, if OpenMP or the system grants fewer threads (inside a parallel region of the host, or
- * with OMP_THREAD_LIMIT), and under ThreadSanitizer, which cannot see the synchronisation inside libgomp. */
+ * with OMP_THREAD_LIMIT), and in a build that does not use it. */
 static bool openmp_run(tr_team *team, tr_team_function *function, void *argument)
 {
-#if defined(TR_THREAD_SANITIZER)
+#if !defined(TR_USE_OPENMP)
     (void)team, (void)function, (void)argument;
     return false;
 #else
