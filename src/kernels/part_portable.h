@@ -101,13 +101,12 @@ TR_INLINE part part_copysign(part a, part sign)
     return (part)((part_bits)a | ((part_bits)sign & (int32_t)0x80000000));
 }
 
-/* Half precision in software is too long to be repeated wherever it is used. */
-static __attribute__((noinline)) part part_load_f16(const uint16_t *p)
+TR_INLINE part part_load_f16(const uint16_t *p)
 {
     return (part){tr_f16_to_f32(p[0]), tr_f16_to_f32(p[1]), tr_f16_to_f32(p[2]), tr_f16_to_f32(p[3])};
 }
 
-static __attribute__((noinline)) void part_store_f16(uint16_t *p, part a)
+TR_INLINE void part_store_f16(uint16_t *p, part a)
 {
     for (int i = 0; i < LANES; i++)
         p[i] = tr_f16_from_f32(a[i]);
