@@ -5,7 +5,7 @@
 #   --werror               warnings are errors
 #   --sanitize             in build-asan, with AddressSanitizer and UndefinedBehaviorSanitizer
 #   --tsan                 in build-tsan, with ThreadSanitizer, the tests of suite `threads`
-#   --minimal              in build-minimal, without the formats of other programs (-Dimport=disabled)
+#   --minimal              in build-minimal, without the formats of other programs (-Dimport=disabled) and without OpenMP
 #   --clang                in build-clang, with clang
 #   --aarch64              in build-aarch64, for ARM, under QEMU: the tests of what differs from CPU to CPU (Debian)
 #   --avx2                 under QEMU without AVX-512 and AVX-VNNI: these tests
@@ -53,7 +53,7 @@ for argument; do
         ;;
     --minimal)
         dir=$root/build-minimal
-        options+=(werror=true import=disabled bench=false hub=auto detect=auto)
+        options+=(werror=true import=disabled openmp=disabled bench=false hub=auto detect=auto)
         texts=false
         ;;
     --clang)

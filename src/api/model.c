@@ -52,7 +52,7 @@ tr_status tr_source_tokenizer(const tr_package *package, tr_tokenizer **tokenize
     if (package->source_bpe.data) {
         const tr_import *import = tr_import_part();
         if (!import)
-            return tr_fail(error, TR_ERROR_UNSUPPORTED, "the tokenizer is BPE, which this build leaves out");
+            return tr_fail(error, TR_ERROR_UNSUPPORTED, "the tokenizer is BPE, which needs a build with -Dimport=enabled");
         const tr_status status = import->create_words(package->source_bpe, package->source_language,
                                                       package->target_language, &parts.words, error);
         if (status != TR_OK)

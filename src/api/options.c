@@ -305,7 +305,8 @@ static const choice *find_choice(const struct field *f, const char *word, tr_err
     for (const choice *c = f->choices; c->word; c++) {
         if (strcmp(c->word, word) == 0)
             return c;
-        size += (size_t)snprintf(words + size, sizeof words - size, " %s", c->word);
+        if (size < sizeof words)
+            size += (size_t)snprintf(words + size, sizeof words - size, " %s", c->word);
     }
     tr_fail(error, TR_ERROR_ARGUMENT, "%s: '%.64s' is not one of:%s", f->name, word, words);
     return NULL;

@@ -316,6 +316,8 @@ int cli_attention(const cli_settings *settings)
     if (!settings->tokens && !l.model.info.has_tokenizer)
         status = cli_fail("%s: the model has no tokenizer; give it pieces, with --tokens", l.model.path);
     if (!status)
+        status = cli_check_no_model(settings, settings->output, &l.model.model->package);
+    if (!status)
         status = show_attention(&l, &file);
     tr_score_array_free(l.score, 1);
     tr_tokens_free(&l.source);

@@ -195,6 +195,8 @@ static int convert_model(const cli_settings *settings, const char *in, const tr_
         package.config.doubtful_below = settings->doubtful_below;
     int status = cli_allow_tokens(settings, &package, &allowed);
     if (!status)
+        status = cli_check_no_model(settings, settings->arguments[1], &package);
+    if (!status)
         status = tell_about(settings, &package.about);
     if (!status && settings->stand_ins)
         status = find_stand_ins(in, &package);

@@ -1,4 +1,5 @@
 /* translate score: the log-probability of targets, given their sources. */
+#include "api/model.h"
 #include "cli/json.h"
 #include "cli/lines.h"
 #include "cli/output.h"
@@ -269,6 +270,8 @@ static int score_all(scoring *s, cli_reader *reader)
     int status = set_options(s);
     if (!status && !s->settings->tokens && !s->settings->ids && !s->model.info.has_tokenizer)
         status = cli_fail("%s: the model has no tokenizer; give it --tokens", s->model.path);
+    if (!status)
+        status = cli_check_no_model(s->settings, s->settings->output, &s->model.model->package);
     if (!status)
         status = cli_output_open(&s->output, s->settings, reader->descriptor);
     if (!status)

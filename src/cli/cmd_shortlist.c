@@ -26,7 +26,10 @@ static int check_output(const cli_settings *s)
 {
     if (!s->output || strcmp(s->output, "-") == 0)
         return cli_usage(s, "-o FILE is missing: the shortlist to write");
-    return cli_check_replaced(s, s->output, CLI_SHORTLIST);
+    int status = CLI_DONE;
+    for (int i = 0; !status && i < s->argument_count; i++)
+        status = cli_check_other_file(s, s->output, s->arguments[i], "is the input and the output");
+    return status ? status : cli_check_replaced(s, s->output, CLI_SHORTLIST);
 }
 
 static int open_tokenizers(learning *m, const char *model)
@@ -139,7 +142,9 @@ int cli_shortlist(const cli_settings *settings)
         return cli_fail("signals: cannot be caught, too many open files");
     if (tr_package_open(path, TR_LOAD_MAP, &m.package, &error))
         return cli_fail_error(&error);
-    status = make_shortlist(&m, path);
+    status = cli_check_no_model(settings, settings->output, &m.package);
+    if (!status)
+        status = make_shortlist(&m, path);
     tr_parallel_free(&m.text);
     tr_team_destroy(m.team);
     tr_tokenizer_destroy(m.tokenizers[0]);

@@ -71,29 +71,17 @@ static int set_options(translation *j)
     return status;
 }
 
-static bool reads_file(const tr_model *model, const struct stat *file)
+static int refuse_output(const translation *j)
 {
-    struct stat st;
-    const tr_buffer *files = &model->package.read;
-    for (const char *name = files->data, *end = name + files->size; name < end; name += strlen(name) + 1)
-        if (stat(name, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino)
-            return true;
-    return false;
-}
-
-static int refuse_model_as_output(const translation *j)
-{
-    struct stat output;
-    bool read = false;
-    if (lstat(j->output.target.path, &output) < 0)
-        return CLI_DONE;
-    for (int i = 0; i < j->route.count; i++) {
+    const cli_settings *s = j->settings;
+    int status = cli_check_other_file(s, s->output, s->glossary, "is the glossary and the output");
+    for (int i = 0; !status && i < j->route.count; i++) {
         const cli_model *model = &j->route.models[i];
-        read |= reads_file(model->model, &output);
-        for (int other = 0; other < model->other_count; other++)
-            read |= reads_file(model->others[other], &output);
+        status = cli_check_no_model(s, s->output, &model->model->package);
+        for (int other = 0; !status && other < model->other_count; other++)
+            status = cli_check_no_model(s, s->output, &model->others[other]->package);
     }
-    return read ? cli_usage(j->settings, "%s: is the model and the output", j->settings->output) : CLI_DONE;
+    return status;
 }
 
 /* Writes FILE.part.run, or compares it with this run. */
@@ -149,7 +137,7 @@ static int open_all(translation *j)
     if (!status)
         status = set_options(j);
     if (!status && j->output.part)
-        status = refuse_model_as_output(j);
+        status = refuse_output(j);
     if (!status && j->output.part && !text)
         status = begin_part(j);
     return status;
@@ -311,6 +299,8 @@ static cli_settings choose_beam(const cli_settings *settings)
         return s;
     const bool typed = !s.argument_count && (!s.input || strcmp(s.input, "-") == 0) && isatty(STDIN_FILENO);
     s.search.beam = (s.argument_count || typed) && !s.search.sample && !s.stream ? 4 : 1;
+    if (s.search.beam < s.search.n_best && !s.search.sample && !s.search.alternatives)
+        s.search.beam = s.search.n_best;
     if (s.verbose)
         cli_note("beam %d: chosen by --beam auto", s.search.beam);
     return s;

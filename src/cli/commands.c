@@ -88,7 +88,7 @@ const cli_command cli_commands[] = {
      "  translate score \"今天天气很好。\" \"The weather is nice today.\"\n"
      "  translate score -i pairs.tsv > scores.txt     one number a line / 每行一个分数\n"
      "  translate score --alignment \"你好\" \"Hello\"    with word alignment / 词对齐\n"
-     "  translate score --json -i pairs.tsv           token by token / 逐词概率\n",
+     "  translate score --json -i pairs.tsv           token by token / 逐词元概率\n",
      NULL},
     {"translate shortlist", CMD_SHORTLIST, cli_shortlist, 2, 2, "learn a lexical shortlist",
      "translate shortlist [OPTIONS] SOURCE.txt TARGET.txt -o FILE.bin",
@@ -106,7 +106,7 @@ const cli_command cli_commands[] = {
      "spaces. EOS, which is added later, is not among them.\n",
      "  translate tokenize \"今天天气很好\"\n"
      "  translate tokenize --ids < zh.txt\n"
-     "  translate tokenize --decode \"▁Hello ▁world\"\n",
+     "  translate tokenize --decode \"▁The ▁weather\"\n",
      NULL},
 };
 

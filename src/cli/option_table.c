@@ -306,11 +306,11 @@ const cli_option cli_options[] = {
 
     {NEUTRAL | CMD_TRANSLATE | CMD_SCORE | CMD_ATTENTION | CMD_SHORTLIST | CMD_CALIBRATE, GROUP_SPEED, KIND_NUMBER, 'T',
      "threads", "N", FIELD(threads), 0, TR_TEAM_MAX, "default 0: one for each usable core", NULL},
-    {CMD_BENCH, GROUP_SPEED, KIND_SERIES, 'T', "threads", "N,...", FIELD(threads_list), 0, TR_TEAM_MAX,
+    {COMMON | CMD_BENCH, GROUP_SPEED, KIND_SERIES, 'T', "threads", "N,...", FIELD(threads_list), 0, TR_TEAM_MAX,
      "default 0: one for each usable core; several numbers, here and in --batch-size and --beam: every combination is "
      "measured",
      NULL},
-    {CMD_BENCH, GROUP_SPEED, KIND_SERIES, 0, "batch-size", "N,...", FIELD(batch_sizes), 1, 4096,
+    {COMMON | CMD_BENCH, GROUP_SPEED, KIND_SERIES, 0, "batch-size", "N,...", FIELD(batch_sizes), 1, 4096,
      "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
      "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},

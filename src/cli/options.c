@@ -269,6 +269,27 @@ static const struct {
     {"no-repeat-ngram-size", "no-repeat-ngram", NULL},
     {"sampling-topk", "top-k", NULL},
     {"do-sample", "sample", NULL},
+    {"max-tokens", "max-length", NULL},
+    {"max-len-b", "max-length", NULL},
+    {"maxi-batch", "batch-size", NULL},
+    {"repetitions", "rounds", NULL},
+    {"iterations", "rounds", NULL},
+    {"outtype", "compute", NULL},
+    {"quantize", "compute", NULL},
+    {"return-alternatives", "alternatives", NULL},
+    {"word-alignment", "alignment", NULL},
+    {"sampling", "sample", NULL},
+    {"replace-unk", "no-unknown", NULL},
+    {"output-path", "output", NULL},
+    {"int8", NULL, "write --compute int8"},
+    {"fp16", NULL, "write --compute f16"},
+    {"no-protect", NULL, "write --protect off"},
+    {"list-models", NULL, "write translate pull --list"},
+    {"list-languages", NULL, "write translate info"},
+    {"download", NULL, "write translate pull OWNER/NAME"},
+    {"force", NULL, "-o replaces an older file without it"},
+    {"overwrite", NULL, "-o replaces an older file without it"},
+    {"output", NULL, "the file to write is the second argument"},
     {"device", NULL, "it runs on the CPU, with the threads of -T"},
     {"gpu", NULL, "it runs on the CPU, with the threads of -T"},
     {"html", NULL, "tags in a text are kept without an option (--protect on)"},
@@ -335,9 +356,12 @@ static int parse_long(const char *text, const char *next, bool *used, cli_settin
 static int parse_letters(const char *text, const char *next, bool *used, cli_settings *settings)
 {
     char words[NAME_SIZE];
+    const char *const all = text;
     *used = false;
     for (; *text; text++) {
         const cli_option *o = find_option(settings->command->bit, *text, NULL, 0);
+        if (!o && find_option(settings->command->bit, 0, all, strlen(all)))
+            return cli_usage(settings, "-%s: long options have two dashes: --%s", all, all);
         if (!o && (unsigned char)*text >= 0x80)
             return cli_usage(settings, "-%s: unknown option; put -- before text that begins with a dash", text);
         if (!o)
@@ -425,6 +449,11 @@ int cli_parse(const cli_command *command, char **arguments, int count, cli_setti
             return status;
         i += used;
     }
+    /* The file behind these names would be replaced. */
+    static const char *const standard[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    for (size_t i = 0; settings->output && i < sizeof standard / sizeof *standard; i++)
+        if (strcmp(settings->output, standard[i]) == 0)
+            settings->output = "-";
     return check_arguments(settings);
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "formats/gguf/read.h"
 #include "formats/shortlist.h"
 
 #include <errno.h>
@@ -102,46 +103,64 @@ static int scan_part(cli_output *output, bool lists)
 
 /* ------------------------------------------------------------------------------------------------------------ opening */
 
-/* By the first bytes of a regular file. An empty file is of any kind. */
-static bool holds(const char *path, cli_content content, bool *empty)
+/* What a regular file holds, by its first bytes. An empty file is taken for what is to be written. */
+static int find_content(const char *path, cli_content *content)
 {
     char first[8];
     int descriptor;
-    ssize_t n = 0;
-    if (tr_open_regular(&descriptor, AT_FDCWD, path, O_RDONLY, 0, NULL) == TR_OK) {
-        n = pread(descriptor, first, sizeof first, 0);
-        close(descriptor);
-    }
-    const size_t size = n > 0 ? (size_t)n : 0;
-    const bool model = size >= 4 && memcmp(first, "GGUF", 4) == 0, shortlist = tr_shortlist_recognise(first, size);
-    *empty = !size;
-    return content == (model ? CLI_MODEL : shortlist ? CLI_SHORTLIST : CLI_TEXT);
+    tr_error error;
+    if (tr_open_regular(&descriptor, AT_FDCWD, path, O_RDONLY, 0, &error) != TR_OK)
+        return cli_fail_error(&error);
+    const ssize_t size = pread(descriptor, first, sizeof first, 0);
+    const int reason = errno;
+    close(descriptor);
+    if (size < 0)
+        return cli_fail("%s: %s", path, strerror(reason));
+    if (size)
+        *content = tr_gguf_recognise(first, (size_t)size)        ? CLI_MODEL
+                   : tr_shortlist_recognise(first, (size_t)size) ? CLI_SHORTLIST
+                                                                 : CLI_TEXT;
+    return CLI_DONE;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+int cli_check_other_file(const cli_settings *settings, const char *path, const char *other, const char *what)
+{
+    struct stat a, b;
+    const bool same = path && other && stat(path, &a) == 0 && stat(other, &b) == 0 && same_file(&a, &b);
+    return same ? cli_usage(settings, "%s: %s", path, what) : CLI_DONE;
+}
+
+int cli_check_no_model(const cli_settings *settings, const char *path, const tr_package *package)
+{
+    const tr_buffer *files = &package->read;
+    int status = CLI_DONE;
+    for (const char *name = files->data, *end = name + files->size; !status && name < end; name += strlen(name) + 1)
+        status = cli_check_other_file(settings, path, name, "is the model and the output");
+    return status;
 }
 
 int cli_check_replaced(const cli_settings *settings, const char *path, cli_content content)
 {
     static const char *const names[] = {[CLI_MODEL] = "a model", [CLI_SHORTLIST] = "a shortlist"};
     struct stat st;
-    bool empty;
+    cli_content there = content;
     if (stat(path, &st) < 0)
         return CLI_DONE;
     if (S_ISDIR(st.st_mode))
         return cli_fail("%s: is a directory; name a file to write", path);
-    if (content == CLI_TEXT)
-        return !S_ISREG(st.st_mode) || holds(path, CLI_TEXT, &empty)
-                   ? CLI_DONE
-                   : cli_fail("%s: is a model or a shortlist, which no text replaces; delete it, or name another file",
-                              path);
-    if (!S_ISREG(st.st_mode))
+    if (content != CLI_TEXT && !S_ISREG(st.st_mode))
         return cli_fail("%s: is not a regular file", path);
-    return settings->force || holds(path, content, &empty) || empty
-               ? CLI_DONE
-               : cli_fail("%s: exists and is not %s; --force replaces it all the same", path, names[content]);
-}
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+    const int status = S_ISREG(st.st_mode) && !settings->force ? find_content(path, &there) : CLI_DONE;
+    if (status || there == content)
+        return status;
+    if (content == CLI_TEXT)
+        return cli_fail("%s: is a model or a shortlist, which no text replaces; delete it, or name another file", path);
+    return cli_fail("%s: exists and is not %s; --force replaces it all the same", path, names[content]);
 }
 
 /* FILE.part belongs to another run: this one must not remove it. */

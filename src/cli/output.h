@@ -4,6 +4,7 @@
 
 #include "cli/resume.h"
 #include "util/file.h"
+#include "formats/package.h"
 
 typedef struct cli_output {
     int descriptor;
@@ -24,6 +25,9 @@ typedef enum cli_content { CLI_TEXT, CLI_MODEL, CLI_SHORTLIST } cli_content;
  * a model and a shortlist only by a shortlist, unless there is --force. Prints a message if path may not become a new file
  * of that content. */
 int cli_check_replaced(const cli_settings *settings, const char *path, cli_content content);
+/* Prints a message if path is the same file as other (NULL: none), or one that the package was read from. */
+int cli_check_other_file(const cli_settings *settings, const char *path, const char *other, const char *what);
+int cli_check_no_model(const cli_settings *settings, const char *path, const tr_package *package);
 
 /* Opens settings->output; NULL or "-": standard output. A FILE that is not a regular file (a device, a pipe) is written
  * directly. Otherwise opens FILE.part, and does not change its content yet. input: the descriptor of the input, to refuse

@@ -19,22 +19,18 @@
 
 /* ----------------------------------------------------------------------------------------------------------- commands */
 
-/* Words that are no commands, and what to type instead; NULL: nothing yet. */
+/* Words that are no commands, and what to type instead. */
 static const struct {
     const char *word, *instead;
 } strangers[] = {
-    {"help", "translate -h"},
-    {"version", "translate -V"},
-    {"translate", "translate TEXT"},
-    {"list", "translate pull --list"},
-    {"models", "translate pull --list"},
-    {"languages", "translate info"},
-    {"download", "translate pull"},
-    {"install", "translate pull"},
-    {"remove", "translate pull --remove"},
-    {"benchmark", "translate bench"},
-    {"align", "translate score --alignment"},
-    {"server", NULL},
+    {"help", "translate -h"},          {"version", "translate -V"},           {"translate", "translate TEXT"},
+#if TR_IMPORT
+    {"list", "translate pull --list"}, {"models", "translate pull --list"},   {"download", "translate pull"},
+    {"install", "translate pull"},     {"remove", "translate pull --remove"},
+#else
+    {"list", "translate info"},      {"models", "translate info"},
+#endif
+    {"languages", "translate info"},   {"benchmark", "translate bench"},      {"align", "translate score --alignment"},
 };
 
 /* Whether a word can be part of a sentence in Latin letters: not a file, a number, an option's value or Chinese. */
@@ -44,9 +40,14 @@ static bool is_plain_word(const char *word)
     return size && (letters == size || (letters && letters + 1 == size && strchr(".,;:!?", word[letters])));
 }
 
+/* Two edits in a long word, one in others. In a short one that is no other letter: "into", "store" and "full" are words. */
 static bool is_near(const char *word, size_t size, const char *command)
 {
-    return cli_distance(word, size, command) <= (size < 5 ? 1 : 2);
+    const int distance = cli_distance(word, size, command);
+    bool same = size == strlen(command);
+    for (const char *c = word; *c && same; c++)
+        same = strchr(command, *c) != NULL;
+    return distance <= (size > 6 ? 2 : size > 5 || same || size != strlen(command));
 }
 
 /* Finds what to type instead of the word. False: it is near to nothing. */
@@ -85,10 +86,7 @@ int cli_check_command(char *const words[], int count)
         plain += words[i][0] == '-' ? 0 : is_plain_word(words[i]) ? 1 : -1;
     if (plain > 0 || !find_meant(first, &instead))
         return CLI_DONE;
-    if (instead)
-        cli_fail("%s: no such command, did you mean '%s'? (for the word itself: translate -- %s)", first, instead, first);
-    else
-        cli_fail("%s: not in this version (for the word itself: translate -- %s)", first, first);
+    cli_fail("%s: no such command, did you mean '%s'? (for the word itself: translate -- %s)", first, instead, first);
     return CLI_USAGE;
 }
 
@@ -125,6 +123,11 @@ int cli_check_text(const cli_settings *s)
     const char *name = s->command->name, *first = s->argument_count ? s->arguments[0] : "";
     const char *second = s->argument_count > 1 ? s->arguments[1] : "";
     int files = 0;
+    const bool one_word = s->command->bit == CMD_TRANSLATE && runs && s->argument_count == 1 && !s->literal;
+    for (int i = 1; one_word && i < cli_command_count; i++)
+        if (strcmp(first, cli_command_word(&cli_commands[i])) == 0)
+            return cli_usage(s, "%s: a command comes first: %s [OPTIONS] (for the word itself: -- %s)", first,
+                             cli_commands[i].name, first);
     for (int i = 0; takes_text && runs && !s->literal && i < s->argument_count; i++)
         files += names_file(s->arguments[i]);
     if (!files || files < s->argument_count)
@@ -188,7 +191,7 @@ static void look_around(const char *missing, names *list)
     const char *slash = strrchr(missing, '/');
     const char *name = slash ? slash + 1 : missing;
     const int prefix = slash ? (int)(slash + 1 - missing) : 0;
-    int best = 4; /* edits that are too many */
+    int best = 2 + (int)strlen(name) / 5; /* edits that are too many */
     names some = {.size = 0};
     const struct dirent *entry;
     if (snprintf(folder, sizeof folder, "%.*s", prefix ? prefix : 1, prefix ? missing : ".") >= TR_PATH)
@@ -198,7 +201,8 @@ static void look_around(const char *missing, names *list)
         const int distance = cli_distance(name, strlen(name), entry->d_name);
         if (*entry->d_name == '.' || strlen(entry->d_name) >= sizeof nearest)
             continue;
-        if (distance < best) {
+        const bool folder_or_link = entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+        if (distance < best && (folder_or_link || is_model_name(entry->d_name))) {
             best = distance;
             strcpy(nearest, entry->d_name);
         }
@@ -220,8 +224,7 @@ int cli_fail_no_model(const char *name)
     const char *slash = strchr(name, '/');
     if (TR_IMPORT && slash && !strchr(slash + 1, '/') && name[0] != '.' && !is_model_name(name) &&
         tr_hub_parse(name, &repository, NULL) == TR_OK)
-        return cli_fail("%s: No such file or directory; from Hugging Face: -m hf:%s, or translate pull %s", name, name,
-                        name);
+        return cli_fail("%s: No such file or directory; from Hugging Face: hf:%s, or translate pull %s", name, name, name);
     look_around(name, &around);
     if (!TR_IMPORT && !around.count)
         return cli_fail("%s: No such file or directory", name);
@@ -235,11 +238,29 @@ int cli_fail_no_model(const char *name)
                     cached.count ? cached.text : "");
 }
 
+/* Codes of countries and names that people write for a language. */
+static const char *meant_language(const char *wanted)
+{
+    static const char *const pairs[][2] = {{"cn", "zh"},       {"chinese", "zh"}, {"mandarin", "zh"}, {"jp", "ja"},
+                                           {"japanese", "ja"}, {"kr", "ko"},      {"korean", "ko"},   {"ua", "uk"},
+                                           {"gr", "el"},       {"cz", "cs"},      {"dk", "da"},       {"english", "en"},
+                                           {"german", "de"},   {"french", "fr"},  {"spanish", "es"},  {"russian", "ru"},
+                                           {"gb", "en"},       {"us", "en"},      {"italian", "it"},  {"portuguese", "pt"}};
+    for (size_t i = 0; wanted && i < sizeof pairs / sizeof *pairs; i++)
+        if (strcasecmp(wanted, pairs[i][0]) == 0)
+            return pairs[i][1];
+    return NULL;
+}
+
 int cli_fail_languages(const cli_settings *settings, const tr_model_info *model, const char *message)
 {
     const char *wanted[2] = {settings->source, settings->target}, *has[2] = {model->source_language, model->target_language};
     char codes[2][4];
     bool known = true;
+    for (int i = 0; i < 2; i++)
+        if (meant_language(wanted[i]))
+            return cli_usage(settings, "%s; %s is no code of a language, did you mean %s?", message, wanted[i],
+                             meant_language(wanted[i]));
     for (int i = 0; i < 2; i++) {
         /* The other language of a pair that is wanted the other way around; else the model's. */
         const bool reverse = !wanted[i] && tr_language_match(wanted[!i] ? wanted[!i] : "", has[i]);

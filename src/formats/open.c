@@ -19,7 +19,7 @@ static tr_status is_gguf(const char *path, bool *is, tr_path_kind *kind, tr_erro
     status = tr_file_open(path, TR_LOAD_MAP, &file, error);
     if (status != TR_OK)
         return status;
-    *is = file.size >= 4 && memcmp(file.data, "GGUF", 4) == 0;
+    *is = tr_gguf_recognise(file.data, file.size);
     tr_file_close(&file);
     return TR_OK;
 }
@@ -55,7 +55,8 @@ static tr_status open_other(const char *path, tr_path_kind kind, tr_load load, t
         return import->open(path, load, package, error);
     if (kind == TR_PATH_NOTHING)
         return tr_gguf_open(path, load, package, error); /* the system's message */
-    return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: is no GGUF file, and this build opens no other", path);
+    return tr_fail(error, TR_ERROR_UNSUPPORTED,
+                   "%s: is no GGUF file, and this build opens no other; translate convert of a full build makes one", path);
 }
 
 tr_status tr_package_open(const char *path, tr_load load, tr_package *package, tr_error *error)
@@ -90,7 +91,7 @@ static tr_status copy_bytes(tr_package *package, tr_bytes *bytes, tr_error *erro
 tr_status tr_package_open_memory(tr_bytes bytes, tr_load load, tr_package *package, tr_error *error)
 {
     *package = (tr_package){.format = "GGUF", .file_size = bytes.size};
-    if (bytes.size < 4 || memcmp(bytes.data, "GGUF", 4) != 0)
+    if (!tr_gguf_recognise(bytes.data, bytes.size))
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "memory: does not hold a GGUF file; make one with: translate convert");
     tr_status status = TR_OK;
     if (load == TR_LOAD_COPY || (uintptr_t)bytes.data % 64)

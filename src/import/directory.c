@@ -188,44 +188,55 @@ tr_status tr_directory_find_languages(const tr_directory *d, const char *file, c
     return tr_directory_in(d, status);
 }
 
-/* The YAML between two lines of "---" at the beginning of a text; NULL: there is none. */
-static const char *front_matter(const tr_file *file, size_t *size)
+/* Copies of the YAML between two lines of "---", at the beginning of a text, the values of the licence alone: the others are
+ * long, and need not be read. */
+static bool copy_license(const tr_file *file, tr_buffer *out)
 {
     enum { LARGEST = 1 << 16 };
-    static const char mark[] = "---\n", end[] = "\n---";
-    const char *text = (const char *)file->data;
-    const size_t length = file->size < LARGEST ? file->size : LARGEST;
-    if (length < sizeof mark || memcmp(text, mark, sizeof mark - 1) != 0)
-        return NULL;
-    const char *from = text + sizeof mark - 1;
-    for (const char *at = from - 1; (at = memchr(at, '\n', (size_t)(text + length - at))); at++)
-        if ((size_t)(text + length - at) >= sizeof end - 1 && memcmp(at, end, sizeof end - 1) == 0) {
-            *size = (size_t)(at + 1 - from);
-            return from;
-        }
-    return NULL;
+    const char *at = (const char *)file->data, *const end = at + (file->size < LARGEST ? file->size : LARGEST);
+    bool inside = false, closed = false, kept = false, room = true;
+    if (end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
+        at += 3;
+    for (const char *next; room && at < end; at = next) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        next = stop ? stop + 1 : end;
+        size_t size = (size_t)((stop ? stop : end) - at);
+        size -= size && at[size - 1] == '\r';
+        const bool mark = size == 3 && memcmp(at, "---", 3) == 0;
+        closed = mark && inside;
+        if (mark == inside)
+            break; /* the second mark, or no first one */
+        inside = true;
+        if (mark)
+            continue;
+        kept = (size > 7 && memcmp(at, "license", 7) == 0) || (kept && size && strchr(" \t-", *at));
+        if (kept)
+            room = tr_buffer_append(out, at, size) && tr_buffer_append(out, "\n", 1);
+    }
+    return room && closed && out->size;
 }
 
 void tr_directory_card(const tr_directory *d)
 {
     tr_error error;
     tr_file file;
+    tr_buffer matter = {0};
     json_t *root = NULL;
-    size_t size = 0;
     const tr_directory quiet = {d->path, d->load, d->package, &error};
     char *out = d->package->about.license;
     if (tr_directory_open(&quiet, "README.md", &file) != TR_OK)
         return;
-    const char *matter = front_matter(&file, &size);
-    if (matter && tr_yaml_parse(matter, size, "README.md", &root, &error) == TR_OK) {
-        tr_json_fields fields = {root, "README.md", TR_OK, &error};
-        const char *license = tr_json_string(&fields, "license", "");
-        if (strcmp(license, "other") == 0)
-            license = tr_json_string(&fields, "license_name", license);
-        const size_t length = strlen(license);
+    if (copy_license(&file, &matter) && tr_yaml_parse(matter.data, matter.size, "README.md", &root, &error) == TR_OK) {
+        const json_t *value = json_object_get(root, "license");
+        const char *license = json_string_value(json_is_array(value) ? json_array_get(value, 0) : value);
+        const char *name = json_string_value(json_object_get(root, "license_name"));
+        if (license && strcmp(license, "other") == 0 && name)
+            license = name;
+        const size_t length = license ? strlen(license) : sizeof d->package->about.license;
         if (length < sizeof d->package->about.license)
             memcpy(out, license, length + 1);
     }
     json_decref(root);
+    tr_buffer_free(&matter);
     tr_file_close(&file);
 }

@@ -5,8 +5,6 @@
 #include <limits.h>
 #include <math.h>
 
-#include "util/utf8.h"
-
 static tr_status parse(const void *data, size_t size, const char *name, json_type type, json_t **root, tr_error *error)
 {
     *root = NULL;
@@ -123,26 +121,6 @@ json_t *tr_json_append(json_t *array, json_t *value)
 json_t *tr_json_set(json_t *object, const char *key, json_t *value)
 {
     return whole(object, json_object_set_new(object, key, value));
-}
-
-json_t *tr_json_text(const char *text, size_t size, const char *other)
-{
-    if (tr_utf8_valid(text, size))
-        return json_stringn(text, size);
-    return other ? json_string(other) : json_null();
-}
-
-json_t *tr_json_clean(const char *text, size_t size)
-{
-    tr_buffer clean = {0};
-    json_t *string = tr_utf8_clean(text, size, &clean) ? json_stringn(clean.data, clean.size) : NULL;
-    tr_buffer_free(&clean);
-    return string;
-}
-
-json_t *tr_json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* jansson ignores some results of its callback, so the first failure is kept here. */

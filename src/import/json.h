@@ -37,10 +37,6 @@ void tr_json_fail(tr_json_fields *fields, tr_status status, const char *key, con
  * is not NULL is complete. These functions take ownership of the values passed, also on failure. */
 json_t *tr_json_append(json_t *array, json_t *value) TR_CHECKED;                /* returns array */
 json_t *tr_json_set(json_t *object, const char *key, json_t *value) TR_CHECKED; /* returns object; key is UTF-8 */
-/* A string. Text that is not valid UTF-8 or holds a NUL becomes other; other NULL: JSON's null. */
-json_t *tr_json_text(const char *text, size_t size, const char *other) TR_CHECKED;
-json_t *tr_json_clean(const char *text, size_t size) TR_CHECKED; /* a string cleaned by tr_utf8_clean() */
-json_t *tr_json_number(double value) TR_CHECKED;                 /* null if it is not finite */
 /* Appends value as text with flags of json_dumps(). False: out of memory, nothing was appended. */
 bool tr_json_print(json_t *value, size_t flags, tr_buffer *out) TR_CHECKED;
 

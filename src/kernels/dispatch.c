@@ -164,7 +164,7 @@ tr_status tr_kernels_select(const char *name, const tr_kernels **kernels, tr_err
     if (!count)
         return tr_fail(
             error, TR_ERROR_UNSUPPORTED,
-            "CPU: this build has no kernels for it (-Dlevels=native on another machine); build with -Dlevels=all");
+            "CPU: this build has kernels of another machine alone; remove its folder and build again, or use -Dlevels=all");
     if (!name || !*name)
         return TR_OK;
     char list[128] = "";

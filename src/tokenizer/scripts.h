@@ -57,6 +57,8 @@ typedef enum tr_script {
 /* A set: bit s stands for script s. 0: none, or unknown. */
 typedef uint64_t tr_scripts;
 
+_Static_assert(TR_SCRIPTS <= 64, "a set of scripts has 64 bits");
+
 static inline tr_scripts tr_script_bit(tr_script script)
 {
     return (tr_scripts)1 << script;

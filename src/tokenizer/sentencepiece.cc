@@ -59,6 +59,7 @@ void tr_sentencepiece_destroy(tr_sentencepiece *model)
     delete model;
 }
 
+/* Versions before 0.2 have no function for it. */
 tr_status tr_sentencepiece_normalise(const tr_sentencepiece *model, const char *text, size_t size, tr_buffer *normalised,
                                      tr_error *error)
 {

@@ -11,9 +11,10 @@
 #include "tokenizer/spm_fields.h"
 
 enum {
-    SMALL_TEXT = 512,  /* bytes of a text that is encoded with its own pieces */
-    SMALL_TEXTS = 8,   /* number of them: by then, loading the whole model costs no more */
-    NORMALISED = 4096, /* bytes of such a text after normalisation */
+    SMALL_TEXT = 512,    /* bytes of a text that is encoded with its own pieces */
+    SMALL_TEXTS = 8,     /* number of them: by then, loading the whole model costs no more */
+    NORMALISED = 4096,   /* bytes of such a text after normalisation */
+    MOST_SPECIAL = 4096, /* pieces that each small model has; with more, it takes long to load, too */
 };
 
 struct tr_spm {
@@ -21,6 +22,7 @@ struct tr_spm {
     pthread_mutex_t mutex;             /* for the rest, which is empty when the whole is there */
     tr_buffer file;                    /* all pieces and settings */
     tr_buffer common;                  /* those that every text needs */
+    size_t special;                    /* number of other pieces, all of which common has */
     size_t lowest, highest;            /* numbers among the ordinary pieces: those that common has */
     tr_sentencepiece *normaliser;      /* common, loaded */
     int encoded;                       /* number of texts */
@@ -32,6 +34,10 @@ static bool is_ordinary(const tr_spm_field *field)
 {
     return field->number == TR_SPM_MODEL_PIECE && field->type == TR_SPM_TYPE_NORMAL;
 }
+
+/* Why a part of the pieces gives the same result: every model looks up substrings of the normalised text alone. Unigram
+ * takes the best path of pieces that occur; BPE merges two pieces into one that occurs, by scores, then from left to right;
+ * the others cut characters or words and look each up. Numbers of pieces decide nothing. */
 
 /* Copies the file without its self test, which the loader would run, and whose failures it would print to stderr. Selects
  * the fields that are no ordinary pieces, and the ordinary pieces of the lowest and the highest score: SentencePiece derives
@@ -52,6 +58,7 @@ static bool copy_file(tr_spm *spm, const char *data, size_t size)
             room = tr_buffer_append(&spm->file, data + copied, (size_t)(field.data - data) - copied);
             copied = at;
         } else {
+            spm->special += field.number == TR_SPM_MODEL_PIECE;
             room = tr_buffer_append(&spm->common, field.data, field.size);
         }
     }
@@ -147,6 +154,8 @@ tr_status tr_spm_create(const void *data, size_t size, tr_spm **spm, tr_error *e
     pthread_mutex_init(&s->mutex, NULL);
     if (!copy_file(s, data, size))
         status = out_of_memory(error);
+    else if (s->special > MOST_SPECIAL)
+        status = load_whole(s, error);
     else
         status = tr_sentencepiece_create(s->common.data, s->common.size, &s->normaliser, error);
     if (status == TR_OK)
@@ -168,27 +177,28 @@ void tr_spm_destroy(tr_spm *spm)
 
 /* -------------------------------------------------------------------------------------------------------------- encoding */
 
-/* Encodes a text with its own pieces. Sets *small to whether that was possible. With the mutex held. */
-static tr_status encode_small(tr_spm *spm, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
-                              tr_ids *ids, tr_buffer *spans, bool *small, tr_error *error)
+/* Encodes a text with its own pieces. False: it is to be encoded with the whole model, which also tells what is wrong. With
+ * the mutex held. */
+static bool encode_small(tr_spm *spm, const char *text, size_t size, const tr_vocabulary *vocabulary, int unk_id,
+                         tr_ids *ids, tr_buffer *spans)
 {
+    const size_t id_count = ids->size, span_bytes = spans ? spans->size : 0;
     tr_buffer normalised = {0}, file = {0};
     tr_sentencepiece *model = NULL;
-    tr_status status = tr_sentencepiece_normalise(spm->normaliser, text, size, &normalised, error);
-    *small = normalised.size <= NORMALISED;
-    if (status == TR_OK && *small) {
-        if (!select_pieces(spm, normalised.data, normalised.size, &file))
-            status = out_of_memory(error);
-        else
-            status = tr_sentencepiece_create(file.data, file.size, &model, error);
-        if (status == TR_OK)
-            status = tr_sentencepiece_encode(model, text, size, vocabulary, unk_id, ids, spans, error);
-        spm->encoded++;
-    }
+    const bool done = tr_sentencepiece_normalise(spm->normaliser, text, size, &normalised, NULL) == TR_OK &&
+                      normalised.size <= NORMALISED && select_pieces(spm, normalised.data, normalised.size, &file) &&
+                      tr_sentencepiece_create(file.data, file.size, &model, NULL) == TR_OK &&
+                      tr_sentencepiece_encode(model, text, size, vocabulary, unk_id, ids, spans, NULL) == TR_OK;
     tr_sentencepiece_destroy(model);
     tr_buffer_free(&normalised);
     tr_buffer_free(&file);
-    return status;
+    spm->encoded++;
+    if (!done) {
+        ids->size = id_count;
+        if (spans)
+            spans->size = span_bytes;
+    }
+    return done;
 }
 
 bool tr_spm_is_whole(tr_spm *spm)
@@ -214,9 +224,9 @@ tr_status tr_spm_encode(tr_spm *spm, const char *text, size_t size, const tr_voc
         bool small = false;
         pthread_mutex_lock(&spm->mutex);
         if (!tr_spm_is_whole(spm)) {
-            if (size <= SMALL_TEXT && spm->encoded < SMALL_TEXTS)
-                status = encode_small(spm, text, size, vocabulary, unk_id, ids, spans, &small, error);
-            if (status == TR_OK && !small)
+            small = size <= SMALL_TEXT && spm->encoded < SMALL_TEXTS &&
+                    encode_small(spm, text, size, vocabulary, unk_id, ids, spans);
+            if (!small)
                 status = load_whole(spm, error);
         }
         pthread_mutex_unlock(&spm->mutex);

@@ -8,7 +8,8 @@
 
 typedef struct tr_spm tr_spm; /* shared by threads */
 
-/* Checks the file (tokenizer/spm_check.h); data need not outlive the call. */
+/* Checks the file (tokenizer/spm_check.h); data need not outlive the call. What only SentencePiece itself would refuse in
+ * the whole file is an error of the first text that needs the whole. */
 tr_status tr_spm_create(const void *data, size_t size, tr_spm **spm, tr_error *error) TR_CHECKED;
 void tr_spm_destroy(tr_spm *spm); /* NULL is allowed */
 

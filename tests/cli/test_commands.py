@@ -270,7 +270,8 @@ class Info(CommandTest):
         for card, license in (("---\nlanguage:\n- zh\nlicense: apache-2.0\n---\n# x\n---\n", "apache-2.0"),
                               ("---\nlicense: other\nlicense_name: my-own\n---\n", "my-own"), ("---\nlicense: mit\n", None),
                               ("# license: mit\n", None), ("---\nlicense: [a\n---\n", None), ("", None),
-                              ("---\nlicense: " + "x" * 64 + "\n---\n", None), ("---\nlicense:\n- mit\n---\n", None)):
+                              ("---\nlicense: " + "x" * 64 + "\n---\n", None), ("---\nlicense:\n- mit\n---\n", "mit"),
+                              ("\ufeff---\r\ntags: &x [a]\r\nlicense: mit\r\n---\r\n", "mit")):
             (model / "README.md").write_text(card)
             self.assertEqual(json.loads(self.good("info", "--json", model))["license"], license, card)
         (model / "README.md").write_text("---\nlicense: mit\n---\n")

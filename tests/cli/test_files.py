@@ -527,7 +527,22 @@ class Comparing(FileTest):
             content = vocabulary.read_bytes()
             for args in (("-i", self.input), ("好",)):
                 self.bad(2, "-m", package, *args, "-o", vocabulary, says="is the model and the output")
+            self.bad(2, "score", "-m", package, "好", "good", "-o", vocabulary, says="is the model and the output")
+            self.bad(2, "convert", package, vocabulary, "--force", says="is the model and the output")
             self.assertEqual(vocabulary.read_bytes(), content)
+
+    def test_glossary_is_output(self):
+        glossary = self.folder / "glossary.tsv"
+        glossary.write_text("天气\tweather\n", encoding="utf-8")
+        self.bad(2, "-i", self.input, "--glossary", glossary, "-o", glossary, says="is the glossary and the output")
+        self.assertEqual(glossary.read_text(encoding="utf-8"), "天气\tweather\n")
+
+    def test_standard_output_by_name(self):
+        kept = self.folder / "kept.txt"
+        kept.write_text("before\n", encoding="utf-8")
+        with kept.open("a", encoding="utf-8") as file:
+            subprocess.run([support.TOOL, "-m", support.MODEL, "天", "-o", "/dev/stdout"], check=True, stdout=file)
+        self.assertRegex(kept.read_text(encoding="utf-8"), r"\Abefore\n.+\n\Z")
 
     def test_text_replaces_text_alone(self):
         """One rule in every command: a file is replaced by one of its kind, or with --force."""

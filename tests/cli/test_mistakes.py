@@ -22,6 +22,13 @@ MISTAKES = [
     ("inof my-model.gguf", 2, "inof: no such command, did you mean 'translate info'? " + WORD.format("inof")),
     ("pul Helsinki-NLP/opus-mt-zh-en", 2, "pul: no such command, did you mean 'translate pull'? " + WORD.format("pul")),
     ("convret in out.gguf", 2, "convret: no such command, did you mean 'translate convert'? " + WORD.format("convret")),
+    ("-help", 2, "-help: long options have two dashes: --help" + TRY),
+    ("-m my-model.gguf bench", 2, "bench: a command comes first: translate bench [OPTIONS] "
+     "(for the word itself: -- bench)" + TRY),
+    ("-s cn 你好", 2, "source language cn: this model translates zh to en; cn is no code of a language, "
+     "did you mean zh?" + TRY),
+    ("--overwrite 你好", 2, "--overwrite: unknown option, -o replaces an older file without it" + TRY),
+    ("convert my-model.gguf -o out.gguf", 2, "-o: unknown option, the file to write is the second argument" + TRY),
     ("help", 2, "help: no such command, did you mean 'translate -h'? " + WORD.format("help")),
     ("help bench", 2, "help: no such command, type translate bench -h"),
     ("version", 2, "version: no such command, did you mean 'translate -V'? " + WORD.format("version")),
@@ -47,12 +54,12 @@ MISTAKES = [
     ("-i zh.txt -o zh.txt", 2, "zh.txt: is the input and the output" + TRY),
     # models
     ("-m Helsinki-NLP/opus-mt-zh-en 你好", 1, "Helsinki-NLP/opus-mt-zh-en: " + MISSING +
-     "from Hugging Face: -m hf:Helsinki-NLP/opus-mt-zh-en, or translate pull Helsinki-NLP/opus-mt-zh-en"),
+     "from Hugging Face: hf:Helsinki-NLP/opus-mt-zh-en, or translate pull Helsinki-NLP/opus-mt-zh-en"),
     ("-m my_model.gguf 你好", 1, "my_model.gguf: " + MISSING + "there is my-model.gguf"),
     ("-m empty/none.gguf 你好", 1, "empty/none.gguf: " + MISSING + "translate pull OWNER/NAME downloads a model"),
     ("bench -m my-modle.gguf", 1, "my-modle.gguf: " + MISSING + "there is my-model.gguf"),
     ("convert Helsinki-NLP/opus-mt-zh-en new.gguf", 1, "Helsinki-NLP/opus-mt-zh-en: " + MISSING +
-     "from Hugging Face: -m hf:Helsinki-NLP/opus-mt-zh-en, or translate pull Helsinki-NLP/opus-mt-zh-en"),
+     "from Hugging Face: hf:Helsinki-NLP/opus-mt-zh-en, or translate pull Helsinki-NLP/opus-mt-zh-en"),
     ("-t fr 你好", 2, "target language fr: " + PAIR.format("zh-fr")),
     ("-t zh hello", 2, "target language zh: " + PAIR.format("en-zh")),
     ("-s en hello", 2, "source language en: " + PAIR.format("en-zh")),

@@ -62,6 +62,8 @@ class BeamAuto(CommandTest):
         self.assertEqual(self.good("-b", "auto", TWO), self.good("-b4", TWO))
         self.assertEqual(self.good("--scores", "-b", "auto", TWO), self.good("--scores", "-b4", TWO))
         self.assertEqual(self.good("--beam=auto", "--n-best", "4", TWO), self.good("-b4", "-n4", TWO))
+        self.assertEqual(self.beam("-n", "6", SENTENCE), 6)
+        self.assertEqual(self.beam("-n", "3", stdin=text_of([SENTENCE])), 3)
         self.assertNotIn("beam", json.loads(self.good("--json", "-b4", SENTENCE)))
 
     def test_files_and_pipes(self):

@@ -27,14 +27,8 @@ static void test_whole(void **state)
 {
     (void)state;
     json_t *list = tr_json_append(tr_json_append(json_array(), json_integer(1)), json_true());
-    json_t *object = tr_json_set(tr_json_set(json_object(), "list", list), "text", tr_json_text("a\"b", 3, NULL));
-    object = tr_json_set(object, "text", tr_json_number(0.5));
-    expect_text(object, "{\"list\":[1,true],\"text\":0.5}");
-    expect_text(tr_json_append(json_array(), tr_json_text("\xff", 1, "<unk>")), "[\"<unk>\"]");
-    expect_text(tr_json_append(json_array(), tr_json_text("a\0b", 3, NULL)), "[null]");
-    expect_text(tr_json_append(json_array(), tr_json_clean("a\xff", 2)), "[\"a\xef\xbf\xbd\"]");
-    expect_text(tr_json_append(json_array(), tr_json_clean(NULL, 0)), "[\"\"]");
-    expect_text(tr_json_append(json_array(), tr_json_number(HUGE_VAL)), "[null]");
+    expect_text(tr_json_set(tr_json_set(json_object(), "list", list), "text", json_string("a\"b")),
+                "{\"list\":[1,true],\"text\":\"a\\\"b\"}");
 }
 
 /* If a value cannot be made, its container is freed, up to the outermost: as after a failed allocation. */

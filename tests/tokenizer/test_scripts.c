@@ -31,7 +31,8 @@ static void letters_have_the_scripts_of_unicode(void **unused)
         if (!is_a(c, UC_CATEGORY_MASK_L))
             continue;
         const tr_scripts named = tr_scripts_named(script_name(c));
-        if (script > TR_OTHER_SCRIPT ? named != tr_script_bit(script) : named != 0)
+        /* beyond U+FFFF, newer versions of Unicode have letters that the table does not have */
+        if (script > TR_OTHER_SCRIPT ? named != tr_script_bit(script) : named != 0 && c < 0x10000)
             fail_msg("U+%04X, %s, has script %d", (unsigned)c, script_name(c), script);
         if (c < 0x3000 && !tr_is_any_letter(c)) /* beyond, newer versions of Unicode have more */
             fail_msg("U+%04X is no letter", (unsigned)c);
@@ -85,7 +86,7 @@ static void languages_have_their_scripts(void **unused)
 static void texts_have_letters_of_scripts(void **unused)
 {
     (void)unused;
-    assert_true(tr_has_letter_of(tr_script_bit(TR_HAN), "A股 1", 7));
+    assert_true(tr_has_letter_of(tr_script_bit(TR_HAN), "A股 1", 6));
     assert_false(tr_has_letter_of(tr_script_bit(TR_HAN), "Ab, 12 ①", 10));
     assert_false(tr_has_letter_of(tr_script_bit(TR_DEVANAGARI), "१२३।", 12));
     assert_true(tr_has_letter_of(0, "1 я", 4));

@@ -270,6 +270,131 @@ static void self_test_is_cut_out(void **state)
     tr_buffer_free(&b);
 }
 
+/* --------------------------------------------------------------------------------------------------- parts of models */
+
+/* Pieces of every type, some of them in each other; text of a control piece that merges make part of an ordinary one. */
+static tr_buffer model_of_type(unsigned model_type)
+{
+    static const struct {
+        const char *text;
+        float score;
+        unsigned type;
+    } pieces[] = {{"<unk>", 0, UNKNOWN},
+                  {"<s>", 0, CONTROL},
+                  {"_", 0, CONTROL},
+                  {"a", -3, NORMAL},
+                  {"b", -4, NORMAL},
+                  {"c", -4, NORMAL},
+                  {"ab", -1, NORMAL},
+                  {"abc", -2, NORMAL},
+                  {"\xe2\x96\x81", -5, NORMAL},
+                  {"\xe2\x96\x81"
+                   "ab",
+                   -1, NORMAL},
+                  {"bc", -1, UNUSED},
+                  {"x_", -6, NORMAL},
+                  {"x", -7, NORMAL},
+                  {"C++", 0, USER_DEFINED},
+                  {"天", -9, NORMAL},
+                  {"天气", -2, NORMAL},
+                  {"zz", -20, NORMAL},
+                  {"z", 3, NORMAL}};
+    tr_buffer b = {0}, trainer = {0};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        put_piece(&b, pieces[i].text, pieces[i].score, pieces[i].type);
+    put_number(&trainer, 3, model_type);
+    put_bytes(&b, 2, trainer.data, trainer.size);
+    tr_buffer_free(&trainer);
+    return b;
+}
+
+/* All pieces of a text with their spans, as a text. */
+static char *pieces_of(tr_spm *spm, const char *text)
+{
+    static const char *const names[] = {"a",
+                                        "b",
+                                        "c",
+                                        "ab",
+                                        "abc",
+                                        "\xe2\x96\x81",
+                                        "\xe2\x96\x81"
+                                        "ab",
+                                        "bc",
+                                        "x_",
+                                        "x",
+                                        "C++",
+                                        "天",
+                                        "天气",
+                                        "zz",
+                                        "z",
+                                        "_"};
+    enum { NAMES = sizeof names / sizeof *names };
+    tr_vocabulary vocabulary;
+    tr_piece *const list = calloc(NAMES, sizeof *list);
+    tr_ids ids = {0};
+    tr_buffer spans = {0}, out = {0};
+    tr_error error = {0};
+    assert_non_null(list);
+    for (size_t i = 0; i < NAMES; i++)
+        list[i] = (tr_piece){names[i], (uint32_t)strlen(names[i])};
+    assert_int_equal(tr_vocabulary_init(&vocabulary, list, NAMES, NULL, NULL), TR_OK);
+    const tr_status status = tr_spm_encode(spm, text, strlen(text), &vocabulary, 0, &ids, &spans, &error);
+    char line[64];
+    for (size_t i = 0; i < ids.size; i++) {
+        const tr_span span = ((tr_span *)(void *)spans.data)[i];
+        snprintf(line, sizeof line, "%d:%zu-%zu ", ids.data[i], span.begin, span.end);
+        assert_true(tr_buffer_string(&out, line));
+    }
+    assert_true(tr_buffer_string(&out, status == TR_OK ? "" : error.message));
+    tr_vocabulary_free(&vocabulary);
+    tr_ids_free(&ids);
+    tr_buffer_free(&spans);
+    return out.data;
+}
+
+/* A text encoded with a part of the model and with the whole, of each type: unigram, BPE, word, char. */
+static void parts_give_the_same(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",          "a",          "abc",  "ab abc cab", "x_bc x_ _",
+                                        "C++ abC++", "天天气 zzz", "zz z", "é _x_"};
+    for (unsigned type = 1; type <= 4; type++) {
+        tr_buffer b = model_of_type(type);
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            tr_spm *spm;
+            tr_error error = {0};
+            if (tr_spm_create(b.data, b.size, &spm, &error))
+                fail_msg("%s", error.message);
+            char *part = pieces_of(spm, texts[i]);
+            assert_int_equal(tr_spm_expect(spm, SIZE_MAX, &error), TR_OK);
+            char *whole = pieces_of(spm, texts[i]);
+            assert_string_equal(part ? part : "", whole ? whole : "");
+            free(part);
+            free(whole);
+            tr_spm_destroy(spm);
+        }
+        tr_buffer_free(&b);
+    }
+}
+
+/* Where most pieces are special, parts would be nearly as large as the whole. */
+static void the_whole_is_loaded_at_once(void **state)
+{
+    (void)state;
+    tr_buffer b = base_model();
+    char text[16];
+    for (int i = 0; i < 5000; i++) {
+        snprintf(text, sizeof text, "user%d", i);
+        put_piece(&b, text, 0, UNUSED);
+    }
+    tr_spm *spm;
+    tr_error error = {0};
+    assert_int_equal(tr_spm_create(b.data, b.size, &spm, &error), TR_OK);
+    assert_true(tr_spm_is_whole(spm));
+    tr_spm_destroy(spm);
+    tr_buffer_free(&b);
+}
+
 /* ------------------------------------------------------------------------------------------------- normalisation rules */
 
 enum { BLOCK = 256, MOST_UNITS = BLOCK * 40 };
@@ -456,6 +581,8 @@ int main(void)
         cmocka_unit_test(wire_format),
         cmocka_unit_test(nested_user_defined_pieces),
         cmocka_unit_test(self_test_is_cut_out),
+        cmocka_unit_test(parts_give_the_same),
+        cmocka_unit_test(the_whole_is_loaded_at_once),
         cmocka_unit_test(sound_charsmap),
         cmocka_unit_test(hostile_trie),
         cmocka_unit_test(hostile_charsmap_sizes),

@@ -384,7 +384,7 @@ static tr_status fail_foreign(const tr_package *package, tr_error *error)
     return tr_fail(error, TR_ERROR_UNSUPPORTED,
                    "key " TR_KEY_VERSION
                    ": is missing: not made by translate convert (architecture %s), and this build opens "
-                   "no other file",
+                   "no other file; convert it with a full build",
                    *package->architecture ? package->architecture : "unknown");
 }
 
@@ -411,6 +411,11 @@ tr_status tr_gguf_read(const void *data, size_t size, tr_package *package, tr_er
     status = read_kind(&gguf, package, error);
     tr_gguf_free(&gguf);
     return status;
+}
+
+bool tr_gguf_recognise(const void *data, size_t size)
+{
+    return size >= 4 && memcmp(data, "GGUF", 4) == 0;
 }
 
 tr_status tr_gguf_open(const char *path, tr_load load, tr_package *package, tr_error *error)

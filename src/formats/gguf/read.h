@@ -4,6 +4,9 @@
 
 #include "formats/package.h"
 
+/* True if a file begins like a GGUF file. */
+bool tr_gguf_recognise(const void *data, size_t size);
+
 /* Fills package; nothing needs closing on failure. Messages begin with the path. */
 tr_status tr_gguf_open(const char *path, tr_load load, tr_package *package, tr_error *error) TR_CHECKED;
 
