@@ -145,7 +145,7 @@ const cli_option cli_options[] = {
     {COMMON | CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0, "print a JSON object for each setting",
      NULL},
     {COMMON | CMD_BENCH, GROUP_OUTPUT, KIND_CHOICE, 0, "table", NULL, FIELD(table), 0, 0,
-     "print a table with a row for each setting: Markdown, to paste into reports (default for several settings), CSV, or a "
+     "print a row for each setting; as Markdown, to paste into reports (default for several settings), CSV, or a "
      "JSON object on each line",
      table_choices},
     {CMD_BENCH, GROUP_SEARCH, KIND_FLAG, 0, "scores", NULL, FIELD(scores), 0, 0,

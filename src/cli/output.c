@@ -155,6 +155,8 @@ int cli_check_replaced(const cli_settings *settings, const char *path, cli_conte
         return cli_fail("%s: is a directory; name a file to write", path);
     if (content != CLI_TEXT && !S_ISREG(st.st_mode))
         return cli_fail("%s: is not a regular file", path);
+    if (content == CLI_TEXT && access(path, R_OK) < 0 && errno == EACCES)
+        return CLI_DONE; /* a file of another user in a folder of this one */
     const int status = S_ISREG(st.st_mode) && !settings->force ? find_content(path, &there) : CLI_DONE;
     if (status || there == content)
         return status;

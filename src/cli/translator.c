@@ -36,10 +36,6 @@ static void warn_once(cli_translator *t, uint64_t number, unsigned flags)
                  "line %" PRIu64 ": invalid UTF-8 or NUL became U+FFFD (said once); is it in another --encoding?", number);
         t->totals.warned_utf8 = true;
     }
-    if (flags & TR_FLAG_NUMBER && !t->settings->json && !t->totals.warned_number) {
-        cli_warn(t->settings, "line %" PRIu64 ": a number may be wrong (said once; --json flags each such line)", number);
-        t->totals.warned_number = true;
-    }
     t->totals.passed += (flags & TR_FLAG_PASSED_THROUGH) != 0;
     if (flags & TR_FLAG_CUT && !t->totals.warned_cut) {
         cli_warn(t->settings, "line %" PRIu64 ": longer than the model takes, translated in pieces (said once)", number);

@@ -14,7 +14,7 @@ typedef struct cli_totals {
     double seconds;                                   /* inside the library */
     uint64_t passed;                                  /* lines that stayed as they are */
     bool translated;                                  /* a text has tokens */
-    bool warned_utf8, warned_cut, warned_number;
+    bool warned_utf8, warned_cut;
 } cli_totals;
 
 typedef struct cli_translator {

@@ -28,7 +28,8 @@ MISTAKES = [
     ("-s cn 你好", 2, "source language cn: this model translates zh to en; cn is no code of a language, "
      "did you mean zh?" + TRY),
     ("--overwrite 你好", 2, "--overwrite: unknown option, -o replaces an older file without it" + TRY),
-    ("convert my-model.gguf -o out.gguf", 2, "-o: unknown option, the file to write is the second argument" + TRY),
+    ("convert my-model.gguf --output out.gguf", 2, "--output: unknown option, the file to write is the second argument "
+     "(try 'translate convert --help')"),
     ("help", 2, "help: no such command, did you mean 'translate -h'? " + WORD.format("help")),
     ("help bench", 2, "help: no such command, type translate bench -h"),
     ("version", 2, "version: no such command, did you mean 'translate -V'? " + WORD.format("version")),
