@@ -625,7 +625,7 @@ static void run_soak(tr_queue *queue, int submissions, unsigned seed)
 static void test_soak(void **state)
 {
     const char *wanted = getenv("TR_QUEUE_SUBMISSIONS");
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     const int usual = 1000; /* it takes long enough */
 #else
     const int usual = 4000;
