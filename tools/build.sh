@@ -130,7 +130,9 @@ configure() {
     fi
     for option; do
         grep -qsx "${option%%=*} = ${option#*=}" "$dir/meson-private/cmd_line.txt" ||
-            quietly meson configure "$dir" "-D$option" || fail "$dir: meson configure failed"
+            meson configure "$dir" "-D$option" >/dev/null 2>&1 </dev/null 9>&- ||
+            quietly meson setup --reconfigure "$dir" "$root" "-D$option" || # the option is newer than the folder
+            fail "$dir: meson configure failed"
     done
 }
 
