@@ -59,13 +59,10 @@ static int make_scratch(const char *out)
 
 static int check_paths(const cli_settings *s, const char *in, const char *out)
 {
-    struct stat a, b;
-    const bool exists = stat(out, &b) == 0;
-    if (stat(in, &a) < 0)
+    if (access(in, F_OK) < 0)
         return cli_fail("%s: %s", in, strerror(errno));
-    if (exists && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-        return cli_usage(s, "%s: is the input and the output", out);
-    return cli_check_replaced(s, out, CLI_MODEL);
+    const int status = cli_check_other_file(s, out, in, "is the input and the output");
+    return status ? status : cli_check_replaced(s, out, CLI_MODEL);
 }
 
 static tr_type wanted_type(const cli_settings *s, const tr_package *package)
