@@ -311,23 +311,8 @@ static tr_buffer model_of_type(unsigned model_type)
 /* All pieces of a text with their spans, as a text. */
 static char *pieces_of(tr_spm *spm, const char *text)
 {
-    static const char *const names[] = {"a",
-                                        "b",
-                                        "c",
-                                        "ab",
-                                        "abc",
-                                        "\xe2\x96\x81",
-                                        "\xe2\x96\x81"
-                                        "ab",
-                                        "bc",
-                                        "x_",
-                                        "x",
-                                        "C++",
-                                        "天",
-                                        "天气",
-                                        "zz",
-                                        "z",
-                                        "_"};
+    static const char *const names[] = {"a",  "b", "c",   "ab", "abc",  "▁",  "▁ab", "bc",
+                                        "x_", "x", "C++", "天", "天气", "zz", "z",   "_"};
     enum { NAMES = sizeof names / sizeof *names };
     tr_vocabulary vocabulary;
     tr_piece *const list = calloc(NAMES, sizeof *list);
