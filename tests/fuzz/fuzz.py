@@ -122,10 +122,13 @@ SEEDS = {
     "shortlist": lambda: files("bergamot/fixtures/*/lex*.bin"),
     "spm": lambda: files("tokenizer/fixtures/*.spm", "tokenizer/fixtures/*/*.spm", "languages/fixtures/*/model/*.model"),
 }
+DOCUMENTS = os.path.join(ROOT, "tests", "document", "samples")  # a folder of each format
+for format_name in sorted(os.listdir(DOCUMENTS)):
+    SEEDS["document_" + format_name] = lambda name=format_name: files(f"document/samples/{name}/*")
 
 
 def targets():
-    return sorted(name[5:-2] for name in os.listdir(HERE) if re.fullmatch(r"fuzz_\w+\.c", name))
+    return sorted(SEEDS)
 
 
 def write_seeds(name, folder):

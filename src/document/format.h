@@ -1,0 +1,106 @@
+/* What a document format is made of, and what its reader calls. */
+#ifndef TR_DOCUMENT_FORMAT_H
+#define TR_DOCUMENT_FORMAT_H
+
+#include "document/document.h"
+#include "util/utf8.h"
+
+/* A part of a translation, between two marks. */
+typedef struct tr_part {
+    tr_piece_kind kind;
+    const tr_piece *piece; /* the mark; NULL: TEXT */
+    const char *text;      /* [size] TEXT: of the translation */
+    size_t size;
+} tr_part;
+
+/* A unit that is written. */
+typedef struct tr_rendering {
+    const tr_unit *unit;
+    tr_document_translation translation; /* as the caller gave it */
+    const char *text;                    /* [size] what the unit's text was */
+    size_t size;
+    const tr_part *parts; /* [count] the translation; each mark of the unit once, pairs one in the other or side by side */
+    size_t count;
+    bool same; /* the translation is the text */
+} tr_rendering;
+
+/* A bit of tr_unit.style: white space in decoded text is one space, or none between two Chinese or Japanese characters that
+ * a line break divides. */
+#define TR_UNIT_COLLAPSES (1U << 31)
+
+struct tr_document_format {
+    const char *name;
+    const char *extensions; /* " html htm ", in small letters, a space before and after each; "" for parts of others */
+
+    /* Adds units and edits in the order of their places (tr_unit_..., tr_edit_add), or members. */
+    tr_status (*read)(tr_document *document, tr_error *error);
+
+    /* Appends the characters that bytes begin .. end of a TEXT piece stand for. NULL: the bytes. False: out of memory. */
+    bool (*decode)(const tr_document *document, const tr_unit *unit, uint32_t begin, uint32_t end, tr_buffer *text);
+    /* Appends text so that it stands for itself where the unit is. NULL: the bytes. False: out of memory. */
+    bool (*encode)(const tr_document *document, const tr_unit *unit, const char *text, size_t size, tr_buffer *out);
+    /* Appends what stands in place of bytes unit->begin .. unit->end. NULL: tr_render_parts, or, if the translation is the
+     * text, the bytes as they were. */
+    tr_status (*render)(const tr_document *document, const tr_rendering *rendering, tr_buffer *out, tr_error *error);
+
+    /* Documents with members: writes the whole. It writes each member with tr_document_write_member. NULL: not needed. */
+    tr_status (*write)(const tr_document *document, const tr_document_source *source, const tr_document_sink *sink,
+                       tr_error *error);
+    void (*close)(void *state); /* frees document->state, which is not NULL */
+};
+
+struct tr_document {
+    const tr_document_format *format;
+    const char *name; /* for messages */
+    const char *data; /* [size] */
+    uint32_t size;
+    tr_document_settings settings;
+    void *state; /* the format's own */
+
+    /* Filled by the functions below. */
+    tr_buffer pieces, units, edits, edited; /* of tr_piece, tr_unit, tr_edit, char */
+    tr_buffer members;                      /* of tr_document *: they own their data, which the format frees in close */
+    bool in_unit;
+};
+
+/* Begins a unit; then come its pieces, in order. style: the format's own bits, and TR_UNIT_COLLAPSES. */
+tr_status tr_unit_begin(tr_document *document, uint32_t style, tr_error *error);
+tr_status tr_unit_piece(tr_document *document, tr_piece_kind kind, size_t begin, size_t end, tr_error *error);
+/* Ends a unit whose place is that of its pieces: without the white space and the marks around all its words, which stay
+ * where they are. A unit without words is none. Pairs that have only one end become empty marks. */
+void tr_unit_end(tr_document *document);
+/* Ends a unit with the place begin .. end, which may lie elsewhere. Pieces stay as they are, but for pairs with one end. */
+void tr_unit_end_at(tr_document *document, size_t begin, size_t end);
+/* A unit that is one text. */
+tr_status tr_unit_text(tr_document *document, uint32_t style, size_t begin, size_t end, tr_error *error);
+/* Drops the unit that was begun. */
+void tr_unit_drop(tr_document *document);
+
+/* Bytes begin .. end become text. */
+tr_status tr_edit_add(tr_document *document, size_t begin, size_t end, const char *text, size_t size, tr_error *error);
+
+/* A document inside this one, such as an entry of a zip archive: its units follow those of the members before it. name and
+ * data [size] must outlive the document. *member: for tr_document_write_member; it may have no units. */
+tr_status tr_member_add(tr_document *document, const tr_document_format *format, const char *name, const char *data,
+                        size_t size, tr_document **member, tr_error *error);
+/* Writes member number index. Members are written in their order, each once. */
+tr_status tr_document_write_member(const tr_document *document, size_t index, const tr_document_source *source,
+                                   const tr_document_sink *sink, tr_error *error);
+
+/* Appends parts: text encoded, marks as their bytes. False: out of memory. */
+bool tr_render_parts(const tr_document *document, const tr_unit *unit, const tr_part *parts, size_t count, tr_buffer *out);
+/* Appends the bytes of a piece. */
+bool tr_render_piece(const tr_document *document, const tr_piece *piece, tr_buffer *out);
+
+/* Fails with TR_ERROR_FORMAT and "NAME: line L, column C: WHY" for a place in the document. */
+tr_status tr_document_fail(const tr_document *document, size_t at, tr_error *error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Fails unless the document has at most max_content bytes, for formats whose library needs many times its size. */
+tr_status tr_document_check_content(const tr_document *document, uint64_t size, tr_error *error);
+
+static inline const tr_piece *tr_unit_pieces(const tr_document *document, const tr_unit *unit)
+{
+    return (const tr_piece *)document->pieces.data + unit->first;
+}
+
+#endif

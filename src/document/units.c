@@ -1,0 +1,246 @@
+/* Building the units of a document. */
+#include "document/format.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static tr_status no_memory(const tr_document *d, tr_error *error)
+{
+    return tr_fail_memory(error, d->name);
+}
+
+static tr_unit *current_unit(tr_document *d)
+{
+    return (tr_unit *)(d->units.data + d->units.size) - 1;
+}
+
+static tr_piece *current_pieces(tr_document *d)
+{
+    return (tr_piece *)d->pieces.data + current_unit(d)->first;
+}
+
+tr_status tr_unit_begin(tr_document *d, uint32_t style, tr_error *error)
+{
+    const tr_unit unit = {.first = d->pieces.size / sizeof(tr_piece), .style = style};
+    if (d->in_unit)
+        tr_unit_drop(d);
+    if (!tr_buffer_reserve(&d->pieces, sizeof(tr_piece)) || !tr_buffer_append(&d->units, &unit, sizeof unit))
+        return no_memory(d, error);
+    d->in_unit = true;
+    return TR_OK;
+}
+
+void tr_unit_drop(tr_document *d)
+{
+    if (!d->in_unit)
+        return;
+    d->pieces.size = current_unit(d)->first * sizeof(tr_piece);
+    d->units.size -= sizeof(tr_unit);
+    d->in_unit = false;
+}
+
+tr_status tr_unit_piece(tr_document *d, tr_piece_kind kind, size_t begin, size_t end, tr_error *error)
+{
+    tr_unit *unit = current_unit(d);
+    if (begin == end)
+        return TR_OK;
+    tr_piece *last = unit->count ? current_pieces(d) + unit->count - 1 : NULL;
+    if (last && last->kind == kind && last->end == begin && kind == TR_PIECE_TEXT) {
+        last->end = (uint32_t)end;
+        return TR_OK;
+    }
+    const tr_piece piece = {(uint32_t)begin, (uint32_t)end, UINT32_MAX, (uint8_t)kind};
+    if (unit->count == UINT32_MAX - 1 || !tr_buffer_append(&d->pieces, &piece, sizeof piece))
+        return no_memory(d, error);
+    unit->count++;
+    return TR_OK;
+}
+
+/* Sets partners: a closing mark's is the last opening one that is still open. Others become empty. */
+static void pair_marks(tr_document *d)
+{
+    const tr_unit *unit = current_unit(d);
+    tr_piece *pieces = current_pieces(d);
+    /* While a mark is open, its partner is the open mark around it. */
+    uint32_t open = UINT32_MAX;
+    for (uint32_t i = 0; i < unit->count; i++) {
+        tr_piece *piece = &pieces[i];
+        if (piece->kind == TR_PIECE_OPEN) {
+            piece->partner = open;
+            open = i;
+        } else if (piece->kind == TR_PIECE_CLOSE && open == UINT32_MAX) {
+            piece->kind = TR_PIECE_EMPTY;
+        } else if (piece->kind == TR_PIECE_CLOSE) {
+            const uint32_t around = pieces[open].partner;
+            piece->partner = open;
+            pieces[open].partner = i;
+            open = around;
+        }
+    }
+    while (open != UINT32_MAX) {
+        const uint32_t around = pieces[open].partner;
+        pieces[open].kind = TR_PIECE_EMPTY;
+        pieces[open].partner = UINT32_MAX;
+        open = around;
+    }
+}
+
+static bool is_white_byte(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+/* Cuts off white space on both sides; false: nothing else is there. */
+static bool trim_piece(const tr_document *d, tr_piece *piece, bool front, bool back)
+{
+    while (front && piece->begin < piece->end && is_white_byte(d->data[piece->begin]))
+        piece->begin++;
+    while (back && piece->end > piece->begin && is_white_byte(d->data[piece->end - 1]))
+        piece->end--;
+    return piece->begin < piece->end;
+}
+
+static bool has_words(const tr_document *d, const tr_piece *piece)
+{
+    tr_piece copy = *piece;
+    return piece->kind == TR_PIECE_TEXT && trim_piece(d, &copy, true, false);
+}
+
+/* A pair of marks around all words, or a mark beside them, is not part of the unit. */
+static bool strip_mark(const tr_piece *pieces, uint32_t *from, uint32_t *to)
+{
+    const tr_piece *first = &pieces[*from], *last = &pieces[*to - 1];
+    const bool beside = first->kind == TR_PIECE_EMPTY || first->kind == TR_PIECE_SKIP;
+    if (first->kind == TR_PIECE_OPEN && first->partner == *to - 1) {
+        ++*from;
+        --*to;
+        return true;
+    }
+    if (first->kind == TR_PIECE_OPEN && first->partner < *to) {
+        /* A pair without words before the first word. */
+        uint32_t i = *from;
+        while (i < first->partner && pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_WORD)
+            i++;
+        if (i == first->partner) {
+            *from = i + 1;
+            return true;
+        }
+    }
+    if (beside) {
+        ++*from;
+        return true;
+    }
+    if (last->kind == TR_PIECE_EMPTY || last->kind == TR_PIECE_SKIP) {
+        --*to;
+        return true;
+    }
+    if (last->kind == TR_PIECE_CLOSE && last->partner >= *from) {
+        uint32_t i = last->partner;
+        while (i < *to - 1 && pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_WORD)
+            i++;
+        if (i == *to - 1) {
+            *to = last->partner;
+            return true;
+        }
+    }
+    return false;
+}
+
+void tr_unit_end(tr_document *d)
+{
+    tr_unit *unit = current_unit(d);
+    tr_piece *pieces = current_pieces(d);
+    uint32_t from = 0, to = unit->count;
+    bool words = false;
+    pair_marks(d);
+    for (uint32_t i = 0; i < unit->count && !words; i++)
+        words = has_words(d, &pieces[i]);
+    if (!words) {
+        tr_unit_drop(d);
+        return;
+    }
+    for (bool shorter = true; shorter;) {
+        shorter = false;
+        if (pieces[from].kind == TR_PIECE_TEXT && !trim_piece(d, &pieces[from], true, false)) {
+            from++;
+            shorter = true;
+        } else if (pieces[to - 1].kind == TR_PIECE_TEXT && !trim_piece(d, &pieces[to - 1], false, true)) {
+            to--;
+            shorter = true;
+        } else {
+            shorter = strip_mark(pieces, &from, &to);
+        }
+    }
+    unit->count = to - from;
+    unit->begin = pieces[from].begin;
+    unit->end = pieces[to - 1].end;
+    memmove(pieces, pieces + from, unit->count * sizeof *pieces);
+    for (uint32_t i = 0; i < unit->count; i++)
+        if (pieces[i].partner != UINT32_MAX)
+            pieces[i].partner -= from;
+    d->pieces.size = (unit->first + unit->count) * sizeof(tr_piece);
+    d->in_unit = false;
+}
+
+void tr_unit_end_at(tr_document *d, size_t begin, size_t end)
+{
+    tr_unit *unit = current_unit(d);
+    const tr_piece *pieces = current_pieces(d);
+    bool words = false;
+    for (uint32_t i = 0; i < unit->count && !words; i++)
+        words = has_words(d, &pieces[i]);
+    if (!words) {
+        tr_unit_drop(d);
+        return;
+    }
+    unit->begin = (uint32_t)begin;
+    unit->end = (uint32_t)end;
+    pair_marks(d);
+    d->in_unit = false;
+}
+
+tr_status tr_unit_text(tr_document *d, uint32_t style, size_t begin, size_t end, tr_error *error)
+{
+    tr_status status = tr_unit_begin(d, style, error);
+    if (status == TR_OK)
+        status = tr_unit_piece(d, TR_PIECE_TEXT, begin, end, error);
+    if (status == TR_OK)
+        tr_unit_end(d);
+    return status;
+}
+
+tr_status tr_edit_add(tr_document *d, size_t begin, size_t end, const char *text, size_t size, tr_error *error)
+{
+    const tr_edit edit = {(uint32_t)begin, (uint32_t)end, d->edited.size, size};
+    if (!tr_buffer_append(&d->edited, text, size) || !tr_buffer_append(&d->edits, &edit, sizeof edit))
+        return no_memory(d, error);
+    return TR_OK;
+}
+
+tr_status tr_document_fail(const tr_document *d, size_t at, tr_error *error, const char *format, ...)
+{
+    char why[TR_MESSAGE_SIZE];
+    size_t line = 1, begin = 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    if (at > d->size)
+        at = d->size;
+    for (const char *next; (next = memchr(d->data + begin, '\n', at - begin)) != NULL; line++)
+        begin = (size_t)(next - d->data) + 1;
+    size_t column = 1;
+    for (size_t i = begin; i < at; i++)
+        column += (d->data[i] & 0xC0) != 0x80;
+    return tr_fail(error, TR_ERROR_FORMAT, "%s: line %zu, column %zu: %s", d->name, line, column, why);
+}
+
+tr_status tr_document_check_content(const tr_document *d, uint64_t size, tr_error *error)
+{
+    const uint64_t most = d->settings.max_content;
+    if (size <= most)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: %llu bytes of content; at most %llu, unless max_content is larger",
+                   d->name, (unsigned long long)size, (unsigned long long)most);
+}

@@ -1,0 +1,441 @@
+/* The text of units with their marks, and the document with translations in place of the units. */
+#include "document/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------------------- text of units */
+
+/* The letter of marks: one that follows no <, </ or { of the text before a digit. 0: there is none. */
+static char choose_letter(const char *text, size_t size)
+{
+    bool used[256] = {false};
+    for (size_t i = 0; i + 2 < size; i++) {
+        if (text[i] != '<' && text[i] != '{')
+            continue;
+        const size_t at = i + 1 + (text[i + 1] == '/');
+        used[(unsigned char)text[at]] = true;
+    }
+    for (const char *c = "xyzwvutsrqponmlkjihgfedcba"; *c; c++)
+        if (!used[(unsigned char)*c])
+            return *c;
+    return 0;
+}
+
+/* The text of a unit's pieces without its marks. */
+typedef struct plain_text {
+    tr_buffer text;
+    tr_buffer ends; /* of size_t: where the text of each piece ends */
+} plain_text;
+
+static void free_plain(plain_text *plain)
+{
+    tr_buffer_free(&plain->text);
+    tr_buffer_free(&plain->ends);
+}
+
+static bool decode_pieces(const tr_document *d, const tr_unit *unit, plain_text *plain)
+{
+    const tr_piece *pieces = tr_unit_pieces(d, unit);
+    bool good = tr_buffer_append(&plain->text, "", 0);
+    for (uint32_t i = 0; i < unit->count && good; i++) {
+        const tr_piece *piece = &pieces[i];
+        if (piece->kind == TR_PIECE_TEXT)
+            good = d->format->decode ? d->format->decode(d, unit, piece->begin, piece->end, &plain->text)
+                                     : tr_render_piece(d, piece, &plain->text);
+        good = good && tr_buffer_append(&plain->ends, &plain->text.size, sizeof plain->text.size);
+    }
+    return good;
+}
+
+static bool is_collapsible(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+/* Whether the white space text[begin .. end) stands for nothing: a line break between two Chinese or Japanese characters. */
+static bool is_nothing(const tr_buffer *text, size_t begin, size_t end)
+{
+    size_t length;
+    if (!begin || end == text->size || !memchr(text->data + begin, '\n', end - begin))
+        return false;
+    return tr_is_cjk(tr_character(text->data, text->size, tr_character_before(text->data, begin), &length)) &&
+           tr_is_cjk(tr_character(text->data, text->size, end, &length));
+}
+
+/* Appends plain text from .. to with its white space collapsed. A run of white space that marks divide stands where it
+ * begins. */
+static bool append_collapsed(const tr_buffer *plain, size_t from, size_t to, tr_buffer *out)
+{
+    const char *text = plain->data;
+    if (!tr_buffer_reserve(out, to - from))
+        return false;
+    for (size_t i = from; i < to; i++) {
+        if (!is_collapsible(text[i])) {
+            out->data[out->size++] = text[i];
+            continue;
+        }
+        if (i && is_collapsible(text[i - 1]))
+            continue;
+        size_t end = i;
+        while (end < plain->size && is_collapsible(text[end]))
+            end++;
+        if (!is_nothing(plain, i, end))
+            out->data[out->size++] = ' ';
+    }
+    out->data[out->size] = 0;
+    return true;
+}
+
+static bool append_mark(tr_buffer *text, const char *before, char letter, uint32_t number, const char *after)
+{
+    char digits[16], *at = digits + sizeof digits;
+    *--at = 0;
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    return tr_buffer_string(text, before) && tr_buffer_append(text, &letter, 1) && tr_buffer_string(text, at) &&
+           tr_buffer_string(text, after);
+}
+
+/* Marks are numbered by their pieces: piece i is mark i + 1; a closing one has the number of its partner. */
+static bool append_piece_mark(tr_buffer *text, const tr_piece *piece, uint32_t index, char letter)
+{
+    switch ((tr_piece_kind)piece->kind) {
+    case TR_PIECE_OPEN: return append_mark(text, "<", letter, index + 1, ">");
+    case TR_PIECE_CLOSE: return append_mark(text, "</", letter, piece->partner + 1, ">");
+    case TR_PIECE_EMPTY:
+        return append_mark(text, "<", letter, index + 1, ">") && append_mark(text, "</", letter, index + 1, ">");
+    case TR_PIECE_WORD: return append_mark(text, "{", letter, index + 1, "}");
+    case TR_PIECE_TEXT:
+    case TR_PIECE_SKIP: break;
+    }
+    return true;
+}
+
+/* Appends a unit's text; *letter: of its marks, 0 if it has none. */
+static bool append_unit(const tr_document *d, const tr_unit *unit, char *letter, tr_buffer *text)
+{
+    const tr_piece *pieces = tr_unit_pieces(d, unit);
+    plain_text plain = {0};
+    bool good = decode_pieces(d, unit, &plain), marked = false;
+    size_t from = 0;
+    for (uint32_t i = 0; i < unit->count; i++)
+        marked |= pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_SKIP;
+    *letter = good && marked ? choose_letter(plain.text.data, plain.text.size) : 0;
+    for (uint32_t i = 0; i < unit->count && good; i++) {
+        const size_t to = ((const size_t *)(const void *)plain.ends.data)[i];
+        if (pieces[i].kind != TR_PIECE_TEXT)
+            good = !*letter || append_piece_mark(text, &pieces[i], i, *letter);
+        else if (unit->style & TR_UNIT_COLLAPSES)
+            good = append_collapsed(&plain.text, from, to, text);
+        else
+            good = tr_buffer_append(text, plain.text.data + from, to - from);
+        from = to;
+    }
+    free_plain(&plain);
+    return good;
+}
+
+static const tr_unit *units_of(const tr_document *d, size_t *count)
+{
+    *count = d->units.size / sizeof(tr_unit);
+    return (const tr_unit *)d->units.data;
+}
+
+static const tr_document *const *members_of(const tr_document *d, size_t *count)
+{
+    *count = d->members.size / sizeof(tr_document *);
+    return (const tr_document *const *)(const void *)d->members.data;
+}
+
+size_t tr_document_count(const tr_document *d)
+{
+    size_t count, members;
+    const tr_document *const *member = members_of(d, &members);
+    units_of(d, &count);
+    for (size_t i = 0; i < members; i++)
+        count += tr_document_count(member[i]);
+    return count;
+}
+
+tr_status tr_document_text(const tr_document *d, size_t unit, tr_buffer *text, tr_error *error)
+{
+    size_t count, members;
+    const tr_unit *units = units_of(d, &count);
+    const tr_document *const *member = members_of(d, &members);
+    char letter;
+    if (unit < count)
+        return append_unit(d, &units[unit], &letter, text) ? TR_OK : tr_fail_memory(error, d->name);
+    unit -= count;
+    for (size_t i = 0; i < members; i++) {
+        count = tr_document_count(member[i]);
+        if (unit < count)
+            return tr_document_text(member[i], unit, text, error);
+        unit -= count;
+    }
+    return tr_fail(error, TR_ERROR_ARGUMENT, "%s: has no such unit", d->name);
+}
+
+/* --------------------------------------------------------------------------------------------------- parts of translations
+ */
+
+/* Reads the mark at text[i]: its index and kind. Returns its end, or i. */
+static size_t scan_mark(const char *text, size_t size, size_t i, char letter, uint32_t *index, tr_piece_kind *kind)
+{
+    const bool word = text[i] == '{';
+    size_t k = i + 1;
+    uint64_t number = 0;
+    const bool close = !word && k < size && text[k] == '/';
+    k += close;
+    if (k >= size || text[k] != letter)
+        return i;
+    const size_t digits = ++k;
+    for (; k < size && k - digits < 10 && tr_is_ascii_digit(text[k]); k++)
+        number = number * 10 + (uint64_t)(text[k] - '0');
+    if (k == digits || k >= size || text[k] != (word ? '}' : '>') || !number || number > UINT32_MAX)
+        return i;
+    *index = (uint32_t)(number - 1);
+    *kind = word ? TR_PIECE_WORD : close ? TR_PIECE_CLOSE : TR_PIECE_OPEN;
+    return k + 1;
+}
+
+/* The parts of a translation while they are found. */
+typedef struct splitter {
+    const tr_unit *unit;
+    const tr_piece *pieces;
+    tr_buffer parts;     /* of tr_part */
+    unsigned char *seen; /* [count] of marks that have come */
+    uint32_t *open;      /* [count] marks that are open */
+    uint32_t depth;
+} splitter;
+
+static bool add_part(splitter *s, tr_piece_kind kind, const tr_piece *piece, const char *text, size_t size)
+{
+    const tr_part part = {kind, piece, text, size};
+    return (kind == TR_PIECE_TEXT && !size) || tr_buffer_append(&s->parts, &part, sizeof part);
+}
+
+/* A mark that comes twice, or across others, is left out. An empty mark comes where its pair closes: behind the words that
+ * it may have been put around. */
+static bool add_mark(splitter *s, uint32_t index, tr_piece_kind kind)
+{
+    if (index >= s->unit->count)
+        return true;
+    const tr_piece *piece = &s->pieces[index];
+    if (piece->kind == TR_PIECE_EMPTY && kind != TR_PIECE_WORD)
+        kind = kind == TR_PIECE_CLOSE ? TR_PIECE_EMPTY : TR_PIECE_SKIP;
+    if (kind == TR_PIECE_SKIP)
+        return true;
+    if (kind == TR_PIECE_CLOSE) {
+        if (piece->kind != TR_PIECE_OPEN || !s->depth || s->open[s->depth - 1] != index)
+            return true;
+        s->depth--;
+        return add_part(s, kind, &s->pieces[piece->partner], NULL, 0);
+    }
+    if (piece->kind != kind || s->seen[index])
+        return true;
+    s->seen[index] = 1;
+    if (kind == TR_PIECE_OPEN)
+        s->open[s->depth++] = index;
+    return add_part(s, kind, piece, NULL, 0);
+}
+
+/* What is still open is closed, and what did not come stands at the end. */
+static bool complete_marks(splitter *s)
+{
+    while (s->depth)
+        if (!add_mark(s, s->open[s->depth - 1], TR_PIECE_CLOSE))
+            return false;
+    for (uint32_t i = 0; i < s->unit->count; i++) {
+        const tr_piece_kind kind = (tr_piece_kind)s->pieces[i].kind;
+        if (s->seen[i] || kind == TR_PIECE_TEXT || kind == TR_PIECE_SKIP || kind == TR_PIECE_CLOSE)
+            continue;
+        if (!add_part(s, kind, &s->pieces[i], NULL, 0))
+            return false;
+        if (kind == TR_PIECE_OPEN && !add_part(s, TR_PIECE_CLOSE, &s->pieces[s->pieces[i].partner], NULL, 0))
+            return false;
+    }
+    return true;
+}
+
+static bool split_translation(splitter *s, const char *text, size_t size, char letter)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i < size && letter;) {
+        uint32_t index = 0;
+        tr_piece_kind kind = TR_PIECE_TEXT;
+        const size_t end = text[i] == '<' || text[i] == '{' ? scan_mark(text, size, i, letter, &index, &kind) : i;
+        if (end == i) {
+            i++;
+            continue;
+        }
+        if (!add_part(s, TR_PIECE_TEXT, NULL, text + begin, i - begin) || !add_mark(s, index, kind))
+            return false;
+        begin = i = end;
+    }
+    return add_part(s, TR_PIECE_TEXT, NULL, text + begin, size - begin) && complete_marks(s);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- rendering */
+
+bool tr_render_piece(const tr_document *d, const tr_piece *piece, tr_buffer *out)
+{
+    return tr_buffer_append(out, d->data + piece->begin, piece->end - piece->begin);
+}
+
+bool tr_render_parts(const tr_document *d, const tr_unit *unit, const tr_part *parts, size_t count, tr_buffer *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        const tr_part *part = &parts[i];
+        const bool good = part->kind != TR_PIECE_TEXT ? tr_render_piece(d, part->piece, out)
+                          : d->format->encode         ? d->format->encode(d, unit, part->text, part->size, out)
+                                                      : tr_buffer_append(out, part->text, part->size);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* Appends what stands in place of a unit. text: memory. */
+static tr_status render_unit(const tr_document *d, const tr_unit *unit, const tr_document_translation *translation,
+                             tr_buffer *text, tr_buffer *out, tr_error *error)
+{
+    splitter s = {.unit = unit, .pieces = tr_unit_pieces(d, unit)};
+    char letter;
+    tr_status status = TR_OK;
+    tr_buffer_clear(text);
+    if (!append_unit(d, unit, &letter, text))
+        return tr_fail_memory(error, d->name);
+    const bool same = translation->size == text->size && memcmp(translation->text, text->data, text->size) == 0;
+    if (same && !d->format->render && !d->settings.rewrite)
+        return tr_buffer_append(out, d->data + unit->begin, unit->end - unit->begin) ? TR_OK
+                                                                                     : tr_fail_memory(error, d->name);
+    s.seen = calloc(unit->count, 1);
+    s.open = malloc(unit->count * sizeof *s.open);
+    if (!s.seen || !s.open || !split_translation(&s, translation->text, translation->size, letter)) {
+        status = tr_fail_memory(error, d->name);
+    } else {
+        const tr_rendering rendering = {.unit = unit,
+                                        .translation = *translation,
+                                        .text = text->data,
+                                        .size = text->size,
+                                        .parts = (const tr_part *)s.parts.data,
+                                        .count = s.parts.size / sizeof(tr_part),
+                                        .same = same && !d->settings.rewrite};
+        if (d->format->render)
+            status = d->format->render(d, &rendering, out, error);
+        else if (!tr_render_parts(d, unit, rendering.parts, rendering.count, out))
+            status = tr_fail_memory(error, d->name);
+    }
+    free(s.seen);
+    free(s.open);
+    tr_buffer_free(&s.parts);
+    return status;
+}
+
+/* Gathers small writes. */
+typedef struct writer {
+    const tr_document *document;
+    const tr_document_sink *sink;
+    tr_buffer out;
+} writer;
+
+enum { WRITE_SIZE = 1 << 16 };
+
+static tr_status flush(writer *w, bool all, tr_error *error)
+{
+    tr_status status = TR_OK;
+    if (w->out.size && (all || w->out.size >= WRITE_SIZE)) {
+        status = w->sink->write(w->sink->argument, w->out.data, w->out.size, error);
+        tr_buffer_clear(&w->out);
+    }
+    return status;
+}
+
+static tr_status write_bytes(writer *w, const char *data, size_t size, tr_error *error)
+{
+    tr_status status = TR_OK;
+    if (size >= WRITE_SIZE) {
+        status = flush(w, true, error);
+        return status == TR_OK ? w->sink->write(w->sink->argument, data, size, error) : status;
+    }
+    if (!tr_buffer_append(&w->out, data, size))
+        return tr_fail_memory(error, w->document->name);
+    return flush(w, false, error);
+}
+
+/* Writes what the document itself has, from unit number first on for source. */
+static tr_status write_units(const tr_document *d, size_t first, const tr_document_source *source,
+                             const tr_document_sink *sink, tr_error *error)
+{
+    writer w = {d, sink, {0}};
+    size_t unit_count, edit = 0;
+    const size_t edit_count = d->edits.size / sizeof(tr_edit);
+    const tr_unit *units = units_of(d, &unit_count);
+    const tr_edit *edits = (const tr_edit *)d->edits.data;
+    tr_buffer text = {0};
+    tr_status status = TR_OK;
+    uint32_t at = 0;
+    for (size_t unit = 0; status == TR_OK && (unit < unit_count || edit < edit_count);) {
+        const bool is_edit = edit < edit_count && (unit == unit_count || edits[edit].begin < units[unit].begin);
+        const uint32_t begin = is_edit ? edits[edit].begin : units[unit].begin;
+        const uint32_t end = is_edit ? edits[edit].end : units[unit].end;
+        if (begin < at || end < begin || end > d->size) {
+            status = tr_document_fail(d, begin, error, "two places overlap");
+            break;
+        }
+        status = write_bytes(&w, d->data + at, begin - at, error);
+        if (status == TR_OK && is_edit) {
+            status = write_bytes(&w, d->edited.data + edits[edit].text, edits[edit].size, error);
+            edit++;
+        } else if (status == TR_OK) {
+            tr_document_translation translation;
+            status = source->next(source->argument, first + unit, &translation, error);
+            if (status == TR_OK)
+                status = render_unit(d, &units[unit], &translation, &text, &w.out, error);
+            if (status == TR_OK)
+                status = flush(&w, false, error);
+            unit++;
+        }
+        at = end;
+    }
+    if (status == TR_OK)
+        status = write_bytes(&w, d->data + at, d->size - at, error);
+    if (status == TR_OK)
+        status = flush(&w, true, error);
+    tr_buffer_free(&w.out);
+    tr_buffer_free(&text);
+    return status;
+}
+
+/* A source whose units begin at `first` of another's. */
+typedef struct shifted {
+    const tr_document_source *source;
+    size_t first;
+} shifted;
+
+static tr_status next_shifted(void *argument, size_t unit, tr_document_translation *translation, tr_error *error)
+{
+    const shifted *s = argument;
+    return s->source->next(s->source->argument, s->first + unit, translation, error);
+}
+
+tr_status tr_document_write_member(const tr_document *d, size_t index, const tr_document_source *source,
+                                   const tr_document_sink *sink, tr_error *error)
+{
+    size_t count, first;
+    const tr_document *const *members = members_of(d, &count);
+    units_of(d, &first);
+    for (size_t i = 0; i < index; i++)
+        first += tr_document_count(members[i]);
+    shifted s = {source, first};
+    const tr_document_source own = {next_shifted, &s};
+    return tr_document_write(members[index], &own, sink, error);
+}
+
+tr_status tr_document_write(const tr_document *d, const tr_document_source *source, const tr_document_sink *sink,
+                            tr_error *error)
+{
+    return d->format->write ? d->format->write(d, source, sink, error) : write_units(d, 0, source, sink, error);
+}
