@@ -80,6 +80,14 @@ static const struct field {
     {"ordered", PLACE(submit.ordered), FIELD_FLAG, 0, 0, 1, NULL},
     {"tokens", PLACE(submit.tokens), FIELD_FLAG, 0, 0, 1, NULL},
 
+    {"format", PLACE(document.format), FIELD_STRING, 0, 0, 0, NULL},
+    {"columns", PLACE(document.columns), FIELD_STRING, 0, 0, 0, NULL},
+    {"keys", PLACE(document.keys), FIELD_STRING, 0, 0, 0, NULL},
+    {"bilingual", PLACE(document.bilingual), FIELD_FLAG, false, 0, 1, NULL},
+    {"paragraphs", PLACE(document.paragraphs), FIELD_FLAG, false, 0, 1, NULL},
+    {"line_width", PLACE(document.line_width), FIELD_WHOLE, 0, 0, 1000, NULL},
+    {"max_content", PLACE(document.max_content), FIELD_WIDE, 0, 0, 1e18, NULL},
+
     {TRANSLATE(source_language), FIELD_STRING, 0, 0, 0, NULL},
     {SCORE(source_language), FIELD_STRING, 0, 0, 0, NULL},
     {TRANSLATE(target_language), FIELD_STRING, 0, 0, 0, NULL},

@@ -41,6 +41,11 @@ typedef struct cli_settings {
     const char *models;                       /* a folder of models; NULL: none */
     const char *source, *target;              /* languages, NULL: the model's */
     const char *input, *output;               /* NULL or "-": the standard streams */
+    const char *output_dir;                   /* arguments are files, whose translations go there; NULL: they are text */
+    const char *format;                       /* of documents; NULL: by the name of the input */
+    const char *columns, *keys;               /* CSV and TSV, JSON and YAML; NULL: all */
+    bool bilingual, paragraphs;               /* documents, plain text */
+    int line_width, max_content;              /* subtitles: columns; MiB; 0: the format's default */
     int threads, batch_size;                  /* threads 0: the usable cores */
     int compute;                              /* a tr_compute */
     int load;                                 /* a tr_load, or CLI_AUTO */

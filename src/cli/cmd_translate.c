@@ -1,5 +1,6 @@
 /* translate [OPTIONS] [TEXT...] */
 #define _GNU_SOURCE
+#include "cli/document.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/translate_options.h"
@@ -18,39 +19,60 @@
 /* Lines are translated in chunks, large enough that threads seldom wait for each other's last sentences. The lines of a
  * chunk are written as they are done. Tokens (--tokens), and texts that go through two models, are written chunk by chunk:
  * there the first chunk is small, and chunks grow as long as one takes less than a second. */
-enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20 };
+enum { FIRST_CHUNK = 512, LARGEST_CHUNK = 16384, CHUNK_BYTES = 4 << 20, SAMPLE = 1 << 16 };
 
 typedef struct translation {
     const cli_settings *settings;
     cli_route route;
     cli_translator translator;
     tr_ids forbidden; /* --forbid */
+    bool opened;      /* the models are open */
+    /* Of each file: */
     cli_reader reader;
     cli_output output;
-    uint64_t bytes_done;  /* of the input, in chunks that are done */
-    uint64_t chunk_bytes; /* of the present chunk */
+    tr_buffer text; /* the TEXT arguments, joined */
+    bool is_document;
+    cli_document document;
+    tr_buffer unit_lines; /* of a document without FILE.part */
+    uint64_t done, total; /* bytes of lines, or units of a document: in chunks that are done; all, 0: not known */
+    uint64_t chunk;       /* those of the present chunk */
     cli_totals before;    /* counts before the present chunk */
 } translation;
 
 /* ------------------------------------------------------------------------------------------------------------- opening */
 
-/* The source language is detected from the input that can be read now; no input is lost by that. */
-static int open_models(translation *j)
+static const char *source_language(const translation *j)
 {
-    const cli_settings *s = j->settings;
-    if (!j->route.index && !cli_detects(s)) {
-        j->route.count = 1;
-        return cli_model_open(&j->route.models[0], s, true);
+    const cli_model *model = &j->route.models[0];
+    return model->source ? model->source : model->info.source_language;
+}
+
+static const char *target_language(const translation *j)
+{
+    const cli_model *model = &j->route.models[j->route.count - 1];
+    return model->target ? model->target : model->info.target_language;
+}
+
+/* What the source language is detected from: the input that can be read now, of which nothing is lost. *sample: the caller
+ * frees it. */
+static int read_sample(translation *j, tr_buffer *sample)
+{
+    const char *text = j->text.data;
+    size_t size = j->text.size, count;
+    int status = CLI_DONE;
+    if (j->is_document) {
+        const cli_line *lines;
+        status = cli_document_open(&j->document, j->settings, &j->reader, &j->text, NULL, NULL);
+        if (!status)
+            status = cli_document_next(&j->document, SIZE_MAX, SAMPLE, &lines, &count);
+        text = j->document.texts.data;
+        size = j->document.texts.size;
+    } else if (!text) {
+        status = cli_reader_sample(&j->reader, &text, &size);
     }
-    if (!cli_detects(s))
-        return cli_route_open(&j->route, s, NULL, 0);
-    tr_buffer joined = {0};
-    const char *sample = NULL;
-    size_t size = 0;
-    int status = s->argument_count ? cli_join_arguments(s, &joined) : cli_reader_sample(&j->reader, &sample, &size);
-    if (!status)
-        status = cli_route_open(&j->route, s, sample ? sample : joined.data, sample ? size : joined.size);
-    tr_buffer_free(&joined);
+    if (!status && !tr_buffer_append(sample, text, size))
+        status = cli_fail_memory();
+    cli_document_close(&j->document);
     return status;
 }
 
@@ -69,6 +91,26 @@ static int set_options(translation *j)
         status = cli_forbidden_ids(s, &route->models[route->count - 1], &j->forbidden);
     options->search = cli_search_options(s, &j->forbidden);
     return status;
+}
+
+static int open_models(translation *j)
+{
+    const cli_settings *s = j->settings;
+    tr_buffer sample = {0};
+    int status = CLI_DONE;
+    if (j->opened)
+        return CLI_DONE;
+    if (!j->route.index && !cli_detects(s)) {
+        j->route.count = 1;
+        status = cli_model_open(&j->route.models[0], s, true);
+    } else {
+        status = cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
+        if (!status)
+            status = cli_route_open(&j->route, s, sample.data, sample.size);
+        tr_buffer_free(&sample);
+    }
+    j->opened = !status;
+    return status ? status : set_options(j);
 }
 
 static int refuse_output(const translation *j)
@@ -102,27 +144,39 @@ static int show_progress(void *argument, const tr_progress *p)
     const int models = j->route.count, model = j->translator.model;
     const bool last = model + 1 == models;
     const double share = (model + (p->texts ? (double)p->texts_done / (double)p->texts : 0)) / models;
-    const cli_progress now = {.done = j->bytes_done + (uint64_t)(share * (double)j->chunk_bytes),
-                              .total = j->reader.file_size,
+    const cli_progress now = {.done = j->done + (uint64_t)(share * (double)j->chunk),
+                              .total = j->total,
                               .lines = j->before.lines + (last ? p->texts_done : 0),
                               .tokens = j->before.target_tokens + (last ? p->target_tokens : 0)};
     cli_progress_update(&now);
     return cli_interrupted() != 0;
 }
 
+/* Reads the document, with languages that are known now. */
+static int open_document(translation *j)
+{
+    int status = cli_document_open(&j->document, j->settings, &j->reader, &j->text, source_language(j), target_language(j));
+    j->total = j->document.count;
+    j->translator.kept = j->output.part ? NULL : &j->unit_lines;
+    return status;
+}
+
 /* Opens input, output and models. */
 static int open_all(translation *j)
 {
     const cli_settings *s = j->settings;
-    const bool text = s->argument_count > 0;
+    const bool text = s->argument_count > 0 && !s->output_dir;
     const bool file = s->output && strcmp(s->output, "-") != 0;
-    int status = cli_models_folder(s) || cli_detects(s) ? cli_route_find(&j->route, s) : CLI_DONE;
-    if (!status && !text)
-        status = cli_reader_open(&j->reader, s, s->input);
+    int status = !j->opened && (cli_models_folder(s) || cli_detects(s)) ? cli_route_find(&j->route, s) : CLI_DONE;
+    if (!status)
+        status = text ? cli_join_arguments(s, &j->text) : cli_reader_open(&j->reader, s, s->input);
+    if (!status && text && j->is_document && !tr_buffer_string(&j->text, "\n"))
+        status = cli_fail_memory();
     if (status)
         return status;
-    const bool bar = !s->quiet && !text && j->reader.file_size && cli_progress_possible();
-    if (file || bar) {
+    j->total = j->reader.file_size;
+    const bool bar = !s->quiet && !text && j->total && cli_progress_possible();
+    if ((file || bar) && !j->opened) {
         if (!cli_catch_interrupts())
             return cli_fail("signals: cannot be caught, too many open files");
         j->translator.options.on_progress = show_progress;
@@ -131,13 +185,13 @@ static int open_all(translation *j)
     status = cli_output_open(&j->output, s, j->reader.descriptor);
     if (status)
         return status;
-    if (!text && !s->input && !s->quiet && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+    if (!text && !s->input && !s->quiet && !j->is_document && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         cli_note("type text, then Enter; Ctrl-D ends (see also translate --help)");
     status = open_models(j);
-    if (!status)
-        status = set_options(j);
     if (!status && j->output.part)
         status = refuse_output(j);
+    if (!status && j->is_document)
+        status = open_document(j);
     if (!status && j->output.part && !text)
         status = begin_part(j);
     return status;
@@ -159,7 +213,7 @@ static int check_last_line(translation *j, const cli_line *line)
     const tr_buffer *last = &j->output.last;
     t->totals.lines = j->output.lines - 1;
     t->output = NULL;
-    int status = cli_translate_lines(t, line, 1, false);
+    int status = cli_translate_lines(t, line, 1, j->is_document);
     t->output = &j->output;
     t->totals = before;
     t->totals.lines = j->output.lines;
@@ -168,13 +222,26 @@ static int check_last_line(translation *j, const cli_line *line)
     return status;
 }
 
+/* The next lines, or units of the document. */
+static int next_lines(translation *j, size_t limit, const cli_line **lines, size_t *count)
+{
+    return j->is_document ? cli_document_next(&j->document, limit, CHUNK_BYTES, lines, count)
+                          : cli_reader_next(&j->reader, limit, CHUNK_BYTES, lines, count);
+}
+
+/* How much of j->total next_lines has given. */
+static uint64_t lines_given(const translation *j)
+{
+    return j->is_document ? j->document.next : j->reader.consumed;
+}
+
 /* Skips the lines of the input whose output FILE.part already has. */
 static int skip_finished(translation *j)
 {
     for (uint64_t left = j->output.lines; left;) {
         const cli_line *lines;
         size_t count;
-        int status = cli_reader_next(&j->reader, left < LARGEST_CHUNK ? left : LARGEST_CHUNK, CHUNK_BYTES, &lines, &count);
+        int status = next_lines(j, left < LARGEST_CHUNK ? left : LARGEST_CHUNK, &lines, &count);
         if (status)
             return status;
         if (!count)
@@ -186,7 +253,7 @@ static int skip_finished(translation *j)
                 return status;
         }
     }
-    j->bytes_done = j->reader.consumed;
+    j->done = lines_given(j);
     if (j->settings->verbose && j->output.lines)
         cli_note("%s: %" PRIu64 " lines are done already", j->output.part, j->output.lines);
     return CLI_DONE;
@@ -196,11 +263,11 @@ static int skip_finished(translation *j)
 
 static int translate_chunk(translation *j, const cli_line *lines, size_t count)
 {
-    j->chunk_bytes = j->reader.consumed - j->bytes_done;
+    j->chunk = lines_given(j) - j->done;
     j->before = j->translator.totals;
-    const int status = cli_translate_lines(&j->translator, lines, count, false);
-    j->bytes_done = j->reader.consumed;
-    j->chunk_bytes = 0;
+    const int status = cli_translate_lines(&j->translator, lines, count, j->is_document);
+    j->done = lines_given(j);
+    j->chunk = 0;
     return status;
 }
 
@@ -211,13 +278,13 @@ static int translate_input(translation *j)
     size_t limit = !stream && (j->settings->tokens || j->route.count > 1) ? FIRST_CHUNK : largest;
     int status = skip_finished(j);
     if (!status && !j->settings->quiet && !stream) {
-        const cli_progress first = {j->bytes_done, j->reader.file_size, j->translator.totals.lines, 0};
+        const cli_progress first = {j->done, j->total, j->translator.totals.lines, 0};
         cli_progress_start(&first, CLI_UNIT_LINES);
     }
     while (!status && !cli_interrupted()) {
         const cli_line *lines;
         size_t count;
-        status = cli_reader_next(&j->reader, limit, CHUNK_BYTES, &lines, &count);
+        status = next_lines(j, limit, &lines, &count);
         if (status || !count)
             break;
         const double start = tr_seconds();
@@ -231,13 +298,8 @@ static int translate_input(translation *j)
 
 static int translate_arguments(translation *j)
 {
-    tr_buffer text = {0};
-    int status = cli_join_arguments(j->settings, &text);
-    const cli_line line = {text.data, text.size, false};
-    if (!status)
-        status = cli_translate_lines(&j->translator, &line, 1, true);
-    tr_buffer_free(&text);
-    return status;
+    const cli_line line = {j->text.data, j->text.size, false};
+    return cli_translate_lines(&j->translator, &line, 1, true);
 }
 
 /* All of the input stayed as it is. */
@@ -306,52 +368,109 @@ static cli_settings choose_beam(const cli_settings *settings)
     return s;
 }
 
+static tr_translate_options translate_options(const cli_settings *s)
+{
+    tr_translate_options options = tr_translate_default_options();
+    options.max_length = s->max_length;
+    options.min_length = s->min_length;
+    options.split = (tr_split)s->split;
+    options.scores = s->scores;
+    options.align = s->alignment;
+    options.loop_guard = s->loop_guard && !s->stream;
+    options.protect = s->protect != false;
+    options.doubtful = s->mark_doubtful || (s->json && !s->tokens);
+    options.doubtful_below = s->doubtful_below;
+    return options;
+}
+
+/* Options that not every model can follow. */
+static int check_models(const translation *j)
+{
+    if (j->settings->glossary && j->route.count > 1)
+        return cli_fail(
+            "--glossary: two models translate, by way of a third language: not possible yet; -m names one model");
+    if (j->settings->mark_doubtful && !has_threshold(j))
+        return cli_fail("--mark-doubtful: the model names no threshold; --doubtful-below gives one, and translate calibrate "
+                        "finds it");
+    return CLI_DONE;
+}
+
+/* Translates settings->input, or the TEXT arguments, to settings->output. */
+static int translate_file(translation *j, const cli_settings *settings)
+{
+    const bool text = settings->argument_count && !settings->output_dir;
+    j->settings = j->translator.settings = settings;
+    j->reader = (cli_reader){.descriptor = -1};
+    j->output = (cli_output){.descriptor = -1, .run.descriptor = -1};
+    j->done = j->total = 0;
+    j->is_document = j->translator.units = cli_document_format(settings) != NULL;
+    j->translator.kept = NULL;
+    j->translator.totals.lines = 0;
+    j->translator.totals.warned_cut = j->translator.totals.warned_utf8 = false;
+    int status = open_all(j);
+    if (!status)
+        status = check_models(j);
+    if (!status && cli_document_doubts(cli_document_format(settings)))
+        j->translator.options.doubtful = has_threshold(j);
+    if (!status)
+        status = text && !j->is_document ? translate_arguments(j) : translate_input(j);
+    if (!status && cli_interrupted())
+        status = CLI_FAILED;
+    if (!status && j->is_document)
+        status = cli_document_finish(&j->document, &j->output, &j->unit_lines);
+    else if (!status)
+        status = cli_output_finish(&j->output);
+    if (status)
+        status = abandon_output(j, status);
+    if (!text)
+        cli_reader_close(&j->reader);
+    cli_document_close(&j->document);
+    tr_buffer_free(&j->text);
+    tr_buffer_free(&j->unit_lines);
+    return status;
+}
+
+/* -O: the arguments are files. What cannot be translated does not hold up the others. */
+static int translate_files(translation *j, const cli_settings *settings)
+{
+    int worst = CLI_DONE;
+    tr_error error;
+    if (tr_folder_make(settings->output_dir, &error))
+        return cli_fail_error(&error);
+    for (int i = 0; i < settings->argument_count && !cli_interrupted(); i++) {
+        cli_settings own = *settings;
+        char name[TR_PATH], output[TR_PATH];
+        tr_path_name(settings->arguments[i], name, sizeof name);
+        if (tr_path_join(output, settings->output_dir, name, &error))
+            return cli_fail_error(&error);
+        own.input = settings->arguments[i];
+        own.output = output;
+        const int status = translate_file(j, &own);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
+
 int cli_translate(const cli_settings *given)
 {
     const cli_settings chosen = choose_beam(given), *settings = &chosen;
     int status = cli_check_translate_options(settings);
     if (status)
         return status;
-    translation j = {.settings = settings, .reader.descriptor = -1, .output = {.descriptor = -1, .run.descriptor = -1}};
-    j.translator = (cli_translator){
-        .settings = settings, .route = &j.route, .output = &j.output, .options = tr_translate_default_options()};
-    j.translator.options.max_length = settings->max_length;
-    j.translator.options.min_length = settings->min_length;
-    j.translator.options.split = (tr_split)settings->split;
-    j.translator.options.scores = settings->scores;
-    j.translator.options.align = settings->alignment;
-    j.translator.options.loop_guard = settings->loop_guard && !settings->stream;
-    j.translator.options.protect = settings->protect != false;
-    j.translator.options.doubtful = settings->mark_doubtful || (settings->json && !settings->tokens);
-    j.translator.options.doubtful_below = settings->doubtful_below;
+    translation j = {.settings = settings};
     tr_error error;
     tr_glossary *glossary = NULL;
     if (settings->glossary && tr_glossary_open(settings->glossary, &glossary, &error))
         return cli_fail_error(&error);
+    j.translator = (cli_translator){
+        .settings = settings, .route = &j.route, .output = &j.output, .options = translate_options(settings)};
     j.translator.options.glossary = glossary;
-    status = open_all(&j);
-    if (!status && glossary && j.route.count > 1)
-        status =
-            cli_fail("--glossary: two models translate, by way of a third language: not possible yet; -m names one model");
-    if (!status && settings->mark_doubtful && !has_threshold(&j))
-        status =
-            cli_fail("--mark-doubtful: the model names no threshold; --doubtful-below gives one, and translate calibrate "
-                     "finds it");
-    if (!status)
-        status = settings->argument_count ? translate_arguments(&j) : translate_input(&j);
-    if (!status && cli_interrupted())
-        status = CLI_FAILED;
-    if (!status)
-        status = cli_output_finish(&j.output);
+    status = settings->output_dir ? translate_files(&j, settings) : translate_file(&j, settings);
     if (!status)
         warn_passed(&j);
     if (!status && settings->stats)
         print_stats(&j);
-    if (status)
-        status = abandon_output(&j, status);
     tr_glossary_free(glossary);
-    if (!settings->argument_count)
-        cli_reader_close(&j.reader);
     for (int i = 0; i < j.route.count; i++)
         cli_model_leave(&j.route.models[i]);
     if (j.route.index)

@@ -28,7 +28,7 @@ static const struct {
 } binaries[] = {
     {"%PDF-1.", 7, 0, "is a PDF document: turn it into text first (pdftotext)"},
     {"%PDF-2.", 7, 0, "is a PDF document: turn it into text first (pdftotext)"},
-    {"PK\x03\x04", 4, 0, "is a ZIP archive or an office document (docx, xlsx, pptx, odt, epub): save it as text first"},
+    {"PK\x03\x04", 4, 0, "is a ZIP archive, or an office document: --format tells which (docx, pptx, xlsx, odt, epub)"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8, 0, "is an old office document (doc, xls, ppt): save it as text first"},
     {"{\\rtf1", 6, 0, "is an RTF document: save it as text first"},
     {"\x89PNG\r\n\x1a\n", 8, 0, "is a PNG picture, not text"},
@@ -210,6 +210,7 @@ static int begin_input(cli_decoder *d, const char *bytes, size_t size, size_t *s
     if (kind)
         return cli_fail("%s: %s", d->name, kind);
     *skipped = read_mark(bytes, size, &marked);
+    d->marked = *skipped && !marked;
     d->begun = true;
     if (wanted && strcasecmp(wanted, "auto") != 0) {
         if (strcasecmp(wanted, "UTF-8") != 0 && strcasecmp(wanted, "UTF8") != 0)

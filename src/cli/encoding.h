@@ -10,6 +10,7 @@ typedef struct cli_decoder {
     const cli_settings *settings;
     const char *name; /* of the input, for messages */
     bool begun, known;
+    bool marked;     /* the input begins with the byte order mark of UTF-8, which is not passed on */
     void *converter; /* iconv_t; NULL: the text is UTF-8, or nothing but ASCII so far */
     bool converts;
     tr_buffer raw; /* the begin of a character */

@@ -96,6 +96,10 @@ static int take_bytes(cli_reader *reader, size_t size)
 {
     const char *text = reader->data + reader->end;
     reader->at_end = size == 0;
+    if (reader->raw) {
+        reader->end += size;
+        return CLI_DONE;
+    }
     const int status = cli_decoder_take(&reader->decoder, &text, &size, reader->at_end, &reader->decoded);
     if (status)
         return status;
@@ -227,6 +231,18 @@ int cli_reader_sample(cli_reader *reader, const char **text, size_t *size)
         *size = sample_size(reader);
     }
     *text = *size ? reader->data + reader->begin : "";
+    return cli_interrupted() ? CLI_FAILED : status;
+}
+
+int cli_reader_all(cli_reader *reader, bool raw, const char **data, size_t *size)
+{
+    int status = CLI_DONE;
+    reader->raw = raw;
+    while (!status && !reader->at_end && wait_ready(reader))
+        status = read_more(reader);
+    reader->consumed += reader->end - reader->begin;
+    *data = reader->end > reader->begin ? reader->data + reader->begin : "";
+    *size = reader->end - reader->begin;
     return cli_interrupted() ? CLI_FAILED : status;
 }
 

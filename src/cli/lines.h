@@ -24,6 +24,7 @@ typedef struct cli_reader {
     size_t begin, end, scanned, capacity;
     cli_line *lines;
     size_t line_capacity;
+    bool raw; /* bytes are not looked at: no encoding is recognised */
     cli_decoder decoder;
     tr_buffer decoded; /* of the bytes read last */
 } cli_reader;
@@ -41,6 +42,9 @@ int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, cons
 /* Returns the beginning of the lines that cli_reader_next will return, at most 64 KB: up to the first line that is not
  * blank, and lines after it that can be read without waiting; empty if there is no such line. Lives until the next call. */
 int cli_reader_sample(cli_reader *reader, const char **text, size_t *size);
+
+/* Reads all that is left. raw: bytes as they are, else text. The bytes live as long as the reader. */
+int cli_reader_all(cli_reader *reader, bool raw, const char **data, size_t *size);
 
 /* Replaces line breaks in text by spaces, and TABs too if tabs: a model may emit any byte, one line must stay one line. */
 void cli_keep_one_line(char *text, size_t size, bool tabs);

@@ -130,15 +130,21 @@ int cli_check_text(const cli_settings *s)
                              cli_commands[i].name, first);
     for (int i = 0; takes_text && runs && !s->literal && i < s->argument_count; i++)
         files += names_file(s->arguments[i]);
-    if (!files || files < s->argument_count)
+    if (!files || files < s->argument_count || s->output_dir)
         return CLI_DONE;
-    if (s->input && strcmp(s->input, "-") != 0)
+    if (s->input && strcmp(s->input, "-") != 0 && s->command->bit == CMD_TRANSLATE)
+        cli_fail("%s: is another file beside -i %s; several are translated with: %s -O DIR %s %s", first, s->input, name,
+                 s->input, first);
+    else if (s->input && strcmp(s->input, "-") != 0)
         cli_fail("%s: is another file beside -i %s; several are read with: cat %s %s | %s", first, s->input, s->input, first,
                  name);
     else if (files == 1)
         refuse_file(s, first);
     else if (s->command->bit == CMD_SCORE)
         cli_fail("%s, %s: are files; their lines are scored with: paste %s %s | %s", first, second, first, second, name);
+    else if (s->command->bit == CMD_TRANSLATE)
+        cli_fail("%s, %s: are files; they are translated with: %s -O DIR %s %s%s", first, second, name, first, second,
+                 files > 2 ? " ..." : "");
     else
         cli_fail("%s, %s: are files; their lines are read with: cat %s %s%s | %s", first, second, first, second,
                  files > 2 ? " ..." : "", name);

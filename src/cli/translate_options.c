@@ -1,5 +1,6 @@
 #include "cli/translate_options.h"
 
+#include "cli/document.h"
 #include "cli/pieces.h"
 
 #include <stdio.h>
@@ -82,6 +83,13 @@ int cli_check_search_options(const cli_settings *settings)
 
 static int check_files(const cli_settings *s)
 {
+    if (s->output_dir && (s->input || s->output))
+        return cli_usage(s, "--output-dir: takes the names of files as arguments, not with --%s",
+                         s->input ? "input" : "output");
+    if (s->output_dir && !s->argument_count)
+        return cli_usage(s, "--output-dir: needs the files to translate as arguments");
+    if (s->output_dir)
+        return CLI_DONE;
     if (s->input && s->argument_count)
         return cli_usage(s, "--input %s: TEXT is given too; only one of them", s->input);
     if (s->ids && !s->tokens)
@@ -142,6 +150,8 @@ static int check_stream(const cli_settings *s)
 int cli_check_translate_options(const cli_settings *settings)
 {
     int status = check_files(settings);
+    if (!status)
+        status = cli_document_check(settings);
     if (!status)
         status = check_guard(settings);
     if (!status)

@@ -1,6 +1,7 @@
 #include "cli/translator.h"
 
 #include "cli/compose.h"
+#include "cli/document.h"
 #include "cli/json.h"
 #include "cli/pieces.h"
 #include "cli/prefixes.h"
@@ -124,13 +125,15 @@ static int render_line(line_batch *b, size_t i, const tr_result *result)
     }
     warn_once(t, line.number, line.flags);
     bool good;
-    if (s->json)
+    const char *mark = s->mark_doubtful && (line.flags & TR_FLAG_DOUBTFUL) ? s->mark_doubtful : "";
+    if (t->units)
+        good = cli_document_line(line.flags, mark, result->text, result->size, &t->rendered);
+    else if (s->json)
         good = cli_json_translation(s, &line, &t->rendered);
     else if (s->search.n_best > 1)
         good = append_hypotheses(b, &line, &t->rendered);
     else
-        good = (!s->mark_doubtful || !(line.flags & TR_FLAG_DOUBTFUL) || tr_buffer_string(&t->rendered, s->mark_doubtful)) &&
-               append_text(b, line.result->text, line.result->size, &t->rendered) &&
+        good = tr_buffer_string(&t->rendered, mark) && append_text(b, line.result->text, line.result->size, &t->rendered) &&
                end_line(s, line.line, line.score, &line.result->alignment, &t->rendered);
     if (pivot)
         tr_result_clear(&composed);
@@ -145,7 +148,9 @@ static int write_results(void *argument, size_t first, const tr_result *results,
     tr_buffer_clear(rendered);
     for (size_t i = 0; !b->status && i < count; i++)
         b->status = render_line(b, first + i, &results[i]);
-    if (b->status || !b->translator->output)
+    if (!b->status && b->translator->kept && !tr_buffer_append(b->translator->kept, rendered->data, rendered->size))
+        b->status = cli_fail_memory();
+    if (b->status || b->translator->kept || !b->translator->output)
         return b->status;
     if (b->stream)
         b->status = cli_stream_end(b->stream, rendered);

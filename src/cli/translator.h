@@ -22,6 +22,8 @@ typedef struct cli_translator {
     const cli_route *route;
     tr_translate_options options; /* for each model, without languages and prefixes */
     cli_output *output;           /* where translations are written; NULL: they stay in rendered */
+    bool units;                   /* lines are units of a document, written by cli_document_line */
+    tr_buffer *kept;              /* where they are appended, in place of the output; or NULL */
     int model;                    /* index of the model at work */
     cli_totals totals;
     tr_buffer rendered; /* lines to write */

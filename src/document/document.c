@@ -1,40 +1,16 @@
-/* Opening documents: the table of formats. */
+/* Reading documents: the table of formats, and the module's table of functions. */
 #include "document/formats.h"
+#include "document/module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const tr_document_format *const formats[] = {
-    &tr_format_text,
-};
-enum { FORMATS = sizeof formats / sizeof *formats, MAX_EXTENSION = 16 };
-
-const char *tr_document_format_name(size_t index)
-{
-    return index < FORMATS ? formats[index]->name : NULL;
-}
-
-static const tr_document_format *format_by_extension(const char *path)
-{
-    char extension[MAX_EXTENSION] = " ";
-    const char *dot = strrchr(path, '.');
-    const size_t size = dot && !strchr(dot, '/') ? strlen(dot + 1) : 0;
-    if (!size || size > MAX_EXTENSION - 3)
-        return NULL;
-    for (size_t i = 0; i < size; i++)
-        extension[i + 1] = (char)(tr_is_ascii_capital(dot[i + 1]) ? dot[i + 1] | 0x20 : dot[i + 1]);
-    extension[size + 1] = ' ';
-    for (size_t i = 0; i < FORMATS; i++)
-        if (strstr(formats[i]->extensions, extension))
-            return formats[i];
-    return NULL;
-}
-
-const char *tr_document_format_of(const char *path)
-{
-    const tr_document_format *format = format_by_extension(path);
-    return format ? format->name : NULL;
-}
+#define FORMAT(name, extensions) {#name, &tr_format_##name},
+static const struct {
+    const char *name;
+    const tr_document_format *format;
+} formats[] = {TR_DOCUMENT_FORMATS(FORMAT)};
+enum { FORMATS = sizeof formats / sizeof *formats };
 
 static tr_status read_as(const tr_document_format *format, const char *name, const char *data, size_t size,
                          const tr_document_settings *settings, tr_document **document, tr_error *error)
@@ -61,15 +37,14 @@ static tr_status read_as(const tr_document_format *format, const char *name, con
 tr_status tr_document_read(const char *name, const char *data, size_t size, const tr_document_settings *settings,
                            tr_document **document, tr_error *error)
 {
-    const tr_document_format *format = settings->format ? NULL : format_by_extension(name);
+    const char *format = settings->format ? settings->format : tr_document_find_format(name);
     *document = NULL;
-    for (size_t i = 0; i < FORMATS && settings->format && !format; i++)
-        format = strcmp(formats[i]->name, settings->format) == 0 ? formats[i] : NULL;
-    if (!format && settings->format)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "format %s: there is none of this name", settings->format);
-    if (!format)
-        return tr_fail(error, TR_ERROR_ARGUMENT, "%s: the end of the name tells no document format", name);
-    return read_as(format, name, data, size, settings, document, error);
+    for (size_t i = 0; i < FORMATS && format; i++)
+        if (strcmp(formats[i].name, format) == 0)
+            return read_as(formats[i].format, name, data, size, settings, document, error);
+    if (format)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "format %s: there is none of this name", format);
+    return tr_fail(error, TR_ERROR_ARGUMENT, "%s: the end of the name tells no document format", name);
 }
 
 tr_status tr_member_add(tr_document *d, const tr_document_format *format, const char *name, const char *data, size_t size,
@@ -100,3 +75,12 @@ void tr_document_close(tr_document *d)
     tr_buffer_free(&d->members);
     free(d);
 }
+
+TR_API const tr_document_module tr_document_functions = {
+    .version = TR_BUILD,
+    .read = tr_document_read,
+    .close = tr_document_close,
+    .count = tr_document_count,
+    .text = tr_document_text,
+    .write = tr_document_write,
+};

@@ -5,6 +5,7 @@
 #ifndef TR_DOCUMENT_DOCUMENT_H
 #define TR_DOCUMENT_DOCUMENT_H
 
+#include "translate/document.h"
 #include "util/buffer.h"
 
 /* What a run of bytes of a unit is. */
@@ -18,11 +19,11 @@ typedef enum tr_piece_kind {
 } tr_piece_kind;
 
 /* Bytes begin .. end of the document. */
-typedef struct tr_piece {
+typedef struct tr_document_piece {
     uint32_t begin, end;
     uint32_t partner; /* OPEN, CLOSE: the index in the unit of the other; EMPTY, WORD: UINT32_MAX */
     uint8_t kind;     /* a tr_piece_kind */
-} tr_piece;
+} tr_document_piece;
 
 /* What is translated as a whole: a paragraph, a cell, a message. */
 typedef struct tr_unit {
@@ -38,21 +39,6 @@ typedef struct tr_edit {
     size_t text, size; /* of tr_document.edited */
 } tr_edit;
 
-/* Settings of a document. Strings may be NULL: the default. */
-typedef struct tr_document_settings {
-    const char *format;          /* a name; NULL: by the name of the file */
-    const char *source_language; /* as documents name languages: zh, zh-Hant, en-GB; NULL: unknown */
-    const char *target_language;
-    const char *columns;  /* CSV, TSV: which columns are translated */
-    const char *keys;     /* JSON, YAML: which values are translated */
-    bool bilingual;       /* the source stays beside the translation */
-    bool paragraphs;      /* text: wrapped lines are one paragraph */
-    int line_width;       /* subtitles: columns of a line; 0: the format's default */
-    uint64_t max_content; /* bytes of formats that are held in memory as trees; 0: 16 MiB */
-    bool rewrite;         /* write units anew even if their translation is the text itself (tests) */
-} tr_document_settings;
-
-typedef struct tr_document tr_document;
 typedef struct tr_document_format tr_document_format;
 
 /* Gets the bytes of the document that is written. Returns TR_OK, or an error, which ends the writing. */
@@ -91,10 +77,5 @@ tr_status tr_document_text(const tr_document *document, size_t unit, tr_buffer *
 /* Writes the document with translations in place of the units. */
 tr_status tr_document_write(const tr_document *document, const tr_document_source *source, const tr_document_sink *sink,
                             tr_error *error);
-
-/* The names of the formats: index 0, 1, ... until NULL. */
-const char *tr_document_format_name(size_t index);
-/* The name of the format that a file of this name has, by its end; NULL: none. */
-const char *tr_document_format_of(const char *path);
 
 #endif

@@ -8,8 +8,8 @@
 /* A part of a translation, between two marks. */
 typedef struct tr_part {
     tr_piece_kind kind;
-    const tr_piece *piece; /* the mark; NULL: TEXT */
-    const char *text;      /* [size] TEXT: of the translation */
+    const tr_document_piece *piece; /* the mark; NULL: TEXT */
+    const char *text;               /* [size] TEXT: of the translation */
     size_t size;
 } tr_part;
 
@@ -29,9 +29,6 @@ typedef struct tr_rendering {
 #define TR_UNIT_COLLAPSES (1U << 31)
 
 struct tr_document_format {
-    const char *name;
-    const char *extensions; /* " html htm ", in small letters, a space before and after each; "" for parts of others */
-
     /* Adds units and edits in the order of their places (tr_unit_..., tr_edit_add), or members. */
     tr_status (*read)(tr_document *document, tr_error *error);
 
@@ -56,9 +53,10 @@ struct tr_document {
     uint32_t size;
     tr_document_settings settings;
     void *state; /* the format's own */
+    void *owner; /* of tr_document_open */
 
     /* Filled by the functions below. */
-    tr_buffer pieces, units, edits, edited; /* of tr_piece, tr_unit, tr_edit, char */
+    tr_buffer pieces, units, edits, edited; /* of tr_document_piece, tr_unit, tr_edit, char */
     tr_buffer members;                      /* of tr_document *: they own their data, which the format frees in close */
     bool in_unit;
 };
@@ -90,7 +88,7 @@ tr_status tr_document_write_member(const tr_document *document, size_t index, co
 /* Appends parts: text encoded, marks as their bytes. False: out of memory. */
 bool tr_render_parts(const tr_document *document, const tr_unit *unit, const tr_part *parts, size_t count, tr_buffer *out);
 /* Appends the bytes of a piece. */
-bool tr_render_piece(const tr_document *document, const tr_piece *piece, tr_buffer *out);
+bool tr_render_piece(const tr_document *document, const tr_document_piece *piece, tr_buffer *out);
 
 /* Fails with TR_ERROR_FORMAT and "NAME: line L, column C: WHY" for a place in the document. */
 tr_status tr_document_fail(const tr_document *document, size_t at, tr_error *error, const char *format, ...)
@@ -98,9 +96,9 @@ tr_status tr_document_fail(const tr_document *document, size_t at, tr_error *err
 /* Fails unless the document has at most max_content bytes, for formats whose library needs many times its size. */
 tr_status tr_document_check_content(const tr_document *document, uint64_t size, tr_error *error);
 
-static inline const tr_piece *tr_unit_pieces(const tr_document *document, const tr_unit *unit)
+static inline const tr_document_piece *tr_unit_pieces(const tr_document *document, const tr_unit *unit)
 {
-    return (const tr_piece *)document->pieces.data + unit->first;
+    return (const tr_document_piece *)document->pieces.data + unit->first;
 }
 
 #endif

@@ -75,7 +75,5 @@ static tr_status read_text(tr_document *d, tr_error *error)
 }
 
 const tr_document_format tr_format_text = {
-    .name = "text",
-    .extensions = " txt text ",
     .read = read_text,
 };

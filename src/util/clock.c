@@ -24,3 +24,9 @@ uint64_t tr_thread_nanoseconds(void)
 {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
+
+void tr_sleep(unsigned milliseconds)
+{
+    const struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    nanosleep(&time, NULL);
+}

@@ -10,5 +10,7 @@ uint64_t tr_nanoseconds(void);
 double tr_seconds(void);
 /* Nanoseconds of CPU time that the calling thread has used. */
 uint64_t tr_thread_nanoseconds(void);
+/* Sleeps for about so many milliseconds. */
+void tr_sleep(unsigned milliseconds);
 
 #endif

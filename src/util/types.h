@@ -536,6 +536,20 @@ typedef struct tr_submit_options {
 } tr_submit_options;
 
 /* The options of all functions. */
+/* Settings of a document. Strings may be NULL: the default. */
+typedef struct tr_document_settings {
+    const char *format;          /* a name; NULL: by the name of the file */
+    const char *source_language; /* as documents name languages: zh, zh-Hant, en-GB; NULL: unknown */
+    const char *target_language;
+    const char *columns;  /* CSV, TSV: which columns are translated */
+    const char *keys;     /* JSON, YAML: which values are translated */
+    bool bilingual;       /* the source stays beside the translation */
+    bool paragraphs;      /* text: wrapped lines are one paragraph */
+    int line_width;       /* subtitles: columns of a line; 0: the format's default */
+    uint64_t max_content; /* bytes of formats that are held in memory as trees; 0: 16 MiB */
+    bool rewrite;         /* write units anew even if their translation is the text itself (tests) */
+} tr_document_settings;
+
 struct tr_options {
     tr_model_options model;
     tr_context_options context; /* its ensemble and weights are set from those below */
@@ -543,6 +557,7 @@ struct tr_options {
     tr_score_options score;
     tr_queue_options queue;
     tr_submit_options submit;
+    tr_document_settings document; /* its languages are those of translate */
     int (*on_result)(void *argument, size_t first, const tr_results *results, size_t count);
     void *on_result_argument;
     const tr_model *ensemble[TR_MAX_ENSEMBLE]; /* [context.ensemble_count] */

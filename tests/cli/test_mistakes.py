@@ -38,8 +38,8 @@ MISTAKES = [
     ("server", 2, "server: not in this version " + WORD.format("server")),
     # files where text should be
     ("zh.txt", 2, "zh.txt: is a file; its lines are read with: translate -i zh.txt " + WORD.format("zh.txt")),
-    ("zh.txt b.txt", 2, "zh.txt, b.txt: are files; their lines are read with: cat zh.txt b.txt | translate"),
-    ("-i zh.txt b.txt", 2, "b.txt: is another file beside -i zh.txt; several are read with: cat zh.txt b.txt | translate"),
+    ("zh.txt b.txt", 2, "zh.txt, b.txt: are files; they are translated with: translate -O DIR zh.txt b.txt"),
+    ("-i zh.txt b.txt", 2, "b.txt: is another file beside -i zh.txt; several are translated with: translate -O DIR zh.txt b.txt"),
     ("my-model.gguf", 2, "my-model.gguf: is a file; a model is given with -m: translate -m my-model.gguf TEXT"),
     ("tokenize zh.txt", 2, "zh.txt: is a file; its lines are read with: translate tokenize -i zh.txt "
      "(for the word itself: translate tokenize -- zh.txt)"),

@@ -1,0 +1,25 @@
+/* The module of formats, translate-document.so: the one table that the library looks up in it. */
+#ifndef TR_DOCUMENT_MODULE_H
+#define TR_DOCUMENT_MODULE_H
+
+#include "document/document.h"
+
+typedef struct tr_document_module {
+    const char *version; /* of the build, which has to be the library's: the structures are shared */
+    tr_status (*read)(const char *name, const char *data, size_t size, const tr_document_settings *settings,
+                      tr_document **document, tr_error *error);
+    void (*close)(tr_document *document);
+    size_t (*count)(const tr_document *document);
+    tr_status (*text)(const tr_document *document, size_t unit, tr_buffer *text, tr_error *error);
+    tr_status (*write)(const tr_document *document, const tr_document_source *source, const tr_document_sink *sink,
+                       tr_error *error);
+} tr_document_module;
+
+#define TR_DOCUMENT_MODULE "tr_document_functions"
+extern const tr_document_module tr_document_functions;
+
+/* Finds the module. *handle: for tr_document_unload. TR_ERROR_UNSUPPORTED: there is none, or it is of another version. */
+tr_status tr_document_load(const tr_document_module **module, void **handle, tr_error *error);
+void tr_document_unload(void *handle); /* NULL is allowed */
+
+#endif
