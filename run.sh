@@ -26,6 +26,14 @@ case " $* " in
     [ -x "$root/build/translate-detect" ] || more+=(detect)
     ;;
 esac
+# Only documents need their libraries.
+case " $* " in
+*' --format '* | *' --format='* | *' --paragraphs '* | *' -O'* | *' --output-dir'* | *.csv' '* | *.docx' '* | *.epub' '* | \
+    *.htm' '* | *.html' '* | *.json' '* | *.md' '* | *.odt' '* | *.po' '* | *.pptx' '* | *.srt' '* | *.tsv' '* | *.vtt' '* | \
+    *.xlf' '* | *.xliff' '* | *.xlsx' '* | *.xml' '* | *.yaml' '* | *.yml' '*)
+    [ -f "$root/build/translate-document.so" ] || more+=(documents)
+    ;;
+esac
 if [ ${#more[@]} -eq 0 ] && is_built; then
     exec "$root/build/translate" "$@"
 fi
@@ -41,6 +49,7 @@ for helper in ${more[@]+"${more[@]}"}; do
     case $helper in
     hub) needs+=("${pull_needs[@]}") ;;
     detect) needs+=("${detect_needs[@]}") ;;
+    documents) needs+=("${document_needs[@]}") ;;
     esac
     options+=("$helper=enabled")
     rm -f "$root/build/.built"

@@ -81,6 +81,21 @@ int cli_check_search_options(const cli_settings *settings)
     return status ? status : check_prefix(settings);
 }
 
+/* -O: two translations cannot have one name. */
+static int check_names(const cli_settings *s)
+{
+    for (int i = 0; i < s->argument_count; i++) {
+        char name[TR_PATH], other[TR_PATH];
+        tr_path_name(s->arguments[i], name, sizeof name);
+        for (int k = 0; k < i; k++) {
+            tr_path_name(s->arguments[k], other, sizeof other);
+            if (strcmp(name, other) == 0)
+                return cli_usage(s, "%s: two files of this name, which would be one in %s", name, s->output_dir);
+        }
+    }
+    return CLI_DONE;
+}
+
 static int check_files(const cli_settings *s)
 {
     if (s->output_dir && (s->input || s->output))
@@ -89,7 +104,7 @@ static int check_files(const cli_settings *s)
     if (s->output_dir && !s->argument_count)
         return cli_usage(s, "--output-dir: needs the files to translate as arguments");
     if (s->output_dir)
-        return CLI_DONE;
+        return check_names(s);
     if (s->input && s->argument_count)
         return cli_usage(s, "--input %s: TEXT is given too; only one of them", s->input);
     if (s->ids && !s->tokens)

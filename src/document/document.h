@@ -8,37 +8,6 @@
 #include "translate/document.h"
 #include "util/buffer.h"
 
-/* What a run of bytes of a unit is. */
-typedef enum tr_piece_kind {
-    TR_PIECE_TEXT,  /* characters that people read, as the format's decode gives them */
-    TR_PIECE_OPEN,  /* marks around words: <b>, ** */
-    TR_PIECE_CLOSE, /* </b> */
-    TR_PIECE_EMPTY, /* a mark between words: a picture, a footnote */
-    TR_PIECE_WORD,  /* stands in the sentence like a word, and is not translated: code, a variable */
-    TR_PIECE_SKIP,  /* nothing of the text, and left out where the unit is written: the line number in a wrapped line */
-} tr_piece_kind;
-
-/* Bytes begin .. end of the document. */
-typedef struct tr_document_piece {
-    uint32_t begin, end;
-    uint32_t partner; /* OPEN, CLOSE: the index in the unit of the other; EMPTY, WORD: UINT32_MAX */
-    uint8_t kind;     /* a tr_piece_kind */
-} tr_document_piece;
-
-/* What is translated as a whole: a paragraph, a cell, a message. */
-typedef struct tr_unit {
-    size_t first;        /* its pieces: first .. first + count of tr_document.pieces */
-    uint32_t count;      /* at least 1 */
-    uint32_t begin, end; /* the bytes of the document that its translation replaces */
-    uint32_t style;      /* how text stands there: each format's own bits, and TR_UNIT_COLLAPSES */
-} tr_unit;
-
-/* Bytes of the document that become others, whatever the translation: a language code. */
-typedef struct tr_edit {
-    uint32_t begin, end;
-    size_t text, size; /* of tr_document.edited */
-} tr_edit;
-
 typedef struct tr_document_format tr_document_format;
 
 /* Gets the bytes of the document that is written. Returns TR_OK, or an error, which ends the writing. */

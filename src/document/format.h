@@ -5,11 +5,42 @@
 #include "document/document.h"
 #include "util/utf8.h"
 
+/* What a run of bytes of a unit is. */
+typedef enum tr_piece_kind {
+    TR_PIECE_TEXT,  /* characters that people read, as the format's decode gives them */
+    TR_PIECE_OPEN,  /* marks around words: <b>, ** */
+    TR_PIECE_CLOSE, /* </b> */
+    TR_PIECE_EMPTY, /* a mark between words: a picture, a footnote */
+    TR_PIECE_WORD,  /* stands in the sentence like a word, and is not translated: code, a variable */
+    TR_PIECE_SKIP,  /* nothing of the text, and left out where the unit is written: the line number in a wrapped line */
+} tr_piece_kind;
+
+/* Bytes begin .. end of the document. */
+typedef struct tr_piece {
+    uint32_t begin, end;
+    uint32_t partner; /* OPEN, CLOSE: the index in the unit of the other; EMPTY, WORD: UINT32_MAX */
+    uint8_t kind;     /* a tr_piece_kind */
+} tr_piece;
+
+/* What is translated as a whole: a paragraph, a cell, a message. */
+typedef struct tr_unit {
+    size_t first;        /* its pieces: first .. first + count of tr_document.pieces */
+    uint32_t count;      /* at least 1 */
+    uint32_t begin, end; /* the bytes of the document that its translation replaces */
+    uint32_t style;      /* how text stands there: each format's own bits, and TR_UNIT_COLLAPSES */
+} tr_unit;
+
+/* Bytes of the document that become others, whatever the translation: a language code. */
+typedef struct tr_edit {
+    uint32_t begin, end;
+    size_t text, size; /* of tr_document.edited */
+} tr_edit;
+
 /* A part of a translation, between two marks. */
 typedef struct tr_part {
     tr_piece_kind kind;
-    const tr_document_piece *piece; /* the mark; NULL: TEXT */
-    const char *text;               /* [size] TEXT: of the translation */
+    const tr_piece *piece; /* the mark; NULL: TEXT */
+    const char *text;      /* [size] TEXT: of the translation */
     size_t size;
 } tr_part;
 
@@ -56,7 +87,7 @@ struct tr_document {
     void *owner; /* of tr_document_open */
 
     /* Filled by the functions below. */
-    tr_buffer pieces, units, edits, edited; /* of tr_document_piece, tr_unit, tr_edit, char */
+    tr_buffer pieces, units, edits, edited; /* of tr_piece, tr_unit, tr_edit, char */
     tr_buffer members;                      /* of tr_document *: they own their data, which the format frees in close */
     bool in_unit;
 };
@@ -88,7 +119,7 @@ tr_status tr_document_write_member(const tr_document *document, size_t index, co
 /* Appends parts: text encoded, marks as their bytes. False: out of memory. */
 bool tr_render_parts(const tr_document *document, const tr_unit *unit, const tr_part *parts, size_t count, tr_buffer *out);
 /* Appends the bytes of a piece. */
-bool tr_render_piece(const tr_document *document, const tr_document_piece *piece, tr_buffer *out);
+bool tr_render_piece(const tr_document *document, const tr_piece *piece, tr_buffer *out);
 
 /* Fails with TR_ERROR_FORMAT and "NAME: line L, column C: WHY" for a place in the document. */
 tr_status tr_document_fail(const tr_document *document, size_t at, tr_error *error, const char *format, ...)
@@ -96,9 +127,9 @@ tr_status tr_document_fail(const tr_document *document, size_t at, tr_error *err
 /* Fails unless the document has at most max_content bytes, for formats whose library needs many times its size. */
 tr_status tr_document_check_content(const tr_document *document, uint64_t size, tr_error *error);
 
-static inline const tr_document_piece *tr_unit_pieces(const tr_document *document, const tr_unit *unit)
+static inline const tr_piece *tr_unit_pieces(const tr_document *document, const tr_unit *unit)
 {
-    return (const tr_document_piece *)document->pieces.data + unit->first;
+    return (const tr_piece *)document->pieces.data + unit->first;
 }
 
 #endif

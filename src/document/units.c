@@ -15,17 +15,17 @@ static tr_unit *current_unit(tr_document *d)
     return (tr_unit *)(d->units.data + d->units.size) - 1;
 }
 
-static tr_document_piece *current_pieces(tr_document *d)
+static tr_piece *current_pieces(tr_document *d)
 {
-    return (tr_document_piece *)d->pieces.data + current_unit(d)->first;
+    return (tr_piece *)d->pieces.data + current_unit(d)->first;
 }
 
 tr_status tr_unit_begin(tr_document *d, uint32_t style, tr_error *error)
 {
-    const tr_unit unit = {.first = d->pieces.size / sizeof(tr_document_piece), .style = style};
+    const tr_unit unit = {.first = d->pieces.size / sizeof(tr_piece), .style = style};
     if (d->in_unit)
         tr_unit_drop(d);
-    if (!tr_buffer_reserve(&d->pieces, sizeof(tr_document_piece)) || !tr_buffer_append(&d->units, &unit, sizeof unit))
+    if (!tr_buffer_reserve(&d->pieces, sizeof(tr_piece)) || !tr_buffer_append(&d->units, &unit, sizeof unit))
         return no_memory(d, error);
     d->in_unit = true;
     return TR_OK;
@@ -35,7 +35,7 @@ void tr_unit_drop(tr_document *d)
 {
     if (!d->in_unit)
         return;
-    d->pieces.size = current_unit(d)->first * sizeof(tr_document_piece);
+    d->pieces.size = current_unit(d)->first * sizeof(tr_piece);
     d->units.size -= sizeof(tr_unit);
     d->in_unit = false;
 }
@@ -45,12 +45,12 @@ tr_status tr_unit_piece(tr_document *d, tr_piece_kind kind, size_t begin, size_t
     tr_unit *unit = current_unit(d);
     if (begin == end)
         return TR_OK;
-    tr_document_piece *last = unit->count ? current_pieces(d) + unit->count - 1 : NULL;
+    tr_piece *last = unit->count ? current_pieces(d) + unit->count - 1 : NULL;
     if (last && last->kind == kind && last->end == begin && kind == TR_PIECE_TEXT) {
         last->end = (uint32_t)end;
         return TR_OK;
     }
-    const tr_document_piece piece = {(uint32_t)begin, (uint32_t)end, UINT32_MAX, (uint8_t)kind};
+    const tr_piece piece = {(uint32_t)begin, (uint32_t)end, UINT32_MAX, (uint8_t)kind};
     if (unit->count == UINT32_MAX - 1 || !tr_buffer_append(&d->pieces, &piece, sizeof piece))
         return no_memory(d, error);
     unit->count++;
@@ -61,11 +61,11 @@ tr_status tr_unit_piece(tr_document *d, tr_piece_kind kind, size_t begin, size_t
 static void pair_marks(tr_document *d)
 {
     const tr_unit *unit = current_unit(d);
-    tr_document_piece *pieces = current_pieces(d);
+    tr_piece *pieces = current_pieces(d);
     /* While a mark is open, its partner is the open mark around it. */
     uint32_t open = UINT32_MAX;
     for (uint32_t i = 0; i < unit->count; i++) {
-        tr_document_piece *piece = &pieces[i];
+        tr_piece *piece = &pieces[i];
         if (piece->kind == TR_PIECE_OPEN) {
             piece->partner = open;
             open = i;
@@ -92,7 +92,7 @@ static bool is_white_byte(char c)
 }
 
 /* Cuts off white space on both sides; false: nothing else is there. */
-static bool trim_piece(const tr_document *d, tr_document_piece *piece, bool front, bool back)
+static bool trim_piece(const tr_document *d, tr_piece *piece, bool front, bool back)
 {
     while (front && piece->begin < piece->end && is_white_byte(d->data[piece->begin]))
         piece->begin++;
@@ -101,16 +101,16 @@ static bool trim_piece(const tr_document *d, tr_document_piece *piece, bool fron
     return piece->begin < piece->end;
 }
 
-static bool has_words(const tr_document *d, const tr_document_piece *piece)
+static bool has_words(const tr_document *d, const tr_piece *piece)
 {
-    tr_document_piece copy = *piece;
+    tr_piece copy = *piece;
     return piece->kind == TR_PIECE_TEXT && trim_piece(d, &copy, true, false);
 }
 
 /* A pair of marks around all words, or a mark beside them, is not part of the unit. */
-static bool strip_mark(const tr_document_piece *pieces, uint32_t *from, uint32_t *to)
+static bool strip_mark(const tr_piece *pieces, uint32_t *from, uint32_t *to)
 {
-    const tr_document_piece *first = &pieces[*from], *last = &pieces[*to - 1];
+    const tr_piece *first = &pieces[*from], *last = &pieces[*to - 1];
     const bool beside = first->kind == TR_PIECE_EMPTY || first->kind == TR_PIECE_SKIP;
     if (first->kind == TR_PIECE_OPEN && first->partner == *to - 1) {
         ++*from;
@@ -150,7 +150,7 @@ static bool strip_mark(const tr_document_piece *pieces, uint32_t *from, uint32_t
 void tr_unit_end(tr_document *d)
 {
     tr_unit *unit = current_unit(d);
-    tr_document_piece *pieces = current_pieces(d);
+    tr_piece *pieces = current_pieces(d);
     uint32_t from = 0, to = unit->count;
     bool words = false;
     pair_marks(d);
@@ -179,14 +179,14 @@ void tr_unit_end(tr_document *d)
     for (uint32_t i = 0; i < unit->count; i++)
         if (pieces[i].partner != UINT32_MAX)
             pieces[i].partner -= from;
-    d->pieces.size = (unit->first + unit->count) * sizeof(tr_document_piece);
+    d->pieces.size = (unit->first + unit->count) * sizeof(tr_piece);
     d->in_unit = false;
 }
 
 void tr_unit_end_at(tr_document *d, size_t begin, size_t end)
 {
     tr_unit *unit = current_unit(d);
-    const tr_document_piece *pieces = current_pieces(d);
+    const tr_piece *pieces = current_pieces(d);
     bool words = false;
     for (uint32_t i = 0; i < unit->count && !words; i++)
         words = has_words(d, &pieces[i]);

@@ -36,10 +36,10 @@ static void free_plain(plain_text *plain)
 
 static bool decode_pieces(const tr_document *d, const tr_unit *unit, plain_text *plain)
 {
-    const tr_document_piece *pieces = tr_unit_pieces(d, unit);
+    const tr_piece *pieces = tr_unit_pieces(d, unit);
     bool good = tr_buffer_append(&plain->text, "", 0);
     for (uint32_t i = 0; i < unit->count && good; i++) {
-        const tr_document_piece *piece = &pieces[i];
+        const tr_piece *piece = &pieces[i];
         if (piece->kind == TR_PIECE_TEXT)
             good = d->format->decode ? d->format->decode(d, unit, piece->begin, piece->end, &plain->text)
                                      : tr_render_piece(d, piece, &plain->text);
@@ -99,7 +99,7 @@ static bool append_mark(tr_buffer *text, const char *before, char letter, uint32
 }
 
 /* Marks are numbered by their pieces: piece i is mark i + 1; a closing one has the number of its partner. */
-static bool append_piece_mark(tr_buffer *text, const tr_document_piece *piece, uint32_t index, char letter)
+static bool append_piece_mark(tr_buffer *text, const tr_piece *piece, uint32_t index, char letter)
 {
     switch ((tr_piece_kind)piece->kind) {
     case TR_PIECE_OPEN: return append_mark(text, "<", letter, index + 1, ">");
@@ -116,7 +116,7 @@ static bool append_piece_mark(tr_buffer *text, const tr_document_piece *piece, u
 /* Appends a unit's text; *letter: of its marks, 0 if it has none. */
 static bool append_unit(const tr_document *d, const tr_unit *unit, char *letter, tr_buffer *text)
 {
-    const tr_document_piece *pieces = tr_unit_pieces(d, unit);
+    const tr_piece *pieces = tr_unit_pieces(d, unit);
     plain_text plain = {0};
     bool good = decode_pieces(d, unit, &plain), marked = false;
     size_t from = 0;
@@ -203,14 +203,14 @@ static size_t scan_mark(const char *text, size_t size, size_t i, char letter, ui
 /* The parts of a translation while they are found. */
 typedef struct splitter {
     const tr_unit *unit;
-    const tr_document_piece *pieces;
+    const tr_piece *pieces;
     tr_buffer parts;     /* of tr_part */
     unsigned char *seen; /* [count] of marks that have come */
     uint32_t *open;      /* [count] marks that are open */
     uint32_t depth;
 } splitter;
 
-static bool add_part(splitter *s, tr_piece_kind kind, const tr_document_piece *piece, const char *text, size_t size)
+static bool add_part(splitter *s, tr_piece_kind kind, const tr_piece *piece, const char *text, size_t size)
 {
     const tr_part part = {kind, piece, text, size};
     return (kind == TR_PIECE_TEXT && !size) || tr_buffer_append(&s->parts, &part, sizeof part);
@@ -222,7 +222,7 @@ static bool add_mark(splitter *s, uint32_t index, tr_piece_kind kind)
 {
     if (index >= s->unit->count)
         return true;
-    const tr_document_piece *piece = &s->pieces[index];
+    const tr_piece *piece = &s->pieces[index];
     if (piece->kind == TR_PIECE_EMPTY && kind != TR_PIECE_WORD)
         kind = kind == TR_PIECE_CLOSE ? TR_PIECE_EMPTY : TR_PIECE_SKIP;
     if (kind == TR_PIECE_SKIP)
@@ -279,7 +279,7 @@ static bool split_translation(splitter *s, const char *text, size_t size, char l
 
 /* ------------------------------------------------------------------------------------------------------------- rendering */
 
-bool tr_render_piece(const tr_document *d, const tr_document_piece *piece, tr_buffer *out)
+bool tr_render_piece(const tr_document *d, const tr_piece *piece, tr_buffer *out)
 {
     return tr_buffer_append(out, d->data + piece->begin, piece->end - piece->begin);
 }

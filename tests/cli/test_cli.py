@@ -7,7 +7,7 @@ import unittest
 
 import support
 
-PARTS = ("alignment", "attention", "commands", "completions", "encodings", "files", "mistakes", "models", "options",
+PARTS = ("alignment", "attention", "commands", "completions", "documents", "encodings", "files", "mistakes", "models", "options",
          "protect", "score", "search", "shortlist", "streams")
 
 if __name__ == "__main__":

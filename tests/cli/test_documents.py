@@ -1,0 +1,106 @@
+"""Documents: units as lines, -O for many files, what is refused, and --resume."""
+import os
+
+from support import CommandTest, at_most, many_lines
+
+
+def paragraphs(count):
+    """Quoted paragraphs of two wrapped lines each."""
+    return "".join(f"> {line[:-4]}\n> {line[-4:]}\n\n" for line in many_lines(count)).encode()
+
+
+class Documents(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.input = self.file("in.txt", paragraphs(60))
+        self.output = self.folder / "out.txt"
+        self.part = self.folder / "out.txt.part"
+        self.args = ("--paragraphs", "-i", self.input, "-o", self.output)
+
+    def names(self):
+        return sorted(os.listdir(self.folder))
+
+    def expected(self):
+        lines = self.good(stdin="\n".join(many_lines(60)).encode()).decode().splitlines()
+        return "".join(f"> {line}\n\n" for line in lines).encode()
+
+    def test_units_are_translated_as_lines(self):
+        self.good(*self.args)
+        self.assertEqual(self.output.read_bytes(), self.expected())
+        self.assertEqual(self.good("--paragraphs", "-i", self.input), self.expected())
+        self.assertEqual(self.good("--paragraphs", stdin=self.input.read_bytes()), self.expected())
+        self.assertEqual(self.names(), ["in.txt", "out.txt"])
+
+    def test_arguments(self):
+        text = self.good("我喜欢\n读书。")
+        joined = self.good("我喜欢读书。")
+        self.assertEqual(self.good("--paragraphs", "我喜欢\n读书。"), joined)
+        self.assertNotEqual(text, joined)
+
+    def test_text_is_lines(self):
+        lines = self.file("lines.md", "我喜欢\n读书。\n".encode())
+        self.assertEqual(self.good("--format", "text", "-i", lines), self.good(stdin=lines.read_bytes()))
+
+    def test_encodings(self):
+        text = "> 今天天气\n> 很好。\n"
+        expected = self.good("--paragraphs", stdin=text.encode())
+        self.assertEqual(self.good("--paragraphs", "--encoding", "gbk", stdin=text.encode("gbk")), expected)
+        marked = b"\xef\xbb\xbf"
+        self.assertEqual(self.good("--paragraphs", stdin=marked + text.encode()), marked + expected)
+
+    def test_an_interrupted_run_continues(self):
+        """FILE.part has a line for each unit; those that are there are not translated again."""
+        for size in (300, 800):
+            self.bad(1, *self.args, says="--resume", **at_most(size))
+            self.assertEqual(self.names(), ["in.txt", "out.txt.part", "out.txt.part.run"])
+            rows = self.part.read_bytes().splitlines(keepends=True)
+            self.part.write_bytes(b"0 marked\\n\\\\\n" + b"".join(rows[1:]))
+            self.good(*self.args, "--resume")
+            self.assertEqual(self.names(), ["in.txt", "out.txt"])
+            self.assertEqual(self.output.read_bytes(), b"> marked\n\\" + self.expected()[self.expected().index(b"\n"):])
+            self.output.unlink()
+
+    def test_another_document_does_not_continue(self):
+        self.bad(1, *self.args, says="--resume", **at_most(300))
+        self.input.write_bytes(paragraphs(61))
+        self.bad(1, *self.args, "--resume", says="out.txt.part")
+        self.input.write_bytes(paragraphs(60))
+        self.bad(1, "--paragraphs", "--bilingual", *self.args[1:], "--resume", says="out.txt.part")
+
+    def test_refused(self):
+        for option in ("--tokens", "--tsv", "--json", "--stream", "--scores", "--alignment"):
+            self.bad(2, *self.args, option, says=[option, "not with documents (text)"])
+        self.bad(2, "--format", "none", "好", says="not a format of documents")
+        self.bad(2, "--bilingual", "好", says="needs a document")
+        self.bad(2, "--columns", "1", "好", says="needs a document")
+        self.bad(2, *self.args, "--exact", says="not with documents")
+        self.assertEqual(self.names(), ["in.txt"])
+
+
+class ManyFiles(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.files = [self.file(name, text.encode()) for name, text in (("a.txt", "你好。\n"), ("b.txt", "谢谢。\n"))]
+        self.out = self.folder / "new" / "out"
+
+    def test_each_file_has_a_translation(self):
+        self.good("-O", self.out, *self.files)
+        for path in self.files:
+            self.assertEqual((self.out / path.name).read_bytes(), self.good("-i", path))
+        self.assertEqual(sorted(os.listdir(self.out)), ["a.txt", "b.txt"])
+        self.good("-O", self.out, *self.files)  # again, in place of the older ones
+
+    def test_a_file_that_fails_does_not_hold_up_others(self):
+        message = self.bad(1, "-O", self.out, self.files[0], self.folder / "none.txt", self.files[1])
+        self.assertIn("none.txt: No such file", message)
+        self.assertEqual(sorted(os.listdir(self.out)), ["a.txt", "b.txt"])
+
+    def test_refused(self):
+        self.bad(2, "-O", self.out, says="needs the files")
+        self.bad(2, "-O", self.out, "-o", "x", *self.files, says="--output-dir")
+        self.bad(2, "-O", self.folder, self.files[0], says="is the input and the output")
+        double = self.folder / "other"
+        double.mkdir()
+        (double / "a.txt").write_bytes(b"x\n")
+        self.bad(2, "-O", self.out, self.files[0], double / "a.txt", says="two files")
+        self.assertFalse(self.out.exists())
