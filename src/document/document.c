@@ -30,6 +30,7 @@ static tr_status read_as(const tr_document_format *format, const char *name, con
         return status;
     }
     tr_unit_drop(d);
+    tr_units_sort(d);
     *document = d;
     return TR_OK;
 }

@@ -40,7 +40,7 @@ typedef struct tr_edit {
 typedef struct tr_part {
     tr_piece_kind kind;
     const tr_piece *piece; /* the mark; NULL: TEXT */
-    const char *text;      /* [size] TEXT: of the translation */
+    const char *text; /* [size] TEXT: of the translation; else the mark's bytes, with the places inside it as they become */
     size_t size;
 } tr_part;
 
@@ -52,19 +52,28 @@ typedef struct tr_rendering {
     size_t size;
     const tr_part *parts; /* [count] the translation; each mark of the unit once, pairs one in the other or side by side */
     size_t count;
+    const char *source; /* [source_size] the unit's bytes, with the places inside its marks as they become */
+    size_t source_size;
     bool same; /* the translation is the text */
 } tr_rendering;
 
 /* A bit of tr_unit.style: white space in decoded text is one space, or none between two Chinese or Japanese characters that
  * a line break divides. */
 #define TR_UNIT_COLLAPSES (1U << 31)
+/* A bit of tr_unit.style that tr_document_read sets: the unit's place is inside a mark of a later unit. */
+#define TR_UNIT_INSIDE (1U << 30)
 
 struct tr_document_format {
-    /* Adds units and edits in the order of their places (tr_unit_..., tr_edit_add), or members. */
+    /* Adds units (tr_unit_...), edits in the order of their places (tr_edit_add), or members. Units may come in any order;
+     * then they are sorted by the ends of their places. The place of a unit or an edit may be inside a mark of another unit,
+     * such as an attribute of a picture, but not of one that is itself inside another. */
     tr_status (*read)(tr_document *document, tr_error *error);
 
     /* Appends the characters that bytes begin .. end of a TEXT piece stand for. NULL: the bytes. False: out of memory. */
     bool (*decode)(const tr_document *document, const tr_unit *unit, uint32_t begin, uint32_t end, tr_buffer *text);
+    /* The size of the white space with which bytes begin .. end of a TEXT piece begin, or, if back, end. It is cut off
+     * around the words of a unit, and is repeated until it returns 0. NULL: white space of ASCII. */
+    size_t (*blank)(const tr_document *document, uint32_t begin, uint32_t end, bool back);
     /* Appends text so that it stands for itself where the unit is. NULL: the bytes. False: out of memory. */
     bool (*encode)(const tr_document *document, const tr_unit *unit, const char *text, size_t size, tr_buffer *out);
     /* Appends what stands in place of bytes unit->begin .. unit->end. NULL: tr_render_parts, or, if the translation is the
@@ -115,6 +124,9 @@ tr_status tr_member_add(tr_document *document, const tr_document_format *format,
 /* Writes member number index. Members are written in their order, each once. */
 tr_status tr_document_write_member(const tr_document *document, size_t index, const tr_document_source *source,
                                    const tr_document_sink *sink, tr_error *error);
+
+/* Sorts units, and sets TR_UNIT_INSIDE. */
+void tr_units_sort(tr_document *document);
 
 /* Appends parts: text encoded, marks as their bytes. False: out of memory. */
 bool tr_render_parts(const tr_document *document, const tr_unit *unit, const tr_part *parts, size_t count, tr_buffer *out);

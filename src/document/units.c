@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static tr_status no_memory(const tr_document *d, tr_error *error)
@@ -91,13 +92,23 @@ static bool is_white_byte(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
+/* The size of the white space at an end of a piece. */
+static size_t blank_size(const tr_document *d, const tr_piece *piece, bool back)
+{
+    if (piece->begin == piece->end)
+        return 0;
+    if (d->format->blank)
+        return d->format->blank(d, piece->begin, piece->end, back);
+    return is_white_byte(d->data[back ? piece->end - 1 : piece->begin]);
+}
+
 /* Cuts off white space on both sides; false: nothing else is there. */
 static bool trim_piece(const tr_document *d, tr_piece *piece, bool front, bool back)
 {
-    while (front && piece->begin < piece->end && is_white_byte(d->data[piece->begin]))
-        piece->begin++;
-    while (back && piece->end > piece->begin && is_white_byte(d->data[piece->end - 1]))
-        piece->end--;
+    for (size_t size; front && (size = blank_size(d, piece, false)) > 0;)
+        piece->begin += (uint32_t)size;
+    for (size_t size; back && (size = blank_size(d, piece, true)) > 0;)
+        piece->end -= (uint32_t)size;
     return piece->begin < piece->end;
 }
 
@@ -208,6 +219,29 @@ tr_status tr_unit_text(tr_document *d, uint32_t style, size_t begin, size_t end,
     if (status == TR_OK)
         tr_unit_end(d);
     return status;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    const tr_unit *x = a, *y = b;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+void tr_units_sort(tr_document *d)
+{
+    tr_unit *units = (tr_unit *)d->units.data;
+    const size_t count = d->units.size / sizeof *units;
+    uint32_t later = UINT32_MAX; /* the least begin of later units */
+    for (size_t i = 1; i < count; i++)
+        if (units[i - 1].end > units[i].end) {
+            qsort(units, count, sizeof *units, compare_ends);
+            break;
+        }
+    for (size_t i = count; i-- > 0;) {
+        if (later < units[i].end)
+            units[i].style |= TR_UNIT_INSIDE;
+        later = units[i].begin < later ? units[i].begin : later;
+    }
 }
 
 tr_status tr_edit_add(tr_document *d, size_t begin, size_t end, const char *text, size_t size, tr_error *error)

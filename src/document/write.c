@@ -288,20 +288,76 @@ bool tr_render_parts(const tr_document *d, const tr_unit *unit, const tr_part *p
 {
     for (size_t i = 0; i < count; i++) {
         const tr_part *part = &parts[i];
-        const bool good = part->kind != TR_PIECE_TEXT ? tr_render_piece(d, part->piece, out)
-                          : d->format->encode         ? d->format->encode(d, unit, part->text, part->size, out)
-                                                      : tr_buffer_append(out, part->text, part->size);
-        if (!good)
+        const bool plain = part->kind != TR_PIECE_TEXT || !d->format->encode;
+        if (!(plain ? tr_buffer_append(out, part->text, part->size)
+                    : d->format->encode(d, unit, part->text, part->size, out)))
             return false;
     }
     return true;
 }
 
+/* What stands in place of bytes begin .. end: text .. text + size of a buffer. */
+typedef struct replacement {
+    uint32_t begin, end;
+    size_t text, size;
+} replacement;
+
+/* The places inside the marks of the next unit, in their order. */
+typedef struct inner_places {
+    tr_buffer list; /* of replacement */
+    tr_buffer text;
+} inner_places;
+
+/* Appends bytes begin .. end with their inner places replaced. */
+static bool append_replaced(const tr_document *d, const inner_places *inner, uint32_t begin, uint32_t end, tr_buffer *out)
+{
+    const replacement *list = (const replacement *)inner->list.data;
+    size_t low = 0, high = inner->list.size / sizeof *list;
+    const size_t count = high;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (list[middle].begin < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < count && list[low].end <= end; low++) {
+        if (!tr_buffer_append(out, d->data + begin, list[low].begin - begin) ||
+            !tr_buffer_append(out, inner->text.data + list[low].text, list[low].size))
+            return false;
+        begin = list[low].end;
+    }
+    return tr_buffer_append(out, d->data + begin, end - begin);
+}
+
+/* Sets the bytes of the parts that are marks. marks: memory that they lie in. */
+static bool set_marks(const tr_document *d, const inner_places *inner, tr_buffer *parts, tr_buffer *marks)
+{
+    tr_part *part = (tr_part *)parts->data;
+    const size_t count = parts->size / sizeof *part;
+    for (size_t i = 0; i < count; i++) {
+        if (!part[i].piece)
+            continue;
+        const size_t from = marks->size;
+        if (!append_replaced(d, inner, part[i].piece->begin, part[i].piece->end, marks))
+            return false;
+        part[i].size = marks->size - from;
+    }
+    const char *at = marks->data;
+    for (size_t i = 0; i < count; i++)
+        if (part[i].piece) {
+            part[i].text = at;
+            at += part[i].size;
+        }
+    return true;
+}
+
 /* Appends what stands in place of a unit. text: memory. */
-static tr_status render_unit(const tr_document *d, const tr_unit *unit, const tr_document_translation *translation,
-                             tr_buffer *text, tr_buffer *out, tr_error *error)
+static tr_status render_unit(const tr_document *d, const tr_unit *unit, const inner_places *inner,
+                             const tr_document_translation *translation, tr_buffer *text, tr_buffer *out, tr_error *error)
 {
     splitter s = {.unit = unit, .pieces = tr_unit_pieces(d, unit)};
+    tr_buffer source = {0}, marks = {0};
     char letter;
     tr_status status = TR_OK;
     tr_buffer_clear(text);
@@ -309,11 +365,11 @@ static tr_status render_unit(const tr_document *d, const tr_unit *unit, const tr
         return tr_fail_memory(error, d->name);
     const bool same = translation->size == text->size && memcmp(translation->text, text->data, text->size) == 0;
     if (same && !d->format->render && !d->settings.rewrite)
-        return tr_buffer_append(out, d->data + unit->begin, unit->end - unit->begin) ? TR_OK
-                                                                                     : tr_fail_memory(error, d->name);
+        return append_replaced(d, inner, unit->begin, unit->end, out) ? TR_OK : tr_fail_memory(error, d->name);
     s.seen = calloc(unit->count, 1);
     s.open = malloc(unit->count * sizeof *s.open);
-    if (!s.seen || !s.open || !split_translation(&s, translation->text, translation->size, letter)) {
+    if (!s.seen || !s.open || !split_translation(&s, translation->text, translation->size, letter) ||
+        !append_replaced(d, inner, unit->begin, unit->end, &source) || !set_marks(d, inner, &s.parts, &marks)) {
         status = tr_fail_memory(error, d->name);
     } else {
         const tr_rendering rendering = {.unit = unit,
@@ -322,6 +378,8 @@ static tr_status render_unit(const tr_document *d, const tr_unit *unit, const tr
                                         .size = text->size,
                                         .parts = (const tr_part *)s.parts.data,
                                         .count = s.parts.size / sizeof(tr_part),
+                                        .source = source.data,
+                                        .source_size = source.size,
                                         .same = same && !d->settings.rewrite};
         if (d->format->render)
             status = d->format->render(d, &rendering, out, error);
@@ -331,6 +389,8 @@ static tr_status render_unit(const tr_document *d, const tr_unit *unit, const tr
     free(s.seen);
     free(s.open);
     tr_buffer_free(&s.parts);
+    tr_buffer_free(&source);
+    tr_buffer_free(&marks);
     return status;
 }
 
@@ -365,47 +425,95 @@ static tr_status write_bytes(writer *w, const char *data, size_t size, tr_error 
     return flush(w, false, error);
 }
 
-/* Writes what the document itself has, from unit number first on for source. */
-static tr_status write_units(const tr_document *d, size_t first, const tr_document_source *source,
-                             const tr_document_sink *sink, tr_error *error)
+/* Writing what the document itself has. */
+typedef struct unit_writer {
+    writer w;
+    const tr_document_source *source;
+    inner_places inner;
+    tr_buffer text;
+    uint32_t at; /* all before it is written */
+} unit_writer;
+
+static tr_status translate_unit(unit_writer *u, size_t index, const tr_unit *unit, tr_buffer *out, tr_error *error)
 {
-    writer w = {d, sink, {0}};
-    size_t unit_count, edit = 0;
-    const size_t edit_count = d->edits.size / sizeof(tr_edit);
-    const tr_unit *units = units_of(d, &unit_count);
-    const tr_edit *edits = (const tr_edit *)d->edits.data;
-    tr_buffer text = {0};
+    static const inner_places none = {0};
+    tr_document_translation translation;
+    const tr_status status = u->source->next(u->source->argument, index, &translation, error);
+    if (status != TR_OK)
+        return status;
+    return render_unit(u->w.document, unit, unit->style & TR_UNIT_INSIDE ? &none : &u->inner, &translation, &u->text, out,
+                       error);
+}
+
+/* Keeps an edit, or a unit, that is inside a mark of the unit `around`. */
+static tr_status keep_inner(unit_writer *u, const tr_unit *around, const tr_edit *edit, const tr_unit *unit, size_t index,
+                            tr_error *error)
+{
+    const tr_document *d = u->w.document;
+    const replacement *last = (const replacement *)(u->inner.list.data + u->inner.list.size) - 1;
+    replacement own = {edit ? edit->begin : unit->begin, edit ? edit->end : unit->end, u->inner.text.size, 0};
     tr_status status = TR_OK;
-    uint32_t at = 0;
-    for (size_t unit = 0; status == TR_OK && (unit < unit_count || edit < edit_count);) {
-        const bool is_edit = edit < edit_count && (unit == unit_count || edits[edit].begin < units[unit].begin);
-        const uint32_t begin = is_edit ? edits[edit].begin : units[unit].begin;
-        const uint32_t end = is_edit ? edits[edit].end : units[unit].end;
-        if (begin < at || end < begin || end > d->size) {
-            status = tr_document_fail(d, begin, error, "two places overlap");
-            break;
-        }
-        status = write_bytes(&w, d->data + at, begin - at, error);
-        if (status == TR_OK && is_edit) {
-            status = write_bytes(&w, d->edited.data + edits[edit].text, edits[edit].size, error);
-            edit++;
-        } else if (status == TR_OK) {
-            tr_document_translation translation;
-            status = source->next(source->argument, first + unit, &translation, error);
-            if (status == TR_OK)
-                status = render_unit(d, &units[unit], &translation, &text, &w.out, error);
-            if (status == TR_OK)
-                status = flush(&w, false, error);
-            unit++;
-        }
-        at = end;
+    if (own.begin < around->begin || own.end > around->end || (u->inner.list.size && own.begin < last->end))
+        return tr_document_fail(d, own.begin, error, "two places overlap");
+    if (!edit)
+        status = translate_unit(u, index, unit, &u->inner.text, error);
+    else if (!tr_buffer_append(&u->inner.text, d->edited.data + edit->text, edit->size))
+        status = tr_fail_memory(error, d->name);
+    own.size = u->inner.text.size - own.text;
+    if (status == TR_OK && !tr_buffer_append(&u->inner.list, &own, sizeof own))
+        status = tr_fail_memory(error, d->name);
+    return status;
+}
+
+/* Writes the bytes up to an edit or a unit, and what becomes of it. */
+static tr_status write_place(unit_writer *u, const tr_edit *edit, const tr_unit *unit, size_t index, tr_error *error)
+{
+    const tr_document *d = u->w.document;
+    const uint32_t begin = edit ? edit->begin : unit->begin, end = edit ? edit->end : unit->end;
+    if (begin < u->at || end < begin || end > d->size)
+        return tr_document_fail(d, begin, error, "two places overlap");
+    tr_status status = write_bytes(&u->w, d->data + u->at, begin - u->at, error);
+    u->at = end;
+    if (status == TR_OK && edit)
+        return write_bytes(&u->w, d->edited.data + edit->text, edit->size, error);
+    if (status == TR_OK)
+        status = translate_unit(u, index, unit, &u->w.out, error);
+    tr_buffer_clear(&u->inner.list);
+    tr_buffer_clear(&u->inner.text);
+    return status == TR_OK ? flush(&u->w, false, error) : status;
+}
+
+static tr_status write_units(const tr_document *d, const tr_document_source *source, const tr_document_sink *sink,
+                             tr_error *error)
+{
+    unit_writer u = {.w = {d, sink, {0}}, .source = source};
+    size_t count, unit = 0, edit = 0, outer = 0; /* outer: the next unit that is not inside another */
+    const size_t edit_count = d->edits.size / sizeof(tr_edit);
+    const tr_unit *units = units_of(d, &count);
+    const tr_edit *edits = (const tr_edit *)d->edits.data;
+    tr_status status = TR_OK;
+    while (status == TR_OK && (unit < count || edit < edit_count)) {
+        const bool is_edit = edit < edit_count && (unit == count || edits[edit].begin < units[unit].end);
+        const tr_edit *e = is_edit ? &edits[edit] : NULL;
+        const tr_unit *own = is_edit ? NULL : &units[unit];
+        outer = outer < unit ? unit : outer;
+        while (outer < count && units[outer].style & TR_UNIT_INSIDE)
+            outer++;
+        if (e ? outer < count && e->begin >= units[outer].begin : own->style & TR_UNIT_INSIDE)
+            status = keep_inner(&u, &units[outer], e, own, unit, error);
+        else
+            status = write_place(&u, e, own, unit, error);
+        edit += is_edit;
+        unit += !is_edit;
     }
     if (status == TR_OK)
-        status = write_bytes(&w, d->data + at, d->size - at, error);
+        status = write_bytes(&u.w, d->data + u.at, d->size - u.at, error);
     if (status == TR_OK)
-        status = flush(&w, true, error);
-    tr_buffer_free(&w.out);
-    tr_buffer_free(&text);
+        status = flush(&u.w, true, error);
+    tr_buffer_free(&u.w.out);
+    tr_buffer_free(&u.inner.list);
+    tr_buffer_free(&u.inner.text);
+    tr_buffer_free(&u.text);
     return status;
 }
 
@@ -437,5 +545,5 @@ tr_status tr_document_write_member(const tr_document *d, size_t index, const tr_
 tr_status tr_document_write(const tr_document *d, const tr_document_source *source, const tr_document_sink *sink,
                             tr_error *error)
 {
-    return d->format->write ? d->format->write(d, source, sink, error) : write_units(d, 0, source, sink, error);
+    return d->format->write ? d->format->write(d, source, sink, error) : write_units(d, source, sink, error);
 }
