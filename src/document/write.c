@@ -22,7 +22,7 @@ static char choose_letter(const char *text, size_t size)
     return 0;
 }
 
-/* The text of a unit's pieces without its marks. */
+/* The text of a unit's pieces without its marks. A word is a character, so that white space on its sides is not one run. */
 typedef struct plain_text {
     tr_buffer text;
     tr_buffer ends; /* of size_t: where the text of each piece ends */
@@ -43,6 +43,8 @@ static bool decode_pieces(const tr_document *d, const tr_unit *unit, plain_text 
         if (piece->kind == TR_PIECE_TEXT)
             good = d->format->decode ? d->format->decode(d, unit, piece->begin, piece->end, &plain->text)
                                      : tr_render_piece(d, piece, &plain->text);
+        else if (piece->kind == TR_PIECE_WORD)
+            good = tr_buffer_append(&plain->text, "x", 1);
         good = good && tr_buffer_append(&plain->ends, &plain->text.size, sizeof plain->text.size);
     }
     return good;
@@ -450,10 +452,11 @@ static tr_status keep_inner(unit_writer *u, const tr_unit *around, const tr_edit
                             tr_error *error)
 {
     const tr_document *d = u->w.document;
-    const replacement *last = (const replacement *)(u->inner.list.data + u->inner.list.size) - 1;
     replacement own = {edit ? edit->begin : unit->begin, edit ? edit->end : unit->end, u->inner.text.size, 0};
     tr_status status = TR_OK;
-    if (own.begin < around->begin || own.end > around->end || (u->inner.list.size && own.begin < last->end))
+    const size_t count = u->inner.list.size / sizeof own;
+    const uint32_t last = count ? ((const replacement *)u->inner.list.data)[count - 1].end : around->begin;
+    if (own.begin < last || own.end > around->end)
         return tr_document_fail(d, own.begin, error, "two places overlap");
     if (!edit)
         status = translate_unit(u, index, unit, &u->inner.text, error);
