@@ -100,27 +100,50 @@ static bool append_mark(tr_buffer *text, const char *before, char letter, uint32
            tr_buffer_string(text, after);
 }
 
-/* Marks are numbered by their pieces: piece i is mark i + 1; a closing one has the number of its partner. */
-static bool append_piece_mark(tr_buffer *text, const tr_piece *piece, uint32_t index, char letter)
+/* Sets *numbers, of uint32_t, to those of the pieces: marks and texts are counted, from 1 on. Texts that follow each other
+ * are one, and white space that may become nothing is none, so that a unit that is written anew has the same numbers. */
+static bool number_pieces(const tr_document *d, const tr_unit *unit, const plain_text *plain, tr_buffer *numbers)
+{
+    const tr_piece *pieces = tr_unit_pieces(d, unit);
+    uint32_t number = 0;
+    bool in_text = false;
+    size_t at = 0;
+    for (uint32_t i = 0; i < unit->count; i++) {
+        const size_t end = ((const size_t *)(const void *)plain->ends.data)[i];
+        const bool is_mark = pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_SKIP;
+        while (unit->style & TR_UNIT_COLLAPSES && at < end && is_collapsible(plain->text.data[at]))
+            at++;
+        const bool is_text = !is_mark && at < end;
+        number += is_mark || (is_text && !in_text);
+        in_text = !is_mark && (in_text || is_text);
+        if (!tr_buffer_append(numbers, &number, sizeof number))
+            return false;
+        at = end;
+    }
+    return true;
+}
+
+/* A closing mark has the number of its partner. */
+static bool append_piece_mark(tr_buffer *text, const tr_piece *piece, uint32_t number, uint32_t partner, char letter)
 {
     switch ((tr_piece_kind)piece->kind) {
-    case TR_PIECE_OPEN: return append_mark(text, "<", letter, index + 1, ">");
-    case TR_PIECE_CLOSE: return append_mark(text, "</", letter, piece->partner + 1, ">");
-    case TR_PIECE_EMPTY:
-        return append_mark(text, "<", letter, index + 1, ">") && append_mark(text, "</", letter, index + 1, ">");
-    case TR_PIECE_WORD: return append_mark(text, "{", letter, index + 1, "}");
+    case TR_PIECE_OPEN: return append_mark(text, "<", letter, number, ">");
+    case TR_PIECE_CLOSE: return append_mark(text, "</", letter, partner, ">");
+    case TR_PIECE_EMPTY: return append_mark(text, "<", letter, number, ">") && append_mark(text, "</", letter, number, ">");
+    case TR_PIECE_WORD: return append_mark(text, "{", letter, number, "}");
     case TR_PIECE_TEXT:
     case TR_PIECE_SKIP: break;
     }
     return true;
 }
 
-/* Appends a unit's text; *letter: of its marks, 0 if it has none. */
-static bool append_unit(const tr_document *d, const tr_unit *unit, char *letter, tr_buffer *text)
+/* Appends a unit's text; *letter: of its marks, 0 if it has none; *numbers, which is empty, of uint32_t: of its pieces. */
+static bool append_unit(const tr_document *d, const tr_unit *unit, char *letter, tr_buffer *numbers, tr_buffer *text)
 {
     const tr_piece *pieces = tr_unit_pieces(d, unit);
     plain_text plain = {0};
-    bool good = decode_pieces(d, unit, &plain), marked = false;
+    bool good = decode_pieces(d, unit, &plain) && number_pieces(d, unit, &plain, numbers), marked = false;
+    const uint32_t *number = (const uint32_t *)(const void *)numbers->data;
     size_t from = 0;
     for (uint32_t i = 0; i < unit->count; i++)
         marked |= pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_SKIP;
@@ -128,7 +151,8 @@ static bool append_unit(const tr_document *d, const tr_unit *unit, char *letter,
     for (uint32_t i = 0; i < unit->count && good; i++) {
         const size_t to = ((const size_t *)(const void *)plain.ends.data)[i];
         if (pieces[i].kind != TR_PIECE_TEXT)
-            good = !*letter || append_piece_mark(text, &pieces[i], i, *letter);
+            good = !*letter || append_piece_mark(text, &pieces[i], number[i],
+                                                 pieces[i].kind == TR_PIECE_CLOSE ? number[pieces[i].partner] : 0, *letter);
         else if (unit->style & TR_UNIT_COLLAPSES)
             good = append_collapsed(&plain.text, from, to, text);
         else
@@ -166,9 +190,13 @@ tr_status tr_document_text(const tr_document *d, size_t unit, tr_buffer *text, t
     size_t count, members;
     const tr_unit *units = units_of(d, &count);
     const tr_document *const *member = members_of(d, &members);
-    char letter;
-    if (unit < count)
-        return append_unit(d, &units[unit], &letter, text) ? TR_OK : tr_fail_memory(error, d->name);
+    if (unit < count) {
+        tr_buffer numbers = {0};
+        char letter;
+        const bool good = append_unit(d, &units[unit], &letter, &numbers, text);
+        tr_buffer_free(&numbers);
+        return good ? TR_OK : tr_fail_memory(error, d->name);
+    }
     unit -= count;
     for (size_t i = 0; i < members; i++) {
         count = tr_document_count(member[i]);
@@ -182,8 +210,8 @@ tr_status tr_document_text(const tr_document *d, size_t unit, tr_buffer *text, t
 /* --------------------------------------------------------------------------------------------------- parts of translations
  */
 
-/* Reads the mark at text[i]: its index and kind. Returns its end, or i. */
-static size_t scan_mark(const char *text, size_t size, size_t i, char letter, uint32_t *index, tr_piece_kind *kind)
+/* Reads the mark at text[i]: its number and kind. Returns its end, or i. */
+static size_t scan_mark(const char *text, size_t size, size_t i, char letter, uint32_t *mark, tr_piece_kind *kind)
 {
     const bool word = text[i] == '{';
     size_t k = i + 1;
@@ -197,7 +225,7 @@ static size_t scan_mark(const char *text, size_t size, size_t i, char letter, ui
         number = number * 10 + (uint64_t)(text[k] - '0');
     if (k == digits || k >= size || text[k] != (word ? '}' : '>') || !number || number > UINT32_MAX)
         return i;
-    *index = (uint32_t)(number - 1);
+    *mark = (uint32_t)number;
     *kind = word ? TR_PIECE_WORD : close ? TR_PIECE_CLOSE : TR_PIECE_OPEN;
     return k + 1;
 }
@@ -206,9 +234,10 @@ static size_t scan_mark(const char *text, size_t size, size_t i, char letter, ui
 typedef struct splitter {
     const tr_unit *unit;
     const tr_piece *pieces;
-    tr_buffer parts;     /* of tr_part */
-    unsigned char *seen; /* [count] of marks that have come */
-    uint32_t *open;      /* [count] marks that are open */
+    const uint32_t *numbers; /* [count] of the pieces */
+    tr_buffer parts;         /* of tr_part */
+    unsigned char *seen;     /* [count] of marks that have come */
+    uint32_t *open;          /* [count] marks that are open */
     uint32_t depth;
 } splitter;
 
@@ -222,7 +251,7 @@ static bool add_part(splitter *s, tr_piece_kind kind, const tr_piece *piece, con
  * it may have been put around. */
 static bool add_mark(splitter *s, uint32_t index, tr_piece_kind kind)
 {
-    if (index >= s->unit->count)
+    if (index == UINT32_MAX)
         return true;
     const tr_piece *piece = &s->pieces[index];
     if (piece->kind == TR_PIECE_EMPTY && kind != TR_PIECE_WORD)
@@ -261,18 +290,32 @@ static bool complete_marks(splitter *s)
     return true;
 }
 
+/* The index of the mark that has a number; UINT32_MAX: none. */
+static uint32_t find_mark(const splitter *s, uint32_t number)
+{
+    uint32_t low = 0, high = s->unit->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->unit->count && s->numbers[low] == number ? low : UINT32_MAX;
+}
+
 static bool split_translation(splitter *s, const char *text, size_t size, char letter)
 {
     size_t begin = 0;
     for (size_t i = 0; i < size && letter;) {
-        uint32_t index = 0;
+        uint32_t number = 0;
         tr_piece_kind kind = TR_PIECE_TEXT;
-        const size_t end = text[i] == '<' || text[i] == '{' ? scan_mark(text, size, i, letter, &index, &kind) : i;
+        const size_t end = text[i] == '<' || text[i] == '{' ? scan_mark(text, size, i, letter, &number, &kind) : i;
         if (end == i) {
             i++;
             continue;
         }
-        if (!add_part(s, TR_PIECE_TEXT, NULL, text + begin, i - begin) || !add_mark(s, index, kind))
+        if (!add_part(s, TR_PIECE_TEXT, NULL, text + begin, i - begin) || !add_mark(s, find_mark(s, number), kind))
             return false;
         begin = i = end;
     }
@@ -359,15 +402,16 @@ static tr_status render_unit(const tr_document *d, const tr_unit *unit, const in
                              const tr_document_translation *translation, tr_buffer *text, tr_buffer *out, tr_error *error)
 {
     splitter s = {.unit = unit, .pieces = tr_unit_pieces(d, unit)};
-    tr_buffer source = {0}, marks = {0};
+    tr_buffer source = {0}, marks = {0}, numbers = {0};
     char letter;
     tr_status status = TR_OK;
     tr_buffer_clear(text);
-    if (!append_unit(d, unit, &letter, text))
+    if (!append_unit(d, unit, &letter, &numbers, text)) {
+        tr_buffer_free(&numbers);
         return tr_fail_memory(error, d->name);
+    }
+    s.numbers = (const uint32_t *)(const void *)numbers.data;
     const bool same = translation->size == text->size && memcmp(translation->text, text->data, text->size) == 0;
-    if (same && !d->format->render && !d->settings.rewrite)
-        return append_replaced(d, inner, unit->begin, unit->end, out) ? TR_OK : tr_fail_memory(error, d->name);
     s.seen = calloc(unit->count, 1);
     s.open = malloc(unit->count * sizeof *s.open);
     if (!s.seen || !s.open || !split_translation(&s, translation->text, translation->size, letter) ||
@@ -385,12 +429,15 @@ static tr_status render_unit(const tr_document *d, const tr_unit *unit, const in
                                         .same = same && !d->settings.rewrite};
         if (d->format->render)
             status = d->format->render(d, &rendering, out, error);
-        else if (!tr_render_parts(d, unit, rendering.parts, rendering.count, out))
+        else if (rendering.same && !tr_buffer_append(out, source.data, source.size))
+            status = tr_fail_memory(error, d->name);
+        else if (!rendering.same && !tr_render_parts(d, unit, rendering.parts, rendering.count, out))
             status = tr_fail_memory(error, d->name);
     }
     free(s.seen);
     free(s.open);
     tr_buffer_free(&s.parts);
+    tr_buffer_free(&numbers);
     tr_buffer_free(&source);
     tr_buffer_free(&marks);
     return status;

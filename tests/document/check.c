@@ -183,6 +183,8 @@ static tr_buffer outside(const tr_document *document)
     tr_buffer out = {0};
     uint32_t at = 0;
     for (size_t i = 0; i < document->units.size / sizeof *units; i++) {
+        if (units[i].style & TR_UNIT_INSIDE)
+            continue;
         append(&out, document->data + at, units[i].begin - at);
         append(&out, "", 1);
         at = units[i].end;
