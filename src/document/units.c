@@ -118,8 +118,16 @@ static bool has_words(const tr_document *d, const tr_piece *piece)
     return piece->kind == TR_PIECE_TEXT && trim_piece(d, &copy, true, false);
 }
 
+/* Whether none of pieces from .. to is text or stands for a word. */
+static bool have_no_words(const tr_document *d, const tr_piece *pieces, uint32_t from, uint32_t to)
+{
+    while (from < to && !has_words(d, &pieces[from]) && pieces[from].kind != TR_PIECE_WORD)
+        from++;
+    return from == to;
+}
+
 /* A pair of marks around all words, or a mark beside them, is not part of the unit. */
-static bool strip_mark(const tr_piece *pieces, uint32_t *from, uint32_t *to)
+static bool strip_mark(const tr_document *d, const tr_piece *pieces, uint32_t *from, uint32_t *to)
 {
     const tr_piece *first = &pieces[*from], *last = &pieces[*to - 1];
     const bool beside = first->kind == TR_PIECE_EMPTY || first->kind == TR_PIECE_SKIP;
@@ -128,15 +136,9 @@ static bool strip_mark(const tr_piece *pieces, uint32_t *from, uint32_t *to)
         --*to;
         return true;
     }
-    if (first->kind == TR_PIECE_OPEN && first->partner < *to) {
-        /* A pair without words before the first word. */
-        uint32_t i = *from;
-        while (i < first->partner && pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_WORD)
-            i++;
-        if (i == first->partner) {
-            *from = i + 1;
-            return true;
-        }
+    if (first->kind == TR_PIECE_OPEN && first->partner < *to && have_no_words(d, pieces, *from, first->partner)) {
+        *from = first->partner + 1; /* a pair before the first word */
+        return true;
     }
     if (beside) {
         ++*from;
@@ -146,14 +148,9 @@ static bool strip_mark(const tr_piece *pieces, uint32_t *from, uint32_t *to)
         --*to;
         return true;
     }
-    if (last->kind == TR_PIECE_CLOSE && last->partner >= *from) {
-        uint32_t i = last->partner;
-        while (i < *to - 1 && pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_WORD)
-            i++;
-        if (i == *to - 1) {
-            *to = last->partner;
-            return true;
-        }
+    if (last->kind == TR_PIECE_CLOSE && last->partner >= *from && have_no_words(d, pieces, last->partner, *to - 1)) {
+        *to = last->partner;
+        return true;
     }
     return false;
 }
@@ -180,7 +177,7 @@ void tr_unit_end(tr_document *d)
             to--;
             shorter = true;
         } else {
-            shorter = strip_mark(pieces, &from, &to);
+            shorter = strip_mark(d, pieces, &from, &to);
         }
     }
     unit->count = to - from;
