@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unzip.h>
+#include <zip.h>
 
 #include "util/strmap.h"
 
@@ -32,6 +33,7 @@ struct tr_zip {
     size_t count, capacity;
     tr_strmap names;
     uint64_t inflated; /* bytes so far */
+    uint64_t most;     /* bytes */
 };
 
 /* ------------------------------------------------------------------------------------------------------ minizip's file */
@@ -238,6 +240,7 @@ tr_status tr_zip_open(const void *data, size_t size, tr_zip **zip, tr_error *err
         return no_memory(error);
     }
     z->memory = (memory){data, size, 0};
+    z->most = (uint64_t)size * TR_ZIP_RATIO + TR_ZIP_MORE;
     zlib_filefunc64_def functions = {.zopen64_file = open_memory,
                                      .zread_file = read_memory,
                                      .ztell64_file = tell_memory,
@@ -289,17 +292,29 @@ const tr_zip_entry *tr_zip_find(const tr_zip *zip, const char *name)
     return i < 0 ? NULL : &zip->entries[i];
 }
 
+void tr_zip_limit(tr_zip *zip, uint64_t most)
+{
+    zip->most = most;
+}
+
+static tr_status check_readable(const tr_zip *zip, const tr_zip_entry *entry, tr_error *error)
+{
+    if (zip->places[entry - zip->entries].readable)
+        return TR_OK;
+    return tr_fail(error, TR_ERROR_UNSUPPORTED, "entry %.100s: is encrypted, or compressed in another way than deflate",
+                   entry->name);
+}
+
 tr_status tr_zip_check(const tr_zip *zip, const tr_zip_entry *entry, tr_error *error)
 {
-    const uint64_t most = zip->memory.size * TR_ZIP_RATIO + TR_ZIP_MORE;
     const place *p = &zip->places[entry - zip->entries];
-    if (!p->readable)
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "entry %.100s: is encrypted, or compressed in another way than deflate",
-                       entry->name);
+    const tr_status status = check_readable(zip, entry, error);
+    if (status != TR_OK)
+        return status;
     if (entry->size / DEFLATE_RATIO > p->end - p->begin)
         return tr_fail(error, TR_ERROR_FORMAT, "entry %.100s: claims %llu bytes, more than its %llu can hold", entry->name,
                        (unsigned long long)entry->size, (unsigned long long)(p->end - p->begin));
-    if (entry->size > most || zip->inflated > most - entry->size)
+    if (entry->size > zip->most || zip->inflated > zip->most - entry->size)
         return tr_fail(error, TR_ERROR_FORMAT,
                        "entry %.100s: would become %llu bytes: more than %d times the archive's size, refused", entry->name,
                        (unsigned long long)entry->size, (int)TR_ZIP_RATIO);
@@ -348,5 +363,62 @@ tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents
         *contents = bytes;
     else
         free(bytes);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- writing */
+
+/* Copies size bytes into the entry that minizip writes. */
+static bool put_bytes(zipFile file, const void *from, uint64_t size)
+{
+    enum { PART = 1 << 24 };
+    const unsigned char *bytes = from;
+    while (size) {
+        const unsigned part = (unsigned)(size < PART ? size : PART);
+        if (zipWriteInFileInZip(file, bytes, part) != ZIP_OK)
+            return false;
+        bytes += part;
+        size -= part;
+    }
+    return true;
+}
+
+static bool put_entry(const tr_zip *zip, size_t index, const tr_zip_contents *contents, const unz_file_info64 *info,
+                      zipFile file)
+{
+    enum { UTF8_NAME = 1 << 11 };
+    const place *p = &zip->places[index];
+    const bool raw = !contents->data;
+    const zip_fileinfo attributes = {
+        .dosDate = info->dosDate, .internal_fa = info->internal_fa, .external_fa = info->external_fa};
+    if (zipOpenNewFileInZip4(file, zip->entries[index].name, &attributes, NULL, 0, NULL, 0, NULL,
+                             (int)info->compression_method, Z_DEFAULT_COMPRESSION, raw, -MAX_WBITS, DEF_MEM_LEVEL,
+                             Z_DEFAULT_STRATEGY, NULL, 0, info->version, info->flag & UTF8_NAME) != ZIP_OK)
+        return false;
+    if (!raw)
+        return put_bytes(file, contents->data, contents->size) && zipCloseFileInZip(file) == ZIP_OK;
+    return put_bytes(file, zip->memory.data + p->begin, p->end - p->begin) &&
+           zipCloseFileInZipRaw64(file, info->uncompressed_size, info->crc) == ZIP_OK;
+}
+
+tr_status tr_zip_rewrite(tr_zip *zip, const tr_zip_contents *contents, tr_buffer *out, tr_error *error)
+{
+    tr_zip_output output;
+    zipFile file = tr_zip_create(&output, out);
+    tr_status status = file ? TR_OK : no_memory(error);
+    for (size_t i = 0; status == TR_OK && i < zip->count; i++) {
+        unz_file_info64 info;
+        errno = 0;
+        status = check_readable(zip, &zip->entries[i], error);
+        if (status == TR_OK && zip->entries[i].size >= UINT32_MAX)
+            status = tr_fail(error, TR_ERROR_UNSUPPORTED, "entry %.100s: has 4 GiB or more", zip->entries[i].name);
+        if (status == TR_OK && (unzGoToFilePos64(zip->file, &zip->places[i].directory) != UNZ_OK ||
+                                unzGetCurrentFileInfo64(zip->file, &info, NULL, 0, NULL, 0, NULL, 0) != UNZ_OK))
+            status = damaged(error, zip->entries[i].name);
+        if (status == TR_OK && !put_entry(zip, i, &contents[i], &info, file))
+            status = no_memory(error);
+    }
+    if (file && zipClose(file, NULL) != ZIP_OK && status == TR_OK)
+        status = no_memory(error);
     return status;
 }

@@ -1,9 +1,9 @@
-/* Zip archives in memory, by minizip. Stored entries are used where they lie in the archive, deflated ones are inflated. Not
- * thread-safe. */
+/* Zip archives in memory, by minizip. Stored entries are used where they lie in the archive, deflated ones are inflated.
+ * Archives are written into buffers. Not thread-safe. */
 #ifndef TR_IMPORT_ZIP_H
 #define TR_IMPORT_ZIP_H
 
-#include "util/error.h"
+#include "util/buffer.h"
 
 enum {
     TR_ZIP_ENTRIES = 1 << 16, /* entries that an archive may have */
@@ -39,5 +39,30 @@ tr_status tr_zip_inflate_to(tr_zip *zip, const tr_zip_entry *entry, void *to, tr
 
 /* Checks and inflates an entry into *contents, which the caller frees. */
 tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents, tr_error *error) TR_CHECKED;
+
+/* Lets all entries together be inflated to `most` bytes, whatever the archive's size. */
+void tr_zip_limit(tr_zip *zip, uint64_t most);
+
+/* ------------------------------------------------------------------------------------------------------------- writing */
+
+/* An archive that minizip builds at the end of a buffer. */
+typedef struct tr_zip_output {
+    tr_buffer *out;
+    size_t begin; /* of the archive in out */
+    size_t at;    /* from begin: minizip goes back to fill in sizes */
+} tr_zip_output;
+
+/* Begins an archive: a zipFile for minizip's functions; NULL: out of memory. output must outlive it. */
+void *tr_zip_create(tr_zip_output *output, tr_buffer *out) TR_CHECKED;
+
+/* What an entry becomes. */
+typedef struct tr_zip_contents {
+    const char *data; /* [size]; NULL: what it was, byte for byte as it was compressed */
+    size_t size;
+} tr_zip_contents;
+
+/* Appends the archive with other contents[i] of entry i: entries keep their order, names, dates, attributes and methods.
+ * TR_ERROR_UNSUPPORTED: an entry is encrypted, compressed by another method, or of 4 GiB. */
+tr_status tr_zip_rewrite(tr_zip *zip, const tr_zip_contents *contents, tr_buffer *out, tr_error *error) TR_CHECKED;
 
 #endif

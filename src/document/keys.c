@@ -1,0 +1,245 @@
+/* Which values of JSON and YAML are translated. */
+#include "document/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_PATTERNS = 64 };
+
+/* --------------------------------------------------------------------------------------------------------------- patterns
+ */
+
+/* The next pattern at *at, without white space around it; NULL: there are no more. */
+static const char *next_pattern(const char **at, size_t *size)
+{
+    const char *begin = *at;
+    begin += strspn(begin, ", \t");
+    *size = strcspn(begin, ",");
+    *at = begin + *size;
+    while (*size && (begin[*size - 1] == ' ' || begin[*size - 1] == '\t'))
+        --*size;
+    return *size ? begin : NULL;
+}
+
+static bool is_name(const char *pattern, size_t size, const char *name, size_t name_size)
+{
+    return size == name_size && memcmp(pattern, name, size) == 0;
+}
+
+static bool has_keys(const tr_document *d)
+{
+    return d->settings.keys && d->settings.keys[strspn(d->settings.keys, ", \t")];
+}
+
+tr_status tr_keys_check(const tr_document *d, tr_error *error)
+{
+    const char *at = d->settings.keys ? d->settings.keys : "";
+    size_t size, count = 0;
+    while (next_pattern(&at, &size))
+        count++;
+    return count <= MAX_PATTERNS ? TR_OK : tr_fail(error, TR_ERROR_ARGUMENT, "keys: more than %d patterns", MAX_PATTERNS);
+}
+
+/* Part number `index` of a path; NULL: it has fewer. */
+static const char *path_part(const char *pattern, size_t size, uint32_t index, size_t *part_size, bool *last)
+{
+    const char *end = pattern + size;
+    for (;; index--) {
+        const char *dot = memchr(pattern, '.', (size_t)(end - pattern));
+        *part_size = (size_t)((dot ? dot : end) - pattern);
+        *last = !dot;
+        if (!index)
+            return pattern;
+        if (!dot)
+            return NULL;
+        pattern = dot + 1;
+    }
+}
+
+tr_key_path tr_keys_enter(const tr_document *d, const tr_key_path *around, const char *key, size_t key_size)
+{
+    tr_key_path path = *around;
+    const char *at = d->settings.keys ? d->settings.keys : "", *pattern;
+    size_t size, part_size;
+    for (uint64_t bit = 1; !path.selected && (pattern = next_pattern(&at, &size)) != NULL; bit <<= 1) {
+        bool last;
+        path.selected = key && is_name(pattern, size, key, key_size);
+        if (path.dead & bit)
+            continue;
+        const char *part = path_part(pattern, size, around->depth, &part_size, &last);
+        const bool good = part && (is_name(part, part_size, "*", 1) || (key && is_name(part, part_size, key, key_size)));
+        path.selected |= good && last;
+        path.dead |= good ? 0 : bit;
+    }
+    path.depth++;
+    return path;
+}
+
+/* --------------------------------------------------------------------------------------------------- what looks like text
+ */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool starts_with(const char *text, size_t size, const char *start)
+{
+    return size >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
+}
+
+/* An address or a path. text has no white space. */
+static bool is_address(const char *text, size_t size)
+{
+    static const char *const starts[] = {"mailto:", "tel:", "data:", "www.", "./", "../", "~/", "//"};
+    size_t scheme = 0, name = size;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (starts_with(text, size, starts[i]))
+            return true;
+    while (scheme < size && (tr_is_ascii_word(text[scheme]) || text[scheme] == '+'))
+        scheme++;
+    if (scheme && starts_with(text + scheme, size - scheme, "://"))
+        return true;
+    /* A path with folders, to a file whose name has an extension: images/猫.png, /文档/说明.md */
+    while (name && tr_is_ascii_word(text[name - 1]))
+        name--;
+    return name && size - name >= 1 && size - name <= 5 && text[name - 1] == '.' && memchr(text, '/', name);
+}
+
+/* The end of a tag <b>, a placeholder {name} or %s at text[i]; or i. */
+static size_t skip_placeholder(const char *text, size_t size, size_t i)
+{
+    size_t k = i + 1;
+    if (text[i] == '<' || text[i] == '{') {
+        while (k < size && text[k] != '<' && text[k] != '{' && text[k] != '>' && text[k] != '}')
+            k++;
+        return k < size && text[k] == (text[i] == '<' ? '>' : '}') ? k + 1 : i;
+    }
+    while (k < size && (tr_is_ascii_digit(text[k]) || strchr("$.-+", text[k])))
+        k++;
+    return text[i] == '%' && k < size && tr_is_ascii_letter(text[k]) ? k + 1 : i;
+}
+
+/* What the words of an ASCII text tell. */
+typedef struct words {
+    size_t count;       /* with letters, and placeholders */
+    bool plain, strong; /* some word has nothing but letters; and is written like one of a sentence: "Save", "loading..." */
+} words;
+
+static void look_at_word(const char *text, size_t size, words *w)
+{
+    bool letters = false, plain = true, capitals = false, small = false;
+    size_t begin = 0, end = size;
+    while (end && strchr(".,:;!?\"')]", text[end - 1]))
+        end--;
+    while (begin < end && strchr("\"'([", text[begin]))
+        begin++;
+    for (size_t i = begin; i < end; i++) {
+        letters |= tr_is_ascii_letter(text[i]);
+        plain &= tr_is_ascii_letter(text[i]) || (i > begin && text[i] == '\'') || (small && text[i] == '-');
+        small |= tr_is_small_letter(text[i]);
+        capitals |= i > begin && tr_is_ascii_capital(text[i]) && text[i - 1] != '-';
+    }
+    w->count += letters;
+    w->plain |= letters && plain;
+    w->strong |= letters && plain && small && !capitals && (tr_is_ascii_capital(text[begin]) || end < size);
+}
+
+bool tr_looks_like_text(const char *text, size_t size)
+{
+    words w = {0};
+    bool white = false, ascii = true;
+    while (size && is_blank(text[size - 1]))
+        size--;
+    while (size && is_blank(*text)) {
+        text++;
+        size--;
+    }
+    for (size_t i = 0; i < size; i++) {
+        white |= is_blank(text[i]);
+        ascii &= (unsigned char)text[i] < 0x80;
+    }
+    if (!size || (!white && is_address(text, size)))
+        return false;
+    if (!ascii)
+        return true;
+    for (size_t i = 0; i < size && !w.strong;) {
+        size_t end = is_blank(text[i]) ? i + 1 : skip_placeholder(text, size, i);
+        if (end == i) {
+            for (end = i + 1; end < size && !is_blank(text[end]) && !strchr("<{%", text[end]);)
+                end++;
+            look_at_word(text + i, end - i, &w);
+        } else {
+            w.count += text[i] == '{' || text[i] == '%';
+        }
+        i = end;
+    }
+    return w.strong || (w.plain && w.count > 1 && white);
+}
+
+bool tr_keys_translate(const tr_document *d, const tr_key_path *path, const char *text, size_t size)
+{
+    return has_keys(d) ? path->selected : tr_looks_like_text(text, size);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- languages
+ */
+
+static bool is_same_letter(char a, char b)
+{
+    return (tr_is_ascii_capital(a) ? a | 0x20 : a) == (tr_is_ascii_capital(b) ? b | 0x20 : b);
+}
+
+bool tr_is_source_language(const tr_document *d, const char *text, size_t size)
+{
+    const char *source = d->settings.source_language;
+    size_t i = 0;
+    if (!source || !d->settings.target_language || size > 16)
+        return false;
+    while (i < size && tr_is_ascii_letter(text[i]) && is_same_letter(text[i], source[i]))
+        i++;
+    if (!i || (i < size && text[i] != '-' && text[i] != '_') || tr_is_ascii_letter(source[i]))
+        return false;
+    for (; i < size; i++)
+        if (!tr_is_identifier(text[i]) && text[i] != '-')
+            return false;
+    return true;
+}
+
+bool tr_is_language_key(const char *key, size_t size)
+{
+    return is_name("lang", 4, key, size) || is_name("locale", 6, key, size) || is_name("@@locale", 8, key, size);
+}
+
+tr_status tr_edit_language(tr_document *d, size_t begin, size_t end, const char *quote, tr_error *error)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s%s", quote, d->settings.target_language, quote);
+    for (char *dash = name; memchr(d->data + begin, '_', end - begin) && (dash = strchr(dash, '-')) != NULL;)
+        *dash = '_';
+    return tr_edit_add(d, begin, end, name, strlen(name), error);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- escapes
+ */
+
+bool tr_is_escaped(const tr_document *d)
+{
+    bool escape = false;
+    for (uint32_t i = 0; i < d->size; i++) {
+        if ((unsigned char)d->data[i] >= 0x80)
+            return false;
+        escape |= i && d->data[i] == 'u' && d->data[i - 1] == '\\';
+    }
+    return escape;
+}
+
+bool tr_append_escape(tr_buffer *out, uint32_t code)
+{
+    char text[16];
+    if (code < 0x10000)
+        snprintf(text, sizeof text, "\\u%04x", code);
+    else
+        snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF));
+    return tr_buffer_string(out, text);
+}

@@ -1,0 +1,280 @@
+/* Markdown: CommonMark with GitHub's tables, task lists and strikethrough, read by md4c.
+ *
+ * Units are headings, cells of tables, and the parts of paragraphs between hard line breaks. Code, HTML blocks, link
+ * reference definitions and what stands before the text between --- or +++ are left as they are. */
+#include "document/formats.h"
+#include "document/markdown.h"
+
+#include <gumbo.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -------------------------------------------------------------------------------------------------------- what text means
+ */
+
+static bool append_code(uint32_t code, tr_buffer *out)
+{
+    char bytes[4];
+    const bool good = code && code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
+    return tr_buffer_append(out, bytes, tr_utf8_encode(good ? code : 0xFFFD, bytes));
+}
+
+/* gumbo knows the names. */
+static bool append_named(const char *entity, size_t size, tr_buffer *out)
+{
+    GumboOutput *output = gumbo_parse_with_options(&kGumboDefaultOptions, entity, size);
+    const GumboNode *node = output ? output->root : NULL;
+    bool good = false;
+    if (node && node->v.element.children.length)
+        node = node->v.element.children.data[node->v.element.children.length - 1];
+    if (node && node->type == GUMBO_NODE_ELEMENT && node->v.element.children.length) {
+        const GumboNode *text = node->v.element.children.data[0];
+        good = (text->type == GUMBO_NODE_TEXT || text->type == GUMBO_NODE_WHITESPACE) && *text->v.text.text != '&' &&
+               (entity[1] == 's' || !tr_ends_with(text->v.text.text, ";")) && tr_buffer_string(out, text->v.text.text);
+    }
+    if (output)
+        gumbo_destroy_output(&kGumboDefaultOptions, output);
+    return good;
+}
+
+size_t tr_markdown_entity(const char *text, size_t size, size_t at, tr_buffer *characters)
+{
+    enum { MAX_NAME = 48, MAX_DIGITS = 7 };
+    size_t i = at + 1;
+    const bool number = i < size && text[i] == '#', hex = number && i + 1 < size && (text[i + 1] | 0x20) == 'x';
+    i += (size_t)number + hex;
+    const size_t begin = i, most = number ? MAX_DIGITS - hex : MAX_NAME;
+    uint32_t code = 0;
+    for (; i < size && i - begin < most && tr_is_ascii_word(text[i]); i++) {
+        const char c = (char)(text[i] | 0x20);
+        if (number && !tr_is_ascii_digit(text[i]) && !(hex && c <= 'f'))
+            return at;
+        code = code * (hex ? 16 : 10) + (uint32_t)(tr_is_ascii_digit(text[i]) ? text[i] - '0' : c - 'a' + 10);
+    }
+    if (i == begin || i >= size || text[i] != ';')
+        return at;
+    if (!number && i == at + 4 && memcmp(text + begin, "amp", 3) == 0)
+        return tr_buffer_append(characters, "&", 1) ? i + 1 : at;
+    if (number ? append_code(code, characters) : append_named(text + at, i + 1 - at, characters))
+        return i + 1;
+    return at;
+}
+
+bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out)
+{
+    bool good = true;
+    for (size_t i = 0; i < size && good;) {
+        const bool escape = text[i] == '\\' && i + 1 < size && tr_markdown_is_mark(text[i + 1]);
+        const size_t end = text[i] == '&' ? tr_markdown_entity(text, size, i, out) : i;
+        if (end > i) {
+            i = end;
+        } else if (!text[i]) {
+            good = append_code(0, out);
+            i++;
+        } else {
+            good = tr_buffer_append(out, text + i + escape, 1);
+            i += 1 + (size_t)escape;
+        }
+    }
+    return good;
+}
+
+static bool decode_text(const tr_document *d, const tr_unit *unit, uint32_t begin, uint32_t end, tr_buffer *text)
+{
+    (void)unit;
+    return tr_markdown_decode(d->data + begin, end - begin, text);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ units
+ */
+
+typedef struct reading {
+    tr_document *document;
+    tr_markdown_state *state;
+    uint32_t base; /* what is scanned begins there */
+    const tr_markdown_block *block;
+} reading;
+
+static bool is_mark(const tr_piece *piece)
+{
+    return piece->kind != TR_PIECE_TEXT && piece->kind != TR_PIECE_SKIP;
+}
+
+/* Whether a heading is underlined: its words do not follow #. */
+static bool is_setext(const tr_document *d, uint32_t begin)
+{
+    while (begin && (d->data[begin - 1] == ' ' || d->data[begin - 1] == '\t'))
+        begin--;
+    return !begin || d->data[begin - 1] != '#';
+}
+
+/* The words of "[words]" or "[words][]" are also a label. */
+static void include_label(const tr_document *d, tr_unit *unit, tr_markdown_place *place)
+{
+    if (unit->begin == place->begin || unit->end == place->end || d->data[unit->begin - 1] != '[' ||
+        d->data[unit->end] != ']')
+        return;
+    const uint32_t after = unit->end + 1;
+    const bool collapsed = place->end - after >= 2 && memcmp(d->data + after, "[]", 2) == 0;
+    if (!collapsed && after < place->end && (d->data[after] == '(' || d->data[after] == '['))
+        return;
+    place->label = unit->end;
+    unit->end = after + (collapsed ? 2 : 0);
+}
+
+/* Adds the unit of items first .. last. */
+static tr_status add_unit(const reading *r, size_t first, size_t last, tr_markdown_position at, tr_error *error)
+{
+    tr_document *d = r->document;
+    const tr_markdown_item *items = r->block->items;
+    const size_t units = d->units.size;
+    if (first == last)
+        return TR_OK;
+    tr_markdown_place place = {.begin = r->base + items[first].begin,
+                               .end = r->base + items[last - 1].end,
+                               .kind = (uint8_t)r->block->kind,
+                               .at = (uint8_t)at};
+    place.whole = first == 0 && last == r->block->count && !r->block->tight && place.kind != TR_MARKDOWN_CELL;
+    place.setext = place.kind == TR_MARKDOWN_HEADING && is_setext(d, r->base + items[0].begin);
+    tr_status status = tr_unit_begin(d, TR_UNIT_COLLAPSES, error);
+    for (size_t i = first; i < last && status == TR_OK; i++)
+        status = tr_unit_piece(d, (tr_piece_kind)items[i].kind, r->base + items[i].begin, r->base + items[i].end, error);
+    if (status != TR_OK)
+        return status;
+    tr_unit_end(d);
+    if (d->units.size == units)
+        return TR_OK;
+    tr_unit *unit = (tr_unit *)(void *)(d->units.data + units);
+    for (size_t i = first; i < last; i++) {
+        const tr_piece piece = {.kind = items[i].kind};
+        place.before += is_mark(&piece) && r->base + items[i].end <= unit->begin;
+        place.after += is_mark(&piece) && r->base + items[i].begin >= unit->end;
+    }
+    include_label(d, unit, &place);
+    return tr_buffer_append(&r->state->places, &place, sizeof place) ? TR_OK : tr_fail_memory(error, d->name);
+}
+
+/* Whether all words of items are descriptions of pictures; then each of these is a unit. */
+static bool is_pictures(const reading *r)
+{
+    size_t pictures = 0;
+    for (size_t i = 0; i < r->block->count; i++) {
+        const tr_markdown_item *item = &r->block->items[i];
+        if (item->tag == TR_MARKDOWN_IMAGE)
+            pictures += item->kind == TR_PIECE_OPEN ? 1 : (size_t)-1;
+        else if (!pictures && (item->kind == TR_PIECE_WORD || item->tag == TR_MARKDOWN_TEXT))
+            for (uint32_t k = item->begin; k < item->end; k++)
+                if (!strchr(" \t", r->document->data[r->base + k]))
+                    return false;
+    }
+    return true;
+}
+
+static tr_status add_pictures(const reading *r, tr_error *error)
+{
+    tr_status status = TR_OK;
+    size_t first = 0, depth = 0;
+    for (size_t i = 0; i < r->block->count && status == TR_OK; i++) {
+        const tr_markdown_item *item = &r->block->items[i];
+        if (item->tag != TR_MARKDOWN_IMAGE)
+            continue;
+        if (item->kind == TR_PIECE_OPEN && !depth++)
+            first = i;
+        else if (item->kind == TR_PIECE_CLOSE && !--depth)
+            status = add_unit(r, first, i + 1, TR_MARKDOWN_PICTURE, error);
+    }
+    return status;
+}
+
+static bool is_line_tag(const tr_document *d, uint32_t begin)
+{
+    return d->size - begin > 3 && (d->data[begin + 1] | 0x20) == 'b' && (d->data[begin + 2] | 0x20) == 'r' &&
+           !tr_is_ascii_word(d->data[begin + 3]);
+}
+
+static tr_status read_block(void *argument, const tr_markdown_block *block, tr_error *error)
+{
+    reading *r = argument;
+    const tr_markdown_item *items = block->items;
+    size_t first = 0, depth = 0;
+    tr_markdown_position at = TR_MARKDOWN_FIRST;
+    tr_status status = TR_OK;
+    r->block = block;
+    if (is_pictures(r))
+        return add_pictures(r, error);
+    for (size_t i = 0; i < block->count && status == TR_OK; i++) {
+        const bool tag = items[i].tag == TR_MARKDOWN_HTML && is_line_tag(r->document, r->base + items[i].begin);
+        depth += items[i].kind == TR_PIECE_OPEN;
+        depth -= items[i].kind == TR_PIECE_CLOSE;
+        if (depth || (!tag && items[i].tag != TR_MARKDOWN_BREAK))
+            continue;
+        status = add_unit(r, first, i, at, error);
+        first = i + 1;
+        at = tag ? TR_MARKDOWN_WITHIN : TR_MARKDOWN_NEXT;
+    }
+    return status == TR_OK ? add_unit(r, first, block->count, at, error) : status;
+}
+
+/* The end of what stands before the text between lines --- or +++; 0: there is none. */
+static uint32_t front_matter_end(const tr_document *d)
+{
+    uint32_t begin = d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    const char *sign = d->data + begin;
+    if (d->size - begin < 4 || (memcmp(sign, "---", 3) != 0 && memcmp(sign, "+++", 3) != 0))
+        return begin;
+    for (uint32_t at = begin, end; at < d->size; at = end + 1) {
+        const char *newline = memchr(d->data + at, '\n', d->size - at);
+        end = newline ? (uint32_t)(newline - d->data) : d->size;
+        uint32_t words = end;
+        while (words > at && strchr(" \t\r", d->data[words - 1]))
+            words--;
+        const bool is_sign = words - at == 3 && memcmp(d->data + at, sign, 3) == 0;
+        if (at == begin && !is_sign)
+            return begin;
+        if (at > begin && is_sign)
+            return end < d->size ? end + 1 : end;
+        /* A line of text after --- is no front matter but a paragraph after a thematic break. */
+        if (at > begin && words == at && at == begin + 4)
+            return begin;
+    }
+    return begin;
+}
+
+static bool has_references(const tr_document *d, uint32_t at)
+{
+    for (const char *c; at < d->size && (c = memchr(d->data + at, ']', d->size - at)) != NULL;) {
+        at = (uint32_t)(c - d->data) + 1;
+        if (at < d->size && d->data[at] == ':')
+            return true;
+    }
+    return false;
+}
+
+static tr_status read_markdown(tr_document *d, tr_error *error)
+{
+    tr_status status = tr_document_check_content(d, d->size, error);
+    if (status != TR_OK)
+        return status;
+    tr_markdown_state *state = d->state = calloc(1, sizeof *state);
+    if (!state)
+        return tr_fail_memory(error, d->name);
+    reading r = {d, state, front_matter_end(d), NULL};
+    const tr_markdown_reader reader = {read_block, &r};
+    state->references = has_references(d, r.base);
+    status = tr_markdown_scan(d->data + r.base, d->size - r.base, &reader, error);
+    return status == TR_OK ? TR_OK : tr_fail_in(error, status, d->name);
+}
+
+static void close_markdown(void *state)
+{
+    tr_markdown_state *s = state;
+    tr_buffer_free(&s->places);
+    free(s);
+}
+
+const tr_document_format tr_format_markdown = {
+    .read = read_markdown,
+    .decode = decode_text,
+    .render = tr_markdown_render,
+    .close = close_markdown,
+};
