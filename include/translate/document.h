@@ -21,6 +21,8 @@
  *   target_language  string  none     this language. NULL: they stay.
  *   bilingual        int     0        1: the source stays beside its translation: above it in HTML, Markdown and docx, in a
  *                                     line of its own in subtitles. Other formats ignore it.
+ *   pairs            string  none     "tsv": what is written is a line for each unit, SOURCE TAB TRANSLATION, without marks.
+ *                                     "tmx": the same as a translation memory.
  *   paragraphs       int     0        1: wrapped lines of plain text are one paragraph, as in mail and text from PDF.
  *   columns          string  all      CSV and TSV: the columns to translate: "2,4-6", or names in the first row.
  *   keys             string  all      JSON and YAML: the values to translate: "title,items.*.text".

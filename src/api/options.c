@@ -84,6 +84,7 @@ static const struct field {
     {"columns", PLACE(document.columns), FIELD_STRING, 0, 0, 0, NULL},
     {"keys", PLACE(document.keys), FIELD_STRING, 0, 0, 0, NULL},
     {"bilingual", PLACE(document.bilingual), FIELD_FLAG, false, 0, 1, NULL},
+    {"pairs", PLACE(document.pairs), FIELD_STRING, 0, 0, 0, NULL},
     {"paragraphs", PLACE(document.paragraphs), FIELD_FLAG, false, 0, 1, NULL},
     {"line_width", PLACE(document.line_width), FIELD_WHOLE, 0, 0, 1000, NULL},
     {"max_content", PLACE(document.max_content), FIELD_WIDE, 0, 0, 1e18, NULL},

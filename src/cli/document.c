@@ -3,6 +3,7 @@
 
 #include "cli/signals.h"
 #include "tokenizer/language_codes.h"
+#include "util/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@ const char *cli_document_format(const cli_settings *s)
 {
     const bool file = s->input && strcmp(s->input, "-") != 0;
     const char *format = s->format ? s->format : file && !needs_lines(s) ? tr_document_find_format(s->input) : NULL;
-    return format && (strcmp(format, "text") != 0 || s->paragraphs) ? format : s->paragraphs && !format ? "text" : NULL;
+    const bool units = s->paragraphs || s->bilingual; /* what plain lines have not */
+    return format && (units || strcmp(format, "text") != 0) ? format : units ? "text" : NULL;
 }
 
 int cli_document_check(const cli_settings *s)
@@ -47,7 +49,7 @@ int cli_document_check(const cli_settings *s)
         return cli_usage(s, "%s: not with documents (%s); --format text reads lines", lines, format);
     if (format)
         return CLI_DONE;
-    const char *option = s->bilingual ? "--bilingual" : s->columns ? "--columns" : s->keys ? "--keys" : NULL;
+    const char *option = s->columns ? "--columns" : s->keys ? "--keys" : NULL;
     return option ? cli_usage(s, "%s: needs a document; --format tells which", option) : CLI_DONE;
 }
 
@@ -86,18 +88,23 @@ int cli_document_open(cli_document *d, const cli_settings *settings, cli_reader 
 {
     const char *format = cli_document_format(settings), *data = text->data ? text->data : "";
     const char *name = settings->argument_count && !settings->output_dir ? "TEXT" : reader->name;
-    char languages[2][16];
     size_t size = text->size;
     tr_error error;
     *d = (cli_document){.settings = settings, .decoder = &reader->decoder};
     if (reader->descriptor >= 0 && cli_reader_all(reader, is_zipped(format), &data, &size))
         return CLI_FAILED;
+    const bool beside = settings->bilingual && settings->output;
+    const char *pairs = !beside                                                                ? NULL
+                        : tr_ends_with(settings->output, ".tmx")                               ? "tmx"
+                        : tr_ends_with(settings->output, ".tsv") && strcmp(format, "tsv") != 0 ? "tsv"
+                                                                                               : NULL;
     const tr_document_settings how = {.format = format,
-                                      .source_language = document_language(source, languages[0]),
-                                      .target_language = document_language(target, languages[1]),
+                                      .source_language = document_language(source, d->languages[0]),
+                                      .target_language = document_language(target, d->languages[1]),
                                       .columns = settings->columns,
                                       .keys = settings->keys,
                                       .bilingual = settings->bilingual,
+                                      .pairs = pairs,
                                       .paragraphs = settings->paragraphs,
                                       .line_width = settings->line_width,
                                       .max_content = (uint64_t)settings->max_content << 20};

@@ -13,10 +13,11 @@ typedef struct cli_document {
     void *handle;
     tr_document *document;
     const cli_settings *settings;
-    cli_decoder *decoder; /* of the input */
-    size_t count, next;   /* units; next: the first that cli_document_next has not given */
-    tr_buffer texts;      /* of the lines given last */
-    cli_line *lines;      /* [capacity] */
+    char languages[2][16]; /* source and target, which the document refers to */
+    cli_decoder *decoder;  /* of the input */
+    size_t count, next;    /* units; next: the first that cli_document_next has not given */
+    tr_buffer texts;       /* of the lines given last */
+    cli_line *lines;       /* [capacity] */
     size_t capacity;
 } cli_document;
 

@@ -38,8 +38,10 @@ static tr_status read_as(const tr_document_format *format, const char *name, con
 tr_status tr_document_read(const char *name, const char *data, size_t size, const tr_document_settings *settings,
                            tr_document **document, tr_error *error)
 {
-    const char *format = settings->format ? settings->format : tr_document_find_format(name);
+    const char *format = settings->format ? settings->format : tr_document_find_format(name), *pairs = settings->pairs;
     *document = NULL;
+    if (pairs && strcmp(pairs, "tsv") != 0 && strcmp(pairs, "tmx") != 0)
+        return tr_fail(error, TR_ERROR_ARGUMENT, "pairs %s: is neither tsv nor tmx", pairs);
     for (size_t i = 0; i < FORMATS && format; i++)
         if (strcmp(formats[i].name, format) == 0)
             return read_as(formats[i].format, name, data, size, settings, document, error);

@@ -24,7 +24,7 @@ typedef struct opened {
     void *handle;
     const tr_document_module *module;
     tr_file file;
-    char *name, *copy, *languages[2], *columns, *keys;
+    char *name, *copy, *languages[2], *columns, *keys, *pairs;
     stored *translations; /* [count] */
     size_t count;
     tr_buffer texts;
@@ -48,6 +48,7 @@ static void free_opened(opened *o)
         free(o->languages[i]);
     free(o->columns);
     free(o->keys);
+    free(o->pairs);
     free(o->translations);
     tr_buffer_free(&o->texts);
     free(o);
@@ -76,6 +77,7 @@ static tr_status read_document(opened *o, const char *data, size_t size, const t
     settings.target_language = o->languages[1];
     settings.columns = o->columns;
     settings.keys = o->keys;
+    settings.pairs = o->pairs;
     tr_status status = tr_document_load(&o->module, &o->handle, error);
     if (status == TR_OK)
         status = o->module->read(o->name, data, size, &settings, document, error);

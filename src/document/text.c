@@ -1,4 +1,5 @@
-/* Plain text: each line is a unit. With paragraphs, lines that follow each other are one, as in mail and text from PDF. */
+/* Plain text: each line is a unit. With paragraphs, lines that follow each other are one, as in mail and text from PDF. In
+ * bilingual documents the translation is a line below its source. */
 #include "document/formats.h"
 
 #include <string.h>
@@ -74,6 +75,16 @@ static tr_status read_text(tr_document *d, tr_error *error)
     return status;
 }
 
+static tr_status render_text(const tr_document *d, const tr_rendering *r, tr_buffer *out, tr_error *error)
+{
+    const bool above = d->settings.bilingual && !r->same;
+    const bool good = (!(above || r->same) || tr_buffer_append(out, r->source, r->source_size)) &&
+                      (!above || tr_buffer_append(out, "\n", 1)) &&
+                      (r->same || tr_render_parts(d, r->unit, r->parts, r->count, out));
+    return good ? TR_OK : tr_fail_memory(error, d->name);
+}
+
 const tr_document_format tr_format_text = {
     .read = read_text,
+    .render = render_text,
 };

@@ -1,5 +1,6 @@
 /* Writing documents with translations in place of their units. */
 #include "document/marks.h"
+#include "document/pairs.h"
 
 #include <string.h>
 
@@ -288,6 +289,12 @@ static tr_status write_units(const tr_document *d, const tr_document_source *sou
     return status;
 }
 
+static tr_status write_document(const tr_document *d, const tr_document_source *source, const tr_document_sink *sink,
+                                tr_error *error)
+{
+    return d->format->write ? d->format->write(d, source, sink, error) : write_units(d, source, sink, error);
+}
+
 /* A source whose units begin at `first` of another's. */
 typedef struct shifted {
     const tr_document_source *source;
@@ -310,11 +317,11 @@ tr_status tr_document_write_member(const tr_document *d, size_t index, const tr_
         first += tr_document_count(members[i]);
     shifted s = {source, first};
     const tr_document_source own = {next_shifted, &s};
-    return tr_document_write(members[index], &own, sink, error);
+    return write_document(members[index], &own, sink, error);
 }
 
 tr_status tr_document_write(const tr_document *d, const tr_document_source *source, const tr_document_sink *sink,
                             tr_error *error)
 {
-    return d->format->write ? d->format->write(d, source, sink, error) : write_units(d, source, sink, error);
+    return d->settings.pairs ? tr_document_write_pairs(d, source, sink, error) : write_document(d, source, sink, error);
 }

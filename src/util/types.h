@@ -544,6 +544,7 @@ typedef struct tr_document_settings {
     const char *columns;  /* CSV, TSV: which columns are translated */
     const char *keys;     /* JSON, YAML: which values are translated */
     bool bilingual;       /* the source stays beside the translation */
+    const char *pairs;    /* "tsv", "tmx": what is written are pairs of texts, not the document; else NULL */
     bool paragraphs;      /* text: wrapped lines are one paragraph */
     int line_width;       /* subtitles: columns of a line; 0: the format's default */
     uint64_t max_content; /* bytes of formats that are held in memory as trees; 0: 16 MiB */
