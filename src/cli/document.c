@@ -44,13 +44,19 @@ int cli_document_check(const cli_settings *s)
         known = strcmp(tr_document_format_name(i), s->format) == 0;
     if (!known)
         return cli_usage(s, "--format %s: not a format of documents; a JSON object for each line is --json", s->format);
+    const struct {
+        bool given;
+        const char *option, *formats;
+    } own[] = {{s->columns != NULL, "columns", "csv tsv"},
+               {s->keys != NULL, "keys", "json yaml"},
+               {s->line_width > 0, "line-width", "srt vtt"}};
     const char *format = cli_document_format(s), *lines = needs_lines(s);
     if (format && lines)
         return cli_usage(s, "%s: not with documents (%s); --format text reads lines", lines, format);
-    if (format)
-        return CLI_DONE;
-    const char *option = s->columns ? "--columns" : s->keys ? "--keys" : NULL;
-    return option ? cli_usage(s, "%s: needs a document; --format tells which", option) : CLI_DONE;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].given && !(format && strstr(own[i].formats, format)))
+            return cli_usage(s, "--%s: only for documents of these formats: %s", own[i].option, own[i].formats);
+    return CLI_DONE;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- opening */

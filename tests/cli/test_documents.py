@@ -71,8 +71,9 @@ class Documents(CommandTest):
         for option in ("--tokens", "--tsv", "--json", "--stream", "--scores", "--alignment"):
             self.bad(2, *self.args, option, says=[option, "not with documents (text)"])
         self.bad(2, "--format", "none", "好", says="not a format of documents")
-        self.bad(2, "--bilingual", "好", says="needs a document")
-        self.bad(2, "--columns", "1", "好", says="needs a document")
+        self.bad(2, "--columns", "1", "好", says="--columns: only for documents of these formats: csv tsv")
+        self.bad(2, "--format", "html", "--keys", "a", "好", says="--keys: only for")
+        self.bad(2, "--line-width", "9", "好", says="--line-width: only for")
         self.bad(2, *self.args, "--exact", says="not with documents")
         self.assertEqual(self.names(), ["in.txt"])
 

@@ -338,6 +338,8 @@ class Comparing(FileTest):
             "load",
             "input",
             "output",
+            "output-dir",
+            "max-content",
             "resume",
             "stats",
             "threads",
@@ -366,6 +368,8 @@ class Comparing(FileTest):
             "stopping": "never",
             "forbid": "▁a",
             "prefix": "a",
+            "format": "markdown",
+            "columns": "1",
         }
         needs = {
             "top-k": ["--sample"],
@@ -382,6 +386,9 @@ class Comparing(FileTest):
             "alignment-head": ["--alignment"],
             "alignment-layer": ["--alignment"],
             "alignment-threshold": ["--alignment"],
+            "columns": ["--format", "csv"],
+            "keys": ["--format", "yaml"],
+            "line-width": ["--format", "srt"],
         }
         flags = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)(?: {2,}|$)", text, re.M))
         for name in sorted(every - neutral):
@@ -391,6 +398,9 @@ class Comparing(FileTest):
                 self.input.write_bytes(self.good("tokenize", stdin=text_of(self.lines)))
             elif name == "ids":
                 self.input.write_bytes(self.good("tokenize", "--ids", stdin=text_of(self.lines)))
+            elif name == "line-width":
+                cues = [f"{i}\n00:00:{i:02},000 --> 00:00:{i:02},900\n{line}\n" for i, line in enumerate(self.lines[:50])]
+                self.input.write_bytes(text_of(cues))
             else:
                 self.input.write_bytes(text_of(self.lines))
             content = self.describe(f"--{name}", *value, *needs.get(name, []))
