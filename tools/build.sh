@@ -27,7 +27,7 @@ pull_needs=('library libcurl libcurl4-openssl-dev' 'library libcrypto libssl-dev
 # What `translate -s auto` needs; the same.
 detect_needs=('header cld2/public/encodings.h libcld2-dev')
 # What documents need; the same.
-document_needs=('library expat libexpat1-dev' 'library gumbo libgumbo-dev' 'library md4c libmd4c-dev' 'header jsmn.h libjsmn-dev')
+document_needs=('library expat libexpat1-dev' 'library gumbo libgumbo-dev' 'library md4c libmd4c-dev')
 test_needs=('library cmocka libcmocka-dev' "${pull_needs[@]}" "${detect_needs[@]}" "${document_needs[@]}")
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 

@@ -49,7 +49,8 @@ static tr_status end_unit(reader *r, size_t from, size_t to, tr_error *error)
     return status;
 }
 
-/* Ends the unit. A tag whose element goes on after the unit divides it; one whose element is never closed may move. */
+/* Ends the unit. A tag whose element goes on after the unit divides it; one whose element is never closed may move, but not
+ * in XML, where the element is closed elsewhere. */
 static tr_status flush_unit(reader *r, tr_error *error)
 {
     size_t count, from = 0;
@@ -61,7 +62,7 @@ static tr_status flush_unit(reader *r, tr_error *error)
         if (!segments[i].open)
             continue;
         segments[i].kind = TR_PIECE_EMPTY;
-        if (segments[i].closed) {
+        if (segments[i].closed || r->tree.is_xml) {
             status = end_unit(r, from, i, error);
             from = i + 1;
         }
@@ -157,9 +158,10 @@ static tr_status read_characters(reader *r, const tr_html_event *e, tr_error *er
         const uint32_t end = raw ? e->end : characters_end(d, e, at);
         status = add_segment(r, TR_PIECE_TEXT, at, end, error);
         at = end < e->end ? (uint32_t)tr_html_markup_end(d->data, e->end, end) : end;
-        /* A closing tag that closes nothing is left out; another tag may do something. */
+        /* A closing tag that closes nothing is left out; another tag may do something, and XML has none. */
         if (status == TR_OK && end < at)
-            status = d->data[end + 1] == '/' ? add_segment(r, TR_PIECE_SKIP, end, at, error) : flush_unit(r, error);
+            status = d->data[end + 1] == '/' && !r->tree.is_xml ? add_segment(r, TR_PIECE_SKIP, end, at, error)
+                                                                : flush_unit(r, error);
     }
     return status;
 }

@@ -99,8 +99,9 @@ static const char void_names[] =
     "param source track wbr ";
 /* Their content is text. */
 static const char raw_names[] = " title textarea style script xmp iframe noembed noframes ";
-/* They close each other, or stand once in a table or a document. */
-static const char implied_names[] = " html head body p li dd dt option tr td th tbody thead tfoot caption colgroup ";
+static const char once_names[] = " html head body col ";
+static const char item_names[] = " li dd dt option ";
+static const char part_names[] = " tr td th tbody thead tfoot caption colgroup ";
 /* Their content does not close what is outside. */
 static const char scope_names[] = " table template object applet marquee button select svg math ";
 static const char inline_names[] =
@@ -115,13 +116,28 @@ typedef struct insertion {
     size_t before;   /* the sum of sizes before it */
 } insertion;
 
+/* How elements that are open end without a closing tag. Where it is not sure that they end, they are taken to be open. */
+typedef enum open_kind {
+    OPEN_BLOCK,
+    OPEN_INLINE,    /* with what is around them */
+    OPEN_PARAGRAPH, /* <p> */
+    OPEN_ITEM,      /* when the next item begins */
+    OPEN_PART,      /* of a table */
+    OPEN_SCOPE,
+} open_kind;
+
+typedef struct open_name {
+    uint32_t hash;
+    uint8_t kind; /* an open_kind */
+} open_name;
+
 typedef struct tag_scan {
     const tr_document *document;
     tr_html_tree *tree;
     size_t copied; /* of the source */
     size_t depth;
     size_t foreign; /* svg and math that are open */
-    char open[MAX_DEPTH][MAX_NAME];
+    open_name open[MAX_DEPTH];
 } tag_scan;
 
 static bool copy_until(tag_scan *s, size_t end)
@@ -155,28 +171,71 @@ static bool copy_section(tag_scan *s, size_t begin, size_t end)
     return true;
 }
 
-/* A closing tag closes elements that lie inside its own, if they may be left open. */
-static void close_element(tag_scan *s, const char *name)
+static open_name name_of(const char *name)
 {
-    const bool is_inline = is_in(inline_names, name);
-    size_t k = s->depth;
-    while (k && strcmp(s->open[k - 1], name) != 0) {
-        if (is_in(scope_names, s->open[k - 1]) || (is_inline && !is_in(inline_names, s->open[k - 1])))
-            return;
-        k--;
+    open_name own = {2166136261U, OPEN_BLOCK};
+    own.kind = is_in(inline_names, name)  ? OPEN_INLINE
+               : is_in(scope_names, name) ? OPEN_SCOPE
+               : is_in(item_names, name)  ? OPEN_ITEM
+               : is_in(part_names, name)  ? OPEN_PART
+               : strcmp(name, "p") == 0   ? OPEN_PARAGRAPH
+                                          : OPEN_BLOCK;
+    for (; *name; name++)
+        own.hash = (own.hash ^ (unsigned char)*name) * 16777619U; /* FNV-1a */
+    return own;
+}
+
+/* Whether an element closes together with one around it. */
+static bool closes_with(const open_name *inner, const open_name *outer)
+{
+    switch ((open_kind)outer->kind) {
+    case OPEN_INLINE: return inner->kind == OPEN_INLINE;
+    case OPEN_PARAGRAPH:
+    case OPEN_ITEM: return inner->kind == OPEN_INLINE || inner->kind == OPEN_PARAGRAPH;
+    case OPEN_PART:
+    case OPEN_BLOCK:
+    case OPEN_SCOPE: break;
     }
-    if (!k)
-        return;
-    s->foreign -= s->foreign && is_in(" svg math ", name);
-    s->depth = k - 1;
+    return inner->kind != OPEN_SCOPE;
+}
+
+/* Closes the innermost element of a name, if nothing keeps it open. */
+static void close_element(tag_scan *s, const open_name *name)
+{
+    size_t k = s->depth;
+    while (k && s->open[k - 1].hash != name->hash && closes_with(&s->open[k - 1], name))
+        k--;
+    if (k && s->open[k - 1].hash == name->hash)
+        s->depth = k - 1;
+}
+
+/* What an opening tag closes: <p> another one, <td> the one before it. */
+static void close_before(tag_scan *s, const tag *t, const open_name *name)
+{
+    const bool closes = (name->kind == OPEN_INLINE && is_in(" a nobr ", t->name)) || name->kind == OPEN_PARAGRAPH ||
+                        name->kind == OPEN_ITEM || name->kind == OPEN_PART;
+    if (closes)
+        close_element(s, name);
+}
+
+/* Whether the innermost element with a scope is a table. */
+static bool is_in_table(const tag_scan *s)
+{
+    const uint32_t table = name_of("table").hash;
+    size_t k = s->depth;
+    while (k && s->open[k - 1].kind != OPEN_SCOPE)
+        k--;
+    return k && s->open[k - 1].hash == table;
 }
 
 static tr_status look_at_tag(tag_scan *s, const tag *t, size_t *at, tr_error *error)
 {
     const tr_document *d = s->document;
     const bool is_foreign = is_in(" svg math ", t->name);
+    const open_name name = name_of(t->name);
     if (t->closes) {
-        close_element(s, t->name);
+        close_element(s, &name);
+        s->foreign -= is_foreign && s->foreign;
         return TR_OK;
     }
     if (t->is_empty && (s->foreign || is_foreign))
@@ -194,12 +253,13 @@ static tr_status look_at_tag(tag_scan *s, const tag *t, size_t *at, tr_error *er
         }
         return TR_OK;
     }
-    if (is_in(implied_names, t->name))
+    if (is_in(once_names, t->name) || (name.kind == OPEN_PART && !is_in_table(s)))
         return TR_OK;
+    close_before(s, t, &name);
     if (s->depth == MAX_DEPTH)
         return tr_document_fail(d, t->begin, error, "elements lie more than %d deep in each other", MAX_DEPTH);
     s->foreign += is_foreign;
-    memcpy(s->open[s->depth++], t->name, MAX_NAME);
+    s->open[s->depth++] = name;
     return TR_OK;
 }
 
@@ -233,14 +293,23 @@ static tr_status scan_tags(tag_scan *s, tr_error *error)
     return status;
 }
 
-/* XHTML: what begins with <?xml, has the name space of XHTML, or is called .xhtml. */
+/* XHTML: what begins with <?xml, is called .xhtml, or has the name space of XHTML in its first tag. */
 static bool looks_like_xml(const tr_document *d)
 {
-    const size_t size = d->size < 4096 ? d->size : 4096,
-                 skip = d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    if (tr_ends_with(d->name, ".xhtml") || (size - skip >= 5 && memcmp(d->data + skip, "<?xml", 5) == 0))
+    static const char name_space[] = "xmlns=\"http://www.w3.org/1999/xhtml\"";
+    size_t at = d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    if (tr_ends_with(d->name, ".xhtml") || (d->size - at >= 5 && memcmp(d->data + at, "<?xml", 5) == 0))
         return true;
-    return find_after(d->data, size, 0, "http://www.w3.org/1999/xhtml") < size;
+    for (size_t end; at < d->size; at = end) {
+        while (at < d->size && is_white(d->data[at]))
+            at++;
+        end = at < d->size && d->data[at] == '<' ? tr_html_markup_end(d->data, d->size, at) : at;
+        if (end == at)
+            return false;
+        if (tr_is_ascii_letter(d->data[at + 1]))
+            return find_after(d->data, end, at, name_space) < end;
+    }
+    return false;
 }
 
 /* -------------------------------------------------------------------------------------------------------------- places */

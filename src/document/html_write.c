@@ -1,13 +1,52 @@
 /* The characters of HTML's text, and how they are written. */
+#include <stdio.h>
 #include <string.h>
 
 #include "document/html.h"
 #include "document/html_memory.h"
 
+/* The character at text[0], if the parser takes it only as a reference: control characters and the like; else 0. */
+static uint32_t odd_character(const char *text, size_t size, size_t *length)
+{
+    const unsigned char first = (unsigned char)*text;
+    *length = 1;
+    if (first < 0x80)
+        return (first < ' ' && !strchr("\t\n\f", first)) || first == 0x7F ? first : 0;
+    if (first != 0xC2 && first != 0xEF && first < 0xF0)
+        return 0;
+    const int32_t c = tr_utf8_decode(text, size, length);
+    const bool is_odd = (c >= 0x80 && c < 0xA0) || (c >= 0xFDD0 && c <= 0xFDEF) || (c > 0 && (c & 0xFFFE) == 0xFFFE);
+    return is_odd ? (uint32_t)c : 0;
+}
+
 /* Whether bytes stand for themselves. */
 static bool is_plain(const char *text, size_t size)
 {
-    return !memchr(text, '&', size) && !memchr(text, '\r', size) && tr_utf8_valid(text, size);
+    size_t length;
+    for (size_t i = 0; i < size; i++)
+        if (!text[i] || text[i] == '&' || odd_character(text + i, size - i, &length))
+            return false;
+    return tr_utf8_valid(text, size);
+}
+
+/* Whether a number of a character is so large that gumbo reads another. */
+static bool has_huge_number(const char *text, size_t size)
+{
+    for (size_t i = 0; i + 2 < size; i++) {
+        if (text[i] != '&' || text[i + 1] != '#')
+            continue;
+        i += 2;
+        i += (text[i] | 0x20) == 'x';
+        while (i < size && text[i] == '0')
+            i++;
+        const size_t begin = i;
+        while (i < size && tr_is_ascii_word(text[i]))
+            i++;
+        if (i - begin > 7)
+            return true;
+        i--;
+    }
+    return false;
 }
 
 /* The text of the first attribute, or node, of a parsed piece. */
@@ -44,7 +83,9 @@ static bool decode_anew(const char *text, size_t size, uint32_t style, tr_buffer
 
 bool tr_html_decode(const char *text, size_t size, uint32_t style, tr_buffer *out)
 {
-    return is_plain(text, size) ? tr_buffer_append(out, text, size) : decode_anew(text, size, style, out);
+    if (is_plain(text, size) || has_huge_number(text, size))
+        return tr_buffer_append(out, text, size);
+    return decode_anew(text, size, style, out);
 }
 
 bool tr_html_decode_piece(const tr_document *d, const tr_unit *unit, uint32_t begin, uint32_t end, tr_buffer *text)
@@ -101,28 +142,40 @@ size_t tr_html_blank(const tr_document *d, uint32_t begin, uint32_t end, bool ba
     return space_at(text + at - 1, size - at + 1) == size - at + 1 ? size - at + 1 : 0;
 }
 
+/* The reference that stands for text[0], and the bytes that it stands for; NULL: none is needed. number: memory for it. */
+static const char *reference_for(const tr_html *html, const char *text, size_t size, uint32_t style, size_t *length,
+                                 char number[16])
+{
+    *length = 1;
+    switch (*text) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return style & (TR_HTML_DOUBLE | TR_HTML_BARE) ? "&quot;" : NULL;
+    case '\'': return style & TR_HTML_SINGLE ? "&#39;" : NULL;
+    }
+    if (html->space && size > 1 && memcmp(text, "\xC2\xA0", 2) == 0) {
+        *length = 2;
+        return html->space;
+    }
+    const uint32_t code = odd_character(text, size, length);
+    if (!code)
+        return NULL;
+    snprintf(number, 16, "&#%u;", (unsigned)code);
+    return number;
+}
+
 bool tr_html_encode(const tr_html *html, const char *text, size_t size, uint32_t style, tr_buffer *out)
 {
     size_t from = 0;
-    for (size_t i = 0; i < size; i++) {
-        size_t length = 1;
-        const char *name = text[i] == '&'                                              ? "&amp;"
-                           : text[i] == '<'                                            ? "&lt;"
-                           : text[i] == '>'                                            ? "&gt;"
-                           : text[i] == '\r'                                           ? "&#13;"
-                           : text[i] == '"' && style & (TR_HTML_DOUBLE | TR_HTML_BARE) ? "&quot;"
-                           : text[i] == '\'' && style & TR_HTML_SINGLE                 ? "&#39;"
-                                                                                       : NULL;
-        if (html->space && size - i > 1 && memcmp(text + i, "\xC2\xA0", 2) == 0) {
-            name = html->space;
-            length = 2;
-        }
-        if (!name)
+    for (size_t i = 0, length; i < size; i += length) {
+        char number[16];
+        const char *reference = reference_for(html, text + i, size - i, style, &length, number);
+        if (!reference)
             continue;
-        if (!tr_buffer_append(out, text + from, i - from) || !tr_buffer_string(out, name))
+        if (!tr_buffer_append(out, text + from, i - from) || !tr_buffer_string(out, reference))
             return false;
         from = i + length;
-        i = from - 1;
     }
     return tr_buffer_append(out, text + from, size - from);
 }

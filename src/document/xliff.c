@@ -53,7 +53,7 @@ typedef struct xliff_reader {
 static bool is_one_of(const char *name, const char *list)
 {
     const size_t size = strlen(name);
-    for (const char *at = list; (at = strstr(at, name)) != NULL; at++)
+    for (const char *at = list; size && (at = strstr(at, name)) != NULL; at++) /* of <:/> the name is empty */
         if (at > list && at[-1] == ' ' && at[size] == ' ')
             return true;
     return false;

@@ -12,7 +12,7 @@
 
 #include <yaml.h>
 
-enum { MAX_DEPTH = 1000 };
+enum { MAX_DEPTH = 128 }; /* libyaml looks at all open levels for each token */
 
 /* Bits of a unit's style: the scalar's, and what is around it. */
 enum {
@@ -356,9 +356,8 @@ static size_t skip_properties(const tr_document *d, size_t at, size_t end)
         const bool anchor = d->data[at++] == '&';
         while (at < end && (anchor ? tr_is_identifier(d->data[at]) || d->data[at] == '-' : !is_white(d->data[at])))
             at++;
-        for (; at < end && (is_white(d->data[at]) || d->data[at] == '#'); at++)
-            while (at < end && d->data[at] == '#' && memchr(d->data + at, '\n', end - at))
-                at = (size_t)((const char *)memchr(d->data + at, '\n', end - at) - d->data);
+        for (bool comment = false; at < end && (comment || is_white(d->data[at]) || d->data[at] == '#'); at++)
+            comment = d->data[at] != '\n' && d->data[at] != '\r' && (comment || d->data[at] == '#');
     }
     return at;
 }
@@ -579,7 +578,9 @@ static tr_status read_event(reader *r)
         const size_t begin = skip_properties(r->d, start, end);
         const place p = next_place(r, begin, end);
         /* Quotes cannot follow an anchor as a plain scalar's colon can: &a:b */
-        return begin > start && !is_white(r->d->data[begin - 1]) ? TR_OK : read_value(r, &p, begin, end);
+        const bool unclear =
+            begin > start && (!is_white(r->d->data[begin - 1]) || has_rare_characters(r->d->data + start, begin - start));
+        return unclear ? TR_OK : read_value(r, &p, begin, end);
     }
     case YAML_NO_EVENT:
     case YAML_STREAM_START_EVENT:

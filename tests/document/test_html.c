@@ -137,6 +137,11 @@ static void entities_are_characters(void **state)
         {"&notit; &copy &#x4e2d;&#25991; &hellip; &fjlig; &nosuch;", "¬it; © 中文 … fj &nosuch;\n",
          "¬IT; © 中文 … FJ &amp;NOSUCH;"},
         {"a < b > c", "a < b > c\n", "A &lt; B &gt; C"},
+        {"a\x03 &#3; &#x81; &#4294967040;b", "", NULL},
+        {"a\x03 &#3; &#x81;b &#0000000000065;",
+         "a\uFFFD \x03 \xC2\x81"
+         "b A\n",
+         "A\uFFFD &#3; &#129;B A"},
         {"<title>a &amp; <b>b</b></title>", "a & <b>b</b>\n", "<title>A &amp; &lt;B&gt;B&lt;/B&gt;</title>"},
         {"a &lt;x1&gt; <b>b</b>", "a <x1> <y2>b</y2>\n", "A &lt;x1&gt; <b>B</b>"},
         {"<b>&#32;a</b>&#13;c", "<x1> a</x1> c\n", "<b> A</b> C"},
@@ -189,6 +194,9 @@ static void xhtml_stays_well_formed(void **state)
          "a <x2></x2>b\nd\n", NULL},
         {"<?xml version='1.0'?><p>a <code/>b<img alt=\"c\"/>d</p>", "c\na {x2}b<x4></x4>d\n",
          "<?xml version='1.0'?><p>A <code/>B<img alt=\"C\"/>D</p>"},
+        {"<?xml version='1.0'?><p>a <b>c<div>d</div>e</b> <i>f</i></p>", "a\nc\nd\ne\nf\n",
+         "<?xml version='1.0'?><p>A <b>C<div>D</div>E</b> <i>F</i></p>"},
+        {"<?xml version='1.0'?><p>a</p><p/>b<br></br>c", "a\nb\nc\n", NULL},
         /* not XHTML: the element is open */
         {"<p>a<b/>c</p>", "a<x2></x2>c\n", "<p>A<b/>C</p>"},
     };

@@ -108,15 +108,16 @@ static void inline_elements_are_marks(void **state)
                  "A<g id='0'>B<bx id='1' rid='7'/>C</g>D<ex id='2' rid='7'/>E");
     check_inline(
         1, "a <ph id='1'>%s <sub>b</sub></ph> <x id='INTERPOLATION'/> <x id='9' equiv-text='&lt;br>'/>c <it id='8'>%d</it>d",
-        "a {x2} {x4} <x6></x6>c <x8></x8>d\n",
+        "a {x2} {x3} <x4></x4>c <x6></x6>d\n",
         "A <ph id='1'>%s <sub>b</sub></ph> <x id='INTERPOLATION'/> <x id='9' equiv-text='&lt;br>'/>C <it id='8'>%d</it>D");
-    check_inline(1, "a <mrk mtype='protected'>b</mrk> <mrk mtype='term'>c</mrk>", "a {x2} <x4>c</x4>\n",
+    check_inline(1, "a <mrk mtype='protected'>b</mrk> <mrk mtype='term'>c</mrk>", "a {x2} <x3>c</x3>\n",
                  "A <mrk mtype='protected'>b</mrk> <mrk mtype='term'>C</mrk>");
+    check_inline(1, "a<: id='1'/>b", "a<x2></x2>b\n", "A<: id='1'/>B");
     check_inline(1, "a<![CDATA[ <b>]]>&#65;", "a <b>A\n", "A &lt;B&gt;A");
     check_inline(2,
                  "a <pc id='1'>b</pc> <ph id='2' disp='{n}'/> <sc id='3'/>c<ec startRef='3'/><mrk id='4' "
                  "translate='no'>d</mrk><cp hex='1'/>e",
-                 "a <x2>b</x2> {x6} <x8>c</x8>{x11}<x12></x12>e\n",
+                 "a <x2>b</x2> {x5} <x6>c</x6>{x9}<x10></x10>e\n",
                  "A <pc id='1'>B</pc> <ph id='2' disp='{n}'/> <sc id='3'/>C<ec startRef='3'/><mrk id='4' "
                  "translate='no'>d</mrk><cp hex='1'/>E");
 }

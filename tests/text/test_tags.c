@@ -111,6 +111,26 @@ static void tags_follow_their_words(void **state)
         /* marks after the words stay outside, unless they are inside in the source */
         {"a <b>b</b> .", "x y .", "0-0 1-1 1-2", "x <b>y</b> ."},
         {"a <b>b .</b>", "x y .", "0-0 1-1 2-2", "x <b>y .</b>"},
+        /* tags inside a word: the parts are words of their own */
+        {"fore<u>see</u>able", "al s zu", "0-2 1-1 2-0", "al <u>s</u> zu"},
+        /* tags change places, others' words between them */
+        {"he <b>b</b> to <u>d</u> c .", "x d' y b' z .", "0-0 1-3 2-2 3-1 4-4 5-5", "x <u>d'</u> y <b>b'</b> z ."},
+        /* no words for one of two pairs */
+        {"he <b>b</b> to <u>d</u> c .", "x y d' z .", "0-0 2-1 3-2 4-3 5-4", "x<b></b> y <u>d'</u> z ."},
+        /* pairs without words and marks, inside a pair with words */
+        {"a <i></i><s><u></u><b></b>c</s>", "x z", "0-0 1-1", "x<i></i> <s><u></u><b></b>z</s>"},
+        {"a <u></u>", "x", "0-0", "x<u></u>"},
+        {"<u></u>a", "x", "0-0", "<u></u>x"},
+        /* a mark right after the pair */
+        {"a <b>b</b>, c", "x y , z", "0-0 1-1 2-2 3-3", "x <b>y</b> , z"},
+        /* one word becomes two that are apart: the pair goes around one run */
+        {"<b>a</b> b", "x y w", "0-0 1-1 0-2", "<b>x</b> y w"},
+        /* two words become one; each of two pairs has a part of it */
+        {"<b>a</b> <i>b</i> c", "xy z", "0-0 1-0 2-1", "<b>xy</b><i></i> z"},
+        /* pairs around all, three in each other */
+        {"<a><b><i>a b</i></b></a>", "y x", "0-1 1-0", "<a><b><i>y x</i></b></a>"},
+        /* the second of two equal pairs keeps its own words */
+        {"<b>a</b> b <b>c</b>", "z y x", "0-2 1-1 2-0", "<b>z</b> y <b>x</b>"},
         /* Markdown */
         {"a **b** c", "y x z", "0-1 1-0 2-2", "**y** x z"},
         {"a [b](http://c.d) e", "y x z", "0-1 1-0 2-2", "[y](http://c.d) x z"},
