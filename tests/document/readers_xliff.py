@@ -64,7 +64,8 @@ def check_xml(tool, document):
 
 
 def inline(element):
-    return sorted((re.sub(r".*}", "", str(node.tag)), node.get("id") or "") for node in element.iter() if node is not element)
+    nodes = [node for node in element.iter() if node is not element]
+    return sorted((re.sub(r".*}", "", str(node.tag)), node.get("id") or "") for node in nodes)
 
 
 def check_xliff(tool, document):
