@@ -28,9 +28,9 @@ case " $* " in
 esac
 # Only documents need their libraries.
 case " $* " in
-*' --format '* | *' --format='* | *' --paragraphs '* | *' -O'* | *' --output-dir'* | *.csv' '* | *.docx' '* | *.epub' '* | \
-    *.htm' '* | *.html' '* | *.json' '* | *.md' '* | *.odt' '* | *.po' '* | *.pptx' '* | *.srt' '* | *.tsv' '* | *.vtt' '* | \
-    *.xlf' '* | *.xliff' '* | *.xlsx' '* | *.xml' '* | *.yaml' '* | *.yml' '*)
+*' --format '* | *' --format='* | *' --paragraphs '* | *' --bilingual '* | *' -O'* | *' --output-dir'* | *.csv' '* | \
+    *.docx' '* | *.epub' '* | *.htm' '* | *.html' '* | *.json' '* | *.md' '* | *.odt' '* | *.po' '* | *.pptx' '* | \
+    *.srt' '* | *.tsv' '* | *.vtt' '* | *.xlf' '* | *.xliff' '* | *.xlsx' '* | *.xml' '* | *.yaml' '* | *.yml' '*)
     [ -f "$root/build/translate-document.so" ] || more+=(documents)
     ;;
 esac

@@ -79,10 +79,43 @@ bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out)
     return good;
 }
 
+/* Whether white space begin .. end is a line break between two Chinese or Japanese characters, which stands for nothing.
+ * Marks may be between, but not on both sides. */
+static bool is_nothing(const tr_document *d, const tr_unit *unit, uint32_t begin, uint32_t end)
+{
+    const tr_piece *pieces = tr_unit_pieces(d, unit);
+    const uint32_t first = pieces[0].begin, last = pieces[unit->count - 1].end;
+    size_t length;
+    if (!memchr(d->data + begin, '\n', end - begin))
+        return false;
+    while (begin > first && strchr("*_~", d->data[begin - 1]))
+        begin--;
+    while (end < last && strchr("*_~ \t>", d->data[end]))
+        end++;
+    if (begin == first || end >= last)
+        return false;
+    const size_t before = tr_character_before(d->data, begin);
+    return tr_is_cjk(tr_utf8_decode(d->data + before, begin - before, &length)) &&
+           tr_is_cjk(tr_utf8_decode(d->data + end, last - end, &length));
+}
+
+/* White space is one space. (TR_UNIT_COLLAPSES would take those on both sides of a picture for one.) */
 static bool decode_text(const tr_document *d, const tr_unit *unit, uint32_t begin, uint32_t end, tr_buffer *text)
 {
-    (void)unit;
-    return tr_markdown_decode(d->data + begin, end - begin, text);
+    bool good = true;
+    for (uint32_t i = begin; i < end && good;) {
+        uint32_t to = i;
+        while (to < end && !tr_markdown_is_white(d->data[to]))
+            to++;
+        good = tr_markdown_decode(d->data + i, to - i, text);
+        bool newline = false; /* then come quotes */
+        for (i = to; to < end && (tr_markdown_is_white(d->data[to]) || (newline && d->data[to] == '>')); to++)
+            newline |= d->data[to] == '\n' || d->data[to] == '\r';
+        if (to > i && !((i > begin || to < end) && is_nothing(d, unit, i, to)))
+            good = good && tr_buffer_append(text, " ", 1);
+        i = to;
+    }
+    return good;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ units
@@ -122,6 +155,29 @@ static void include_label(const tr_document *d, tr_unit *unit, tr_markdown_place
     unit->end = after + (collapsed ? 2 : 0);
 }
 
+static uint32_t line_break_end(const tr_document *d, uint32_t begin, uint32_t end)
+{
+    while (begin < end && tr_markdown_is_white(d->data[begin]))
+        begin++;
+    return begin;
+}
+
+/* A line break between marks before all words is left as it is, and its unit with it if more than marks and spaces would
+ * have to move. */
+static bool drop_skipping(tr_document *d)
+{
+    const tr_unit *unit = (const tr_unit *)(const void *)(d->units.data + d->units.size) - 1;
+    const tr_piece *pieces = tr_unit_pieces(d, unit);
+    bool skips = false;
+    for (uint32_t i = 0; i < unit->count; i++)
+        skips |= pieces[i].kind == TR_PIECE_SKIP;
+    if (skips) {
+        d->in_unit = true;
+        tr_unit_drop(d);
+    }
+    return skips;
+}
+
 /* Adds the unit of items first .. last. */
 static tr_status add_unit(const reading *r, size_t first, size_t last, tr_markdown_position at, tr_error *error)
 {
@@ -134,15 +190,27 @@ static tr_status add_unit(const reading *r, size_t first, size_t last, tr_markdo
                                .end = r->base + items[last - 1].end,
                                .kind = (uint8_t)r->block->kind,
                                .at = (uint8_t)at};
-    place.whole = first == 0 && last == r->block->count && !r->block->tight && place.kind != TR_MARKDOWN_CELL;
+    place.alone = first == 0 && last == r->block->count;
+    place.whole = place.alone && !r->block->tight && place.kind != TR_MARKDOWN_CELL;
     place.setext = place.kind == TR_MARKDOWN_HEADING && is_setext(d, r->base + items[0].begin);
-    tr_status status = tr_unit_begin(d, TR_UNIT_COLLAPSES, error);
-    for (size_t i = first; i < last && status == TR_OK; i++)
-        status = tr_unit_piece(d, (tr_piece_kind)items[i].kind, r->base + items[i].begin, r->base + items[i].end, error);
+    tr_status status = tr_unit_begin(d, 0, error);
+    size_t words = first, words_end = last;
+    while (words < last && items[words].tag != TR_MARKDOWN_TEXT)
+        words++;
+    while (words_end > words && items[words_end - 1].tag != TR_MARKDOWN_TEXT)
+        words_end--;
+    for (size_t i = first; i < last && status == TR_OK; i++) {
+        const bool beside = items[i].tag == TR_MARKDOWN_LINE && (i < words || i >= words_end);
+        const uint32_t begin = r->base + items[i].begin, end = r->base + items[i].end;
+        const uint32_t line = beside ? line_break_end(d, begin, end) : end;
+        status = tr_unit_piece(d, (tr_piece_kind)items[i].kind, begin, line, error);
+        if (status == TR_OK)
+            status = tr_unit_piece(d, TR_PIECE_SKIP, line, end, error);
+    }
     if (status != TR_OK)
         return status;
     tr_unit_end(d);
-    if (d->units.size == units)
+    if (d->units.size == units || drop_skipping(d))
         return TR_OK;
     tr_unit *unit = (tr_unit *)(void *)(d->units.data + units);
     for (size_t i = first; i < last; i++) {

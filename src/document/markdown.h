@@ -7,7 +7,7 @@
 /* A run of bytes of a paragraph: the kind of its piece, and what it is in Markdown. */
 typedef enum tr_markdown_tag {
     TR_MARKDOWN_TEXT,
-    TR_MARKDOWN_LINE,   /* a line break that is a space, and what stands before the words of the next line */
+    TR_MARKDOWN_LINE,   /* a line break that is a space, with what stands before the words of the next line */
     TR_MARKDOWN_BREAK,  /* a hard line break */
     TR_MARKDOWN_EM,     /* * or _ */
     TR_MARKDOWN_STRONG, /* ** or __ */
@@ -64,6 +64,11 @@ typedef enum tr_markdown_position {
     TR_MARKDOWN_PICTURE, /* describes a picture */
 } tr_markdown_position;
 
+static inline bool tr_markdown_is_white(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
 /* What the writer has to know of a unit. */
 typedef struct tr_markdown_place {
     uint32_t begin, end;    /* the part of its block that is parsed again with the translation */
@@ -72,6 +77,7 @@ typedef struct tr_markdown_place {
     uint8_t kind;           /* a tr_markdown_kind */
     uint8_t at;             /* a tr_markdown_position */
     bool setext;            /* a heading that is underlined */
+    bool alone;             /* there is no other unit in its block */
     bool whole;             /* a paragraph or heading that may have another beside it: not in a list without blank lines */
 } tr_markdown_place;
 

@@ -17,9 +17,11 @@ typedef struct event {
 } event;
 
 typedef struct scanner {
-    const char *text;   /* [size] the document */
-    const char *parsed; /* [size] what md4c reads: see mask_text */
+    const char *text; /* [size] the document */
     uint32_t size;
+    tr_buffer parsed; /* what md4c reads: see mask_text */
+    tr_buffer rows;   /* of longer_row */
+    size_t row;       /* the first of these that is not passed */
     const tr_markdown_reader *reader;
     tr_buffer events; /* of event, for the block that is read */
     tr_buffer items;  /* of tr_markdown_item */
@@ -27,10 +29,32 @@ typedef struct scanner {
     uint32_t task;    /* the end of the box of the last task */
     uint64_t calls;
     uint8_t kind; /* a tr_markdown_kind, or NO_MARKS */
-    bool tight, in_paragraph;
+    bool in_paragraph;
     tr_status status;
     tr_error *error;
 } scanner;
+
+/* A line of dashes under a table's head that is longer for md4c, which wants three in each cell. */
+typedef struct longer_row {
+    uint32_t begin, end, parsed_begin, parsed_end;
+} longer_row;
+
+/* The place in the document of a place in what md4c reads; places come in order. */
+static uint32_t place_of(scanner *s, size_t parsed)
+{
+    const longer_row *rows = (const longer_row *)(const void *)s->rows.data;
+    const size_t count = s->rows.size / sizeof *rows;
+    while (s->row < count && rows[s->row].parsed_end <= parsed)
+        s->row++;
+    while (s->row && rows[s->row - 1].parsed_end > parsed)
+        s->row--;
+    if (s->row < count && rows[s->row].parsed_begin <= parsed) {
+        const longer_row *row = &rows[s->row];
+        const size_t at = row->begin + parsed - row->parsed_begin;
+        return at < row->end ? (uint32_t)at : row->end;
+    }
+    return (uint32_t)(s->row ? parsed - rows[s->row - 1].parsed_end + rows[s->row - 1].end : parsed);
+}
 
 static bool is_blank(char c)
 {
@@ -199,13 +223,23 @@ static uint32_t find(const scanner *s, uint32_t at, const char *what)
     return 0;
 }
 
+/* The end of the comment that <!-- at text[at] begins; 0: it has none. */
+static uint32_t comment_end(const scanner *s, uint32_t at)
+{
+    if (s->size - at >= 5 && s->text[at + 4] == '>')
+        return at + 5;
+    if (s->size - at >= 6 && memcmp(s->text + at + 4, "->", 2) == 0)
+        return at + 6;
+    return find(s, at + 4, "-->");
+}
+
 /* The end of the tag or comment at text[at]; 0: it is none. md4c has found it to be one. */
 static uint32_t html_end(const scanner *s, uint32_t at)
 {
     const char *text = s->text + at;
     const size_t size = s->size - at;
     if (size >= 4 && memcmp(text, "<!--", 4) == 0)
-        return find(s, at + 4, "-->");
+        return comment_end(s, at);
     if (size >= 9 && memcmp(text, "<![CDATA[", 9) == 0)
         return find(s, at + 9, "]]>");
     if (size >= 2 && text[1] == '?')
@@ -326,12 +360,13 @@ static bool read_break(scanner *s, bool hard, uint32_t limit, uint32_t *at)
     if (i >= s->size || !is_newline(s->text[i]))
         return false;
     i += s->text[i] == '\r' && i + 1 < s->size && s->text[i + 1] == '\n' ? 2 : 1;
-    const uint32_t end = skip_prefix(s, i, limit < i ? i : limit);
-    const uint32_t begin = *at;
+    const uint32_t end = skip_prefix(s, i, s->size), begin = *at;
+    if (end > limit)
+        return false; /* > is text */
     *at = end;
     if (hard)
         return add_item(s, TR_PIECE_EMPTY, TR_MARKDOWN_BREAK, begin, end);
-    return add_item(s, TR_PIECE_TEXT, TR_MARKDOWN_LINE, begin, i) && add_item(s, TR_PIECE_SKIP, TR_MARKDOWN_LINE, i, end);
+    return add_item(s, TR_PIECE_TEXT, TR_MARKDOWN_LINE, begin, end);
 }
 
 /* Reads one event at text[*at]. limit: where the next text begins. False: it is not there. */
@@ -524,9 +559,8 @@ static bool split_bare(scanner *s, uint32_t begin, uint32_t end, bool first)
 /* Whether a line break stays one: before the definition of a footnote, and after [!NOTE]. */
 static bool keeps_break(const scanner *s, const tr_markdown_item *items, size_t count, size_t i)
 {
-    const tr_markdown_item *next = i + 2 < count && items[i + 1].kind == TR_PIECE_SKIP ? &items[i + 2] : &items[i + 1];
-    if (next < items + count && next->tag == TR_MARKDOWN_TEXT && next->end - next->begin > 3 &&
-        s->text[next->begin] == '[') {
+    const tr_markdown_item *next = &items[i + 1];
+    if (i + 1 < count && next->tag == TR_MARKDOWN_TEXT && next->end - next->begin > 3 && s->text[next->begin] == '[') {
         const uint32_t end = (uint32_t)tr_markdown_bare_end(s->text, next->begin, next->end, next->begin);
         return end > next->begin && s->text[end - 1] == ':';
     }
@@ -550,11 +584,8 @@ static bool refine_text(scanner *s)
             note |= first && end - item->begin > 2 && memcmp(s->text + item->begin, "[!", 2) == 0 &&
                     tr_markdown_bare_end(s->text, item->begin, end, item->begin) > item->begin;
             good = split_bare(s, item->begin, end, first);
-        } else if (item->tag == TR_MARKDOWN_LINE && item->kind == TR_PIECE_TEXT &&
-                   (note || keeps_break(s, items, count, i))) {
-            const bool prefix = i + 1 < count && items[i + 1].kind == TR_PIECE_SKIP;
-            good = add_item(s, TR_PIECE_EMPTY, TR_MARKDOWN_BREAK, item->begin, items[i + prefix].end);
-            i += prefix;
+        } else if (item->tag == TR_MARKDOWN_LINE && (note || keeps_break(s, items, count, i))) {
+            good = add_item(s, TR_PIECE_EMPTY, TR_MARKDOWN_BREAK, item->begin, item->end);
             note = false;
         } else {
             good = add_item(s, (tr_piece_kind)item->kind, (tr_markdown_tag)item->tag, item->begin, item->end);
@@ -644,11 +675,25 @@ static bool pair_tags(scanner *s)
 
 /* -------------------------------------------------------------------------------------------------------- md4c's calls */
 
+/* What mask_line made a heading is the definition of a footnote. */
+static void restore_footnote(scanner *s)
+{
+    tr_markdown_item *first = (tr_markdown_item *)(void *)s->items.data;
+    if (s->kind == TR_MARKDOWN_HEADING && first->begin > 1 && memcmp(s->text + first->begin - 2, "[^", 2) == 0) {
+        first->begin -= 2;
+        s->kind = TR_MARKDOWN_PARAGRAPH;
+    }
+}
+
 /* Ends a block. */
 static int end_block(scanner *s)
 {
-    if (s->events.size && s->kind != NO_MARKS && read_events(s) && refine_text(s) && pair_tags(s)) {
-        const tr_markdown_block block = {(tr_markdown_kind)s->kind, s->tight && !s->in_paragraph,
+    const bool tight = s->kind == TR_MARKDOWN_PARAGRAPH && !s->in_paragraph;
+    const bool good = s->events.size && s->kind != NO_MARKS && read_events(s);
+    if (good)
+        restore_footnote(s);
+    if (good && refine_text(s) && pair_tags(s)) {
+        const tr_markdown_block block = {(tr_markdown_kind)s->kind, tight,
                                          (const tr_markdown_item *)(const void *)s->items.data,
                                          s->items.size / sizeof(tr_markdown_item)};
         s->status = s->reader->block(s->reader->argument, &block, s->error);
@@ -675,11 +720,8 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *argument)
               : type == MD_BLOCK_H                             ? TR_MARKDOWN_HEADING
               : type == MD_BLOCK_CODE || type == MD_BLOCK_HTML ? NO_MARKS
                                                                : TR_MARKDOWN_PARAGRAPH;
-    if (type == MD_BLOCK_LI) {
-        s->tight = true;
-        if (((const MD_BLOCK_LI_DETAIL *)detail)->is_task)
-            s->task = ((const MD_BLOCK_LI_DETAIL *)detail)->task_mark_offset + 2;
-    }
+    if (type == MD_BLOCK_LI && ((const MD_BLOCK_LI_DETAIL *)detail)->is_task)
+        s->task = place_of(s, ((const MD_BLOCK_LI_DETAIL *)detail)->task_mark_offset) + 2;
     return 0;
 }
 
@@ -702,9 +744,9 @@ static int add_event(scanner *s, uint8_t what, uint8_t span, const char *text, s
         return -1;
     if (s->kind == NO_MARKS)
         return 0;
-    if (text >= s->parsed && text <= s->parsed + s->size) {
-        e.begin = (uint32_t)(text - s->parsed);
-        e.end = e.begin + (uint32_t)size;
+    if (text) {
+        e.begin = place_of(s, (size_t)(text - s->parsed.data));
+        e.end = place_of(s, (size_t)(text - s->parsed.data) + size);
     }
     if (!tr_buffer_append(&s->events, &e, sizeof e))
         s->status = tr_fail_memory(s->error, "markdown");
@@ -726,7 +768,8 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *argument)
 static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *argument)
 {
     const scanner *s = argument;
-    const bool inside = (uintptr_t)text >= (uintptr_t)s->parsed && (uintptr_t)text < (uintptr_t)s->parsed + s->size;
+    const uintptr_t begin = (uintptr_t)s->parsed.data;
+    const bool inside = (uintptr_t)text >= begin && (uintptr_t)text < begin + s->parsed.size;
     switch (type) {
     case MD_TEXT_NULLCHAR: return add_event(argument, EVENT_NUL, 0, NULL, 0);
     case MD_TEXT_BR: return add_event(argument, EVENT_HARD_BREAK, 0, NULL, 0);
@@ -744,6 +787,18 @@ static bool line_has(const scanner *s, uint32_t at, uint32_t end, const char *si
 {
     *words = skip_prefix(s, at, end);
     return end - *words >= strlen(sign) && memcmp(s->text + *words, sign, strlen(sign)) == 0;
+}
+
+/* Whether "[label]:" begins the line at text[at]. */
+static bool is_definition(const scanner *s, uint32_t at)
+{
+    at = skip_prefix(s, at, s->size);
+    at += at < s->size && s->text[at] == '\\'; /* it may be that the text only looks like it */
+    if (at >= s->size || s->text[at] != '[')
+        return false;
+    for (at++; at < s->size && !strchr("[]\r\n", s->text[at]);)
+        at++;
+    return at + 1 < s->size && s->text[at] == ']' && s->text[at + 1] == ':';
 }
 
 static bool is_rest_blank(const scanner *s, uint32_t at, uint32_t end)
@@ -766,6 +821,8 @@ static void mask_line(const scanner *s, uint32_t begin, uint32_t end, char *mask
         *formula = *formula ? 0 : words;
         return;
     }
+    if (line_has(s, begin, end, "<textarea", &words))
+        memcpy(masked + words, "<style   ", 9);
     if (line_has(s, begin, end, ":::", &words)) {
         masked[words] = '<';
         masked[words + 1] = '?';
@@ -780,27 +837,87 @@ static void mask_line(const scanner *s, uint32_t begin, uint32_t end, char *mask
         } else if (s->text[at] == '[' && end - at > 4 && s->text[at + 1] == '^') {
             const size_t stop = bracket_end(s->text, end, at + 2, "-_.:");
             if (stop && stop < end && s->text[stop] == ':')
-                masked[at] = '(';
+                memcpy(masked + at, at == words && end + 2 < s->size && is_definition(s, end + 1) ? "# " : "(^", 2);
         } else if (s->text[at] == '$') {
             const uint32_t stop = (uint32_t)tr_markdown_bare_end(s->text, begin, end, at);
             for (; stop > at && at + 1 < stop; at++)
                 if (at > begin && strchr("*_[]<>~!&\\", s->text[at]))
                     masked[at] = 'x';
+        } else if (end - at >= 11 && memcmp(s->text + at, "</textarea>", 11) == 0) {
+            memcpy(masked + at, "</style>   ", 11);
         }
     }
 }
 
-static char *mask_text(const scanner *s)
+/* Comments with -- inside, and <!-->, are comments to CommonMark since 0.31. */
+static void mask_comments(const scanner *s, char *masked)
+{
+    for (uint32_t at = 0, end; (at = find(s, at, "<!--")) != 0; at = end) {
+        end = comment_end(s, at - 4);
+        if (!end)
+            return;
+        if (end < at + 3) {
+            memset(masked + at - 3, 'x', end - at + 2);
+            continue;
+        }
+        for (uint32_t i = at; i + 3 < end; i++)
+            if (s->text[i] == '-' && (s->text[i + 1] == '-' || i == at || i + 4 == end))
+                masked[i] = 'x';
+            else if (s->text[i] == '>' && i == at)
+                masked[i] = 'x';
+    }
+}
+
+/* Whether a line is one of dashes under a table's head. */
+static bool is_dashes(const scanner *s, uint32_t begin, uint32_t end)
+{
+    bool pipe = false, dash = false;
+    for (; begin < end && strchr("-:| \t", s->text[begin]); begin++) {
+        pipe |= s->text[begin] == '|';
+        dash |= s->text[begin] == '-';
+    }
+    return begin == end && pipe && dash;
+}
+
+/* Appends such a line with two dashes more in each cell. */
+static bool append_dashes(scanner *s, const char *masked, uint32_t begin, uint32_t end)
+{
+    longer_row row = {begin, end, (uint32_t)s->parsed.size, 0};
+    bool good = true;
+    for (uint32_t i = begin; i < end && good; i++) {
+        good = tr_buffer_append(&s->parsed, masked + i, 1);
+        if (masked[i] == '-' && (i + 1 == end || masked[i + 1] != '-'))
+            good = good && tr_buffer_append(&s->parsed, "--", 2);
+    }
+    row.parsed_end = (uint32_t)s->parsed.size;
+    return good && tr_buffer_append(&s->rows, &row, sizeof row);
+}
+
+/* Makes what md4c reads. */
+static bool mask_text(scanner *s)
 {
     char *masked = tr_copy_bytes(s->text, s->size);
     uint32_t formula = 0;
+    bool good = masked;
+    if (masked)
+        mask_comments(s, masked);
     for (uint32_t begin = 0, end; masked && begin < s->size; begin = end + 1) {
         const char *newline = memchr(s->text + begin, '\n', s->size - begin);
         end = newline ? (uint32_t)(newline - s->text) : s->size;
         const bool returns = end > begin && s->text[end - 1] == '\r';
         mask_line(s, begin, end - returns, masked, &formula);
     }
-    return masked;
+    for (uint32_t begin = 0, end; good && begin < s->size; begin = end + 1) {
+        const char *newline = memchr(s->text + begin, '\n', s->size - begin);
+        end = newline ? (uint32_t)(newline - s->text) : s->size;
+        const uint32_t words = skip_prefix(s, begin, end), last = end - (end > words && s->text[end - 1] == '\r');
+        good = tr_buffer_append(&s->parsed, masked + begin, words - begin) &&
+               (is_dashes(s, words, last) ? append_dashes(s, masked, words, last)
+                                          : tr_buffer_append(&s->parsed, masked + words, last - words)) &&
+               tr_buffer_append(&s->parsed, masked + last, end - last + (newline != NULL));
+    }
+    free(masked);
+    return good;
 }
 
 tr_status tr_markdown_scan(const char *text, size_t size, const tr_markdown_reader *reader, tr_error *error)
@@ -813,11 +930,10 @@ tr_status tr_markdown_scan(const char *text, size_t size, const tr_markdown_read
     scanner s = {.text = text, .size = (uint32_t)size, .reader = reader, .kind = TR_MARKDOWN_PARAGRAPH, .error = error};
     if (!size)
         return TR_OK;
-    char *masked = mask_text(&s);
-    s.parsed = masked;
-    if (!masked || (md_parse(masked, s.size, &parser, &s) != 0 && s.status == TR_OK))
+    if (!mask_text(&s) || (md_parse(s.parsed.data, (MD_SIZE)s.parsed.size, &parser, &s) != 0 && s.status == TR_OK))
         s.status = tr_fail_memory(error, "markdown");
-    free(masked);
+    tr_buffer_free(&s.parsed);
+    tr_buffer_free(&s.rows);
     tr_buffer_free(&s.events);
     tr_buffer_free(&s.items);
     return s.status;

@@ -35,6 +35,7 @@ typedef struct writer {
     tr_buffer stack;                    /* of size_t: pairs that are open */
     size_t links;                       /* how many of these are links or pictures */
     bool line_start;                    /* body begins a line */
+    bool own;                           /* the translation is the text of the unit */
     bool references, single[3], failed; /* single: there is one run at most of * _ ~ */
     unsigned how;
 } writer;
@@ -177,11 +178,6 @@ static int class_after(const writer *w, size_t i)
 
 /* ---------------------------------------------------------------------------------------------------------- preparation */
 
-static bool is_white(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 /* Takes the parts of a translation, with white space collapsed. */
 static bool take_parts(writer *w, const tr_rendering *rendering)
 {
@@ -193,10 +189,10 @@ static bool take_parts(writer *w, const tr_rendering *rendering)
         const tr_part *from = &rendering->parts[i];
         part *p = &w->parts[w->count++];
         *p = (part){.piece = from->piece, .begin = w->text.size, .kind = (uint8_t)from->kind};
-        if (from->kind == TR_PIECE_WORD)
+        if (from->kind != TR_PIECE_TEXT)
             space = false;
         for (size_t k = 0; from->kind == TR_PIECE_TEXT && k < from->size; k++) {
-            const bool white = is_white(from->text[k]);
+            const bool white = tr_markdown_is_white(from->text[k]);
             if (!(white && space) && !(from->text[k] ? tr_buffer_append(&w->text, white ? " " : from->text + k, 1)
                                                      : tr_buffer_string(&w->text, "\xEF\xBF\xBD")))
                 return false;
@@ -299,7 +295,7 @@ static void move_signs(writer *w)
 static bool is_single(const writer *w, char c)
 {
     size_t runs = 0;
-    if (w->unit->begin > w->place->begin || w->unit->end < w->place->end)
+    if (!w->place->alone || w->unit->begin > w->place->begin || w->unit->end < w->place->end)
         return false;
     for (size_t i = 0; i < w->count; i++) {
         const part *p = &w->parts[i];
@@ -355,8 +351,10 @@ static size_t find_block(const writer *w, const piece_of_text *t)
         return 0;
     if (c == '$' && only_has(t, "$ "))
         return 0;
-    if (c == '[' && t->size > 2 && (memchr(text, ']', t->size) == text + 2 || text[1] == '^' || text[1] == '!'))
-        return 0;
+    if (c == '[' && t->size > 2) {
+        const char *end = memchr(text, ']', t->size);
+        return (end && (end == text + 2 || end[1] == ':')) || text[1] == '^' || text[1] == '!' ? 0 : SIZE_MAX;
+    }
     if (strchr("\"'(", c)) {
         /* The title of a link reference definition in the line above. */
         size_t end = w->place->begin;
@@ -415,7 +413,7 @@ static bool acts(const writer *w, const piece_of_text *t, size_t at)
     case '|': return w->place->kind == TR_MARKDOWN_CELL;
     case '!': return next == '[';
     case '[': return w->links || w->references || next == '^';
-    case ']': return w->links || next == '(' || next == '[' || next == ':';
+    case ']': return w->links || next == '(' || next == '[';
     case '<': return tr_is_ascii_word(next) || (next && strchr("/!?", next));
     default: return false;
     }
@@ -493,11 +491,8 @@ static void write_text(writer *w, const char *text, size_t size, size_t index)
 static bool append_meaning(tr_buffer *meaning, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        const char c = is_white(text[i]) ? ' ' : text[i];
-        size_t last = meaning->size;
-        while (last >= 3 && meaning->data[last - 1] == 1)
-            last -= 4;
-        const bool after_space = !last || meaning->data[last - 1] == ' ';
+        const char c = tr_markdown_is_white(text[i]) ? ' ' : text[i];
+        const bool after_space = !meaning->size || meaning->data[meaning->size - 1] == ' ';
         if (!(c == ' ' && after_space) && !tr_buffer_append(meaning, &c, 1))
             return false;
     }
@@ -605,8 +600,10 @@ static void write_pair(writer *w, size_t i)
 static void write_word(writer *w, size_t i)
 {
     const bool bare = tr_is_ascii_word(w->document->data[w->parts[i].piece->begin]);
-    const char next = next_byte(w, i);
-    if (bare && class_written(w) == WORD && (unsigned char)w->body.data[w->body.size - 1] < 128)
+    const part *after = i + 1 < w->count ? &w->parts[i + 1] : NULL;
+    const bool text = after && (after->kind == TR_PIECE_TEXT || part_class(w, after) == 'w');
+    const char next = text ? next_byte(w, i) : 0;
+    if (bare && !w->own && class_written(w) == WORD && w->body.size && (unsigned char)w->body.data[w->body.size - 1] < 128)
         write_space(w);
     write_mark(w, i);
     if (bare && next > ' ' && next < 127 && !strchr("<>\"`|?!.,:;*_~')", next))
@@ -684,7 +681,7 @@ static bool make_trial(trial *t)
     const tr_markdown_place *place = w->place;
     const char *data = w->document->data;
     const bool cell = place->kind == TR_MARKDOWN_CELL, heading = place->kind == TR_MARKDOWN_HEADING;
-    const char *before = cell                             ? "|x|\n|-|\n|"
+    const char *before = cell                             ? "|x|\n|---|\n|"
                          : heading && !place->setext      ? "# "
                          : place->at == TR_MARKDOWN_NEXT  ? "x\\\n"
                          : place->at == TR_MARKDOWN_FIRST ? ""
@@ -712,10 +709,10 @@ static tr_status compare_block(void *argument, const tr_markdown_block *block, t
     const writer *w = t->writer;
     tr_buffer meaning = {0};
     size_t before = 0, after = 0;
+    if (block->items[block->count - 1].end <= t->begin && block->kind == TR_MARKDOWN_CELL)
+        return TR_OK; /* the head of the table */
     bool good = true, memory = tr_buffer_append(&meaning, "", 0);
     (void)error;
-    if (block->items[block->count - 1].end <= t->begin && block->kind == TR_MARKDOWN_CELL)
-        return TR_OK;
     for (size_t i = 0; i < block->count && memory; i++) {
         const tr_markdown_item *item = &block->items[i];
         const char *text = t->text.data;
@@ -805,9 +802,10 @@ static const char *lead_of(const writer *w)
 {
     if (!w->document->settings.bilingual || is_apart(w))
         return "";
-    return w->place->at == TR_MARKDOWN_PICTURE                                             ? " / "
-           : w->place->kind == TR_MARKDOWN_PARAGRAPH && w->place->at != TR_MARKDOWN_WITHIN ? "x<br>\n"
-                                                                                           : "x<br>";
+    if (w->place->at == TR_MARKDOWN_PICTURE)
+        return " / ";
+    const bool footnote = w->unit->begin > w->place->begin && w->document->data[w->place->begin] == '[';
+    return w->place->kind == TR_MARKDOWN_PARAGRAPH && w->place->at != TR_MARKDOWN_WITHIN && !footnote ? "x<br>\n" : "x<br>";
 }
 
 /* Appends the source, and what divides it from the translation. */
@@ -852,12 +850,14 @@ static tr_status write_unit(writer *w, const tr_rendering *rendering, tr_buffer 
     w->line_start = starts_line(w);
     if (failed(w, take_parts(w, rendering)))
         return tr_fail_memory(error, d->name);
-    move_space(w);
-    move_signs(w);
+    if (!w->own) {
+        move_space(w);
+        move_signs(w);
+    }
     for (size_t i = 0; i < 3; i++)
         w->single[i] = is_single(w, "*_~"[i]);
     bool good = false;
-    for (w->how = 0; w->how < ATTEMPTS && !good && !w->failed; w->how++) {
+    for (w->how = 0; w->how < (w->own ? 1 : ATTEMPTS) && !good && !w->failed; w->how++) {
         write_body(w);
         good = survives(w);
     }
@@ -879,15 +879,16 @@ tr_status tr_markdown_render(const tr_document *d, const tr_rendering *rendering
     const tr_markdown_state *state = d->state;
     const tr_unit *unit = rendering->unit;
     const size_t index = (size_t)(unit - (const tr_unit *)(const void *)d->units.data);
-    const bool own = d->settings.bilingual && rendering->translation.size == rendering->size &&
+    const bool own = rendering->translation.size == rendering->size &&
                      memcmp(rendering->translation.text, rendering->text, rendering->size) == 0;
-    if (rendering->same || own)
+    if (rendering->same || (own && d->settings.bilingual))
         return tr_buffer_append(out, d->data + unit->begin, unit->end - unit->begin) ? TR_OK
                                                                                      : tr_fail_memory(error, d->name);
     writer w = {.document = d,
                 .unit = unit,
                 .place = (const tr_markdown_place *)(const void *)state->places.data + index,
                 .lead = "",
+                .own = own,
                 .references = state->references};
     const tr_status status = write_unit(&w, rendering, out, error);
     free(w.parts);

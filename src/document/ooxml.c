@@ -54,6 +54,7 @@ static const tr_runs_names word_names = {
     .dropped = " proofErr lastRenderedPageBreak softHyphen ",
     .space = " xml:space=\"preserve\"",
     .change = change_word,
+    .copy = tr_docx_copy_source,
 };
 
 /* Text in shapes, charts and diagrams. */

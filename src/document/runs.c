@@ -29,6 +29,7 @@ typedef struct frame {
     uint32_t close;      /* MARK: where the end of its inside begins; 0: it has none */
     uint32_t run, outer; /* PARAGRAPH: the reader's before it */
     size_t first;        /* PARAGRAPH: the reader's before it; RUN: its first item */
+    size_t units;        /* PARAGRAPH: bytes of those before it */
     size_t paragraphs;   /* ATOM: the number of paragraphs before it */
     uint8_t field;       /* ATOM */
 } frame;
@@ -186,14 +187,43 @@ static tr_status end_format(reader *r, const tr_xml_event *event, tr_error *erro
 
 /* ------------------------------------------------------------------------------------------------------- items to pieces */
 
-static bool find_words(const reader *r, const item *it)
+/* Decodes text into r->text. */
+static bool decode_text(reader *r, uint32_t begin, uint32_t end)
 {
-    if (it->kind == TR_PIECE_WORD)
-        return true;
-    for (uint32_t i = it->begin; it->kind == TR_PIECE_TEXT && i < it->end; i++)
-        if (!is_space(r->document->data[i]))
-            return true;
-    return false;
+    static const tr_unit plain = {0};
+    tr_buffer_clear(&r->text);
+    return tr_xml_decode(r->document, &plain, begin, end, &r->text);
+}
+
+static tr_status find_words(reader *r, item *it, tr_error *error)
+{
+    it->has_words = it->kind == TR_PIECE_WORD;
+    if (it->kind != TR_PIECE_TEXT)
+        return TR_OK;
+    if (!decode_text(r, it->begin, it->end))
+        return no_memory(r, error);
+    for (size_t i = 0; i < r->text.size && !it->has_words; i++)
+        it->has_words = !is_space(r->text.data[i]);
+    return TR_OK;
+}
+
+/* The size of the white space at an end of a text, which may be written as a reference; 0: there is none. */
+static uint32_t space_size(reader *r, const item *it, bool back)
+{
+    const char *data = r->document->data;
+    uint32_t begin = it->begin, end = it->end;
+    if (begin == end || is_space(data[back ? end - 1 : begin]))
+        return begin < end;
+    if (back) {
+        for (begin = end - 1; begin > it->begin && data[begin] != '&';)
+            begin--;
+    } else {
+        const char *last = memchr(data + begin, ';', end - begin);
+        end = last ? (uint32_t)(last - data) + 1 : begin;
+    }
+    if (begin == end || data[begin] != '&' || data[end - 1] != ';' || !decode_text(r, begin, end))
+        return 0;
+    return r->text.size == 1 && is_space(r->text.data[0]) ? end - begin : 0;
 }
 
 /* A field of code only becomes one empty mark, one with a result a pair around it. What is not whole divides units. */
@@ -266,7 +296,8 @@ static tr_status pair_items(reader *r, tr_error *error)
     for (size_t i = 0; i < count; i++) {
         item *it = &items[i];
         it->words_before = words;
-        it->has_words = find_words(r, it);
+        if (find_words(r, it, error) != TR_OK)
+            return TR_ERROR_MEMORY;
         words += it->has_words;
         const uint32_t *top = r->stack.size ? (uint32_t *)(void *)(r->stack.data + r->stack.size) - 1 : NULL;
         if (it->kind == TR_PIECE_OPEN) {
@@ -322,14 +353,12 @@ static bool strip_items(const item *items, size_t *from, size_t *to)
 /* The run whose format most of the text has. */
 static tr_status choose_base(reader *r, const item *items, size_t count, uint32_t *base, tr_error *error)
 {
-    static const tr_unit plain = {0};
     uint64_t *weights = (uint64_t *)(void *)r->weights.data, most = 0;
     *base = TR_RUNS_NONE;
     for (size_t i = 0; i < count; i++) {
         if (items[i].kind != TR_PIECE_TEXT)
             continue;
-        tr_buffer_clear(&r->text);
-        if (!tr_xml_decode(r->document, &plain, items[i].begin, items[i].end, &r->text))
+        if (!decode_text(r, items[i].begin, items[i].end))
             return no_memory(r, error);
         for (size_t k = 0; k < r->text.size; k++)
             weights[run_at(r, items[i].run)->format] += !is_space(r->text.data[k]);
@@ -398,10 +427,10 @@ static tr_status add_unit(reader *r, item *items, size_t from, size_t to, size_t
     if (!strip_items(items, &from, &to))
         return TR_OK;
     item *first = &items[from], *last = &items[to - 1];
-    while (first->kind == TR_PIECE_TEXT && is_space(d->data[first->begin]))
-        first->begin++;
-    while (last->kind == TR_PIECE_TEXT && is_space(d->data[last->end - 1]))
-        last->end--;
+    for (uint32_t size; first->kind == TR_PIECE_TEXT && (size = space_size(r, first, false)) > 0;)
+        first->begin += size;
+    for (uint32_t size; last->kind == TR_PIECE_TEXT && (size = space_size(r, last, true)) > 0;)
+        last->end -= size;
     uint32_t begin = first->begin, end = last->end;
     if (is_in_run(first)) {
         const tr_run *run = run_at(r, first->run);
@@ -602,8 +631,10 @@ static tr_status start_element(reader *r, const tr_xml_event *event, tr_error *e
             break;
         case TEXT:
             if (r->run == TR_RUNS_NONE) {
-                f.first = SIZE_MAX; /* a text that is a run of its own */
-                status = begin_run(r, f.begin, f.begin, error);
+                f.first = SIZE_MAX; /* a text that is a run of its own, and a unit */
+                status = add_item(r, BARRIER, f.begin, f.begin, error);
+                if (status == TR_OK)
+                    status = begin_run(r, f.begin, f.begin, error);
             }
             if (status == TR_OK && !run_at(r, r->run)->text)
                 run_at(r, r->run)->text = f.begin;
@@ -616,16 +647,33 @@ static tr_status start_element(reader *r, const tr_xml_event *event, tr_error *e
     return status;
 }
 
-static void end_text(reader *r, const frame *f, uint32_t end)
+static tr_status end_text(reader *r, const frame *f, uint32_t end, tr_error *error)
 {
     size_t count;
     item *items = items_of(r, &count);
     for (size_t i = count; i > 0 && items[i - 1].run == r->run && items[i - 1].element == f->begin; i--)
         items[i - 1].text_end = end;
     if (f->first != SIZE_MAX)
-        return;
+        return TR_OK;
     run_at(r, r->run)->close_begin = run_at(r, r->run)->end = end;
     r->run = TR_RUNS_NONE;
+    return add_item(r, BARRIER, end, end, error);
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const tr_edit *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : (x->text > y->text) - (x->text < y->text);
+}
+
+/* Adds the source of a paragraph before it. */
+static tr_status add_source(reader *r, const frame *f, uint32_t end, tr_error *error)
+{
+    tr_document *d = r->document;
+    if (!d->settings.bilingual || !r->names->copy || r->depth > 1 || d->units.size == f->units)
+        return TR_OK;
+    const tr_status status = r->names->copy(d, f->begin, end, &r->text, error);
+    return status == TR_OK && r->text.size ? tr_runs_change(d, f->begin, f->begin, r->text.data, error) : status;
 }
 
 static tr_status end_element(reader *r, const tr_xml_event *event, tr_error *error)
@@ -637,6 +685,8 @@ static tr_status end_element(reader *r, const tr_xml_event *event, tr_error *err
     switch (f.kind) {
     case PARAGRAPH:
         status = flush_items(r, error);
+        if (status == TR_OK)
+            status = add_source(r, &f, (uint32_t)event->end, error);
         r->run = f.run;
         r->outer = f.outer;
         r->first = f.first;
@@ -647,7 +697,7 @@ static tr_status end_element(reader *r, const tr_xml_event *event, tr_error *err
     case HEAD: status = extend_mark(r, in, event, f.begin, error); break;
     case RUN: end_run(r, &f, (uint32_t)event->begin, (uint32_t)event->end); break;
     case FORMAT: status = end_format(r, event, error); break;
-    case TEXT: end_text(r, &f, (uint32_t)event->end); break;
+    case TEXT: status = end_text(r, &f, (uint32_t)event->end, error); break;
     case ATOM:
     case SKIPPED: /* one place may be inside another, but not in a third */
         status = add_item(r, f.paragraphs == r->paragraphs || r->depth == 1 ? TR_PIECE_EMPTY : BARRIER, f.begin, event->end,
@@ -677,6 +727,8 @@ static tr_status handle_event(void *argument, const tr_xml_event *event, tr_erro
 /* Changes are edits, but in places that are inside others. */
 static tr_status add_edits(const reader *r, tr_error *error)
 {
+    if (r->document->settings.bilingual && r->state->changes.size)
+        qsort(r->state->changes.data, r->state->changes.size / sizeof(tr_edit), sizeof(tr_edit), compare_changes);
     const tr_edit *changes = (const tr_edit *)(const void *)r->state->changes.data;
     const place *inner = (const place *)(const void *)r->inner.data;
     const size_t count = r->inner.size / sizeof *inner;

@@ -26,6 +26,9 @@ typedef struct tr_runs_names {
     uint32_t style;      /* of units, if `texts` is "" */
     /* Adds what a tag becomes for the target language (tr_runs_change). NULL: nothing. */
     tr_status (*change)(tr_document *document, const tr_xml_event *start, tr_error *error);
+    /* Bilingual documents: what stands before the paragraph at bytes begin .. end; nothing: its units have no text. NULL:
+     * such documents are translated without their source. */
+    tr_status (*copy)(const tr_document *document, size_t begin, size_t end, tr_buffer *out, tr_error *error);
 } tr_runs_names;
 
 /* No run, or no format. */
@@ -56,6 +59,9 @@ tr_status tr_runs_render(const tr_document *document, const tr_rendering *render
 
 /* Bytes begin .. end become text, in units as well. */
 tr_status tr_runs_change(tr_document *document, size_t begin, size_t end, const char *text, tr_error *error);
+
+/* word_names.copy */
+tr_status tr_docx_copy_source(const tr_document *document, size_t begin, size_t end, tr_buffer *out, tr_error *error);
 
 /* An attribute of the tag at bytes *at .. end: moves *at to its end. False: there are no more. */
 typedef struct tr_runs_attribute {

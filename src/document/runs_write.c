@@ -1,7 +1,6 @@
 /* Writing paragraphs of runs: each part of a translation gets a run of its format. */
 #include "document/runs.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct writer {
@@ -134,7 +133,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* White space before the first text of the unit in its element. */
+/* White space before the first text of the unit in its element: all that is there. */
 static bool write_space_before(writer *w)
 {
     const tr_piece *first = tr_unit_pieces(w->document, w->rendering->unit);
@@ -142,7 +141,7 @@ static bool write_space_before(writer *w)
     if (w->has_written)
         return true;
     w->has_written = true;
-    while (first->kind == TR_PIECE_TEXT && is_space(w->document->data[at - 1]))
+    while (first->kind == TR_PIECE_TEXT && w->document->data[at - 1] != '>')
         at--;
     return tr_buffer_append(w->out, w->document->data + at, first->begin - at);
 }
@@ -152,7 +151,7 @@ static bool write_space_after(writer *w)
     const tr_unit *unit = w->rendering->unit;
     const tr_piece *last = tr_unit_pieces(w->document, unit) + unit->count - 1;
     uint32_t end = last->end;
-    while (last->kind == TR_PIECE_TEXT && is_space(w->document->data[end]))
+    while (last->kind == TR_PIECE_TEXT && w->document->data[end] != '<')
         end++;
     if (end == last->end)
         return true;
@@ -163,21 +162,16 @@ static bool write_space_after(writer *w)
 /* White space at the ends of the unit is written so that it is text: reading leaves out what is not. */
 static bool write_text(writer *w, const tr_part *part)
 {
-    const tr_rendering *r = w->rendering;
     size_t begin = 0, end = part->size;
-    char reference[8];
-    const bool is_first = part == w->first_text, is_last = part == w->last_text;
-    const bool has_space = is_first && end && is_space(part->text[0]);
-    if (has_space) {
-        snprintf(reference, sizeof reference, "&#%d;", part->text[begin++]);
-        if (!tr_buffer_string(w->out, reference))
-            return false;
-    }
-    const bool ends_in_space = is_last && end > begin && is_space(part->text[end - 1]);
-    if (ends_in_space)
-        snprintf(reference, sizeof reference, "&#%d;", part->text[--end]);
-    return tr_xml_encode(w->document, r->unit, part->text + begin, end - begin, w->out) &&
-           (!ends_in_space || tr_buffer_string(w->out, reference));
+    if (part == w->first_text && is_space(part->text[0]) &&
+        !(tr_buffer_string(w->out, "<![CDATA[") && tr_buffer_append(w->out, part->text + begin++, 1) &&
+          tr_buffer_string(w->out, "]]>")))
+        return false;
+    const bool ends_in_space = part == w->last_text && end > begin && is_space(part->text[end - 1]);
+    end -= ends_in_space;
+    return tr_xml_encode(w->document, w->rendering->unit, part->text + begin, end - begin, w->out) &&
+           (!ends_in_space || (tr_buffer_string(w->out, "<![CDATA[") && tr_buffer_append(w->out, part->text + end, 1) &&
+                               tr_buffer_string(w->out, "]]>")));
 }
 
 static bool write_part(writer *w, const tr_part *part)

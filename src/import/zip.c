@@ -386,14 +386,15 @@ static bool put_bytes(zipFile file, const void *from, uint64_t size)
 static bool put_entry(const tr_zip *zip, size_t index, const tr_zip_contents *contents, const unz_file_info64 *info,
                       zipFile file)
 {
-    enum { UTF8_NAME = 1 << 11 };
+    enum { DEFLATE_LEVEL = 3 << 1, UTF8_NAME = 1 << 11 };
     const place *p = &zip->places[index];
     const bool raw = !contents->data;
     const zip_fileinfo attributes = {
         .dosDate = info->dosDate, .internal_fa = info->internal_fa, .external_fa = info->external_fa};
     if (zipOpenNewFileInZip4(file, zip->entries[index].name, &attributes, NULL, 0, NULL, 0, NULL,
                              (int)info->compression_method, Z_DEFAULT_COMPRESSION, raw, -MAX_WBITS, DEF_MEM_LEVEL,
-                             Z_DEFAULT_STRATEGY, NULL, 0, info->version, info->flag & UTF8_NAME) != ZIP_OK)
+                             Z_DEFAULT_STRATEGY, NULL, 0, info->version,
+                             info->flag & (raw ? DEFLATE_LEVEL | UTF8_NAME : UTF8_NAME)) != ZIP_OK)
         return false;
     if (!raw)
         return put_bytes(file, contents->data, contents->size) && zipCloseFileInZip(file) == ZIP_OK;

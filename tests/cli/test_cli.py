@@ -7,8 +7,8 @@ import unittest
 
 import support
 
-PARTS = ("alignment", "attention", "commands", "completions", "documents", "encodings", "files", "mistakes", "models", "options",
-         "protect", "score", "search", "shortlist", "streams")
+PARTS = ("alignment", "attention", "commands", "completions", "documents", "encodings", "files", "mistakes", "models",
+         "options", "protect", "score", "search", "shortlist", "streams")
 
 if __name__ == "__main__":
     support.TOOL, support.MODEL = sys.argv[1:3]

@@ -39,7 +39,8 @@ MISTAKES = [
     # files where text should be
     ("zh.txt", 2, "zh.txt: is a file; its lines are read with: translate -i zh.txt " + WORD.format("zh.txt")),
     ("zh.txt b.txt", 2, "zh.txt, b.txt: are files; they are translated with: translate -O DIR zh.txt b.txt"),
-    ("-i zh.txt b.txt", 2, "b.txt: is another file beside -i zh.txt; several are translated with: translate -O DIR zh.txt b.txt"),
+    ("-i zh.txt b.txt", 2, "b.txt: is another file beside -i zh.txt; several are translated with: "
+     "translate -O DIR zh.txt b.txt"),
     ("my-model.gguf", 2, "my-model.gguf: is a file; a model is given with -m: translate -m my-model.gguf TEXT"),
     ("tokenize zh.txt", 2, "zh.txt: is a file; its lines are read with: translate tokenize -i zh.txt "
      "(for the word itself: translate tokenize -- zh.txt)"),
@@ -48,7 +49,7 @@ MISTAKES = [
      "(for the word itself: translate attention -- zh.txt)"),
     ("-i zh.txt 你好", 2, "--input zh.txt: TEXT is given too; only one of them" + TRY),
     ("-i none.txt", 1, "none.txt: No such file or directory"),
-    ("-i a.docx", 1, "a.docx: is a ZIP archive or an office document (docx, xlsx, pptx, odt, epub): save it as text first"),
+    ("-i a.docx", 1, "@@"),
     ("-i a.pdf", 1, "a.pdf: is a PDF document: turn it into text first (pdftotext)"),
     ("-i a.png", 1, "a.png: is a PNG picture, not text"),
     ("-i my-model.gguf", 1, "my-model.gguf: is a model, not text: give it with -m"),
@@ -68,7 +69,8 @@ MISTAKES = [
     ("pull Helsinki-NLP", 2, "Helsinki-NLP: is not the name of a repository, OWNER/NAME or OWNER/NAME@REVISION"
      " (try 'translate pull --help')"),
     # options of other programs
-    ("--format json 你好", 2, "--format: unknown option, did you mean --json?" + TRY),
+    ("--format json 你好", 1, "@@"),
+    ("--format jsonl 你好", 2, "--format jsonl: not a format of documents; a JSON object for each line is --json" + TRY),
     ("--output-format json 你好", 2, "--output-format: unknown option, did you mean --json?" + TRY),
     ("bench --format json", 2, "--format: unknown option, did you mean --json? (try 'translate bench --help')"),
     ("--html '<b>你好</b>'", 2, "--html: unknown option, tags in a text are kept without an option (--protect on)" + TRY),

@@ -4,6 +4,11 @@
 #include <string.h>
 
 #include "document/document.h"
+#ifdef TR_PART
+#include <zip.h>
+
+#include "import/zip.h"
+#endif
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -77,14 +82,14 @@ static void expect_same_units(const tr_document *a, const tr_document *b)
     }
 }
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+static void check_document(const unsigned char *data, size_t size)
 {
     const unsigned bits = size ? data[size - 1] : 0; /* the document's last byte chooses settings as well */
     tr_document_settings settings = {
         .format = TR_FORMAT, .target_language = bits & 1 ? "en" : NULL, .paragraphs = bits & 2, .rewrite = true};
     tr_document *document, *again;
     if (tr_document_read("fuzz", (const char *)data, size, &settings, &document, NULL) != TR_OK)
-        return 0;
+        return;
     tr_buffer same = written(document, false), changed = written(document, true);
     expect(tr_document_read("same", same.data, same.size, &settings, &again, NULL) == TR_OK);
     expect_same_units(document, again);
@@ -100,5 +105,34 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     tr_buffer_free(&same);
     tr_buffer_free(&changed);
     tr_buffer_free(&both);
+}
+
+/* Formats in archives: what is no archive is the part with the text of one, so that fuzzing reaches the XML in it. */
+static void check_input(const unsigned char *data, size_t size)
+{
+#ifdef TR_PART
+    static const char *const names[] = {TR_PART, "ppt/presentation.xml", "xl/workbook.xml"};
+    const zip_fileinfo info = {0};
+    tr_buffer archive = {0};
+    tr_zip_output output;
+    if (size < 2 || memcmp(data, "PK", 2) != 0) {
+        zipFile zip = tr_zip_create(&output, &archive);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            expect(zipOpenNewFileInZip(zip, names[i], &info, NULL, 0, NULL, 0, NULL, 0, 0) == ZIP_OK);
+            expect(i || zipWriteInFileInZip(zip, data, (unsigned)size) == ZIP_OK);
+            expect(zipCloseFileInZip(zip) == ZIP_OK);
+        }
+        expect(zipClose(zip, size & 1 ? "1" : "0") == ZIP_OK); /* the last byte, which chooses settings */
+        check_document((const unsigned char *)archive.data, archive.size);
+        tr_buffer_free(&archive);
+        return;
+    }
+#endif
+    check_document(data, size);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+    check_input(data, size);
     return 0;
 }
