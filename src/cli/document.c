@@ -115,7 +115,9 @@ int cli_document_open(cli_document *d, const cli_settings *settings, cli_reader 
                                       .line_width = settings->line_width,
                                       .max_content = (uint64_t)settings->max_content << 20};
     if (tr_document_load(&d->module, &d->handle, &error) || d->module->read(name, data, size, &how, &d->document, &error))
-        return cli_fail_error(&error);
+        return strcmp(name, "TEXT") == 0 && strcmp(format, "json") == 0
+                   ? cli_fail("%s (a JSON object for each line of output: --json)", error.message)
+                   : cli_fail_error(&error);
     d->count = d->module->count(d->document);
     return CLI_DONE;
 }

@@ -49,7 +49,7 @@ MISTAKES = [
      "(for the word itself: translate attention -- zh.txt)"),
     ("-i zh.txt 你好", 2, "--input zh.txt: TEXT is given too; only one of them" + TRY),
     ("-i none.txt", 1, "none.txt: No such file or directory"),
-    ("-i a.docx", 1, "@@"),
+    ("-i a.docx", 1, "a.docx: is not a zip archive, or truncated: its directory is missing"),
     ("-i a.pdf", 1, "a.pdf: is a PDF document: turn it into text first (pdftotext)"),
     ("-i a.png", 1, "a.png: is a PNG picture, not text"),
     ("-i my-model.gguf", 1, "my-model.gguf: is a model, not text: give it with -m"),
@@ -69,7 +69,7 @@ MISTAKES = [
     ("pull Helsinki-NLP", 2, "Helsinki-NLP: is not the name of a repository, OWNER/NAME or OWNER/NAME@REVISION"
      " (try 'translate pull --help')"),
     # options of other programs
-    ("--format json 你好", 1, "@@"),
+    ("--format json 你好", 1, "TEXT: line 1, column 1: expected a value (a JSON object for each line of output: --json)"),
     ("--format jsonl 你好", 2, "--format jsonl: not a format of documents; a JSON object for each line is --json" + TRY),
     ("--output-format json 你好", 2, "--output-format: unknown option, did you mean --json?" + TRY),
     ("bench --format json", 2, "--format: unknown option, did you mean --json? (try 'translate bench --help')"),
