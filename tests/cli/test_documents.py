@@ -1,7 +1,8 @@
 """Documents: units as lines, -O for many files, what is refused, and --resume."""
+import json
 import os
 
-from support import CommandTest, at_most, many_lines
+from support import LINES, CommandTest, at_most, many_lines
 
 
 def paragraphs(count):
@@ -76,6 +77,54 @@ class Documents(CommandTest):
         self.bad(2, "--line-width", "9", "好", says="--line-width: only for")
         self.bad(2, *self.args, "--exact", says="not with documents")
         self.assertEqual(self.names(), ["in.txt"])
+
+
+def escaped(text):
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cue(number, text, dot):
+    times = f"00:{number:02}:00{dot}000 --> 00:{number:02}:05{dot}000"
+    return f"{number}\n{times}\n{text}\n\n"
+
+
+# A document of each format with these texts, in source and translation alike: sources and texts are pairs.
+DOCUMENTS = {
+    "csv": lambda pairs: "id,text\n" + "".join(f'{i},"{text}"\n' for i, (_, text) in enumerate(pairs)),
+    "html": lambda pairs: "".join(f"<p>{escaped(text)}</p>\n" for _, text in pairs),
+    "json": lambda pairs: json.dumps([text for _, text in pairs], ensure_ascii=False, indent=1),
+    "markdown": lambda pairs: "".join(f"{text}\n\n" for _, text in pairs),
+    "po": lambda pairs: "".join(f'msgid "{source}"\nmsgstr "{"" if source == text else text}"\n\n' for source, text in pairs),
+    "srt": lambda pairs: "".join(cue(i, text, ",") for i, (_, text) in enumerate(pairs)),
+    "tsv": lambda pairs: "".join(f"{i}\t{text}\n" for i, (_, text) in enumerate(pairs)),
+    "vtt": lambda pairs: "WEBVTT\n\n" + "".join(cue(i, text, ".") for i, (_, text) in enumerate(pairs)),
+    "xml": lambda pairs: "<a>\n" + "".join(f"<b>{escaped(text)}</b>\n" for _, text in pairs) + "</a>\n",
+    "yaml": lambda pairs: "".join(f'key{i}: "{text}"\n' for i, (_, text) in enumerate(pairs)),
+}
+
+
+class SameAsLines(CommandTest):
+    """A text in a document has the translation that it has as a line."""
+
+    def test_each_format(self):
+        translations = self.good(stdin="\n".join(LINES).encode()).decode().splitlines()
+        for name, document in DOCUMENTS.items():
+            with self.subTest(name):
+                width = ("--line-width", "1000") if name in ("srt", "vtt") else ()
+                source = document(list(zip(LINES, LINES)))
+                self.assertEqual(self.good("--format", name, *width, stdin=source.encode()).decode(),
+                                 document(list(zip(LINES, translations))))
+
+    def test_marks_stay(self):
+        page = "<p>我<b>喜欢</b>读书。</p>"
+        self.assertRegex(self.good("--format", "html", page).decode(), r"^<p>.*<b>.+</b>.*</p>\n$")
+        self.assertEqual(self.good("--format", "html", "<p>OK <b>12</b></p>", warnings=True), b"<p>OK <b>12</b></p>\n")
+
+    def test_a_damaged_document_leaves_nothing(self):
+        for name, text in (("a.xml", "<a><b></a>"), ("a.json", "["), ("a.yaml", "a: [")):
+            out = self.folder / "out"
+            self.bad(1, "-i", self.file(name, text.encode()), "-o", out, says=[name, "line 1, column "])
+            self.assertFalse(out.exists())
 
 
 class ManyFiles(CommandTest):
