@@ -246,18 +246,19 @@ static tr_status choose_columns(reader *r, size_t at, tr_error *error)
 
 /* ----------------------------------------------------------------------------------------------------------- documents */
 
-/* The one of , and ; that stands more often between the cells of the first row. */
+/* The first , or ; that ends a cell. A comma before a space or between digits does not, if a semicolon follows. What follows
+ * it is not looked at: translations may have both in quotes. */
 static char find_delimiter(const tr_document *d, size_t at)
 {
-    size_t commas = 0, semicolons = 0;
-    for (bool first = true; at < d->size && d->data[at] != '\n' && d->data[at] != '\r'; at++) {
-        if (first && d->data[at] == '"')
-            at = closing_quote(d, at);
-        first = at < d->size && (d->data[at] == ',' || d->data[at] == ';');
-        commas += first && d->data[at] == ',';
-        semicolons += first && d->data[at] == ';';
+    const bool quoted = at < d->size && d->data[at] == '"';
+    if (quoted)
+        at = closing_quote(d, at) + 1;
+    for (; !quoted && at < d->size && !memchr("\n\r\";", d->data[at], 4); at++) {
+        const char next = at + 1 < d->size ? d->data[at + 1] : 0;
+        if (d->data[at] == ',' && next != ' ' && !(at && tr_is_ascii_digit(d->data[at - 1]) && tr_is_ascii_digit(next)))
+            return ',';
     }
-    return semicolons > commas ? ';' : ',';
+    return at < d->size && d->data[at] == ';' ? ';' : ',';
 }
 
 static tr_status read_table(tr_document *d, char delimiter, tr_error *error)

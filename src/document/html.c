@@ -261,9 +261,14 @@ static tr_status add_value(reader *r, const GumboAttribute *a, uint32_t style, u
 {
     tr_document *d = r->document;
     const bool keeps_lines = is_name(a->name, "title") || is_name(a->name, "placeholder");
+    uint32_t from = begin, to = end;
+    for (size_t size; style & TR_HTML_BARE && (size = tr_html_blank(d, from, to, false)) > 0;)
+        from += (uint32_t)size;
+    for (size_t size; style & TR_HTML_BARE && (size = tr_html_blank(d, from, to, true)) > 0;)
+        to -= (uint32_t)size;
     tr_status status = tr_unit_begin(d, style | (keeps_lines ? 0 : TR_UNIT_COLLAPSES), error);
     if (status == TR_OK)
-        status = tr_unit_piece(d, TR_PIECE_TEXT, begin, end, error);
+        status = tr_unit_piece(d, TR_PIECE_TEXT, from, to, error);
     if (status == TR_OK && style & TR_HTML_BARE)
         tr_unit_end_at(d, begin, end);
     else if (status == TR_OK)

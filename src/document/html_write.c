@@ -99,6 +99,25 @@ static bool is_wide_space(int32_t c)
     return c > 0x7F && (tr_is_space(c) || c == 0xA0);
 }
 
+/* The size of the reference at text[0], which is '&'. */
+static size_t reference_size(const char *text, size_t size)
+{
+    static const char space[] = "&nbsp"; /* the one space whose name needs no semicolon */
+    size_t at = 1;
+    if (size >= sizeof space - 1 && memcmp(text, space, sizeof space - 1) == 0) {
+        at = sizeof space - 1;
+    } else if (size > 2 && text[1] == '#') {
+        const bool is_hex = (text[2] | 0x20) == 'x';
+        for (at = 2 + is_hex; at < size; at++)
+            if (!tr_is_ascii_digit(text[at]) && !(is_hex && tr_is_ascii_letter(text[at]) && (text[at] | 0x20) <= 'f'))
+                break;
+    } else {
+        while (at < size && tr_is_ascii_word(text[at]))
+            at++;
+    }
+    return at + (at < size && text[at] == ';');
+}
+
 /* The size of the white space with which text begins. */
 static size_t space_at(const char *text, size_t size)
 {
@@ -109,9 +128,7 @@ static size_t space_at(const char *text, size_t size)
         return 1;
     if (text[0] != '&')
         return is_wide_space(tr_utf8_decode(text, size, &length)) ? length : 0;
-    while (++length < size && (tr_is_ascii_word(text[length]) || text[length] == '#'))
-        ;
-    length = length < size ? length + (text[length] == ';') : size;
+    length = reference_size(text, size);
     tr_buffer decoded = {0};
     bool space = tr_html_decode(text, length, 0, &decoded) && decoded.size;
     for (size_t own; space && at < decoded.size; at += own) {

@@ -442,7 +442,7 @@ static size_t url_end(const char *text, size_t end, size_t at)
 {
     const size_t begin = at;
     size_t open = 0, close = 0;
-    for (; at < end && text[at] > ' ' && text[at] < 127 && !strchr("<>\"`|", text[at]); at++) {
+    for (; at < end && text[at] > ' ' && text[at] < 127 && !strchr("<>\"`|\\", text[at]); at++) {
         open += text[at] == '(';
         close += text[at] == ')';
     }
@@ -872,6 +872,8 @@ static void mask_comments(const scanner *s, char *masked)
 static bool is_dashes(const scanner *s, uint32_t begin, uint32_t end)
 {
     bool pipe = false, dash = false;
+    if (skip_list_sign(s, begin) > begin)
+        return false;
     for (; begin < end && strchr("-:| \t", s->text[begin]); begin++) {
         pipe |= s->text[begin] == '|';
         dash |= s->text[begin] == '-';

@@ -161,11 +161,15 @@ static char next_byte(const writer *w, size_t i)
     return w->place->label ? ']' : end < w->place->end ? w->document->data[end] : 0;
 }
 
-/* The class of what stands after part number i. */
-static int class_after(const writer *w, size_t i)
+/* The class of what stands after part number i; beyond: after the emphasis marks there. */
+static int class_after(const writer *w, size_t i, bool beyond)
 {
     for (size_t k = i + 1; k < w->count; k++) {
         const part *p = &w->parts[k];
+        if (beyond && is_emphasis(w, p) && !p->space && p->moved_begin == p->moved_end) {
+            i = k;
+            continue;
+        }
         if (p->kind == TR_PIECE_TEXT && p->begin < p->end)
             return class_at(w->text.data, p->end, p->begin);
         if (p->kind == TR_PIECE_OPEN && p->moved_begin < p->moved_end)
@@ -241,11 +245,13 @@ static void move_space(writer *w)
     }
 }
 
-/* The class of what stands before part number i. */
-static int class_left(const writer *w, size_t i)
+/* The class of what stands before part number i; beyond: before the emphasis marks there. */
+static int class_left(const writer *w, size_t i, bool beyond)
 {
     for (; i > 0; i--) {
         const part *p = &w->parts[i - 1];
+        if (beyond && is_emphasis(w, p) && !p->space && p->moved_begin == p->moved_end)
+            continue;
         if (p->kind == TR_PIECE_CLOSE && p->space)
             return SPACE;
         if (p->kind == TR_PIECE_TEXT && p->begin == p->end)
@@ -266,8 +272,8 @@ static void move_signs(writer *w)
         if (!is_emphasis(w, p) || p->space)
             continue;
         const bool opens = p->kind == TR_PIECE_OPEN;
-        const int outside = opens ? class_left(w, i) : class_after(w, i);
-        const int inside = opens ? class_after(w, i) : class_left(w, i);
+        const int outside = opens ? class_left(w, i, true) : class_after(w, i, true);
+        const int inside = opens ? class_after(w, i, true) : class_left(w, i, true);
         if (outside != WORD || inside != SIGN)
             continue;
         part *text = opens ? p + 1 : p - 1;
@@ -379,7 +385,7 @@ static bool run_acts(const writer *w, const piece_of_text *t, size_t begin, size
 {
     const char c = t->text[begin];
     const int left = begin ? class_before(t->text, begin) : class_written(w);
-    const int right = end < t->size ? class_at(t->text, t->size, end) : class_after(w, t->part);
+    const int right = end < t->size ? class_at(t->text, t->size, end) : class_after(w, t->part, false);
     if (w->single[c == '*' ? 0 : c == '_' ? 1 : 2])
         return false;
     if ((left == SPACE || left == OUTSIDE) && (right == SPACE || right == OUTSIDE))
@@ -539,8 +545,8 @@ static bool is_within_word(const writer *w, size_t i)
 {
     const part *p = &w->parts[i];
     const size_t open = p->kind == TR_PIECE_OPEN ? i : p->partner, close = p->kind == TR_PIECE_OPEN ? p->partner : i;
-    return (class_left(w, open) == WORD && !w->parts[open].space) ||
-           (class_after(w, close) == WORD && !w->parts[close].space) || w->parts[open].moved_end ||
+    return (class_left(w, open, false) == WORD && !w->parts[open].space) ||
+           (class_after(w, close, false) == WORD && !w->parts[close].space) || w->parts[open].moved_end ||
            w->parts[close].moved_end;
 }
 
@@ -591,7 +597,7 @@ static void write_pair(writer *w, size_t i)
         return;
     }
     write_slice(w, p->moved_begin, p->moved_end, i);
-    const int after = class_after(w, i);
+    const int after = class_after(w, i, false);
     if (p->space || (padded && after != OUTSIDE && !(is_beside(w, i, i + 1) && w->parts[i + 1].kind == TR_PIECE_CLOSE)))
         write_space(w);
 }
@@ -606,7 +612,7 @@ static void write_word(writer *w, size_t i)
     if (bare && !w->own && class_written(w) == WORD && w->body.size && (unsigned char)w->body.data[w->body.size - 1] < 128)
         write_space(w);
     write_mark(w, i);
-    if (bare && next > ' ' && next < 127 && !strchr("<>\"`|?!.,:;*_~')", next))
+    if (bare && !w->own && next > ' ' && next < 127 && !strchr("<>\"`|\\?!.,:;*_~')", next))
         write_space(w);
 }
 
@@ -665,7 +671,7 @@ static bool append_labels(tr_buffer *text)
         size_t end = i + 1;
         while (end < size && text->data[end] != ']' && text->data[end] != '[')
             end += 1 + (text->data[end] == '\\');
-        if (end >= size || text->data[end] != ']')
+        if (end >= size || text->data[end] != ']' || text->data[end + 1] == '(')
             continue;
         char *label = tr_copy_bytes(text->data + i, end + 1 - i);
         good = label && tr_buffer_append(text, label, end + 1 - i) && tr_buffer_string(text, ": x\n");
@@ -699,7 +705,7 @@ static bool make_trial(trial *t)
                append_unquoted(&t->text, data + w->unit->begin, place->label - w->unit->begin) &&
                tr_buffer_string(&t->text, "]");
     return good && append_unquoted(&t->text, data + w->unit->end, place->end - w->unit->end) &&
-           tr_buffer_string(&t->text, after) && append_labels(&t->text);
+           tr_buffer_string(&t->text, after) && (!w->references || append_labels(&t->text));
 }
 
 /* Compares a block with what was meant. */

@@ -226,8 +226,9 @@ typedef struct po_state {
 } po_state;
 
 typedef struct po_flags {
-    size_t end; /* of the line "#, ..."; 0: there is none */
-    bool fuzzy;
+    size_t end;      /* of the line "#, ..."; 0: there is none */
+    size_t previous; /* where lines "#| ..." begin, which msgfmt wants after flags */
+    bool fuzzy, has_previous;
 } po_flags;
 
 typedef struct po_key {
@@ -308,7 +309,7 @@ static tr_status add_units(reader *r, tr_error *error)
 {
     const size_t plurals = !r->has[PLURAL] ? 0 : r->state->plurals ? r->state->plurals : r->plurals;
     const po_entry entry = {(uint32_t)r->strings, (uint8_t)plurals, r->flags.end != 0, r->flags.fuzzy};
-    const size_t begin = r->flags.end ? r->flags.end : r->begin;
+    const size_t begin = r->flags.end ? r->flags.end : r->flags.has_previous ? r->flags.previous : r->begin;
     const bool id = !is_blank(r, ID), plural = plurals && !is_blank(r, PLURAL);
     tr_status status = TR_OK;
     if (id && plural && plurals > 1)
@@ -381,6 +382,10 @@ static void read_comment(reader *r)
     end -= end > begin && d->data[end - 1] == '\r';
     if (kind == '~')
         r->next = (po_flags){0};
+    if (kind == '|' && !r->next.has_previous) {
+        r->next.previous = begin;
+        r->next.has_previous = true;
+    }
     if (kind != ',')
         return;
     r->next.end = end;

@@ -32,18 +32,22 @@ bool tr_subtitles_decode_vtt(const tr_document *d, const tr_unit *unit, uint32_t
 {
     (void)unit;
     while (begin < end) {
-        const char *at = d->data + begin, *found = at;
+        const char *at = d->data + begin, *ampersand = memchr(at, '&', end - begin), *found = "&";
+        const uint32_t plain = ampersand ? (uint32_t)(ampersand - at) : end - begin;
         size_t size = 1;
-        for (size_t i = 0; *at == '&' && i < sizeof entities / sizeof *entities; i++) {
+        if (!tr_buffer_append(text, at, plain))
+            return false;
+        begin += plain;
+        for (size_t i = 0; ampersand && i < sizeof entities / sizeof *entities; i++) {
             const size_t length = strlen(entities[i].name);
-            if (end - begin >= length && memcmp(at, entities[i].name, length) == 0) {
+            if (end - begin >= length && memcmp(ampersand, entities[i].name, length) == 0) {
                 found = entities[i].text;
                 size = length;
             }
         }
-        if (!(size == 1 ? tr_buffer_append(text, found, 1) : tr_buffer_string(text, found)))
+        if (ampersand && !tr_buffer_string(text, found))
             return false;
-        begin += (uint32_t)size;
+        begin += ampersand ? (uint32_t)size : 0;
     }
     return true;
 }
@@ -81,6 +85,7 @@ typedef struct layout {
     bool exact;                   /* the translation is the text: read again, the document must have the same units */
     tr_buffer out, tokens, marks; /* bytes; of token; of placed_mark */
     tr_buffer waiting;            /* of const tr_piece *: marks that come before the next word */
+    size_t opened;                /* of these: opening marks whose partner has not come */
     bool space;                   /* comes before it */
     int32_t last;                 /* character */
     uint64_t weight, cjk;         /* of all tokens; of Chinese and Japanese characters */
@@ -113,23 +118,37 @@ static bool place_waiting(layout *l)
     for (size_t i = 0; i < l->waiting.size / sizeof *pieces && good; i++)
         good = place_mark(l, pieces[i]);
     tr_buffer_clear(&l->waiting);
+    l->opened = 0;
+    return good;
+}
+
+/* Places what waits, with the space before it, in the token of the word before. */
+static bool end_token(layout *l)
+{
+    if (!l->tokens.size)
+        return begin_token(l) && place_waiting(l);
+    last_token(l)->width += l->space;
+    const bool good = tr_buffer_string(&l->out, l->space ? " " : "") && place_waiting(l);
+    l->space = false;
     return good;
 }
 
 /* A closing mark stands after the word before it, the others before the word after them. */
 static bool add_mark(layout *l, const tr_piece *piece)
 {
-    if (piece->kind == TR_PIECE_CLOSE && !l->space && !l->waiting.size && l->tokens.size)
-        return place_mark(l, piece);
+    if (piece->kind == TR_PIECE_OPEN)
+        l->opened++;
+    if (piece->kind == TR_PIECE_CLOSE && !l->opened) /* its partner is placed */
+        return end_token(l) && place_mark(l, piece);
+    if (piece->kind == TR_PIECE_CLOSE)
+        l->opened--;
     return tr_buffer_append(&l->waiting, &piece, sizeof(const tr_piece *));
 }
 
 static bool add_space(layout *l)
 {
-    if (l->waiting.size && !l->space) {
-        if ((!l->tokens.size && !begin_token(l)) || !place_waiting(l))
-            return false;
-    }
+    if (l->waiting.size && !l->space && !end_token(l))
+        return false;
     l->space = l->tokens.size != 0;
     return true;
 }
@@ -161,6 +180,8 @@ static bool add_character(layout *l, const char *text, int32_t c, size_t size)
 {
     if (tr_is_subtitle_space(*text))
         return add_space(l);
+    /* Like a reader that walks back to the character before a line break: a stray byte belongs to the word before it. */
+    const bool stray = c == -1 && ((unsigned char)*text & 0xc0) == 0x80 && !l->space;
     if (begins_token(l, c)) {
         if (!begin_token(l))
             return false;
@@ -180,7 +201,7 @@ static bool add_character(layout *l, const char *text, int32_t c, size_t size)
     current->pause = tr_is_clause_mark(c) || tr_ends_subtitle(c);
     l->weight += 1 + wide;
     l->cjk += cjk ? 1 + wide : 0;
-    if (c != -1 || ((unsigned char)*text & 0xc0) != 0x80) /* a stray byte is no character */
+    if (!stray)
         l->last = c;
     return true;
 }
@@ -198,11 +219,7 @@ static bool lay_out(layout *l, const tr_rendering *r)
             good = add_character(l, part->text + at, c, length);
         }
     }
-    if (!good || !l->waiting.size)
-        return good;
-    if (!l->tokens.size)
-        return begin_token(l) && place_waiting(l);
-    return tr_buffer_string(&l->out, l->space ? " " : "") && place_waiting(l);
+    return good && (!l->waiting.size || end_token(l));
 }
 
 /* ---------------------------------------------------------------------------------------------------------- rendering */

@@ -356,12 +356,9 @@ static size_t dash_size(const tr_document *d, size_t at, size_t end)
     if (!tr_is_subtitle_dash(tr_character(d->data, end, at, &length)))
         return 0;
     const int32_t c = tr_character(d->data, end, at + length, &next);
-    if (c == ' ' || c == '\t')
+    if (c < 0x80 && tr_is_subtitle_space((char)c))
         return length + 1;
-    return d->data[at] == '-' && next && !tr_is_subtitle_dash(c) && !tr_is_ascii_digit(c) &&
-                   !(c < 0x80 && tr_is_subtitle_space((char)c))
-               ? length
-               : 0;
+    return d->data[at] == '-' && next && !tr_is_subtitle_dash(c) && !tr_is_ascii_digit(c) ? length : 0;
 }
 
 /* Sets what is known of a cue. */
@@ -423,6 +420,36 @@ typedef struct core {
     size_t dash;
 } core;
 
+static bool has_no_words(const reader *r, const tr_piece *piece)
+{
+    size_t at = piece->begin;
+    if (piece->kind != TR_PIECE_TEXT)
+        return true;
+    while (at < piece->end && tr_is_subtitle_space(r->document->data[at]))
+        at++;
+    return at == piece->end;
+}
+
+/* Leaves out a pair of marks without words at one of the ends; false: there is none. */
+static bool skip_pair(const reader *r, core *c)
+{
+    const tr_piece *pieces = (const tr_piece *)(const void *)r->pieces.data;
+    uint32_t from = c->from, to = c->to - 1;
+    while (from < c->to && has_no_words(r, &pieces[from]))
+        from++;
+    if (pieces[c->from].kind == TR_PIECE_OPEN && pieces[c->from].partner < from) {
+        c->from = pieces[c->from].partner + 1;
+        c->dash = 0;
+        return true;
+    }
+    while (to > c->from && has_no_words(r, &pieces[to]))
+        to--;
+    if (pieces[c->to - 1].kind != TR_PIECE_CLOSE || pieces[c->to - 1].partner <= to)
+        return false;
+    c->to = pieces[c->to - 1].partner;
+    return true;
+}
+
 /* Leaves out one thing; false: there is none. */
 static bool shorten_core(const reader *r, core *c, bool *dashed)
 {
@@ -439,19 +466,46 @@ static bool shorten_core(const reader *r, core *c, bool *dashed)
         *dashed = false;
     } else if (last->kind == TR_PIECE_TEXT && tr_is_subtitle_space(d->data[last->end - 1])) {
         c->to -= --last->end == last->begin;
-    } else if (first->kind == TR_PIECE_EMPTY) {
+    } else if (first->kind == TR_PIECE_EMPTY || first->kind == TR_PIECE_SKIP) {
         c->from++;
         c->dash = 0;
-    } else if (last->kind == TR_PIECE_EMPTY) {
+    } else if (last->kind == TR_PIECE_EMPTY || last->kind == TR_PIECE_SKIP) {
         c->to--;
     } else if (first->kind == TR_PIECE_OPEN && first->partner == c->to - 1) {
         c->from++;
         c->to--;
         c->dash = 0;
     } else {
-        return false;
+        return skip_pair(r, c);
     }
     return true;
+}
+
+/* Leaves out white space that only marks divide from the end of the core. */
+static void trim_core(const reader *r, const core *c)
+{
+    const tr_document *d = r->document;
+    tr_piece *pieces = (tr_piece *)(void *)r->pieces.data;
+    for (uint32_t i = c->to; i > c->from; i--) {
+        tr_piece *piece = &pieces[i - 1];
+        if (piece->kind != TR_PIECE_TEXT)
+            continue;
+        while (piece->end > piece->begin && tr_is_subtitle_space(d->data[piece->end - 1]))
+            piece->end--;
+        if (piece->end > piece->begin)
+            break;
+        piece->kind = TR_PIECE_SKIP;
+    }
+    for (uint32_t i = c->from; i < c->to; i++) {
+        tr_piece *piece = &pieces[i];
+        if (piece->kind != TR_PIECE_TEXT)
+            continue;
+        while (piece->begin < piece->end && tr_is_subtitle_space(d->data[piece->begin]))
+            piece->begin++;
+        if (piece->begin < piece->end)
+            break;
+        piece->kind = TR_PIECE_SKIP;
+    }
 }
 
 /* Scans the text begin .. end and finds its core, which is empty if it has no words. */
@@ -462,6 +516,7 @@ static bool scan_core(reader *r, size_t begin, size_t end, bool dashed, core *fo
     *found = (core){.to = (uint32_t)(r->pieces.size / sizeof(tr_piece))};
     while (found->from < found->to && shorten_core(r, found, &dashed))
         ;
+    trim_core(r, found);
     return true;
 }
 

@@ -118,6 +118,7 @@ static void attributes_are_units(void **state)
         {"<a title='a\n b'>c</a>", "a\\n b\nc\n", "<a title='A\n B'>C</a>"},
         {"<img alt=a&amp;b>", "a&b\n", "<img alt=\"A&amp;B\">"},
         {"<img alt=a\"b>", "", NULL},
+        {"<img alt=a&nbsp;>", "a\n", "<img alt=\"A\">"},
         {"<img title=\"a&nbsp;b &not=c&copy\">", "a\u00A0b &not=c©\n", "<img title=\"A&nbsp;B &amp;NOT=C©\">"},
     };
     CHECK_CASES(cases);
@@ -130,6 +131,7 @@ static void entities_are_characters(void **state)
         {"This is &lt;with&gt; named &amp; entities", "This is <with> named & entities\n",
          "THIS IS &lt;WITH&gt; NAMED &amp; ENTITIES"},
         {"&nbsp;&nbsp;a&nbsp;b&emsp;", "a\u00A0b\n", "&nbsp;&nbsp;A&nbsp;B&emsp;"},
+        {"&nbspa &nbsp&#32b &#x20g&nbsp", "a \u00A0 b g\n", NULL},
         {"&#160;a&#160;b", "a\u00A0b\n", "&#160;A&#160;B"},
         {"\u00A0a\u00A0b", "a\u00A0b\n", "\u00A0A\u00A0B"},
         {"<p>&nbsp;</p><p>　&#12288;&#32;</p>", "", "<p>&nbsp;</p><p>　&#12288;&#32;</p>"},

@@ -130,10 +130,10 @@ static void hostile_documents_fail(void **state)
 static void properties_hold(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"a",       "b c",  " ",     "\n",      "\n\n", "\r\n",   "> ",      "- ",
-                                         "天",      "*a*",  "**b**", "`c`",     "1. ",  "[d](e)", "![f](g)", "|",
-                                         "|---|\n", "# ",   "~~h~~", "<b>",     "</b>", "&amp;",  "\\*",     "<!-- x -->",
-                                         "  \n",    "\\\n", "_i_",   "www.j.k", "[^1]", "$l$"};
+    static const char *const pieces[] = {"a",       "b c",  " ",      "\n",      "\n\n", "\r\n",   "> ",      "- ",
+                                         "天",      "*a*,", "**b** ", "`c`",     "1. ",  "[d](e)", "![f](g)", "|",
+                                         "|---|\n", "# ",   "~~h~~",  "<b>",     "</b>", "&amp;",  "\\*",     "<!-- x -->",
+                                         "  \n",    "\\\n", "_i_ ",   "www.j.k", "[^1]", "$l$"};
     char text[512];
     for (unsigned seed = 0; seed < 3000; seed++) {
         uint32_t random = seed * 2654435761U;
