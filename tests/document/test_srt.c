@@ -52,7 +52,7 @@ static void marks_stay(void **state)
                    "one <x2>two <x4>three</x4></x2>.\n",
                    ONE "{\\an8}<i>ONE</i>\n\n" TWO "{\\an8}<i>TWO <b>THREE</b></i>.\n");
     check_document("srt", ONE "a <i>b\n\n" TWO "c</i> d <font color=\"x\">1 < 2</font>.\n",
-                   "a <x2></x2>b c<x7></x7> d <x9>1 < 2</x9>.\n", NULL);
+                   "a <x2></x2>b c<x4></x4> d <x6>1 < 2</x6>.\n", NULL);
     check_document("srt", ONE "天<i>气</i>\n<i>很</i>好\n", "天<x2>气</x2><x5>很</x5>好\n", NULL);
 }
 
