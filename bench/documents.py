@@ -78,7 +78,8 @@ def large(o, folder):
         path = pathlib.Path(folder) / f"large.{name}"
         path.write_text(make([line + f"{i:07}" for i in range(count)]), encoding="utf-8")
         begin = time.perf_counter()
-        said = subprocess.run([o.tool, "--stats", "-q", "-i", path, "-o", f"{path}.out"], check=True, capture_output=True, text=True)
+        said = subprocess.run([o.tool, "--stats", "-q", "-i", path, "-o", f"{path}.out"], check=True, capture_output=True,
+                              text=True)
         taken = time.perf_counter() - begin
         same = path.read_bytes() == pathlib.Path(f"{path}.out").read_bytes()
         print(f"{name:10} {path.stat().st_size / 1e6:6.0f} MB {taken:6.1f} s, peak {peak_of_stats(said.stderr)} MB, "

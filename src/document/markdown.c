@@ -5,79 +5,10 @@
 #include "document/formats.h"
 #include "document/markdown.h"
 
-#include <gumbo.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* -------------------------------------------------------------------------------------------------------- what text means
- */
-
-static bool append_code(uint32_t code, tr_buffer *out)
-{
-    char bytes[4];
-    const bool good = code && code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
-    return tr_buffer_append(out, bytes, tr_utf8_encode(good ? code : 0xFFFD, bytes));
-}
-
-/* gumbo knows the names. */
-static bool append_named(const char *entity, size_t size, tr_buffer *out)
-{
-    GumboOutput *output = gumbo_parse_with_options(&kGumboDefaultOptions, entity, size);
-    const GumboNode *node = output ? output->root : NULL;
-    bool good = false;
-    if (node && node->v.element.children.length)
-        node = node->v.element.children.data[node->v.element.children.length - 1];
-    if (node && node->type == GUMBO_NODE_ELEMENT && node->v.element.children.length) {
-        const GumboNode *text = node->v.element.children.data[0];
-        good = (text->type == GUMBO_NODE_TEXT || text->type == GUMBO_NODE_WHITESPACE) && *text->v.text.text != '&' &&
-               (entity[1] == 's' || !tr_ends_with(text->v.text.text, ";")) && tr_buffer_string(out, text->v.text.text);
-    }
-    if (output)
-        gumbo_destroy_output(&kGumboDefaultOptions, output);
-    return good;
-}
-
-size_t tr_markdown_entity(const char *text, size_t size, size_t at, tr_buffer *characters)
-{
-    enum { MAX_NAME = 48, MAX_DIGITS = 7 };
-    size_t i = at + 1;
-    const bool number = i < size && text[i] == '#', hex = number && i + 1 < size && (text[i + 1] | 0x20) == 'x';
-    i += (size_t)number + hex;
-    const size_t begin = i, most = number ? MAX_DIGITS - hex : MAX_NAME;
-    uint32_t code = 0;
-    for (; i < size && i - begin < most && tr_is_ascii_word(text[i]); i++) {
-        const char c = (char)(text[i] | 0x20);
-        if (number && !tr_is_ascii_digit(text[i]) && !(hex && c <= 'f'))
-            return at;
-        code = code * (hex ? 16 : 10) + (uint32_t)(tr_is_ascii_digit(text[i]) ? text[i] - '0' : c - 'a' + 10);
-    }
-    if (i == begin || i >= size || text[i] != ';')
-        return at;
-    if (!number && i == at + 4 && memcmp(text + begin, "amp", 3) == 0)
-        return tr_buffer_append(characters, "&", 1) ? i + 1 : at;
-    if (number ? append_code(code, characters) : append_named(text + at, i + 1 - at, characters))
-        return i + 1;
-    return at;
-}
-
-bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out)
-{
-    bool good = true;
-    for (size_t i = 0; i < size && good;) {
-        const bool escape = text[i] == '\\' && i + 1 < size && tr_markdown_is_mark(text[i + 1]);
-        const size_t end = text[i] == '&' ? tr_markdown_entity(text, size, i, out) : i;
-        if (end > i) {
-            i = end;
-        } else if (!text[i]) {
-            good = append_code(0, out);
-            i++;
-        } else {
-            good = tr_buffer_append(out, text + i + escape, 1);
-            i += 1 + (size_t)escape;
-        }
-    }
-    return good;
-}
+/* ------------------------------------------------------------------------------------------------------- what text means */
 
 /* Whether white space begin .. end is a line break between two Chinese or Japanese characters, which stands for nothing.
  * Marks may be between, but not on both sides. */
@@ -118,8 +49,7 @@ static bool decode_text(const tr_document *d, const tr_unit *unit, uint32_t begi
     return good;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ units
- */
+/* ----------------------------------------------------------------------------------------------------------------- units */
 
 typedef struct reading {
     tr_document *document;

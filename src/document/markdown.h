@@ -52,6 +52,34 @@ bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out);
 /* The end of an entity at text[at], which is &, and its characters; or at. */
 size_t tr_markdown_entity(const char *text, size_t size, size_t at, tr_buffer *characters);
 
+/* What md4c reads. */
+typedef struct tr_markdown_mask {
+    const char *source; /* [size] */
+    uint32_t size;
+    tr_buffer text;
+    tr_buffer rows; /* rows of dashes that are longer in text */
+    size_t row;     /* the first of these that is not passed */
+} tr_markdown_mask;
+
+/* Makes a mask of text, from one with zeros. Its buffers are to be freed. False: out of memory. */
+bool tr_markdown_mask_text(const char *text, uint32_t size, tr_markdown_mask *mask);
+/* The place in the source of a place in its mask; quick if places come in order. */
+uint32_t tr_markdown_place_of(tr_markdown_mask *mask, size_t masked);
+
+/* What stands before the words of a line: quotes and white space. */
+uint32_t tr_markdown_skip_prefix(const char *text, uint32_t at, uint32_t end);
+/* The end of the sign of a list item at text[at], or at. */
+uint32_t tr_markdown_skip_list_sign(const char *text, uint32_t size, uint32_t at);
+/* The end of `what` from text[at] on; 0: it is not there. */
+uint32_t tr_markdown_find(const char *text, uint32_t size, uint32_t at, const char *what);
+/* The end of the comment that <!-- at text[at] begins; 0: it has none. */
+uint32_t tr_markdown_comment_end(const char *text, uint32_t size, uint32_t at);
+
+static inline bool tr_markdown_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 static inline bool tr_markdown_is_mark(char c) /* ASCII punctuation */
 {
     return c > ' ' && c < 127 && !tr_is_ascii_word(c);

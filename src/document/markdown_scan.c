@@ -19,9 +19,7 @@ typedef struct event {
 typedef struct scanner {
     const char *text; /* [size] the document */
     uint32_t size;
-    tr_buffer parsed; /* what md4c reads: see mask_text */
-    tr_buffer rows;   /* of longer_row */
-    size_t row;       /* the first of these that is not passed */
+    tr_markdown_mask mask; /* what md4c reads */
     const tr_markdown_reader *reader;
     tr_buffer events; /* of event, for the block that is read */
     tr_buffer items;  /* of tr_markdown_item */
@@ -33,33 +31,6 @@ typedef struct scanner {
     tr_status status;
     tr_error *error;
 } scanner;
-
-/* A line of dashes under a table's head that is longer for md4c, which wants three in each cell. */
-typedef struct longer_row {
-    uint32_t begin, end, parsed_begin, parsed_end;
-} longer_row;
-
-/* The place in the document of a place in what md4c reads; places come in order. */
-static uint32_t place_of(scanner *s, size_t parsed)
-{
-    const longer_row *rows = (const longer_row *)(const void *)s->rows.data;
-    const size_t count = s->rows.size / sizeof *rows;
-    while (s->row < count && rows[s->row].parsed_end <= parsed)
-        s->row++;
-    while (s->row && rows[s->row - 1].parsed_end > parsed)
-        s->row--;
-    if (s->row < count && rows[s->row].parsed_begin <= parsed) {
-        const longer_row *row = &rows[s->row];
-        const size_t at = row->begin + parsed - row->parsed_begin;
-        return at < row->end ? (uint32_t)at : row->end;
-    }
-    return (uint32_t)(s->row ? parsed - rows[s->row - 1].parsed_end + rows[s->row - 1].end : parsed);
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
 
 static bool is_newline(char c)
 {
@@ -85,25 +56,6 @@ static bool add_item(scanner *s, tr_piece_kind kind, tr_markdown_tag tag, uint32
 
 /* ------------------------------------------------------------------------------------------------------ where a block is */
 
-/* What stands before the words of a line: quotes and white space. */
-static uint32_t skip_prefix(const scanner *s, uint32_t at, uint32_t end)
-{
-    while (at < end && (is_blank(s->text[at]) || s->text[at] == '>'))
-        at++;
-    return at;
-}
-
-/* The end of the sign of a list item at text[at], or at. */
-static uint32_t skip_list_sign(const scanner *s, uint32_t at)
-{
-    uint32_t i = at;
-    while (i < s->size && tr_is_ascii_digit(s->text[i]))
-        i++;
-    const bool number = i > at && i - at < 10 && i < s->size && (s->text[i] == '.' || s->text[i] == ')');
-    const bool bullet = i == at && i < s->size && (s->text[i] == '-' || s->text[i] == '*' || s->text[i] == '+');
-    return (number || bullet) && i + 1 < s->size && is_blank(s->text[i + 1]) ? i + 1 : at;
-}
-
 /* Where the words begin in the line that has text[at], which is in a block. */
 static uint32_t content_begin(const scanner *s, uint32_t at)
 {
@@ -111,25 +63,25 @@ static uint32_t content_begin(const scanner *s, uint32_t at)
     while (begin > s->at && !is_newline(s->text[begin - 1]))
         begin--;
     if (s->kind == TR_MARKDOWN_CELL) {
-        while (begin < at && (is_blank(s->text[begin]) || s->text[begin] == '|' || s->text[begin] == '>'))
+        while (begin < at && (tr_markdown_is_blank(s->text[begin]) || s->text[begin] == '|' || s->text[begin] == '>'))
             begin++;
         if (s->at > begin || s->text[begin] == '|')
             return begin;
     }
     for (uint32_t next = begin;; begin = next) {
-        begin = skip_prefix(s, begin, at);
-        next = skip_list_sign(s, begin);
+        begin = tr_markdown_skip_prefix(s->text, begin, at);
+        next = tr_markdown_skip_list_sign(s->text, s->size, begin);
         if (next == begin || next > at)
             break;
     }
     if (s->task > begin && s->task < at)
-        begin = skip_prefix(s, s->task, at);
+        begin = tr_markdown_skip_prefix(s->text, s->task, at);
     if (s->kind == TR_MARKDOWN_HEADING && s->text[begin] == '#') {
         while (begin < at && s->text[begin] == '#')
             begin++;
-        begin = skip_prefix(s, begin, at);
+        begin = tr_markdown_skip_prefix(s->text, begin, at);
     }
-    while (s->kind == TR_MARKDOWN_CELL && begin < at && (is_blank(s->text[begin]) || s->text[begin] == '|'))
+    while (s->kind == TR_MARKDOWN_CELL && begin < at && (tr_markdown_is_blank(s->text[begin]) || s->text[begin] == '|'))
         begin++;
     return begin;
 }
@@ -147,9 +99,9 @@ static uint32_t run_end(const scanner *s, uint32_t at)
 /* White space in a link, with a line break and what stands before the next line. */
 static uint32_t skip_link_space(const scanner *s, uint32_t at, uint32_t end)
 {
-    while (at < end && (is_blank(s->text[at]) || is_newline(s->text[at])))
+    while (at < end && (tr_markdown_is_blank(s->text[at]) || is_newline(s->text[at])))
         if (is_newline(s->text[at++]))
-            at = skip_prefix(s, at, end);
+            at = tr_markdown_skip_prefix(s->text, at, end);
     return at;
 }
 
@@ -212,38 +164,17 @@ static uint32_t link_end(const scanner *s, uint32_t at, uint32_t end)
     return at;
 }
 
-static uint32_t find(const scanner *s, uint32_t at, const char *what)
-{
-    const size_t length = strlen(what);
-    for (const char *c; at < s->size && (c = memchr(s->text + at, *what, s->size - at)) != NULL; at++) {
-        at = (uint32_t)(c - s->text);
-        if (s->size - at >= length && memcmp(c, what, length) == 0)
-            return at + (uint32_t)length;
-    }
-    return 0;
-}
-
-/* The end of the comment that <!-- at text[at] begins; 0: it has none. */
-static uint32_t comment_end(const scanner *s, uint32_t at)
-{
-    if (s->size - at >= 5 && s->text[at + 4] == '>')
-        return at + 5;
-    if (s->size - at >= 6 && memcmp(s->text + at + 4, "->", 2) == 0)
-        return at + 6;
-    return find(s, at + 4, "-->");
-}
-
 /* The end of the tag or comment at text[at]; 0: it is none. md4c has found it to be one. */
 static uint32_t html_end(const scanner *s, uint32_t at)
 {
     const char *text = s->text + at;
     const size_t size = s->size - at;
     if (size >= 4 && memcmp(text, "<!--", 4) == 0)
-        return comment_end(s, at);
+        return tr_markdown_comment_end(s->text, s->size, at);
     if (size >= 9 && memcmp(text, "<![CDATA[", 9) == 0)
-        return find(s, at + 9, "]]>");
+        return tr_markdown_find(s->text, s->size, at + 9, "]]>");
     if (size >= 2 && text[1] == '?')
-        return find(s, at + 2, "?>");
+        return tr_markdown_find(s->text, s->size, at + 2, "?>");
     if (size < 2 || text[0] != '<')
         return 0;
     char quote = 0;
@@ -292,7 +223,7 @@ static uint32_t mark_end(const scanner *s, uint32_t at, uint32_t end, tr_markdow
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ from events to items */
+/* -------------------------------------------------------------------------------------------------- from events to items */
 
 /* The end of the code at text[at]: a run of as many backquotes. 0: it is none. */
 static uint32_t code_end(const scanner *s, uint32_t at)
@@ -316,7 +247,7 @@ static bool read_word(scanner *s, const event *events, size_t count, size_t *i, 
 {
     const uint8_t span = events[*i].span;
     const bool code = span == MD_SPAN_CODE;
-    const uint32_t end = code ? code_end(s, *at) : find(s, *at, ">");
+    const uint32_t end = code ? code_end(s, *at) : tr_markdown_find(s->text, s->size, *at, ">");
     while (*i < count && (events[*i].what != EVENT_LEAVE || events[*i].span != span))
         ++*i;
     if (!end || *i == count || !add_item(s, TR_PIECE_WORD, code ? TR_MARKDOWN_CODE : TR_MARKDOWN_HTML, *at, end))
@@ -354,13 +285,13 @@ static bool read_html(scanner *s, const event *e, uint32_t *at)
 static bool read_break(scanner *s, bool hard, uint32_t limit, uint32_t *at)
 {
     uint32_t i = *at;
-    while (i < s->size && is_blank(s->text[i]))
+    while (i < s->size && tr_markdown_is_blank(s->text[i]))
         i++;
     i += hard && i < s->size && s->text[i] == '\\';
     if (i >= s->size || !is_newline(s->text[i]))
         return false;
     i += s->text[i] == '\r' && i + 1 < s->size && s->text[i + 1] == '\n' ? 2 : 1;
-    const uint32_t end = skip_prefix(s, i, s->size), begin = *at;
+    const uint32_t end = tr_markdown_skip_prefix(s->text, i, s->size), begin = *at;
     if (end > limit)
         return false; /* > is text */
     *at = end;
@@ -427,110 +358,7 @@ static bool read_events(scanner *s)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------ what md4c does not know
- */
-
-static size_t word_run(const char *text, size_t end, size_t at, const char *more)
-{
-    while (at < end && text[at] && (tr_is_ascii_word(text[at]) || strchr(more, text[at])))
-        at++;
-    return at;
-}
-
-/* The end of an address at text[at], without the punctuation of the sentence. */
-static size_t url_end(const char *text, size_t end, size_t at)
-{
-    const size_t begin = at;
-    size_t open = 0, close = 0;
-    for (; at < end && text[at] > ' ' && text[at] < 127 && !strchr("<>\"`|\\", text[at]); at++) {
-        open += text[at] == '(';
-        close += text[at] == ')';
-    }
-    for (; at > begin && (strchr("?!.,:;*_~'\\", text[at - 1]) || (text[at - 1] == ')' && close > open)); at--)
-        close -= text[at - 1] == ')';
-    return at;
-}
-
-/* "$x^2$": no white space inside, no word beside. */
-static size_t formula_end(const char *text, size_t end, size_t at)
-{
-    const size_t signs = at + 1 < end && text[at + 1] == '$' ? 2 : 1;
-    const size_t begin = at + signs;
-    if (begin >= end || (signs == 1 && strchr(" \t\r\n", text[begin])))
-        return at;
-    for (size_t i = begin; i < end && !strchr("`\n\r", text[i]); i++) {
-        if (text[i] == '\\' && i + 1 < end && text[i + 1] != '\n' && text[i + 1] != '\r') {
-            i++;
-            continue;
-        }
-        if (text[i] != '$')
-            continue;
-        const size_t after = i + signs;
-        if (i == begin || after > end || text[after - 1] != '$' || (signs == 1 && is_blank(text[i - 1])) ||
-            (after < end && (tr_is_ascii_word(text[after]) || text[after] == '$')))
-            return at;
-        return after;
-    }
-    return at;
-}
-
-static size_t bracket_end(const char *text, size_t end, size_t at, const char *more)
-{
-    const size_t i = word_run(text, end, at, more);
-    return i > at && i < end && text[i] == ']' ? i + 1 : 0;
-}
-
-/* The end of an entity that is white space, which would be lost as text; or at. */
-static size_t white_entity_end(const char *text, size_t end, size_t at)
-{
-    tr_buffer characters = {0};
-    size_t stop = tr_markdown_entity(text, end, at, &characters);
-    if (stop > at && (characters.size != 1 || (unsigned char)*characters.data > ' '))
-        stop = at;
-    tr_buffer_free(&characters);
-    return stop;
-}
-
-size_t tr_markdown_bare_end(const char *text, size_t begin, size_t end, size_t at)
-{
-    const char *t = text + at;
-    const size_t size = end - at;
-    const char before = at > begin ? text[at - 1] : ' ';
-    size_t i;
-    if (*t == '$' && !tr_is_ascii_word(before) && before != '$' && before != '`')
-        return formula_end(text, end, at);
-    if (*t == '[' && size > 3 && (t[1] == '^' || t[1] == '!')) {
-        i = bracket_end(text, end, at + 2, t[1] == '^' ? "-_.:" : "");
-        return i && (t[1] == '^' || at == begin) ? i + (t[1] == '^' && at == begin && i < end && text[i] == ':') : at;
-    }
-    if (*t == '&' && size > 3)
-        return white_entity_end(text, end, at);
-    if (*t == '{' && size > 3 && t[1] == '#') {
-        i = word_run(text, end, at + 2, "-_.:");
-        return i > at + 2 && i < end && text[i] == '}' ? i + 1 : at;
-    }
-    if (*t == ':' && size > 2 && tr_is_small_letter(t[1]) && !tr_is_ascii_word(before) && before != ':') {
-        i = word_run(text, end, at + 1, "_+-");
-        return i < end && text[i] == ':' && (i + 1 == end || !tr_is_ascii_word(text[i + 1])) ? i + 1 : at;
-    }
-    if (!tr_is_ascii_word(*t) || tr_is_ascii_word(before) || strchr("\\._+-@/", before))
-        return at;
-    i = word_run(text, end, at, "");
-    if (i + 3 < end && memcmp(text + i, "://", 3) == 0 && (i - at == 3 || i - at == 4 || i - at == 5) &&
-        (memcmp(t, "http", 4) == 0 || memcmp(t, "ftp:", 4) == 0)) {
-        const size_t stop = url_end(text, end, i + 3);
-        return stop > i + 3 ? stop : at;
-    }
-    if (i - at == 3 && i + 1 < end && text[i] == '.' && memcmp(t, "www", 3) == 0 && tr_is_ascii_word(text[i + 1]))
-        return url_end(text, end, i + 1);
-    i = word_run(text, end, i, "._+-");
-    if (i + 1 >= end || text[i] != '@' || !tr_is_ascii_word(text[i + 1]))
-        return at;
-    size_t stop = word_run(text, end, i + 1, ".-_");
-    while (strchr("._-", text[stop - 1]))
-        stop--;
-    return memchr(text + i, '.', stop - i) ? stop : at;
-}
+/* ----------------------------------------------------------------------------------------------- what md4c does not know */
 
 /* Divides a run of text at what is no text. first: it begins the block. */
 static bool split_bare(scanner *s, uint32_t begin, uint32_t end, bool first)
@@ -596,14 +424,15 @@ static bool refine_text(scanner *s)
     return good;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ HTML tags */
+/* ------------------------------------------------------------------------------------------------------------- HTML tags */
 
 /* The name of a tag: [*size] at the pointer. */
 static const char *tag_name(const scanner *s, const tr_markdown_item *item, size_t *size)
 {
     const bool closes = s->text[item->begin + 1] == '/';
     const size_t begin = item->begin + 1 + closes;
-    *size = word_run(s->text, item->end, begin, "-") - begin;
+    for (*size = 0; begin + *size < item->end && tr_is_ascii_word(s->text[begin + *size]);)
+        ++*size;
     return s->text + begin;
 }
 
@@ -673,9 +502,9 @@ static bool pair_tags(scanner *s)
     return true;
 }
 
-/* -------------------------------------------------------------------------------------------------------- md4c's calls */
+/* ---------------------------------------------------------------------------------------------------------- md4c's calls */
 
-/* What mask_line made a heading is the definition of a footnote. */
+/* What was made a heading for md4c is the definition of a footnote. */
 static void restore_footnote(scanner *s)
 {
     tr_markdown_item *first = (tr_markdown_item *)(void *)s->items.data;
@@ -721,7 +550,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *argument)
               : type == MD_BLOCK_CODE || type == MD_BLOCK_HTML ? NO_MARKS
                                                                : TR_MARKDOWN_PARAGRAPH;
     if (type == MD_BLOCK_LI && ((const MD_BLOCK_LI_DETAIL *)detail)->is_task)
-        s->task = place_of(s, ((const MD_BLOCK_LI_DETAIL *)detail)->task_mark_offset) + 2;
+        s->task = tr_markdown_place_of(&s->mask, ((const MD_BLOCK_LI_DETAIL *)detail)->task_mark_offset) + 2;
     return 0;
 }
 
@@ -745,8 +574,8 @@ static int add_event(scanner *s, uint8_t what, uint8_t span, const char *text, s
     if (s->kind == NO_MARKS)
         return 0;
     if (text) {
-        e.begin = place_of(s, (size_t)(text - s->parsed.data));
-        e.end = place_of(s, (size_t)(text - s->parsed.data) + size);
+        e.begin = tr_markdown_place_of(&s->mask, (size_t)(text - s->mask.text.data));
+        e.end = tr_markdown_place_of(&s->mask, (size_t)(text - s->mask.text.data) + size);
     }
     if (!tr_buffer_append(&s->events, &e, sizeof e))
         s->status = tr_fail_memory(s->error, "markdown");
@@ -768,8 +597,8 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *argument)
 static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *argument)
 {
     const scanner *s = argument;
-    const uintptr_t begin = (uintptr_t)s->parsed.data;
-    const bool inside = (uintptr_t)text >= begin && (uintptr_t)text < begin + s->parsed.size;
+    const uintptr_t begin = (uintptr_t)s->mask.text.data;
+    const bool inside = (uintptr_t)text >= begin && (uintptr_t)text < begin + s->mask.text.size;
     switch (type) {
     case MD_TEXT_NULLCHAR: return add_event(argument, EVENT_NUL, 0, NULL, 0);
     case MD_TEXT_BR: return add_event(argument, EVENT_HARD_BREAK, 0, NULL, 0);
@@ -778,148 +607,6 @@ static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *a
     case MD_TEXT_HTML: return inside ? add_event(argument, EVENT_HTML, 0, text, size) : 0;
     default: return inside ? add_event(argument, EVENT_TEXT, 0, text, size) : 0;
     }
-}
-
-/* ------------------------------------------------------------------------------------------------------ what md4c reads */
-
-/* Whether the line at text[at] begins with `sign`, after what quotes it. *words: there. */
-static bool line_has(const scanner *s, uint32_t at, uint32_t end, const char *sign, uint32_t *words)
-{
-    *words = skip_prefix(s, at, end);
-    return end - *words >= strlen(sign) && memcmp(s->text + *words, sign, strlen(sign)) == 0;
-}
-
-/* Whether "[label]:" begins the line at text[at]. */
-static bool is_definition(const scanner *s, uint32_t at)
-{
-    at = skip_prefix(s, at, s->size);
-    at += at < s->size && s->text[at] == '\\'; /* it may be that the text only looks like it */
-    if (at >= s->size || s->text[at] != '[')
-        return false;
-    for (at++; at < s->size && !strchr("[]\r\n", s->text[at]);)
-        at++;
-    return at + 1 < s->size && s->text[at] == ']' && s->text[at + 1] == ':';
-}
-
-static bool is_rest_blank(const scanner *s, uint32_t at, uint32_t end)
-{
-    while (at < end && is_blank(s->text[at]))
-        at++;
-    return at == end;
-}
-
-/* Hides from md4c, in a copy as long as the text, what CommonMark does not have but writers use: footnotes are no links,
- * formulas have no emphasis, and lines $$ and ::: are no paragraphs (they become <? and ?>, which HTML ends with). */
-static void mask_line(const scanner *s, uint32_t begin, uint32_t end, char *masked, uint32_t *formula)
-{
-    uint32_t words;
-    if (line_has(s, begin, end, "$$", &words) && is_rest_blank(s, words + 2, end)) {
-        if (*formula) {
-            memcpy(masked + *formula, "<?", 2);
-            memcpy(masked + words, "?>", 2);
-        }
-        *formula = *formula ? 0 : words;
-        return;
-    }
-    if (line_has(s, begin, end, "<textarea", &words))
-        memcpy(masked + words, "<style   ", 9);
-    if (line_has(s, begin, end, ":::", &words)) {
-        masked[words] = '<';
-        masked[words + 1] = '?';
-        if (end - words >= 4)
-            masked[end - 2] = '?';
-        masked[end - 1] = '>';
-        return;
-    }
-    for (uint32_t at = begin; at < end; at++) {
-        if (s->text[at] == '\\') {
-            at++;
-        } else if (s->text[at] == '[' && end - at > 4 && s->text[at + 1] == '^') {
-            const size_t stop = bracket_end(s->text, end, at + 2, "-_.:");
-            if (stop && stop < end && s->text[stop] == ':')
-                memcpy(masked + at, at == words && end + 2 < s->size && is_definition(s, end + 1) ? "# " : "(^", 2);
-        } else if (s->text[at] == '$') {
-            const uint32_t stop = (uint32_t)tr_markdown_bare_end(s->text, begin, end, at);
-            for (; stop > at && at + 1 < stop; at++)
-                if (at > begin && strchr("*_[]<>~!&\\", s->text[at]))
-                    masked[at] = 'x';
-        } else if (end - at >= 11 && memcmp(s->text + at, "</textarea>", 11) == 0) {
-            memcpy(masked + at, "</style>   ", 11);
-        }
-    }
-}
-
-/* Comments with -- inside, and <!-->, are comments to CommonMark since 0.31. */
-static void mask_comments(const scanner *s, char *masked)
-{
-    for (uint32_t at = 0, end; (at = find(s, at, "<!--")) != 0; at = end) {
-        end = comment_end(s, at - 4);
-        if (!end)
-            return;
-        if (end < at + 3) {
-            memset(masked + at - 3, 'x', end - at + 2);
-            continue;
-        }
-        for (uint32_t i = at; i + 3 < end; i++)
-            if (s->text[i] == '-' && (s->text[i + 1] == '-' || i == at || i + 4 == end))
-                masked[i] = 'x';
-            else if (s->text[i] == '>' && i == at)
-                masked[i] = 'x';
-    }
-}
-
-/* Whether a line is one of dashes under a table's head. */
-static bool is_dashes(const scanner *s, uint32_t begin, uint32_t end)
-{
-    bool pipe = false, dash = false;
-    if (skip_list_sign(s, begin) > begin)
-        return false;
-    for (; begin < end && strchr("-:| \t", s->text[begin]); begin++) {
-        pipe |= s->text[begin] == '|';
-        dash |= s->text[begin] == '-';
-    }
-    return begin == end && pipe && dash;
-}
-
-/* Appends such a line with two dashes more in each cell. */
-static bool append_dashes(scanner *s, const char *masked, uint32_t begin, uint32_t end)
-{
-    longer_row row = {begin, end, (uint32_t)s->parsed.size, 0};
-    bool good = true;
-    for (uint32_t i = begin; i < end && good; i++) {
-        good = tr_buffer_append(&s->parsed, masked + i, 1);
-        if (masked[i] == '-' && (i + 1 == end || masked[i + 1] != '-'))
-            good = good && tr_buffer_append(&s->parsed, "--", 2);
-    }
-    row.parsed_end = (uint32_t)s->parsed.size;
-    return good && tr_buffer_append(&s->rows, &row, sizeof row);
-}
-
-/* Makes what md4c reads. */
-static bool mask_text(scanner *s)
-{
-    char *masked = tr_copy_bytes(s->text, s->size);
-    uint32_t formula = 0;
-    bool good = masked;
-    if (masked)
-        mask_comments(s, masked);
-    for (uint32_t begin = 0, end; masked && begin < s->size; begin = end + 1) {
-        const char *newline = memchr(s->text + begin, '\n', s->size - begin);
-        end = newline ? (uint32_t)(newline - s->text) : s->size;
-        const bool returns = end > begin && s->text[end - 1] == '\r';
-        mask_line(s, begin, end - returns, masked, &formula);
-    }
-    for (uint32_t begin = 0, end; good && begin < s->size; begin = end + 1) {
-        const char *newline = memchr(s->text + begin, '\n', s->size - begin);
-        end = newline ? (uint32_t)(newline - s->text) : s->size;
-        const uint32_t words = skip_prefix(s, begin, end), last = end - (end > words && s->text[end - 1] == '\r');
-        good = tr_buffer_append(&s->parsed, masked + begin, words - begin) &&
-               (is_dashes(s, words, last) ? append_dashes(s, masked, words, last)
-                                          : tr_buffer_append(&s->parsed, masked + words, last - words)) &&
-               tr_buffer_append(&s->parsed, masked + last, end - last + (newline != NULL));
-    }
-    free(masked);
-    return good;
 }
 
 tr_status tr_markdown_scan(const char *text, size_t size, const tr_markdown_reader *reader, tr_error *error)
@@ -932,10 +619,11 @@ tr_status tr_markdown_scan(const char *text, size_t size, const tr_markdown_read
     scanner s = {.text = text, .size = (uint32_t)size, .reader = reader, .kind = TR_MARKDOWN_PARAGRAPH, .error = error};
     if (!size)
         return TR_OK;
-    if (!mask_text(&s) || (md_parse(s.parsed.data, (MD_SIZE)s.parsed.size, &parser, &s) != 0 && s.status == TR_OK))
+    if (!tr_markdown_mask_text(text, s.size, &s.mask) ||
+        (md_parse(s.mask.text.data, (MD_SIZE)s.mask.text.size, &parser, &s) != 0 && s.status == TR_OK))
         s.status = tr_fail_memory(error, "markdown");
-    tr_buffer_free(&s.parsed);
-    tr_buffer_free(&s.rows);
+    tr_buffer_free(&s.mask.text);
+    tr_buffer_free(&s.mask.rows);
     tr_buffer_free(&s.events);
     tr_buffer_free(&s.items);
     return s.status;

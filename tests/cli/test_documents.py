@@ -94,7 +94,8 @@ DOCUMENTS = {
     "html": lambda pairs: "".join(f"<p>{escaped(text)}</p>\n" for _, text in pairs),
     "json": lambda pairs: json.dumps([text for _, text in pairs], ensure_ascii=False, indent=1),
     "markdown": lambda pairs: "".join(f"{text}\n\n" for _, text in pairs),
-    "po": lambda pairs: "".join(f'msgid "{source}"\nmsgstr "{"" if source == text else text}"\n\n' for source, text in pairs),
+    "po": lambda pairs: "".join(f'msgid "{source}"\nmsgstr "{"" if source == text else text}"\n\n'
+                                for source, text in pairs),
     "srt": lambda pairs: "".join(cue(i, text, ",") for i, (_, text) in enumerate(pairs)),
     "tsv": lambda pairs: "".join(f"{i}\t{text}\n" for i, (_, text) in enumerate(pairs)),
     "vtt": lambda pairs: "WEBVTT\n\n" + "".join(cue(i, text, ".") for i, (_, text) in enumerate(pairs)),

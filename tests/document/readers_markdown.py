@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""readers_markdown.py DOCUMENT_TOOL FILE...: other readers of Markdown find the same tree in a document and in its translation.
+"""readers_markdown.py DOCUMENT_TOOL FILE...: other readers of Markdown find the same tree in a document and its translation.
 
 FILE: spec.txt of CommonMark (https://spec.commonmark.org), whose examples are read each for itself, or Markdown documents.
 Each is written with its own words, with longer ones, without spaces beside Chinese ones, and with its words and marks in
@@ -15,7 +15,10 @@ from markdown_it import MarkdownIt
 MARK = re.compile(r"(</?[a-z]\d+>|\{[a-z]\d+\})")
 
 # Examples whose tree differs, and why.
-EXPECTED = {}
+EXPECTED = {
+    "*$*alpha.\n\n*£*bravo.\n\n*€*charlie.\n":
+        "md4c and GitHub follow CommonMark 0.30, where £ and € are no punctuation: what is emphasis here is none to others",
+}
 
 
 def tool(path, mode, text, lines=None):
@@ -134,7 +137,7 @@ def check(path, name, text, readers):
             except Exception:  # the reader fails on this example
                 continue
             after = tree(out, ordered)
-            if before != after and (name, how) not in EXPECTED:
+            if before != after and text not in EXPECTED:
                 failures += 1
                 print("%s, %s, %s:\n%s\n--- becomes\n%s\n" % (name, how, reader_name, text, out))
                 if "-v" in sys.argv:

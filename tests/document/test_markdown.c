@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,8 +143,6 @@ static void properties_hold(void **state)
             memcpy(text + size, piece, strlen(piece));
             size += strlen(piece);
         }
-        if (getenv("SEED") && atoi(getenv("SEED")) <= (int)seed)
-            fprintf(stderr, "%u %.*s\n", seed, (int)size, text);
         check_properties(text, size, &(tr_document_settings){.format = "markdown"}, check_upper);
     }
 }

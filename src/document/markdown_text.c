@@ -1,0 +1,217 @@
+/* Markdown: what text means, what in it is no text to its readers, and small questions about it. */
+#include "document/markdown.h"
+
+#include <gumbo.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------------------------------------- entities and backslashes */
+
+static bool append_code(uint32_t code, tr_buffer *out)
+{
+    char bytes[4];
+    const bool good = code && code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
+    return tr_buffer_append(out, bytes, tr_utf8_encode(good ? code : 0xFFFD, bytes));
+}
+
+/* gumbo knows the names. */
+static bool append_named(const char *entity, size_t size, tr_buffer *out)
+{
+    GumboOutput *output = gumbo_parse_with_options(&kGumboDefaultOptions, entity, size);
+    const GumboNode *node = output ? output->root : NULL;
+    bool good = false;
+    if (node && node->v.element.children.length)
+        node = node->v.element.children.data[node->v.element.children.length - 1];
+    if (node && node->type == GUMBO_NODE_ELEMENT && node->v.element.children.length) {
+        const GumboNode *text = node->v.element.children.data[0];
+        good = (text->type == GUMBO_NODE_TEXT || text->type == GUMBO_NODE_WHITESPACE) && *text->v.text.text != '&' &&
+               (entity[1] == 's' || !tr_ends_with(text->v.text.text, ";")) && tr_buffer_string(out, text->v.text.text);
+    }
+    if (output)
+        gumbo_destroy_output(&kGumboDefaultOptions, output);
+    return good;
+}
+
+size_t tr_markdown_entity(const char *text, size_t size, size_t at, tr_buffer *characters)
+{
+    enum { MAX_NAME = 48, MAX_DIGITS = 7 };
+    size_t i = at + 1;
+    const bool number = i < size && text[i] == '#', hex = number && i + 1 < size && (text[i + 1] | 0x20) == 'x';
+    i += (size_t)number + hex;
+    const size_t begin = i, most = number ? MAX_DIGITS - hex : MAX_NAME;
+    uint32_t code = 0;
+    for (; i < size && i - begin < most && tr_is_ascii_word(text[i]); i++) {
+        const char c = (char)(text[i] | 0x20);
+        if (number && !tr_is_ascii_digit(text[i]) && !(hex && c <= 'f'))
+            return at;
+        code = code * (hex ? 16 : 10) + (uint32_t)(tr_is_ascii_digit(text[i]) ? text[i] - '0' : c - 'a' + 10);
+    }
+    if (i == begin || i >= size || text[i] != ';')
+        return at;
+    if (!number && i == at + 4 && memcmp(text + begin, "amp", 3) == 0)
+        return tr_buffer_append(characters, "&", 1) ? i + 1 : at;
+    if (number ? append_code(code, characters) : append_named(text + at, i + 1 - at, characters))
+        return i + 1;
+    return at;
+}
+
+bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out)
+{
+    bool good = true;
+    for (size_t i = 0; i < size && good;) {
+        const bool escape = text[i] == '\\' && i + 1 < size && tr_markdown_is_mark(text[i + 1]);
+        const size_t end = text[i] == '&' ? tr_markdown_entity(text, size, i, out) : i;
+        if (end > i) {
+            i = end;
+        } else if (!text[i]) {
+            good = append_code(0, out);
+            i++;
+        } else {
+            good = tr_buffer_append(out, text + i + escape, 1);
+            i += 1 + (size_t)escape;
+        }
+    }
+    return good;
+}
+
+/* ----------------------------------------------------------------------------------------- what CommonMark does not know */
+
+static size_t word_run(const char *text, size_t end, size_t at, const char *more)
+{
+    while (at < end && text[at] && (tr_is_ascii_word(text[at]) || strchr(more, text[at])))
+        at++;
+    return at;
+}
+
+/* The end of an address at text[at], without the punctuation of the sentence. */
+static size_t url_end(const char *text, size_t end, size_t at)
+{
+    const size_t begin = at;
+    size_t open = 0, close = 0;
+    for (; at < end && text[at] > ' ' && text[at] < 127 && !strchr("<>\"`|\\", text[at]); at++) {
+        open += text[at] == '(';
+        close += text[at] == ')';
+    }
+    for (; at > begin && (strchr("?!.,:;*_~'\\", text[at - 1]) || (text[at - 1] == ')' && close > open)); at--)
+        close -= text[at - 1] == ')';
+    return at;
+}
+
+/* "$x^2$": no white space inside, no word beside. */
+static size_t formula_end(const char *text, size_t end, size_t at)
+{
+    const size_t signs = at + 1 < end && text[at + 1] == '$' ? 2 : 1;
+    const size_t begin = at + signs;
+    if (begin >= end || (signs == 1 && strchr(" \t\r\n", text[begin])))
+        return at;
+    for (size_t i = begin; i < end && !strchr("`\n\r", text[i]); i++) {
+        if (text[i] == '\\' && i + 1 < end && text[i + 1] != '\n' && text[i + 1] != '\r') {
+            i++;
+            continue;
+        }
+        if (text[i] != '$')
+            continue;
+        const size_t after = i + signs;
+        if (i == begin || after > end || text[after - 1] != '$' || (signs == 1 && tr_markdown_is_blank(text[i - 1])) ||
+            (after < end && (tr_is_ascii_word(text[after]) || text[after] == '$')))
+            return at;
+        return after;
+    }
+    return at;
+}
+
+static size_t bracket_end(const char *text, size_t end, size_t at, const char *more)
+{
+    const size_t i = word_run(text, end, at, more);
+    return i > at && i < end && text[i] == ']' ? i + 1 : 0;
+}
+
+/* The end of an entity that is white space, which would be lost as text; or at. */
+static size_t white_entity_end(const char *text, size_t end, size_t at)
+{
+    tr_buffer characters = {0};
+    size_t stop = tr_markdown_entity(text, end, at, &characters);
+    if (stop > at && (characters.size != 1 || (unsigned char)*characters.data > ' '))
+        stop = at;
+    tr_buffer_free(&characters);
+    return stop;
+}
+
+size_t tr_markdown_bare_end(const char *text, size_t begin, size_t end, size_t at)
+{
+    const char *t = text + at;
+    const size_t size = end - at;
+    const char before = at > begin ? text[at - 1] : ' ';
+    size_t i;
+    if (*t == '$' && !tr_is_ascii_word(before) && before != '$' && before != '`')
+        return formula_end(text, end, at);
+    if (*t == '[' && size > 3 && (t[1] == '^' || t[1] == '!')) {
+        i = bracket_end(text, end, at + 2, t[1] == '^' ? "-_.:" : "");
+        return i && (t[1] == '^' || at == begin) ? i + (t[1] == '^' && at == begin && i < end && text[i] == ':') : at;
+    }
+    if (*t == '&' && size > 3)
+        return white_entity_end(text, end, at);
+    if (*t == '{' && size > 3 && t[1] == '#') {
+        i = word_run(text, end, at + 2, "-_.:");
+        return i > at + 2 && i < end && text[i] == '}' ? i + 1 : at;
+    }
+    if (*t == ':' && size > 2 && tr_is_small_letter(t[1]) && !tr_is_ascii_word(before) && before != ':') {
+        i = word_run(text, end, at + 1, "_+-");
+        return i < end && text[i] == ':' && (i + 1 == end || !tr_is_ascii_word(text[i + 1])) ? i + 1 : at;
+    }
+    if (!tr_is_ascii_word(*t) || tr_is_ascii_word(before) || strchr("\\._+-@/", before))
+        return at;
+    i = word_run(text, end, at, "");
+    if (i + 3 < end && memcmp(text + i, "://", 3) == 0 && (i - at == 3 || i - at == 4 || i - at == 5) &&
+        (memcmp(t, "http", 4) == 0 || memcmp(t, "ftp:", 4) == 0)) {
+        const size_t stop = url_end(text, end, i + 3);
+        return stop > i + 3 ? stop : at;
+    }
+    if (i - at == 3 && i + 1 < end && text[i] == '.' && memcmp(t, "www", 3) == 0 && tr_is_ascii_word(text[i + 1]))
+        return url_end(text, end, i + 1);
+    i = word_run(text, end, i, "._+-");
+    if (i + 1 >= end || text[i] != '@' || !tr_is_ascii_word(text[i + 1]))
+        return at;
+    size_t stop = word_run(text, end, i + 1, ".-_");
+    while (strchr("._-", text[stop - 1]))
+        stop--;
+    return memchr(text + i, '.', stop - i) ? stop : at;
+}
+
+/* ------------------------------------------------------------------------------------------------------- small questions */
+
+uint32_t tr_markdown_skip_prefix(const char *text, uint32_t at, uint32_t end)
+{
+    while (at < end && (tr_markdown_is_blank(text[at]) || text[at] == '>'))
+        at++;
+    return at;
+}
+
+uint32_t tr_markdown_skip_list_sign(const char *text, uint32_t size, uint32_t at)
+{
+    uint32_t i = at;
+    while (i < size && tr_is_ascii_digit(text[i]))
+        i++;
+    const bool number = i > at && i - at < 10 && i < size && (text[i] == '.' || text[i] == ')');
+    const bool bullet = i == at && i < size && (text[i] == '-' || text[i] == '*' || text[i] == '+');
+    return (number || bullet) && i + 1 < size && tr_markdown_is_blank(text[i + 1]) ? i + 1 : at;
+}
+
+uint32_t tr_markdown_find(const char *text, uint32_t size, uint32_t at, const char *what)
+{
+    const size_t length = strlen(what);
+    for (const char *c; at < size && (c = memchr(text + at, *what, size - at)) != NULL; at++) {
+        at = (uint32_t)(c - text);
+        if (size - at >= length && memcmp(c, what, length) == 0)
+            return at + (uint32_t)length;
+    }
+    return 0;
+}
+
+uint32_t tr_markdown_comment_end(const char *text, uint32_t size, uint32_t at)
+{
+    if (size - at >= 5 && text[at + 4] == '>')
+        return at + 5;
+    if (size - at >= 6 && memcmp(text + at + 4, "->", 2) == 0)
+        return at + 6;
+    return tr_markdown_find(text, size, at + 4, "-->");
+}
