@@ -508,6 +508,20 @@ static void trim_core(const reader *r, const core *c)
     }
 }
 
+/* Whether a blank line stands before the core: its first line would be taken for the number of a cue if it became one. */
+static bool follows_blank_line(const reader *r, size_t at, const core *c)
+{
+    const size_t end = ((const tr_piece *)(const void *)r->pieces.data)[c->from].begin;
+    bool blank = false;
+    for (; at < end; at++) {
+        const char byte = r->document->data[at];
+        if (byte == '\n' && blank)
+            return true;
+        blank = byte == '\n' || (blank && tr_is_subtitle_space(byte));
+    }
+    return false;
+}
+
 /* Scans the text begin .. end and finds its core, which is empty if it has no words. */
 static bool scan_core(reader *r, size_t begin, size_t end, bool dashed, core *found)
 {
@@ -517,6 +531,8 @@ static bool scan_core(reader *r, size_t begin, size_t end, bool dashed, core *fo
     while (found->from < found->to && shorten_core(r, found, &dashed))
         ;
     trim_core(r, found);
+    if (found->from < found->to && follows_blank_line(r, begin, found))
+        found->to = found->from;
     return true;
 }
 
@@ -588,7 +604,7 @@ static tr_status add_joined(reader *r, size_t i, bool joins, size_t *next, tr_er
         if (part.from == part.to)
             continue;
         const tr_piece *pieces = (const tr_piece *)(const void *)r->pieces.data;
-        if (*next > i) { /* the line break after the times divides the words of two cues */
+        if (end) { /* the line break after the times divides the words of two cues */
             status = tr_unit_piece(d, TR_PIECE_TEXT, c->begin - 1, c->begin, error);
             if (status == TR_OK)
                 status = tr_unit_piece(d, TR_PIECE_SKIP, end, pieces[part.from].begin, error);
