@@ -258,20 +258,28 @@ static void move_signs(tr_markdown_writer *w)
     }
 }
 
-/* Whether there is one run at most of c, and no mark of it: it is no mark then. */
-static bool is_single(const tr_markdown_writer *w, char c)
+/* Whether no run of c closes what one before it opens, and there is no mark of it: it is no mark then. */
+static bool is_inert(const tr_markdown_writer *w, char c)
 {
-    size_t runs = 0;
+    bool opened = false;
     if (!w->place->alone || w->unit->begin > w->place->begin || w->unit->end < w->place->end)
         return false;
     for (size_t i = 0; i < w->count; i++) {
         const tr_markdown_part *p = &w->parts[i];
         if (p->kind != TR_PIECE_TEXT && strchr(c == '~' ? "~" : "*_", w->document->data[p->piece->begin]))
             return false;
-        for (size_t k = p->begin; p->kind == TR_PIECE_TEXT && k < p->end; k++)
-            runs += w->text.data[k] == c && (k == p->begin || w->text.data[k - 1] != c);
+        for (size_t k = p->begin; p->kind == TR_PIECE_TEXT && k < p->end; k++) {
+            const size_t begin = k;
+            if (w->text.data[k] != c)
+                continue;
+            while (k + 1 < p->end && w->text.data[k + 1] == c)
+                k++;
+            if (opened && !(begin > p->begin && w->text.data[begin - 1] == ' '))
+                return false;
+            opened |= !(k + 1 < p->end && w->text.data[k + 1] == ' ');
+        }
     }
-    return runs <= 1;
+    return true;
 }
 
 void tr_markdown_move_out(tr_markdown_writer *w)
@@ -286,7 +294,20 @@ void tr_markdown_move_out(tr_markdown_writer *w)
 typedef struct piece_of_text {
     const char *text;
     size_t size, part;
+    bool balanced; /* its brackets are pairs */
 } piece_of_text;
+
+static bool is_balanced(const char *text, size_t size)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == ']' && !depth)
+            return false;
+        depth += text[i] == '[';
+        depth -= text[i] == ']';
+    }
+    return !depth;
+}
 
 static bool only_has(const piece_of_text *t, const char *characters)
 {
@@ -353,7 +374,7 @@ static bool run_acts(const tr_markdown_writer *w, const piece_of_text *t, size_t
     const char c = t->text[begin];
     const int left = begin ? class_before(t->text, begin) : class_written(w);
     const int right = end < t->size ? class_at(t->text, t->size, end) : class_after(w, t->part, false);
-    if (w->single[c == '*' ? 0 : c == '_' ? 1 : 2])
+    if (w->inert[c == '*' ? 0 : c == '_' ? 1 : 2])
         return false;
     if ((left == SPACE || left == OUTSIDE) && (right == SPACE || right == OUTSIDE))
         return false;
@@ -385,8 +406,8 @@ static bool acts(const tr_markdown_writer *w, const piece_of_text *t, size_t at)
     case '`': return true;
     case '|': return w->place->kind == TR_MARKDOWN_CELL;
     case '!': return next == '[';
-    case '[': return w->links || w->references || next == '^';
-    case ']': return w->links || next == '(' || next == '[';
+    case '[': return (w->links && !t->balanced) || w->references || next == '^';
+    case ']': return (w->links && !(t->balanced && !w->references)) || next == '(' || next == '[';
     case '<': return tr_is_ascii_word(next) || (next && strchr("/!?", next));
     default: return false;
     }
@@ -429,7 +450,7 @@ static size_t find_closing(const tr_markdown_writer *w, const piece_of_text *t)
 
 static void write_text(tr_markdown_writer *w, const char *text, size_t size, size_t index)
 {
-    const piece_of_text t = {text, size, index};
+    const piece_of_text t = {text, size, index, is_balanced(text, size)};
     if (!size || w->how & ESCAPED) {
         write_escaped(w, text, size);
         return;
@@ -587,7 +608,7 @@ void tr_markdown_write_body(tr_markdown_writer *w)
     tr_buffer_clear(&w->body);
     tr_buffer_clear(&w->meaning);
     for (size_t i = 0; i < 3; i++)
-        w->single[i] = is_single(w, "*_~"[i]);
+        w->inert[i] = is_inert(w, "*_~"[i]);
     w->links = w->place->at == TR_MARKDOWN_PICTURE || w->place->label;
     for (size_t i = 0; i < w->count; i++) {
         const tr_markdown_part *p = &w->parts[i];

@@ -24,14 +24,14 @@ typedef struct tr_markdown_writer {
     const char *lead;        /* stands before the translation: the end of the source, in bilingual documents */
     tr_markdown_part *parts; /* [count] */
     size_t count;
-    tr_buffer text;                     /* of TEXT parts, with white space collapsed */
-    tr_buffer body;                     /* the translation as it is written */
-    tr_buffer meaning;                  /* what reading body again has to give: see tr_markdown_append_meaning */
-    tr_buffer stack;                    /* of size_t: pairs that are open */
-    size_t links;                       /* how many of these are links or pictures */
-    bool line_start;                    /* body begins a line */
-    bool own;                           /* the translation is the text of the unit */
-    bool references, single[3], failed; /* single: there is one run at most of * _ ~ */
+    tr_buffer text;                    /* of TEXT parts, with white space collapsed */
+    tr_buffer body;                    /* the translation as it is written */
+    tr_buffer meaning;                 /* what reading body again has to give: see tr_markdown_append_meaning */
+    tr_buffer stack;                   /* of size_t: pairs that are open */
+    size_t links;                      /* how many of these are links or pictures */
+    bool line_start;                   /* body begins a line */
+    bool own;                          /* the translation is the text of the unit */
+    bool references, inert[3], failed; /* inert: runs of * _ ~ in the text do nothing */
     unsigned how;
 } tr_markdown_writer;
 

@@ -11,7 +11,8 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "documents"
 
 def main():
     tool, model = sys.argv[1:3]
-    names = sorted(p.name for p in FOLDER.iterdir() if p.is_file() and p.suffix != ".png" and p.name not in ("README.md", "mail.txt"))
+    names = sorted(p.name for p in FOLDER.iterdir()
+                   if p.is_file() and p.suffix != ".png" and p.name not in ("README.md", "mail.txt"))
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSLATE_")}
     different = []
     with tempfile.TemporaryDirectory() as out:

@@ -63,9 +63,10 @@ static void text_is_escaped_where_it_acts(void **state)
 {
     (void)state;
     static const char *const plain[] = {
-        "snake_case 2 * 3 C# a-b 1. x", "a [b] (c)", "5 < 6 & 7 > 3", "10~20", "a | b", "$5"};
+        "snake_case 2 * 3 C# a-b 1. x", "a [b] (c)", "5 < 6 & 7 > 3", "10~20", "a | b", "$5", "喵~ 喵~"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         assert_translated("x", plain[i], plain[i]);
+    assert_translated("x [y](z)", "<x2>a [b]</x2>", "[a [b]](z)");
     assert_translated("x", "1. a", "1\\. a");
     assert_translated("x", "- a", "\\- a");
     assert_translated("x", "# a", "\\# a");
