@@ -11,8 +11,9 @@
  * or read each, show it, and set its translation. The conventions are those of translate.h. A document belongs to one thread
  * at a time.
  *
- * Formats are read by a module, translate-document.so, which the library loads with the first document from
- * LIBDIR/translate, beside itself or beside the program. A build without it returns TR_ERROR_UNSUPPORTED.
+ * Formats are read by a module, translate-document.so, which the library loads with the first document: from the program's
+ * folder, from the folder translate beside the library, or from where it was installed. A build without it returns
+ * TR_ERROR_UNSUPPORTED.
  *
  * Options of tr_document_open and tr_document_parse
  *
@@ -45,8 +46,8 @@ TR_API const char *tr_document_format_name(size_t index);
 /* The name of the format that a file of this name has, by its end; NULL: none. */
 TR_API const char *tr_document_find_format(const char *path);
 
-/* Reads a document. On success *document is for tr_document_free. Text must be UTF-8; what is not is copied, and becomes
- * U+FFFD in translated text.
+/* Reads a document. On success *document is for tr_document_free. Text must be UTF-8: XML, office documents, JSON and YAML
+ * are refused otherwise; other formats keep what is not, but for U+FFFD in translated text.
  *
  * TR_ERROR_ARGUMENT     An option is out of range, or there is no such format.
  * TR_ERROR_IO           The file cannot be read.
@@ -82,7 +83,7 @@ TR_API tr_status tr_document_set(tr_document *document, size_t unit, const char 
 TR_API const char *tr_document_get(const tr_document *document, size_t unit, size_t *size);
 
 /* Translates all units that have no translation. options: as tr_translate; they need protect, the default, which keeps the
- * marks. on_progress counts units. A cancelled call keeps what it has, and can be called again.
+ * marks. on_progress counts units. A call that fails or is cancelled keeps what it has, and can be repeated.
  *
  * Errors as tr_translate. */
 TR_API tr_status tr_document_translate(tr_document *document, tr_context *context, const tr_options *options,
@@ -97,8 +98,7 @@ TR_API tr_status tr_document_translate_queue(tr_document *document, tr_queue *qu
 
 /* Writes the document with its translations to a file, which appears complete or not at all.
  *
- * TR_ERROR_IO      The file cannot be written.
- * TR_ERROR_FORMAT  A translation cannot stand where its unit is. */
+ * TR_ERROR_IO  The file cannot be written. */
 TR_API tr_status tr_document_save(const tr_document *document, const char *path, tr_error *error);
 
 /* The same as bytes: *data is for tr_free. */

@@ -173,4 +173,7 @@ tr_status tr_tokenize_spans(const tr_model *model, bool target, const char *text
 tr_status tr_detokenize_spans(const tr_model *model, const int32_t *ids, size_t count, char **text, size_t *size,
                               tr_span *spans, tr_error *error);
 
+/* What a queue takes at once. */
+tr_queue_options tr_queue_limits(const tr_queue *queue);
+
 #endif

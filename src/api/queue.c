@@ -110,3 +110,8 @@ void tr_queue_destroy(tr_queue *q)
     free(q->threads);
     free(q);
 }
+
+tr_queue_options tr_queue_limits(const tr_queue *queue)
+{
+    return queue->limits;
+}

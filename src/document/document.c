@@ -31,6 +31,11 @@ static tr_status read_as(const tr_document_format *format, const char *name, con
     }
     tr_unit_drop(d);
     tr_units_sort(d);
+    tr_member *members = (tr_member *)(void *)d->members.data;
+    for (size_t i = 0; i < d->members.size / sizeof *members; i++) {
+        members[i].first = d->member_units;
+        d->member_units += tr_document_count(members[i].document);
+    }
     *document = d;
     return TR_OK;
 }
@@ -56,7 +61,8 @@ tr_status tr_member_add(tr_document *d, const tr_document_format *format, const 
     tr_status status = read_as(format, name, data, size, &d->settings, member, error);
     if (status != TR_OK)
         return tr_fail_in(error, status, d->name);
-    if (tr_buffer_append(&d->members, member, sizeof *member))
+    const tr_member own = {*member, 0};
+    if (tr_buffer_append(&d->members, &own, sizeof own))
         return TR_OK;
     tr_document_close(*member);
     return tr_fail_memory(error, d->name);
@@ -66,9 +72,9 @@ void tr_document_close(tr_document *d)
 {
     if (!d)
         return;
-    tr_document **members = (tr_document **)(void *)d->members.data;
+    const tr_member *members = (const tr_member *)(const void *)d->members.data;
     for (size_t i = 0; i < d->members.size / sizeof *members; i++)
-        tr_document_close(members[i]);
+        tr_document_close(members[i].document);
     if (d->state && d->format->close)
         d->format->close(d->state);
     tr_buffer_free(&d->pieces);
@@ -81,6 +87,7 @@ void tr_document_close(tr_document *d)
 
 TR_API const tr_document_module tr_document_functions = {
     .version = TR_BUILD,
+    .layout = TR_DOCUMENT_LAYOUT,
     .read = tr_document_read,
     .close = tr_document_close,
     .count = tr_document_count,

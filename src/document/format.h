@@ -36,6 +36,12 @@ typedef struct tr_edit {
     size_t text, size; /* of tr_document.edited */
 } tr_edit;
 
+/* A document inside another one. */
+typedef struct tr_member {
+    tr_document *document;
+    size_t first; /* its first unit, counted from the first of all members; set when all are read */
+} tr_member;
+
 /* A part of a translation, between two marks. */
 typedef struct tr_part {
     tr_piece_kind kind;
@@ -64,9 +70,9 @@ typedef struct tr_rendering {
 #define TR_UNIT_INSIDE (1U << 30)
 
 struct tr_document_format {
-    /* Adds units (tr_unit_...), edits in the order of their places (tr_edit_add), or members. Units may come in any order;
-     * then they are sorted by the ends of their places. The place of a unit or an edit may be inside a mark of another unit,
-     * such as an attribute of a picture, but not of one that is itself inside another. */
+    /* Adds units (tr_unit_...), edits in the order of their places (tr_edit_add), or members. Units may come in any order:
+     * they are sorted by the ends of their places, then by their begins. The place of a unit or an edit may be inside a mark
+     * of another unit, such as an attribute of a picture, but not of one that is itself inside another. */
     tr_status (*read)(tr_document *document, tr_error *error);
 
     /* Appends the characters that bytes begin .. end of a TEXT piece stand for. NULL: the bytes. False: out of memory. */
@@ -97,7 +103,8 @@ struct tr_document {
 
     /* Filled by the functions below. */
     tr_buffer pieces, units, edits, edited; /* of tr_piece, tr_unit, tr_edit, char */
-    tr_buffer members;                      /* of tr_document *: they own their data, which the format frees in close */
+    tr_buffer members;                      /* of tr_member */
+    size_t member_units;                    /* of all members */
     bool in_unit;
 };
 

@@ -61,7 +61,7 @@ tr_status tr_document_load(const tr_document_module **module, void **handle, tr_
     if (!*handle)
         return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: cannot be loaded: %s", path, dlerror());
     *module = dlsym(*handle, TR_DOCUMENT_MODULE);
-    if (*module && strcmp((*module)->version, TR_BUILD) == 0)
+    if (*module && strcmp((*module)->version, TR_BUILD) == 0 && (*module)->layout == TR_DOCUMENT_LAYOUT)
         return TR_OK;
     tr_document_unload(*handle);
     return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: belongs to another version of translate", path);

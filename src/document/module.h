@@ -6,6 +6,7 @@
 
 typedef struct tr_document_module {
     const char *version; /* of the build, which has to be the library's: the structures are shared */
+    size_t layout;       /* and TR_DOCUMENT_LAYOUT, for builds of one version */
     tr_status (*read)(const char *name, const char *data, size_t size, const tr_document_settings *settings,
                       tr_document **document, tr_error *error);
     void (*close)(tr_document *document);
@@ -15,6 +16,8 @@ typedef struct tr_document_module {
                        tr_error *error);
 } tr_document_module;
 
+#define TR_DOCUMENT_LAYOUT                                                                                                  \
+    (sizeof(tr_document_settings) << 16 | sizeof(tr_document_translation) << 8 | sizeof(tr_document_module))
 #define TR_DOCUMENT_MODULE "tr_document_functions"
 extern const tr_document_module tr_document_functions;
 

@@ -222,18 +222,18 @@ static bool remove_named(tr_document *member, const tr_strmap *names)
 
 static tr_status keep_columns(tr_document *d, tr_error *error)
 {
-    tr_document **members = (tr_document **)(void *)d->members.data;
+    const tr_member *members = (const tr_member *)(const void *)d->members.data;
     const size_t count = d->members.size / sizeof *members;
     tr_strmap names;
     bool good = tr_strmap_init(&names, 64);
     if (!good)
         return tr_fail_memory(error, d->name);
     for (size_t i = 0; i < count && good; i++)
-        if (members[i]->format == &table)
-            good = add_names(members[i], &names);
+        if (members[i].document->format == &table)
+            good = add_names(members[i].document, &names);
     for (size_t i = 0; i < count && good && names.count; i++)
-        if (members[i]->format == &sheet)
-            good = remove_named(members[i], &names);
+        if (members[i].document->format == &sheet)
+            good = remove_named(members[i].document, &names);
     tr_strmap_free(&names);
     return good ? TR_OK : tr_fail_memory(error, d->name);
 }

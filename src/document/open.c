@@ -24,7 +24,8 @@ typedef struct opened {
     void *handle;
     const tr_document_module *module;
     tr_file file;
-    char *name, *copy, *languages[2], *columns, *keys, *pairs;
+    char *name, *copy; /* copy: of bytes that were given */
+    char *format, *languages[2], *columns, *keys, *pairs;
     stored *translations; /* [count] */
     size_t count;
     tr_buffer texts;
@@ -44,6 +45,7 @@ static void free_opened(opened *o)
     tr_file_close(&o->file);
     free(o->name);
     free(o->copy);
+    free(o->format);
     for (int i = 0; i < 2; i++)
         free(o->languages[i]);
     free(o->columns);
@@ -69,10 +71,11 @@ static tr_status read_document(opened *o, const char *data, size_t size, const t
         settings.source_language = options->translate.source_language;
         settings.target_language = options->translate.target_language;
     }
-    if (!copy_string(settings.source_language, &o->languages[0]) ||
+    if (!copy_string(settings.format, &o->format) || !copy_string(settings.source_language, &o->languages[0]) ||
         !copy_string(settings.target_language, &o->languages[1]) || !copy_string(settings.columns, &o->columns) ||
-        !copy_string(settings.keys, &o->keys))
+        !copy_string(settings.keys, &o->keys) || !copy_string(settings.pairs, &o->pairs))
         return tr_fail_memory(error, o->name);
+    settings.format = o->format;
     settings.source_language = o->languages[0];
     settings.target_language = o->languages[1];
     settings.columns = o->columns;
@@ -176,6 +179,8 @@ tr_status tr_document_unit(const tr_document *document, size_t unit, char **text
     if (!text)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_document_unit: text is NULL");
     *text = NULL;
+    if (size)
+        *size = 0;
     tr_status status = check_unit(document, unit, "tr_document_unit", error);
     if (status == TR_OK)
         status = owner_of(document)->module->text(document, unit, &buffer, error);
@@ -195,7 +200,7 @@ tr_status tr_document_set(tr_document *document, size_t unit, const char *text, 
     if (status != TR_OK)
         return status;
     opened *o = owner_of(document);
-    if (!text && size)
+    if (!text)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_document_set: text is NULL");
     const size_t at = o->texts.size;
     if (!tr_buffer_append(&o->texts, text, size) || !tr_buffer_append(&o->texts, "", 1))
@@ -215,7 +220,7 @@ const char *tr_document_get(const tr_document *document, size_t unit, size_t *si
 
 /* ----------------------------------------------------------------------------------------------------------- translating */
 
-enum { SLICE = 8192, SLICE_BYTES = 4 << 20 }; /* units that are translated together, and their bytes */
+enum { SLICE = 8192, SLICE_BYTES = 4 << 20 }; /* units that are translated together, and their bytes, at most */
 
 /* Some units without a translation. */
 typedef struct slice {
@@ -224,11 +229,14 @@ typedef struct slice {
     const char **texts; /* [count] */
     size_t *sizes;      /* [count] */
     size_t count, next; /* next: where the following slice begins */
+    size_t max_count, max_bytes;
     tr_buffer bytes;
     size_t done, total; /* units of the document with a translation, before this slice; and all */
     const tr_translate_options *options;
     uint64_t source_tokens, target_tokens; /* before this slice */
     tr_progress progress;                  /* of this slice */
+    tr_status status;                      /* of storing results */
+    tr_error *error;
 } slice;
 
 static void free_slice(slice *s)
@@ -242,7 +250,7 @@ static void free_slice(slice *s)
 static tr_status make_slice(slice *s, tr_document *document, const tr_translate_options *options, tr_error *error)
 {
     const opened *o = owner_of(document);
-    *s = (slice){.document = document, .total = o->count, .options = options};
+    *s = (slice){.document = document, .total = o->count, .options = options, .max_count = SLICE, .max_bytes = SLICE_BYTES};
     s->units = malloc(SLICE * sizeof *s->units);
     s->texts = malloc(SLICE * sizeof *s->texts);
     s->sizes = malloc(SLICE * sizeof *s->sizes);
@@ -262,12 +270,16 @@ static tr_status fill_slice(slice *s, tr_error *error)
     s->target_tokens += s->progress.target_tokens;
     s->progress = (tr_progress){0};
     tr_buffer_clear(&s->bytes);
-    for (; status == TR_OK && s->next < o->count && s->count < SLICE && s->bytes.size < SLICE_BYTES; s->next++) {
+    for (; status == TR_OK && s->next < o->count && s->count < s->max_count; s->next++) {
         const size_t begin = s->bytes.size;
         if (o->translations[s->next].known)
             continue;
-        s->units[s->count] = s->next;
         status = o->module->text(s->document, s->next, &s->bytes, error);
+        if (s->count && s->bytes.size > s->max_bytes) {
+            s->bytes.size = begin; /* the first of the next slice */
+            break;
+        }
+        s->units[s->count] = s->next;
         s->sizes[s->count++] = s->bytes.size - begin;
     }
     const char *text = s->bytes.data;
@@ -289,14 +301,24 @@ static int show_progress(void *argument, const tr_progress *p)
     return s->options->on_progress(s->options->on_progress_argument, &whole);
 }
 
+/* on_result: keeps translations as they are done, for a call that is cancelled later. */
+static int store_results(void *argument, size_t first, const tr_result *results, size_t count)
+{
+    slice *s = argument;
+    for (size_t i = 0; i < count && s->status == TR_OK; i++)
+        s->status =
+            tr_document_set(s->document, s->units[first + i], results[i].text, results[i].size, results[i].flags, s->error);
+    return s->status != TR_OK;
+}
+
 static tr_status translate_slice(slice *s, tr_context *context, const tr_translate_options *options, tr_error *error)
 {
     tr_result *results = NULL;
-    tr_status status = tr_translate_texts(context, s->texts, s->sizes, s->count, options, &results, error);
-    for (size_t i = 0; status == TR_OK && i < s->count; i++)
-        status = tr_document_set(s->document, s->units[i], results[i].text, results[i].size, results[i].flags, error);
+    s->error = error;
+    s->status = TR_OK;
+    const tr_status status = tr_translate_texts(context, s->texts, s->sizes, s->count, options, &results, error);
     tr_result_array_free(results, s->count);
-    return status;
+    return s->status != TR_OK ? s->status : status;
 }
 
 /* Options with which marks can be kept. */
@@ -323,7 +345,8 @@ tr_status tr_document_translate(tr_document *document, tr_context *context, cons
     status = make_slice(&s, document, &given, error);
     own.on_progress = given.on_progress ? show_progress : NULL;
     own.on_progress_argument = &s;
-    own.on_result = NULL;
+    own.on_result = store_results;
+    own.on_result_argument = &s;
     own.on_token = NULL;
     if (status == TR_OK)
         status = fill_slice(&s, error);
@@ -340,24 +363,35 @@ tr_status tr_document_translate(tr_document *document, tr_context *context, cons
 
 enum { WAIT = 20 }; /* milliseconds after which a full queue is asked again */
 
-/* Takes the events of a submission. */
+/* Takes what became of a text. */
+static tr_status take_event(slice *s, const tr_event *event, tr_error *error)
+{
+    size_t size;
+    const size_t text = tr_event_text(event);
+    const char *translation = tr_results_text(tr_event_results(event), 0, &size);
+    if (tr_event_status(event) != TR_OK)
+        return tr_fail(error, tr_event_status(event), "%s", tr_event_message(event));
+    if (!translation || text >= s->count)
+        return TR_OK;
+    const unsigned flags = (unsigned)tr_results_int(tr_event_results(event), 0, "flags");
+    const tr_status status = tr_document_set(s->document, s->units[text], translation, size, flags, error);
+    s->progress.texts_done++;
+    if (status == TR_OK && s->options->on_progress && show_progress(s, &s->progress) != 0)
+        return tr_fail(error, TR_ERROR_CANCELLED, "cancelled");
+    return status;
+}
+
+/* Takes the events of a submission, all of them: the first failure gives up the others. */
 static tr_status take_events(slice *s, tr_queue *queue, tr_ticket ticket, tr_error *error)
 {
     tr_status status = TR_OK;
     for (bool last = false; !last;) {
         tr_event *event = tr_queue_wait(queue, ticket, -1);
-        last = !event || tr_event_last(event);
-        const size_t text = tr_event_text(event);
-        size_t size;
-        const char *translation = tr_results_text(tr_event_results(event), 0, &size);
-        const unsigned flags = translation ? (unsigned)tr_results_int(tr_event_results(event), 0, "flags") : 0;
-        if (status == TR_OK && tr_event_status(event) != TR_OK)
-            status = tr_fail(error, tr_event_status(event), "%s", tr_event_message(event));
-        if (status == TR_OK && translation && text < s->count) {
-            status = tr_document_set(s->document, s->units[text], translation, size, flags, error);
-            s->progress.texts_done++;
-            if (status == TR_OK && s->options->on_progress && show_progress(s, &s->progress) != 0)
-                status = tr_fail(error, TR_ERROR_CANCELLED, "cancelled");
+        if (!event)
+            return status != TR_OK ? status : tr_fail(error, TR_ERROR_MEMORY, "the queue gave up");
+        last = tr_event_last(event);
+        if (status == TR_OK) {
+            status = take_event(s, event, error);
             if (status != TR_OK)
                 tr_queue_cancel(queue, ticket);
         }
@@ -380,14 +414,19 @@ tr_status tr_document_translate_queue(tr_document *document, tr_queue *queue, co
         own.submit.tokens = false;
     }
     status = make_slice(&s, document, &given, error);
+    const tr_queue_options limits = tr_queue_limits(queue);
+    s.max_count = limits.max_texts < SLICE ? limits.max_texts : SLICE;
+    s.max_bytes = limits.max_bytes < SLICE_BYTES ? limits.max_bytes : SLICE_BYTES;
     if (status == TR_OK)
         status = fill_slice(&s, error);
     while (status == TR_OK && s.count) {
         tr_ticket ticket;
         status = tr_queue_submit(queue, s.texts, s.sizes, s.count, options ? &own : NULL, &ticket, error);
         if (status == TR_ERROR_FULL) {
+            status = given.on_progress && show_progress(&s, &s.progress) != 0
+                         ? tr_fail(error, TR_ERROR_CANCELLED, "cancelled")
+                         : TR_OK;
             tr_sleep(WAIT);
-            status = TR_OK;
             continue;
         }
         if (status == TR_OK)
@@ -458,10 +497,12 @@ static tr_status write_buffer(void *argument, const void *data, size_t size, tr_
 tr_status tr_document_bytes(const tr_document *document, char **data, size_t *size, tr_error *error)
 {
     tr_buffer buffer = {0};
+    if (data)
+        *data = NULL;
+    if (size)
+        *size = 0;
     if (!document || !data || !size)
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_document_bytes: an argument is NULL");
-    *data = NULL;
-    *size = 0;
     tr_status status = write_document(document, &(tr_document_sink){write_buffer, &buffer}, error);
     if (status == TR_OK && !tr_buffer_append(&buffer, "", 0))
         status = tr_fail_memory(error, "tr_document_bytes");

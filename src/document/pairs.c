@@ -82,7 +82,7 @@ static bool append_side(pair_writer *w, const tr_document *d, bool target)
 static tr_status write_units(pair_writer *w, const tr_document *d, tr_error *error)
 {
     const tr_unit *units = (const tr_unit *)d->units.data;
-    tr_document *const *members = (tr_document *const *)(const void *)d->members.data;
+    const tr_member *members = (const tr_member *)(const void *)d->members.data;
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < d->units.size / sizeof *units; i++) {
         tr_document_translation translation;
@@ -90,14 +90,17 @@ static tr_status write_units(pair_writer *w, const tr_document *d, tr_error *err
         if (status != TR_OK)
             return status;
         tr_buffer_clear(&w->line);
-        if (!tr_unit_marked_text(d, &units[i], &w->marked) ||
-            !make_plain(w, d, &units[i], w->marked.text.data, w->marked.text.size) || !append_side(w, d, false) ||
+        if (!tr_unit_marked_text(d, &units[i], &w->marked))
+            return tr_fail_memory(error, d->name);
+        if (translation.size == w->marked.text.size && memcmp(translation.text, w->marked.text.data, translation.size) == 0)
+            continue; /* it is no translation */
+        if (!make_plain(w, d, &units[i], w->marked.text.data, w->marked.text.size) || !append_side(w, d, false) ||
             !make_plain(w, d, &units[i], translation.text, translation.size) || !append_side(w, d, true))
             return tr_fail_memory(error, d->name);
         status = w->sink->write(w->sink->argument, w->line.data, w->line.size, error);
     }
     for (size_t i = 0; status == TR_OK && i < d->members.size / sizeof *members; i++)
-        status = write_units(w, members[i], error);
+        status = write_units(w, members[i].document, error);
     return status;
 }
 

@@ -118,75 +118,65 @@ static bool has_words(const tr_document *d, const tr_piece *piece)
     return piece->kind == TR_PIECE_TEXT && trim_piece(d, &copy, true, false);
 }
 
-/* Whether none of pieces from .. to is text or stands for a word. */
-static bool have_no_words(const tr_document *d, const tr_piece *pieces, uint32_t from, uint32_t to)
-{
-    while (from < to && !has_words(d, &pieces[from]) && pieces[from].kind != TR_PIECE_WORD)
-        from++;
-    return from == to;
-}
+/* The pieces of a unit that are left, from .. to, and its first and last words. */
+typedef struct trimming {
+    const tr_piece *pieces;
+    uint32_t from, to, first_word, last_word;
+} trimming;
 
-/* A pair of marks around all words, or a mark beside them, is not part of the unit. */
-static bool strip_mark(const tr_document *d, const tr_piece *pieces, uint32_t *from, uint32_t *to)
+/* A mark beside the words, a pair without words, or a pair around all words, is not part of the unit. True: one is gone. */
+static bool strip_mark(trimming *t)
 {
-    const tr_piece *first = &pieces[*from], *last = &pieces[*to - 1];
-    const bool beside = first->kind == TR_PIECE_EMPTY || first->kind == TR_PIECE_SKIP;
-    if (first->kind == TR_PIECE_OPEN && first->partner == *to - 1) {
-        ++*from;
-        --*to;
-        return true;
-    }
-    if (first->kind == TR_PIECE_OPEN && first->partner < *to && have_no_words(d, pieces, *from, first->partner)) {
-        *from = first->partner + 1; /* a pair before the first word */
-        return true;
-    }
-    if (beside) {
-        ++*from;
-        return true;
-    }
-    if (last->kind == TR_PIECE_EMPTY || last->kind == TR_PIECE_SKIP) {
-        --*to;
-        return true;
-    }
-    if (last->kind == TR_PIECE_CLOSE && last->partner >= *from && have_no_words(d, pieces, last->partner, *to - 1)) {
-        *to = last->partner;
-        return true;
-    }
-    return false;
+    const tr_piece *first = &t->pieces[t->from], *last = &t->pieces[t->to - 1];
+    const bool around = first->kind == TR_PIECE_OPEN && first->partner == t->to - 1;
+    const uint32_t from = t->from, to = t->to;
+    if (around || first->kind == TR_PIECE_EMPTY || first->kind == TR_PIECE_SKIP)
+        t->from++;
+    else if (first->kind == TR_PIECE_OPEN && first->partner < t->first_word)
+        t->from = first->partner + 1;
+    if (around || last->kind == TR_PIECE_EMPTY || last->kind == TR_PIECE_SKIP)
+        t->to--;
+    else if (last->kind == TR_PIECE_CLOSE && last->partner > t->last_word && last->partner >= t->from)
+        t->to = last->partner;
+    return t->from > from || t->to < to;
 }
 
 void tr_unit_end(tr_document *d)
 {
     tr_unit *unit = current_unit(d);
     tr_piece *pieces = current_pieces(d);
-    uint32_t from = 0, to = unit->count;
+    trimming t = {.pieces = pieces, .to = unit->count, .first_word = UINT32_MAX};
     bool words = false;
     pair_marks(d);
-    for (uint32_t i = 0; i < unit->count && !words; i++)
-        words = has_words(d, &pieces[i]);
+    for (uint32_t i = 0; i < unit->count; i++) {
+        const bool text = has_words(d, &pieces[i]);
+        words |= text;
+        if (!text && pieces[i].kind != TR_PIECE_WORD)
+            continue;
+        t.first_word = t.first_word == UINT32_MAX ? i : t.first_word;
+        t.last_word = i;
+    }
     if (!words) {
         tr_unit_drop(d);
         return;
     }
     for (bool shorter = true; shorter;) {
-        shorter = false;
-        if (pieces[from].kind == TR_PIECE_TEXT && !trim_piece(d, &pieces[from], true, false)) {
-            from++;
-            shorter = true;
-        } else if (pieces[to - 1].kind == TR_PIECE_TEXT && !trim_piece(d, &pieces[to - 1], false, true)) {
-            to--;
-            shorter = true;
-        } else {
-            shorter = strip_mark(d, pieces, &from, &to);
-        }
+        tr_piece *first = &pieces[t.from], *last = &pieces[t.to - 1];
+        shorter = true;
+        if (first->kind == TR_PIECE_TEXT && !trim_piece(d, first, true, false))
+            t.from++;
+        else if (last->kind == TR_PIECE_TEXT && !trim_piece(d, last, false, true))
+            t.to--;
+        else
+            shorter = strip_mark(&t);
     }
-    unit->count = to - from;
-    unit->begin = pieces[from].begin;
-    unit->end = pieces[to - 1].end;
-    memmove(pieces, pieces + from, unit->count * sizeof *pieces);
+    unit->count = t.to - t.from;
+    unit->begin = pieces[t.from].begin;
+    unit->end = pieces[t.to - 1].end;
+    memmove(pieces, pieces + t.from, unit->count * sizeof *pieces);
     for (uint32_t i = 0; i < unit->count; i++)
         if (pieces[i].partner != UINT32_MAX)
-            pieces[i].partner -= from;
+            pieces[i].partner -= t.from;
     d->pieces.size = (unit->first + unit->count) * sizeof(tr_piece);
     d->in_unit = false;
 }
@@ -218,10 +208,15 @@ tr_status tr_unit_text(tr_document *d, uint32_t style, size_t begin, size_t end,
     return status;
 }
 
-static int compare_ends(const void *a, const void *b)
+/* By their ends, then by their begins, then as they came. */
+static int compare_units(const void *a, const void *b)
 {
     const tr_unit *x = a, *y = b;
-    return (x->end > y->end) - (x->end < y->end);
+    if (x->end != y->end)
+        return x->end < y->end ? -1 : 1;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
 }
 
 void tr_units_sort(tr_document *d)
@@ -230,8 +225,8 @@ void tr_units_sort(tr_document *d)
     const size_t count = d->units.size / sizeof *units;
     uint32_t later = UINT32_MAX; /* the least begin of later units */
     for (size_t i = 1; i < count; i++)
-        if (units[i - 1].end > units[i].end) {
-            qsort(units, count, sizeof *units, compare_ends);
+        if (compare_units(&units[i - 1], &units[i]) > 0) {
+            qsort(units, count, sizeof *units, compare_units);
             break;
         }
     for (size_t i = count; i-- > 0;) {

@@ -10,42 +10,47 @@ static const tr_unit *units_of(const tr_document *d, size_t *count)
     return (const tr_unit *)d->units.data;
 }
 
-static const tr_document *const *members_of(const tr_document *d, size_t *count)
+static const tr_member *members_of(const tr_document *d, size_t *count)
 {
-    *count = d->members.size / sizeof(tr_document *);
-    return (const tr_document *const *)(const void *)d->members.data;
+    *count = d->members.size / sizeof(tr_member);
+    return (const tr_member *)(const void *)d->members.data;
 }
 
 size_t tr_document_count(const tr_document *d)
 {
-    size_t count, members;
-    const tr_document *const *member = members_of(d, &members);
-    units_of(d, &count);
-    for (size_t i = 0; i < members; i++)
-        count += tr_document_count(member[i]);
-    return count;
+    return d->units.size / sizeof(tr_unit) + d->member_units;
+}
+
+/* The member that has unit number `unit` of all members, of which there are more. */
+static const tr_member *member_with(const tr_document *d, size_t unit)
+{
+    size_t low = 0, high;
+    const tr_member *members = members_of(d, &high);
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (members[middle].first <= unit)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &members[low]; /* the last that begins there: those before it have no units */
 }
 
 tr_status tr_document_text(const tr_document *d, size_t unit, tr_buffer *text, tr_error *error)
 {
-    size_t count, members;
+    size_t count;
     const tr_unit *units = units_of(d, &count);
-    const tr_document *const *member = members_of(d, &members);
-    if (unit < count) {
-        tr_marked_text marked = {0};
-        const bool good =
-            tr_unit_marked_text(d, &units[unit], &marked) && tr_buffer_append(text, marked.text.data, marked.text.size);
-        tr_marked_text_free(&marked);
-        return good ? TR_OK : tr_fail_memory(error, d->name);
+    if (unit >= tr_document_count(d))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "%s: has no such unit", d->name);
+    if (unit >= count) {
+        const tr_member *member = member_with(d, unit - count);
+        return tr_document_text(member->document, unit - count - member->first, text, error);
     }
-    unit -= count;
-    for (size_t i = 0; i < members; i++) {
-        count = tr_document_count(member[i]);
-        if (unit < count)
-            return tr_document_text(member[i], unit, text, error);
-        unit -= count;
-    }
-    return tr_fail(error, TR_ERROR_ARGUMENT, "%s: has no such unit", d->name);
+    tr_marked_text marked = {0};
+    const bool good =
+        tr_unit_marked_text(d, &units[unit], &marked) && tr_buffer_append(text, marked.text.data, marked.text.size);
+    tr_marked_text_free(&marked);
+    return good ? TR_OK : tr_fail_memory(error, d->name);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- rendering */
@@ -310,14 +315,11 @@ static tr_status next_shifted(void *argument, size_t unit, tr_document_translati
 tr_status tr_document_write_member(const tr_document *d, size_t index, const tr_document_source *source,
                                    const tr_document_sink *sink, tr_error *error)
 {
-    size_t count, first;
-    const tr_document *const *members = members_of(d, &count);
-    units_of(d, &first);
-    for (size_t i = 0; i < index; i++)
-        first += tr_document_count(members[i]);
-    shifted s = {source, first};
+    size_t count;
+    const tr_member *member = &members_of(d, &count)[index];
+    shifted s = {source, d->units.size / sizeof(tr_unit) + member->first};
     const tr_document_source own = {next_shifted, &s};
-    return write_document(members[index], &own, sink, error);
+    return write_document(member->document, &own, sink, error);
 }
 
 tr_status tr_document_write(const tr_document *d, const tr_document_source *source, const tr_document_sink *sink,

@@ -175,7 +175,7 @@ tr_status tr_zipped_write(const tr_document *d, const tr_document_source *source
     tr_buffer *written = calloc(members + 1, sizeof *written), archive = {0};
     tr_status status = contents && written ? TR_OK : tr_fail_memory(error, d->name);
     for (size_t i = 0; i < members && status == TR_OK; i++) {
-        const tr_document *member = ((const tr_document *const *)(const void *)d->members.data)[i];
+        const tr_document *member = ((const tr_member *)(const void *)d->members.data)[i].document;
         status = tr_document_write_member(d, i, source, &(tr_document_sink){keep, &written[i]}, error);
         if (status == TR_OK &&
             (written[i].size != member->size || (member->size && memcmp(written[i].data, member->data, member->size) != 0)))
