@@ -25,8 +25,8 @@ typedef struct translation {
     const cli_settings *settings;
     cli_route route;
     cli_translator translator;
-    tr_ids forbidden; /* --forbid */
-    bool opened;      /* the models are open */
+    tr_ids forbidden;    /* --forbid */
+    bool opened, failed; /* the models are open, or cannot be */
     /* Of each file: */
     cli_reader reader;
     cli_output output;
@@ -109,8 +109,11 @@ static int open_models(translation *j)
             status = cli_route_open(&j->route, s, sample.data, sample.size);
         tr_buffer_free(&sample);
     }
+    if (!status)
+        status = set_options(j);
     j->opened = !status;
-    return status ? status : set_options(j);
+    j->failed = status != CLI_DONE; /* other files would fail alike */
+    return status;
 }
 
 static int refuse_output(const translation *j)
@@ -158,6 +161,9 @@ static int open_document(translation *j)
     int status = cli_document_open(&j->document, j->settings, &j->reader, &j->text, source_language(j), target_language(j));
     j->total = j->document.count;
     j->translator.kept = j->output.part ? NULL : &j->unit_lines;
+    if (!status && !j->document.count)
+        cli_warn(j->settings, "%s: has no text to translate%s", j->document.name,
+                 j->settings->columns || j->settings->keys ? ", with these --columns or --keys" : "");
     return status;
 }
 
@@ -167,9 +173,7 @@ static int open_all(translation *j)
     const cli_settings *s = j->settings;
     const bool text = s->argument_count > 0 && !s->output_dir;
     const bool file = s->output && strcmp(s->output, "-") != 0;
-    int status = !j->opened && (cli_models_folder(s) || cli_detects(s)) ? cli_route_find(&j->route, s) : CLI_DONE;
-    if (!status)
-        status = text ? cli_join_arguments(s, &j->text) : cli_reader_open(&j->reader, s, s->input);
+    int status = text ? cli_join_arguments(s, &j->text) : cli_reader_open(&j->reader, s, s->input);
     if (!status && text && j->is_document && !tr_buffer_string(&j->text, "\n"))
         status = cli_fail_memory();
     if (status)
@@ -183,6 +187,9 @@ static int open_all(translation *j)
         j->translator.options.on_progress_argument = j;
     }
     status = cli_output_open(&j->output, s, j->reader.descriptor);
+    if (!status && j->output.terminal && tr_document_traits(cli_document_format(s)) & TR_DOCUMENT_ZIPPED)
+        status = cli_usage(s, "%s: a document of format %s is not for a terminal; -o FILE writes it", j->reader.name,
+                           cli_document_format(s));
     if (status)
         return status;
     if (!text && !s->input && !s->quiet && !j->is_document && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
@@ -302,6 +309,14 @@ static int translate_arguments(translation *j)
     return cli_translate_lines(&j->translator, &line, 1, true);
 }
 
+/* Documents have no place for this flag. */
+static void warn_numbers(const translation *j)
+{
+    if (j->is_document && j->translator.totals.numbers)
+        cli_warn(j->settings, "%s: numbers may differ from the source in %" PRIu64 " places, first: %s", j->document.name,
+                 j->translator.totals.numbers, j->translator.totals.first_number);
+}
+
 /* All of the input stayed as it is. */
 static void warn_passed(const translation *j)
 {
@@ -405,13 +420,15 @@ static int translate_file(translation *j, const cli_settings *settings)
     j->done = j->total = 0;
     j->is_document = j->translator.units = cli_document_format(settings) != NULL;
     j->translator.kept = NULL;
-    j->translator.totals.lines = 0;
+    j->translator.totals.lines = j->translator.totals.numbers = 0;
     j->translator.totals.warned_cut = j->translator.totals.warned_utf8 = false;
     int status = open_all(j);
     if (!status)
         status = check_models(j);
     if (!status && cli_document_doubts(cli_document_format(settings)))
         j->translator.options.doubtful = has_threshold(j);
+    else
+        j->translator.options.doubtful = translate_options(settings).doubtful;
     if (!status)
         status = text && !j->is_document ? translate_arguments(j) : translate_input(j);
     if (!status && cli_interrupted())
@@ -420,6 +437,8 @@ static int translate_file(translation *j, const cli_settings *settings)
         status = cli_document_finish(&j->document, &j->output, &j->unit_lines);
     else if (!status)
         status = cli_output_finish(&j->output);
+    if (!status)
+        warn_numbers(j);
     if (status)
         status = abandon_output(j, status);
     if (!text)
@@ -437,7 +456,7 @@ static int translate_files(translation *j, const cli_settings *settings)
     tr_error error;
     if (tr_folder_make(settings->output_dir, &error))
         return cli_fail_error(&error);
-    for (int i = 0; i < settings->argument_count && !cli_interrupted(); i++) {
+    for (int i = 0; i < settings->argument_count && !cli_interrupted() && !j->failed; i++) {
         cli_settings own = *settings;
         char name[TR_PATH], output[TR_PATH];
         tr_path_name(settings->arguments[i], name, sizeof name);
@@ -448,6 +467,7 @@ static int translate_files(translation *j, const cli_settings *settings)
         const int status = translate_file(j, &own);
         worst = status > worst ? status : worst;
     }
+    j->settings = j->translator.settings = settings;
     return worst;
 }
 
@@ -465,7 +485,9 @@ int cli_translate(const cli_settings *given)
     j.translator = (cli_translator){
         .settings = settings, .route = &j.route, .output = &j.output, .options = translate_options(settings)};
     j.translator.options.glossary = glossary;
-    status = settings->output_dir ? translate_files(&j, settings) : translate_file(&j, settings);
+    status = cli_models_folder(settings) || cli_detects(settings) ? cli_route_find(&j.route, settings) : CLI_DONE;
+    if (!status)
+        status = settings->output_dir ? translate_files(&j, settings) : translate_file(&j, settings);
     if (!status)
         warn_passed(&j);
     if (!status && settings->stats)

@@ -5,6 +5,7 @@
 #include "tokenizer/language_codes.h"
 #include "util/utf8.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,10 @@
 
 /* ------------------------------------------------------------------------------------------------------------- options */
 
-/* An option that asks for lines, whatever the name of the input says. */
+/* An option whose input or output is lines, whatever the name of the input says. */
 static const char *needs_lines(const cli_settings *s)
 {
-    return s->tokens                    ? "--tokens"
-           : s->tsv                     ? "--tsv"
-           : s->json                    ? "--json"
+    return s->json                      ? "--json"
            : s->stream                  ? "--stream"
            : s->scores                  ? "--scores"
            : s->alignment               ? "--alignment"
@@ -26,37 +25,108 @@ static const char *needs_lines(const cli_settings *s)
            : s->search.alternatives     ? "--alternatives"
            : s->protect == false        ? "--protect off"
            : s->split == TR_SPLIT_NEVER ? "--split never"
+           : s->tokens                  ? "--tokens"
+           : s->tsv                     ? "--tsv"
                                         : NULL;
+}
+
+/* --format: a format's name, or the end of a file's name. */
+static const char *named_format(const char *name)
+{
+    char path[32];
+    for (size_t i = 0; tr_document_format_name(i); i++)
+        if (strcmp(tr_document_format_name(i), name) == 0)
+            return tr_document_format_name(i);
+    snprintf(path, sizeof path, ".%s", name);
+    return strlen(name) + 2 < sizeof path ? tr_document_find_format(path) : NULL;
 }
 
 const char *cli_document_format(const cli_settings *s)
 {
-    const bool file = s->input && strcmp(s->input, "-") != 0;
-    const char *format = s->format ? s->format : file && !needs_lines(s) ? tr_document_find_format(s->input) : NULL;
+    const bool file = s->input && strcmp(s->input, "-") != 0 && !s->tokens && !s->tsv; /* which say what the input is */
+    const char *format = s->format ? named_format(s->format) : file ? tr_document_find_format(s->input) : NULL;
     const bool units = s->paragraphs || s->bilingual; /* what plain lines have not */
     return format && (units || strcmp(format, "text") != 0) ? format : units ? "text" : NULL;
 }
 
-int cli_document_check(const cli_settings *s)
+/* "tsv" or "tmx": --bilingual with the name of an output that is no document of this format. */
+static const char *output_pairs(const cli_settings *s, const char *format)
 {
-    bool known = !s->format;
-    for (size_t i = 0; !known && tr_document_format_name(i); i++)
-        known = strcmp(tr_document_format_name(i), s->format) == 0;
-    if (!known)
-        return cli_usage(s, "--format %s: not a format of documents; a JSON object for each line is --json", s->format);
+    const bool beside = s->bilingual && s->output;
+    return !beside                                                         ? NULL
+           : tr_ends_with(s->output, ".tmx")                               ? "tmx"
+           : tr_ends_with(s->output, ".tsv") && strcmp(format, "tsv") != 0 ? "tsv"
+                                                                           : NULL;
+}
+
+static int refuse_format(const cli_settings *s)
+{
+    char list[256] = "";
+    for (size_t i = 0; tr_document_format_name(i); i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? " " : "", tr_document_format_name(i));
+    return cli_usage(s, "--format %s: is none of %s (a JSON object for each line of output: --json)", s->format, list);
+}
+
+/* The output's name says another format. */
+static int check_output(const cli_settings *s, const char *format)
+{
+    const char *output = s->output ? tr_document_find_format(s->output) : NULL;
+    if (s->output && tr_ends_with(s->output, ".pdf"))
+        output = "pdf";
+    if (s->output && tr_ends_with(s->output, ".tmx"))
+        output = "tmx";
+    if (!output || strcmp(output, format) == 0 || output_pairs(s, format))
+        return CLI_DONE;
+    if (strcmp(output, "tmx") == 0)
+        return cli_usage(s, "--output %s: needs --bilingual", s->output);
+    return cli_usage(s, "--output %s: the translation of a document of format %s is one as well; name it so", s->output,
+                     format);
+}
+
+/* Options that only some formats follow. */
+static int check_own_options(const cli_settings *s, const char *format)
+{
+    const unsigned traits = tr_document_traits(format);
     const struct {
         bool given;
+        unsigned trait;
         const char *option, *formats;
-    } own[] = {{s->columns != NULL, "columns", "csv tsv"},
-               {s->keys != NULL, "keys", "json yaml"},
-               {s->line_width > 0, "line-width", "srt vtt"}};
+    } own[] = {{s->columns != NULL, TR_DOCUMENT_COLUMNS, "columns", "csv tsv"},
+               {s->keys != NULL, TR_DOCUMENT_KEYS, "keys", "json yaml"},
+               {s->line_width > 0, TR_DOCUMENT_WIDTH, "line-width", "srt vtt"},
+               {s->bilingual && !(format && output_pairs(s, format)), TR_DOCUMENT_BILINGUAL, "bilingual",
+                "docx epub html markdown srt text vtt; for others -o FILE.tmx or FILE.tsv"}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].given && !(traits & own[i].trait))
+            return cli_usage(s, "--%s: only for documents of these formats: %s", own[i].option, own[i].formats);
+    return CLI_DONE;
+}
+
+static int check_one(const cli_settings *s)
+{
+    if (s->format && !named_format(s->format))
+        return refuse_format(s);
     const char *format = cli_document_format(s), *lines = needs_lines(s);
     if (format && lines)
         return cli_usage(s, "%s: not with documents (%s); --format text reads lines", lines, format);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (own[i].given && !(format && strstr(own[i].formats, format)))
-            return cli_usage(s, "--%s: only for documents of these formats: %s", own[i].option, own[i].formats);
-    return CLI_DONE;
+    const int status = check_own_options(s, format);
+    return status || !format ? status : check_output(s, format);
+}
+
+int cli_document_check(const cli_settings *s)
+{
+    int status = s->output_dir ? CLI_DONE : check_one(s);
+    for (int i = 0; !status && s->output_dir && i < s->argument_count; i++) {
+        cli_settings own = *s;
+        own.input = s->arguments[i];
+        status = check_one(&own);
+    }
+    return status;
+}
+
+bool cli_document_doubts(const char *format)
+{
+    return tr_document_traits(format) & TR_DOCUMENT_DOUBTS;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- opening */
@@ -74,21 +144,6 @@ static const char *document_language(const char *code, char out[16])
     return out;
 }
 
-/* Formats with a place that says that a translation may be wrong. */
-bool cli_document_doubts(const char *format)
-{
-    return format && (strcmp(format, "po") == 0 || strcmp(format, "xliff") == 0);
-}
-
-static bool is_zipped(const char *format)
-{
-    static const char *const zipped[] = {"docx", "epub", "odt", "pptx", "xlsx"};
-    for (size_t i = 0; i < sizeof zipped / sizeof *zipped; i++)
-        if (strcmp(format, zipped[i]) == 0)
-            return true;
-    return false;
-}
-
 int cli_document_open(cli_document *d, const cli_settings *settings, cli_reader *reader, tr_buffer *text, const char *source,
                       const char *target)
 {
@@ -96,21 +151,16 @@ int cli_document_open(cli_document *d, const cli_settings *settings, cli_reader 
     const char *name = settings->argument_count && !settings->output_dir ? "TEXT" : reader->name;
     size_t size = text->size;
     tr_error error;
-    *d = (cli_document){.settings = settings, .decoder = &reader->decoder};
-    if (reader->descriptor >= 0 && cli_reader_all(reader, is_zipped(format), &data, &size))
+    *d = (cli_document){.settings = settings, .name = name, .decoder = &reader->decoder};
+    if (reader->descriptor >= 0 && cli_reader_all(reader, tr_document_traits(format) & TR_DOCUMENT_ZIPPED, &data, &size))
         return CLI_FAILED;
-    const bool beside = settings->bilingual && settings->output;
-    const char *pairs = !beside                                                                ? NULL
-                        : tr_ends_with(settings->output, ".tmx")                               ? "tmx"
-                        : tr_ends_with(settings->output, ".tsv") && strcmp(format, "tsv") != 0 ? "tsv"
-                                                                                               : NULL;
     const tr_document_settings how = {.format = format,
                                       .source_language = document_language(source, d->languages[0]),
                                       .target_language = document_language(target, d->languages[1]),
                                       .columns = settings->columns,
                                       .keys = settings->keys,
                                       .bilingual = settings->bilingual,
-                                      .pairs = pairs,
+                                      .pairs = output_pairs(settings, format),
                                       .paragraphs = settings->paragraphs,
                                       .line_width = settings->line_width,
                                       .max_content = (uint64_t)settings->max_content << 20};

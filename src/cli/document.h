@@ -13,6 +13,7 @@ typedef struct cli_document {
     void *handle;
     tr_document *document;
     const cli_settings *settings;
+    const char *name;      /* of the input, for messages */
     char languages[2][16]; /* source and target, which the document refers to */
     cli_decoder *decoder;  /* of the input */
     size_t count, next;    /* units; next: the first that cli_document_next has not given */

@@ -1,6 +1,8 @@
 /* What was probably meant: misspelt commands, files given as text, models that are not there. */
 #define _GNU_SOURCE
 #include "cli/suggest.h"
+
+#include "document/module.h"
 #include "cli/config.h"
 
 #include "cli/model.h"
@@ -106,11 +108,14 @@ static bool names_file(const char *text)
 
 static void refuse_file(const cli_settings *s, const char *file)
 {
-    const char *name = s->command->name;
+    const char *name = s->command->name, *document = tr_document_find_format(file);
     if (tr_ends_with(file, ".gguf"))
         cli_fail("%s: is a file; a model is given with -m: %s -m %s TEXT", file, name, file);
     else if (s->command->bit == CMD_ATTENTION || s->command->bit == CMD_SCORE)
         cli_fail("%s: is a file, where a sentence should be (for the word itself: %s -- %s)", file, name, file);
+    else if (s->command->bit == CMD_TRANSLATE && document && strcmp(document, "text") != 0)
+        cli_fail("%s: is a file; it is translated with: %s -i %s -o FILE (for the word itself: %s -- %s)", file, name, file,
+                 name, file);
     else
         cli_fail("%s: is a file; its lines are read with: %s -i %s (for the word itself: %s -- %s)", file, name, file, name,
                  file);

@@ -8,6 +8,7 @@
 #include "cli/stream.h"
 #include "cli/tokens.h"
 #include "api/results.h"
+#include "util/utf8.h"
 #include "util/clock.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ typedef struct line_batch {
 
 /* ------------------------------------------------------------------------------------------------------------ one line */
 
-static void warn_once(cli_translator *t, uint64_t number, unsigned flags)
+static void note_flags(cli_translator *t, const cli_line *line, uint64_t number, unsigned flags)
 {
     if (flags & TR_FLAG_INVALID_UTF8 && !t->totals.warned_utf8) {
         cli_warn(t->settings,
@@ -38,6 +39,11 @@ static void warn_once(cli_translator *t, uint64_t number, unsigned flags)
         t->totals.warned_utf8 = true;
     }
     t->totals.passed += (flags & TR_FLAG_PASSED_THROUGH) != 0;
+    if (flags & TR_FLAG_NUMBER && !t->totals.numbers++) {
+        const size_t most = sizeof t->totals.first_number - 1, size = line->size < most ? line->size : most;
+        snprintf(t->totals.first_number, sizeof t->totals.first_number, "%.*s", (int)tr_utf8_valid_prefix(line->text, size),
+                 line->text);
+    }
     if (flags & TR_FLAG_CUT && !t->totals.warned_cut) {
         cli_warn(t->settings, "line %" PRIu64 ": longer than the model takes, translated in pieces (said once)", number);
         t->totals.warned_cut = true;
@@ -123,7 +129,7 @@ static int render_line(line_batch *b, size_t i, const tr_result *result)
         t->totals.source_tokens += (uint64_t)result->source_tokens;
         t->totals.target_tokens += (uint64_t)result->target_tokens;
     }
-    warn_once(t, line.number, line.flags);
+    note_flags(t, line.line, line.number, line.flags);
     bool good;
     const char *mark = s->mark_doubtful && (line.flags & TR_FLAG_DOUBTFUL) ? s->mark_doubtful : "";
     if (t->units)

@@ -14,6 +14,8 @@ typedef struct cli_totals {
     double seconds;                                   /* inside the library */
     uint64_t passed;                                  /* lines that stayed as they are */
     bool translated;                                  /* a text has tokens */
+    uint64_t numbers;                                 /* texts with TR_FLAG_NUMBER */
+    char first_number[80];                            /* the begin of the first */
     bool warned_utf8, warned_cut;
 } cli_totals;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT(name, extensions) {#name, &tr_format_##name},
+#define FORMAT(name, extensions, traits) {#name, &tr_format_##name},
 static const struct {
     const char *name;
     const tr_document_format *format;

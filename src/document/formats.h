@@ -4,27 +4,28 @@
 
 #include "document/format.h"
 
-/* Names in alphabetical order, and the ends of the names of their files: in small letters, each between spaces. */
+/* Names in alphabetical order; the ends of the names of their files, in small letters, each between spaces; and what the
+ * command asks of a format. */
 #define TR_DOCUMENT_FORMATS(X)                                                                                              \
-    X(csv, " csv ")                                                                                                         \
-    X(docx, " docx docm dotx dotm ")                                                                                        \
-    X(epub, " epub ")                                                                                                       \
-    X(html, " html htm xhtml ")                                                                                             \
-    X(json, " json arb webmanifest jsonl ndjson ")                                                                          \
-    X(markdown, " md markdown mdown mkd ")                                                                                  \
-    X(odt, " odt ott odp otp ods ots odg ")                                                                                 \
-    X(po, " po pot ")                                                                                                       \
-    X(pptx, " pptx pptm ppsx ppsm potx potm ")                                                                              \
-    X(srt, " srt ")                                                                                                         \
-    X(text, " txt text ")                                                                                                   \
-    X(tsv, " tsv tab ")                                                                                                     \
-    X(vtt, " vtt ")                                                                                                         \
-    X(xliff, " xlf xliff ")                                                                                                 \
-    X(xlsx, " xlsx xlsm xltx xltm ")                                                                                        \
-    X(xml, " xml svg resx resw dita dbk ")                                                                                  \
-    X(yaml, " yaml yml ")
+    X(csv, " csv ", COLUMNS)                                                                                                \
+    X(docx, " docx docm dotx dotm ", ZIPPED | BILINGUAL)                                                                    \
+    X(epub, " epub ", ZIPPED | BILINGUAL)                                                                                   \
+    X(html, " html htm xhtml ", BILINGUAL)                                                                                  \
+    X(json, " json arb webmanifest jsonl ndjson ", KEYS)                                                                    \
+    X(markdown, " md markdown mdown mkd ", BILINGUAL)                                                                       \
+    X(odt, " odt ott odp otp ods ots odg ", ZIPPED)                                                                         \
+    X(po, " po pot ", DOUBTS)                                                                                               \
+    X(pptx, " pptx pptm ppsx ppsm potx potm ", ZIPPED)                                                                      \
+    X(srt, " srt ", WIDTH | BILINGUAL)                                                                                      \
+    X(text, " txt text ", BILINGUAL)                                                                                        \
+    X(tsv, " tsv tab ", COLUMNS)                                                                                            \
+    X(vtt, " vtt ", WIDTH | BILINGUAL)                                                                                      \
+    X(xliff, " xlf xliff ", DOUBTS)                                                                                         \
+    X(xlsx, " xlsx xlsm xltx xltm ", ZIPPED)                                                                                \
+    X(xml, " xml rss atom svg resx resw dita dbk ", 0)                                                                      \
+    X(yaml, " yaml yml ", KEYS)
 
-#define TR_DECLARE_FORMAT(name, extensions) extern const tr_document_format tr_format_##name;
+#define TR_DECLARE_FORMAT(name, extensions, traits) extern const tr_document_format tr_format_##name;
 TR_DOCUMENT_FORMATS(TR_DECLARE_FORMAT)
 #undef TR_DECLARE_FORMAT
 

@@ -21,6 +21,17 @@ typedef struct tr_document_module {
 #define TR_DOCUMENT_MODULE "tr_document_functions"
 extern const tr_document_module tr_document_functions;
 
+/* What the command asks of a format: bits. */
+enum {
+    TR_DOCUMENT_ZIPPED = 1,     /* its bytes are no text */
+    TR_DOCUMENT_DOUBTS = 2,     /* it has a place that says that a translation is doubtful */
+    TR_DOCUMENT_COLUMNS = 4,    /* settings that it follows: columns, */
+    TR_DOCUMENT_KEYS = 8,       /* keys, */
+    TR_DOCUMENT_WIDTH = 16,     /* line_width, */
+    TR_DOCUMENT_BILINGUAL = 32, /* bilingual */
+};
+unsigned tr_document_traits(const char *format); /* 0 for an unknown format, or NULL */
+
 /* Finds the module. *handle: for tr_document_unload. TR_ERROR_UNSUPPORTED: there is none, or it is of another version. */
 tr_status tr_document_load(const tr_document_module **module, void **handle, tr_error *error);
 void tr_document_unload(void *handle); /* NULL is allowed */

@@ -1,13 +1,24 @@
 /* The names of the formats, which the program knows without loading them. */
 #include "document/formats.h"
+#include "document/module.h"
 
 #include <string.h>
 
 enum { MAX_EXTENSION = 16 };
 
-#define NAME(name, extensions) {#name, extensions},
+enum {
+    ZIPPED = TR_DOCUMENT_ZIPPED,
+    DOUBTS = TR_DOCUMENT_DOUBTS,
+    COLUMNS = TR_DOCUMENT_COLUMNS,
+    KEYS = TR_DOCUMENT_KEYS,
+    WIDTH = TR_DOCUMENT_WIDTH,
+    BILINGUAL = TR_DOCUMENT_BILINGUAL
+};
+
+#define NAME(name, extensions, traits) {#name, extensions, traits},
 static const struct {
     const char *name, *extensions;
+    unsigned traits;
 } names[] = {TR_DOCUMENT_FORMATS(NAME)};
 enum { NAMES = sizeof names / sizeof *names };
 
@@ -30,4 +41,12 @@ const char *tr_document_find_format(const char *path)
         if (strstr(names[i].extensions, extension))
             return names[i].name;
     return NULL;
+}
+
+unsigned tr_document_traits(const char *format)
+{
+    for (size_t i = 0; format && i < NAMES; i++)
+        if (strcmp(names[i].name, format) == 0)
+            return names[i].traits;
+    return 0;
 }

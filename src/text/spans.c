@@ -329,12 +329,32 @@ static size_t find_at_name(const tr_scan *s, size_t i)
 /* ------------------------------------------------------------------------------------------------------------- the scan */
 
 /* The end of the span that begins at text[i]; i: none. *next: where the scan goes on if there is none. */
+/* The line of a form where something is written: ____. */
+static size_t find_blank(const tr_scan *s, size_t i)
+{
+    static const char wide[] = "\xef\xbc\xbf";
+    size_t end = i;
+    if (tr_scan_at(s, i) == '_') {
+        while (tr_scan_at(s, end) == '_')
+            end++;
+        const bool glued = (i && tr_is_identifier(s->text[i - 1])) || tr_is_ascii_word(tr_scan_at(s, end));
+        return end - i >= 3 && !glued ? end : i;
+    }
+    while (s->size - end >= sizeof wide - 1 && tr_scan_has(s, end, wide))
+        end += sizeof wide - 1;
+    return end;
+}
+
 static size_t find_span(tr_scan *s, size_t i, tr_span_kind *kind, size_t *next)
 {
     const char c = s->text[i];
     size_t end = i;
     if ((unsigned char)c >= 0xe4 && (unsigned char)c <= 0xed) /* Han, Hangul: no signs among them */
         return i;
+    if ((end = find_blank(s, i)) > i) {
+        *kind = TR_SPAN_MARK;
+        return end;
+    }
     *kind = TR_SPAN_WORD;
     if (c && strchr("*~[]!|#>-+", c) && (end = tr_scan_markup(s, i, kind)) > i)
         return end;

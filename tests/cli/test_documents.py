@@ -2,6 +2,7 @@
 import json
 import os
 
+import support
 from support import LINES, CommandTest, at_most, many_lines
 
 
@@ -71,7 +72,13 @@ class Documents(CommandTest):
     def test_refused(self):
         for option in ("--tokens", "--tsv", "--json", "--stream", "--scores", "--alignment"):
             self.bad(2, *self.args, option, says=[option, "not with documents (text)"])
-        self.bad(2, "--format", "none", "好", says="not a format of documents")
+        self.bad(2, "--format", "none", "好", says="--format none: is none of csv docx")
+        self.bad(2, "--bilingual", "--format", "json", "[]", says="--bilingual: only for")
+        table = self.file("a.csv", b"a,b\n")
+        self.bad(2, "-i", table, "-o", self.folder / "a.html", says="a document of format csv")
+        self.bad(2, "-i", table, "-o", self.folder / "a.tmx", says="needs --bilingual")
+        self.bad(2, "--json", "-i", table, says="--json: not with documents (csv)")
+        table.unlink()
         self.bad(2, "--columns", "1", "好", says="--columns: only for documents of these formats: csv tsv")
         self.bad(2, "--format", "html", "--keys", "a", "好", says="--keys: only for")
         self.bad(2, "--line-width", "9", "好", says="--line-width: only for")
@@ -116,6 +123,20 @@ class SameAsLines(CommandTest):
                 self.assertEqual(self.good("--format", name, *width, stdin=source.encode()).decode(),
                                  document(list(zip(LINES, translations))))
 
+    def test_what_is_left_is_said(self):
+        r = self.run_tool("--format", "csv", "--columns", "9", stdin="你好\n".encode())
+        self.assertEqual((r.returncode, r.stdout), (0, "你好\n".encode()))
+        self.assertIn(b"has no text to translate, with these --columns or --keys", r.stderr)
+
+    def test_a_terminal_gets_no_archive(self):
+        terminal = support.Terminal()
+        self.addCleanup(terminal.close)
+        sample = support.pathlib.Path(__file__).parents[2] / "examples" / "documents" / "manual.odt"
+        with self.started("-i", sample, stdout=terminal.slave, stderr=terminal.slave) as p:
+            terminal.close_slave()
+            self.assertIn(b"is not for a terminal", terminal.read())
+            self.assertEqual(p.wait(), 2)
+
     def test_marks_stay(self):
         page = "<p>我<b>喜欢</b>读书。</p>"
         self.assertRegex(self.good("--format", "html", page).decode(), r"^<p>.*<b>.+</b>.*</p>\n$")
@@ -140,6 +161,15 @@ class ManyFiles(CommandTest):
             self.assertEqual((self.out / path.name).read_bytes(), self.good("-i", path))
         self.assertEqual(sorted(os.listdir(self.out)), ["a.txt", "b.txt"])
         self.good("-O", self.out, *self.files)  # again, in place of the older ones
+
+    def test_options_of_formats(self):
+        table = self.file("a.csv", "甲,乙\n你好,谢谢\n".encode())
+        self.good("-O", self.out, "--columns", "2", table)
+        self.assertTrue((self.out / "a.csv").read_text().startswith("甲,"))
+        self.bad(2, "-O", self.out, "--columns", "2", table, self.files[0], says="--columns: only for")
+        self.bad(2, "-O", self.out, "--forbid", "NO TOKEN", *self.files, says="--forbid: 'NO' is not a token")
+        r = self.run_tool("-O", self.out, "--stats", *self.files)
+        self.assertEqual((r.returncode, r.stderr.count(b"\n")), (0, 1))
 
     def test_a_file_that_fails_does_not_hold_up_others(self):
         message = self.bad(1, "-O", self.out, self.files[0], self.folder / "none.txt", self.files[1])

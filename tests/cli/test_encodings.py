@@ -71,7 +71,8 @@ class Encodings(CommandTest):
         document = self.folder / "a.docx"
         with zipfile.ZipFile(document, "w") as archive:
             archive.writestr("[Content_Types].xml", "x")
-        self.bad(1, "-i", document, says=["a.docx", "office document"])
+        self.bad(1, "-i", document, "-o", self.folder / "b.docx", says=["a.docx", "has no word/document.xml"])
+        self.bad(1, "--format", "text", "-i", document, says=["a.docx", "office document"])
         for data, says in ((b"%PDF-1.7\n", "PDF"), (b"{\\rtf1\\ansi", "RTF"), (b"\x89PNG\r\n\x1a\n123", "PNG"),
                            (b"\x1f\x8b\x08\0", "gzip -dc"), (b"\x28\xb5\x2f\xfd1", "zstd -dc"), (b"GGUF\x03\0\0\0", "-m"),
                            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "office"), (b"\x7fELF\x02", "program")):

@@ -70,7 +70,8 @@ MISTAKES = [
      " (try 'translate pull --help')"),
     # options of other programs
     ("--format json 你好", 1, "TEXT: line 1, column 1: expected a value (a JSON object for each line of output: --json)"),
-    ("--format jsonl 你好", 2, "--format jsonl: not a format of documents; a JSON object for each line is --json" + TRY),
+    ("--format foo 你好", 2, "--format foo: is none of csv docx epub html json markdown odt po pptx srt text tsv vtt xliff "
+     "xlsx xml yaml (a JSON object for each line of output: --json)" + TRY),
     ("--output-format json 你好", 2, "--output-format: unknown option, did you mean --json?" + TRY),
     ("bench --format json", 2, "--format: unknown option, did you mean --json? (try 'translate bench --help')"),
     ("--html '<b>你好</b>'", 2, "--html: unknown option, tags in a text are kept without an option (--protect on)" + TRY),
