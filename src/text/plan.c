@@ -390,6 +390,22 @@ static bool has_letters(const planner *p, span_list spans, size_t begin, size_t 
     return tr_has_letter_of(p->protection->source, p->text->data + at, end - at);
 }
 
+/* Whether a sentence is Japanese, where the source's language is Chinese: not one that has a の in a name. */
+static bool is_japanese(const planner *p, size_t begin, size_t end)
+{
+    const tr_scripts kana = tr_script_bit(TR_HIRAGANA) | tr_script_bit(TR_KATAKANA), source = p->protection->source;
+    size_t kanas = 0, letters = 0, length;
+    if (!(source & tr_script_bit(TR_HAN)) || source & kana)
+        return false;
+    for (size_t at = begin; at < end; at += length) {
+        const int32_t c = tr_character(p->text->data, end, at, &length);
+        const tr_scripts script = c < 0x3040 ? 0 : tr_script_bit(tr_script_of(c));
+        kanas += (script & kana) != 0;
+        letters += (script & (kana | tr_script_bit(TR_HAN))) != 0;
+    }
+    return kanas >= 3 && kanas * 4 >= letters;
+}
+
 /* Whether a sentence is in the target's language already: it has the target's letters, and of the source's, which must be
  * Latin ones, few words. Small words weigh as much as four letters, names with a capital as much as one. */
 static bool is_in_target(const planner *p, size_t begin, size_t end)
@@ -698,7 +714,7 @@ static tr_status plan_sentence(planner *p, tr_span sentence, span_list spans, tr
     if (!p->protection) {
         status = add_part(p, sentence, spans, limit, error);
     } else if ((!has_letters(p, spans, sentence.begin, sentence.end) && !has_written(spans)) ||
-               is_in_target(p, sentence.begin, sentence.end)) {
+               is_in_target(p, sentence.begin, sentence.end) || is_japanese(p, sentence.begin, sentence.end)) {
         text->passed++;
         return add_plain(p, sentence.begin, sentence.end, TR_SPACING_TEXT, error);
     } else {

@@ -30,6 +30,8 @@ class Protect(CommandTest):
         self.assertEqual((done.returncode, done.stdout), (0, b"Hello, world!\n"))
         self.assertRegex(done.stderr.decode(), r"\Atranslate: warning: no letter of the source language \(zh\)[^\n]*\n\Z")
         self.assertEqual(self.object("Hello, world!")["flags"], ["passed_through"])
+        self.assertEqual(self.object("東京は日本の首都です。")["flags"], ["passed_through"])
+        self.assertNotIn("passed_through", self.object("我喜欢火影の书。")["flags"])
         self.assertEqual(self.run_tool(stdin=f"Hello\n{SENTENCE}\n".encode()).stderr, b"")
 
     def test_numbers(self):
