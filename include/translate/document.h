@@ -71,8 +71,8 @@ TR_API size_t tr_document_units(const tr_document *document);
 TR_API tr_status tr_document_unit(const tr_document *document, size_t unit, char **text, size_t *size, tr_error *error);
 
 /* Sets the translation of a unit, which is copied. Marks that it lacks are put at its end, those that come twice are left
- * out. flags: TR_FLAG_DOUBTFUL marks it in formats that have a place for that (PO, XLIFF). A unit without a translation
- * stays as it is.
+ * out; invalid UTF-8 and NUL become U+FFFD where it is written. flags: TR_FLAG_DOUBTFUL marks it in formats that have a
+ * place for that (PO, XLIFF). A unit without a translation stays as it is.
  *
  * TR_ERROR_ARGUMENT  There is no such unit, or text is NULL. */
 TR_API tr_status tr_document_set(tr_document *document, size_t unit, const char *text, size_t size, unsigned flags,

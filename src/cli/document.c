@@ -149,10 +149,13 @@ int cli_document_open(cli_document *d, const cli_settings *settings, cli_reader 
 {
     const char *format = cli_document_format(settings), *data = text->data ? text->data : "";
     const char *name = settings->argument_count && !settings->output_dir ? "TEXT" : reader->name;
+    const unsigned traits = tr_document_traits(format);
+    const uint64_t content = settings->max_content ? (uint64_t)settings->max_content << 20 : TR_DOCUMENT_CONTENT;
+    const uint64_t limit = traits & TR_DOCUMENT_LIMITED && content < UINT32_MAX ? content : UINT32_MAX - 1;
     size_t size = text->size;
     tr_error error;
     *d = (cli_document){.settings = settings, .name = name, .decoder = &reader->decoder};
-    if (reader->descriptor >= 0 && cli_reader_all(reader, tr_document_traits(format) & TR_DOCUMENT_ZIPPED, &data, &size))
+    if (reader->descriptor >= 0 && cli_reader_all(reader, traits & TR_DOCUMENT_ZIPPED, limit, &data, &size))
         return CLI_FAILED;
     const tr_document_settings how = {.format = format,
                                       .source_language = document_language(source, d->languages[0]),
@@ -163,7 +166,7 @@ int cli_document_open(cli_document *d, const cli_settings *settings, cli_reader 
                                       .pairs = output_pairs(settings, format),
                                       .paragraphs = settings->paragraphs,
                                       .line_width = settings->line_width,
-                                      .max_content = (uint64_t)settings->max_content << 20};
+                                      .max_content = content};
     if (tr_document_load(&d->module, &d->handle, &error) || d->module->read(name, data, size, &how, &d->document, &error))
         return strcmp(name, "TEXT") == 0 && strcmp(format, "json") == 0
                    ? cli_fail("%s (a JSON object for each line of output: --json)", error.message)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,12 +235,18 @@ int cli_reader_sample(cli_reader *reader, const char **text, size_t *size)
     return cli_interrupted() ? CLI_FAILED : status;
 }
 
-int cli_reader_all(cli_reader *reader, bool raw, const char **data, size_t *size)
+int cli_reader_all(cli_reader *reader, bool raw, uint64_t max_bytes, const char **data, size_t *size)
 {
     int status = CLI_DONE;
+    bool fits = reader->file_size <= max_bytes;
     reader->raw = raw;
-    while (!status && !reader->at_end && wait_ready(reader))
+    while (!status && fits && !reader->at_end && wait_ready(reader)) {
         status = read_more(reader);
+        fits = reader->end - reader->begin <= max_bytes;
+    }
+    if (!status && !fits)
+        return cli_fail("%s: more than %" PRIu64 " bytes; a document has fewer%s", reader->name, max_bytes,
+                        max_bytes < UINT32_MAX ? ", unless --max-content allows them" : "");
     reader->consumed += reader->end - reader->begin;
     *data = reader->end > reader->begin ? reader->data + reader->begin : "";
     *size = reader->end - reader->begin;

@@ -43,8 +43,9 @@ int cli_reader_next(cli_reader *reader, size_t max_lines, size_t max_bytes, cons
  * blank, and lines after it that can be read without waiting; empty if there is no such line. Lives until the next call. */
 int cli_reader_sample(cli_reader *reader, const char **text, size_t *size);
 
-/* Reads all that is left. raw: bytes as they are, else text. The bytes live as long as the reader. */
-int cli_reader_all(cli_reader *reader, bool raw, const char **data, size_t *size);
+/* Reads all that is left, up to max_bytes; more is a failure. raw: bytes as they are, else text. The bytes live as long as
+ * the reader. */
+int cli_reader_all(cli_reader *reader, bool raw, uint64_t max_bytes, const char **data, size_t *size);
 
 /* Replaces line breaks in text by spaces, and TABs too if tabs: a model may emit any byte, one line must stay one line. */
 void cli_keep_one_line(char *text, size_t size, bool tabs);

@@ -193,6 +193,8 @@ static int look_into_part(cli_output *output, const cli_settings *settings)
     struct stat st;
     if (fstat(output->descriptor, &st) < 0)
         return cli_fail("%s: %s", output->part, strerror(errno));
+    if (st.st_uid != geteuid())
+        return cli_fail("%s: belongs to another user, and the output needs that name while it is incomplete", output->part);
     output->continues = output->resumable = st.st_size > 0;
     if (output->continues && !settings->resume)
         return cli_fail("%s: left by an interrupted run; %sdelete it", output->part,

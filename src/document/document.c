@@ -23,7 +23,7 @@ static tr_status read_as(const tr_document_format *format, const char *name, con
         return tr_fail_memory(error, name);
     *d = (tr_document){.format = format, .name = name, .data = data, .size = (uint32_t)size, .settings = *settings};
     if (!d->settings.max_content)
-        d->settings.max_content = 16 << 20;
+        d->settings.max_content = TR_DOCUMENT_CONTENT;
     const tr_status status = format->read(d, error);
     if (status != TR_OK) {
         tr_document_close(d);

@@ -10,9 +10,9 @@
     X(csv, " csv ", COLUMNS)                                                                                                \
     X(docx, " docx docm dotx dotm ", ZIPPED | BILINGUAL)                                                                    \
     X(epub, " epub ", ZIPPED | BILINGUAL)                                                                                   \
-    X(html, " html htm xhtml ", BILINGUAL)                                                                                  \
+    X(html, " html htm xhtml ", BILINGUAL | LIMITED)                                                                        \
     X(json, " json arb webmanifest jsonl ndjson ", KEYS)                                                                    \
-    X(markdown, " md markdown mdown mkd ", BILINGUAL)                                                                       \
+    X(markdown, " md markdown mdown mkd ", BILINGUAL | LIMITED)                                                             \
     X(odt, " odt ott odp otp ods ots odg ", ZIPPED)                                                                         \
     X(po, " po pot ", DOUBTS)                                                                                               \
     X(pptx, " pptx pptm ppsx ppsm potx potm ", ZIPPED)                                                                      \
@@ -23,7 +23,7 @@
     X(xliff, " xlf xliff ", DOUBTS)                                                                                         \
     X(xlsx, " xlsx xlsm xltx xltm ", ZIPPED)                                                                                \
     X(xml, " xml rss atom svg resx resw dita dbk ", 0)                                                                      \
-    X(yaml, " yaml yml ", KEYS)
+    X(yaml, " yaml yml ", KEYS | LIMITED)
 
 #define TR_DECLARE_FORMAT(name, extensions, traits) extern const tr_document_format tr_format_##name;
 TR_DOCUMENT_FORMATS(TR_DECLARE_FORMAT)

@@ -13,36 +13,30 @@ extern const tr_document_module tr_document_functions __attribute__((weak));
 #define MODULE "translate-document.so"
 static const char module_name[] = MODULE; /* its address is in the library, or in the program that is linked with it */
 
-static bool is_file(const char *path)
-{
-    tr_path_kind kind;
-    return tr_path_look(path, &kind, NULL) == TR_OK && kind == TR_PATH_FILE;
-}
-
 /* FOLDER/MODULE, or FOLDER/MORE/MODULE. */
 static bool find_in(char path[TR_PATH], const char *folder, const char *more)
 {
     char inner[TR_PATH];
     if (*more && tr_path_join(inner, folder, more, NULL) != TR_OK)
         return false;
-    return tr_path_join(path, *more ? inner : folder, module_name, NULL) == TR_OK && is_file(path);
+    return tr_path_join(path, *more ? inner : folder, module_name, NULL) == TR_OK && tr_file_is_trusted(path);
 }
 
-/* Looks beside the program (in a build folder), in an installation relative to the program or to the library (they may have
- * been moved), and where the build was to be installed. */
+/* Looks where the library is, where the build was to be installed, and for the program's folder: in it (a build folder), or
+ * in an installation that has been moved. What others could have put there is not taken. */
 static bool find_module(char path[TR_PATH])
 {
     char folder[TR_PATH];
     Dl_info here;
-    if (tr_program_folder(folder, sizeof folder) &&
-        (find_in(path, folder, "") || find_in(path, folder, "../" TR_LIBRARY_FOLDER "/translate")))
-        return true;
     const bool known = dladdr(module_name, &here) && here.dli_fname[0] == '/' && strlen(here.dli_fname) < sizeof folder;
     if (known) {
         strcpy(folder, here.dli_fname);
         *strrchr(folder, '/') = 0;
     }
     if (known && find_in(path, folder, "translate"))
+        return true;
+    if (tr_program_folder(folder, sizeof folder) &&
+        (find_in(path, folder, "") || find_in(path, folder, "../" TR_LIBRARY_FOLDER "/translate")))
         return true;
     return find_in(path, TR_MODULES, "");
 }

@@ -29,7 +29,9 @@ enum {
     TR_DOCUMENT_KEYS = 8,       /* keys, */
     TR_DOCUMENT_WIDTH = 16,     /* line_width, */
     TR_DOCUMENT_BILINGUAL = 32, /* bilingual */
+    TR_DOCUMENT_LIMITED = 64,   /* it has at most max_content bytes */
 };
+enum { TR_DOCUMENT_CONTENT = 16 << 20 };         /* settings.max_content 0 */
 unsigned tr_document_traits(const char *format); /* 0 for an unknown format, or NULL */
 
 /* Finds the module. *handle: for tr_document_unload. TR_ERROR_UNSUPPORTED: there is none, or it is of another version. */

@@ -12,7 +12,8 @@ enum {
     COLUMNS = TR_DOCUMENT_COLUMNS,
     KEYS = TR_DOCUMENT_KEYS,
     WIDTH = TR_DOCUMENT_WIDTH,
-    BILINGUAL = TR_DOCUMENT_BILINGUAL
+    BILINGUAL = TR_DOCUMENT_BILINGUAL,
+    LIMITED = TR_DOCUMENT_LIMITED
 };
 
 #define NAME(name, extensions, traits) {#name, extensions, traits},

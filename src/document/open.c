@@ -135,6 +135,8 @@ tr_status tr_document_parse(const char *name, const void *data, size_t size, con
     *document = NULL;
     if (!name || (!data && size))
         return tr_fail(error, TR_ERROR_ARGUMENT, "tr_document_parse: %s is NULL", name ? "data" : "name");
+    if (size >= UINT32_MAX)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: a document has fewer than 4 GiB", name);
     tr_status status = make_opened(name, &o, error);
     if (status != TR_OK)
         return status;
@@ -352,6 +354,9 @@ tr_status tr_document_translate(tr_document *document, tr_context *context, cons
         status = fill_slice(&s, error);
     while (status == TR_OK && s.count) {
         status = translate_slice(&s, context, &own, error);
+        const tr_progress done = {s.count, s.count, s.progress.source_tokens, s.progress.target_tokens};
+        if (status == TR_OK && given.on_progress && show_progress(&s, &done) != 0) /* cached texts are not counted there */
+            status = tr_fail(error, TR_ERROR_CANCELLED, "cancelled");
         if (status == TR_OK)
             status = fill_slice(&s, error);
     }

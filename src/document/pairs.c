@@ -11,7 +11,7 @@ typedef struct pair_writer {
     bool tmx;
     size_t unit; /* the number of the next one */
     tr_marked_text marked;
-    tr_buffer parts, plain, line;
+    tr_buffer parts, plain, line, clean;
 } pair_writer;
 
 /* Appends a word that is not translated as it is in the document, without tags. */
@@ -86,7 +86,7 @@ static tr_status write_units(pair_writer *w, const tr_document *d, tr_error *err
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < d->units.size / sizeof *units; i++) {
         tr_document_translation translation;
-        status = w->source->next(w->source->argument, w->unit++, &translation, error);
+        status = tr_translation_next(w->source, w->unit++, &w->clean, &translation, error);
         if (status != TR_OK)
             return status;
         tr_buffer_clear(&w->line);
@@ -131,5 +131,6 @@ tr_status tr_document_write_pairs(const tr_document *document, const tr_document
     tr_buffer_free(&w.parts);
     tr_buffer_free(&w.plain);
     tr_buffer_free(&w.line);
+    tr_buffer_free(&w.clean);
     return status;
 }

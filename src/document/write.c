@@ -131,7 +131,7 @@ static bool set_marks(const tr_document *d, const inner_places *inner, tr_buffer
 /* Memory that serves all units. */
 typedef struct render_memory {
     tr_marked_text marked;
-    tr_buffer parts, source, marks;
+    tr_buffer parts, source, marks, clean;
 } render_memory;
 
 static void free_render_memory(render_memory *m)
@@ -140,6 +140,7 @@ static void free_render_memory(render_memory *m)
     tr_buffer_free(&m->parts);
     tr_buffer_free(&m->source);
     tr_buffer_free(&m->marks);
+    tr_buffer_free(&m->clean);
 }
 
 /* Appends what stands in place of a unit. */
@@ -214,7 +215,7 @@ static tr_status translate_unit(unit_writer *u, size_t index, const tr_unit *uni
 {
     static const inner_places none = {0};
     tr_document_translation translation;
-    const tr_status status = u->source->next(u->source->argument, index, &translation, error);
+    const tr_status status = tr_translation_next(u->source, index, &u->memory.clean, &translation, error);
     if (status != TR_OK)
         return status;
     return render_unit(u->w.document, unit, unit->style & TR_UNIT_INSIDE ? &none : &u->inner, &translation, &u->memory, out,

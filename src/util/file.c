@@ -549,6 +549,24 @@ tr_status tr_path_look(const char *path, tr_path_kind *kind, tr_error *error)
     return TR_OK;
 }
 
+static bool is_ours(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH);
+}
+
+bool tr_file_is_trusted(const char *path)
+{
+    char folder[TR_PATH];
+    const char *slash = strrchr(path, '/');
+    const size_t size = slash ? (size_t)(slash - path) : 0;
+    if (!size || size >= sizeof folder)
+        return false;
+    memcpy(folder, path, size);
+    folder[size] = 0;
+    return is_ours(path) && is_ours(folder);
+}
+
 bool tr_program_folder(char *folder, size_t size)
 {
     const ssize_t n = readlink("/proc/self/exe", folder, size - 1);

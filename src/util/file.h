@@ -100,6 +100,9 @@ tr_status tr_path_join(char path[TR_PATH], const char *folder, const char *name,
 /* Copies the last part of a path unless it is "." or "..", or too long; out holds "" or another name before. */
 void tr_path_name(const char *path, char *out, size_t size);
 
+/* Whether only this user and root can have made or changed a file and the folder that it is in. */
+bool tr_file_is_trusted(const char *path);
+
 /* What is at a path, after following links. */
 typedef enum tr_path_kind { TR_PATH_NOTHING, TR_PATH_FILE, TR_PATH_DIRECTORY, TR_PATH_OTHER } tr_path_kind;
 /* Sets *kind. Fails if that is not known: a folder above it may not be searched, links form a circle, or the disk fails. */

@@ -102,11 +102,11 @@ static int count_units(void *argument, const tr_progress *progress)
     return 0;
 }
 
+/* After a unit of three. */
 static int cancel(void *argument, const tr_progress *progress)
 {
     (void)argument;
-    (void)progress;
-    return 1;
+    return progress->texts_done > 0;
 }
 
 /* Both ways give what plain texts give, and leave what is set already. */
@@ -134,6 +134,7 @@ static void documents_are_translated(void **state)
         const tr_status cancelled = i ? tr_document_translate_queue(document, queue, options, &error)
                                       : tr_document_translate(document, context, options, &error);
         assert_int_equal(cancelled, TR_ERROR_CANCELLED);
+        assert_true(!i || tr_document_get(document, 0, NULL)); /* a queue's results are kept at once */
         assert_int_equal(tr_document_set(document, 1, "set", 3, 0, NULL), TR_OK);
         tr_options_on_progress(options, count_units, &last);
         const tr_status status = i ? tr_document_translate_queue(document, queue, options, &error)
@@ -141,13 +142,60 @@ static void documents_are_translated(void **state)
         if (status != TR_OK)
             fail_msg("%s", error.message);
         expect_bytes(document, expected);
-        if (last.texts)
-            assert_int_equal(last.texts_done, 3);
+        assert_int_equal(last.texts, 3);
+        assert_int_equal(last.texts_done, 3);
         tr_options_free(options);
         tr_document_free(document);
     }
     tr_queue_destroy(queue);
     tr_context_destroy(context);
+}
+
+/* A queue that takes two texts at a time, and texts of some bytes. */
+static void small_queues_do(void **state)
+{
+    (void)state;
+    tr_options *options;
+    tr_queue *queue;
+    tr_error error;
+    assert_int_equal(tr_options_create(&options, NULL), TR_OK);
+    assert_int_equal(tr_options_set_int(options, "max_texts", 2, NULL), TR_OK);
+    assert_int_equal(tr_options_set_int(options, "max_bytes", 100, NULL), TR_OK);
+    assert_int_equal(tr_queue_create(model, options, &queue, NULL), TR_OK);
+    tr_document *document = parse("你好\n\n谢谢\n\n今天\n\n很好\n\n我们\n");
+    if (tr_document_translate_queue(document, queue, NULL, &error) != TR_OK)
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < tr_document_units(document); i++)
+        assert_non_null(tr_document_get(document, i, NULL));
+    tr_document_free(document);
+    tr_queue_destroy(queue);
+    tr_options_free(options);
+}
+
+static void pairs_are_written(void **state)
+{
+    (void)state;
+    tr_options *options = paragraphs();
+    tr_document *document;
+    tr_error error;
+    static const char *const expected[] = {
+        "你好\tA & B\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<tmx version=\"1.4\">\n<header creationtool=\"translate\" "
+        "creationtoolversion=\"0.1.0\" segtype=\"block\" o-tmf=\"translate\" adminlang=\"en\" datatype=\"plaintext\" "
+        "srclang=\"zh\"/>\n<body>\n<tu><tuv xml:lang=\"zh\"><seg>你好</seg></tuv><tuv xml:lang=\"und\"><seg>A &amp; "
+        "B</seg></tuv></tu>\n</body>\n</tmx>\n"};
+    assert_int_equal(tr_options_set_string(options, "source_language", "zh", NULL), TR_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tr_options_set_string(options, "pairs", i ? "tmx" : "tsv", NULL), TR_OK);
+        assert_int_equal(tr_document_parse("a", "你好\n\nsame\n", 13, options, &document, NULL), TR_OK);
+        assert_int_equal(tr_document_set(document, 0, "A & B", 5, 0, NULL), TR_OK);
+        expect_bytes(document, expected[i]);
+        tr_document_free(document);
+    }
+    assert_int_equal(tr_options_set_string(options, "pairs", "xls", NULL), TR_OK);
+    assert_int_equal(tr_document_parse("a", "", 0, options, &document, &error), TR_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "pairs xls: is neither tsv nor tmx");
+    tr_options_free(options);
 }
 
 static void files_are_read_and_saved(void **state)
@@ -201,7 +249,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_have_names),       cmocka_unit_test(units_are_listed_and_set),
-        cmocka_unit_test(documents_are_translated), cmocka_unit_test(files_are_read_and_saved),
+        cmocka_unit_test(documents_are_translated), cmocka_unit_test(small_queues_do),
+        cmocka_unit_test(pairs_are_written),        cmocka_unit_test(files_are_read_and_saved),
         cmocka_unit_test(wrong_calls_are_refused),
     };
     return cmocka_run_group_tests_name("document.h", tests, open_model, close_model);

@@ -85,8 +85,14 @@ static void expect_same_units(const tr_document *a, const tr_document *b)
 static void check_document(const unsigned char *data, size_t size)
 {
     const unsigned bits = size ? data[size - 1] : 0; /* the document's last byte chooses settings as well */
-    tr_document_settings settings = {
-        .format = TR_FORMAT, .target_language = bits & 1 ? "en" : NULL, .paragraphs = bits & 2, .rewrite = true};
+    tr_document_settings settings = {.format = TR_FORMAT,
+                                     .source_language = bits & 1 ? "zh" : NULL,
+                                     .target_language = bits & 1 ? "en" : NULL,
+                                     .paragraphs = bits & 2,
+                                     .keys = bits & 4 ? "a,b.*" : NULL,
+                                     .columns = bits & 8 ? "1,3-4" : NULL,
+                                     .line_width = bits & 16 ? 20 : 0,
+                                     .rewrite = true};
     tr_document *document, *again;
     if (tr_document_read("fuzz", (const char *)data, size, &settings, &document, NULL) != TR_OK)
         return;
@@ -101,7 +107,14 @@ static void check_document(const unsigned char *data, size_t size)
     settings.bilingual = true;
     expect(tr_document_read("fuzz", (const char *)data, size, &settings, &document, NULL) == TR_OK);
     tr_buffer both = written(document, true);
+    expect(tr_document_read("both", both.data, both.size, &settings, &again, NULL) == TR_OK);
+    tr_document_close(again);
     tr_document_close(document);
+    settings.pairs = bits & 2 ? "tmx" : "tsv";
+    expect(tr_document_read("fuzz", (const char *)data, size, &settings, &document, NULL) == TR_OK);
+    tr_buffer pairs = written(document, true);
+    tr_document_close(document);
+    tr_buffer_free(&pairs);
     tr_buffer_free(&same);
     tr_buffer_free(&changed);
     tr_buffer_free(&both);
