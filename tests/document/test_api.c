@@ -134,7 +134,12 @@ static void documents_are_translated(void **state)
         const tr_status cancelled = i ? tr_document_translate_queue(document, queue, options, &error)
                                       : tr_document_translate(document, context, options, &error);
         assert_int_equal(cancelled, TR_ERROR_CANCELLED);
-        assert_true(!i || tr_document_get(document, 0, NULL)); /* a queue's results are kept at once */
+        size_t kept = 0;
+        for (size_t unit = 0; unit < 3; unit++)
+            kept += tr_document_get(document, unit, NULL) != NULL;
+        assert_true(kept || !i); /* what a queue has done is kept; a context hands texts over in their order */
+        tr_document_free(document);
+        document = parse(mail);
         assert_int_equal(tr_document_set(document, 1, "set", 3, 0, NULL), TR_OK);
         tr_options_on_progress(options, count_units, &last);
         const tr_status status = i ? tr_document_translate_queue(document, queue, options, &error)
