@@ -149,19 +149,18 @@ static void read_attributes(const xml_reader *r, const tr_xml_event *start, fram
         f->preserve = false;
 }
 
-/* xml:lang: the source language, or one of its kinds as zh-CN is of zh, becomes the target language. */
-static tr_status edit_language(xml_reader *r, const tr_xml_event *start, tr_error *error)
+/* Whether bytes begin .. end are the source language, or one of its kinds as zh-CN is of zh, and there is a target. */
+static bool is_source_language(const tr_document *d, size_t begin, size_t end)
 {
-    tr_document *d = r->document;
-    const char *source = d->settings.source_language, *target = d->settings.target_language;
-    size_t begin, end;
-    if (!source || !target || !tr_xml_attribute(d, start->begin, start->end, "xml:lang", &begin, &end))
-        return TR_OK;
-    const size_t size = strlen(source);
-    if (end - begin < size || strncasecmp(d->data + begin, source, size) != 0 ||
-        (end - begin > size && d->data[begin + size] != '-'))
-        return TR_OK;
-    return tr_edit_add(d, begin, end, target, strlen(target), error);
+    const char *source = d->settings.source_language;
+    const size_t size = source ? strlen(source) : 0;
+    return source && d->settings.target_language && end - begin >= size && strncasecmp(d->data + begin, source, size) == 0 &&
+           (end - begin == size || (d->data[begin + size] == '-' && !memchr(d->data + begin, ' ', end - begin)));
+}
+
+static tr_status edit_language(tr_document *d, size_t begin, size_t end, tr_error *error)
+{
+    return tr_edit_add(d, begin, end, d->settings.target_language, strlen(d->settings.target_language), error);
 }
 
 static tr_status begin_paragraph(xml_reader *r, const frame *f, tr_error *error)
@@ -171,7 +170,7 @@ static tr_status begin_paragraph(xml_reader *r, const frame *f, tr_error *error)
 }
 
 /* Ends a unit. If its words are one CDATA section, they are written as one. */
-static void end_paragraph(xml_reader *r)
+static void end_unit(xml_reader *r)
 {
     tr_document *d = r->document;
     const size_t size = d->units.size;
@@ -186,6 +185,21 @@ static void end_paragraph(xml_reader *r)
         unit->style |= TR_XML_IN_CDATA;
 }
 
+/* Ends a paragraph. RSS: <language>zh-CN</language> is no text, but becomes the target language. */
+static tr_status end_paragraph(xml_reader *r, const tr_xml_event *end, tr_error *error)
+{
+    tr_document *d = r->document;
+    const size_t size = d->units.size;
+    end_unit(r);
+    if (strcmp(end->local, "language") != 0 || d->units.size < size)
+        return TR_OK;
+    const tr_unit unit = ((const tr_unit *)(const void *)(d->units.data + size))[-1];
+    if (unit.count > 1 || !is_source_language(d, unit.begin, unit.end))
+        return TR_OK;
+    d->units.size -= sizeof unit;
+    return edit_language(d, unit.begin, unit.end, error);
+}
+
 static bool is_in_paragraph(const frame *f)
 {
     return f->kind == FRAME_PARAGRAPH || f->kind == FRAME_MARKS;
@@ -198,7 +212,7 @@ static tr_status begin_inline(xml_reader *r, const tr_xml_event *event, const fr
     const bool is_block = !(flags & HAS_TEXT) && (flags & HAS_CHILD) && (flags & HAS_LINE_BREAK);
     if (is_block && around->kind == FRAME_PARAGRAPH) {
         f->kind = FRAME_STRUCTURE;
-        end_paragraph(r);
+        end_unit(r);
         return TR_OK;
     }
     f->begin = event->begin;
@@ -228,7 +242,11 @@ static tr_status begin_element(xml_reader *r, const tr_xml_event *event, tr_erro
     if (is_ignored(r, event))
         return TR_OK;
     f->kind = (flags & HAS_TEXT) && f->translate ? FRAME_PARAGRAPH : FRAME_STRUCTURE;
-    tr_status status = edit_language(r, event, error);
+    tr_status status = TR_OK;
+    size_t begin, end;
+    if (tr_xml_attribute(r->document, event->begin, event->end, "xml:lang", &begin, &end) &&
+        is_source_language(r->document, begin, end))
+        status = edit_language(r->document, begin, end, error);
     if (status == TR_OK && f->kind == FRAME_PARAGRAPH)
         status = begin_paragraph(r, f, error);
     return status;
@@ -239,7 +257,7 @@ static tr_status end_element(xml_reader *r, const tr_xml_event *event, tr_error 
     const frame *around = &r->frames[event->depth - 1], *f = &r->frames[event->depth];
     switch (f->kind) {
     case FRAME_STRUCTURE: return around->kind == FRAME_PARAGRAPH ? begin_paragraph(r, around, error) : TR_OK;
-    case FRAME_PARAGRAPH: end_paragraph(r); break;
+    case FRAME_PARAGRAPH: return end_paragraph(r, event, error);
     case FRAME_MARKS: return tr_unit_piece(r->document, TR_PIECE_CLOSE, event->begin, event->end, error);
     case FRAME_WHOLE: return tr_unit_piece(r->document, f->piece, f->begin, event->end, error);
     case FRAME_IGNORED: break;

@@ -75,6 +75,16 @@ static void languages_become_the_target(void **state)
     assert_string_equal(written, "<?xml version='1.0' encoding='UTF-8'?><a xml:lang='en'><b xml:lang=\"zho\">"
                                  "<c>D</c></b><c xml:lang=\"en\">X</c></a>");
     free(written);
+
+    static const char feed[] = "<rss><channel><language> zh-cn </language><dc:language>zh-CN text</dc:language>"
+                               "<language translate='no'>zh</language><x>zh</x><language>fr</language></channel></rss>";
+    char *units = check_units(feed, strlen(feed), &settings);
+    assert_string_equal(units, "zh-CN text\nzh\nfr\n");
+    free(units);
+    written = check_written(feed, strlen(feed), &settings, check_upper, NULL);
+    assert_string_equal(written, "<rss><channel><language> en </language><dc:language>ZH-CN TEXT</dc:language>"
+                                 "<language translate='no'>zh</language><x>ZH</x><language>FR</language></channel></rss>");
+    free(written);
 }
 
 static void resources_of_dotnet(void **state)
