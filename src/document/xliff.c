@@ -1,8 +1,9 @@
 /* XLIFF 1.2 and 2.x, the exchange format of translation tools: <source> is translated into <target> beside it. A target that
  * is missing, empty or marked as not translated is written; others stay, and so do approved units.
  *
- * Elements around words (g, mrk, pc, and bpt with its ept) are pairs of marks; other codes are empty marks, or words if they
- * show a placeholder. What they hold, and alternative translations, are left alone. */
+ * Elements around words (g, mrk, pc, and bpt with its ept) are pairs of marks; x and ph are words, since most stand for
+ * variables, but empty marks if they say that they are something else; other codes are empty marks. What they hold, and
+ * alternative translations, are left alone. */
 #include "document/formats.h"
 #include "document/xml_reader.h"
 
@@ -31,9 +32,12 @@ typedef struct open_code {
 
 enum { MAX_OPEN_CODES = 64 };
 
+/* The bits of tr_unit.style that tell the unit's xliff_place. They suffice: a unit has at least 37 bytes of 4 GiB. */
+#define XLIFF_PLACE_MASK (TR_XML_IN_CDATA - 1)
+
 typedef struct xliff_reader {
     tr_document *document;
-    tr_buffer *places; /* of xliff_place, one for each unit */
+    tr_buffer *places; /* of xliff_place; a unit's style tells its own */
     bool version2;
     xliff_frame frames[TR_XML_MAX_DEPTH + 1];
 
@@ -64,17 +68,19 @@ static bool starts_with(const tr_document *d, size_t begin, size_t end, const ch
     return end - begin >= strlen(text) && memcmp(d->data + begin, text, strlen(text)) == 0;
 }
 
-/* Whether a code shows a placeholder: %s, {0}, or one of Angular's. */
-static bool shows_word(const tr_document *d, size_t begin, size_t tag_end, size_t end)
+/* Whether a code is not for a variable, but for a picture, a break or a tag. */
+static bool is_format(const tr_document *d, size_t begin, size_t tag_end, size_t end)
 {
-    static const char *const names[] = {"disp", "equiv-text", "equiv"};
-    size_t from = tag_end, to = end, id, id_end;
-    if (tr_xml_attribute(d, begin, tag_end, "id", &id, &id_end) && starts_with(d, id, id_end, "INTERPOLATION"))
-        return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (tr_xml_attribute(d, begin, tag_end, names[i], &from, &to))
-            break;
-    return from < to && memchr("%{$@", d->data[from], 4);
+    static const struct {
+        const char *name, *start;
+    } formats[] = {{"ctype", "image"},   {"ctype", "lb"},  {"ctype", "pb"},   {"type", "image"},
+                   {"type", "fmt"},      {"disp", "&lt;"}, {"equiv", "&lt;"}, {"equiv-text", "&lt;"}, /* of Angular: */
+                   {"id", "LINE_BREAK"}, {"id", "START_"}, {"id", "CLOSE_"},  {"id", "TAG_"}};
+    size_t from, to;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (tr_xml_attribute(d, begin, tag_end, formats[i].name, &from, &to) && starts_with(d, from, to, formats[i].start))
+            return true;
+    return starts_with(d, tag_end, end, "&lt;") || starts_with(d, tag_end, end, "<![CDATA[<");
 }
 
 /* Finds what the two codes of a pair have in common. */
@@ -109,7 +115,7 @@ static tr_status add_whole(xliff_reader *r, const tr_xml_event *end, tr_error *e
         kind = pair_code(r, end, begin, tag_end);
     else if (strcmp(end->local, "mrk") == 0 && !end->empty)
         kind = TR_PIECE_WORD;
-    else if (is_one_of(end->local, " x ph ") && shows_word(d, begin, tag_end, end->begin))
+    else if (is_one_of(end->local, " x ph ") && !is_format(d, begin, tag_end, end->begin))
         kind = TR_PIECE_WORD;
     r->in_whole = 0;
     const tr_status status = tr_unit_piece(d, kind, begin, end->end, error);
@@ -266,6 +272,7 @@ static tr_status end_holder(xliff_reader *r, tr_error *error)
     tr_unit *unit = (tr_unit *)(void *)(d->units.data + size) - 1;
     unit->end = r->has_target ? place->target_end : place->insert;
     unit->begin = place->segment ? place->segment : r->has_target ? place->target : unit->end;
+    unit->style |= (uint32_t)(r->places->size / sizeof *place);
     return tr_buffer_append(r->places, place, sizeof *place) ? TR_OK : tr_fail_memory(error, d->name);
 }
 
@@ -431,8 +438,8 @@ static bool append_segment(const tr_document *d, const xliff_place *place, const
 
 static tr_status render_xliff(const tr_document *d, const tr_rendering *rendering, tr_buffer *out, tr_error *error)
 {
-    const size_t index = (size_t)(rendering->unit - (const tr_unit *)(const void *)d->units.data);
-    const xliff_place *place = (const xliff_place *)(const void *)((const tr_buffer *)d->state)->data + index;
+    const tr_buffer *places = d->state;
+    const xliff_place *place = (const xliff_place *)(const void *)places->data + (rendering->unit->style & XLIFF_PLACE_MASK);
     const bool doubtful = rendering->translation.flags & TR_FLAG_DOUBTFUL;
     const char *state = !doubtful ? "translated" : place->segment ? "initial" : "needs-review-translation";
     const bool good =

@@ -98,7 +98,7 @@ static void check_inline(int version, const char *source, const char *units, con
 static void inline_elements_are_marks(void **state)
 {
     (void)state;
-    check_inline(1, "a <g id='1'>b<x id='2'/></g> c", "a <x2>b<x4></x4></x2> c\n", "A <g id='1'>B<x id='2'/></g> C");
+    check_inline(1, "a <g id='1'>b<x id='2'/></g> c", "a <x2>b{x4}</x2> c\n", "A <g id='1'>B<x id='2'/></g> C");
     check_inline(1, "<g id='1'> a</g>", "a\n", "<g id='1'> A</g>");
     check_inline(1, "a<bpt id='1'>&lt;b></bpt>b<ept id='1'>&lt;/b></ept>", "a<x2>b</x2>\n",
                  "A<bpt id='1'>&lt;b></bpt>B<ept id='1'>&lt;/b></ept>");
@@ -110,6 +110,13 @@ static void inline_elements_are_marks(void **state)
         1, "a <ph id='1'>%s <sub>b</sub></ph> <x id='INTERPOLATION'/> <x id='9' equiv-text='&lt;br>'/>c <it id='8'>%d</it>d",
         "a {x2} {x3} <x4></x4>c <x6></x6>d\n",
         "A <ph id='1'>%s <sub>b</sub></ph> <x id='INTERPOLATION'/> <x id='9' equiv-text='&lt;br>'/>C <it id='8'>%d</it>D");
+    check_inline(1, "你好，<x id='name'/>！", "你好，{x2}！\n", "你好，<x id='name'/>！");
+    check_inline(1,
+                 "<x id='LINE_BREAK' ctype='lb'/>a<x id='1' ctype='image'/>b<ph id='2'>&lt;br/></ph>c<x id='CLOSE_LINK'/>",
+                 "a<x2></x2>b<x4></x4>c\n",
+                 "<x id='LINE_BREAK' ctype='lb'/>A<x id='1' ctype='image'/>B<ph id='2'>&lt;br/></ph>C<x id='CLOSE_LINK'/>");
+    check_inline(2, "a<ph id='1'/>b<ph id='2' type='fmt' subType='xlf:lb'/>c", "a{x2}b<x4></x4>c\n",
+                 "A<ph id='1'/>B<ph id='2' type='fmt' subType='xlf:lb'/>C");
     check_inline(1, "a <mrk mtype='protected'>b</mrk> <mrk mtype='term'>c</mrk>", "a {x2} <x3>c</x3>\n",
                  "A <mrk mtype='protected'>b</mrk> <mrk mtype='term'>C</mrk>");
     check_inline(1, "a<: id='1'/>b", "a<x2></x2>b\n", "A<: id='1'/>B");
