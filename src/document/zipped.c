@@ -41,7 +41,7 @@ tr_status tr_zipped_open(tr_document *d, tr_error *error)
     const tr_status status = tr_zip_open(d->data, d->size, &z->zip, error);
     if (status != TR_OK)
         return tr_fail_in(error, status, d->name);
-    tr_zip_limit(z->zip, UINT64_MAX); /* read_entry has its own limit */
+    tr_zip_lift_limit(z->zip); /* read_entry has its own */
     size_t count;
     tr_zip_entries(z->zip, &count);
     z->is_member = calloc(count + 1, sizeof *z->is_member);
@@ -52,11 +52,9 @@ static tr_status read_entry(tr_document *d, const tr_zip_entry *entry, const cha
 {
     zipped *z = d->state;
     void *contents = NULL;
-    tr_status status = TR_OK;
-    if (entry->size > UINT64_MAX - z->content)
-        status = tr_document_check_content(d, UINT64_MAX, error);
-    else
-        status = tr_document_check_content(d, z->content + entry->size, error);
+    if (entry->size >= UINT32_MAX)
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "%s: entry %.100s: has 4 GiB or more", d->name, entry->name);
+    tr_status status = tr_document_check_content(d, z->content + entry->size, error);
     if (status != TR_OK)
         return status;
     z->content += entry->size;

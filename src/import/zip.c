@@ -292,9 +292,9 @@ const tr_zip_entry *tr_zip_find(const tr_zip *zip, const char *name)
     return i < 0 ? NULL : &zip->entries[i];
 }
 
-void tr_zip_limit(tr_zip *zip, uint64_t most)
+void tr_zip_lift_limit(tr_zip *zip)
 {
-    zip->most = most;
+    zip->most = UINT64_MAX;
 }
 
 static tr_status check_readable(const tr_zip *zip, const tr_zip_entry *entry, tr_error *error)

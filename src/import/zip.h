@@ -40,8 +40,8 @@ tr_status tr_zip_inflate_to(tr_zip *zip, const tr_zip_entry *entry, void *to, tr
 /* Checks and inflates an entry into *contents, which the caller frees. */
 tr_status tr_zip_inflate(tr_zip *zip, const tr_zip_entry *entry, void **contents, tr_error *error) TR_CHECKED;
 
-/* Lets all entries together be inflated to `most` bytes, whatever the archive's size. */
-void tr_zip_limit(tr_zip *zip, uint64_t most);
+/* Lets entries be inflated to any size: the caller has a limit of its own. */
+void tr_zip_lift_limit(tr_zip *zip);
 
 /* ------------------------------------------------------------------------------------------------------------- writing */
 

@@ -400,6 +400,11 @@ static void false_claims_are_refused(void **state)
     directory[26] = archive.data[24] = 1;
     assert_string_equal(check_failure(archive.data, archive.size, &settings),
                         "test: entry word/document.xml: claims 65540 bytes, more than its 6 can hold");
+    const tr_document_settings unlimited = {.format = "docx", .max_content = UINT64_MAX};
+    memset(directory + 24, 0xFF, 4);
+    memset(archive.data + 22, 0xFF, 4);
+    assert_string_equal(check_failure(archive.data, archive.size, &unlimited),
+                        "test: entry word/document.xml: has 4 GiB or more");
     tr_buffer_free(&archive);
 }
 
