@@ -103,7 +103,7 @@ static tr_status read_sheet(tr_document *d, tr_error *error)
 }
 
 #define RUNS .decode = tr_xml_decode, .render = tr_runs_render, .close = tr_runs_close
-static const tr_document_format word_part = {.read = read_word_part, RUNS};
+static const tr_document_format word_part = {.read = read_word_part, .write = tr_docx_write, RUNS};
 static const tr_document_format drawing = {.read = read_drawing, RUNS};
 static const tr_document_format sheet = {.read = read_sheet, RUNS};
 

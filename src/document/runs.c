@@ -207,13 +207,18 @@ static tr_status find_words(reader *r, item *it, tr_error *error)
     return TR_OK;
 }
 
-/* The size of the white space at an end of a text, which may be written as a reference; 0: there is none. */
-static uint32_t space_size(reader *r, const item *it, bool back)
+/* Finds the size of the white space at an end of a text, which may be written as a reference; 0: there is none. */
+static tr_status find_space(reader *r, const item *it, bool back, uint32_t *size, tr_error *error)
 {
     const char *data = r->document->data;
     uint32_t begin = it->begin, end = it->end;
-    if (begin == end || is_space(data[back ? end - 1 : begin]))
-        return begin < end;
+    *size = 0;
+    if (it->kind != TR_PIECE_TEXT || begin == end)
+        return TR_OK;
+    if (is_space(data[back ? end - 1 : begin])) {
+        *size = 1;
+        return TR_OK;
+    }
     if (back) {
         for (begin = end - 1; begin > it->begin && data[begin] != '&';)
             begin--;
@@ -221,9 +226,31 @@ static uint32_t space_size(reader *r, const item *it, bool back)
         const char *last = memchr(data + begin, ';', end - begin);
         end = last ? (uint32_t)(last - data) + 1 : begin;
     }
-    if (begin == end || data[begin] != '&' || data[end - 1] != ';' || !decode_text(r, begin, end))
-        return 0;
-    return r->text.size == 1 && is_space(r->text.data[0]) ? end - begin : 0;
+    if (begin == end || data[begin] != '&' || data[end - 1] != ';')
+        return TR_OK;
+    if (!decode_text(r, begin, end))
+        return no_memory(r, error);
+    if (r->text.size == 1 && is_space(r->text.data[0]))
+        *size = end - begin;
+    return TR_OK;
+}
+
+/* Leaves out the white space at both ends of a unit. */
+static tr_status strip_space(reader *r, item *first, item *last, tr_error *error)
+{
+    tr_status status;
+    uint32_t size;
+    do {
+        status = find_space(r, first, false, &size, error);
+        first->begin += size;
+    } while (size);
+    if (status != TR_OK)
+        return status;
+    do {
+        status = find_space(r, last, true, &size, error);
+        last->end -= size;
+    } while (size);
+    return status;
 }
 
 /* A field of code only becomes one empty mark, one with a result a pair around it. What is not whole divides units. */
@@ -361,7 +388,8 @@ static tr_status choose_base(reader *r, const item *items, size_t count, uint32_
         if (!decode_text(r, items[i].begin, items[i].end))
             return no_memory(r, error);
         for (size_t k = 0; k < r->text.size; k++)
-            weights[run_at(r, items[i].run)->format] += !is_space(r->text.data[k]);
+            weights[run_at(r, items[i].run)->format] +=
+                !is_space(r->text.data[k]) && ((unsigned char)r->text.data[k] & 0xC0) != 0x80;
     }
     for (size_t i = 0; i < count; i++) {
         if (items[i].kind != TR_PIECE_TEXT && items[i].kind != TR_PIECE_WORD)
@@ -427,10 +455,9 @@ static tr_status add_unit(reader *r, item *items, size_t from, size_t to, size_t
     if (!strip_items(items, &from, &to))
         return TR_OK;
     item *first = &items[from], *last = &items[to - 1];
-    for (uint32_t size; first->kind == TR_PIECE_TEXT && (size = space_size(r, first, false)) > 0;)
-        first->begin += size;
-    for (uint32_t size; last->kind == TR_PIECE_TEXT && (size = space_size(r, last, true)) > 0;)
-        last->end -= size;
+    tr_status status = strip_space(r, first, last, error);
+    if (status != TR_OK)
+        return status;
     uint32_t begin = first->begin, end = last->end;
     if (is_in_run(first)) {
         const tr_run *run = run_at(r, first->run);
@@ -443,7 +470,8 @@ static tr_status add_unit(reader *r, item *items, size_t from, size_t to, size_t
         end = whole ? run->end : last->text_end;
     }
     uint32_t base = r->names->style;
-    tr_status status = has_runs ? choose_base(r, items + from, to - from, &base, error) : TR_OK;
+    if (has_runs)
+        status = choose_base(r, items + from, to - from, &base, error);
     if (status == TR_OK)
         status = tr_unit_begin(d, base, error);
     if (status == TR_OK)
@@ -605,6 +633,7 @@ static tr_status start_element(reader *r, const tr_xml_event *event, tr_error *e
             f.run = r->run;
             f.outer = r->outer;
             f.first = r->first;
+            f.units = r->document->units.size;
             r->first = r->items.size / sizeof(item);
             r->paragraphs++;
             r->depth++;

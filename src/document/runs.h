@@ -62,6 +62,9 @@ tr_status tr_runs_change(tr_document *document, size_t begin, size_t end, const 
 
 /* word_names.copy */
 tr_status tr_docx_copy_source(const tr_document *document, size_t begin, size_t end, tr_buffer *out, tr_error *error);
+/* The write of a tr_document_format for its documents: leaves out the sources of paragraphs that stay the same. */
+tr_status tr_docx_write(const tr_document *document, const tr_document_source *source, const tr_document_sink *sink,
+                        tr_error *error);
 
 /* An attribute of the tag at bytes *at .. end: moves *at to its end. False: there are no more. */
 typedef struct tr_runs_attribute {

@@ -108,6 +108,9 @@ static void runs_of_one_format_are_joined(void **state)
                   "<w:p>" R("LONG ") B("BC") R(" END") "</w:p>");
     check_content(&word, NULL, "<w:p>" B("note:") R(" the longer text") "</w:p>", "<x1>note:</x1> the longer text\n",
                   "<w:p>" B("NOTE:") R(" THE LONGER TEXT") "</w:p>");
+    /* Most of the text is what has most characters, not bytes. */
+    check_content(&word, NULL, "<w:p>" R("letters ") B("天气好") "</w:p>", "letters <x2>天气好</x2>\n",
+                  "<w:p>" R("LETTERS ") B("天气好") "</w:p>");
     /* A hint alone is no format. */
     check_content(&word, "en", "<w:p>" R("ab") "<w:r><w:rPr><w:rFonts w:hint='eastAsia'/></w:rPr>" T("c") "</w:r></w:p>",
                   "abc\n", "<w:p>" R("ABC") "</w:p>");
@@ -278,6 +281,33 @@ static void the_source_stands_above_its_translation(void **state)
     const char *content = part + strlen(word.before);
     assert_memory_equal(content, copy, strlen(copy));
     assert_memory_equal(content + strlen(copy), translated, strlen(translated));
+    free(written);
+    free(part);
+    tr_buffer_free(&archive);
+}
+
+/* What has no translation of its own stands once: white space, and text that is the same in both languages. */
+static void what_stays_the_same_stands_once(void **state)
+{
+    (void)state;
+    const tr_document_settings settings = {.format = "docx", .bilingual = true, .target_language = "en"};
+    static const char same[] = "<w:p>" R(" ") "</w:p><w:p>" R("OK 12") "</w:p>";
+    static const char lang[] = "<w:p><w:r><w:rPr><w:lang w:val='zh'/></w:rPr>" T("1") "</w:r></w:p>";
+    static const char tabs[] = "<w:p>" R("1") "<w:r><w:tab/></w:r>" R("a") BOX(R("2")) "</w:p>";
+    static const char box[] = "<w:p>" R("3") BOX(R("c")) "</w:p>";
+    char content[2000];
+    snprintf(content, sizeof content, "<w:p>%s</w:p>%s%s%s%s<w:p>%s</w:p>", R("b"), same, lang, tabs, box, R("d"));
+    tr_buffer archive = make_document(&word, content);
+    size_t size;
+    char *written = check_written(archive.data, archive.size, &settings, check_upper, &size);
+    char *part = entry_of(written, size, word.part);
+    part[strlen(part) - strlen(word.after)] = 0;
+    snprintf(content, sizeof content, "<w:p>%s</w:p><w:p>%s</w:p>%s%s%s%s%s<w:p>%s</w:p><w:p>%s</w:p>", R("b"), R("B"), same,
+             "<w:p><w:r><w:rPr><w:lang w:val='en-US'/></w:rPr>" T("1") "</w:r></w:p>",
+             "<w:p>" R("1") "<w:r><w:tab/></w:r>" R("a") "</w:p>",
+             "<w:p>" R("1") "<w:r><w:tab/></w:r>" R("A") BOX(R("2")) "</w:p>", "<w:p>" R("3") BOX(R("C")) "</w:p>", R("d"),
+             R("D"));
+    assert_string_equal(part + strlen(word.before), content);
     free(written);
     free(part);
     tr_buffer_free(&archive);
@@ -532,6 +562,7 @@ int main(void)
         cmocka_unit_test(headers_of_tables_stay),
         cmocka_unit_test(spans_notes_and_frames_of_opendocument),
         cmocka_unit_test(the_source_stands_above_its_translation),
+        cmocka_unit_test(what_stays_the_same_stands_once),
         cmocka_unit_test(books_are_their_packages_documents),
         cmocka_unit_test(archives_keep_what_is_not_translated),
         cmocka_unit_test(errors_say_what_is_missing),
