@@ -45,7 +45,7 @@ typedef struct package {
 static tr_status find_package(void *argument, const tr_xml_event *event, tr_error *error)
 {
     package *p = argument;
-    tr_runs_attribute path;
+    tr_xml_attribute_place path;
     if (event->kind != TR_XML_START || p->path.data || strcmp(event->local, "rootfile") != 0 ||
         !tr_runs_attribute_of(p->file, event, "full-path", &path))
         return TR_OK;
@@ -96,7 +96,7 @@ static bool resolve_link(package *p, char *link)
 static tr_status add_item(void *argument, const tr_xml_event *event, tr_error *error)
 {
     package *p = argument;
-    tr_runs_attribute link;
+    tr_xml_attribute_place link;
     tr_document *member;
     if (event->kind != TR_XML_START || strcmp(event->local, "item") != 0)
         return TR_OK;

@@ -11,7 +11,7 @@ static tr_status change_languages(tr_document *d, const tr_xml_event *start, tr_
     const char *language = target.is_asian ? "language-asian" : "language";
     const char *country = target.is_asian ? "country-asian" : "country";
     size_t at = start->begin;
-    tr_runs_attribute attribute;
+    tr_xml_attribute_place attribute;
     tr_status status = TR_OK;
     if (!*target.language || strcmp(start->local, "text-properties") != 0)
         return TR_OK;

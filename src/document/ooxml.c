@@ -14,7 +14,7 @@
 static tr_status set_language(tr_document *d, const tr_xml_event *start, const char *name, tr_error *error)
 {
     const tr_runs_language target = tr_runs_target(d);
-    tr_runs_attribute value;
+    tr_xml_attribute_place value;
     char tag[sizeof target.language + sizeof target.country];
     if (!*target.language || !tr_runs_attribute_of(d, start, name, &value))
         return TR_OK;
@@ -25,7 +25,7 @@ static tr_status set_language(tr_document *d, const tr_xml_event *start, const c
 static tr_status change_word(tr_document *d, const tr_xml_event *start, tr_error *error)
 {
     const tr_runs_language target = tr_runs_target(d);
-    tr_runs_attribute hint;
+    tr_xml_attribute_place hint;
     if (strcmp(start->local, "lang") == 0)
         return set_language(d, start, target.is_asian ? "eastAsia" : "val", error);
     if (*target.language && !target.is_asian && strcmp(start->local, "rFonts") == 0 &&
@@ -151,7 +151,7 @@ static tr_status read_pptx(tr_document *d, tr_error *error)
 static tr_status add_column(void *argument, const tr_xml_event *event, tr_error *error)
 {
     tr_document *d = argument;
-    tr_runs_attribute name;
+    tr_xml_attribute_place name;
     if (event->kind != TR_XML_START || strcmp(event->local, "tableColumn") != 0 ||
         !tr_runs_attribute_of(d, event, "name", &name))
         return TR_OK;

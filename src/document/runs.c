@@ -132,7 +132,7 @@ static bool append_key(reader *r, const tr_xml_event *start, bool is_root)
     static const char ignored[] = " hint lang altLang dirty err noProof smtClean ";
     const size_t before = r->key.size;
     size_t at = start->begin, count = 0;
-    tr_runs_attribute attribute;
+    tr_xml_attribute_place attribute;
     if (is_root)
         r->format_depth = start->depth;
     const char depth = (char)(start->depth - r->format_depth);
@@ -612,7 +612,7 @@ static frame_kind classify(const tr_runs_names *n, const frame *in, const char *
 static uint8_t field_of(const reader *r, const tr_xml_event *event)
 {
     static const char *const types[] = {"begin", "separate", "end"};
-    tr_runs_attribute type;
+    tr_xml_attribute_place type;
     if (strcmp(event->local, "fldChar") != 0 || !tr_runs_attribute_of(r->document, event, "fldCharType", &type))
         return NO_FIELD;
     for (size_t i = 0; i < 3; i++)

@@ -66,16 +66,11 @@ tr_status tr_docx_copy_source(const tr_document *document, size_t begin, size_t 
 tr_status tr_docx_write(const tr_document *document, const tr_document_source *source, const tr_document_sink *sink,
                         tr_error *error);
 
-/* An attribute of the tag at bytes *at .. end: moves *at to its end. False: there are no more. */
-typedef struct tr_runs_attribute {
-    const char *name; /* [name_size] without prefix */
-    size_t name_size;
-    size_t begin, end; /* its value */
-} tr_runs_attribute;
-bool tr_runs_next_attribute(const tr_document *document, size_t *at, size_t end, tr_runs_attribute *attribute);
+/* As tr_xml_next_attribute, but names are without prefix. */
+bool tr_runs_next_attribute(const tr_document *document, size_t *at, size_t end, tr_xml_attribute_place *attribute);
 /* Finds an attribute by its name without prefix. */
 bool tr_runs_attribute_of(const tr_document *document, const tr_xml_event *start, const char *name,
-                          tr_runs_attribute *attribute);
+                          tr_xml_attribute_place *attribute);
 
 /* The language of the target and its country, "en" and "US"; either may be "". */
 typedef struct tr_runs_language {

@@ -14,33 +14,10 @@ bool tr_runs_has(const char *names, const char *name, size_t size)
     return false;
 }
 
-static bool is_space(char c)
+bool tr_runs_next_attribute(const tr_document *d, size_t *at, size_t end, tr_xml_attribute_place *attribute)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-bool tr_runs_next_attribute(const tr_document *d, size_t *at, size_t end, tr_runs_attribute *attribute)
-{
-    const char *data = d->data;
-    size_t i = *at;
-    if (data[i] == '<')
-        while (i < end && !is_space(data[i]))
-            i++;
-    while (i < end && is_space(data[i]))
-        i++;
-    const size_t name = i;
-    while (i < end && data[i] != '=' && !is_space(data[i]))
-        i++;
-    attribute->name = data + name;
-    attribute->name_size = i - name;
-    while (i < end && data[i] != '"' && data[i] != '\'')
-        i++;
-    const char *quote = i < end ? memchr(data + i + 1, data[i], end - i - 1) : NULL;
-    if (!quote)
+    if (!tr_xml_next_attribute(d, at, end, attribute))
         return false;
-    attribute->begin = i + 1;
-    attribute->end = (size_t)(quote - data);
-    *at = attribute->end + 1;
     const char *colon = memchr(attribute->name, ':', attribute->name_size);
     if (colon) {
         attribute->name_size -= (size_t)(colon + 1 - attribute->name);
@@ -49,7 +26,8 @@ bool tr_runs_next_attribute(const tr_document *d, size_t *at, size_t end, tr_run
     return true;
 }
 
-bool tr_runs_attribute_of(const tr_document *d, const tr_xml_event *start, const char *name, tr_runs_attribute *attribute)
+bool tr_runs_attribute_of(const tr_document *d, const tr_xml_event *start, const char *name,
+                          tr_xml_attribute_place *attribute)
 {
     size_t at = start->begin;
     while (tr_runs_next_attribute(d, &at, start->end, attribute))

@@ -16,20 +16,18 @@ typedef struct writer {
     bool has_written; /* text */
 } writer;
 
-static const tr_run *runs_of(const writer *w, size_t *count)
+static const tr_run *runs_of(const writer *w)
 {
-    *count = w->state->runs.size / sizeof(tr_run);
     return (const tr_run *)(const void *)w->state->runs.data;
 }
 
-/* The number of runs that begin before a place. */
-static size_t count_before(const writer *w, uint32_t at)
+/* The number of tr_run or tr_edit, which have their begin first and are in its order, that begin before a place. */
+static size_t count_before(const tr_buffer *list, size_t element_size, uint32_t at)
 {
-    size_t low = 0, high;
-    const tr_run *runs = runs_of(w, &high);
+    size_t low = 0, high = list->size / element_size;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (runs[middle].begin < at)
+        if (*(const uint32_t *)(const void *)(list->data + middle * element_size) < at)
             low = middle + 1;
         else
             high = middle;
@@ -40,9 +38,8 @@ static size_t count_before(const writer *w, uint32_t at)
 /* The run of the paragraph in which a place is. */
 static uint32_t run_around(const writer *w, uint32_t at)
 {
-    size_t count;
-    const tr_run *runs = runs_of(w, &count);
-    const size_t before = count_before(w, at);
+    const tr_run *runs = runs_of(w);
+    const size_t before = count_before(&w->state->runs, sizeof *runs, at);
     uint32_t i = before ? (uint32_t)before - 1 : TR_RUNS_NONE;
     while (i != TR_RUNS_NONE && (runs[i].end <= at || runs[i].outer != w->outer))
         i = runs[i].outer;
@@ -52,10 +49,11 @@ static uint32_t run_around(const writer *w, uint32_t at)
 /* The run of whose format a mark is. */
 static uint32_t run_of_mark(const writer *w, const tr_piece *piece)
 {
-    size_t count;
-    const tr_run *runs = runs_of(w, &count);
-    const size_t i = count_before(w, piece->begin);
-    return i < count && runs[i].begin == piece->begin && runs[i].head_end == piece->end ? (uint32_t)i : TR_RUNS_NONE;
+    const tr_run *runs = runs_of(w);
+    const size_t i = count_before(&w->state->runs, sizeof *runs, piece->begin);
+    return i < w->state->runs.size / sizeof *runs && runs[i].begin == piece->begin && runs[i].head_end == piece->end
+               ? (uint32_t)i
+               : TR_RUNS_NONE;
 }
 
 /* Appends bytes of the document with their changes. */
@@ -63,16 +61,8 @@ static bool copy_bytes(writer *w, uint32_t begin, uint32_t end)
 {
     const tr_edit *changes = (const tr_edit *)(const void *)w->state->changes.data;
     const size_t count = w->state->changes.size / sizeof *changes;
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (changes[middle].begin < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < count && changes[low].begin < end; low++) {
-        const tr_edit *change = &changes[low];
+    for (size_t i = count_before(&w->state->changes, sizeof *changes, begin); i < count && changes[i].begin < end; i++) {
+        const tr_edit *change = &changes[i];
         if (!tr_buffer_append(w->out, w->document->data + begin, change->begin - begin) ||
             !tr_buffer_append(w->out, w->state->changed.data + change->text, change->size))
             return false;
@@ -90,31 +80,26 @@ static bool copy_name(writer *w, uint32_t tag)
 
 static bool open_text(writer *w)
 {
-    size_t count;
     if (w->in_text)
         return true;
     w->in_text = true;
-    return tr_buffer_string(w->out, "<") &&
-           copy_name(w, runs_of(w, &count)[(w->rendering->unit->style & TR_RUNS_MASK)].text) &&
+    return tr_buffer_string(w->out, "<") && copy_name(w, runs_of(w)[(w->rendering->unit->style & TR_RUNS_MASK)].text) &&
            tr_buffer_string(w->out, w->state->names->space) && tr_buffer_string(w->out, ">");
 }
 
 static bool close_text(writer *w)
 {
-    size_t count;
     if (!w->in_text)
         return true;
     w->in_text = false;
-    return tr_buffer_string(w->out, "</") &&
-           copy_name(w, runs_of(w, &count)[(w->rendering->unit->style & TR_RUNS_MASK)].text) &&
+    return tr_buffer_string(w->out, "</") && copy_name(w, runs_of(w)[(w->rendering->unit->style & TR_RUNS_MASK)].text) &&
            tr_buffer_string(w->out, ">");
 }
 
 /* Makes a run of the format of this one open, or none. */
 static bool switch_run(writer *w, uint32_t run)
 {
-    size_t count;
-    const tr_run *runs = runs_of(w, &count);
+    const tr_run *runs = runs_of(w);
     if (run != TR_RUNS_NONE && w->run != TR_RUNS_NONE && runs[run].format == runs[w->run].format)
         return true;
     if (w->run != TR_RUNS_NONE && (!close_text(w) || !copy_bytes(w, runs[w->run].close_begin, runs[w->run].end)))
@@ -200,9 +185,8 @@ static bool write_part(writer *w, const tr_part *part)
 static bool write_in_runs(writer *w)
 {
     const tr_unit *unit = w->rendering->unit;
-    size_t count;
     const uint32_t base = unit->style & TR_RUNS_MASK;
-    w->outer = runs_of(w, &count)[base].outer;
+    w->outer = runs_of(w)[base].outer;
     w->run = run_around(w, unit->begin);
     bool good = tr_buffer_append(&w->marks, &base, sizeof base);
     for (size_t i = 0; good && i < w->rendering->count; i++)

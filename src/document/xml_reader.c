@@ -181,32 +181,41 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+bool tr_xml_next_attribute(const tr_document *d, size_t *at, size_t end, tr_xml_attribute_place *attribute)
+{
+    const char *data = d->data;
+    size_t i = *at;
+    if (i < end && data[i] == '<')
+        while (i < end && !is_space(data[i]))
+            i++;
+    while (i < end && is_space(data[i]))
+        i++;
+    attribute->name = data + i;
+    while (i < end && data[i] != '=' && !is_space(data[i]))
+        i++;
+    attribute->name_size = (size_t)(data + i - attribute->name);
+    while (i < end && data[i] != '"' && data[i] != '\'')
+        i++;
+    const char *quote = i < end ? memchr(data + i + 1, data[i], end - i - 1) : NULL;
+    if (!quote)
+        return false;
+    attribute->begin = i + 1;
+    attribute->end = (size_t)(quote - data);
+    *at = attribute->end + 1;
+    return true;
+}
+
 bool tr_xml_attribute(const tr_document *document, size_t begin, size_t end, const char *name, size_t *value_begin,
                       size_t *value_end)
 {
-    const char *data = document->data;
-    size_t i = begin;
-    while (i < end && !is_space(data[i]))
-        i++;
-    for (;;) {
-        while (i < end && is_space(data[i]))
-            i++;
-        const size_t from = i;
-        while (i < end && !is_space(data[i]) && data[i] != '=')
-            i++;
-        const size_t size = i - from;
-        while (i < end && data[i] != '"' && data[i] != '\'')
-            i++;
-        const char *quote = i < end ? memchr(data + i + 1, data[i], end - i - 1) : NULL;
-        if (!quote)
-            return false;
-        if (size == strlen(name) && memcmp(data + from, name, size) == 0) {
-            *value_begin = i + 1;
-            *value_end = (size_t)(quote - data);
+    tr_xml_attribute_place attribute;
+    while (tr_xml_next_attribute(document, &begin, end, &attribute))
+        if (attribute.name_size == strlen(name) && memcmp(attribute.name, name, attribute.name_size) == 0) {
+            *value_begin = attribute.begin;
+            *value_end = attribute.end;
             return true;
         }
-        i = (size_t)(quote - data) + 1;
-    }
+    return false;
 }
 
 bool tr_xml_attribute_is(const tr_document *document, const tr_xml_event *start, const char *name, const char *value)

@@ -51,7 +51,15 @@ typedef tr_status (*tr_xml_handler)(void *argument, const tr_xml_event *event, t
 /* Reads a document, of which name, data and size matter. "NAME: line L, column C: WHY", or what handler returned. */
 tr_status tr_xml_read(const tr_document *document, tr_xml_handler handler, void *argument, tr_error *error);
 
-/* Finds an attribute by its name as it is written, in a tag at bytes begin .. end (START) or the XML declaration. True:
+/* An attribute of a tag (START) or of the XML declaration. */
+typedef struct tr_xml_attribute_place {
+    const char *name; /* [name_size] as it is written */
+    size_t name_size;
+    size_t begin, end; /* its value without the quotes */
+} tr_xml_attribute_place;
+/* Gets the next attribute of the tag at bytes *at .. end, and moves *at to its end. False: there are no more. */
+bool tr_xml_next_attribute(const tr_document *document, size_t *at, size_t end, tr_xml_attribute_place *attribute);
+/* Finds an attribute by its name as it is written, in a tag at bytes begin .. end. True:
  * *value_begin .. *value_end is its value without the quotes. */
 bool tr_xml_attribute(const tr_document *document, size_t begin, size_t end, const char *name, size_t *value_begin,
                       size_t *value_end);
