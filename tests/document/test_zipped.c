@@ -475,7 +475,8 @@ static size_t count_of(const char *text, const char *what)
     return count;
 }
 
-/* Written anew the document has the same units; in capitals it has those in capitals, and each mark as often as before. */
+/* Written anew the document has the same units; in capitals it has those in capitals, and each mark as often as before. What
+ * stays the same has no copy. */
 static void check_random(const shell *s, const char *const *names, size_t name_count, const char *const *marks,
                          uint32_t seed)
 {
@@ -499,6 +500,11 @@ static void check_random(const shell *s, const char *const *names, size_t name_c
     for (char *at = upper.data; (at = strstr(at, "\\N")) != NULL;) /* a line break in the list of units */
         at[1] = 'n';
     assert_string_equal(translated, upper.data);
+    const tr_document_settings bilingual = {.format = s->format, .bilingual = true};
+    char *once = check_written(archive.data, archive.size, &bilingual, check_same, &size);
+    assert_int_equal(size, archive.size);
+    assert_memory_equal(once, archive.data, size);
+    free(once);
     for (; *marks; marks++)
         if (count_of(content.data, *marks) != count_of(part, *marks))
             fail_msg("seed %u: %s:\n%s\n%s", seed, *marks, content.data, part);
