@@ -104,8 +104,8 @@ static tr_status add_member(tr_document *d, const tr_zip_entry *entry, const tr_
     zipped *z = d->state;
     size_t count;
     const size_t position = (size_t)(entry - tr_zip_entries(z->zip, &count));
-    const char *data;
-    size_t size;
+    const char *data = NULL;
+    size_t size = 0;
     *member = NULL;
     if (z->is_member[position])
         return TR_OK;
