@@ -196,7 +196,60 @@ static bool add_names(const tr_document *member, tr_strmap *names)
     return true;
 }
 
-/* Removes the units whose text is a name of a column. */
+/* Formulas compare cells with texts, and lists of allowed values have texts: cells with these texts stay as well. */
+typedef struct formula_reader {
+    const tr_document *sheet;
+    bool inside;
+    tr_buffer formula;
+    tr_buffer *texts; /* each with a NUL */
+} formula_reader;
+
+/* Appends the texts in quotes; those of a list are divided by commas. */
+static bool append_quoted(const tr_buffer *formula, bool list, tr_buffer *texts)
+{
+    const char *data = formula->data;
+    for (size_t at = 0; at < formula->size; at++) {
+        if (data[at] != '"')
+            continue;
+        for (at++; at < formula->size; at++) {
+            const bool doubled = data[at] == '"' && at + 1 < formula->size && data[at + 1] == '"';
+            if (data[at] == '"' && !doubled)
+                break;
+            at += doubled;
+            if (!tr_buffer_append(texts, list && data[at] == ',' ? "" : data + at, 1))
+                return false;
+        }
+        if (!tr_buffer_append(texts, "", 1))
+            return false;
+    }
+    return true;
+}
+
+static tr_status read_formula(void *argument, const tr_xml_event *event, tr_error *error)
+{
+    formula_reader *r = argument;
+    bool good = true;
+    if (event->kind == TR_XML_START)
+        r->inside = strcmp(event->local, "f") == 0 || strncmp(event->local, "formula", 7) == 0;
+    else if (event->kind == TR_XML_TEXT && r->inside)
+        good = tr_xml_decode_value(r->sheet, event->begin, event->end, &r->formula);
+    else if (event->kind == TR_XML_END && r->inside) {
+        good = append_quoted(&r->formula, strcmp(event->local, "formula1") == 0, r->texts);
+        tr_buffer_clear(&r->formula);
+        r->inside = false;
+    }
+    return good ? TR_OK : tr_fail_memory(error, r->sheet->name);
+}
+
+static tr_status add_formulas(const tr_document *member, tr_buffer *texts, tr_error *error)
+{
+    formula_reader r = {.sheet = member, .texts = texts};
+    const tr_status status = tr_xml_read(member, read_formula, &r, error);
+    tr_buffer_free(&r.formula);
+    return status;
+}
+
+/* Removes the units whose text is one of names. */
 static bool remove_named(tr_document *member, const tr_strmap *names)
 {
     tr_unit *units = (tr_unit *)(void *)member->units.data;
@@ -220,22 +273,34 @@ static bool remove_named(tr_document *member, const tr_strmap *names)
     return good;
 }
 
-static tr_status keep_columns(tr_document *d, tr_error *error)
+/* Takes away the units that formulas name. */
+static tr_status keep_named(tr_document *d, tr_error *error)
 {
     const tr_member *members = (const tr_member *)(const void *)d->members.data;
     const size_t count = d->members.size / sizeof *members;
+    tr_buffer texts = {0};
     tr_strmap names;
-    bool good = tr_strmap_init(&names, 64);
-    if (!good)
+    tr_status status = TR_OK;
+    if (!tr_strmap_init(&names, 64))
         return tr_fail_memory(error, d->name);
+    for (size_t i = 0; i < count && status == TR_OK; i++)
+        if (members[i].document->format == &sheet)
+            status = add_formulas(members[i].document, &texts, error);
+    bool good = true;
     for (size_t i = 0; i < count && good; i++)
         if (members[i].document->format == &table)
             good = add_names(members[i].document, &names);
+    for (size_t at = 0; at < texts.size && good; at += strlen(texts.data + at) + 1) {
+        const size_t size = strlen(texts.data + at), begin = tr_skip_space(texts.data + at, size, 0);
+        const char *text = texts.data + at + begin;
+        good = tr_strmap_add(&names, text, tr_trim_space(text, 0, size - begin), 0) >= 0;
+    }
     for (size_t i = 0; i < count && good && names.count; i++)
         if (members[i].document->format == &sheet)
             good = remove_named(members[i].document, &names);
     tr_strmap_free(&names);
-    return good ? TR_OK : tr_fail_memory(error, d->name);
+    tr_buffer_free(&texts);
+    return status == TR_OK && !good ? tr_fail_memory(error, d->name) : status;
 }
 
 static tr_status read_xlsx(tr_document *d, tr_error *error)
@@ -253,7 +318,7 @@ static tr_status read_xlsx(tr_document *d, tr_error *error)
         {NULL, NULL, NULL},
     };
     const tr_status status = tr_zipped_read(d, parts, error);
-    return status == TR_OK ? keep_columns(d, error) : status;
+    return status == TR_OK ? keep_named(d, error) : status;
 }
 
 #define ZIPPED .write = tr_zipped_write, .close = tr_zipped_close

@@ -237,6 +237,25 @@ static void headers_of_tables_stay(void **state)
     tr_buffer_free(&archive);
 }
 
+static void texts_of_formulas_stay(void **state)
+{
+    (void)state;
+    const tr_document_settings settings = {.format = "xlsx"};
+    const entry entries[] = {
+        {"xl/workbook.xml", "<workbook/>"},
+        {"xl/sharedStrings.xml",
+         "<sst><si><t>in stock</t></si><si><t>\"so\"</t></si><si><t>gone</t></si><si><t>other</t></si>"
+         "<si><t>a,b</t></si><si><t>b</t></si></sst>"},
+        {"xl/worksheets/sheet1.xml", "<s><c><f>IF(A1=&quot;in stock&quot;,\"\"\"so\"\"\",\"a,b\")</f></c>"
+                                     "<formula1>\"gone, here\"</formula1><c t='inlineStr'><is><t>here</t></is></c></s>"},
+    };
+    tr_buffer archive = make_archive(entries, 3);
+    char *units = check_units(archive.data, archive.size, &settings);
+    assert_string_equal(units, "other\nb\n");
+    free(units);
+    tr_buffer_free(&archive);
+}
+
 static void spans_notes_and_frames_of_opendocument(void **state)
 {
     (void)state;
@@ -566,6 +585,7 @@ int main(void)
         cmocka_unit_test(slides_have_no_space_attribute),
         cmocka_unit_test(strings_of_sheets_are_units),
         cmocka_unit_test(headers_of_tables_stay),
+        cmocka_unit_test(texts_of_formulas_stay),
         cmocka_unit_test(spans_notes_and_frames_of_opendocument),
         cmocka_unit_test(the_source_stands_above_its_translation),
         cmocka_unit_test(what_stays_the_same_stands_once),
