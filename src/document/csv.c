@@ -4,6 +4,7 @@
  * settings.columns: "2,4-6" or names of the first row, "title,description". Of columns chosen by number every cell is
  * translated, also in the first row; of those chosen by name the first row stays. Without columns, cells are translated that
  * people read: with letters, and no URL, file name, identifier or date. */
+#include "document/bytes.h"
 #include "document/formats.h"
 
 #include <stdlib.h>
@@ -25,11 +26,6 @@ typedef struct reader {
 
 /* ------------------------------------------------------------------------------------------------- which cells are text */
 
-static bool is_space_byte(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
-}
-
 /* Letters of all scripts, roughly: punctuation and symbols are none. */
 static bool is_letter(int32_t c)
 {
@@ -47,21 +43,14 @@ static bool has_letter(const char *text, size_t size)
     return false;
 }
 
-static bool is_literal(const char *text, size_t size)
-{
-    static const char *const literals[] = {"true", "false", "TRUE", "FALSE", "True", "False", "null", "NULL", "NaN", "nan"};
-    for (size_t i = 0; i < sizeof literals / sizeof *literals; i++)
-        if (strlen(literals[i]) == size && memcmp(literals[i], text, size) == 0)
-            return true;
-    return false;
-}
-
 /* One word of ASCII that looks like no word of a language: A12-33, user_name, a@b.org, http://a.b, /usr/bin, image.png. */
 static bool is_identifier(const char *text, size_t size)
 {
+    static const char *const literals[] = {"true", "false", "TRUE", "FALSE", "True", "False",
+                                           "null", "NULL",  "NaN",  "nan",   NULL};
     size_t slashes = 0;
     for (size_t i = 0; i < size; i++)
-        if (is_space_byte(text[i]) || (unsigned char)text[i] >= 0x80)
+        if (tr_is_ascii_space(text[i]) || (unsigned char)text[i] >= 0x80)
             return false;
     for (size_t i = 0; i < size; i++) {
         slashes += text[i] == '/';
@@ -70,7 +59,7 @@ static bool is_identifier(const char *text, size_t size)
         if (text[i] == '.' && i && i + 1 < size && tr_is_ascii_letter(text[i - 1]) && tr_is_ascii_letter(text[i + 1]))
             return true;
     }
-    return slashes > 1 || *text == '/' || is_literal(text, size);
+    return slashes > 1 || *text == '/' || tr_is_one_of(text, size, literals);
 }
 
 static bool is_chosen(const reader *r, size_t column)
@@ -128,9 +117,9 @@ static tr_status scan_cell(const reader *r, size_t at, cell *found, tr_error *er
             at++;
         found->end = found->to = at;
     }
-    while (found->begin < found->end && is_space_byte(d->data[found->begin]))
+    while (found->begin < found->end && tr_is_ascii_space(d->data[found->begin]))
         found->begin++;
-    while (found->begin < found->end && is_space_byte(d->data[found->end - 1]))
+    while (found->begin < found->end && tr_is_ascii_space(d->data[found->end - 1]))
         found->end--;
     return TR_OK;
 }
@@ -229,11 +218,11 @@ static tr_status choose_columns(reader *r, size_t at, tr_error *error)
     for (const char *end; item && *item && status == TR_OK; item = *end ? end + 1 : end) {
         end = item + strcspn(item, ",");
         size_t size = (size_t)(end - item);
-        while (size && is_space_byte(*item)) {
+        while (size && tr_is_ascii_space(*item)) {
             item++;
             size--;
         }
-        while (size && is_space_byte(item[size - 1]))
+        while (size && tr_is_ascii_space(item[size - 1]))
             size--;
         column_range range;
         if (!parse_range(item, size, &range))
@@ -264,7 +253,7 @@ static char find_delimiter(const tr_document *d, size_t at)
 static tr_status read_table(tr_document *d, char delimiter, tr_error *error)
 {
     reader r = {.document = d, .delimiter = delimiter};
-    size_t at = d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    size_t at = tr_document_begin(d);
     /* Excel's first line that tells the delimiter. */
     if (!delimiter && d->size > at + 5 && memcmp(d->data + at, "sep=", 4) == 0 && memchr(",;\t", d->data[at + 4], 3) &&
         (d->data[at + 5] == '\n' || d->data[at + 5] == '\r')) {

@@ -1,6 +1,8 @@
 /* ICU messages. One pass with a stack of modes, which either asks whether a text is such a message, or adds its units. */
 #include "document/icu.h"
 
+#include "document/bytes.h"
+
 #include <string.h>
 
 enum { MAX_DEPTH = 32 };
@@ -31,21 +33,17 @@ static char peek(const walker *w, size_t at, size_t *length)
     const char c = w->text[at];
     if (c != '\\' || !w->escapes || at + 1 >= w->size)
         return (unsigned char)c < 0x80 && c ? c : 'a';
+    *length = tr_read_escape(w->text + at, w->size - at, &code);
+    if (*length)
+        return code && code < 0x80 ? (char)code : 'a';
     *length = 2;
-    const char kind = w->text[at + 1];
-    if (kind != 'u')
-        return strchr("nrtbf", kind) ? ' ' : kind;
-    for (*length = 2; *length < 6 && at + *length < w->size; ++*length) {
-        const char digit = w->text[at + *length];
-        code = code * 16 + (uint32_t)(tr_is_ascii_digit(digit) ? digit - '0' : (digit | 0x20) - 'a' + 10);
-    }
-    return code && code < 0x80 ? (char)code : 'a';
+    return strchr("nrtbf", w->text[at + 1]) ? ' ' : w->text[at + 1];
 }
 
 static size_t skip_blank(const walker *w, size_t at)
 {
     size_t length;
-    for (char c; (c = peek(w, at, &length)) == ' ' || c == '\n' || c == '\t' || c == '\r';)
+    while (tr_is_ascii_space(peek(w, at, &length)))
         at += length;
     return at;
 }

@@ -58,11 +58,6 @@ static void skip_white(reader *r)
 /* ---------------------------------------------------------------------------------------------------------------- strings
  */
 
-static bool is_hex(char c)
-{
-    return tr_is_ascii_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 static tr_status scan_escape(reader *r)
 {
     r->at++;
@@ -74,7 +69,7 @@ static tr_status scan_escape(reader *r)
     }
     r->at++;
     for (int i = 0; i < 4; i++, r->at++)
-        if (!is_hex(current(r)))
+        if (tr_hex_digit(current(r)) < 0)
             return fail(r, "expected four hexadecimal digits after \\u");
     return TR_OK;
 }
@@ -105,32 +100,6 @@ static tr_status scan_string(reader *r, size_t *begin, size_t *end)
     return valid == *end - *begin ? TR_OK : tr_document_fail(r->d, *begin + valid, r->error, "is not UTF-8");
 }
 
-static uint32_t hex_at(const char *digits)
-{
-    uint32_t code = 0;
-    for (int i = 0; i < 4; i++)
-        code = code * 16 + (uint32_t)(tr_is_ascii_digit(digits[i]) ? digits[i] - '0' : (digits[i] | 0x20) - 'a' + 10);
-    return code;
-}
-
-/* Appends the character of the \u escape at text[i], of half a pair U+FFFD; sets *i behind it. */
-static bool decode_code(const char *text, size_t size, size_t *i, tr_buffer *out)
-{
-    char utf8[4];
-    uint32_t code = hex_at(text + *i + 2);
-    *i += 6;
-    if (code >= 0xD800 && code < 0xDC00 && *i + 6 <= size && text[*i] == '\\' && text[*i + 1] == 'u') {
-        const uint32_t low = hex_at(text + *i + 2);
-        if (low >= 0xDC00 && low < 0xE000) {
-            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-            *i += 6;
-        }
-    }
-    if (code >= 0xD800 && code < 0xE000)
-        code = 0xFFFD;
-    return tr_buffer_append(out, utf8, tr_utf8_encode(code, utf8));
-}
-
 static bool decode_string(const char *text, size_t size, tr_buffer *out)
 {
     static const char letters[] = "bfnrt", codes[] = "\b\f\n\r\t";
@@ -143,7 +112,10 @@ static bool decode_string(const char *text, size_t size, tr_buffer *out)
         if (!escape || !good)
             break;
         if (text[i + 1] == 'u') {
-            good = decode_code(text, size, &i, out);
+            uint32_t code;
+            char utf8[4];
+            i += tr_read_escape(text + i, size - i, &code);
+            good = tr_buffer_append(out, utf8, tr_utf8_encode(code, utf8));
             continue;
         }
         const char *letter = strchr(letters, text[i + 1]);
@@ -259,10 +231,9 @@ static tr_status read_value(reader *r, const place *p)
     if (c == '-' || tr_is_ascii_digit(c))
         return scan_number(r);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const size_t size = strlen(words[i]);
-        if (r->d->size - r->at < size || memcmp(r->d->data + r->at, words[i], size) != 0)
+        if (!tr_starts_with(r->d->data + r->at, r->d->size - r->at, words[i]))
             continue;
-        r->at += size;
+        r->at += strlen(words[i]);
         return TR_OK;
     }
     return fail(r, "expected a value");
@@ -350,8 +321,7 @@ static tr_status read_json(tr_document *d, tr_error *error)
 {
     reader r = {.d = d, .error = error, .style = tr_is_escaped(d) ? ESCAPED : 0};
     tr_status status = tr_keys_check(d, error);
-    if (d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0)
-        r.at = 3;
+    r.at = tr_document_begin(d);
     skip_white(&r);
     if (status == TR_OK)
         status = read_values(&r);

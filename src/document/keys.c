@@ -78,27 +78,17 @@ tr_key_path tr_keys_enter(const tr_document *d, const tr_key_path *around, const
 /* --------------------------------------------------------------------------------------------------- what looks like text
  */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool starts_with(const char *text, size_t size, const char *start)
-{
-    return size >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
-}
-
 /* An address or a path. text has no white space. */
 static bool is_address(const char *text, size_t size)
 {
     static const char *const starts[] = {"mailto:", "tel:", "data:", "www.", "./", "../", "~/", "//"};
     size_t scheme = 0, name = size;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (starts_with(text, size, starts[i]))
+        if (tr_starts_with(text, size, starts[i]))
             return true;
     while (scheme < size && (tr_is_ascii_word(text[scheme]) || text[scheme] == '+'))
         scheme++;
-    if (scheme && starts_with(text + scheme, size - scheme, "://"))
+    if (scheme && tr_starts_with(text + scheme, size - scheme, "://"))
         return true;
     /* A path with folders, to a file whose name has an extension: images/猫.png, /文档/说明.md */
     while (name && tr_is_ascii_word(text[name - 1]))
@@ -149,14 +139,14 @@ bool tr_looks_like_text(const char *text, size_t size)
 {
     words w = {0};
     bool white = false, ascii = true;
-    while (size && is_blank(text[size - 1]))
+    while (size && tr_is_ascii_space(text[size - 1]))
         size--;
-    while (size && is_blank(*text)) {
+    while (size && tr_is_ascii_space(*text)) {
         text++;
         size--;
     }
     for (size_t i = 0; i < size; i++) {
-        white |= is_blank(text[i]);
+        white |= tr_is_ascii_space(text[i]);
         ascii &= (unsigned char)text[i] < 0x80;
     }
     if (!size || (!white && is_address(text, size)))
@@ -164,9 +154,9 @@ bool tr_looks_like_text(const char *text, size_t size)
     if (!ascii)
         return true;
     for (size_t i = 0; i < size && !w.strong;) {
-        size_t end = is_blank(text[i]) ? i + 1 : skip_placeholder(text, size, i);
+        size_t end = tr_is_ascii_space(text[i]) ? i + 1 : skip_placeholder(text, size, i);
         if (end == i) {
-            for (end = i + 1; end < size && !is_blank(text[end]) && !strchr("<{%", text[end]);)
+            for (end = i + 1; end < size && !tr_is_ascii_space(text[end]) && !strchr("<{%", text[end]);)
                 end++;
             look_at_word(text + i, end - i, &w);
         } else {
@@ -185,30 +175,10 @@ bool tr_keys_translate(const tr_document *d, const tr_key_path *path, const char
 /* -------------------------------------------------------------------------------------------------------------- languages
  */
 
-static bool is_same_letter(char a, char b)
-{
-    return (tr_is_ascii_capital(a) ? a | 0x20 : a) == (tr_is_ascii_capital(b) ? b | 0x20 : b);
-}
-
-bool tr_is_source_language(const tr_document *d, const char *text, size_t size)
-{
-    const char *source = d->settings.source_language;
-    size_t i = 0;
-    if (!source || !d->settings.target_language || size > 16)
-        return false;
-    while (i < size && tr_is_ascii_letter(text[i]) && is_same_letter(text[i], source[i]))
-        i++;
-    if (!i || (i < size && text[i] != '-' && text[i] != '_') || tr_is_ascii_letter(source[i]))
-        return false;
-    for (; i < size; i++)
-        if (!tr_is_identifier(text[i]) && text[i] != '-')
-            return false;
-    return true;
-}
-
 bool tr_is_language_key(const char *key, size_t size)
 {
-    return is_name("lang", 4, key, size) || is_name("locale", 6, key, size) || is_name("@@locale", 8, key, size);
+    static const char *const names[] = {"lang", "locale", "@@locale", NULL};
+    return tr_is_one_of(key, size, names);
 }
 
 tr_status tr_edit_language(tr_document *d, size_t begin, size_t end, const char *quote, tr_error *error)
@@ -232,14 +202,4 @@ bool tr_is_escaped(const tr_document *d)
         escape |= i && d->data[i] == 'u' && d->data[i - 1] == '\\';
     }
     return escape;
-}
-
-bool tr_append_escape(tr_buffer *out, uint32_t code)
-{
-    char text[16];
-    if (code < 0x10000)
-        snprintf(text, sizeof text, "\\u%04x", code);
-    else
-        snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF));
-    return tr_buffer_string(out, text);
 }

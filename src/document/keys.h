@@ -2,7 +2,7 @@
 #ifndef TR_DOCUMENT_KEYS_H
 #define TR_DOCUMENT_KEYS_H
 
-#include "document/format.h"
+#include "document/bytes.h"
 
 /* Where a value is, as far as settings.keys asks for it. A zeroed struct is the root. */
 typedef struct tr_key_path {
@@ -26,8 +26,6 @@ bool tr_looks_like_text(const char *text, size_t size);
 /* Whether a value is to be translated. */
 bool tr_keys_translate(const tr_document *document, const tr_key_path *path, const char *text, size_t size);
 
-/* Whether text names the language that is translated from, of whatever region. */
-bool tr_is_source_language(const tr_document *document, const char *text, size_t size);
 /* Whether the value of this key at the root names the document's language. */
 bool tr_is_language_key(const char *key, size_t size);
 /* Makes bytes begin .. end the name of the language that is translated to. quote: around it, or "". */
@@ -35,7 +33,5 @@ tr_status tr_edit_language(tr_document *document, size_t begin, size_t end, cons
 
 /* Whether the document is ASCII and has \u escapes: what is written into it should be so, too. */
 bool tr_is_escaped(const tr_document *document);
-/* Appends four hexadecimal digits after \u, or two of those for a code beyond U+FFFF (RFC 8259, section 7). */
-bool tr_append_escape(tr_buffer *out, uint32_t code);
 
 #endif

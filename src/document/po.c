@@ -2,7 +2,11 @@
  * they are, fuzzy ones too, and so do obsolete ones. A translation that is probably wrong makes its entry fuzzy.
  *
  * Of an entry with plural forms, msgstr[0] gets the translation of msgid, and the others that of msgid_plural; where the
- * language has one form only, it is msgid_plural's. The header gets the target language, its plural forms, and UTF-8. */
+ * language has one form only, it is msgid_plural's. The header gets the target language, its plural forms, and UTF-8.
+ *
+ * While a document is written, its state holds the translation of msgid until that of msgid_plural comes: one thread at a
+ * time may write it. */
+#include "document/bytes.h"
 #include "document/formats.h"
 
 #include <stdlib.h>
@@ -28,12 +32,8 @@ static size_t read_escape(const char *text, size_t end, size_t at, int *byte)
     }
     if (i >= end || text[i] != 'x')
         return at + 1;
-    for (i++; i < end && i < at + 4; i++) {
-        const int lower = text[i] | 0x20;
-        if (!tr_is_ascii_digit(text[i]) && !(lower >= 'a' && lower <= 'f'))
-            break;
-        number = number * 16 + (tr_is_ascii_digit(text[i]) ? text[i] - '0' : lower - 'a' + 10);
-    }
+    for (i++; i < end && i < at + 4 && tr_hex_digit(text[i]) >= 0; i++)
+        number = number * 16 + tr_hex_digit(text[i]);
     *byte = i > at + 2 ? number : -1;
     return i > at + 2 ? i : at + 1;
 }
@@ -261,6 +261,11 @@ static const span *part_of(const reader *r, unsigned part, size_t *count)
     return (const span *)(const void *)r->spans.data + first;
 }
 
+static bool is_space(char c)
+{
+    return tr_is_ascii_space(c) || c == '\v';
+}
+
 static bool is_empty(const reader *r, unsigned part)
 {
     size_t count;
@@ -277,7 +282,7 @@ static bool is_blank(const reader *r, unsigned part)
     const span *spans = part_of(r, part, &count);
     for (size_t i = 0; i < count; i++)
         for (size_t k = spans[i].begin; k < spans[i].end; k++)
-            if (!strchr(" \t\r\f\v", r->document->data[k]) || !r->document->data[k])
+            if (!is_space(r->document->data[k]))
                 return false;
     return true;
 }
@@ -397,7 +402,7 @@ static void read_comment(reader *r)
 static void skip_space(reader *r)
 {
     const tr_document *d = r->document;
-    while (r->at < d->size && strchr(" \t\r\n\f\v", d->data[r->at]) && d->data[r->at])
+    while (r->at < d->size && is_space(d->data[r->at]))
         r->at++;
 }
 
@@ -510,8 +515,7 @@ static tr_status read_entries(reader *r, tr_error *error)
 {
     const tr_document *d = r->document;
     tr_status status = TR_OK;
-    if (d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0)
-        r->at = 3;
+    r->at = tr_document_begin(d);
     for (skip_space(r); r->at < d->size && status == TR_OK; skip_space(r)) {
         if (d->data[r->at] == '#')
             read_comment(r);
@@ -526,12 +530,11 @@ static tr_status read_entries(reader *r, tr_error *error)
 static tr_status read_po(tr_document *d, tr_error *error)
 {
     po_state *state = calloc(1, sizeof *state);
-    const char *newline = d->size ? memchr(d->data, '\n', d->size) : NULL;
     reader r = {.document = d, .state = state};
     d->state = state;
     if (!state)
         return tr_fail_memory(error, d->name);
-    state->line_break = newline && newline > d->data && newline[-1] == '\r' ? "\r\n" : "\n";
+    state->line_break = tr_line_break(d, 0);
     const tr_status status = read_entries(&r, error);
     tr_buffer_free(&r.spans);
     tr_buffer_free(&r.keys);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "document/bytes.h"
 #include "document/formats.h"
 
 enum {
@@ -40,7 +41,7 @@ bool tr_subtitles_decode_vtt(const tr_document *d, const tr_unit *unit, uint32_t
         begin += plain;
         for (size_t i = 0; ampersand && i < sizeof entities / sizeof *entities; i++) {
             const size_t length = strlen(entities[i].name);
-            if (end - begin >= length && memcmp(ampersand, entities[i].name, length) == 0) {
+            if (tr_starts_with(ampersand, end - begin, entities[i].name)) {
                 found = entities[i].text;
                 size = length;
             }
@@ -178,7 +179,7 @@ static bool begins_token(const layout *l, int32_t c)
 
 static bool add_character(layout *l, const char *text, int32_t c, size_t size)
 {
-    if (tr_is_subtitle_space(*text))
+    if (tr_is_ascii_space(*text))
         return add_space(l);
     /* Like a reader that walks back to the character before a line break: a stray byte belongs to the word before it. */
     const bool stray = c == -1 && ((unsigned char)*text & 0xc0) == 0x80 && !l->space;
@@ -244,7 +245,7 @@ static bool weigh_cues(const layout *l, uint64_t weights[TR_MAX_JOINED_CUES], si
         for (size_t at = 0, length; at < text.size && good; at += length) {
             const int32_t c = tr_utf8_decode(text.data + at, text.size - at, &length);
             const bool wide = tr_is_cjk(c) && !(c >= 0xff61 && c <= 0xffdc);
-            weights[*count - 1] += tr_is_subtitle_space(text.data[at]) ? 0 : 1 + wide;
+            weights[*count - 1] += tr_is_ascii_space(text.data[at]) ? 0 : 1 + wide;
         }
     }
     tr_buffer_free(&text);
@@ -368,8 +369,7 @@ static bool append_cues(const layout *l, tr_buffer *out)
     const tr_unit *unit = l->unit;
     const tr_piece *piece = tr_unit_pieces(d, unit);
     const uint32_t dash = unit->style & TR_DASH_BYTES;
-    const char *newline = memchr(d->data, '\n', d->size);
-    const char *line_break = newline && newline > d->data && newline[-1] == '\r' ? "\r\n" : "\n";
+    const char *line_break = tr_line_break(d, unit->end);
     uint64_t weights[TR_MAX_JOINED_CUES];
     size_t begins[TR_MAX_JOINED_CUES], ends[TR_MAX_JOINED_CUES], count;
     bool good = weigh_cues(l, weights, &count);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "document/bytes.h"
 #include "document/formats.h"
 
 enum {
@@ -47,7 +48,7 @@ static line line_at(const tr_document *d, size_t begin)
 static bool is_blank(const reader *r, const line *l)
 {
     size_t at = l->begin;
-    while (!r->vtt && at < l->end && tr_is_subtitle_space(r->document->data[at]))
+    while (!r->vtt && at < l->end && tr_is_ascii_space(r->document->data[at]))
         at++;
     return at == l->end;
 }
@@ -64,14 +65,14 @@ static bool has_arrow(const tr_document *d, const line *l)
 static bool is_number(const tr_document *d, const line *l)
 {
     size_t at = l->begin;
-    while (at < l->end && (tr_is_ascii_digit(d->data[at]) || tr_is_subtitle_space(d->data[at])))
+    while (at < l->end && (tr_is_ascii_digit(d->data[at]) || tr_is_ascii_space(d->data[at])))
         at++;
     return at == l->end;
 }
 
 static void skip_space(const tr_document *d, size_t *at, size_t end)
 {
-    while (*at < end && tr_is_subtitle_space(d->data[*at]))
+    while (*at < end && tr_is_ascii_space(d->data[*at]))
         ++*at;
 }
 
@@ -113,12 +114,12 @@ static tr_status read_times(const tr_document *d, const line *l, cue *c, tr_erro
     bool good = read_time(d, &at, l->end, &c->start);
     if (good) {
         skip_space(d, &at, l->end);
-        good = l->end - at >= 3 && memcmp(d->data + at, "-->", 3) == 0;
+        good = tr_starts_with(d->data + at, l->end - at, "-->");
     }
     if (good) {
         at += 3;
         skip_space(d, &at, l->end);
-        good = read_time(d, &at, l->end, &c->stop) && (at == l->end || tr_is_subtitle_space(d->data[at]));
+        good = read_time(d, &at, l->end, &c->stop) && (at == l->end || tr_is_ascii_space(d->data[at]));
     }
     return good ? TR_OK : tr_document_fail(d, at, error, "the times are wrong; 00:01:02.345 --> 00:01:04.500 is expected");
 }
@@ -143,7 +144,7 @@ static tr_status skip_block(const reader *r, size_t at, size_t *end, size_t *nex
 static bool begins_with(const tr_document *d, const line *l, const char *word)
 {
     const size_t size = strlen(word);
-    return l->end - l->begin >= size && memcmp(d->data + l->begin, word, size) == 0 &&
+    return tr_starts_with(d->data + l->begin, l->end - l->begin, word) &&
            (l->end - l->begin == size || d->data[l->begin + size] == ' ' || d->data[l->begin + size] == '\t');
 }
 
@@ -185,7 +186,7 @@ static tr_status read_cue(reader *r, const line *times, size_t *next, tr_error *
 static tr_status read_cues(reader *r, tr_error *error)
 {
     const tr_document *d = r->document;
-    size_t at = d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    size_t at = tr_document_begin(d);
     line first = line_at(d, at);
     if (r->vtt && !begins_with(d, &first, "WEBVTT"))
         return tr_document_fail(d, at, error, "WEBVTT is expected");
@@ -289,7 +290,7 @@ static void skip_nothing(const reader *r)
         size_t at = piece->begin, last = piece->end, length;
         if (piece->kind != TR_PIECE_TEXT)
             continue;
-        for (; at < piece->end && tr_is_subtitle_space(d->data[at]); at++)
+        for (; at < piece->end && tr_is_ascii_space(d->data[at]); at++)
             newline |= d->data[at] == '\n';
         if (at == piece->end) {
             if (space)
@@ -303,7 +304,7 @@ static void skip_nothing(const reader *r)
             waiting->kind = TR_PIECE_SKIP;
         waiting = NULL;
         newline = false;
-        for (; tr_is_subtitle_space(d->data[last - 1]); last--)
+        for (; tr_is_ascii_space(d->data[last - 1]); last--)
             newline |= d->data[last - 1] == '\n';
         space = last < piece->end;
         cjk = tr_is_cjk(tr_character(d->data, last, tr_character_before(d->data, last), &length));
@@ -356,7 +357,7 @@ static size_t dash_size(const tr_document *d, size_t at, size_t end)
     if (!tr_is_subtitle_dash(tr_character(d->data, end, at, &length)))
         return 0;
     const int32_t c = tr_character(d->data, end, at + length, &next);
-    if (c < 0x80 && tr_is_subtitle_space((char)c))
+    if (tr_is_ascii_space(c))
         return length + 1;
     return d->data[at] == '-' && next && !tr_is_subtitle_dash(c) && !tr_is_ascii_digit(c) ? length : 0;
 }
@@ -378,7 +379,7 @@ static void look_at(const tr_document *d, cue *c)
             continue;
         }
         const int32_t code = tr_character(d->data, c->end, at, &length);
-        if (tr_is_subtitle_space(d->data[at])) {
+        if (tr_is_ascii_space(d->data[at])) {
             line_begins |= code == '\n';
             continue;
         }
@@ -425,7 +426,7 @@ static bool has_no_words(const reader *r, const tr_piece *piece)
     size_t at = piece->begin;
     if (piece->kind != TR_PIECE_TEXT)
         return true;
-    while (at < piece->end && tr_is_subtitle_space(r->document->data[at]))
+    while (at < piece->end && tr_is_ascii_space(r->document->data[at]))
         at++;
     return at == piece->end;
 }
@@ -456,7 +457,7 @@ static bool shorten_core(const reader *r, core *c, bool *dashed)
     const tr_document *d = r->document;
     tr_piece *first = (tr_piece *)(void *)r->pieces.data + c->from, *last = (tr_piece *)(void *)r->pieces.data + c->to - 1;
     const bool text = first->kind == TR_PIECE_TEXT;
-    if (text && tr_is_subtitle_space(d->data[first->begin])) {
+    if (text && tr_is_ascii_space(d->data[first->begin])) {
         c->dash += c->dash != 0;
         c->from += ++first->begin == first->end;
     } else if (text && *dashed) {
@@ -464,7 +465,7 @@ static bool shorten_core(const reader *r, core *c, bool *dashed)
         first->begin += (uint32_t)c->dash;
         c->from += first->begin == first->end;
         *dashed = false;
-    } else if (last->kind == TR_PIECE_TEXT && tr_is_subtitle_space(d->data[last->end - 1])) {
+    } else if (last->kind == TR_PIECE_TEXT && tr_is_ascii_space(d->data[last->end - 1])) {
         c->to -= --last->end == last->begin;
     } else if (first->kind == TR_PIECE_EMPTY || first->kind == TR_PIECE_SKIP) {
         c->from++;
@@ -490,7 +491,7 @@ static void trim_core(const reader *r, const core *c)
         tr_piece *piece = &pieces[i - 1];
         if (piece->kind != TR_PIECE_TEXT)
             continue;
-        while (piece->end > piece->begin && tr_is_subtitle_space(d->data[piece->end - 1]))
+        while (piece->end > piece->begin && tr_is_ascii_space(d->data[piece->end - 1]))
             piece->end--;
         if (piece->end > piece->begin)
             break;
@@ -500,7 +501,7 @@ static void trim_core(const reader *r, const core *c)
         tr_piece *piece = &pieces[i];
         if (piece->kind != TR_PIECE_TEXT)
             continue;
-        while (piece->begin < piece->end && tr_is_subtitle_space(d->data[piece->begin]))
+        while (piece->begin < piece->end && tr_is_ascii_space(d->data[piece->begin]))
             piece->begin++;
         if (piece->begin < piece->end)
             break;
@@ -517,7 +518,7 @@ static bool follows_blank_line(const reader *r, size_t at, const core *c)
         const char byte = r->document->data[at];
         if (byte == '\n' && blank)
             return true;
-        blank = byte == '\n' || (blank && tr_is_subtitle_space(byte));
+        blank = byte == '\n' || (blank && tr_is_ascii_space(byte));
     }
     return false;
 }
@@ -557,7 +558,7 @@ static size_t next_dialogue(const tr_document *d, size_t at, size_t end)
         if (d->data[at] == '\n') {
             line_begin = at + 1;
             begins = true;
-        } else if (mark == at && !tr_is_subtitle_space(d->data[at])) {
+        } else if (mark == at && !tr_is_ascii_space(d->data[at])) {
             if (begins && dash_size(d, at, end))
                 return line_begin;
             begins = false;

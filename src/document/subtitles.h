@@ -15,11 +15,6 @@ bool tr_subtitles_decode_vtt(const tr_document *document, const tr_unit *unit, u
 tr_status tr_subtitles_render(const tr_document *document, const tr_rendering *rendering, tr_buffer *out, tr_error *error);
 
 /* Characters. */
-static inline bool tr_is_subtitle_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 static inline bool tr_is_subtitle_dash(int32_t c)
 {
     return c == '-' || (c >= 0x2010 && c <= 0x2015) || c == 0x2212;

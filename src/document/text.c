@@ -1,5 +1,6 @@
 /* Plain text: each line is a unit. With paragraphs, lines that follow each other are one, as in mail and text from PDF. In
  * bilingual documents the translation is a line below its source. */
+#include "document/bytes.h"
 #include "document/formats.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ static size_t line_end(const tr_document *d, size_t at)
 static bool is_blank(const tr_document *d, size_t begin, size_t end)
 {
     for (; begin < end; begin++)
-        if (!strchr(" \t\r\f\v", d->data[begin]))
+        if (!tr_is_ascii_space(d->data[begin]))
             return false;
     return true;
 }

@@ -40,11 +40,7 @@ typedef struct state {
 
 /* ------------------------------------------------------------------------------------------------------- text of scalars */
 
-static bool is_white(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
+/* Values are in the order of units: libyaml tells scalars in the order of their places, so that these are never sorted. */
 static const value *value_of(const tr_document *d, const tr_unit *unit)
 {
     const state *s = d->state;
@@ -58,14 +54,6 @@ static bool decode_yaml(const tr_document *d, const tr_unit *unit, uint32_t begi
         return tr_buffer_append(text, d->data + begin, end - begin);
     const value *v = value_of(d, unit);
     return tr_buffer_append(text, s->text.data + v->text + v->begin, v->end - v->begin);
-}
-
-static bool is_word(const char *text, size_t size, const char *const *words)
-{
-    for (; *words; words++)
-        if (strlen(*words) == size && memcmp(text, *words, size) == 0)
-            return true;
-    return false;
 }
 
 static bool has_only(const char *text, size_t size, const char *characters)
@@ -86,7 +74,7 @@ static bool is_other_than_string(const char *text, size_t size)
         return true;
     for (size_t i = 0; i < size && size < sizeof lower; i++)
         lower[i] = (char)(tr_is_ascii_capital(text[i]) ? text[i] | 0x20 : text[i]);
-    if (size < sizeof lower && is_word(lower, size, words))
+    if (size < sizeof lower && tr_is_one_of(lower, size, words))
         return true;
     return (tr_is_ascii_digit(*text) || strchr("+-.", *text)) &&
            (has_only(text, size, "0123456789abcdefABCDEFxXoO_.:+-") || has_only(text, size, "0123456789:.+-TtZz "));
@@ -112,7 +100,8 @@ static bool is_printable(const char *text, size_t size)
 /* Whether text can stand as a plain scalar of one line. */
 static bool can_be_plain(const char *text, size_t size, bool flow)
 {
-    if (is_other_than_string(text, size) || is_white(*text) || is_white(text[size - 1]) || !is_printable(text, size))
+    if (is_other_than_string(text, size) || tr_is_ascii_space(*text) || tr_is_ascii_space(text[size - 1]) ||
+        !is_printable(text, size))
         return false;
     if (strchr("-?:,[]{}#&*!|>'\"%@`", *text) || text[size - 1] == ':' || (size >= 3 && memcmp(text, "...", 3) == 0))
         return false;
@@ -240,7 +229,7 @@ static bool append_block(block *b, const char *text, size_t size)
         while (next < size && text[next] == '\n')
             next++;
         if (next > end && good)
-            good = append_breaks(b, next - end, is_white(text[next]));
+            good = append_breaks(b, next - end, tr_is_ascii_space(text[next]));
         end = next;
     }
     return good;
@@ -254,16 +243,14 @@ static bool render_block(const tr_document *d, const tr_unit *unit, const value 
     size_t line = v->begin;
     while (line && all[line - 1] != '\n')
         line--;
-    while (size && is_white(text[size - 1]))
+    while (size && tr_is_ascii_space(text[size - 1]))
         size--;
-    while (size && is_white(*text)) {
+    while (size && tr_is_ascii_space(*text)) {
         text++;
         size--;
     }
-    const size_t at = unit->begin, indentation = block_indentation(d, at, v->begin - line);
-    const size_t start = at - indentation - (v->begin - line);
-    const bool crlf = start >= 2 && d->data[start - 2] == '\r';
-    block b = {d, indentation, crlf ? "\r\n" : "\n", unit->style & FOLDED, v->begin > line, out};
+    const size_t indentation = block_indentation(d, unit->begin, v->begin - line);
+    block b = {d, indentation, tr_line_break(d, unit->begin), unit->style & FOLDED, v->begin > line, out};
     return append_block(&b, text, size);
 }
 
@@ -354,9 +341,9 @@ static size_t skip_properties(const tr_document *d, size_t at, size_t end)
 {
     while (at < end && (d->data[at] == '&' || d->data[at] == '!')) {
         const bool anchor = d->data[at++] == '&';
-        while (at < end && (anchor ? tr_is_identifier(d->data[at]) || d->data[at] == '-' : !is_white(d->data[at])))
+        while (at < end && (anchor ? tr_is_identifier(d->data[at]) || d->data[at] == '-' : !tr_is_ascii_space(d->data[at])))
             at++;
-        for (bool comment = false; at < end && (comment || is_white(d->data[at]) || d->data[at] == '#'); at++)
+        for (bool comment = false; at < end && (comment || tr_is_ascii_space(d->data[at]) || d->data[at] == '#'); at++)
             comment = d->data[at] != '\n' && d->data[at] != '\r' && (comment || d->data[at] == '#');
     }
     return at;
@@ -427,9 +414,9 @@ static void find_lines(const tr_document *d, size_t *begin, size_t *end)
 {
     const char *newline = memchr(d->data + *begin, '\n', *end - *begin);
     *begin = newline ? (size_t)(newline - d->data) : *end;
-    while (*begin < *end && is_white(d->data[*begin]))
+    while (*begin < *end && tr_is_ascii_space(d->data[*begin]))
         ++*begin;
-    while (*end > *begin && is_white(d->data[*end - 1]))
+    while (*end > *begin && tr_is_ascii_space(d->data[*end - 1]))
         --*end;
 }
 
@@ -437,9 +424,9 @@ static tr_status read_text(reader *r, uint32_t style, size_t begin, size_t end)
 {
     const char *text = (const char *)r->event.data.scalar.value;
     value v = {.size = r->event.data.scalar.length, .end = r->event.data.scalar.length};
-    while (v.end && is_white(text[v.end - 1]))
+    while (v.end && tr_is_ascii_space(text[v.end - 1]))
         v.end--;
-    while (v.begin < v.end && is_white(text[v.begin]))
+    while (v.begin < v.end && tr_is_ascii_space(text[v.begin]))
         v.begin++;
     if (v.begin == v.end)
         return TR_OK;
@@ -466,7 +453,7 @@ static tr_status rename_language(reader *r, size_t begin, size_t end, size_t siz
 /* Whether white space after a plain scalar could not stand after a quoted one: a line that begins with a tab. */
 static bool needs_plain(const tr_document *d, size_t at)
 {
-    for (bool line = false; at < d->size && is_white(d->data[at]); at++) {
+    for (bool line = false; at < d->size && tr_is_ascii_space(d->data[at]); at++) {
         line |= d->data[at] == '\n' || d->data[at] == '\r';
         if (line && d->data[at] == '\t')
             return true;
@@ -578,8 +565,8 @@ static tr_status read_event(reader *r)
         const size_t begin = skip_properties(r->d, start, end);
         const place p = next_place(r, begin, end);
         /* Quotes cannot follow an anchor as a plain scalar's colon can: &a:b */
-        const bool unclear =
-            begin > start && (!is_white(r->d->data[begin - 1]) || has_rare_characters(r->d->data + start, begin - start));
+        const bool unclear = begin > start && (!tr_is_ascii_space(r->d->data[begin - 1]) ||
+                                               has_rare_characters(r->d->data + start, begin - start));
         return unclear ? TR_OK : read_value(r, &p, begin, end);
     }
     case YAML_NO_EVENT:
@@ -618,7 +605,7 @@ static tr_status read_yaml(tr_document *d, tr_error *error)
     if (!d->state || !yaml_parser_initialize(&r.yaml))
         return tr_fail_memory(error, d->name);
     yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
-    r.first = r.byte = d->size >= 3 && memcmp(d->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    r.first = r.byte = tr_document_begin(d);
     yaml_parser_set_input_string(&r.yaml, (const unsigned char *)d->data + r.first, d->size - r.first);
     status = read_events(&r);
     yaml_parser_delete(&r.yaml);

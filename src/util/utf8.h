@@ -53,6 +53,11 @@ static inline bool tr_is_identifier(int32_t c) /* a character of an identifier *
     return tr_is_ascii_word(c) || c == '_';
 }
 
+static inline bool tr_is_ascii_space(int32_t c) /* as HTML has it: a vertical tab is none */
+{
+    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
+}
+
 /* ------------------------------------------------------------------------------------------------- classes of characters */
 
 typedef struct tr_char_range {
