@@ -31,10 +31,10 @@ typedef struct reader {
     tr_document *d;
     size_t at;
     tr_error *error;
-    tr_buffer levels;           /* of level */
-    tr_buffer text;             /* a decoded string */
-    size_t key_begin, key_end;  /* the first key at the root */
-    bool language, holds_other; /* it names the language; it has an object */
+    tr_buffer levels;          /* of level */
+    tr_buffer text;            /* a decoded string */
+    size_t key_begin, key_end; /* the first key at the root */
+    bool language;             /* it names the language */
     uint32_t style;
 } reader;
 

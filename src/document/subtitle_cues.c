@@ -225,7 +225,7 @@ static bool lay_out(layout *l, const tr_rendering *r)
 
 /* ---------------------------------------------------------------------------------------------------------- rendering */
 
-/* The weight of each cue's text, as fractions of the sum of all, which is returned; *count: the number of cues. */
+/* Sets the weight of each cue's text: the columns without spaces. *count: the number of cues. */
 static bool weigh_cues(const layout *l, uint64_t weights[TR_MAX_JOINED_CUES], size_t *count)
 {
     const tr_piece *pieces = tr_unit_pieces(l->document, l->unit);
