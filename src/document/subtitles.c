@@ -418,6 +418,7 @@ static bool goes_on(const tr_document *d, const cue *a, const cue *b)
  * are. dash: what is left out is a dash, too; it becomes its size, or 0 if other things follow it. */
 typedef struct core {
     uint32_t from, to;
+    uint32_t first, last; /* the pieces with words: found once, and the first again if all it had was a dash */
     size_t dash;
 } core;
 
@@ -431,21 +432,27 @@ static bool has_no_words(const reader *r, const tr_piece *piece)
     return at == piece->end;
 }
 
+/* The first piece from .. to with words; `to`: there is none. */
+static uint32_t find_words(const reader *r, uint32_t from, uint32_t to)
+{
+    const tr_piece *pieces = (const tr_piece *)(const void *)r->pieces.data;
+    while (from < to && has_no_words(r, &pieces[from]))
+        from++;
+    return from;
+}
+
 /* Leaves out a pair of marks without words at one of the ends; false: there is none. */
 static bool skip_pair(const reader *r, core *c)
 {
     const tr_piece *pieces = (const tr_piece *)(const void *)r->pieces.data;
-    uint32_t from = c->from, to = c->to - 1;
-    while (from < c->to && has_no_words(r, &pieces[from]))
-        from++;
-    if (pieces[c->from].kind == TR_PIECE_OPEN && pieces[c->from].partner < from) {
+    if (c->first < c->from)
+        c->first = find_words(r, c->from, c->to);
+    if (pieces[c->from].kind == TR_PIECE_OPEN && pieces[c->from].partner < c->first) {
         c->from = pieces[c->from].partner + 1;
         c->dash = 0;
         return true;
     }
-    while (to > c->from && has_no_words(r, &pieces[to]))
-        to--;
-    if (pieces[c->to - 1].kind != TR_PIECE_CLOSE || pieces[c->to - 1].partner <= to)
+    if (pieces[c->to - 1].kind != TR_PIECE_CLOSE || pieces[c->to - 1].partner <= c->last)
         return false;
     c->to = pieces[c->to - 1].partner;
     return true;
@@ -528,7 +535,11 @@ static bool scan_core(reader *r, size_t begin, size_t end, bool dashed, core *fo
 {
     if (!scan_pieces(r, begin, end))
         return false;
-    *found = (core){.to = (uint32_t)(r->pieces.size / sizeof(tr_piece))};
+    const tr_piece *pieces = (const tr_piece *)(const void *)r->pieces.data;
+    const uint32_t count = (uint32_t)(r->pieces.size / sizeof *pieces);
+    *found = (core){.to = count, .first = find_words(r, 0, count), .last = count};
+    while (found->last && has_no_words(r, &pieces[--found->last]))
+        ;
     while (found->from < found->to && shorten_core(r, found, &dashed))
         ;
     trim_core(r, found);

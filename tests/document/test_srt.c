@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "../linear.h"
+
 #define ONE  "1\n00:00:01,000 --> 00:00:02,000\n"
 #define TWO  "2\n00:00:02,500 --> 00:00:04,000\n"
 #define LATE "2\n00:00:03,001 --> 00:00:04,000\n"
@@ -216,6 +218,35 @@ static void properties_hold(void **state)
     }
 }
 
+static double time_of_pairs(size_t count)
+{
+    static const char pair[] = "<b></b>", times[] = ONE, words[] = "word", spaces[] = "                ";
+    tr_buffer text = {0};
+    assert_true(tr_buffer_string(&text, times));
+    for (size_t i = 0; i < count; i++)
+        assert_true(tr_buffer_string(&text, pair));
+    for (size_t i = 0; i < count / 4; i++)
+        assert_true(tr_buffer_string(&text, spaces));
+    assert_true(tr_buffer_string(&text, words));
+    for (size_t i = 0; i < count / 4; i++)
+        assert_true(tr_buffer_string(&text, spaces));
+    for (size_t i = 0; i < count; i++)
+        assert_true(tr_buffer_string(&text, pair));
+    const double before = seconds_now();
+    char *units = check_units(text.data, text.size, &(tr_document_settings){.format = "srt"});
+    const double after = seconds_now();
+    assert_string_equal(units, "word\n");
+    free(units);
+    tr_buffer_free(&text);
+    return after - before;
+}
+
+static void empty_marks_take_linear_time(void **state)
+{
+    (void)state;
+    expect_linear(time_of_pairs(5000), time_of_pairs(40000), 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +258,7 @@ int main(void)
         cmocka_unit_test(lines_have_a_width),
         cmocka_unit_test(sentences_are_divided_over_cues),
         cmocka_unit_test(both_languages_stand_in_a_cue),
+        cmocka_unit_test(empty_marks_take_linear_time),
         cmocka_unit_test(properties_hold),
     };
     return cmocka_run_group_tests_name("SRT documents", tests, NULL, NULL);
