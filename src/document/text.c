@@ -63,7 +63,7 @@ static tr_status read_paragraph(tr_document *d, size_t *at, tr_error *error)
 static tr_status read_text(tr_document *d, tr_error *error)
 {
     tr_status status = TR_OK;
-    for (size_t at = 0; at < d->size && status == TR_OK;) {
+    for (size_t at = tr_document_begin(d); at < d->size && status == TR_OK;) {
         const size_t end = line_end(d, at), words = skip_quotes(d, at, end);
         if (!d->settings.paragraphs)
             status = tr_unit_text(d, 0, at, end, error);
@@ -78,9 +78,9 @@ static tr_status read_text(tr_document *d, tr_error *error)
 
 static tr_status render_text(const tr_document *d, const tr_rendering *r, tr_buffer *out, tr_error *error)
 {
-    const bool above = d->settings.bilingual && !r->same;
-    const bool good = (!(above || r->same) || tr_buffer_append(out, r->source, r->source_size)) &&
-                      (!above || tr_buffer_append(out, "\n", 1)) &&
+    const bool both = d->settings.bilingual && !r->same;
+    const bool good = (!(both || r->same) || tr_buffer_append(out, r->source, r->source_size)) &&
+                      (!both || tr_buffer_string(out, tr_line_break(d, r->unit->end))) &&
                       (r->same || tr_render_parts(d, r->unit, r->parts, r->count, out));
     return good ? TR_OK : tr_fail_memory(error, d->name);
 }

@@ -16,6 +16,29 @@ static void lines_are_units(void **state)
     check_document("text", "one\n\n  two  words \r\n三", "one\ntwo  words\n三\n", "ONE\n\n  TWO  WORDS \r\n三");
 }
 
+static void byte_order_mark_is_no_text(void **state)
+{
+    (void)state;
+    check_document("text", "\xEF\xBB\xBFone\ntwo", "one\ntwo\n", "\xEF\xBB\xBFONE\nTWO");
+    check_document("text", "\xEF\xBB\xBF", "", "\xEF\xBB\xBF");
+}
+
+static void translation_has_the_line_break_of_its_line(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"one\r\ntwo", "one\r\nONE\r\ntwo\r\nTWO"}, /* the last line's is that of the line before it */
+        {"one\ntwo \r\n", "one\nONE\ntwo\r\nTWO \r\n"},
+        {"one", "one\nONE"},
+    };
+    const tr_document_settings settings = {.format = "text", .bilingual = true};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *written = check_written(cases[i][0], strlen(cases[i][0]), &settings, check_upper, NULL);
+        assert_string_equal(written, cases[i][1]);
+        free(written);
+    }
+}
+
 static void paragraphs_are_joined(void **state)
 {
     (void)state;
@@ -33,7 +56,7 @@ static void properties_hold(void **state)
 {
     (void)state;
     static const char *const pieces[] = {"a",  "b c", "  ",   "\n",   "\n\n", "\r\n", "> ",
-                                         "- ", "天",  "<x1>", "{x2}", "1. ",  "\t"};
+                                         "- ", "天",  "<x1>", "{x2}", "1. ",  "\t",   "\v"};
     char text[512];
     for (unsigned seed = 0; seed < 20000; seed++) {
         uint32_t random = seed * 2654435761U;
@@ -52,6 +75,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_units),
+        cmocka_unit_test(byte_order_mark_is_no_text),
+        cmocka_unit_test(translation_has_the_line_break_of_its_line),
         cmocka_unit_test(paragraphs_are_joined),
         cmocka_unit_test(properties_hold),
     };
