@@ -141,13 +141,13 @@ static bool append_ascii(char c, tr_buffer *out)
     return tr_buffer_append(out, (char[]){'\\', letters[code - codes]}, 2);
 }
 
-static bool encode_json(const tr_document *d, const tr_unit *unit, const char *text, size_t size, tr_buffer *out)
+/* Appends what stands for text in a string. */
+static bool append_string(const char *text, size_t size, uint32_t style, tr_buffer *out)
 {
     bool good = true;
-    (void)d;
     for (size_t i = 0, from = 0; i <= size && good;) {
         const unsigned char c = i < size ? (unsigned char)text[i] : 0;
-        if (i < size && c >= ' ' && c != '"' && c != '\\' && (c < 0x80 || !(unit->style & ESCAPED))) {
+        if (i < size && c >= ' ' && c != '"' && c != '\\' && (c < 0x80 || !(style & ESCAPED))) {
             i++;
             continue;
         }
@@ -163,6 +163,12 @@ static bool encode_json(const tr_document *d, const tr_unit *unit, const char *t
         from = i;
     }
     return good;
+}
+
+static bool encode_json(const tr_document *d, const tr_unit *unit, const char *text, size_t size, tr_buffer *out)
+{
+    (void)d;
+    return append_string(text, size, unit->style, out);
 }
 
 /* ----------------------------------------------------------------------------------------------------------------- values
@@ -198,7 +204,7 @@ static tr_status read_string(reader *r, const place *p)
     if (status != TR_OK || begin == end)
         return status;
     if (p->language && tr_is_source_language(r->d, r->d->data + begin, end - begin))
-        return tr_edit_language(r->d, begin, end, "", r->error);
+        return tr_edit_language(r->d, begin, end, append_string, r->style, r->error);
     if (p->left && !p->path.selected)
         return TR_OK;
     tr_buffer_clear(&r->text);
@@ -275,7 +281,7 @@ static tr_status close_level(reader *r, const level *l)
     const bool root = r->levels.size == sizeof *l, language = root && l->object && l->members == 1 && r->language;
     r->at++;
     r->levels.size -= sizeof *l;
-    return language ? tr_edit_language(r->d, r->key_begin, r->key_end, "", r->error) : TR_OK;
+    return language ? tr_edit_language(r->d, r->key_begin, r->key_end, append_string, r->style, r->error) : TR_OK;
 }
 
 /* Reads the next member of the innermost level, or its end. */

@@ -1,7 +1,6 @@
 /* Which values of JSON and YAML are translated. */
 #include "document/keys.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MAX_PATTERNS = 64 };
@@ -181,13 +180,19 @@ bool tr_is_language_key(const char *key, size_t size)
     return tr_is_one_of(key, size, names);
 }
 
-tr_status tr_edit_language(tr_document *d, size_t begin, size_t end, const char *quote, tr_error *error)
+tr_status tr_edit_language(tr_document *d, size_t begin, size_t end,
+                           bool (*append)(const char *text, size_t size, uint32_t style, tr_buffer *out), uint32_t style,
+                           tr_error *error)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s%s%s", quote, d->settings.target_language, quote);
-    for (char *dash = name; memchr(d->data + begin, '_', end - begin) && (dash = strchr(dash, '-')) != NULL;)
+    tr_buffer name = {0}, text = {0};
+    bool good = tr_buffer_string(&name, d->settings.target_language);
+    for (char *dash = name.data; good && memchr(d->data + begin, '_', end - begin) && (dash = strchr(dash, '-')) != NULL;)
         *dash = '_';
-    return tr_edit_add(d, begin, end, name, strlen(name), error);
+    good = good && append(name.data, name.size, style, &text);
+    const tr_status status = good ? tr_edit_add(d, begin, end, text.data, text.size, error) : tr_fail_memory(error, d->name);
+    tr_buffer_free(&name);
+    tr_buffer_free(&text);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- escapes

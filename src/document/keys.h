@@ -28,8 +28,10 @@ bool tr_keys_translate(const tr_document *document, const tr_key_path *path, con
 
 /* Whether the value of this key at the root names the document's language. */
 bool tr_is_language_key(const char *key, size_t size);
-/* Makes bytes begin .. end the name of the language that is translated to. quote: around it, or "". */
-tr_status tr_edit_language(tr_document *document, size_t begin, size_t end, const char *quote, tr_error *error);
+/* Makes bytes begin .. end, which append(...) wrote, the name of the language that is translated to. style: for append. */
+tr_status tr_edit_language(tr_document *document, size_t begin, size_t end,
+                           bool (*append)(const char *text, size_t size, uint32_t style, tr_buffer *out), uint32_t style,
+                           tr_error *error);
 
 /* Whether the document is ASCII and has \u escapes: what is written into it should be so, too. */
 bool tr_is_escaped(const tr_document *document);

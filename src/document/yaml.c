@@ -441,13 +441,12 @@ static tr_status read_text(reader *r, uint32_t style, size_t begin, size_t end)
     return add_message(r, style, begin + quoted, end - quoted, text, v.size);
 }
 
-/* Makes the scalar at begin .. end, which is `size` bytes and perhaps quotes, the name of the language translated to. */
-static tr_status rename_language(reader *r, size_t begin, size_t end, size_t size)
+/* Makes a flow scalar the name of the language translated to. A plain one may become quoted: "no", Norwegian, is false. */
+static tr_status rename_language(reader *r, size_t begin, size_t end)
 {
-    const char *target = r->d->settings.target_language;
-    const size_t quotes = (end - begin - size) / 2;
-    const bool plain = !quotes && is_other_than_string(target, strlen(target)); /* Norwegian, "no", would be false */
-    return tr_edit_language(r->d, begin + quotes, end - quotes, plain ? "\"" : "", r->error);
+    const char first = r->d->data[begin];
+    const uint32_t style = first == '"' ? DOUBLE : first == '\'' ? SINGLE : PLAIN | FLOW;
+    return tr_edit_language(r->d, begin, end, append_flow_scalar, style | r->style, r->error);
 }
 
 /* Whether white space after a plain scalar could not stand after a quoted one: a line that begins with a tab. */
@@ -474,7 +473,7 @@ static tr_status read_value(reader *r, const place *p, size_t begin, size_t end)
     if (p->key || begin == end || (style & PLAIN && !tag && is_other_than_string(text, size)))
         return TR_OK;
     if (p->language && tr_is_source_language(r->d, text, size) && end - begin <= size + 2)
-        return rename_language(r, begin, end, size);
+        return rename_language(r, begin, end);
     if ((!is_string_tag(tag) && !p->path.selected) || !tr_keys_translate(r->d, &p->path, text, size))
         return TR_OK;
     if (style & PLAIN && needs_plain(r->d, end))
@@ -544,10 +543,7 @@ static tr_status close_level(reader *r)
     const level *l = innermost(r);
     const bool rename = r->levels.size == sizeof *l && l->mapping && l->members == 1 && r->messages;
     r->levels.size -= sizeof *l;
-    if (!rename)
-        return TR_OK;
-    const char quote = r->d->data[r->key_begin];
-    return rename_language(r, r->key_begin, r->key_end, r->key_end - r->key_begin - (quote == '"' || quote == '\'' ? 2 : 0));
+    return rename ? rename_language(r, r->key_begin, r->key_end) : TR_OK;
 }
 
 static tr_status read_event(reader *r)

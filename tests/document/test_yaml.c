@@ -186,7 +186,11 @@ static void languages_are_renamed(void **state)
     (void)state;
     assert_written("# x\nzh-CN: # y\n  a: 中 b\n", "en-GB", "# x\nen-GB: # y\n  a: 中 B\n");
     assert_written("'zh_CN':\n  a: 中 b\n", "en-GB", "'en_GB':\n  a: 中 B\n");
-    assert_written("zh:\n  a: 1\n", "no", "\"no\":\n  a: 1\n");
+    assert_written("zh:\n  a: 1\n", "no", "'no':\n  a: 1\n");
+    assert_written("\"zh\":\n  a: 1\n", "a\"b", "\"a\\\"b\":\n  a: 1\n");
+    assert_written("{zh: {a: 1}}", "a,b", "{'a,b': {a: 1}}");
+    assert_written("lang: 'zh'\n", "en-x-aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-eeeeeeee-ffffffff-gggggggg",
+                   "lang: 'en-x-aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-eeeeeeee-ffffffff-gggggggg'\n");
     assert_written("zh:\n  zh:\n    a: 1\n", "en", "en:\n  zh:\n    a: 1\n");
     assert_written("zh:\n  a: 1\nb: 2\n", "en", "zh:\n  a: 1\nb: 2\n");
     assert_written("zh: 中 b\n", "en", "zh: 中 B\n");
