@@ -166,8 +166,26 @@ bool tr_looks_like_text(const char *text, size_t size)
     return w.strong || (w.plain && w.count > 1 && white);
 }
 
+/* A pattern of strftime, as Rails keeps them in locales: two conversions or more, one of which printf has not. */
+static bool is_date_pattern(const char *text, size_t size)
+{
+    size_t count = 0;
+    bool date = false;
+    for (size_t i = 0; i + 1 < size; i++) {
+        if (text[i] != '%' || (i && tr_is_ascii_digit(text[i - 1]))) /* 100%Cotton */
+            continue;
+        i += 1 + (text[i + 1] == '-');
+        const bool own = i < size && memchr("BHIMPRTYZbkmry", text[i], 14);
+        date |= own;
+        count += own || (i < size && memchr("ADFSadelpu", text[i], 10));
+    }
+    return date && count > 1;
+}
+
 bool tr_keys_translate(const tr_document *d, const tr_key_path *path, const char *text, size_t size)
 {
+    if (is_date_pattern(text, size))
+        return false;
     return has_keys(d) ? path->selected : tr_looks_like_text(text, size);
 }
 

@@ -23,7 +23,7 @@ tr_key_path tr_keys_enter(const tr_document *document, const tr_key_path *around
 /* Whether a value is something that people read, as far as can be told: no identifier, address, path, number, date, color.
  */
 bool tr_looks_like_text(const char *text, size_t size);
-/* Whether a value is to be translated. */
+/* Whether a value is to be translated. A pattern of dates is not, whatever the keys: "%Y年%m月%d日". */
 bool tr_keys_translate(const tr_document *document, const tr_key_path *path, const char *text, size_t size);
 
 /* Whether the value of this key at the root names the document's language. */

@@ -141,6 +141,19 @@ static void languages_are_renamed(void **state)
     assert_written("{\"zh\": {\"a\": \"b\"}, \"en\": {}}", "zh", "en", "{\"zh\": {\"a\": \"b\"}, \"en\": {}}");
     assert_written("{\"zh\": \"中 x\"}", "zh", "en", "{\"zh\": \"中 X\"}");
     assert_written("{\"lang\": \"zh\"}", NULL, "en", "{\"lang\": \"zh\"}");
+    assert_written("{\"lang\": \"zh\"}", "zh", "a\"b", "{\"lang\": \"a\\\"b\"}");
+    assert_written("{\"zh\": {}}", "zh", "en-x-aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-eeeeeeee-ffffffff-gggggggg",
+                   "{\"en-x-aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-eeeeeeee-ffffffff-gggggggg\": {}}");
+}
+
+static void patterns_of_dates_stay(void **state)
+{
+    (void)state;
+    static const char dates[] = "{\"a\": \"%Y年%m月%d日\", \"b\": \"%-d. %b um\", \"c\": \"%A, the %d of %B\"}";
+    static const char others[] = "[\"%d 个，共 %d 个\", \"%s 是 %ld\", \"50%Y 到 60%Y\", \"%m月\", \"满 100%\", \"Save %\"]";
+    assert_units(dates, NULL, "");
+    assert_units(dates, "a", "");
+    assert_units(others, NULL, "%d 个，共 %d 个\n%s 是 %ld\n50%Y 到 60%Y\n%m月\n满 100%\nSave %\n");
 }
 
 static void metadata_of_arb_stays(void **state)
@@ -266,6 +279,7 @@ int main(void)
         cmocka_unit_test(keys_select_values),
         cmocka_unit_test(too_many_patterns_fail),
         cmocka_unit_test(languages_are_renamed),
+        cmocka_unit_test(patterns_of_dates_stay),
         cmocka_unit_test(metadata_of_arb_stays),
         cmocka_unit_test(messages_inside_arguments_are_units),
         cmocka_unit_test(what_is_no_json_fails),

@@ -71,6 +71,8 @@ static void what_is_no_text_stays(void **state)
                    "a: Yes\nb: ~\nc: 1_000\nd: 0x1F\ne: .NaN\nf: 2001-12-14 21:59:43.10 -5\ng: null\nh:\ni: main\nj: 'Yes'\n"
                    "k: !!binary QSBi\nl: !ruby/object A b\nm: !!str A b\nn: ! C d\n<<: *x\n",
                    "Yes\nA b\nC d\n", NULL);
+    check_document("yaml", "formats:\n  default: \"%Y年%m月%d日\"\n  short: ! '%m月%-d日 %H时'\n  month: 本月\n", "本月\n",
+                   NULL);
 }
 
 static void anchors_tags_and_aliases_stay(void **state)
