@@ -304,16 +304,14 @@ void tr_marked_text_free(tr_marked_text *marked)
     tr_buffer_free(&marked->numbers);
 }
 
-tr_status tr_translation_next(const tr_document_source *source, size_t unit, tr_buffer *clean,
-                              tr_document_translation *translation, tr_error *error)
+bool tr_translation_clean(tr_document_translation *translation, tr_buffer *clean)
 {
-    const tr_status status = source->next(source->argument, unit, translation, error);
-    if (status != TR_OK || tr_utf8_valid(translation->text, translation->size))
-        return status;
+    if (tr_utf8_valid(translation->text, translation->size))
+        return true;
     tr_buffer_clear(clean);
     if (!tr_utf8_clean(translation->text, translation->size, clean))
-        return tr_fail_memory(error, "translation");
+        return false;
     translation->text = clean->data;
     translation->size = clean->size;
-    return TR_OK;
+    return true;
 }

@@ -20,8 +20,7 @@ void tr_marked_text_free(tr_marked_text *marked);
 bool tr_unit_parts(const tr_document *document, const tr_unit *unit, const tr_marked_text *marked, const char *text,
                    size_t size, tr_buffer *parts);
 
-/* Asks for the translation of a unit. Its text is valid UTF-8 without NUL: what is not becomes U+FFFD, in clean. */
-tr_status tr_translation_next(const tr_document_source *source, size_t unit, tr_buffer *clean,
-                              tr_document_translation *translation, tr_error *error);
+/* Makes a translation valid UTF-8 without NUL: what is not becomes U+FFFD, in clean. False: out of memory. */
+bool tr_translation_clean(tr_document_translation *translation, tr_buffer *clean);
 
 #endif

@@ -86,7 +86,7 @@ static tr_status write_units(pair_writer *w, const tr_document *d, tr_error *err
     tr_status status = TR_OK;
     for (size_t i = 0; status == TR_OK && i < d->units.size / sizeof *units; i++) {
         tr_document_translation translation;
-        status = tr_translation_next(w->source, w->unit++, &w->clean, &translation, error);
+        status = w->source->next(w->source->argument, w->unit++, &translation, error);
         if (status != TR_OK)
             return status;
         tr_buffer_clear(&w->line);
@@ -94,7 +94,8 @@ static tr_status write_units(pair_writer *w, const tr_document *d, tr_error *err
             return tr_fail_memory(error, d->name);
         if (translation.size == w->marked.text.size && memcmp(translation.text, w->marked.text.data, translation.size) == 0)
             continue; /* it is no translation */
-        if (!make_plain(w, d, &units[i], w->marked.text.data, w->marked.text.size) || !append_side(w, d, false) ||
+        if (!tr_translation_clean(&translation, &w->clean) ||
+            !make_plain(w, d, &units[i], w->marked.text.data, w->marked.text.size) || !append_side(w, d, false) ||
             !make_plain(w, d, &units[i], translation.text, translation.size) || !append_side(w, d, true))
             return tr_fail_memory(error, d->name);
         status = w->sink->write(w->sink->argument, w->line.data, w->line.size, error);

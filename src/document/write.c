@@ -145,18 +145,21 @@ static void free_render_memory(render_memory *m)
 
 /* Appends what stands in place of a unit. */
 static tr_status render_unit(const tr_document *d, const tr_unit *unit, const inner_places *inner,
-                             const tr_document_translation *translation, render_memory *m, tr_buffer *out, tr_error *error)
+                             const tr_document_translation *given, render_memory *m, tr_buffer *out, tr_error *error)
 {
+    tr_document_translation translation = *given;
     const tr_buffer *text = &m->marked.text;
     tr_buffer_clear(&m->source);
     tr_buffer_clear(&m->marks);
-    if (!tr_unit_marked_text(d, unit, &m->marked) ||
-        !tr_unit_parts(d, unit, &m->marked, translation->text, translation->size, &m->parts) ||
+    if (!tr_unit_marked_text(d, unit, &m->marked))
+        return tr_fail_memory(error, d->name);
+    const bool same = translation.size == text->size && memcmp(translation.text, text->data, text->size) == 0;
+    if ((!same && !tr_translation_clean(&translation, &m->clean)) ||
+        !tr_unit_parts(d, unit, &m->marked, translation.text, translation.size, &m->parts) ||
         !append_replaced(d, inner, unit->begin, unit->end, &m->source) || !set_marks(d, inner, &m->parts, &m->marks))
         return tr_fail_memory(error, d->name);
-    const bool same = translation->size == text->size && memcmp(translation->text, text->data, text->size) == 0;
     const tr_rendering rendering = {.unit = unit,
-                                    .translation = *translation,
+                                    .translation = translation,
                                     .text = text->data,
                                     .size = text->size,
                                     .parts = (const tr_part *)m->parts.data,
@@ -215,7 +218,7 @@ static tr_status translate_unit(unit_writer *u, size_t index, const tr_unit *uni
 {
     static const inner_places none = {0};
     tr_document_translation translation;
-    const tr_status status = tr_translation_next(u->source, index, &u->memory.clean, &translation, error);
+    const tr_status status = u->source->next(u->source->argument, index, &translation, error);
     if (status != TR_OK)
         return status;
     return render_unit(u->w.document, unit, unit->style & TR_UNIT_INSIDE ? &none : &u->inner, &translation, &u->memory, out,
