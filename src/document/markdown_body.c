@@ -247,6 +247,7 @@ static void move_signs(tr_markdown_writer *w)
                 at++;
         while (!opens && at > text->begin && class_before(w->text.data, at) == SIGN)
             at = before(w->text.data, at);
+        at = at < text->begin ? text->begin : at; /* invalid UTF-8 */
         if (at == (opens ? text->end : text->begin) || class_at(w->text.data, text->end, at) == SPACE)
             continue;
         if (!opens && class_before(w->text.data, at) == SPACE)

@@ -28,6 +28,7 @@ typedef struct scanner {
     uint64_t calls;
     uint8_t kind; /* a tr_markdown_kind, or NO_MARKS */
     bool in_paragraph;
+    bool hidden; /* the block has text that md4c does not see, the end of a formula without its beginning: it stays */
     tr_status status;
     tr_error *error;
 } scanner;
@@ -518,7 +519,7 @@ static void restore_footnote(scanner *s)
 static int end_block(scanner *s)
 {
     const bool tight = s->kind == TR_MARKDOWN_PARAGRAPH && !s->in_paragraph;
-    const bool good = s->events.size && s->kind != NO_MARKS && read_events(s);
+    const bool good = !s->hidden && s->events.size && s->kind != NO_MARKS && read_events(s);
     if (good)
         restore_footnote(s);
     if (good && refine_text(s) && pair_tags(s)) {
@@ -528,6 +529,7 @@ static int end_block(scanner *s)
         s->status = s->reader->block(s->reader->argument, &block, s->error);
     }
     tr_buffer_clear(&s->events);
+    s->hidden = false;
     return s->status == TR_OK ? 0 : -1;
 }
 
@@ -576,6 +578,7 @@ static int add_event(scanner *s, uint8_t what, uint8_t span, const char *text, s
     if (text) {
         e.begin = tr_markdown_place_of(&s->mask, (size_t)(text - s->mask.text.data));
         e.end = tr_markdown_place_of(&s->mask, (size_t)(text - s->mask.text.data) + size);
+        s->hidden |= *text == '?' && s->text[e.begin] == '$';
     }
     if (!tr_buffer_append(&s->events, &e, sizeof e))
         s->status = tr_fail_memory(s->error, "markdown");

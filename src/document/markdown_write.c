@@ -186,7 +186,8 @@ static const char *lead_of(const tr_markdown_writer *w)
     return w->place->kind == TR_MARKDOWN_PARAGRAPH && w->place->at != TR_MARKDOWN_WITHIN && !footnote ? "x<br>\n" : "x<br>";
 }
 
-/* Appends the source, and what divides it from the translation. */
+/* Appends the source, and what divides it from the translation: a paragraph or heading follows its source; in lists without
+ * blank lines, in cells, and between hard breaks there is <br>; descriptions of pictures have " / ". */
 static bool append_source(const tr_markdown_writer *w, tr_buffer *out)
 {
     const tr_document *d = w->document;
