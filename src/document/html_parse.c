@@ -19,7 +19,7 @@ static bool is_white(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
-/* The end of the tag at data[at]: behind the first > that no attribute has in quotes; size: there is none. */
+/* The end of the tag at data[at]: after the first > that no attribute has in quotes; size: there is none. */
 static size_t tag_end(const char *data, size_t size, size_t at)
 {
     bool value = false; /* after = */
@@ -84,7 +84,7 @@ static tag read_tag(const char *data, size_t begin, size_t end)
     return t;
 }
 
-/* Whether a list, " a b ", has a name. */
+/* Whether a list of names, each between two spaces (" a b "), has a name. */
 static bool is_in(const char *list, const char *name)
 {
     const size_t size = strlen(name);
@@ -94,16 +94,21 @@ static bool is_in(const char *list, const char *name)
     return false;
 }
 
+/* Lists of elements for is_in. These have no content and no closing tag. */
 static const char void_names[] =
     " area base basefont bgsound br col command embed frame hr image img input keygen link meta "
     "param source track wbr ";
 /* Their content is text. */
 static const char raw_names[] = " title textarea style script xmp iframe noembed noframes ";
+/* A second tag of these opens no element, or they have no depth. */
 static const char once_names[] = " html head body col ";
+/* An element of these ends where the next one begins. */
 static const char item_names[] = " li dd dt option ";
+/* Parts of tables, which are ignored elsewhere. */
 static const char part_names[] = " tr td th tbody thead tfoot caption colgroup ";
 /* Their content does not close what is outside. */
 static const char scope_names[] = " table template object applet marquee button select svg math ";
+/* These end with the block around them. */
 static const char inline_names[] =
     " a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rb "
     "ruby s samp small span strike strong sub sup time tt u var ";
@@ -218,6 +223,18 @@ static void close_before(tag_scan *s, const tag *t, const open_name *name)
         close_element(s, name);
 }
 
+/* After the "</" of the first closing tag of a name from data[at] on; size: there is none. It need not have an end, which
+ * would be looked for in the whole rest. */
+static size_t find_closing_tag(const tr_document *d, size_t at, const char *name)
+{
+    while ((at = find_after(d->data, d->size, at, "</")) < d->size) {
+        const size_t end = d->size - at > MAX_NAME ? at + MAX_NAME : d->size;
+        if (strcmp(read_tag(d->data, at - 2, end).name, name) == 0)
+            break;
+    }
+    return at;
+}
+
 /* Whether the innermost element with a scope is a table. */
 static bool is_in_table(const tag_scan *s)
 {
@@ -245,12 +262,7 @@ static tr_status look_at_tag(tag_scan *s, const tag *t, size_t *at, tr_error *er
     if (t->is_empty && s->tree->is_xml && *t->name)
         return close_empty(s, t) ? TR_OK : tr_fail_memory(error, d->name);
     if (!s->foreign && is_in(raw_names, t->name)) {
-        while (*at < d->size) {
-            *at = find_after(d->data, d->size, *at, "</");
-            const size_t end = *at < d->size ? tr_html_markup_end(d->data, d->size, *at - 2) : d->size;
-            if (*at < d->size && end >= *at && strcmp(read_tag(d->data, *at - 2, end).name, t->name) == 0)
-                break;
-        }
+        *at = find_closing_tag(d, *at, t->name);
         return TR_OK;
     }
     if (is_in(once_names, t->name) || (name.kind == OPEN_PART && !is_in_table(s)))

@@ -285,6 +285,22 @@ static void deep_and_huge_documents_are_refused(void **state)
     tr_buffer_free(&text);
 }
 
+static void hostile_documents_take_linear_time(void **state)
+{
+    (void)state;
+    enum { COUNT = 200000 }; /* some minutes if each looked at all after it */
+    static const char *const tags[] = {"<script>", "<title>", "<textarea>"};
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        tr_buffer text = {0};
+        assert_true(tr_buffer_string(&text, tags[i]));
+        for (size_t k = 0; k < COUNT; k++)
+            assert_true(tr_buffer_string(&text, "</a"));
+        assert_string_equal(check_failure(text.data, text.size, &(tr_document_settings){.format = "html"}), "");
+        tr_buffer_free(&text);
+    }
+    check_document("html", "<script></a</scriptx></script/x>a</script>b", "ab\n", "<script></a</scriptx></script/x>AB");
+}
+
 static void properties_hold(void **state)
 {
     (void)state;
@@ -350,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_translation_stands_below_its_source),
         cmocka_unit_test(pictures_keep_white_space),
         cmocka_unit_test(deep_and_huge_documents_are_refused),
+        cmocka_unit_test(hostile_documents_take_linear_time),
         cmocka_unit_test(properties_hold),
     };
     return cmocka_run_group_tests_name("HTML documents", tests, NULL, NULL);
