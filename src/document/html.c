@@ -131,8 +131,14 @@ static uint32_t characters_end(const tr_document *d, const tr_html_event *e, uin
     return at;
 }
 
-/* Whether the characters that were found are those that the parser has. */
-static bool is_text_of(reader *r, const tr_html_event *e, bool raw)
+/* Whether the decoded characters are those that the parser has. */
+static bool is_decoded(const reader *r, const char *text)
+{
+    return r->decoded.size == strlen(text) && (!*text || memcmp(r->decoded.data, text, r->decoded.size) == 0);
+}
+
+/* Decodes the characters of a text for is_decoded. False: out of memory. */
+static bool decode_characters(reader *r, const tr_html_event *e, bool raw)
 {
     const tr_document *d = r->document;
     tr_buffer_clear(&r->decoded);
@@ -142,15 +148,16 @@ static bool is_text_of(reader *r, const tr_html_event *e, bool raw)
             return false;
         at = end < e->end ? (uint32_t)tr_html_markup_end(d->data, e->end, end) : end;
     }
-    return r->decoded.size == strlen(e->node->v.text.text) &&
-           memcmp(r->decoded.data, e->node->v.text.text, r->decoded.size) == 0;
+    return true;
 }
 
 static tr_status read_characters(reader *r, const tr_html_event *e, tr_error *error)
 {
     const tr_document *d = r->document;
     const bool raw = is_title(e->node);
-    if (!e->translated || !is_text_of(r, e, raw))
+    if (e->translated && !decode_characters(r, e, raw))
+        return tr_fail_memory(error, d->name);
+    if (!e->translated || !is_decoded(r, e->node->v.text.text))
         return flush_unit(r, error);
     r->style |= raw || is_option(e->node) ? TR_HTML_ALONE : 0;
     tr_status status = TR_OK;
@@ -249,17 +256,15 @@ static uint32_t value_place(const reader *r, const tr_html_event *e, const Gumbo
     return quote == '"' ? TR_HTML_DOUBLE : TR_HTML_SINGLE;
 }
 
-/* Whether the characters that were found are those that the parser has. */
-static bool is_value_of(reader *r, const GumboAttribute *a, uint32_t style, uint32_t begin, uint32_t end)
-{
-    tr_buffer_clear(&r->decoded);
-    return tr_html_decode(r->document->data + begin, end - begin, style, &r->decoded) &&
-           r->decoded.size == strlen(a->value) && memcmp(r->decoded.data, a->value, r->decoded.size) == 0;
-}
-
+/* Adds a value as a unit, unless the parser has other characters. */
 static tr_status add_value(reader *r, const GumboAttribute *a, uint32_t style, uint32_t begin, uint32_t end, tr_error *error)
 {
     tr_document *d = r->document;
+    tr_buffer_clear(&r->decoded);
+    if (!tr_html_decode(d->data + begin, end - begin, style, &r->decoded))
+        return tr_fail_memory(error, d->name);
+    if (!is_decoded(r, a->value))
+        return TR_OK;
     const bool keeps_lines = is_name(a->name, "title") || is_name(a->name, "placeholder");
     uint32_t from = begin, to = end;
     for (size_t size; style & TR_HTML_BARE && (size = tr_html_blank(d, from, to, false)) > 0;)
@@ -339,7 +344,7 @@ static tr_status read_attributes(reader *r, const tr_html_event *e, tr_error *er
         if (!style)
             continue;
         if (e->translated && is_read(element, a->name))
-            status = is_value_of(r, a, style, begin, end) ? add_value(r, a, style, begin, end, error) : TR_OK;
+            status = add_value(r, a, style, begin, end, error);
         else if (e->translated && tells_language(r, element, a))
             status = edit_value(r, r->document->settings.target_language, style, begin, end, error);
         else if (element->tag == GUMBO_TAG_META)

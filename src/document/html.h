@@ -61,7 +61,8 @@ bool tr_html_place(const tr_document *document, const tr_html_tree *tree, GumboS
 /* The end of the tag, or comment, that begins at data[at] with '<'; or at, if it is text. */
 size_t tr_html_markup_end(const char *data, size_t size, size_t at);
 
-/* Appends the characters of source text, or of an attribute's value without its quotes (style). False: out of memory. */
+/* Appends the characters of source text, or of an attribute's value without its quotes (style), with its references to
+ * characters as browsers read them. False: out of memory. */
 bool tr_html_decode(const char *text, size_t size, uint32_t style, tr_buffer *out);
 /* Appends text as it is written. */
 bool tr_html_encode(const tr_html *html, const char *text, size_t size, uint32_t style, tr_buffer *out);

@@ -118,7 +118,7 @@ static size_t reference_size(const char *text, size_t size)
     return at + (at < size && text[at] == ';');
 }
 
-/* The size of the white space with which text begins. */
+/* The size of the white space with which text begins. Out of memory: 0, so that a reference to it is text of the unit. */
 static size_t space_at(const char *text, size_t size)
 {
     size_t length = 1, at = 0;
