@@ -47,10 +47,10 @@ tr_status tr_markdown_scan(const char *text, size_t size, const tr_markdown_read
 
 /* The end of an address, a footnote, a formula and the like that begins at text[at], or at. */
 size_t tr_markdown_bare_end(const char *text, size_t begin, size_t end, size_t at);
-/* Appends what text means: without backslashes and entities. */
+/* Appends what text means: without backslashes and entities. False: out of memory. */
 bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out);
-/* The end of an entity at text[at], which is &, and its characters; or at. */
-size_t tr_markdown_entity(const char *text, size_t size, size_t at, tr_buffer *characters);
+/* Appends the characters of the entity at text[at], which is &. *end: its end; at: it is none. False: out of memory. */
+bool tr_markdown_entity(const char *text, size_t size, size_t at, size_t *end, tr_buffer *characters);
 
 /* What md4c reads. */
 typedef struct tr_markdown_mask {

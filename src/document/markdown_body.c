@@ -414,12 +414,13 @@ static bool acts(const tr_markdown_writer *w, const piece_of_text *t, size_t at)
     }
 }
 
-static bool is_entity(const piece_of_text *t, size_t at)
+static bool is_entity(tr_markdown_writer *w, const piece_of_text *t, size_t at)
 {
     tr_buffer characters = {0};
-    const bool entity = tr_markdown_entity(t->text, t->size, at, &characters) > at;
+    size_t end;
+    tr_markdown_failed(w, tr_markdown_entity(t->text, t->size, at, &end, &characters));
     tr_buffer_free(&characters);
-    return entity;
+    return end > at;
 }
 
 static void write_escaped(tr_markdown_writer *w, const char *text, size_t size)
@@ -467,7 +468,7 @@ static void write_text(tr_markdown_writer *w, const char *text, size_t size, siz
             bare = find_bare(&t, i);
         if ((c == '*' || c == '_' || c == '~') && run_acts(w, &t, i, end)) {
             write_escaped(w, text + i, end - i);
-        } else if (c == '&' && is_entity(&t, i)) {
+        } else if (c == '&' && is_entity(w, &t, i)) {
             append(w, "&amp;", 5);
         } else if (c == '\xC2' && i + 1 < size && text[i + 1] == '\xA0') {
             append(w, "&nbsp;", 6);

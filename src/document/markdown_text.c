@@ -1,8 +1,9 @@
 /* Markdown: what text means, what in it is no text to its readers, and small questions about it. */
 #include "document/markdown.h"
 
-#include <gumbo.h>
 #include <string.h>
+
+#include "document/html.h"
 
 /* ---------------------------------------------------------------------------------------------- entities and backslashes */
 
@@ -13,45 +14,43 @@ static bool append_code(uint32_t code, tr_buffer *out)
     return tr_buffer_append(out, bytes, tr_utf8_encode(good ? code : 0xFFFD, bytes));
 }
 
-/* gumbo knows the names. */
-static bool append_named(const char *entity, size_t size, tr_buffer *out)
-{
-    GumboOutput *output = gumbo_parse_with_options(&kGumboDefaultOptions, entity, size);
-    const GumboNode *node = output ? output->root : NULL;
-    bool good = false;
-    if (node && node->v.element.children.length)
-        node = node->v.element.children.data[node->v.element.children.length - 1];
-    if (node && node->type == GUMBO_NODE_ELEMENT && node->v.element.children.length) {
-        const GumboNode *text = node->v.element.children.data[0];
-        good = (text->type == GUMBO_NODE_TEXT || text->type == GUMBO_NODE_WHITESPACE) && *text->v.text.text != '&' &&
-               (entity[1] == 's' || !tr_ends_with(text->v.text.text, ";")) && tr_buffer_string(out, text->v.text.text);
-    }
-    if (output)
-        gumbo_destroy_output(&kGumboDefaultOptions, output);
-    return good;
-}
-
-size_t tr_markdown_entity(const char *text, size_t size, size_t at, tr_buffer *characters)
+/* The end of what looks like an entity at text[at], which is &; at: it is none. *code: its number; 0: it has none. */
+static size_t entity_end(const char *text, size_t size, size_t at, uint32_t *code)
 {
     enum { MAX_NAME = 48, MAX_DIGITS = 7 };
     size_t i = at + 1;
     const bool number = i < size && text[i] == '#', hex = number && i + 1 < size && (text[i + 1] | 0x20) == 'x';
     i += (size_t)number + hex;
     const size_t begin = i, most = number ? MAX_DIGITS - hex : MAX_NAME;
-    uint32_t code = 0;
+    *code = 0;
     for (; i < size && i - begin < most && tr_is_ascii_word(text[i]); i++) {
         const char c = (char)(text[i] | 0x20);
         if (number && !tr_is_ascii_digit(text[i]) && !(hex && c <= 'f'))
             return at;
-        code = code * (hex ? 16 : 10) + (uint32_t)(tr_is_ascii_digit(text[i]) ? text[i] - '0' : c - 'a' + 10);
+        if (number)
+            *code = *code * (hex ? 16 : 10) + (uint32_t)(tr_is_ascii_digit(text[i]) ? text[i] - '0' : c - 'a' + 10);
     }
-    if (i == begin || i >= size || text[i] != ';')
-        return at;
-    if (!number && i == at + 4 && memcmp(text + begin, "amp", 3) == 0)
-        return tr_buffer_append(characters, "&", 1) ? i + 1 : at;
-    if (number ? append_code(code, characters) : append_named(text + at, i + 1 - at, characters))
-        return i + 1;
-    return at;
+    return i > begin && i < size && text[i] == ';' ? i + 1 : at;
+}
+
+bool tr_markdown_entity(const char *text, size_t size, size_t at, size_t *end, tr_buffer *characters)
+{
+    uint32_t code;
+    *end = entity_end(text, size, at, &code);
+    if (*end == at)
+        return true;
+    if (text[at + 1] == '#')
+        return append_code(code, characters);
+    /* In HTML, "&notit;" is "&not" and "it;": the semicolon is left over. Only that of "&semi;" is what the name means. */
+    const size_t before = characters->size;
+    const bool semicolon = *end - at == 6 && memcmp(text + at, "&semi;", 6) == 0;
+    if (!tr_html_decode(text + at, *end - at, 0, characters))
+        return false;
+    if (!semicolon && characters->size > before && characters->data[characters->size - 1] == ';') {
+        characters->size = before;
+        *end = at;
+    }
+    return true;
 }
 
 bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out)
@@ -59,14 +58,16 @@ bool tr_markdown_decode(const char *text, size_t size, tr_buffer *out)
     bool good = true;
     for (size_t i = 0; i < size && good;) {
         const bool escape = text[i] == '\\' && i + 1 < size && tr_markdown_is_mark(text[i + 1]);
-        const size_t end = text[i] == '&' ? tr_markdown_entity(text, size, i, out) : i;
+        size_t end = i;
+        if (text[i] == '&')
+            good = tr_markdown_entity(text, size, i, &end, out);
         if (end > i) {
             i = end;
         } else if (!text[i]) {
             good = append_code(0, out);
             i++;
         } else {
-            good = tr_buffer_append(out, text + i + escape, 1);
+            good = good && tr_buffer_append(out, text + i + escape, 1);
             i += 1 + (size_t)escape;
         }
     }
@@ -128,12 +129,11 @@ static size_t bracket_end(const char *text, size_t end, size_t at, const char *m
 /* The end of an entity that is white space, which would be lost as text; or at. */
 static size_t white_entity_end(const char *text, size_t end, size_t at)
 {
-    tr_buffer characters = {0};
-    size_t stop = tr_markdown_entity(text, end, at, &characters);
-    if (stop > at && (characters.size != 1 || (unsigned char)*characters.data > ' '))
-        stop = at;
-    tr_buffer_free(&characters);
-    return stop;
+    uint32_t code;
+    const size_t stop = entity_end(text, end, at, &code), size = stop - at;
+    const bool named =
+        (size == 5 && memcmp(text + at, "&Tab;", 5) == 0) || (size == 9 && memcmp(text + at, "&NewLine;", 9) == 0);
+    return named || (code && code <= ' ') ? stop : at;
 }
 
 size_t tr_markdown_bare_end(const char *text, size_t begin, size_t end, size_t at)
