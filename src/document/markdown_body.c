@@ -123,15 +123,11 @@ static char next_byte(const tr_markdown_writer *w, size_t i)
     return w->place->label ? ']' : end < w->place->end ? w->document->data[end] : 0;
 }
 
-/* The class of what stands after part number i; beyond: after the emphasis marks there. */
-static int class_after(const tr_markdown_writer *w, size_t i, bool beyond)
+/* The class of what stands after part number i. */
+static int class_after(const tr_markdown_writer *w, size_t i)
 {
     for (size_t k = i + 1; k < w->count; k++) {
         const tr_markdown_part *p = &w->parts[k];
-        if (beyond && is_emphasis(w, p) && !p->space && p->moved_begin == p->moved_end) {
-            i = k;
-            continue;
-        }
         if (p->kind == TR_PIECE_TEXT && p->begin < p->end)
             return class_at(w->text.data, p->end, p->begin);
         if (p->kind == TR_PIECE_OPEN && p->moved_begin < p->moved_end)
@@ -206,13 +202,11 @@ static void move_space(tr_markdown_writer *w)
     }
 }
 
-/* The class of what stands before part number i; beyond: before the emphasis marks there. */
-static int class_left(const tr_markdown_writer *w, size_t i, bool beyond)
+/* The class of what stands before part number i. */
+static int class_left(const tr_markdown_writer *w, size_t i)
 {
     for (; i > 0; i--) {
         const tr_markdown_part *p = &w->parts[i - 1];
-        if (beyond && is_emphasis(w, p) && !p->space && p->moved_begin == p->moved_end)
-            continue;
         if (p->kind == TR_PIECE_CLOSE && p->space)
             return SPACE;
         if (p->kind == TR_PIECE_TEXT && p->begin == p->end)
@@ -224,17 +218,30 @@ static int class_left(const tr_markdown_writer *w, size_t i, bool beyond)
     return w->unit->begin > w->place->begin ? class_before(w->document->data, w->unit->begin) : OUTSIDE;
 }
 
+/* Whether a look beyond emphasis marks passes a part: a mark with nothing moved beside it, or empty text. */
+static bool is_passed(const tr_markdown_writer *w, const tr_markdown_part *p)
+{
+    if (p->kind == TR_PIECE_TEXT)
+        return p->begin == p->end;
+    return is_emphasis(w, p) && !p->space && p->moved_begin == p->moved_end;
+}
+
 /* "**注意：**请" is no emphasis: a mark between punctuation and a letter is taken for one of the other kind. The punctuation
  * moves to the other side of the mark; if there is nothing else inside, a space stands outside. */
 static void move_signs(tr_markdown_writer *w)
 {
+    int left = OUTSIDE; /* what stands before part number i and the emphasis marks there */
+    for (size_t i = w->count; i-- > 0;) {
+        const bool passed = i + 1 < w->count && is_passed(w, &w->parts[i + 1]);
+        w->parts[i].beyond = passed ? w->parts[i + 1].beyond : (uint8_t)class_after(w, i);
+    }
     for (size_t i = 0; i < w->count; i++) {
         tr_markdown_part *p = &w->parts[i];
+        left = i && is_passed(w, p - 1) ? left : class_left(w, i);
         if (!is_emphasis(w, p) || p->space)
             continue;
         const bool opens = p->kind == TR_PIECE_OPEN;
-        const int outside = opens ? class_left(w, i, true) : class_after(w, i, true);
-        const int inside = opens ? class_after(w, i, true) : class_left(w, i, true);
+        const int outside = opens ? left : p->beyond, inside = opens ? p->beyond : left;
         if (outside != WORD || inside != SIGN)
             continue;
         tr_markdown_part *text = opens ? p + 1 : p - 1;
@@ -374,7 +381,7 @@ static bool run_acts(const tr_markdown_writer *w, const piece_of_text *t, size_t
 {
     const char c = t->text[begin];
     const int left = begin ? class_before(t->text, begin) : class_written(w);
-    const int right = end < t->size ? class_at(t->text, t->size, end) : class_after(w, t->part, false);
+    const int right = end < t->size ? class_at(t->text, t->size, end) : class_after(w, t->part);
     if (w->inert[c == '*' ? 0 : c == '_' ? 1 : 2])
         return false;
     if ((left == SPACE || left == OUTSIDE) && (right == SPACE || right == OUTSIDE))
@@ -385,7 +392,8 @@ static bool run_acts(const tr_markdown_writer *w, const piece_of_text *t, size_t
 /* Whether the bare address that begins at t[at] needs a backslash: where. */
 static size_t find_bare(const piece_of_text *t, size_t at)
 {
-    const size_t end = tr_markdown_bare_end(t->text, 0, t->size, at);
+    enum { LONGEST = 4096 }; /* "http://(http://(..." is an address from each of its words on */
+    const size_t end = tr_markdown_bare_end(t->text, 0, t->size - at > LONGEST ? at + LONGEST : t->size, at);
     if (end == at)
         return SIZE_MAX;
     if (!tr_is_ascii_word(t->text[at]))
@@ -534,8 +542,8 @@ static bool is_within_word(const tr_markdown_writer *w, size_t i)
 {
     const tr_markdown_part *p = &w->parts[i];
     const size_t open = p->kind == TR_PIECE_OPEN ? i : p->partner, close = p->kind == TR_PIECE_OPEN ? p->partner : i;
-    return (class_left(w, open, false) == WORD && !w->parts[open].space) ||
-           (class_after(w, close, false) == WORD && !w->parts[close].space) || w->parts[open].moved_end ||
+    return (class_left(w, open) == WORD && !w->parts[open].space) ||
+           (class_after(w, close) == WORD && !w->parts[close].space) || w->parts[open].moved_end ||
            w->parts[close].moved_end;
 }
 
@@ -586,7 +594,7 @@ static void write_pair(tr_markdown_writer *w, size_t i)
         return;
     }
     write_slice(w, p->moved_begin, p->moved_end, i);
-    const int after = class_after(w, i, false);
+    const int after = class_after(w, i);
     if (p->space || (padded && after != OUTSIDE && !(is_beside(w, i, i + 1) && w->parts[i + 1].kind == TR_PIECE_CLOSE)))
         write_space(w);
 }

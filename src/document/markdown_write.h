@@ -14,7 +14,8 @@ typedef struct tr_markdown_part {
     size_t moved_begin, moved_end; /* punctuation that moves out of a pair, to before OPEN or after CLOSE */
     size_t partner;                /* of a pair: the other */
     uint8_t kind;
-    bool space; /* before OPEN, after CLOSE */
+    uint8_t beyond; /* what stands after it and the emphasis marks there, before signs are moved: markdown_body.c */
+    bool space;     /* before OPEN, after CLOSE */
 } tr_markdown_part;
 
 typedef struct tr_markdown_writer {
