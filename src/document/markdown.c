@@ -1,7 +1,8 @@
 /* Markdown: CommonMark with GitHub's tables, task lists and strikethrough, read by md4c.
  *
  * Units are headings, cells of tables, and the parts of paragraphs between hard line breaks. Code, HTML blocks, link
- * reference definitions and what stands before the text between --- or +++ are left as they are. */
+ * reference definitions and what stands before the text between --- or +++ are left as they are. Where a translation
+ * cannot stand as Markdown (it would be read as something else, however it is escaped), the text stays. */
 #include "document/formats.h"
 #include "document/markdown.h"
 

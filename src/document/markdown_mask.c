@@ -26,7 +26,7 @@ uint32_t tr_markdown_place_of(tr_markdown_mask *s, size_t parsed)
     return (uint32_t)(s->row ? parsed - rows[s->row - 1].parsed_end + rows[s->row - 1].end : parsed);
 }
 
-/* Whether the line at text[at] begins with `sign`, after what quotes it. *words: there. */
+/* Whether the line at text[at] begins with `sign`, after what quotes it. *words: where that is. */
 static bool line_has(const tr_markdown_mask *s, uint32_t at, uint32_t end, const char *sign, uint32_t *words)
 {
     *words = tr_markdown_skip_prefix(s->source, at, end);
@@ -52,17 +52,18 @@ static bool is_rest_blank(const tr_markdown_mask *s, uint32_t at, uint32_t end)
     return at == end;
 }
 
-/* Hides from md4c, in a copy as long as the text, what CommonMark does not have but writers use: footnotes are no links,
- * formulas have no emphasis, and lines $$ and ::: are no paragraphs (they become <? and ?>, which HTML ends with). */
+/* Hides in a line of the copy, whose bytes have the places of the text's, what CommonMark does not have but writers use:
+ * footnotes are no links, formulas have no emphasis, and lines $$ and ::: are no paragraphs (they become <? and ?>, between
+ * which HTML has anything). *formula: the place of the $$ that has no partner yet; UINT32_MAX: there is none. */
 static void mask_line(const tr_markdown_mask *s, uint32_t begin, uint32_t end, char *masked, uint32_t *formula)
 {
-    uint32_t words;
+    uint32_t words; /* where they begin in the line, after what quotes it */
     if (line_has(s, begin, end, "$$", &words) && is_rest_blank(s, words + 2, end)) {
-        if (*formula) {
+        if (*formula != UINT32_MAX) {
             memcpy(masked + *formula, "<?", 2);
             memcpy(masked + words, "?>", 2);
         }
-        *formula = *formula ? 0 : words;
+        *formula = *formula != UINT32_MAX ? UINT32_MAX : words;
         return;
     }
     if (line_has(s, begin, end, "<textarea", &words))
@@ -144,7 +145,7 @@ bool tr_markdown_mask_text(const char *text, uint32_t size, tr_markdown_mask *s)
     s->source = text;
     s->size = size;
     char *masked = tr_copy_bytes(s->source, s->size);
-    uint32_t formula = 0;
+    uint32_t formula = UINT32_MAX;
     bool good = masked;
     if (masked)
         mask_comments(s, masked);

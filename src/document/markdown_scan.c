@@ -519,7 +519,7 @@ static void restore_footnote(scanner *s)
 static int end_block(scanner *s)
 {
     const bool tight = s->kind == TR_MARKDOWN_PARAGRAPH && !s->in_paragraph;
-    const bool good = !s->hidden && s->events.size && s->kind != NO_MARKS && read_events(s);
+    const bool good = !s->hidden && s->events.size && s->kind != NO_MARKS && read_events(s) && s->items.size;
     if (good)
         restore_footnote(s);
     if (good && refine_text(s) && pair_tags(s)) {

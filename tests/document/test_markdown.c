@@ -39,6 +39,18 @@ static void marks_are_told_apart(void **state)
                    "PRESS <kbd>x</kbd>, <b>Y</b> \\<Z> <https://a.b> https://c.d/e_f. `g`");
     check_document("markdown", "> [!NOTE]\n> a $x_1*y$ b[^1] :tada:\n\n[^1]: c d\n[^2]: e\n",
                    "a {x2} b<x4></x4> {x6}\nc d\ne\n", "> [!NOTE]\n> A $x_1*y$ B[^1] :tada:\n\n[^1]: C D\n[^2]: E\n");
+    check_document("markdown", "$$\nx\n$$\n\na\n\n$$\ny\n$$\n", "a\n", "$$\nx\n$$\n\nA\n\n$$\ny\n$$\n");
+}
+
+static void entities_are_characters(void **state)
+{
+    (void)state;
+    check_document("markdown", "a &amp; &AMP; &semi; &copy; &fjlig; &#x4e2d; &#128; &#0;",
+                   "a & & ; © fj 中 \xC2\x80 \uFFFD\n", NULL);
+    check_document("markdown", "a &notit; &shyx; &ampx; &nosuch; &copy &;", "a &notit; &shyx; &ampx; &nosuch; &copy &;\n",
+                   NULL);
+    check_document("markdown", "a&#32;b&Tab;c&NewLine;d&#1;e", "a<x2></x2>b<x4></x4>c<x6></x6>d<x8></x8>e\n",
+                   "A&#32;B&Tab;C&NewLine;D&#1;E");
 }
 
 static const char *replacement;
@@ -127,6 +139,26 @@ static void hostile_documents_fail(void **state)
     tr_buffer_free(&table);
 }
 
+static void hostile_documents_take_linear_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *run, *translation;
+    } cases[] = {{"*b*_c_", "a"}, {"<b></b>", "a"}, {"<img>", "a"}, {"&#104;ttp://(", NULL}};
+    enum { COUNT = 8000 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tr_buffer text = {0}, translation = {0};
+        assert_true(tr_buffer_string(&text, "a "));
+        for (size_t k = 0; k < COUNT; k++)
+            assert_true(tr_buffer_string(&text, cases[i].run) && tr_buffer_string(&translation, "(http://"));
+        assert_true(tr_buffer_string(&text, " c"));
+        replacement = cases[i].translation ? cases[i].translation : translation.data;
+        free(check_written(text.data, text.size, &(tr_document_settings){.format = "markdown"}, replace, NULL));
+        tr_buffer_free(&text);
+        tr_buffer_free(&translation);
+    }
+}
+
 static void properties_hold(void **state)
 {
     (void)state;
@@ -153,10 +185,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_units),
         cmocka_unit_test(marks_are_told_apart),
+        cmocka_unit_test(entities_are_characters),
         cmocka_unit_test(text_is_escaped_where_it_acts),
         cmocka_unit_test(emphasis_survives_its_neighbours),
         cmocka_unit_test(bilingual_documents_have_both),
         cmocka_unit_test(hostile_documents_fail),
+        cmocka_unit_test(hostile_documents_take_linear_time),
         cmocka_unit_test(properties_hold),
     };
     return cmocka_run_group_tests_name("Markdown documents", tests, NULL, NULL);
