@@ -439,6 +439,8 @@ static tr_status read_html(tr_document *d, tr_error *error)
         status = read_declaration(d, error);
     if (status == TR_OK)
         status = read_events(&r, error);
+    if (status == TR_OK && html->failed)
+        status = tr_fail_memory(error, d->name);
     tr_html_tree_free(&r.tree);
     tr_buffer_free(&r.segments);
     tr_buffer_free(&r.open);

@@ -19,6 +19,7 @@ enum {
 typedef struct tr_html {
     bool is_xml;
     const char *space; /* how U+00A0 is written */
+    bool failed;       /* tr_html_blank had no memory, which it cannot tell: reading fails in the end */
 } tr_html;
 
 typedef enum tr_html_kind {

@@ -118,8 +118,8 @@ static size_t reference_size(const char *text, size_t size)
     return at + (at < size && text[at] == ';');
 }
 
-/* The size of the white space with which text begins. Out of memory: 0, so that a reference to it is text of the unit. */
-static size_t space_at(const char *text, size_t size)
+/* The size of the white space with which text begins. Out of memory: 0, and html->failed. */
+static size_t space_at(tr_html *html, const char *text, size_t size)
 {
     size_t length = 1, at = 0;
     if (!size)
@@ -130,7 +130,8 @@ static size_t space_at(const char *text, size_t size)
         return is_wide_space(tr_utf8_decode(text, size, &length)) ? length : 0;
     length = reference_size(text, size);
     tr_buffer decoded = {0};
-    bool space = tr_html_decode(text, length, 0, &decoded) && decoded.size;
+    html->failed |= !tr_html_decode(text, length, 0, &decoded);
+    bool space = !html->failed && decoded.size;
     for (size_t own; space && at < decoded.size; at += own) {
         own = 1;
         if (!strchr(" \t\n\r\f", decoded.data[at]))
@@ -145,18 +146,18 @@ size_t tr_html_blank(const tr_document *d, uint32_t begin, uint32_t end, bool ba
     const char *text = d->data + begin;
     const size_t size = end - begin;
     if (!back || !size)
-        return space_at(text, size);
+        return space_at(d->state, text, size);
     size_t at = size - 1;
     while (at && (text[at] & 0xC0) == 0x80)
         at--;
-    if (space_at(text + at, size - at) == size - at)
+    if (space_at(d->state, text + at, size - at) == size - at)
         return size - at;
     at = size - (text[size - 1] == ';');
     while (at && (tr_is_ascii_word(text[at - 1]) || text[at - 1] == '#'))
         at--;
     if (!at || text[at - 1] != '&')
         return 0;
-    return space_at(text + at - 1, size - at + 1) == size - at + 1 ? size - at + 1 : 0;
+    return space_at(d->state, text + at - 1, size - at + 1) == size - at + 1 ? size - at + 1 : 0;
 }
 
 /* The reference that stands for text[0], and the bytes that it stands for; NULL: none is needed. number: memory for it. */
