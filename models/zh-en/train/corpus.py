@@ -1,10 +1,10 @@
 """Prepares a corpus: normalised, filtered and deduplicated pairs, and a development set that shares no sentence with them.
 
-    corpus.py CORPUS OUT [--more FOLDER...] [--avoid FILE...]
+    corpus.py CORPUS OUT [--more FOLDER...] [--split ORIGIN...] [--avoid FILE...]
 
 CORPUS/train/ORIGIN.tsv[.xz]: source text TAB target text a line, one file per origin. CORPUS/dev/ in the same form is
-the development set; where there is none, DEV_LINES pairs per origin are split off. FOLDERs hold more such files to train
-on; their origin is the folder's name. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with
+the development set; where there is none, DEV_LINES pairs per origin are split off. With --split the ORIGINs, too, get
+such lines, beside those of CORPUS/dev/. FOLDERs hold more such files to train on; their origin is the folder's name. FILEs are the texts of test sets, a sentence a line. Pairs that share a side with
 a test set or the development set are dropped, and pairs with a side that is nearly one of a test set. Writes
 OUT/train.tsv and OUT/dev.tsv, lines of source, target, origin, and OUT/avoid.txt, what to keep away from, so that
 distill.py does, too.
@@ -12,10 +12,16 @@ distill.py does, too.
 import argparse
 import collections
 import lzma
+import math
 import pathlib
 import random
 import re
+import sys
+import time
 import unicodedata
+from collections.abc import Iterable, Iterator
+
+import numpy
 
 DEV_LINES = 60
 MAX_CHARACTERS = 600
@@ -23,6 +29,7 @@ MAX_CHARACTERS = 600
 COMMON_CHARACTERS, COMMON_WORDS = 4, 3
 # Two texts that share this much of their bigrams (Dice 1945) differ in a word only.
 NEAR = 0.75
+LOOKED_UP = 0.6  # of a text's bigrams: more than 1 - NEAR / (2 - NEAR), so that a near text has some of them
 
 Pair = tuple[str, str, str]  # source text, target text, origin
 
@@ -93,21 +100,32 @@ def connected_groups(pairs: list[Pair]) -> list[list[Pair]]:
     return list(groups.values())
 
 
-def split_off_dev(pairs: list[Pair], lines: int) -> tuple[list[Pair], list[Pair]]:
-    """Moves small whole groups to the development set until each origin has `lines` pairs there, at most a tenth of it."""
+def split_off_dev(pairs: list[Pair], lines: int, origins: Iterable[str] = ()) -> tuple[list[Pair], list[Pair]]:
+    """Moves small whole groups to the development set until each origin, or each of `origins`, has `lines` pairs there, at
+    most a tenth of it."""
     counts = collections.Counter(origin for _, _, origin in pairs)
-    wanted = {origin: min(lines, count // 10) for origin, count in counts.items()}
+    wanted = {origin: min(lines, counts[origin] // 10) for origin in origins or counts}
     train, dev = [], []
     groups = connected_groups(pairs)
     random.Random(1).shuffle(groups)
     for group in groups:
         origin = group[0][2]
-        if len(group) <= 3 and wanted[origin] >= len(group) and all(pair[2] == origin for pair in group):
+        if len(group) <= 3 and wanted.get(origin, 0) >= len(group) and all(pair[2] == origin for pair in group):
             wanted[origin] -= len(group)
             dev += group
         else:
             train += group
     return train, dev
+
+
+def with_progress(items: list, what: str) -> Iterator:
+    """Says every five seconds how far it is."""
+    said = time.monotonic()
+    for i, item in enumerate(items):
+        if i % 256 == 0 and time.monotonic() - said > 5:
+            said = time.monotonic()
+            print(f"{what}: {100 * i // len(items)} %", file=sys.stderr, flush=True)
+        yield item
 
 
 def bigrams(text: str) -> set[str]:
@@ -116,20 +134,33 @@ def bigrams(text: str) -> set[str]:
 
 
 class Near:
-    """Some texts, given by their keys: a text is in them if it is nearly the same as one, or just the same."""
+    """Some texts, given by their keys: a text is in them if it is nearly the same as one, or just the same.
+
+    Only the rarest bigrams are looked up, and only the texts are compared that have enough of these to be near if they had
+    all the others (prefix filter, Chaudhuri et al. 2006).
+    """
 
     def __init__(self, texts: set[str]):
-        self.sizes: list[int] = []
-        self.with_bigram: dict[str, list[int]] = collections.defaultdict(list)
-        for i, text in enumerate(texts):
-            self.sizes.append(len(bigrams(text)))
-            for bigram in bigrams(text):
-                self.with_bigram[bigram].append(i)
+        self.texts = sorted(map(bigrams, texts), key=len)
+        self.sizes = numpy.array([len(text) for text in self.texts])
+        with_bigram: dict[str, list[int]] = collections.defaultdict(list)
+        for i, text in enumerate(self.texts):
+            for bigram in text:
+                with_bigram[bigram].append(i)
+        self.with_bigram = {bigram: numpy.array(found) for bigram, found in with_bigram.items()}
 
     def __contains__(self, text: str) -> bool:
         here = bigrams(text)
-        shared = collections.Counter(i for bigram in here for i in self.with_bigram.get(bigram, ()))
-        return any(2 * count >= NEAR * (len(here) + self.sizes[i]) for i, count in shared.items())
+        share = NEAR / (2 - NEAR)  # of the larger set's bigrams, at least, the smaller one must have
+        known = sorted((len(self.with_bigram[bigram]), bigram) for bigram in here if bigram in self.with_bigram)
+        if not known or len(known) < share * len(here):
+            return False
+        looked_up = known[: max(1, len(known) - math.floor((1 - LOOKED_UP) * len(here)))]
+        first, last = numpy.searchsorted(self.sizes, [math.floor(share * len(here)), math.ceil(len(here) / share) + 1])
+        shared = numpy.bincount(numpy.concatenate([self.with_bigram[bigram] for _, bigram in looked_up]), minlength=last)
+        least = NEAR / 2 * (len(here) + self.sizes[first:last])
+        possible = numpy.flatnonzero(shared[first:last] + len(known) - len(looked_up) >= least)
+        return any(len(here & self.texts[first + i]) >= least[i] for i in possible)
 
 
 def without(pairs: list[Pair], dev: set[str], avoid: set[str]) -> list[Pair]:
@@ -141,7 +172,7 @@ def without(pairs: list[Pair], dev: set[str], avoid: set[str]) -> list[Pair]:
         text = key(side)
         return text in dev or not is_common(side) and text in near
 
-    return [pair for pair in pairs if not any(map(is_held_out, pair[:2]))]
+    return [pair for pair in with_progress(pairs, "avoiding") if not any(map(is_held_out, pair[:2]))]
 
 
 def sides(pairs: list[Pair]) -> set[str]:
@@ -173,9 +204,11 @@ def main() -> None:
     arguments.add_argument("corpus", type=pathlib.Path)
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--more", type=pathlib.Path, nargs="*", default=[], metavar="FOLDER")
+    arguments.add_argument("--split", nargs="*", default=[], metavar="ORIGIN")
     arguments.add_argument("--avoid", type=pathlib.Path, nargs="*", default=[], metavar="FILE")
     options = arguments.parse_args()
 
+    print("reading", file=sys.stderr, flush=True)
     read_pairs = read(options.corpus / "train")
     for folder in options.more:
         read_pairs += read(folder, folder.resolve().name)
@@ -184,6 +217,9 @@ def main() -> None:
     if (options.corpus / "dev").is_dir():
         dev = read(options.corpus / "dev")
         train = without(train, sides(dev), avoid)
+        if options.split:
+            train, more = split_off_dev(train, DEV_LINES, options.split)
+            dev += more
     else:
         train, dev = split_off_dev(without(train, set(), avoid), DEV_LINES)
     options.out.mkdir(parents=True, exist_ok=True)
