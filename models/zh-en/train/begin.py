@@ -1,27 +1,35 @@
 """Begins a run from a published Marian model instead of from nothing:
 
-    begin.py MODEL DATA OUT [--encoder-layers N]
+    begin.py MODEL DATA OUT [--encoder-layers N] [--renew]
 
 MODEL is a Hugging Face directory, or a file that `translate convert` wrote, such as the default model, zh-en.gguf.
-Writes OUT/last.pt, where train.py goes on: the model's weights, no steps. The model keeps its pieces: they replace those
-of DATA/spm.model, of which the rules of normalisation stay (a model that has seen simplified characters only learns to
-read traditional ones so). The model must have the form that export.py writes: one embedding, post-norm, swish. It may
-become deeper: further encoder layers begin as copies of its last ones.
+Writes OUT/last.pt, where train.py goes on: the model's weights, no steps; and DATA/spm.model, the model's pieces. The
+model must have the form that export.py writes: one embedding, post-norm, swish. It may become deeper: further encoder
+layers begin as copies of its last ones. With --renew the pieces that DATA/train.tsv uses least give way to symbols.py's
+SYMBOLS and SIGNS and to characters that the text has and the model spells in bytes; their embeddings begin anew.
 """
 import argparse
+import collections
 import dataclasses
 import pathlib
+import random
 from collections.abc import Mapping
 
+import sentencepiece
 import torch
-from sentencepiece import sentencepiece_model_pb2
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
+from corpus import Pair, load
 from export import layer_tensors, marian_config
 from model import Layer, Marian, Shape
 from model_file import ModelFile
+from symbols import SIGNS, SYMBOLS
 from train import write_checkpoint
+from weights import draw
+
+MISSED = 10  # times in an epoch that a character comes which then gets a piece
 
 
 def shape_of(config: MarianConfig) -> Shape:
@@ -86,14 +94,39 @@ def deeper(model: Marian, encoder_layers: int) -> Marian:
     return grown
 
 
-def with_rules_of(rules: bytes, pieces: bytes) -> bytes:
-    """The tokenizer `pieces` with the normalisation of the tokenizer `rules`."""
-    models = []
-    for file in (rules, pieces):
-        models.append(sentencepiece_model_pb2.ModelProto())
-        models[-1].ParseFromString(file)
-    models[1].normalizer_spec.CopyFrom(models[0].normalizer_spec)
-    return models[1].SerializeToString()
+def renewed(pieces: bytes, pairs: list[Pair]) -> tuple[bytes, dict[int, str]]:
+    """The tokenizer with new pieces in the place of those of several characters that an epoch of `pairs` uses least, and
+    the new pieces by their ids."""
+    model, segmenter = ModelProto(), sentencepiece.SentencePieceProcessor(model_proto=pieces)
+    model.ParseFromString(pieces)
+    texts = [side for pair in draw(pairs, random.Random(0)) for side in pair[:2]]
+    uses = collections.Counter(i for ids in segmenter.encode(texts, num_threads=1) for i in ids)
+    have = {piece.piece for piece in model.pieces}
+    characters = collections.Counter(c for text in texts for c in segmenter.normalize(text) if c not in have and c != " ")
+    missed = [c for c, count in characters.items() if count >= MISSED]
+    new = [symbol for symbol in SYMBOLS if symbol not in have] + sorted(({*SIGNS} | {*missed}) - have)
+    kind = model.SentencePiece
+    old = [i for i, piece in enumerate(model.pieces) if piece.type == kind.NORMAL and len(piece.piece.strip("▁")) > 1]
+    places = dict(zip(sorted(old, key=lambda i: uses[i]), new))
+    lowest = min(piece.score for piece in model.pieces if piece.type == kind.NORMAL)
+    for i, text in places.items():
+        piece = model.pieces[i]
+        piece.piece, piece.score, piece.type = text, lowest, kind.NORMAL
+        if text in SYMBOLS:
+            piece.score, piece.type = 0, kind.USER_DEFINED
+    return model.SerializeToString(), places
+
+
+@torch.no_grad()
+def renew(model: Marian, pieces: bytes, places: dict[int, str]) -> None:
+    """New embeddings: a character's begins near the mean of its bytes', a symbol's by chance alone."""
+    weight, segmenter = model.embedding.weight, sentencepiece.SentencePieceProcessor(model_proto=pieces)
+    spread = weight[segmenter.get_piece_size() // 2 :].std()
+    for i, text in places.items():
+        spelled = [segmenter.piece_to_id(f"<0x{byte:02X}>") for byte in text.encode()]
+        weight[i] = torch.randn(weight.shape[1], generator=torch.Generator().manual_seed(i)) * spread
+        if text not in SYMBOLS:
+            weight[i] = weight[i] * 0.5 + weight[spelled].mean(dim=0)
 
 
 def main() -> None:
@@ -102,13 +135,18 @@ def main() -> None:
     arguments.add_argument("data", type=pathlib.Path)
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--encoder-layers", type=int, default=0, help="at least as many as the model has")
+    arguments.add_argument("--renew", action="store_true", help="new pieces in the place of some")
     options = arguments.parse_args()
     begun = options.out / "last.pt"
     if begun.exists():
         raise SystemExit(f"{begun} is there already: train.py goes on with it; begin in another folder, or remove it")
 
     published = read_directory(options.model) if options.model.is_dir() else read_file(options.model)
-    model = from_published(published)
+    model, pieces = from_published(published), published.pieces
+    if options.renew:
+        pieces, places = renewed(pieces, load(options.data / "train.tsv"))
+        renew(model, published.pieces, places)
+        print(f"{len(places)} new pieces")
     if options.encoder_layers > model.shape.encoder_layers:
         model = deeper(model, options.encoder_layers)
     weights = {name: weight.detach() for name, weight in model.named_parameters()}
@@ -116,8 +154,7 @@ def main() -> None:
     nothing_done = {"step": 0, "seconds": 0.0, "epoch": 0, "chunk": -1, "optimizer": None}
     state = {"shape": dataclasses.asdict(model.shape), "weights": weights, "ema": weights, **nothing_done}
     write_checkpoint(begun, state)
-    tokenizer = options.data / "spm.model"
-    tokenizer.write_bytes(with_rules_of(tokenizer.read_bytes(), published.pieces))
+    (options.data / "spm.model").write_bytes(pieces)
 
 
 if __name__ == "__main__":
