@@ -1,6 +1,7 @@
 """Scores a checkpoint on the development set, by origin: evaluate.py DATA CHECKPOINT [--every N] [--show N].
 
-Origins that are public evaluation sets (weights.UNSCORED) are left out, of the score of all lines, too.
+Origins that are public evaluation sets (weights.UNSCORED) are left out, of the score of all lines, too; those that came
+later than the first scores (weights.LATER) are left out of "all" only.
 """
 import argparse
 import collections
@@ -12,9 +13,12 @@ import sentencepiece
 
 from corpus import load, swapped
 from decode import load_checkpoint, translate
-from weights import UNSCORED
+from weights import LATER, UNSCORED
 
-EVERYDAY = {"tatoeba", "daily", "travel", "people", "hsk_sentences"}
+GROUPS = {
+    "everyday": {"tatoeba", "daily", "travel", "people", "hsk_sentences"},
+    "prose": {"news", "news2", "explain", "office"},
+}
 
 
 def main() -> None:
@@ -36,7 +40,7 @@ def main() -> None:
     outputs = translate(model, pieces, [source for source, _, _ in dev], options.beam)
     by_origin = collections.defaultdict(list)
     for (_, reference, origin), output in zip(dev, outputs):
-        for name in ("all", origin) + (("everyday",) if origin in EVERYDAY else ()):
+        for name in [origin, *(("all",) if origin not in LATER else ()), *(g for g in GROUPS if origin in GROUPS[g])]:
             by_origin[name].append((output, reference))
     bleu, chrf = sacrebleu.BLEU(tokenize="zh" if options.reverse else "13a"), sacrebleu.CHRF()
     print(f"{'origin':22s} lines  BLEU  chrF")

@@ -7,14 +7,18 @@ import random
 from corpus import Pair
 
 WEIGHTS = {
-    "tatoeba": 1.5, "hsk_sentences": 2.5,
+    "tatoeba": 1.3, "hsk_sentences": 2.5,
     "daily": 2.5, "travel": 2.5, "people": 2.5, "spoken": 2.5, "written": 2.5,
-    "own": 2.5, "patterns": 0.5, "business": 2, "tech": 2, "news": 2.5, "words": 2, "words_late": 2.5, "lexicon": 1,
-    "slots": 0.4,
-    "3am": 0.6, "xpersona": 1, "xquad": 1.5, "tico19": 1.5, "ud_pud": 2, "mgsm": 1, "xsid": 1,
-    "react_docs": 0.6, "rust_book": 0.6, "d2l": 0.7, "tldr_pages": 0.6, "gnome_help": 0.7,
-    "python_docs": 0.3, "tw_law": 0.2, "bible_bsb_cuv": 0.08,
+    "own": 2, "patterns": 0.8, "business": 2, "tech": 2, "news": 3, "words": 1.5, "words_late": 2, "lexicon": 1,
+    "slots": 0.3,
+    "news2": 4, "explain": 4, "office": 4, "talk2": 3, "entities": 3, "figures": 4, "complex": 5, "articles": 5, "enzh": 3,
+    "3am": 0.4, "xpersona": 0.8, "xquad": 2, "tico19": 2, "ud_pud": 2.5, "mgsm": 1, "xsid": 1,
+    "react_docs": 0.5, "rust_book": 0.5, "d2l": 0.6, "tldr_pages": 0.5, "gnome_help": 0.7,
+    "python_docs": 0.2, "tw_law": 0.06, "bible_bsb_cuv": 0.02,
 }  # fmt: skip
+# Sources that came when there were scores already: their development lines do not count among "all", so that this stays
+# comparable.
+LATER = ("news2", "explain", "office", "talk2", "entities", "figures", "complex", "articles", "enzh")
 # Public evaluation sets: good text to learn from, but no score on their held-out lines is to be reported.
 UNSCORED = {"xsid", "ud_pud", "xquad", "tico19", "mgsm"}
 
