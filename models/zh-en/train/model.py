@@ -108,8 +108,8 @@ def same_pair(queries: Tensor, keys: Tensor) -> Tensor:
     return queries[:, None, :, None] == keys[:, None, None, :]
 
 
-def as_bias(allowed: Tensor) -> Tensor:
-    return torch.zeros(allowed.shape, dtype=torch.bfloat16, device=allowed.device).masked_fill_(~allowed, -1e4)
+def as_bias(allowed: Tensor, dtype: torch.dtype = torch.bfloat16) -> Tensor:
+    return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill_(~allowed, -1e4)
 
 
 class Marian(nn.Module):

@@ -10,7 +10,7 @@ With --rdrop each pair passes twice under different dropout, and what the two pa
 
 On a CPU each worker thread takes a part of each batch, alone on its core: bf16 products through AMX are then so fast
 that waiting for other threads inside each of them would take longer than the work. The master weights are f32, the
-workers read a bf16 copy.
+workers read a bf16 copy; an f32 one on processors without products in bf16.
 """
 import argparse
 import collections
@@ -32,6 +32,7 @@ from model import Dropout, Marian, Shape, as_bias, same_pair
 from weights import UNSCORED
 
 EMA_EVERY = 8  # steps
+PRECISIONS = {"bf16": torch.bfloat16, "f32": torch.float32}
 COOLDOWN_SHARE = 0.3  # of a run measured in minutes
 
 
@@ -47,11 +48,11 @@ def keep_freed_memory() -> None:
 def loss_sum(
     model: Marian, batch: Batch, drop: Dropout, objective: Objective, candidates: Candidates | None = None
 ) -> Tensor:
-    batch = batch.times(objective.passes)
-    among_source = as_bias(same_pair(batch.source_pair, batch.source_pair))
-    to_source = as_bias(same_pair(batch.target_pair, batch.source_pair))
+    batch, dtype = batch.times(objective.passes), model.logit_bias.dtype
+    among_source = as_bias(same_pair(batch.source_pair, batch.source_pair), dtype)
+    to_source = as_bias(same_pair(batch.target_pair, batch.source_pair), dtype)
     earlier = batch.target_position[:, None, :, None] >= batch.target_position[:, None, None, :]
-    among_target = as_bias(same_pair(batch.target_pair, batch.target_pair) & earlier)
+    among_target = as_bias(same_pair(batch.target_pair, batch.target_pair) & earlier, dtype)
     memory = model.encode(batch.source, batch.source_position, among_source, drop)
     x = model.decode(batch.target, batch.target_position, among_target, memory, to_source, drop)
     labels = batch.label[: len(batch) // objective.passes]
@@ -93,8 +94,8 @@ class Trainer:
         self.objective = Objective(options.smoothing, 2 if options.rdrop > 0 else 1, options.rdrop)
         torch.manual_seed(options.seed)
         self.master = Marian(shape).to(options.device)
-        # Two copies in bf16: of the weights, to learn with, and of their average, to see how good they are.
-        self.worker_model, self.average_model = (Marian(shape).to(options.device, torch.bfloat16) for _ in range(2))
+        # Two copies, in bf16 or f32: of the weights, to learn with, and of their average, to see how good they are.
+        self.worker_model, self.average_model = (Marian(shape).to(options.device, options.precision) for _ in range(2))
         self.ema = [p.detach().clone() for p in self.master.parameters()]
         self.optimizer = torch.optim.AdamW(
             self.master.parameters(), lr=options.rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.01, fused=True
@@ -286,6 +287,7 @@ def parse() -> argparse.Namespace:
     add("--rate", type=float, default=1.5e-3, help="the highest learning rate")
     add("--tokens", type=int, default=2048, help="tokens a batch, on each side")
     add("--lengths", type=int, nargs="+", default=[64, 128], help="tokens a row: pairs go to the shortest that they fit")
+    add("--precision", choices=PRECISIONS, help="of products (default: bf16 where the processor has instructions for it)")
     add("--dropout", type=float, default=0.1)
     add("--rdrop", type=float, default=0.0, help="weight of the disagreement of two passes, such as 5; 0: one pass")
     add("--smoothing", type=float, default=0.1)
@@ -303,6 +305,8 @@ def parse() -> argparse.Namespace:
     add("--log-every", type=int, default=100)
     add("--seed", type=int, default=0)
     options = arguments.parse_args()
+    has_bf16 = options.device != "cpu" or torch.cpu._is_avx512_bf16_supported()
+    options.precision = PRECISIONS[options.precision or ("bf16" if has_bf16 else "f32")]
     options.workers = options.workers or (os.cpu_count() if options.device == "cpu" else 1)
     options.parts = options.parts or options.workers
     for length in options.lengths:
