@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from corpus import Pair
+from symbols import vary
 from weights import draw, expected
 
 CHUNK = 4096  # pairs that are segmented and packed at a time: a run continues at a chunk's start
@@ -136,6 +137,15 @@ def without_final_mark(text: str, rng: random.Random) -> str:
     return text[:-1] if len(text) > 1 and text[-1] in "。." and rng.random() < 0.4 else text
 
 
+def varied(pair: Pair, rng: random.Random) -> Pair:
+    """With symbols and other figures, whichever side is the Chinese one."""
+    source, target, origin = pair
+    if any("\u4e00" <= c <= "\u9fff" for c in source):
+        return *vary(source, target, rng), origin
+    target, source = vary(target, source, rng)
+    return source, target, origin
+
+
 def joined(pairs: list[Pair], rng: random.Random) -> list[Pair]:
     """Some whole sentences one behind the other: people write several in a line, corpora mostly hold them apart."""
     out: list[Pair] = []
@@ -170,7 +180,7 @@ class Chunks:
         rng = random.Random(f"{self.seed} {epoch} {chunk}")
         last = (chunk + 1) * CHUNK if chunk + 1 < self.count else None
         pairs = self.drawn(epoch)[chunk * CHUNK : last]
-        pairs = joined(pairs, rng)
+        pairs = joined([varied(pair, rng) for pair in pairs], rng)
         pairs = [(without_final_mark(source, rng), target, origin) for source, target, origin in pairs]
         encoded = self.segmenter.pairs(pairs, rng)
         by_length, shorter = {}, [0, *self.lengths]

@@ -12,6 +12,7 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 from batches import END
 from decode import load_checkpoint
 from model import HEAD_SIZE, MAX_POSITIONS, Marian, Shape
+from symbols import SYMBOLS
 
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORM = {"self_norm": "self_attn_layer_norm", "cross_norm": "encoder_attn_layer_norm", "ffn_norm": "final_layer_norm"}
@@ -109,6 +110,9 @@ def main() -> None:
         max_length=MAX_POSITIONS,
         num_beams=1,
     )
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(options.data / "spm.model"))
+    symbols = map(pieces.piece_to_id, SYMBOLS)
+    theirs.config.copy_symbols = [symbol for symbol in symbols if symbol != pieces.unk_id()]
     theirs.to(torch.float16).save_pretrained(options.out)
     write_tokenizer(options.out, options.data / "spm.model", pad, options.source, options.target)
 

@@ -2,8 +2,8 @@
 and DATA/spm.vocab.
 
 Unigram, so that training can sample other segmentations; bytes for what no piece covers; digits alone, so that
-numbers are copied digit by digit. Piece 0 ends a sentence, as in Marian; <pad> is no piece, it comes after the last
-one.
+numbers are copied digit by digit; symbols.py's SYMBOLS whole, and its SIGNS. Piece 0 ends a sentence, as in Marian; <pad>
+is no piece, it comes after the last one.
 """
 import argparse
 import pathlib
@@ -12,6 +12,7 @@ import random
 import sentencepiece
 
 from corpus import load
+from symbols import SIGNS, SYMBOLS
 from weights import draw
 
 
@@ -31,6 +32,8 @@ def main() -> None:
         character_coverage=0.9998,
         byte_fallback=True,
         split_digits=True,
+        user_defined_symbols=SYMBOLS,
+        required_chars=SIGNS,
         **rules,
         eos_id=0,
         unk_id=1,
