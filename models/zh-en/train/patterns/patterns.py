@@ -21,7 +21,7 @@ from language import (
 )  # fmt: skip
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-PATTERNS = ("numbers", "dates", "prices", "names", "mixed")
+PATTERNS = ("numbers", "dates", "prices", "names", "mixed", "figures")
 SLOT = r"\{([A-Za-z_']+)(\d?)\}"
 # Slots that are drawn along with another.
 DRAWN_WITH = {
