@@ -14,6 +14,7 @@ from transformers import MarianConfig
 import begin
 import corpus
 import simplify
+import symbols
 from batches import CHUNK, JOINED_CHARACTERS, Batches, Chunks, joined, make_batch, pack
 from decode import beam_ids
 from loss import Candidates, Objective, cross_entropy
@@ -68,6 +69,22 @@ class Corpus(unittest.TestCase):
         self.assertEqual(corpus.without(near + far, set(), avoid), far)
         self.assertEqual(corpus.without(near, avoid, set()), near, "the development set was split off, not chosen")
 
+    def test_near_is_what_shares_three_quarters_of_the_bigrams(self):
+        rng = random.Random(2)
+        texts = {"".join(rng.choices("abcd" if i % 2 else "abcdefghijkl", k=rng.randrange(30))) for i in range(300)}
+        near = corpus.Near(texts)
+        sets = list(map(corpus.bigrams, texts))
+        for text in ["".join(rng.sample(text, len(text) - 1) if rng.random() < 0.6 else text[1:]) for text in texts if text]:
+            here = corpus.bigrams(text)
+            shares = [2 * len(here & other) >= corpus.NEAR * (len(here) + len(other)) for other in sets if here and other]
+            self.assertEqual(text in near, any(shares), text)
+
+    def test_only_named_origins_get_development_lines(self):
+        pairs = [(f"句{i}甲", f"word {i}", "old" if i % 2 else "new") for i in range(400)]
+        train, dev = corpus.split_off_dev(pairs, 15, ["new"])
+        self.assertEqual([origin for _, _, origin in dev], ["new"] * 15)
+        self.assertEqual(len(train), 385)
+
 
 class Simplify(unittest.TestCase):
     def test_is_nmt_nfkc_but_for_traditional_characters(self):
@@ -84,6 +101,42 @@ class Simplify(unittest.TestCase):
         self.assertEqual(ours.normalize("著名的皇后"), theirs.normalize("著名的皇后"))
         others = [c for c in map(chr, range(1, 0x2E80)) if ours.normalize(f"a{c}b") != theirs.normalize(f"a{c}b")]
         self.assertLess(len(others), 5, others)  # what only a newer Unicode knows
+
+
+class Symbols(unittest.TestCase):
+    def vary(self, change, zh: str, en: str) -> set[tuple[str, str]]:
+        return {change(zh, en, random.Random(seed)) for seed in range(60)}
+
+    def test_symbols_take_the_place_of_what_is_the_same(self):
+        for zh, en in (
+            ("请看https://a.com/x?y=1。", "See https://a.com/x?y=1."),
+            ("请打13800138000。", "Call 13800138000."),
+            ("汤姆走了。", "Tom has left."),
+            ("他说:“我走了”。", 'He said, "I\'m off".'),
+        ):
+            for varied in self.vary(symbols.with_symbols, zh, en):
+                kept = [{symbol for symbol in symbols.SYMBOLS if symbol in side} for side in varied]
+                self.assertTrue(kept[0] and kept[0] == kept[1], varied)
+        for zh, en in (("5月3日,USB和USB。", "May 3, USB and USB."), ("共1,234人", "1,234 people"), ("Tom走了", "Tommy left")):
+            self.assertEqual(self.vary(symbols.with_symbols, zh, en), {(zh, en)})
+
+    def test_other_figures_are_the_same_on_both_sides(self):
+        for zh, en in self.vary(symbols.with_other_figures, "账号是62220012。", "The account is 62220012."):
+            self.assertEqual(zh[3:-1], en[15:-1])
+            self.assertGreaterEqual(len(en[15:-1]), 6)
+        amounts = self.vary(symbols.with_other_figures, "人口是3.5万。", "The population is 35,000.")
+        self.assertIn(("人口是7万。", "The population is 70,000."), amounts)
+        self.assertTrue(any("百分之" in zh for zh, _ in self.vary(symbols.with_other_figures, "占12%", "12%")))
+        same = "占12%到13%", "12% to 13%"
+        self.assertEqual(self.vary(symbols.with_other_figures, *same), {same})
+
+    def test_most_pairs_stay(self):
+        pair = "今天天气很好。", "The weather is nice today."
+        varied = [symbols.vary(*pair, random.Random(seed)) for seed in range(1000)]
+        self.assertTrue(950 < varied.count(pair) < 1000)
+
+    def test_signs_stay_themselves(self):
+        self.assertEqual([sign for sign in symbols.SIGNS if corpus.normalise(sign) != sign], [])
 
 
 class Packing(unittest.TestCase):
@@ -283,6 +336,18 @@ class Begin(unittest.TestCase):
         target = beam_ids(model, [pieces.encode("今天天气很好。") + [0]])[0]
         self.assertIn("weather", pieces.decode(target))
 
+    def test_rare_pieces_give_way_to_symbols_and_missing_characters(self):
+        published = begin.read_file(pathlib.Path(__file__).resolve().parents[2] / "zh-en.gguf")
+        text = "请看⟦A⟧,赵先生😀"
+        pieces, places = begin.renewed(published.pieces, [(text, "See ⟦A⟧, Mr. Zhao 😀", "a")] * begin.MISSED)
+        before, after = (sentencepiece.SentencePieceProcessor(model_proto=proto) for proto in (published.pieces, pieces))
+        self.assertEqual(len(after), len(before))
+        self.assertEqual(after.encode(text, out_type=str)[-5:], ["⟦A⟧", ",", "赵", "先生", "😀"])
+        self.assertEqual(after.encode("今天天气很好。"), before.encode("今天天气很好。"))
+        model = begin.from_published(published)
+        begin.renew(model, published.pieces, places)
+        self.assertFalse(model.embedding.weight[model.shape.pad].any())
+
     def test_another_shape_is_refused(self):
         with self.assertRaisesRegex(SystemExit, "activation_function is relu"):
             begin.shape_of(MarianConfig(vocab_size=50, pad_token_id=49, activation_function="relu", encoder_ffn_dim=4096))
@@ -315,7 +380,7 @@ class Recipe(unittest.TestCase):
         run("corpus.py", f"{self.folder}/corpus", data, "--more", f"{self.folder}/own")
         self.assertIn("own", {origin for _, _, origin in corpus.load(self.folder / "data" / "train.tsv")})
         run("simplify.py", f"{self.folder}/rules.tsv")
-        run("tokenizer.py", data, "330", "--rules", f"{self.folder}/rules.tsv")
+        run("tokenizer.py", data, "560", "--rules", f"{self.folder}/rules.tsv")
         pieces = sentencepiece.SentencePieceProcessor(model_file=f"{data}/spm.model")
         self.assertEqual(pieces.encode("五　２"), pieces.encode("五 2"))
 
@@ -338,6 +403,7 @@ class Recipe(unittest.TestCase):
         self.assertRegex(scores, r"(?m)^plain +40 ")
         self.assertNotIn("xquad", scores)
         run("export.py", data, f"{self.folder}/small.pt", f"{self.folder}/hf", "--source", "zh", "--target", "en")
+        (self.folder / "data" / "spm.model").unlink()  # the model's own come back
         run("begin.py", f"{self.folder}/hf", data, f"{self.folder}/next")
         self.assertEqual(run("evaluate.py", data, f"{self.folder}/next/last.pt", "--beam", "2"), scores)
         self.assertIn("step 5 done", self.train("next", "--steps", "5", "--cooldown", "5"))
