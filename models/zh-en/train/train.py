@@ -32,6 +32,7 @@ from model import Dropout, Marian, Shape, as_bias, same_pair
 from weights import UNSCORED
 
 EMA_EVERY = 8  # steps
+WATCH_EVERY = 200  # steps at least: beside other programs a run may do few of them between two saves
 PRECISIONS = {"bf16": torch.bfloat16, "f32": torch.float32}
 COOLDOWN_SHARE = 0.3  # of a run measured in minutes
 
@@ -245,6 +246,7 @@ def run(trainer: Trainer, stream: Batches, watch: dict[str, Batch]) -> None:
         trainer.resume(checkpoint, stream)
     started = last_log = last_save = time.monotonic()
     first_step, tokens, losses = trainer.step, 0, []
+    watched_at = first_step
     for batch in stream:
         if trainer.is_done():
             break
@@ -265,7 +267,9 @@ def run(trainer: Trainer, stream: Batches, watch: dict[str, Batch]) -> None:
             last_log, tokens, losses = now, 0, []
         if now - last_save > 60 * options.save_minutes:
             trainer.save(checkpoint, stream)
-            print(f"step {trainer.step} saved, {trainer.mean_losses(watch)}", flush=True)
+            due = trainer.step - watched_at >= WATCH_EVERY
+            watched_at = trainer.step if due else watched_at
+            print(f"step {trainer.step} saved" + (f", {trainer.mean_losses(watch)}" if due else ""), flush=True)
             last_save = time.monotonic()
             last_log += last_save - now
     stream.close()
