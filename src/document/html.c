@@ -14,6 +14,7 @@ typedef struct segment {
     uint32_t begin, end;
     uint32_t element;
     uint8_t kind; /* a tr_piece_kind */
+    bool link;    /* OPEN: of <a> */
     bool open;    /* OPEN: its closing tag did not come yet */
     bool closed;  /* OPEN: it comes later */
 } segment;
@@ -25,6 +26,7 @@ typedef struct reader {
     tr_buffer open;       /* of uint32_t: the segments that are open */
     uint32_t *segment_of; /* [element_count] the segment that opened an element; UINT32_MAX: none */
     uint32_t style;       /* of the unit */
+    size_t link_end;      /* the segments of the unit before it are one link; 0: they are not */
     uint32_t at;          /* the events before it are read */
     tr_buffer decoded;    /* memory */
 } reader;
@@ -72,19 +74,51 @@ static tr_status flush_unit(reader *r, tr_error *error)
     tr_buffer_clear(&r->segments);
     tr_buffer_clear(&r->open);
     r->style = 0;
+    r->link_end = 0;
     return status;
 }
 
 static tr_status add_segment(reader *r, tr_piece_kind kind, uint32_t begin, uint32_t end, tr_error *error)
 {
-    const segment s = {begin, end, UINT32_MAX, (uint8_t)kind, false, false};
+    const segment s = {begin, end, UINT32_MAX, (uint8_t)kind, false, false, false};
     return begin == end || tr_buffer_append(&r->segments, &s, sizeof s) ? TR_OK : tr_fail_memory(error, r->document->name);
+}
+
+static bool is_white_text(const reader *r, const segment *s)
+{
+    for (uint32_t at = s->begin; s->kind == TR_PIECE_TEXT && at < s->end; at++)
+        if (!memchr(" \t\n\r\f", r->document->data[at], 5))
+            return false;
+    return s->kind == TR_PIECE_TEXT;
+}
+
+/* Whether all segments from .. to are white space. */
+static bool are_white(const reader *r, size_t from, size_t to)
+{
+    size_t count;
+    const segment *segments = segments_of(r, &count);
+    while (from < to && is_white_text(r, &segments[from]))
+        from++;
+    return from == to;
+}
+
+/* A link that follows a link, with nothing but white space between them, is a unit of its own: those of a menu are no
+ * sentence. */
+static tr_status divide_links(reader *r, tr_error *error)
+{
+    size_t count;
+    segments_of(r, &count);
+    return r->link_end && are_white(r, r->link_end, count) ? flush_unit(r, error) : TR_OK;
 }
 
 static tr_status open_segment(reader *r, const tr_html_event *e, tr_error *error)
 {
+    const bool link = e->node->type == GUMBO_NODE_ELEMENT && e->node->v.element.tag == GUMBO_TAG_A;
+    const tr_status status = link ? divide_links(r, error) : TR_OK;
+    if (status != TR_OK)
+        return status;
     const uint32_t index = (uint32_t)(r->segments.size / sizeof(segment));
-    const segment s = {e->begin, e->end, e->element, TR_PIECE_OPEN, true, e->closed};
+    const segment s = {e->begin, e->end, e->element, TR_PIECE_OPEN, link, true, e->closed};
     if (!tr_buffer_append(&r->segments, &s, sizeof s) || !tr_buffer_append(&r->open, &index, sizeof index))
         return tr_fail_memory(error, r->document->name);
     r->segment_of[e->element] = index;
@@ -108,7 +142,11 @@ static tr_status close_segment(reader *r, const tr_html_event *e, tr_error *erro
         if (more || e->begin == e->end)
             segments[last].kind = TR_PIECE_EMPTY;
     }
-    return add_segment(r, TR_PIECE_CLOSE, e->begin, e->end, error);
+    const bool alone = segments[index].link && !r->open.size && are_white(r, 0, index);
+    const tr_status status = add_segment(r, TR_PIECE_CLOSE, e->begin, e->end, error);
+    if (alone && status == TR_OK)
+        segments_of(r, &r->link_end);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- text */

@@ -10,7 +10,7 @@
 
 #include "document/html_memory.h"
 
-enum { MAX_DEPTH = 1000, MAX_NAME = 24 };
+enum { MAX_DEPTH = 1000, MAX_ATTRIBUTES = 1000, MAX_NAME = 24 };
 
 /* ---------------------------------------------------------------------------------------------------------------- tags */
 
@@ -245,9 +245,28 @@ static bool is_in_table(const tag_scan *s)
     return k && s->open[k - 1].hash == table;
 }
 
+/* Gumbo compares each attribute of a tag with all others. */
+static bool has_many_attributes(const char *data, const tag *t)
+{
+    size_t count = 0;
+    char quote = 0;
+    bool apart = false;
+    for (size_t at = t->begin; at < t->end && count <= MAX_ATTRIBUTES; at++) {
+        const char c = data[at];
+        if (quote || c == '"' || c == '\'')
+            quote = !quote ? c : quote == c ? 0 : quote;
+        else if (apart && !is_white(c) && c != '/')
+            count++;
+        apart = !quote && (is_white(c) || c == '/');
+    }
+    return count > MAX_ATTRIBUTES;
+}
+
 static tr_status look_at_tag(tag_scan *s, const tag *t, size_t *at, tr_error *error)
 {
     const tr_document *d = s->document;
+    if (has_many_attributes(d->data, t))
+        return tr_document_fail(d, t->begin, error, "a tag has more than %d attributes", MAX_ATTRIBUTES);
     const bool is_foreign = is_in(" svg math ", t->name);
     const open_name name = name_of(t->name);
     if (t->closes) {

@@ -352,9 +352,37 @@ static void properties_hold(void **state)
     }
 }
 
+static void links_of_a_menu_are_units(void **state)
+{
+    (void)state;
+    check_document("html", "<p><a href=1>one</a><a href=2>two</a> <a href=3>three</a></p>", "one\ntwo\nthree\n",
+                   "<p><a href=1>ONE</a><a href=2>TWO</a> <a href=3>THREE</a></p>");
+    check_document("html", "<p>see <a>a</a> <a>b</a></p>", "see <x2>a</x2> <x5>b</x5>\n", NULL);
+    check_document("html", "<p><a>a</a> and <a>b</a></p>", "<x1>a</x1> and <x5>b</x5>\n", NULL);
+}
+
+static void many_attributes_are_refused(void **state)
+{
+    (void)state;
+    enum { COUNT = 40000 };
+    tr_buffer page = {0};
+    assert_true(tr_buffer_string(&page, "<p class='a b c' "));
+    for (int i = 0; i < COUNT; i++) {
+        char attribute[16];
+        snprintf(attribute, sizeof attribute, "a%d=x ", i);
+        assert_true(tr_buffer_string(&page, attribute));
+    }
+    assert_true(tr_buffer_string(&page, ">a</p>"));
+    assert_string_equal(check_failure(page.data, page.size, &(tr_document_settings){.format = "html"}),
+                        "test: line 1, column 1: a tag has more than 1000 attributes");
+    tr_buffer_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(links_of_a_menu_are_units),
+        cmocka_unit_test(many_attributes_are_refused),
         cmocka_unit_test(blocks_are_units),
         cmocka_unit_test(inline_tags_are_marks),
         cmocka_unit_test(code_stays),
