@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Compares documents with plain lines of the same text: bench/documents.py [--lines N] [--rounds N].
+"""Compares documents with plain lines of the same text: bench/documents.py TSV... [--rounds N], or --large MB.
+
+TSV: files of a source, a TAB and a reference; their sources are the lines.
 
 Runs alternate on the same cores. Prints for each format the time of the lines divided by that of the document: 1.00 as fast,
 0.90 ten per cent slower. In bold.html a third of the lines have bold words, which need alignments. With --large
@@ -15,7 +17,7 @@ import subprocess
 import tempfile
 import time
 
-from common import ROOT, TEXT, peak_of_stats
+from common import ROOT, peak_of_stats, read_pairs
 
 
 def escaped(text):
@@ -53,7 +55,7 @@ def bold(lines):
 
 
 def compare(o, folder):
-    lines = [f"{line}（{i}）" if i >= len(TEXT) else line for i, line in enumerate((TEXT * o.lines)[:o.lines])]
+    lines = [source for source, _ in read_pairs(o.pairs, 1000000, 1) if not set(source) & set("<>&\"\\\t{}[]*_`#|~$@/")]
     documents = {name: make(lines) for name, make in FORMATS.items()}
     documents["bold.html"] = "".join(f"<p>{line}</p>\n" for line in bold(lines))
     paths = {}
@@ -66,7 +68,7 @@ def compare(o, folder):
             times[name].append(seconds(o.tool, path))
     for name in paths:
         ratio = statistics.median(a / b for a, b in zip(times["txt"], times[name]))
-        print(f"{name:10} {statistics.median(times[name]):7.3f} s {ratio:6.2f}", flush=True)
+        print(f"{name:10} {len(lines)} lines {statistics.median(times[name]):7.3f} s {ratio:6.2f}", flush=True)
 
 
 def large(o, folder):
@@ -91,7 +93,7 @@ def large(o, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", default=ROOT / "build/translate")
-    parser.add_argument("--lines", type=int, default=2000)
+    parser.add_argument("pairs", nargs="*", metavar="TSV")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--large", type=int, metavar="MB")
     o = parser.parse_args()
