@@ -105,9 +105,12 @@ static int open_models(translation *j)
         status = cli_model_open(&j->route.models[0], s, true);
     } else {
         status = cli_detects(s) ? read_sample(j, &sample) : CLI_DONE;
-        if (!status)
+        const bool readable = !status;
+        if (readable)
             status = cli_route_open(&j->route, s, sample.data, sample.size);
         tr_buffer_free(&sample);
+        if (!readable)
+            return status; /* a fault of this file alone */
     }
     if (!status)
         status = set_options(j);
