@@ -1,5 +1,6 @@
 /* E-books: an archive of XHTML documents (EPUB 3.3, EPUB 2.0.1). META-INF/container.xml names the package document, and this
  * the others. */
+#include "document/bytes.h"
 #include "document/formats.h"
 #include "document/runs.h"
 #include "document/zipped.h"
@@ -52,18 +53,12 @@ static tr_status find_package(void *argument, const tr_xml_event *event, tr_erro
     return tr_xml_decode_value(p->file, path.begin, path.end, &p->path) ? TR_OK : tr_fail_memory(error, p->book->name);
 }
 
-static int hex_digit(char c)
-{
-    const char letter = (char)(c | 0x20);
-    return tr_is_ascii_digit(c) ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
-}
-
 /* Decodes %20, in place, and takes away what is no path. */
 static void decode_link(char *link)
 {
     char *to = link;
     for (const char *from = link; *from && *from != '#' && *from != '?'; from++) {
-        const int high = *from == '%' ? hex_digit(from[1]) : -1, low = high < 0 ? -1 : hex_digit(from[2]);
+        const int high = *from == '%' ? tr_hex_digit(from[1]) : -1, low = high < 0 ? -1 : tr_hex_digit(from[2]);
         *to++ = low < 0 ? *from : (char)(high * 16 + low);
         from += low < 0 ? 0 : 2;
     }

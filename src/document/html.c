@@ -87,7 +87,7 @@ static tr_status add_segment(reader *r, tr_piece_kind kind, uint32_t begin, uint
 static bool is_white_text(const reader *r, const segment *s)
 {
     for (uint32_t at = s->begin; s->kind == TR_PIECE_TEXT && at < s->end; at++)
-        if (!memchr(" \t\n\r\f", r->document->data[at], 5))
+        if (!tr_is_ascii_space(r->document->data[at]))
             return false;
     return s->kind == TR_PIECE_TEXT;
 }

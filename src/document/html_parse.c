@@ -14,11 +14,6 @@ enum { MAX_DEPTH = 1000, MAX_ATTRIBUTES = 1000, MAX_NAME = 24 };
 
 /* ---------------------------------------------------------------------------------------------------------------- tags */
 
-static bool is_white(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 /* The end of the tag at data[at]: after the first > that no attribute has in quotes; size: there is none. */
 static size_t tag_end(const char *data, size_t size, size_t at)
 {
@@ -30,7 +25,7 @@ static size_t tag_end(const char *data, size_t size, size_t at)
                 return size;
             at = (size_t)(quote - data);
         }
-        value = data[at] == '=' || (value && is_white(data[at]));
+        value = data[at] == '=' || (value && tr_is_ascii_space(data[at]));
         at++;
     }
     return at < size ? at + 1 : size;
@@ -76,7 +71,7 @@ static tag read_tag(const char *data, size_t begin, size_t end)
 {
     tag t = {begin, end, "", data[begin + 1] == '/', end - begin > 3 && data[end - 2] == '/'};
     size_t at = begin + 1 + t.closes, size = 0;
-    for (; at < end && !is_white(data[at]) && data[at] != '/' && data[at] != '>'; at++, size++)
+    for (; at < end && !tr_is_ascii_space(data[at]) && data[at] != '/' && data[at] != '>'; at++, size++)
         if (size < MAX_NAME - 1)
             t.name[size] = (char)(tr_is_ascii_capital(data[at]) ? data[at] | 0x20 : data[at]);
     if (size >= MAX_NAME)
@@ -255,9 +250,9 @@ static bool has_many_attributes(const char *data, const tag *t)
         const char c = data[at];
         if (quote || c == '"' || c == '\'')
             quote = !quote ? c : quote == c ? 0 : quote;
-        else if (apart && !is_white(c) && c != '/')
+        else if (apart && !tr_is_ascii_space(c) && c != '/')
             count++;
-        apart = !quote && (is_white(c) || c == '/');
+        apart = !quote && (tr_is_ascii_space(c) || c == '/');
     }
     return count > MAX_ATTRIBUTES;
 }
@@ -332,7 +327,7 @@ static bool looks_like_xml(const tr_document *d)
     if (tr_ends_with(d->name, ".xhtml") || (d->size - at >= 5 && memcmp(d->data + at, "<?xml", 5) == 0))
         return true;
     for (size_t end; at < d->size; at = end) {
-        while (at < d->size && is_white(d->data[at]))
+        while (at < d->size && tr_is_ascii_space(d->data[at]))
             at++;
         end = at < d->size && d->data[at] == '<' ? tr_html_markup_end(d->data, d->size, at) : at;
         if (end == at)
@@ -489,7 +484,7 @@ static bool has_class(const char *classes, const char *name)
 {
     const size_t size = strlen(name);
     for (const char *at = classes; (at = strstr(at, name)) != NULL; at++)
-        if ((at == classes || is_white(at[-1])) && (!at[size] || is_white(at[size])))
+        if ((at == classes || tr_is_ascii_space(at[-1])) && (!at[size] || tr_is_ascii_space(at[size])))
             return true;
     return false;
 }

@@ -203,11 +203,6 @@ bool tr_html_encode_part(const tr_document *d, const tr_unit *unit, const char *
     return tr_html_encode(d->state, text, size, unit->style, out);
 }
 
-static bool is_break(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 /* Appends a part. White space on both sides of a picture is one run for the unit's text, which stands on one side: it comes
  * back on the other. */
 static bool render_part(const tr_document *d, const tr_rendering *r, size_t index, tr_buffer *out)
@@ -215,9 +210,10 @@ static bool render_part(const tr_document *d, const tr_rendering *r, size_t inde
     const tr_part *part = &r->parts[index], *next = index + 1 < r->count ? part + 1 : NULL;
     const tr_piece *piece = part->piece;
     if (part->kind != TR_PIECE_EMPTY || piece->begin == r->unit->begin || piece->end == r->unit->end || !index || !next ||
-        !is_break(d->data[piece->begin - 1]) || !is_break(d->data[piece->end]))
+        !tr_is_ascii_space(d->data[piece->begin - 1]) || !tr_is_ascii_space(d->data[piece->end]))
         return tr_render_parts(d, r->unit, part, 1, out);
-    const bool before = is_break(out->data[out->size - 1]), after = next->kind == TR_PIECE_TEXT && is_break(*next->text);
+    const bool before = tr_is_ascii_space(out->data[out->size - 1]),
+               after = next->kind == TR_PIECE_TEXT && tr_is_ascii_space(*next->text);
     return tr_buffer_string(out, after && !before ? " " : "") && tr_render_parts(d, r->unit, part, 1, out) &&
            tr_buffer_string(out, before && !after ? " " : "");
 }

@@ -37,11 +37,11 @@ static bool decode_text(const tr_document *d, const tr_unit *unit, uint32_t begi
     bool good = true;
     for (uint32_t i = begin; i < end && good;) {
         uint32_t to = i;
-        while (to < end && !tr_markdown_is_white(d->data[to]))
+        while (to < end && !tr_is_ascii_space(d->data[to]))
             to++;
         good = tr_markdown_decode(d->data + i, to - i, text);
         bool newline = false; /* then come quotes */
-        for (i = to; to < end && (tr_markdown_is_white(d->data[to]) || (newline && d->data[to] == '>')); to++)
+        for (i = to; to < end && (tr_is_ascii_space(d->data[to]) || (newline && d->data[to] == '>')); to++)
             newline |= d->data[to] == '\n' || d->data[to] == '\r';
         if (to > i && !((i > begin || to < end) && is_nothing(d, unit, i, to)))
             good = good && tr_buffer_append(text, " ", 1);
@@ -88,7 +88,7 @@ static void include_label(const tr_document *d, tr_unit *unit, tr_markdown_place
 
 static uint32_t line_break_end(const tr_document *d, uint32_t begin, uint32_t end)
 {
-    while (begin < end && tr_markdown_is_white(d->data[begin]))
+    while (begin < end && tr_is_ascii_space(d->data[begin]))
         begin++;
     return begin;
 }

@@ -92,11 +92,6 @@ typedef enum tr_markdown_position {
     TR_MARKDOWN_PICTURE, /* describes a picture */
 } tr_markdown_position;
 
-static inline bool tr_markdown_is_white(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 /* What the writer has to know of a unit. */
 typedef struct tr_markdown_place {
     uint32_t begin, end;    /* the part of its block that is parsed again with the translation */

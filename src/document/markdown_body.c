@@ -153,7 +153,7 @@ bool tr_markdown_take_parts(tr_markdown_writer *w, const tr_rendering *rendering
         if (from->kind != TR_PIECE_TEXT)
             space = false;
         for (size_t k = 0; from->kind == TR_PIECE_TEXT && k < from->size; k++) {
-            const bool white = tr_markdown_is_white(from->text[k]);
+            const bool white = tr_is_ascii_space(from->text[k]);
             if (!(white && space) && !(from->text[k] ? tr_buffer_append(&w->text, white ? " " : from->text + k, 1)
                                                      : tr_buffer_string(&w->text, "\xEF\xBF\xBD")))
                 return false;
@@ -494,7 +494,7 @@ static void write_text(tr_markdown_writer *w, const char *text, size_t size, siz
 bool tr_markdown_append_meaning(tr_buffer *meaning, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        const char c = tr_markdown_is_white(text[i]) ? ' ' : text[i];
+        const char c = tr_is_ascii_space(text[i]) ? ' ' : text[i];
         const bool after_space = !meaning->size || meaning->data[meaning->size - 1] == ' ';
         if (!(c == ' ' && after_space) && !tr_buffer_append(meaning, &c, 1))
             return false;

@@ -50,11 +50,6 @@ static bool decode_pieces(const tr_document *d, const tr_unit *unit, plain_text 
     return good;
 }
 
-static bool is_collapsible(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 /* Whether the white space text[begin .. end) stands for nothing: a line break between two Chinese or Japanese characters. */
 static bool is_nothing(const tr_buffer *text, size_t begin, size_t end)
 {
@@ -73,14 +68,14 @@ static bool append_collapsed(const tr_buffer *plain, size_t from, size_t to, tr_
     if (!tr_buffer_reserve(out, to - from))
         return false;
     for (size_t i = from; i < to; i++) {
-        if (!is_collapsible(text[i])) {
+        if (!tr_is_ascii_space(text[i])) {
             out->data[out->size++] = text[i];
             continue;
         }
-        if (i && is_collapsible(text[i - 1]))
+        if (i && tr_is_ascii_space(text[i - 1]))
             continue;
         size_t end = i;
-        while (end < plain->size && is_collapsible(text[end]))
+        while (end < plain->size && tr_is_ascii_space(text[end]))
             end++;
         if (!is_nothing(plain, i, end))
             out->data[out->size++] = ' ';
@@ -111,7 +106,7 @@ static bool number_pieces(const tr_document *d, const tr_unit *unit, const plain
     for (uint32_t i = 0; i < unit->count; i++) {
         const size_t end = ((const size_t *)(const void *)plain->ends.data)[i];
         const bool is_mark = pieces[i].kind != TR_PIECE_TEXT && pieces[i].kind != TR_PIECE_SKIP;
-        while (unit->style & TR_UNIT_COLLAPSES && at < end && is_collapsible(plain->text.data[at]))
+        while (unit->style & TR_UNIT_COLLAPSES && at < end && tr_is_ascii_space(plain->text.data[at]))
             at++;
         const bool is_text = !is_mark && at < end;
         number += is_mark || (is_text && !in_text);

@@ -11,11 +11,6 @@ static tr_runs_item *own_items(const tr_runs_reader *r, size_t *count)
     return r->first ? items + r->first : items;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* ------------------------------------------------------------------------------------------------------------------ text */
 
 /* Decodes text into r->text. */
@@ -34,7 +29,7 @@ static tr_status find_words(tr_runs_reader *r, tr_runs_item *it, tr_error *error
     if (!decode_text(r, it->begin, it->end))
         return tr_runs_no_memory(r, error);
     for (size_t i = 0; i < r->text.size && !it->has_words; i++)
-        it->has_words = !is_space(r->text.data[i]);
+        it->has_words = !tr_is_ascii_space(r->text.data[i]);
     return TR_OK;
 }
 
@@ -46,7 +41,7 @@ static tr_status find_space(tr_runs_reader *r, const tr_runs_item *it, bool back
     *size = 0;
     if (it->kind != TR_PIECE_TEXT || begin == end)
         return TR_OK;
-    if (is_space(data[back ? end - 1 : begin])) {
+    if (tr_is_ascii_space(data[back ? end - 1 : begin])) {
         *size = 1;
         return TR_OK;
     }
@@ -61,7 +56,7 @@ static tr_status find_space(tr_runs_reader *r, const tr_runs_item *it, bool back
         return TR_OK;
     if (!decode_text(r, begin, end))
         return tr_runs_no_memory(r, error);
-    if (r->text.size == 1 && is_space(r->text.data[0]))
+    if (r->text.size == 1 && tr_is_ascii_space(r->text.data[0]))
         *size = end - begin;
     return TR_OK;
 }
@@ -224,7 +219,7 @@ static tr_status choose_base(tr_runs_reader *r, const tr_runs_item *items, size_
             return tr_runs_no_memory(r, error);
         for (size_t k = 0; k < r->text.size; k++)
             weights[tr_runs_at(r, items[i].run)->format] +=
-                !is_space(r->text.data[k]) && ((unsigned char)r->text.data[k] & 0xC0) != 0x80;
+                !tr_is_ascii_space(r->text.data[k]) && ((unsigned char)r->text.data[k] & 0xC0) != 0x80;
     }
     for (size_t i = 0; i < count; i++) {
         if (items[i].kind != TR_PIECE_TEXT && items[i].kind != TR_PIECE_WORD)

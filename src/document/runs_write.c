@@ -113,11 +113,6 @@ static uint32_t current_mark(const writer *w)
     return *((const uint32_t *)(const void *)(w->marks.data + w->marks.size) - 1);
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* White space before the first text of the unit in its element: all that is there. */
 static bool write_space_before(writer *w)
 {
@@ -148,11 +143,11 @@ static bool write_space_after(writer *w)
 static bool write_text(writer *w, const tr_part *part)
 {
     size_t begin = 0, end = part->size;
-    if (part == w->first_text && is_space(part->text[0]) &&
+    if (part == w->first_text && tr_is_ascii_space(part->text[0]) &&
         !(tr_buffer_string(w->out, "<![CDATA[") && tr_buffer_append(w->out, part->text + begin++, 1) &&
           tr_buffer_string(w->out, "]]>")))
         return false;
-    const bool ends_in_space = part == w->last_text && end > begin && is_space(part->text[end - 1]);
+    const bool ends_in_space = part == w->last_text && end > begin && tr_is_ascii_space(part->text[end - 1]);
     end -= ends_in_space;
     return tr_xml_encode(w->document, w->rendering->unit, part->text + begin, end - begin, w->out) &&
            (!ends_in_space || (tr_buffer_string(w->out, "<![CDATA[") && tr_buffer_append(w->out, part->text + end, 1) &&

@@ -87,11 +87,6 @@ static void pair_marks(tr_document *d)
     }
 }
 
-static bool is_white_byte(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
-
 /* The size of the white space at an end of a piece. */
 static size_t blank_size(const tr_document *d, const tr_piece *piece, bool back)
 {
@@ -99,7 +94,7 @@ static size_t blank_size(const tr_document *d, const tr_piece *piece, bool back)
         return 0;
     if (d->format->blank)
         return d->format->blank(d, piece->begin, piece->end, back);
-    return is_white_byte(d->data[back ? piece->end - 1 : piece->begin]);
+    return tr_is_ascii_space(d->data[back ? piece->end - 1 : piece->begin]);
 }
 
 /* Cuts off white space on both sides; false: nothing else is there. */

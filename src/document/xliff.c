@@ -4,6 +4,7 @@
  * Elements around words (g, mrk, pc, and bpt with its ept) are pairs of marks; x and ph are words, since most stand for
  * variables, but empty marks if they say that they are something else; other codes are empty marks. What they hold, and
  * alternative translations, are left alone. */
+#include "document/bytes.h"
 #include "document/formats.h"
 #include "document/xml_reader.h"
 
@@ -63,11 +64,6 @@ static bool is_one_of(const char *name, const char *list)
     return false;
 }
 
-static bool starts_with(const tr_document *d, size_t begin, size_t end, const char *text)
-{
-    return end - begin >= strlen(text) && memcmp(d->data + begin, text, strlen(text)) == 0;
-}
-
 /* Whether a code is not for a variable, but for a picture, a break or a tag. */
 static bool is_format(const tr_document *d, size_t begin, size_t tag_end, size_t end)
 {
@@ -78,9 +74,11 @@ static bool is_format(const tr_document *d, size_t begin, size_t tag_end, size_t
                    {"id", "LINE_BREAK"}, {"id", "START_"}, {"id", "CLOSE_"},  {"id", "TAG_"}};
     size_t from, to;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (tr_xml_attribute(d, begin, tag_end, formats[i].name, &from, &to) && starts_with(d, from, to, formats[i].start))
+        if (tr_xml_attribute(d, begin, tag_end, formats[i].name, &from, &to) &&
+            tr_starts_with(d->data + from, to - from, formats[i].start))
             return true;
-    return starts_with(d, tag_end, end, "&lt;") || starts_with(d, tag_end, end, "<![CDATA[<");
+    return tr_starts_with(d->data + tag_end, end - tag_end, "&lt;") ||
+           tr_starts_with(d->data + tag_end, end - tag_end, "<![CDATA[<");
 }
 
 /* Finds what the two codes of a pair have in common. */

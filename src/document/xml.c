@@ -3,6 +3,7 @@
  *
  * translate="no", its:translate and xml:space="preserve" are heeded. Attributes are not translated. Some vocabularies have
  * elements whose text is not for people: SVG, XHTML, resources of .NET (resx) and of Android, which have escapes as well. */
+#include "document/bytes.h"
 #include "document/formats.h"
 #include "document/xml_reader.h"
 
@@ -46,7 +47,7 @@ typedef struct xml_reader {
 static bool is_white(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
-        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\n' && text[i] != '\r')
+        if (!tr_is_ascii_space(text[i]))
             return false;
     return true;
 }
@@ -149,15 +150,6 @@ static void read_attributes(const xml_reader *r, const tr_xml_event *start, fram
         f->preserve = false;
 }
 
-/* Whether bytes begin .. end are the source language, or one of its kinds as zh-CN is of zh, and there is a target. */
-static bool is_source_language(const tr_document *d, size_t begin, size_t end)
-{
-    const char *source = d->settings.source_language;
-    const size_t size = source ? strlen(source) : 0;
-    return source && d->settings.target_language && end - begin >= size && strncasecmp(d->data + begin, source, size) == 0 &&
-           (end - begin == size || (d->data[begin + size] == '-' && !memchr(d->data + begin, ' ', end - begin)));
-}
-
 static tr_status edit_language(tr_document *d, size_t begin, size_t end, tr_error *error)
 {
     return tr_edit_add(d, begin, end, d->settings.target_language, strlen(d->settings.target_language), error);
@@ -194,7 +186,7 @@ static tr_status end_paragraph(xml_reader *r, const tr_xml_event *end, tr_error 
     if (strcmp(end->local, "language") != 0 || d->units.size < size)
         return TR_OK;
     const tr_unit unit = ((const tr_unit *)(const void *)(d->units.data + size))[-1];
-    if (unit.count > 1 || !is_source_language(d, unit.begin, unit.end))
+    if (unit.count > 1 || !tr_is_source_language(d, d->data + unit.begin, unit.end - unit.begin))
         return TR_OK;
     d->units.size -= sizeof unit;
     return edit_language(d, unit.begin, unit.end, error);
@@ -245,7 +237,7 @@ static tr_status begin_element(xml_reader *r, const tr_xml_event *event, tr_erro
     tr_status status = TR_OK;
     size_t begin, end;
     if (tr_xml_attribute(r->document, event->begin, event->end, "xml:lang", &begin, &end) &&
-        is_source_language(r->document, begin, end))
+        tr_is_source_language(r->document, r->document->data + begin, end - begin))
         status = edit_language(r->document, begin, end, error);
     if (status == TR_OK && f->kind == FRAME_PARAGRAPH)
         status = begin_paragraph(r, f, error);
@@ -350,38 +342,14 @@ static tr_status read_xml(tr_document *d, tr_error *error)
 
 /* ------------------------------------------------------------------------------------------------------------------ text */
 
-/* Reads the four digits of \uXXXX at text; -1: it has none. */
-static int32_t read_hex(const char *text, size_t size)
-{
-    int32_t code = 0;
-    for (size_t i = 0; i < 4; i++) {
-        const char c = i < size ? text[i] : 0, letter = (char)(c | 0x20);
-        if (!tr_is_ascii_digit(c) && (letter < 'a' || letter > 'f'))
-            return -1;
-        code = code * 16 + (tr_is_ascii_digit(c) ? c - '0' : letter - 'a' + 10);
-    }
-    return code;
-}
-
-/* Appends the character of \uXXXX, of which text has what follows the u. Returns how much of text it takes. */
+/* Appends the character of the escape \uXXXX at text. Returns its size; 0: it is none. */
 static size_t decode_code(const char *text, size_t size, tr_buffer *out)
 {
-    int32_t code = read_hex(text, size);
-    size_t taken = 4;
-    if (code < 0) {
-        out->data[out->size++] = 'u';
-        return 0;
-    }
-    if (code >= 0xD800 && code < 0xDC00 && size >= 10 && text[4] == '\\' && text[5] == 'u') {
-        const int32_t low = read_hex(text + 6, size - 6);
-        if (low >= 0xDC00 && low < 0xE000) {
-            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-            taken = 10;
-        }
-    }
-    const bool allowed = code >= ' ' || code == '\n' || code == '\t';
-    const bool valid = allowed && (code < 0xD800 || code >= 0xE000) && code != 0xFFFE && code != 0xFFFF;
-    out->size += tr_utf8_encode(valid ? (uint32_t)code : 0xFFFD, out->data + out->size);
+    uint32_t code;
+    const size_t taken = tr_read_escape(text, size, &code);
+    const bool valid = (code >= ' ' || code == '\n' || code == '\t') && code != 0xFFFE && code != 0xFFFF;
+    if (taken)
+        out->size += tr_utf8_encode(valid ? code : 0xFFFD, out->data + out->size);
     return taken;
 }
 
@@ -398,10 +366,11 @@ static bool decode_android(const char *text, size_t size, tr_buffer *out)
             out->data[out->size++] = text[i];
         } else if (is_white(text + i + 1, 1)) {
             continue;
-        } else if (text[++i] == 'u') {
-            i += decode_code(text + i + 1, size - i - 1, out);
         } else {
-            out->data[out->size++] = (char)(text[i] == 'n' ? '\n' : text[i] == 't' ? '\t' : text[i]);
+            const size_t taken = decode_code(text + i, size - i, out);
+            i += taken ? taken - 1 : 1;
+            if (!taken)
+                out->data[out->size++] = (char)(text[i] == 'n' ? '\n' : text[i] == 't' ? '\t' : text[i]);
         }
     }
     out->data[out->size] = 0;

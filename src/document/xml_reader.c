@@ -176,22 +176,17 @@ tr_status tr_xml_read(const tr_document *document, tr_xml_handler handler, void 
 
 /* ------------------------------------------------------------------------------------------------------------ attributes */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 bool tr_xml_next_attribute(const tr_document *d, size_t *at, size_t end, tr_xml_attribute_place *attribute)
 {
     const char *data = d->data;
     size_t i = *at;
     if (i < end && data[i] == '<')
-        while (i < end && !is_space(data[i]))
+        while (i < end && !tr_is_ascii_space(data[i]))
             i++;
-    while (i < end && is_space(data[i]))
+    while (i < end && tr_is_ascii_space(data[i]))
         i++;
     attribute->name = data + i;
-    while (i < end && data[i] != '=' && !is_space(data[i]))
+    while (i < end && data[i] != '=' && !tr_is_ascii_space(data[i]))
         i++;
     attribute->name_size = (size_t)(data + i - attribute->name);
     while (i < end && data[i] != '"' && data[i] != '\'')
@@ -229,7 +224,7 @@ tr_status tr_xml_edit_encoding(tr_document *d, tr_error *error)
 {
     static const char bom[] = "\xEF\xBB\xBF", utf8[] = "UTF-8";
     size_t begin = d->size >= 3 && memcmp(d->data, bom, 3) == 0 ? 3 : 0, end = begin;
-    if (d->size - begin < 6 || memcmp(d->data + begin, "<?xml", 5) != 0 || !is_space(d->data[begin + 5]))
+    if (d->size - begin < 6 || memcmp(d->data + begin, "<?xml", 5) != 0 || !tr_is_ascii_space(d->data[begin + 5]))
         return TR_OK;
     const char *close = memchr(d->data + begin, '>', d->size - begin);
     if (!close || !tr_xml_attribute(d, begin, (size_t)(close - d->data), "encoding", &begin, &end))
