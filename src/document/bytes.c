@@ -17,6 +17,17 @@ bool tr_is_one_of(const char *text, size_t size, const char *const *words)
     return false;
 }
 
+bool tr_list_has(const char *list, const char *name, size_t size)
+{
+    for (const char *at = list; *at == ' ' && at[1];) {
+        const size_t length = strcspn(++at, " ");
+        if (length == size && memcmp(at, name, size) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
 /* ---------------------------------------------------------------------------------------------------------------- escapes
  */
 

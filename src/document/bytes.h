@@ -7,6 +7,8 @@
 bool tr_starts_with(const char *text, size_t size, const char *start);
 /* Whether text is one of the words; NULL ends them. */
 bool tr_is_one_of(const char *text, size_t size, const char *const *words);
+/* The same of words in one string, with a space before and after each: " a b ". */
+bool tr_list_has(const char *list, const char *name, size_t size);
 
 /* What a hexadecimal digit stands for; -1: it is none. */
 int tr_hex_digit(char c);

@@ -45,10 +45,10 @@ static bool start_element(copier *c, const tr_xml_event *event)
     const size_t size = strlen(event->local);
     if (c->skipped)
         return true;
-    if (!tr_runs_has(around, event->local, size) || (event->depth > 1 && size == 1 && *event->local == 'p')) {
+    if (!tr_list_has(around, event->local, size) || (event->depth > 1 && size == 1 && *event->local == 'p')) {
         c->skipped = event->depth;
         c->begin = event->begin;
-        c->is_whole = tr_runs_has(whole, event->local, size);
+        c->is_whole = tr_list_has(whole, event->local, size);
         return true;
     }
     if (event->depth == 1 || strcmp(event->local, "pPr") == 0)

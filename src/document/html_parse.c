@@ -3,6 +3,7 @@
  * Gumbo does not check its allocations, frees trees recursively, and takes time in proportion to the depth of elements. So
  * its memory is counted, a failed allocation leaves it by longjmp, all is freed by a list, and the depth is looked at
  * before. */
+#include "document/bytes.h"
 #include "document/html.h"
 
 #include <stdlib.h>
@@ -79,14 +80,9 @@ static tag read_tag(const char *data, size_t begin, size_t end)
     return t;
 }
 
-/* Whether a list of names, each between two spaces (" a b "), has a name. */
 static bool is_in(const char *list, const char *name)
 {
-    const size_t size = strlen(name);
-    for (const char *at = list; size && (at = strstr(at, name)) != NULL; at++)
-        if (at > list && at[-1] == ' ' && at[size] == ' ')
-            return true;
-    return false;
+    return tr_list_has(list, name, strlen(name));
 }
 
 /* Lists of elements for is_in. These have no content and no closing tag. */

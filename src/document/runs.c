@@ -39,7 +39,7 @@ static frame *top_frame(const tr_runs_reader *r)
 
 static bool is_named(const char *names, const char *local)
 {
-    return tr_runs_has(names, local, strlen(local));
+    return tr_list_has(names, local, strlen(local));
 }
 
 tr_status tr_runs_change(tr_document *d, size_t begin, size_t end, const char *text, tr_error *error)
@@ -68,7 +68,7 @@ static tr_status add_key(tr_runs_reader *r, const tr_xml_event *start, bool is_r
     bool good = is_root ? tr_buffer_append(&r->key, "", 0)
                         : tr_buffer_append(&r->key, &depth, 1) && tr_buffer_string(&r->key, start->local);
     while (good && tr_runs_next_attribute(r->document, &at, start->end, &attribute)) {
-        if (tr_runs_has(ignored, attribute.name, attribute.name_size))
+        if (tr_list_has(ignored, attribute.name, attribute.name_size))
             continue;
         count++;
         good = tr_buffer_string(&r->key, " ") && tr_buffer_append(&r->key, attribute.name, attribute.name_size) &&

@@ -8,6 +8,7 @@
 #ifndef TR_DOCUMENT_RUNS_H
 #define TR_DOCUMENT_RUNS_H
 
+#include "document/bytes.h"
 #include "document/xml_reader.h"
 
 /* Names without prefix, a space before and after each. */
@@ -78,8 +79,5 @@ typedef struct tr_runs_language {
     bool is_asian; /* written in what Office calls an East Asian script */
 } tr_runs_language;
 tr_runs_language tr_runs_target(const tr_document *document);
-
-/* Whether a list of names has this one. */
-bool tr_runs_has(const char *names, const char *name, size_t size);
 
 #endif

@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-bool tr_runs_has(const char *names, const char *name, size_t size)
-{
-    for (const char *at = names; *at == ' ' && at[1];) {
-        const size_t length = strcspn(++at, " ");
-        if (length == size && memcmp(at, name, size) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
-
 bool tr_runs_next_attribute(const tr_document *d, size_t *at, size_t end, tr_xml_attribute_place *attribute)
 {
     if (!tr_xml_next_attribute(d, at, end, attribute))
@@ -56,7 +45,7 @@ tr_runs_language tr_runs_target(const tr_document *d)
     if (size >= sizeof result.language)
         return result;
     memcpy(result.language, tag, size);
-    result.is_asian = tr_runs_has(" zh ja ko ", tag, size);
+    result.is_asian = tr_list_has(" zh ja ko ", tag, size);
     const char *country = country_of(result.language);
     if (tag[size] && strcmp(tag + size + 1, "Hant") == 0)
         country = "TW";

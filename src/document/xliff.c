@@ -55,15 +55,6 @@ typedef struct xliff_reader {
 /* ----------------------------------------------------------------------------------------------------- content of sources
  */
 
-static bool is_one_of(const char *name, const char *list)
-{
-    const size_t size = strlen(name);
-    for (const char *at = list; size && (at = strstr(at, name)) != NULL; at++) /* of <:/> the name is empty */
-        if (at > list && at[-1] == ' ' && at[size] == ' ')
-            return true;
-    return false;
-}
-
 /* Whether a code is not for a variable, but for a picture, a break or a tag. */
 static bool is_format(const tr_document *d, size_t begin, size_t tag_end, size_t end)
 {
@@ -109,16 +100,16 @@ static tr_status add_whole(xliff_reader *r, const tr_xml_event *end, tr_error *e
     tr_document *d = r->document;
     const size_t begin = r->whole, tag_end = r->whole_tag_end;
     tr_piece_kind kind = TR_PIECE_EMPTY;
-    if (is_one_of(end->local, " ept ex ec "))
+    if (tr_list_has(" ept ex ec ", end->local, strlen(end->local)))
         kind = pair_code(r, end, begin, tag_end);
     else if (strcmp(end->local, "mrk") == 0 && !end->empty)
         kind = TR_PIECE_WORD;
-    else if (is_one_of(end->local, " x ph ") && !is_format(d, begin, tag_end, end->begin))
+    else if (tr_list_has(" x ph ", end->local, strlen(end->local)) && !is_format(d, begin, tag_end, end->begin))
         kind = TR_PIECE_WORD;
     r->in_whole = 0;
     const tr_status status = tr_unit_piece(d, kind, begin, end->end, error);
     open_code code = {.piece = d->pieces.size / sizeof(tr_piece) - 1, .depth = end->depth};
-    if (status == TR_OK && is_one_of(end->local, " bpt bx sc ") && r->code_count < MAX_OPEN_CODES &&
+    if (status == TR_OK && tr_list_has(" bpt bx sc ", end->local, strlen(end->local)) && r->code_count < MAX_OPEN_CODES &&
         find_pair_id(d, end->local, begin, tag_end, &code.id, &code.id_end))
         r->codes[r->code_count++] = code;
     return status;
@@ -141,7 +132,7 @@ static tr_status read_source(xliff_reader *r, const tr_xml_event *event, tr_erro
             r->code_count--;
         return tr_unit_piece(d, TR_PIECE_CLOSE, event->begin, event->end, error);
     }
-    const bool is_pair = is_one_of(event->local, " g mrk pc ") && !event->empty &&
+    const bool is_pair = tr_list_has(" g mrk pc ", event->local, strlen(event->local)) && !event->empty &&
                          !tr_xml_attribute_is(d, event, "mtype", "protected") &&
                          !tr_xml_attribute_is(d, event, "translate", "no");
     if (is_pair)
