@@ -34,6 +34,12 @@ class Protect(CommandTest):
         self.assertNotIn("passed_through", self.object("我喜欢火影の书。")["flags"])
         self.assertEqual(self.run_tool(stdin=f"Hello\n{SENTENCE}\n".encode()).stderr, b"")
 
+    def test_blanks_of_forms(self):
+        text = self.good("姓名：____________，电话：____，地址：＿＿＿＿").decode()
+        for blank in ("____________", " ____", "＿＿＿＿"):
+            self.assertIn(blank, text)
+        self.assertEqual(text.replace("____________", "").count("_"), 4)
+
     def test_numbers(self):
         o = self.object("总投资15.6亿元。")
         self.assertTrue("1.56 billion" in o["text"] or "number" in o["flags"], o)
