@@ -136,7 +136,7 @@ static int refuse_output(const translation *j)
 static int begin_part(translation *j)
 {
     tr_buffer run = {0};
-    int status = cli_resume_describe(j->settings, &j->reader, &j->route, &run);
+    int status = cli_resume_describe(j->settings, &j->reader, cli_document_format(j->settings), &j->route, &run);
     if (!status)
         status = cli_output_resume(&j->output, j->settings, &run);
     tr_buffer_free(&run);

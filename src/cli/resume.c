@@ -2,7 +2,6 @@
 #include "cli/resume.h"
 
 #include "cli/cli.h"
-#include "cli/document.h"
 #include "cli/option_table.h"
 #include "cli/signals.h"
 #include "formats/xxh64.h"
@@ -259,14 +258,14 @@ static int describe_step(const cli_settings *settings, const cli_model *step, co
     return status;
 }
 
-int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const cli_route *route, tr_buffer *lines)
+int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const char *document, const cli_route *route,
+                        tr_buffer *lines)
 {
     int status = add_format(lines, VERSION "%s\n", tr_version()) ? CLI_DONE : cli_fail_memory();
     if (!status)
         status = describe_input(reader, lines);
-    const char *format = cli_document_format(settings);
-    if (!status && format &&
-        !(tr_buffer_string(lines, "document: ") && tr_buffer_string(lines, format) && tr_buffer_string(lines, "\n")))
+    if (!status && document &&
+        !(tr_buffer_string(lines, "document: ") && tr_buffer_string(lines, document) && tr_buffer_string(lines, "\n")))
         status = cli_fail_memory();
     if (!status)
         status = describe_options(settings, lines);

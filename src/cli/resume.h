@@ -6,8 +6,10 @@
 #include "cli/route.h"
 
 /* Appends the description of a run: a line "KEY: VALUE" for the input, each option and each model; files by their content.
- * The models are open; the reader may be anywhere in the input. Prints a message on failure. */
-int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const cli_route *route, tr_buffer *lines);
+ * document: the input's format, or NULL. The models are open; the reader may be anywhere in the input. Prints a message on
+ * failure. */
+int cli_resume_describe(const cli_settings *settings, const cli_reader *reader, const char *document, const cli_route *route,
+                        tr_buffer *lines);
 
 typedef struct cli_run_file {
     char *path;     /* allocated; NULL: there is none */

@@ -6,6 +6,11 @@
 
 /* ------------------------------------------------------------------------------------------------------- text of units */
 
+bool tr_render_piece(const tr_document *d, const tr_piece *piece, tr_buffer *out)
+{
+    return tr_buffer_append(out, d->data + piece->begin, piece->end - piece->begin);
+}
+
 /* The letter of marks: one that follows no <, </ or { of the text before a digit. 0: there is none. */
 static char choose_letter(const char *text, size_t size)
 {

@@ -55,11 +55,6 @@ tr_status tr_document_text(const tr_document *d, size_t unit, tr_buffer *text, t
 
 /* ------------------------------------------------------------------------------------------------------------- rendering */
 
-bool tr_render_piece(const tr_document *d, const tr_piece *piece, tr_buffer *out)
-{
-    return tr_buffer_append(out, d->data + piece->begin, piece->end - piece->begin);
-}
-
 bool tr_render_parts(const tr_document *d, const tr_unit *unit, const tr_part *parts, size_t count, tr_buffer *out)
 {
     for (size_t i = 0; i < count; i++) {
