@@ -75,7 +75,7 @@ static int check_output(const cli_settings *s, const char *format)
         output = "pdf";
     if (s->output && tr_ends_with(s->output, ".tmx"))
         output = "tmx";
-    if (!output || strcmp(output, format) == 0 || output_pairs(s, format))
+    if (!output || s->format || strcmp(output, format) == 0 || output_pairs(s, format))
         return CLI_DONE;
     if (strcmp(output, "tmx") == 0)
         return cli_usage(s, "--output %s: needs --bilingual", s->output);
@@ -263,6 +263,9 @@ static tr_status next_line(void *argument, size_t unit, tr_document_translation 
     (void)unit;
     if (cli_interrupted())
         return tr_fail(error, TR_ERROR_CANCELLED, "interrupted");
+    if (size < 0 && !feof(l->file))
+        return tr_fail(error, errno == ENOMEM ? TR_ERROR_MEMORY : TR_ERROR_IO, "%s: cannot be read again: %s", l->name,
+                       strerror(errno));
     if (size <= 0 || l->line[size - 1] != '\n')
         return tr_fail(error, TR_ERROR_IO, "%s: has fewer lines than the document has texts", l->name);
     translation->flags = (unsigned)strtoul(l->line, &end, 16);
@@ -329,7 +332,5 @@ int cli_document_finish(cli_document *d, cli_output *output, const tr_buffer *ke
         return CLI_FAILED;
     if (status != TR_OK)
         return cli_fail_error(&error);
-    output->resumable = false; /* FILE.part has served */
-    cli_output_abandon(output);
-    return CLI_DONE;
+    return cli_output_drop_part(output);
 }

@@ -37,8 +37,8 @@ void cli_document_close(cli_document *document);
 
 /* The next units, at most max_lines, until max_bytes; they live until the next call. *count 0: there are no more. */
 int cli_document_next(cli_document *document, size_t max_lines, size_t max_bytes, const cli_line **lines, size_t *count);
-/* Appends a unit's translation as a line: its flags in hexadecimal, a space, `before`, the text with \n and \\ for line
- * breaks and backslashes. */
+/* Appends a unit's translation as a line: flags that formats have a place for, in hexadecimal, a space, `before`, the text
+ * with \n and \\ for line breaks and backslashes. */
 bool cli_document_line(unsigned flags, const char *before, const char *text, size_t size, tr_buffer *out);
 
 /* Writes the document to the output, which is complete then, with the lines of all units: those in output->part, or in

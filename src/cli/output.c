@@ -347,6 +347,19 @@ int cli_output_finish(cli_output *output)
     return CLI_DONE;
 }
 
+int cli_output_drop_part(cli_output *output)
+{
+    bool ours = false;
+    tr_error error;
+    if (output->part && tr_file_is_named(output->descriptor, output->part, &ours, &error))
+        return cli_fail_error(&error);
+    if (ours)
+        unlink(output->part);
+    cli_run_file_remove(&output->run);
+    close_output(output);
+    return CLI_DONE;
+}
+
 bool cli_output_abandon(cli_output *output)
 {
     struct stat st;

@@ -39,6 +39,8 @@ int cli_output_open(cli_output *output, const cli_settings *settings, int input)
 int cli_output_resume(cli_output *output, const cli_settings *settings, const tr_buffer *run);
 int cli_output_write(cli_output *output, const void *data, size_t size);
 int cli_output_finish(cli_output *output); /* renames the complete file */
+/* The output is complete without FILE.part, which has served: removes it, and closes. */
+int cli_output_drop_part(cli_output *output);
 /* After a failure: closes. Returns true if FILE.part is kept for --resume. */
 bool cli_output_abandon(cli_output *output);
 

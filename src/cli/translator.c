@@ -133,7 +133,7 @@ static int render_line(line_batch *b, size_t i, const tr_result *result)
     bool good;
     const char *mark = s->mark_doubtful && (line.flags & TR_FLAG_DOUBTFUL) ? s->mark_doubtful : "";
     if (t->units)
-        good = cli_document_line(line.flags, mark, result->text, result->size, &t->rendered);
+        good = cli_document_line(line.flags & TR_FLAG_DOUBTFUL, mark, result->text, result->size, &t->rendered);
     else if (s->json)
         good = cli_json_translation(s, &line, &t->rendered);
     else if (s->search.n_best > 1)

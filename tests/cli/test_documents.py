@@ -62,6 +62,17 @@ class Documents(CommandTest):
             self.assertEqual(self.output.read_bytes(), b"> marked\n\\" + self.expected()[self.expected().index(b"\n"):])
             self.output.unlink()
 
+    def test_repeated_texts_continue(self):
+        """A text that comes again is not computed again, which a run that continues cannot know."""
+        pages = ["<p>你好。</p>\n"] * 40
+        page = self.file("a.html", "".join(pages).encode())
+        out = self.folder / "b.html"
+        self.bad(1, "-i", page, "-o", out, says="--resume", **at_most(250))
+        self.good("-i", page, "-o", out, "--resume")
+        self.assertEqual(len(set(out.read_text().splitlines())), 1)
+        page.unlink()
+        out.unlink()
+
     def test_another_document_does_not_continue(self):
         self.bad(1, *self.args, says="--resume", **at_most(300))
         self.input.write_bytes(paragraphs(61))

@@ -370,6 +370,7 @@ class Comparing(FileTest):
             "prefix": "a",
             "format": "markdown",
             "columns": "1",
+            "keys": "*",
         }
         needs = {
             "top-k": ["--sample"],
@@ -398,6 +399,8 @@ class Comparing(FileTest):
                 self.input.write_bytes(self.good("tokenize", stdin=text_of(self.lines)))
             elif name == "ids":
                 self.input.write_bytes(self.good("tokenize", "--ids", stdin=text_of(self.lines)))
+            elif name == "keys":
+                self.input.write_bytes(text_of([f'key{i}: "{line}"' for i, line in enumerate(self.lines)]))
             elif name == "line-width":
                 cues = [f"{i}\n00:00:{i:02},000 --> 00:00:{i:02},900\n{line}\n" for i, line in enumerate(self.lines[:50])]
                 self.input.write_bytes(text_of(cues))

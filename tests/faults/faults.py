@@ -92,6 +92,11 @@ LANGUAGES = {"nllb": ("eng_Latn", "fra_Latn"), "m2m100": ("en", "fr"), "mbart50"
 LANGUAGES["gguf-languages"] = LANGUAGES["nllb"]
 
 
+# Documents of the tests of formats.
+DOCUMENTS = ("html/page.html", "markdown/marks.md", "docx/report.docx", "epub/story.epub", "xliff/app.xlf", "po/partly.po",
+             "srt/film.srt", "csv/goods.csv", "json/vue.json", "yaml/zh-CN.yml")
+
+
 @dataclasses.dataclass
 class Operation:
     """The program's arguments. In them {m} is the model, {s} an empty folder, {r} the folder of all inputs."""
@@ -149,6 +154,10 @@ OPERATIONS = {
     "picture": operation("attention -m {m} -o {s}/out.svg {t}", output="out.svg"),
     "arrays": operation("attention -m {m} -o {s}/out.npz {t}", output="out.npz"),
     "bench": operation("bench --json --score --rounds 1 --fixed-length 2 -m {m} -i {r}/lines.txt", names=True),
+    **{f"document-{path.suffix[1:]}": operation(f"-q -i {{r}}/{path.name} -o {{s}}/out{path.suffix} -T 2 -m {{m}}",
+                                                output=f"out{path.suffix}", resume=True)
+       for path in map(pathlib.Path, DOCUMENTS)},
+    "pairs": operation("-q --bilingual -i {r}/page.html -o {s}/out.tmx -m {m}", output="out.tmx", resume=True),
     "pull-list": operation("pull --list", cache=True),
     "pull-remove": operation("pull --remove owner/model", cache=True, removes=True),
     "pulled": operation("-m hf:owner/model {t}", cache=True),
@@ -193,6 +202,8 @@ class Inputs:
             self.models[name] = path
         (folder / "lines.txt").write_text(LINES)
         (folder / "pairs.tsv").write_text("".join(f"{line}\tfogom ko\n" for line in LINES.split("\n") if line))
+        for document in DOCUMENTS:
+            shutil.copy(TESTS / "document" / "samples" / document, folder)
         self.gather("models", "hf", "gguf-f32", "nllb")
         self.gather("auto", "hf", "mbart50")
         self.check("shortlist", "-q", "-m", self.models["gguf-f32"], folder / "lines.txt", folder / "lines.txt", "-o",
