@@ -170,6 +170,20 @@ static int open_document(translation *j)
     return status;
 }
 
+/* Lines of a file that is markup by its first bytes, and no document by its name. */
+static void warn_markup(const translation *j)
+{
+    static const char *const starts[] = {"<?xml", "<!DOCTYPE", "<!doctype", "<html", "\xef\xbb\xbf<?xml"};
+    const cli_settings *s = j->settings;
+    char first[16] = "";
+    if (!s->input || s->format || s->tokens || s->tsv || !j->reader.file_size ||
+        pread(j->reader.descriptor, first, sizeof first - 1, j->reader.file_start) < 0)
+        return;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(first, starts[i], strlen(starts[i])) == 0)
+            cli_warn(s, "%s: is read as lines; --format html or xml translates its text and keeps the rest", j->reader.name);
+}
+
 /* Opens input, output and models. */
 static int open_all(translation *j)
 {
@@ -181,6 +195,8 @@ static int open_all(translation *j)
         status = cli_fail_memory();
     if (status)
         return status;
+    if (!text && !j->is_document)
+        warn_markup(j);
     j->total = j->reader.file_size;
     const bool bar = !s->quiet && !text && j->total && cli_progress_possible();
     if ((file || bar) && !j->opened) {

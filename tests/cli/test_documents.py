@@ -139,6 +139,11 @@ class SameAsLines(CommandTest):
         self.assertEqual((r.returncode, r.stdout), (0, "你好\n".encode()))
         self.assertIn(b"has no text to translate, with these --columns or --keys", r.stderr)
 
+    def test_markup_without_a_known_name(self):
+        feed = self.file("feed.unknown", b"<?xml version='1.0'?>\n<a>12</a>\n")
+        self.assertIn(b"--format html or xml", self.run_tool("-i", feed).stderr)
+        self.assertNotIn(b"--format html", self.run_tool("--format", "text", "-i", feed).stderr)
+
     def test_a_terminal_gets_no_archive(self):
         terminal = support.Terminal()
         self.addCleanup(terminal.close)
