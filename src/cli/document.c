@@ -167,7 +167,9 @@ int cli_document_open(cli_document *d, const cli_settings *settings, cli_reader 
                                       .paragraphs = settings->paragraphs,
                                       .line_width = settings->line_width,
                                       .max_content = content};
-    if (tr_document_load(&d->module, &d->handle, &error) || d->module->read(name, data, size, &how, &d->document, &error))
+    if (tr_document_load(&d->module, &d->handle, &error))
+        return cli_fail("%s (--format text reads lines)", error.message);
+    if (d->module->read(name, data, size, &how, &d->document, &error))
         return strcmp(name, "TEXT") == 0 && strcmp(format, "json") == 0
                    ? cli_fail("%s (a JSON object for each line of output: --json)", error.message)
                    : cli_fail_error(&error);
