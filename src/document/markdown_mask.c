@@ -126,18 +126,22 @@ static bool is_dashes(const tr_markdown_mask *s, uint32_t begin, uint32_t end)
     return begin == end && pipe && dash;
 }
 
-/* Appends such a line with two dashes more in each cell. */
+/* Appends such a line, with two dashes more in each cell that has fewer than three. */
 static bool append_dashes(tr_markdown_mask *s, const char *masked, uint32_t begin, uint32_t end)
 {
     longer_row row = {begin, end, (uint32_t)s->text.size, 0};
-    bool good = true;
+    uint32_t dashes = 0;
+    bool good = true, longer = false;
     for (uint32_t i = begin; i < end && good; i++) {
         good = tr_buffer_append(&s->text, masked + i, 1);
-        if (masked[i] == '-' && (i + 1 == end || masked[i + 1] != '-'))
+        dashes = masked[i] == '-' ? dashes + 1 : 0;
+        if (dashes && dashes < 3 && (i + 1 == end || masked[i + 1] != '-')) {
             good = good && tr_buffer_append(&s->text, "--", 2);
+            longer = true;
+        }
     }
     row.parsed_end = (uint32_t)s->text.size;
-    return good && tr_buffer_append(&s->rows, &row, sizeof row);
+    return good && (!longer || tr_buffer_append(&s->rows, &row, sizeof row));
 }
 
 bool tr_markdown_mask_text(const char *text, uint32_t size, tr_markdown_mask *s)

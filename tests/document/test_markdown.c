@@ -118,6 +118,13 @@ static void bilingual_documents_have_both(void **state)
     free(written);
 }
 
+static void rows_of_dashes_are_cells(void **state)
+{
+    (void)state;
+    check_document("markdown", "|a|b|\n|-|--|\n|c|d|\n|:---|----:|\n|e|f|\n", "a\nb\nc\nd\n:---\n----:\ne\nf\n",
+                   "|A|B|\n|-|--|\n|C|D|\n|:---|----:|\n|E|F|\n");
+}
+
 static void hostile_documents_fail(void **state)
 {
     (void)state;
@@ -189,6 +196,7 @@ int main(void)
         cmocka_unit_test(text_is_escaped_where_it_acts),
         cmocka_unit_test(emphasis_survives_its_neighbours),
         cmocka_unit_test(bilingual_documents_have_both),
+        cmocka_unit_test(rows_of_dashes_are_cells),
         cmocka_unit_test(hostile_documents_fail),
         cmocka_unit_test(hostile_documents_take_linear_time),
         cmocka_unit_test(properties_hold),
