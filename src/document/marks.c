@@ -207,7 +207,7 @@ static bool add_part(splitter *s, tr_piece_kind kind, const tr_piece *piece, con
     return (kind == TR_PIECE_TEXT && !size) || tr_buffer_append(s->parts, &part, sizeof part);
 }
 
-/* A mark that comes twice, or across others, is left out. An empty mark comes where its pair closes: behind the words that
+/* A mark that comes twice, or across others, is left out. An empty mark comes where its pair closes: after the words that
  * it may have been put around. */
 static bool add_mark(splitter *s, uint32_t index, tr_piece_kind kind)
 {
