@@ -353,8 +353,8 @@ int cli_output_drop_part(cli_output *output)
     tr_error error;
     if (output->part && tr_file_is_named(output->descriptor, output->part, &ours, &error))
         return cli_fail_error(&error);
-    if (ours)
-        unlink(output->part);
+    if (ours && unlink(output->part) < 0)
+        return cli_fail("%s: cannot be removed: %s", output->part, strerror(errno));
     cli_run_file_remove(&output->run);
     close_output(output);
     return CLI_DONE;

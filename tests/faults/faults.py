@@ -318,10 +318,10 @@ class Place:
 
 
 def keys_of(data):
-    """The names in a JSON text, without its numbers."""
+    """The names in a JSON text, without its numbers, and without the processor's name, which may be unknown."""
     def walk(value):
         if isinstance(value, dict):
-            return {key: walk(item) for key, item in value.items()}
+            return {key: key != "cpu_name" and walk(item) for key, item in value.items()}
         return [walk(item) for item in value] if isinstance(value, list) else type(value) in (int, float) or value
     return walk(json.loads(data))
 
