@@ -26,7 +26,7 @@ case " $* " in
     [ -x "$root/build/translate-detect" ] || more+=(detect)
     ;;
 esac
-# Only documents need their libraries.
+# Only documents need their readers, and the libraries of these.
 case " $* " in
 *' --format '* | *' --format='* | *' --paragraphs '* | *' --bilingual '* | *' -O'* | *' --output-dir'* | *.csv' '* | \
     *.docx' '* | *.epub' '* | *.htm' '* | *.html' '* | *.json' '* | *.md' '* | *.odt' '* | *.po' '* | *.pptx' '* | \
@@ -44,7 +44,7 @@ root=$(readlink -f "$root")
 needs=("${build_needs[@]}")
 # A build that test.sh made keeps its tests.
 options=()
-[ -f "$root/build/build.ninja" ] || options=(tests=false bench=false levels=native)
+[ -f "$root/build/build.ninja" ] || options=(tests=false bench=false levels=native documents=disabled)
 for helper in ${more[@]+"${more[@]}"}; do
     case $helper in
     hub) needs+=("${pull_needs[@]}") ;;
