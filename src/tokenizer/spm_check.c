@@ -259,6 +259,7 @@ typedef struct model {
     text *user;                /* user-defined pieces */
     size_t users, user_capacity;
     bool byte_fallback;
+    bool unigram;
     uint32_t seen; /* bit N: message field N was there */
     tr_error *error;
 } model;
@@ -373,6 +374,8 @@ static tr_status check_trainer(model *m, reader r)
         if (f.number == TR_SPM_TRAINER_MODEL_TYPE && (f.value < TR_SPM_UNIGRAM || f.value > TR_SPM_CHAR))
             return tr_fail(m->error, TR_ERROR_UNSUPPORTED, "SentencePiece model: unknown model type %llu",
                            (unsigned long long)f.value);
+        if (f.number == TR_SPM_TRAINER_MODEL_TYPE)
+            m->unigram = f.value == TR_SPM_UNIGRAM;
         if (f.number == TR_SPM_TRAINER_BYTE_FALLBACK)
             m->byte_fallback = f.value != 0;
     }
@@ -440,19 +443,37 @@ static tr_status check_nesting(const model *m)
     return TR_OK;
 }
 
-static tr_status check_whole(const model *m)
+/* Checks that no control piece is a character or another piece's text. All models but Unigram look up the pieces of a text
+ * by their text, find a control piece first, and then fail, since it stands for no text. */
+static tr_status check_controls(const model *m, const void *data, size_t size)
+{
+    tr_spm_field f;
+    size_t length, number = 0;
+    for (size_t at = 0; tr_spm_next(data, size, &at, &f); number += f.number == TR_SPM_MODEL_PIECE) {
+        if (f.number != TR_SPM_MODEL_PIECE || f.type != TR_SPM_TYPE_CONTROL)
+            continue;
+        tr_utf8_decode(f.text, f.text_size, &length);
+        if (length == f.text_size || tr_strmap_find(&m->texts, f.text, f.text_size) >= 0)
+            return tr_fail(m->error, TR_ERROR_FORMAT, "SentencePiece model: piece %zu: a control piece that text can be",
+                           number);
+    }
+    return TR_OK;
+}
+
+static tr_status check_whole(const model *m, const void *data, size_t size)
 {
     if (m->unknown != 1)
         return tr_fail(m->error, TR_ERROR_FORMAT, "SentencePiece model: no unknown piece among %zu", m->pieces);
     if (m->byte_pieces != (m->byte_fallback ? 256 : 0))
         return tr_fail(m->error, TR_ERROR_FORMAT, "SentencePiece model: %zu byte pieces where byte fallback is %s",
                        m->byte_pieces, m->byte_fallback ? "on" : "off");
-    return check_nesting(m);
+    const tr_status status = check_nesting(m);
+    return status == TR_OK && !m->unigram ? check_controls(m, data, size) : status;
 }
 
 tr_status tr_spm_check(const void *data, size_t size, tr_error *error)
 {
-    model m = {.error = error};
+    model m = {.error = error, .unigram = true};
     reader r = {data, (const unsigned char *)data + size};
     tr_status status = TR_OK;
     if (size == 0 || size > largest_file)
@@ -464,7 +485,7 @@ tr_status tr_spm_check(const void *data, size_t size, tr_error *error)
         status = read_field(&r, &f) ? check_field(&m, &f) : fail_damaged(&m, "a message");
     }
     if (status == TR_OK)
-        status = check_whole(&m);
+        status = check_whole(&m, data, size);
     tr_strmap_free(&m.texts);
     tr_strmap_free(&m.reserved);
     free(m.user);

@@ -205,6 +205,13 @@ static void wire_format(void **state)
     b = base_model(), put_bytes(&b, 2, "\x18\x02", 2), expect(&b, NULL); /* BPE */
     b = base_model(), put_bytes(&b, 2, "\x18\x03", 2), expect(&b, NULL); /* words */
     b = base_model(), put_bytes(&b, 2, "\x18\x04", 2), expect(&b, NULL); /* characters */
+    const char bpe[] = "\x18\x02"; /* looks pieces up by their text, where a control piece is found first */
+    b = base_model(), put_piece(&b, "\xe4\xb8\xad", 0, CONTROL), expect(&b, NULL);
+    b = base_model(), put_piece(&b, "<c>", 0, CONTROL), put_bytes(&b, 2, bpe, 2), expect(&b, NULL);
+    b = base_model(), put_piece(&b, "\xe4\xb8\xad", 0, CONTROL), put_bytes(&b, 2, bpe, 2),
+    expect(&b, "piece 4: a control piece that text can be");
+    b = base_model(), put_piece(&b, "<c>", 0, CONTROL), put_piece(&b, "<c>", 0, NORMAL), put_bytes(&b, 2, bpe, 2),
+    expect(&b, "piece 4: a control piece that text can be");
     b = base_model(), put_bytes(&b, 2, "\x1a\x01x", 3), expect(&b, "trainer_spec: damaged");
     b = base_model(), put_bytes(&b, 3, "\x12\x7f", 2), expect(&b, "normalizer_spec: damaged");
 }
@@ -281,7 +288,7 @@ static tr_buffer model_of_type(unsigned model_type)
         unsigned type;
     } pieces[] = {{"<unk>", 0, UNKNOWN},
                   {"<s>", 0, CONTROL},
-                  {"_", 0, CONTROL},
+                  {"<c>", 0, CONTROL},
                   {"a", -3, NORMAL},
                   {"b", -4, NORMAL},
                   {"c", -4, NORMAL},
@@ -341,7 +348,7 @@ static char *pieces_of(tr_spm *spm, const char *text)
 static void parts_give_the_same(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",          "a",          "abc",  "ab abc cab", "x_bc x_ _",
+    static const char *const texts[] = {"",          "a",          "abc",  "ab abc cab", "x_bc x_ <c>",
                                         "C++ abC++", "天天气 zzz", "zz z", "é _x_"};
     for (unsigned type = 1; type <= 4; type++) {
         tr_buffer b = model_of_type(type);
