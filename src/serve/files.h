@@ -1,0 +1,51 @@
+/* Documents that clients upload, translated in the background. They and their translations live in memory only, under names
+ * that cannot be guessed, for an hour at most. */
+#ifndef TR_SERVE_FILES_H
+#define TR_SERVE_FILES_H
+
+#include "serve/http.h"
+
+typedef struct file file;
+
+typedef enum file_state { FILE_WAITS, FILE_RUNS, FILE_DONE, FILE_FAILED } file_state;
+
+typedef struct file_view {
+    const char *id;   /* 32 hexadecimal digits */
+    const char *name; /* of the translation: "report.en.docx" */
+    const char *type; /* MIME */
+    file_state state;
+    const char *message; /* FILE_FAILED: why */
+    const char *data;    /* FILE_DONE */
+    size_t size;
+    size_t characters;   /* of the source's text; 0: not known yet */
+    int seconds_left;    /* guessed; -1: not known */
+} file_view;
+
+files *files_create(server *s, tr_error *error);
+void files_free(files *f);
+
+typedef struct file_options {
+    const char *source; /* NULL or "auto": detected */
+    const char *target;
+    const char *format; /* NULL: by the name */
+    const char *glossary; /* the id of one; NULL: none */
+    bool bilingual;
+} file_options;
+
+/* Begins to translate r->upload, which it takes. NULL: it has been answered. */
+const file *files_add(request *r, const file_options *options);
+/* The file with an id that a request may see: with the key that uploaded it. NULL: there is none. */
+const file *files_find(const request *r, const char *id);
+file_view files_look(const file *f);
+/* Calls done(r, file) in the loop when it is done or has failed, perhaps at once. */
+void files_wait(request *r, const file *f, void (*done)(request *r, const file *f));
+void files_remove(request *r, const char *id);
+
+/* The names' ends of the formats: [".txt", ".docx", …], a new array. */
+json_t *files_endings(void);
+
+/* The handlers of LibreTranslate's POST /translate_file and GET /download_file/NAME. */
+void files_translate(request *r);
+void files_download(request *r);
+
+#endif

@@ -1,0 +1,100 @@
+/* Requests and answers over HTTP, by libmicrohttpd, whose types stay in http.c.
+ *
+ * A route's handler gets a complete request and either answers it, or starts what will: translate_texts, work_start. An
+ * answer may come at any later time, in the loop; each request gets exactly one. */
+#ifndef TR_SERVE_HTTP_H
+#define TR_SERVE_HTTP_H
+
+#include <jansson.h>
+
+#include "serve/server.h"
+
+/* An error as an interface shows it: a new JSON value. */
+typedef json_t *error_shape(unsigned status, const char *message);
+
+typedef struct route {
+    const char *method, *path; /* a part "*" of the path stands for any one part: request_part */
+    void (*handle)(request *r);
+    error_shape *error;
+    unsigned flags; /* ROUTE_... */
+} route;
+
+enum {
+    ROUTE_OPEN = 1,   /* needs no key */
+    ROUTE_FREE = 2,   /* does not count for limits of the rate */
+    ROUTE_UPLOAD = 4, /* its body may be as large as --upload-limit */
+};
+
+/* A file that came with a multipart form. */
+typedef struct upload {
+    char *name; /* as the client calls it, without folders; for the format and the download, never for a path */
+    char *data;
+    size_t size;
+} upload;
+
+struct request {
+    server *server;
+    const route *route;
+    error_shape *error; /* the route's; a handler may choose another */
+    json_t *fields;     /* the parameters, an object: of the query, of a form, of a JSON object */
+    json_t *body;       /* the JSON body if it is no object, else NULL */
+    upload upload;      /* data NULL: none */
+    const char *key;    /* that the client gave, wherever its interface has it; NULL: none */
+    struct connection *connection; /* http.c's */
+};
+
+/* ------------------------------------------------------------------------------------------------------------ parameters */
+
+/* A part of the path that is "*" in the route, number 0, 1, ... */
+const char *request_part(const request *r, size_t number);
+/* A header of the request; NULL: there is none. */
+const char *request_header(const request *r, const char *name);
+/* The value of a text field; a number as text; NULL: there is none, or it has another type. */
+const char *request_text(const request *r, const char *name);
+/* The same of a whole number, or fallback. *valid: false if it is there and is none (may be NULL). */
+int64_t request_number(const request *r, const char *name, int64_t fallback, bool *valid);
+/* Of a flag: true, 1, "1", "true", "on"; false otherwise. */
+bool request_flag(const request *r, const char *name);
+
+/* The texts of a field that is a text or a list of texts. False: it is missing, or something else; nothing to free then. The
+ * texts belong to the request; *items is for free(). *list: whether it was a list (may be NULL). */
+typedef struct text {
+    const char *data;
+    size_t size;
+} text;
+bool request_texts(const request *r, const char *name, text **items, size_t *count, bool *list);
+
+/* --------------------------------------------------------------------------------------------------------------- answers */
+
+/* Adds a header to the answer that follows. */
+void answer_header(request *r, const char *name, const char *value);
+/* Takes the reference to json; NULL: out of memory, which is answered. */
+void answer_json(request *r, unsigned status, json_t *json);
+/* Copies data. */
+void answer_bytes(request *r, unsigned status, const char *type, const void *data, size_t size);
+/* The same, but takes data, which free() frees; data NULL and size > 0: out of memory, which is answered. */
+void answer_memory(request *r, unsigned status, const char *type, char *data, size_t size);
+/* An error in the shape of the interface; the message is one line. */
+void answer_error(request *r, unsigned status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* An error of the library: 400 for what the caller did, 503 with Retry-After for a full queue, 504, 500. */
+void answer_failure(request *r, const tr_error *error);
+
+/* An answer in parts, for text/event-stream: begin, then any number of parts, then the end. Parts that the client does not
+ * take are kept for it; a client that falls behind by more than 1 MiB is cut off. */
+void answer_begin(request *r, unsigned status, const char *type);
+void answer_part(request *r, const void *data, size_t size);
+void answer_end(request *r);
+
+/* Calls left(argument) if the client goes away before its answer is complete; then no answer is due any more, and the
+ * request is freed after left. Replaces the one before; NULL: none. */
+void request_on_leave(request *r, void (*left)(void *argument), void *argument);
+
+/* ---------------------------------------------------------------------------------------------------------------- server */
+
+/* Listens at the sockets [count], which it closes at its end. */
+http *http_create(server *s, const int *sockets, size_t count, tr_error *error);
+void http_stop_listening(http *h); /* what was accepted goes on */
+size_t http_open_requests(const http *h);
+void http_free(http *h);
+
+#endif

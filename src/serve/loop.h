@@ -1,0 +1,40 @@
+/* The loop: waits for descriptors, times, and calls that other threads post. */
+#ifndef TR_SERVE_LOOP_H
+#define TR_SERVE_LOOP_H
+
+#include <stdint.h>
+
+#include "serve/server.h"
+
+typedef void loop_call(void *argument);
+
+loop *loop_create(tr_error *error);
+void loop_free(loop *l);
+/* Runs until loop_stop. */
+void loop_run(loop *l);
+void loop_stop(loop *l);
+
+/* Calls call(argument) in the loop whenever the descriptor is readable, or with `hangup` only when its other side closed its
+ * connection or its sending half. One watch for each descriptor. False: out of memory or descriptors. */
+bool loop_watch(loop *l, int descriptor, bool hangup, loop_call *call, void *argument) TR_CHECKED;
+void loop_unwatch(loop *l, int descriptor);
+
+/* Calls call(argument) once, after so many milliseconds at least. The timer belongs to the caller, who zeroed it; setting it
+ * again replaces the time. */
+typedef struct loop_timer {
+    struct loop_timer *next;
+    uint64_t at; /* tr_nanoseconds */
+    loop_call *call;
+    void *argument;
+} loop_timer;
+void loop_after(loop *l, loop_timer *timer, unsigned milliseconds, loop_call *call, void *argument);
+void loop_forget(loop *l, loop_timer *timer); /* may be called when it is not set */
+
+/* Before each wait: how many milliseconds it may take, -1 for any number; called last of all. One such call. */
+void loop_before_wait(loop *l, int (*call)(void *argument), void *argument);
+
+/* Work that takes long: run(argument) in another thread, then done(argument) in the loop. A few threads take what waits in
+ * turn. False: out of memory. */
+bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
+
+#endif
