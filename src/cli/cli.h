@@ -85,11 +85,18 @@ typedef struct cli_settings {
     const char *translation; /* attention; NULL: the model's own */
     const char *file;        /* pull; NULL: the files that a model needs */
     bool list, remove;       /* pull */
-    int timeout, retries;    /* pull; timeout in seconds */
-    int first, best;         /* shortlist */
-    int completion;          /* a cli_shell whose completion is to be printed, or 0 */
-    bool literal;            /* "--" was given: what follows is text */
-    char **arguments;        /* the arguments that are no options, in order; the array is allocated */
+    int timeout, retries;    /* pull, serve; timeout in seconds */
+    /* serve */
+    const char *host, *unix_socket, *config, *api_keys, *cors, *glossaries, *url_prefix;
+    int port, rate_limit, char_limit, batch_limit; /* limits: 0: none */
+    int upload_limit, cache;                       /* MiB */
+    int queue_limit, grace, idle_close;            /* texts; seconds */
+    bool trust_proxy;
+    char **given;     /* all arguments as they were given, of this command; not owned */
+    int first, best;  /* shortlist */
+    int completion;   /* a cli_shell whose completion is to be printed, or 0 */
+    bool literal;     /* "--" was given: what follows is text */
+    char **arguments; /* the arguments that are no options, in order; the array is allocated */
     int argument_count;
 } cli_settings;
 
@@ -104,7 +111,8 @@ enum {
     CMD_SCORE = 64,
     CMD_ATTENTION = 128,
     CMD_SHORTLIST = 256,
-    CMD_CALIBRATE = 512
+    CMD_CALIBRATE = 512,
+    CMD_SERVE = 1024
 };
 
 struct cli_command {
@@ -131,6 +139,7 @@ int cli_score(const cli_settings *settings);
 int cli_calibrate(const cli_settings *settings);
 int cli_pull(const cli_settings *settings);
 int cli_attention(const cli_settings *settings);
+int cli_serve(const cli_settings *settings);
 int cli_shortlist(const cli_settings *settings);
 
 /* ------------------------------------------------------------------------------------------------- options (options.c) */

@@ -90,6 +90,18 @@ const cli_command cli_commands[] = {
      "  translate score --alignment \"你好\" \"Hello\"    with word alignment / 词对齐\n"
      "  translate score --json -i pairs.tsv           token by token / 逐词元概率\n",
      NULL},
+#if TR_IMPORT
+    {"translate serve", CMD_SERVE, cli_serve, 0, 0, "answer programs over HTTP", "translate serve [OPTIONS]",
+     "Answers programs that speak to LibreTranslate, DeepL, Google Translate, Immersive\n"
+     "Translate and others, at http://127.0.0.1:5000, until it is interrupted. Texts are\n"
+     "never logged, and nothing is written to the disk.\n",
+     "  translate serve                                the models that come with it\n"
+     "  translate serve --models DIR --port 8000       your own / 自己的模型\n"
+     "  curl localhost:5000/translate -d q=今天天气很好 -d source=zh -d target=en\n",
+     "SIGTERM finishes what was accepted and ends; SIGHUP reads models, keys and\n"
+     "glossaries again.\n"
+     "\nEnvironment: each option as TRANSLATE_NAME, such as TRANSLATE_API_KEYS.\n"},
+#endif
     {"translate shortlist", CMD_SHORTLIST, cli_shortlist, 2, 2, "learn a lexical shortlist",
      "translate shortlist [OPTIONS] SOURCE.txt TARGET.txt -o FILE.bin",
      "Learns which target tokens translate each source token, from a parallel text in\n"

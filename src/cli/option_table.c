@@ -33,7 +33,7 @@ static const cli_choice shell_choices[] = {{"bash", CLI_BASH}, {"zsh", CLI_ZSH},
 #define COMMON      CLI_COMMON
 #define EVERY                                                                                                               \
     (CMD_TRANSLATE | CMD_BENCH | CMD_CONVERT | CMD_INFO | CMD_TOKENIZE | CMD_PULL | CMD_SCORE | CMD_ATTENTION |             \
-     CMD_SHORTLIST | CMD_CALIBRATE)
+     CMD_SHORTLIST | CMD_CALIBRATE | CMD_SERVE)
 
 const cli_option cli_options[] = {
     {NEUTRAL | COMMON | WITH_MODEL, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
@@ -49,6 +49,13 @@ const cli_option cli_options[] = {
      "folder of models: -s and -t choose one of them, or two, mostly by way of English; default: $TRANSLATE_MODELS, if a "
      "language is given and -m is not",
      NULL},
+    {COMMON | CMD_SERVE, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
+     "folder of models; each is opened with its first text; default: the folder of the zh-en model that comes with the "
+     "program",
+     NULL},
+    {COMMON | CMD_SERVE, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0, "serve this model alone", NULL},
+    {CMD_SERVE, GROUP_MODEL, KIND_NUMBER, 0, "idle-close", "N", FIELD(idle_close), 0, 1 << 30,
+     "close a model that nobody used for N seconds; default 900; 0: never", NULL},
     {COMMON | CMD_SHORTLIST, GROUP_MODEL, KIND_TEXT, 'm', "model", "PATH", FIELD(model), 0, 0,
      "the model that uses the shortlist; its tokenizers cut the text; default: as for translate", NULL},
     {COMMON | CMD_INFO, GROUP_MODEL, KIND_TEXT, 0, "models", "DIR", FIELD(models), 0, 0,
@@ -63,8 +70,8 @@ const cli_option cli_options[] = {
      NULL},
     {COMMON | CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_TEXT, 't', "target", "LANG",
      FIELD(target), 0, 0, "language of the output; translate info lists a model's languages", NULL},
-    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION, GROUP_MODEL, KIND_CHOICE, 0, "compute", NULL, FIELD(compute), 0,
-     0, "type of the weights; default auto: as stored (a directory: f32)", compute_choices},
+    {CMD_TRANSLATE | CMD_BENCH | CMD_SCORE | CMD_ATTENTION | CMD_SERVE, GROUP_MODEL, KIND_CHOICE, 0, "compute", NULL,
+     FIELD(compute), 0, 0, "type of the weights; default auto: as stored (a directory: f32)", compute_choices},
     {COMMON | CMD_CONVERT, GROUP_MODEL, KIND_CHOICE, 0, "compute", NULL, FIELD(compute), 0, 0,
      "type of the matrices in OUT.gguf; default auto: as in IN", compute_choices},
     {COMMON | CMD_CONVERT, GROUP_MODEL, KIND_TEXT, 0, "allowed", "script:NAMES|text:FILE", FIELD(allowed), 0, 0,
@@ -153,6 +160,43 @@ const cli_option cli_options[] = {
      "give up a connection after N seconds without data; default 30", NULL},
     {CMD_PULL, GROUP_NETWORK, KIND_NUMBER, 0, "retries", "N", FIELD(retries), 0, 1000,
      "how often to try again after a lost connection or an overloaded server; default 5", NULL},
+
+    {COMMON | CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "host", "ADDRESS", FIELD(host), 0, 0,
+     "listen at this address; default 127.0.0.1, for programs of this machine alone; 0.0.0.0 or :: for all", NULL},
+    {COMMON | CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "port", "N", FIELD(port), 0, 65535,
+     "default 5000; 0: any that is free", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "unix", "PATH", FIELD(unix_socket), 0, 0, "listen at a Unix socket instead",
+     NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "url-prefix", "/PATH", FIELD(url_prefix), 0, 0,
+     "what addresses begin with, if a proxy passes a part of them on", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "cors", "ORIGIN", FIELD(cors), 0, 0,
+     "web pages from this origin may use the server; * for all; default: none", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_FLAG, 0, "trust-proxy", NULL, FIELD(trust_proxy), 0, 0,
+     "take the client's address from X-Forwarded-For; only behind a proxy that sets it", NULL},
+    {COMMON | CMD_SERVE, GROUP_NETWORK, KIND_TEXT, 0, "api-keys", "FILE", FIELD(api_keys), 0, 0,
+     "clients need one of the keys in FILE; a key a line; optionally its requests and characters a minute", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "rate-limit", "N", FIELD(rate_limit), 0, 1 << 30,
+     "requests a minute of a key, or of an address; default 0: no limit", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "char-limit", "N", FIELD(char_limit), 0, 1 << 30,
+     "characters of a request; default 100000; 0: no limit", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "batch-limit", "N", FIELD(batch_limit), 0, 1 << 20,
+     "texts of a request; default 1000; 0: no limit", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "upload-limit", "N", FIELD(upload_limit), 1, 1024,
+     "the largest document, in MiB; default 16", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "N", FIELD(timeout), 1, 3600,
+     "give up a request after N seconds; default 120", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "grace", "N", FIELD(grace), 0, 3600,
+     "after SIGTERM, finish what was accepted within N seconds; default 30", NULL},
+    {COMMON | CMD_SERVE, GROUP_FILES, KIND_TEXT, 0, "config", "FILE", FIELD(config), 0, 0,
+     "read options from FILE; lines such as 'port = 5000'; the environment (TRANSLATE_PORT) and the command line come "
+     "before it",
+     NULL},
+    {CMD_SERVE, GROUP_TRANSLATION, KIND_TEXT, 0, "glossaries", "DIR", FIELD(glossaries), 0, 0,
+     "folder of glossaries, NAME.tsv or NAME.csv, that requests may name", NULL},
+    {CMD_SERVE, GROUP_SPEED, KIND_NUMBER, 0, "cache-size", "N", FIELD(cache), 0, 1 << 20,
+     "keep finished translations in N MiB; default 64; 0: none", NULL},
+    {CMD_SERVE, GROUP_SPEED, KIND_NUMBER, 0, "queue-limit", "N", FIELD(queue_limit), 1, 1 << 24,
+     "texts that may wait, before requests are told to come back later; default 10000", NULL},
 
     {COMMON | CMD_TRANSLATE, GROUP_OUTPUT, KIND_FLAG, 0, "json", NULL, FIELD(json), 0, 0,
      "a JSON object a line; its keys: line, source, text, tokens, flags; pivot, if two models translate; with their "
@@ -255,6 +299,8 @@ const cli_option cli_options[] = {
      "translate as the published program does, to compare with it; the same as --split never --loop-guard off --protect off "
      "--compute f32; with the published directory or an f32 file, because an int8 file holds rounded weights",
      NULL},
+    {CMD_SERVE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
+     "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy)", NULL},
     {CMD_TRANSLATE, GROUP_SEARCH, KIND_NUMBER, 'b', "beam", "N", FIELD(search.beam), 1, TR_MAX_BEAM,
      "beam size: hypotheses at each step; default 1: the most likely token at each step (greedy); auto: 4 for TEXT and for "
      "lines that are typed, 1 for files and pipes",
@@ -322,15 +368,16 @@ const cli_option cli_options[] = {
     {CMD_BENCH, GROUP_OUTPUT, KIND_FLAG, 0, "limits", NULL, FIELD(limits), 0, 0,
      "also measure the machine's peak arithmetic and memory speed, and report the share reached; implies --parts", NULL},
 
-    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE | CMD_ATTENTION | CMD_SHORTLIST | CMD_CALIBRATE, GROUP_SPEED, KIND_NUMBER, 'T',
-     "threads", "N", FIELD(threads), 0, TR_TEAM_MAX, "default 0: one for each usable core", NULL},
+    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE | CMD_ATTENTION | CMD_SHORTLIST | CMD_CALIBRATE | CMD_SERVE, GROUP_SPEED,
+     KIND_NUMBER, 'T', "threads", "N", FIELD(threads), 0, TR_TEAM_MAX, "default 0: one for each usable core", NULL},
     {COMMON | CMD_BENCH, GROUP_SPEED, KIND_SERIES, 'T', "threads", "N,...", FIELD(threads_list), 0, TR_TEAM_MAX,
      "default 0: one for each usable core; several numbers, here and in --batch-size and --beam: every combination is "
      "measured",
      NULL},
     {COMMON | CMD_BENCH, GROUP_SPEED, KIND_SERIES, 0, "batch-size", "N,...", FIELD(batch_sizes), 1, 4096,
      "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
-    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1, 4096,
+    {NEUTRAL | CMD_TRANSLATE | CMD_SCORE | CMD_SERVE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
+     4096,
      "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
 
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar",

@@ -419,8 +419,17 @@ cli_settings cli_default_settings(const cli_command *command)
                           .search = tr_search_default_options(),
                           .rounds = 3,
                           .wrong_below = 35,
-                          .timeout = 30,
+                          .timeout = command->bit == CMD_SERVE ? 120 : 30,
                           .retries = 5,
+                          .host = "127.0.0.1",
+                          .port = 5000,
+                          .batch_limit = 1000,
+                          .char_limit = 100000,
+                          .upload_limit = 16,
+                          .cache = 64,
+                          .queue_limit = 10000,
+                          .grace = 30,
+                          .idle_close = 900,
                           .alignment_threshold = 1,
                           .first = 100,
                           .best = 100};
@@ -429,6 +438,7 @@ cli_settings cli_default_settings(const cli_command *command)
 int cli_parse(const cli_command *command, char **arguments, int count, cli_settings *settings)
 {
     *settings = cli_default_settings(command);
+    settings->given = arguments;
     settings->arguments = malloc(((size_t)count + 1) * sizeof *settings->arguments);
     if (!settings->arguments)
         return cli_fail_memory();
