@@ -1,5 +1,5 @@
-/* Finished translations, so that a text that comes again costs a look-up: at most so many bytes (--cache), the least recently
- * used are dropped first. */
+/* Finished translations, so that a text that comes again costs a look-up: at most so many bytes (--cache), the least
+ * recently used are dropped first. */
 #ifndef TR_SERVE_CACHE_H
 #define TR_SERVE_CACHE_H
 

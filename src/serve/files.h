@@ -17,8 +17,8 @@ typedef struct file_view {
     const char *message; /* FILE_FAILED: why */
     const char *data;    /* FILE_DONE */
     size_t size;
-    size_t characters;   /* of the source's text; 0: not known yet */
-    int seconds_left;    /* guessed; -1: not known */
+    size_t characters; /* of the source's text; 0: not known yet */
+    int seconds_left;  /* guessed; -1: not known */
 } file_view;
 
 files *files_create(server *s, tr_error *error);
@@ -27,7 +27,7 @@ void files_free(files *f);
 typedef struct file_options {
     const char *source; /* NULL or "auto": detected */
     const char *target;
-    const char *format; /* NULL: by the name */
+    const char *format;   /* NULL: by the name */
     const char *glossary; /* the id of one; NULL: none */
     bool bilingual;
 } file_options;

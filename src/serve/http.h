@@ -35,11 +35,11 @@ typedef struct upload {
 struct request {
     server *server;
     const route *route;
-    error_shape *error; /* the route's; a handler may choose another */
-    json_t *fields;     /* the parameters, an object: of the query, of a form, of a JSON object */
-    json_t *body;       /* the JSON body if it is no object, else NULL */
-    upload upload;      /* data NULL: none */
-    const char *key;    /* that the client gave, wherever its interface has it; NULL: none */
+    error_shape *error;            /* the route's; a handler may choose another */
+    json_t *fields;                /* the parameters, an object: of the query, of a form, of a JSON object */
+    json_t *body;                  /* the JSON body if it is no object, else NULL */
+    upload upload;                 /* data NULL: none */
+    const char *key;               /* that the client gave, wherever its interface has it; NULL: none */
     struct connection *connection; /* http.c's */
 };
 
@@ -47,9 +47,11 @@ struct request {
 
 /* A part of the path that is "*" in the route, number 0, 1, ... */
 const char *request_part(const request *r, size_t number);
+/* The client's address, numeric and without a port; "" of a Unix socket. */
+const char *request_address(const request *r);
 /* A header of the request; NULL: there is none. */
 const char *request_header(const request *r, const char *name);
-/* The value of a text field; a number as text; NULL: there is none, or it has another type. */
+/* The value of a text field; NULL: there is none, or it has another type. */
 const char *request_text(const request *r, const char *name);
 /* The same of a whole number, or fallback. *valid: false if it is there and is none (may be NULL). */
 int64_t request_number(const request *r, const char *name, int64_t fallback, bool *valid);
@@ -58,11 +60,11 @@ bool request_flag(const request *r, const char *name);
 
 /* The texts of a field that is a text or a list of texts. False: it is missing, or something else; nothing to free then. The
  * texts belong to the request; *items is for free(). *list: whether it was a list (may be NULL). */
-typedef struct text {
+typedef struct source_text {
     const char *data;
     size_t size;
-} text;
-bool request_texts(const request *r, const char *name, text **items, size_t *count, bool *list);
+} source_text;
+bool request_texts(const request *r, const char *name, source_text **items, size_t *count, bool *list);
 
 /* --------------------------------------------------------------------------------------------------------------- answers */
 
@@ -88,6 +90,9 @@ void answer_end(request *r);
 /* Calls left(argument) if the client goes away before its answer is complete; then no answer is due any more, and the
  * request is freed after left. Replaces the one before; NULL: none. */
 void request_on_leave(request *r, void (*left)(void *argument), void *argument);
+/* Calls release(argument) when the request ends, in whatever way. Those of a request are called in reverse order. False: out
+ * of memory, and release was called. */
+bool request_hold(request *r, void (*release)(void *argument), void *argument);
 
 /* ---------------------------------------------------------------------------------------------------------------- server */
 

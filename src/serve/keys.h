@@ -4,8 +4,8 @@
 
 #include "serve/http.h"
 
-/* Reads --api-keys: a key a line, optionally requests per minute and characters per minute after it (0 or none: the server's);
- * blank lines and lines that begin with # are skipped. Without the option everybody may use the server. */
+/* Reads --api-keys: a key a line, optionally requests per minute and characters per minute after it (0 or none: the
+ * server's); blank lines and lines that begin with # are skipped. Without the option everybody may use the server. */
 keys *keys_create(const server *s, tr_error *error);
 void keys_free(keys *k);
 /* Reads the file again; what was used stays counted. A failure keeps the old keys. */
@@ -15,8 +15,8 @@ bool keys_required(const keys *k);
 /* Whether the request may go on: it has a valid key where one is needed, and its key or address has not used up its rate
  * (--rate-limit). If not, it has been answered: 403, or 429 with Retry-After. */
 bool keys_allow(keys *k, request *r);
-/* Counts the characters that a request wants to translate: --char-limit each (400), the key's limit in a minute (429). False:
- * it has been answered. */
+/* Counts the characters that a request wants to translate: --char-limit each (400), the key's limit in a minute (429).
+ * False: it has been answered. */
 bool keys_take(keys *k, request *r, size_t characters);
 
 #endif

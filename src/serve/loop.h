@@ -9,6 +9,8 @@
 typedef void loop_call(void *argument);
 
 loop *loop_create(tr_error *error);
+/* Waits for the work that runs, and calls done for all work, also for what was not run. No work comes after it. */
+void loop_end_work(loop *l);
 void loop_free(loop *l);
 /* Runs until loop_stop. */
 void loop_run(loop *l);
@@ -34,7 +36,7 @@ void loop_forget(loop *l, loop_timer *timer); /* may be called when it is not se
 void loop_before_wait(loop *l, int (*call)(void *argument), void *argument);
 
 /* Work that takes long: run(argument) in another thread, then done(argument) in the loop. A few threads take what waits in
- * turn. False: out of memory. */
+ * turn. False: out of memory, or the server ends. */
 bool loop_work(loop *l, loop_call *run, loop_call *done, void *argument) TR_CHECKED;
 
 #endif

@@ -29,7 +29,7 @@ enum { MODELS_STEPS = 2 };
 typedef struct way {
     int count;
     struct {
-        served *model; /* held until way_release */
+        served *model;                                 /* held until way_release */
         char source[TR_LANGUAGE], target[TR_LANGUAGE]; /* the model's own codes */
     } steps[MODELS_STEPS];
 } way;

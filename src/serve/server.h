@@ -9,8 +9,8 @@
  *   languages.c       codes and names of languages
  *   *_api.c           the interfaces: a table of routes each
  *
- * All of it runs in one thread, the loop, which never waits for anything but events: no locks are needed. Decoding runs in the
- * threads of the queues. */
+ * All of it runs in one thread, the loop, which never waits for anything but events: no locks are needed. Decoding runs in
+ * the threads of the queues. */
 #ifndef TR_SERVE_SERVER_H
 #define TR_SERVE_SERVER_H
 
@@ -37,7 +37,7 @@ typedef struct server {
     models *models;
     keys *keys;
     metrics *metrics;
-    cache *cache;           /* NULL: none */
+    cache *cache; /* NULL: none */
     glossaries *glossaries;
     files *files;
     bool stopping; /* no new work is accepted */

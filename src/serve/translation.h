@@ -10,7 +10,7 @@ typedef struct translation_options {
     const char *source; /* in any spelling; NULL, "" or "auto": detected, text by text */
     const char *target;
     bool html;
-    int alternatives; /* further translations of each text; 0: none */
+    int alternatives;            /* further translations of each text; 0: none */
     const tr_glossary *glossary; /* NULL: none; held until the request ends, see glossaries.h */
     bool bulk;                   /* waits for others; set for long requests, too */
     int deadline;                /* milliseconds; 0: the server's --timeout */
@@ -24,8 +24,8 @@ typedef struct translation_options {
 typedef struct translated {
     const char *text; /* NUL-terminated */
     size_t size;
-    const char *source, *target;  /* in the spelling of languages.h */
-    int confidence;               /* of a detected source, per cent; -1: it was given */
+    const char *source, *target; /* in the spelling of languages.h */
+    int confidence;              /* of a detected source, per cent; -1: it was given */
     const char *const *alternatives;
     size_t alternative_count;
     unsigned flags;            /* TR_FLAG_... */
@@ -33,9 +33,9 @@ typedef struct translated {
     const tr_model *model;     /* the last one; NULL where results are */
 } translated;
 
-/* Translates count texts, which are copied, and calls done in the loop, with results [count] in the same order. What fails is
- * answered in the interface's shape, and done is not called. If the client goes away, all of it is given up. */
-void translate_texts(request *r, const text *texts, size_t count, const translation_options *options,
+/* Translates count texts, which are copied, and calls done in the loop, with results [count] in the same order. What fails
+ * is answered in the interface's shape, and done is not called. If the client goes away, all of it is given up. */
+void translate_texts(request *r, const source_text *texts, size_t count, const translation_options *options,
                      void (*done)(request *r, const translated *results, size_t count));
 
 /* Code points of a text, which limits and bills count. */

@@ -1,0 +1,245 @@
+/* Answers of requests, whole or in parts. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/connection.h"
+#include "serve/loop.h"
+#include "serve/metrics.h"
+#include "util/clock.h"
+
+struct answer_header {
+    struct answer_header *next;
+    const char *value; /* in text, after the name */
+    char text[];
+};
+
+/* An answer in parts. */
+struct stream {
+    connection *connection;
+    tr_buffer waiting; /* what the client has not taken, from `taken` on */
+    size_t taken;
+    bool ended, reading; /* reading: libmicrohttpd asks for it at this moment */
+};
+
+enum { STREAM_BLOCK = 4096, STREAM_WAITING = 1 << 20 };
+
+/* --------------------------------------------------------------------------------------------------------------- sending */
+
+void answer_header(request *r, const char *name, const char *value)
+{
+    connection *const c = r->connection;
+    const size_t name_size = strlen(name) + 1, size = strlen(value) + 1;
+    struct answer_header *const header = malloc(sizeof *header + name_size + size);
+    if (!header)
+        return;
+    memcpy(header->text, name, name_size);
+    memcpy(header->text + name_size, value, size);
+    header->value = header->text + name_size;
+    header->next = c->headers;
+    c->headers = header;
+}
+
+static void free_headers(connection *c)
+{
+    for (struct answer_header *h; (h = c->headers);) {
+        c->headers = h->next;
+        free(h);
+    }
+}
+
+static void add_common_headers(connection *c, struct MHD_Response *response)
+{
+    const server *const s = c->request.server;
+    const char *const allowed = s->settings->cors, *const origin = request_header(&c->request, "Origin");
+    for (const struct answer_header *h = c->headers; h; h = h->next)
+        MHD_add_response_header(response, h->text, h->value);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (s->stopping)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (!allowed || !origin || (strcmp(allowed, "*") != 0 && strcmp(allowed, origin) != 0))
+        return;
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", allowed);
+    if (strcmp(allowed, "*") != 0)
+        MHD_add_response_header(response, "Vary", "Origin");
+}
+
+enum MHD_Result answer_send(connection *c)
+{
+    add_common_headers(c, c->response);
+    free_headers(c);
+    metrics_answered(c->request.server->metrics, c->request.route, c->status, (double)(tr_nanoseconds() - c->started) / 1e9);
+    const enum MHD_Result good = MHD_queue_response(c->mhd, c->status, c->response);
+    MHD_destroy_response(c->response);
+    c->response = NULL;
+    if (!c->stream)
+        c->left = NULL;
+    return good;
+}
+
+void answer_free(connection *c)
+{
+    free_headers(c);
+    if (c->response)
+        MHD_destroy_response(c->response);
+}
+
+static void answer_ready(connection *c, unsigned status, struct MHD_Response *response)
+{
+    if (!response || c->response || c->gone) { /* without memory the client gets nothing but the end of its connection */
+        if (response)
+            MHD_destroy_response(response);
+        c->gone = c->gone || !response;
+    } else {
+        c->response = response;
+        c->status = status;
+    }
+    connection_resume(c);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- whole */
+
+void answer_memory(request *r, unsigned status, const char *type, char *data, size_t size)
+{
+    struct MHD_Response *response = NULL;
+    if (!data && size) {
+        answer_error(r, 503, "out of memory");
+        return;
+    }
+    if (type)
+        answer_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    response = MHD_create_response_from_buffer(size, data ? data : (char[]){0},
+                                               data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        free(data);
+    answer_ready(r->connection, status, response);
+}
+
+void answer_bytes(request *r, unsigned status, const char *type, const void *data, size_t size)
+{
+    char *const copy = size ? malloc(size) : NULL;
+    if (copy)
+        memcpy(copy, data, size);
+    answer_memory(r, status, type, copy, size);
+}
+
+void answer_json(request *r, unsigned status, json_t *json)
+{
+    char *const text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    json_decref(json);
+    if (text)
+        answer_memory(r, status, "application/json", text, strlen(text));
+    else
+        answer_bytes(r, 503, "text/plain", "out of memory\n", 14);
+}
+
+void answer_error(request *r, unsigned status, const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    tr_buffer clean = {0}; /* the message may have been cut inside a character, or name what a client sent */
+    if (tr_utf8_clean(message, strlen(message), &clean))
+        answer_json(r, status, r->error(status, clean.data));
+    else
+        answer_json(r, status, NULL);
+    tr_buffer_free(&clean);
+}
+
+void answer_failure(request *r, const tr_error *error)
+{
+    unsigned status = 500;
+    switch (error->status) {
+    case TR_ERROR_ARGUMENT:
+    case TR_ERROR_UNSUPPORTED:
+    case TR_ERROR_FORMAT: status = 400; break;
+    case TR_ERROR_FULL:
+    case TR_ERROR_MEMORY:
+    case TR_ERROR_CANCELLED: status = 503; break;
+    case TR_ERROR_DEADLINE: status = 504; break;
+    default: break;
+    }
+    if (status == 503)
+        answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    answer_error(r, status, "%s", error->message);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- in parts */
+
+static ssize_t read_stream(void *argument, uint64_t position, char *out, size_t room)
+{
+    struct stream *const s = argument;
+    size_t size = s->waiting.size - s->taken;
+    (void)position;
+    if (s->connection->gone)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (!size && s->ended)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (!size) {
+        connection_suspend(s->connection);
+        return 0;
+    }
+    if (size > room)
+        size = room;
+    memcpy(out, s->waiting.data + s->taken, size);
+    s->taken += size;
+    if (s->taken == s->waiting.size) {
+        tr_buffer_clear(&s->waiting);
+        s->taken = 0;
+    }
+    return (ssize_t)size;
+}
+
+static void free_stream(void *argument)
+{
+    struct stream *const s = argument;
+    s->connection->stream = NULL;
+    tr_buffer_free(&s->waiting);
+    free(s);
+}
+
+void answer_begin(request *r, unsigned status, const char *type)
+{
+    connection *const c = r->connection;
+    struct stream *const s = calloc(1, sizeof *s);
+    struct MHD_Response *response = NULL;
+    if (s) {
+        s->connection = c;
+        c->stream = s;
+        answer_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+        answer_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+        answer_header(r, "X-Accel-Buffering", "no"); /* nginx passes parts on as they come */
+        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, s, free_stream);
+        if (!response)
+            free_stream(s);
+    }
+    answer_ready(c, status, response);
+}
+
+void answer_part(request *r, const void *data, size_t size)
+{
+    connection *const c = r->connection;
+    struct stream *const s = c->stream;
+    if (!s || c->gone)
+        return;
+    if (s->taken) {
+        memmove(s->waiting.data, s->waiting.data + s->taken, s->waiting.size - s->taken);
+        s->waiting.size -= s->taken;
+        s->taken = 0;
+    }
+    if (s->waiting.size + size > STREAM_WAITING || !tr_buffer_append(&s->waiting, data, size))
+        connection_cut(c);
+    connection_resume(c);
+}
+
+void answer_end(request *r)
+{
+    connection *const c = r->connection;
+    if (c->stream)
+        c->stream->ended = true;
+    connection_resume(c);
+}

@@ -1,0 +1,57 @@
+/* A request on its way through libmicrohttpd: what http.c and answers.c share. */
+#ifndef TR_SERVE_CONNECTION_H
+#define TR_SERVE_CONNECTION_H
+
+#include <microhttpd.h>
+
+#include "serve/http.h"
+#include "util/buffer.h"
+
+enum { PARTS = 8 }; /* of a path */
+
+typedef struct hold {
+    struct hold *next;
+    void (*release)(void *argument);
+    void *argument;
+} hold;
+
+typedef struct connection {
+    request request;
+    struct http *http;
+    struct MHD_Connection *mhd;
+    uint64_t started; /* tr_nanoseconds */
+    char method[16];
+    char *path;               /* without the prefix */
+    const char *parts[PARTS]; /* of the path that "*" stands for; in path, NUL-terminated */
+    char address[64];
+    tr_buffer body;
+    bool handled;   /* the handler was called */
+    bool suspended; /* until there is an answer, or the next part of it */
+    bool gone;      /* the client went away */
+    bool complete;  /* the answer was sent */
+
+    struct MHD_Response *response; /* the answer */
+    unsigned status;
+    struct answer_header *headers;
+    struct stream *stream; /* of an answer in parts */
+
+    void (*left)(void *argument);
+    void *left_argument;
+    hold *holds;
+} connection;
+
+/* fields.c: fills the request's fields from the query and the body. False: it has been answered. */
+bool fields_read(connection *c);
+void fields_free(request *r);
+
+/* answers.c: what is added to every answer; sends the answer that is ready. */
+enum MHD_Result answer_send(connection *c);
+void answer_free(connection *c);
+
+/* http.c: the handler, or the reader of a stream, waits for something; it goes on. */
+void connection_suspend(connection *c);
+void connection_resume(connection *c);
+/* The client gets no more, as if it had gone away. */
+void connection_cut(connection *c);
+
+#endif

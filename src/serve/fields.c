@@ -1,0 +1,239 @@
+/* Parameters of requests: of the query, of forms and of JSON, as one JSON object. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "serve/connection.h"
+
+/* --------------------------------------------------------------------------------------------------------------- reading */
+
+typedef struct form {
+    request *request;
+    char *name; /* of the field being read */
+    bool file;  /* it is one */
+    tr_buffer value;
+    const char *problem; /* NULL: none */
+} form;
+
+/* A field that comes again becomes a list. */
+static const char *add_field(json_t *fields, const char *name, const char *value, size_t size)
+{
+    json_t *const text = json_stringn(value, size), *const old = json_object_get(fields, name);
+    int failed;
+    if (!text)
+        return "a parameter is not valid UTF-8";
+    if (json_is_array(old))
+        failed = json_array_append_new(old, text);
+    else if (old)
+        failed = json_object_set_new(fields, name, json_pack("[O, o]", old, text));
+    else
+        failed = json_object_set_new(fields, name, text);
+    return failed ? "a parameter's name is not valid UTF-8" : NULL;
+}
+
+static void end_field(form *f)
+{
+    upload *const up = &f->request->upload;
+    if (!f->name)
+        return;
+    const char *const value = f->value.data ? f->value.data : "";
+    if (!f->file) {
+        if (!f->problem)
+            f->problem = add_field(f->request->fields, f->name, value, f->value.size);
+    } else if (up->data) {
+        f->problem = "more than one file";
+    } else {
+        up->data = f->value.data ? f->value.data : calloc(1, 1);
+        up->size = f->value.size;
+        f->value = (tr_buffer){0};
+    }
+    tr_buffer_clear(&f->value);
+    free(f->name);
+    f->name = NULL;
+}
+
+/* Without folders, as some browsers send them. */
+static char *name_of_file(const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if (*c == '/' || *c == '\\')
+            name = c + 1;
+    return strdup(name);
+}
+
+static enum MHD_Result on_part(void *argument, enum MHD_ValueKind kind, const char *key, const char *file,
+                               const char *content_type, const char *encoding, const char *data, uint64_t offset,
+                               size_t size)
+{
+    form *const f = argument;
+    (void)kind, (void)content_type, (void)encoding;
+    if (offset == 0) {
+        end_field(f);
+        f->name = strdup(key ? key : "");
+        f->file = file != NULL;
+        if (file && !f->request->upload.name)
+            f->request->upload.name = name_of_file(file);
+    }
+    if (!f->name || !tr_buffer_append(&f->value, data, size))
+        f->problem = "out of memory";
+    return f->problem ? MHD_NO : MHD_YES;
+}
+
+static const char *read_form(connection *c)
+{
+    form f = {.request = &c->request};
+    struct MHD_PostProcessor *const processor = MHD_create_post_processor(c->mhd, 4096, on_part, &f);
+    if (!processor)
+        return "the body is neither JSON nor a form";
+    const enum MHD_Result good = MHD_post_process(processor, c->body.data, c->body.size);
+    MHD_destroy_post_processor(processor);
+    end_field(&f);
+    tr_buffer_free(&f.value);
+    return f.problem ? f.problem : good == MHD_YES ? NULL : "the form is damaged";
+}
+
+/* Whether the body is JSON: by its type, or, as several programs send no or another type, by its first character. */
+static bool is_json(const connection *c)
+{
+    const char *const type = request_header(&c->request, "Content-Type");
+    if (type && (strcasestr(type, "json") || strncasecmp(type, "multipart/", 10) == 0))
+        return type[0] != 'm' && type[0] != 'M';
+    for (size_t i = 0; i < c->body.size; i++)
+        if (!strchr(" \t\r\n", c->body.data[i]))
+            return c->body.data[i] == '{' || c->body.data[i] == '[';
+    return false;
+}
+
+static bool read_json(connection *c)
+{
+    request *const r = &c->request;
+    json_error_t problem;
+    json_t *const json = json_loadb(c->body.data, c->body.size, JSON_DECODE_ANY, &problem);
+    if (!json) {
+        answer_error(r, 400, "the body is not valid JSON: line %d, column %d: %s", problem.line, problem.column,
+                     problem.text);
+        return false;
+    }
+    if (json_is_object(json))
+        json_object_update(r->fields, json);
+    else
+        r->body = json_incref(json);
+    json_decref(json);
+    return true;
+}
+
+static enum MHD_Result on_argument(void *argument, enum MHD_ValueKind kind, const char *key, size_t key_size,
+                                   const char *value, size_t size)
+{
+    form *const f = argument;
+    (void)kind, (void)key_size;
+    f->problem = add_field(f->request->fields, key, value ? value : "", size);
+    return f->problem ? MHD_NO : MHD_YES;
+}
+
+/* "SCHEME KEY", with any of the schemes that interfaces use; else the header or field that they have. */
+static const char *find_key(const request *r)
+{
+    static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key ", "Token "};
+    static const char *const names[] = {"api_key", "key", "token"};
+    const char *const header = request_header(r, "Authorization"), *google = request_header(r, "X-Goog-Api-Key");
+    for (size_t i = 0; header && i < sizeof schemes / sizeof *schemes; i++)
+        if (strncasecmp(header, schemes[i], strlen(schemes[i])) == 0)
+            return header + strlen(schemes[i]);
+    if (google)
+        return google;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *const key = json_string_value(json_object_get(r->fields, names[i]));
+        if (key && *key)
+            return key;
+    }
+    return NULL;
+}
+
+bool fields_read(connection *c)
+{
+    request *const r = &c->request;
+    form query = {.request = r};
+    r->fields = json_object();
+    if (!r->fields) {
+        answer_error(r, 503, "out of memory");
+        return false;
+    }
+    MHD_get_connection_values_n(c->mhd, MHD_GET_ARGUMENT_KIND, on_argument, &query);
+    if (!query.problem && c->body.size && !is_json(c))
+        query.problem = read_form(c);
+    else if (!query.problem && c->body.size && !read_json(c))
+        return false;
+    if (query.problem) {
+        answer_error(r, 400, "%s", query.problem);
+        return false;
+    }
+    tr_buffer_free(&c->body);
+    r->key = find_key(r);
+    return true;
+}
+
+void fields_free(request *r)
+{
+    json_decref(r->fields);
+    json_decref(r->body);
+    free(r->upload.name);
+    free(r->upload.data);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- asking */
+
+const char *request_text(const request *r, const char *name)
+{
+    return json_string_value(json_object_get(r->fields, name));
+}
+
+int64_t request_number(const request *r, const char *name, int64_t fallback, bool *valid)
+{
+    const json_t *const value = json_object_get(r->fields, name);
+    int64_t number = fallback;
+    bool good = !value || json_is_integer(value) || json_is_null(value);
+    if (json_is_integer(value)) {
+        number = json_integer_value(value);
+    } else if (json_is_string(value)) {
+        const char *const text = json_string_value(value);
+        char *end;
+        const long long parsed = strtoll(text, &end, 10);
+        good = *text && !*end && parsed > INT32_MIN && parsed < INT32_MAX;
+        number = good ? parsed : fallback;
+    }
+    if (valid)
+        *valid = good;
+    return number;
+}
+
+bool request_flag(const request *r, const char *name)
+{
+    const json_t *const value = json_object_get(r->fields, name);
+    const char *const text = json_string_value(value);
+    if (text)
+        return strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0 || strcasecmp(text, "on") == 0;
+    return json_is_true(value) || (json_is_integer(value) && json_integer_value(value) == 1);
+}
+
+bool request_texts(const request *r, const char *name, source_text **items, size_t *count, bool *list)
+{
+    json_t *const value = json_object_get(r->fields, name);
+    const bool many = json_is_array(value);
+    const size_t n = many ? json_array_size(value) : 1;
+    if (list)
+        *list = many;
+    source_text *const found = !many && !json_is_string(value) ? NULL : calloc(n + 1, sizeof *found);
+    for (size_t i = 0; found && i < n; i++) {
+        const json_t *const item = many ? json_array_get(value, i) : value;
+        found[i] = (source_text){json_string_value(item), json_string_length(item)};
+        if (!found[i].data) {
+            free(found);
+            return false;
+        }
+    }
+    *items = found;
+    *count = n;
+    return found != NULL;
+}

@@ -1,0 +1,447 @@
+/* Connections by libmicrohttpd, which runs in the server's own loop. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "serve/connection.h"
+#include "serve/keys.h"
+#include "serve/loop.h"
+#include "serve/metrics.h"
+#include "serve/routes.h"
+#include "util/clock.h"
+
+enum {
+    CONNECTIONS = 20000,
+    CONNECTION_MEMORY = 8 << 10, /* bytes of a connection for headers and what is sent at once */
+    IDLE_SECONDS = 75,           /* without a byte */
+    BODY_SECONDS = 120,          /* from the first byte of a request to the last */
+    ACCEPTED = 64,               /* connections at once, before others get their turn */
+    MIB = 1 << 20,
+    BODIES = 16, /* all bodies together, in bodies of the largest size */
+};
+
+static const route *const tables[] = {libretranslate_routes};
+
+struct http {
+    server *server;
+    struct MHD_Daemon *daemon;
+    int *sockets; /* [socket_count] */
+    size_t socket_count, open_requests;
+    uint64_t body_bytes; /* of requests that are being read */
+    bool listening;
+};
+
+/* ---------------------------------------------------------------------------------------------------------------- routes */
+
+/* Whether the path has the route's form. Sets parts, which point into path. */
+static bool matches(const route *wanted, const char *path, const char *parts[PARTS], size_t sizes[PARTS])
+{
+    size_t count = 0;
+    const char *form = wanted->path;
+    for (; *form && *path; form++) {
+        if (*form != '*') {
+            if (*form != *path++)
+                return false;
+            continue;
+        }
+        parts[count] = path;
+        sizes[count] = strcspn(path, "/");
+        path += sizes[count++];
+        if (count == PARTS || !sizes[count - 1])
+            return false;
+    }
+    return !*form && (!*path || (path[0] == '/' && !path[1]));
+}
+
+/* Finds the route. NULL: there is none; *known then tells whether there is one for another method. */
+static const route *find_route(connection *c, const char *method, bool *known)
+{
+    const char *parts[PARTS];
+    size_t sizes[PARTS];
+    *known = false;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const route *r = tables[t]; r->path; r++) {
+            memset(parts, 0, sizeof parts);
+            if (!matches(r, c->path, parts, sizes))
+                continue;
+            *known = true;
+            if (strcmp(r->method, method) != 0)
+                continue;
+            for (size_t i = 0; i < PARTS && parts[i]; i++) {
+                c->parts[i] = parts[i];
+                c->path[parts[i] - c->path + (ptrdiff_t)sizes[i]] = 0;
+            }
+            return r;
+        }
+    return NULL;
+}
+
+static json_t *plain_error(unsigned status, const char *message)
+{
+    (void)status;
+    return json_pack("{s: s}", "error", message);
+}
+
+/* ----------------------------------------------------------------------------------------------------- waiting, and ends */
+
+static void on_hangup(void *argument)
+{
+    connection_cut(argument);
+}
+
+static int descriptor_of(const connection *c)
+{
+    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+void connection_suspend(connection *c)
+{
+    if (c->suspended)
+        return;
+    c->suspended = true;
+    MHD_suspend_connection(c->mhd);
+    /* Without this watch the client only leaves unseen. */
+    const bool watched = loop_watch(c->request.server->loop, descriptor_of(c), true, on_hangup, c);
+    (void)watched;
+}
+
+void connection_resume(connection *c)
+{
+    if (!c->suspended)
+        return;
+    c->suspended = false;
+    loop_unwatch(c->request.server->loop, descriptor_of(c));
+    MHD_resume_connection(c->mhd);
+}
+
+void connection_cut(connection *c)
+{
+    void (*const left)(void *argument) = c->left;
+    if (c->gone)
+        return;
+    c->gone = true;
+    c->left = NULL;
+    if (left)
+        left(c->left_argument);
+    metrics_left(c->request.server->metrics);
+    connection_resume(c);
+}
+
+void request_on_leave(request *r, void (*left)(void *argument), void *argument)
+{
+    r->connection->left = left;
+    r->connection->left_argument = argument;
+}
+
+bool request_hold(request *r, void (*release)(void *argument), void *argument)
+{
+    hold *const h = malloc(sizeof *h);
+    if (!h) {
+        release(argument);
+        return false;
+    }
+    *h = (hold){r->connection->holds, release, argument};
+    r->connection->holds = h;
+    return true;
+}
+
+static void free_connection(connection *c)
+{
+    for (hold *h; (h = c->holds);) {
+        c->holds = h->next;
+        h->release(h->argument);
+        free(h);
+    }
+    c->http->open_requests--;
+    c->http->body_bytes -= c->body.size;
+    answer_free(c);
+    fields_free(&c->request);
+    tr_buffer_free(&c->body);
+    free(c->path);
+    free(c);
+}
+
+/* The answer was sent, or the connection ended before. */
+static void on_completed(void *argument, struct MHD_Connection *mhd, void **request_of, enum MHD_RequestTerminationCode end)
+{
+    connection *const c = *request_of;
+    (void)argument, (void)mhd;
+    if (!c)
+        return;
+    *request_of = NULL;
+    c->suspended = false;
+    if (end != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        connection_cut(c);
+    free_connection(c);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- requests */
+
+const char *request_part(const request *r, size_t number)
+{
+    return number < PARTS && r->connection->parts[number] ? r->connection->parts[number] : "";
+}
+
+const char *request_header(const request *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->connection->mhd, MHD_HEADER_KIND, name);
+}
+
+const char *request_address(const request *r)
+{
+    connection *const c = r->connection;
+    const char *const passed = r->server->settings->trust_proxy ? request_header(r, "X-Forwarded-For") : NULL;
+    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (*c->address)
+        return c->address;
+    if (passed) { /* the last address is the one that the proxy saw itself */
+        const char *const comma = strrchr(passed, ',');
+        const char *const last = comma ? comma + 1 + strspn(comma + 1, " ") : passed;
+        snprintf(c->address, sizeof c->address, "%.*s", (int)strcspn(last, " "), last);
+    } else if (info && info->client_addr && info->client_addr->sa_family != AF_UNIX) {
+        const socklen_t size =
+            info->client_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+        if (getnameinfo(info->client_addr, size, c->address, sizeof c->address, NULL, 0, NI_NUMERICHOST))
+            *c->address = 0;
+    }
+    return c->address;
+}
+
+static uint64_t largest_body(const connection *c)
+{
+    const cli_settings *const s = c->request.server->settings;
+    const uint64_t upload = ((uint64_t)s->upload_limit << 20) + MIB / 16;
+    if (c->request.route && c->request.route->flags & ROUTE_UPLOAD)
+        return upload;
+    /* JSON may write a character as twelve bytes. */
+    const uint64_t characters = 12 * (uint64_t)s->char_limit + MIB;
+    return s->char_limit && characters < upload ? characters : upload;
+}
+
+/* What makes its body superfluous. */
+static void refuse_early(connection *c, bool known)
+{
+    request *const r = &c->request;
+    const char *const length = request_header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const uint64_t size = length ? strtoull(length, NULL, 10) : 0;
+    if (r->server->stopping)
+        answer_error(r, 503, "the server is being stopped");
+    else if (!r->route)
+        answer_error(r, known ? 405 : 404, known ? "%s %s: this method is not allowed" : "%s %s: there is no such address",
+                     c->method, c->path);
+    else if (size > largest_body(c))
+        answer_error(r, 413, "the body has %llu bytes, more than the %llu that are allowed", (unsigned long long)size,
+                     (unsigned long long)largest_body(c));
+    else if (c->http->body_bytes + size > (uint64_t)BODIES * ((uint64_t)r->server->settings->upload_limit << 20)) {
+        answer_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        answer_error(r, 503, "too much is being uploaded at this moment");
+    }
+}
+
+static void answer_options(connection *c)
+{
+    request *const r = &c->request;
+    if (r->server->settings->cors) {
+        answer_header(r, "Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS");
+        answer_header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Goog-Api-Key");
+        answer_header(r, "Access-Control-Max-Age", "600");
+    }
+    answer_header(r, MHD_HTTP_HEADER_ALLOW, "GET, POST, PUT, PATCH, DELETE, OPTIONS");
+    answer_memory(r, 204, NULL, NULL, 0);
+}
+
+/* The path after --url-prefix; NULL: it has another beginning. */
+static const char *without_prefix(const server *s, const char *path)
+{
+    const char *const prefix = s->settings->url_prefix ? s->settings->url_prefix : "";
+    const size_t size = strlen(prefix);
+    return strncmp(path, prefix, size) == 0 && path[size] == '/' ? path + size : NULL;
+}
+
+static connection *create_connection(http *h, struct MHD_Connection *mhd, const char *path, const char *method)
+{
+    connection *const c = calloc(1, sizeof *c);
+    const char *const inner = without_prefix(h->server, path);
+    bool known = false;
+    if (!c || !(c->path = strdup(inner ? inner : path))) {
+        free(c);
+        return NULL;
+    }
+    c->http = h;
+    c->mhd = mhd;
+    c->started = tr_nanoseconds();
+    c->request = (request){.server = h->server, .error = plain_error, .connection = c};
+    h->open_requests++;
+    snprintf(c->method, sizeof c->method, "%s", method);
+    if (inner)
+        c->request.route = find_route(c, strcmp(method, "HEAD") == 0 ? "GET" : method, &known);
+    if (c->request.route)
+        c->request.error = c->request.route->error;
+    if (known && strcmp(method, "OPTIONS") == 0)
+        answer_options(c);
+    else
+        refuse_early(c, known);
+    return c;
+}
+
+static bool take_body(connection *c, const char *data, size_t size)
+{
+    if (c->body.size + size > largest_body(c) || !tr_buffer_append(&c->body, data, size))
+        return false;
+    c->http->body_bytes += size;
+    return tr_nanoseconds() - c->started < BODY_SECONDS * UINT64_C(1000000000);
+}
+
+static void handle(connection *c)
+{
+    request *const r = &c->request;
+    c->handled = true;
+    c->http->body_bytes -= c->body.size;
+    if (!fields_read(c))
+        ;
+    else if (keys_allow(r->server->keys, r))
+        r->route->handle(r);
+    tr_buffer_free(&c->body);
+}
+
+/* Called with the headers, with each part of the body, when that is complete, and when the request is resumed. */
+static enum MHD_Result on_request(void *argument, struct MHD_Connection *mhd, const char *path, const char *method,
+                                  const char *version, const char *data, size_t *size, void **request_of)
+{
+    connection *c = *request_of;
+    (void)version;
+    if (!c) {
+        c = create_connection(argument, mhd, path, method);
+        *request_of = c;
+        if (!c || c->gone)
+            return MHD_NO;
+        return c->response ? answer_send(c) : MHD_YES;
+    }
+    if (c->gone)
+        return MHD_NO;
+    if (*size) {
+        const bool good = take_body(c, data, *size);
+        *size = 0;
+        return good ? MHD_YES : MHD_NO;
+    }
+    if (!c->handled)
+        handle(c);
+    if (c->gone)
+        return MHD_NO;
+    if (c->response)
+        return answer_send(c);
+    connection_suspend(c);
+    return MHD_YES;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- server */
+
+static void run_daemon(void *argument)
+{
+    MHD_run(((http *)argument)->daemon);
+}
+
+/* Lets libmicrohttpd do what it has to do before the wait. */
+static int before_wait(void *argument)
+{
+    http *const h = argument;
+    MHD_UNSIGNED_LONG_LONG wait = 0;
+    for (int i = 0; i < 4; i++) {
+        if (MHD_get_timeout(h->daemon, &wait) == MHD_NO)
+            return -1;
+        if (wait)
+            return wait < 60000 ? (int)wait : 60000;
+        MHD_run(h->daemon);
+    }
+    return 0;
+}
+
+static void accept_from(http *h, int listener)
+{
+    for (int i = 0; i < ACCEPTED; i++) {
+        struct sockaddr_storage address = {0};
+        socklen_t size = sizeof address;
+        const int socket = accept4(listener, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (socket < 0)
+            return;
+        const int one = 1;
+        if (address.ss_family != AF_UNIX)
+            setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        MHD_add_connection(h->daemon, socket, (struct sockaddr *)&address, size); /* closes it if it cannot */
+    }
+}
+
+static void on_connect(void *argument)
+{
+    http *const h = argument;
+    for (size_t i = 0; i < h->socket_count && h->listening; i++)
+        accept_from(h, h->sockets[i]);
+}
+
+http *http_create(server *s, const int *sockets, size_t count, tr_error *error)
+{
+    http *const h = calloc(1, sizeof *h);
+    bool good = h && (h->sockets = malloc(count * sizeof *h->sockets));
+    if (!good) {
+        free(h);
+        tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    memcpy(h->sockets, sockets, count * sizeof *sockets);
+    h->server = s;
+    h->socket_count = count;
+    h->listening = true;
+    h->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, h,
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+    const union MHD_DaemonInfo *const info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+    good = info && loop_watch(s->loop, info->epoll_fd, false, run_daemon, h);
+    for (size_t i = 0; good && i < count; i++)
+        good = loop_watch(s->loop, sockets[i], false, on_connect, h);
+    if (!good) {
+        tr_fail(error, TR_ERROR_IO, "the HTTP server cannot be started: %s", strerror(errno));
+        http_free(h);
+        return NULL;
+    }
+    loop_before_wait(s->loop, before_wait, h);
+    return h;
+}
+
+void http_stop_listening(http *h)
+{
+    for (size_t i = 0; i < h->socket_count && h->listening; i++) {
+        loop_unwatch(h->server->loop, h->sockets[i]);
+        close(h->sockets[i]);
+    }
+    h->listening = false;
+}
+
+size_t http_open_requests(const http *h)
+{
+    return h->open_requests;
+}
+
+void http_free(http *h)
+{
+    if (!h)
+        return;
+    http_stop_listening(h);
+    loop_before_wait(h->server->loop, NULL, NULL);
+    if (h->daemon) {
+        const union MHD_DaemonInfo *const info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+        loop_unwatch(h->server->loop, info->epoll_fd);
+        MHD_stop_daemon(h->daemon);
+    }
+    free(h->sockets);
+    free(h);
+}

@@ -1,0 +1,9 @@
+/* The routes of each interface; an empty one ends each table. */
+#ifndef TR_SERVE_ROUTES_H
+#define TR_SERVE_ROUTES_H
+
+#include "serve/http.h"
+
+extern const route libretranslate_routes[];
+
+#endif
