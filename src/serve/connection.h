@@ -18,6 +18,7 @@ typedef struct hold {
 typedef struct connection {
     request request;
     struct http *http;
+    struct connection *previous, *next; /* of http's */
     struct MHD_Connection *mhd;
     uint64_t started; /* tr_nanoseconds */
     char method[16];
@@ -28,7 +29,6 @@ typedef struct connection {
     bool handled;   /* the handler was called */
     bool suspended; /* until there is an answer, or the next part of it */
     bool gone;      /* the client went away */
-    bool complete;  /* the answer was sent */
 
     struct MHD_Response *response; /* the answer */
     unsigned status;

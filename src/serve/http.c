@@ -34,7 +34,8 @@ struct http {
     struct MHD_Daemon *daemon;
     int *sockets; /* [socket_count] */
     size_t socket_count, open_requests;
-    uint64_t body_bytes; /* of requests that are being read */
+    connection *connections; /* with requests */
+    uint64_t body_bytes;     /* of requests that are being read */
     bool listening;
 };
 
@@ -160,6 +161,9 @@ static void free_connection(connection *c)
         h->release(h->argument);
         free(h);
     }
+    *(c->previous ? &c->previous->next : &c->http->connections) = c->next;
+    if (c->next)
+        c->next->previous = c->previous;
     c->http->open_requests--;
     c->http->body_bytes -= c->body.size;
     answer_free(c);
@@ -177,6 +181,8 @@ static void on_completed(void *argument, struct MHD_Connection *mhd, void **requ
     if (!c)
         return;
     *request_of = NULL;
+    if (c->suspended)
+        loop_unwatch(c->request.server->loop, descriptor_of(c));
     c->suspended = false;
     if (end != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         connection_cut(c);
@@ -218,12 +224,12 @@ const char *request_address(const request *r)
 static uint64_t largest_body(const connection *c)
 {
     const cli_settings *const s = c->request.server->settings;
-    const uint64_t upload = ((uint64_t)s->upload_limit << 20) + MIB / 16;
+    const uint64_t most = ((uint64_t)s->upload_limit << 20) + MIB / 16;
     if (c->request.route && c->request.route->flags & ROUTE_UPLOAD)
-        return upload;
+        return most;
     /* JSON may write a character as twelve bytes. */
     const uint64_t characters = 12 * (uint64_t)s->char_limit + MIB;
-    return s->char_limit && characters < upload ? characters : upload;
+    return s->char_limit && characters < most ? characters : most;
 }
 
 /* What makes its body superfluous. */
@@ -262,7 +268,9 @@ static void answer_options(connection *c)
 static const char *without_prefix(const server *s, const char *path)
 {
     const char *const prefix = s->settings->url_prefix ? s->settings->url_prefix : "";
-    const size_t size = strlen(prefix);
+    size_t size = strlen(prefix);
+    while (size && prefix[size - 1] == '/')
+        size--;
     return strncmp(path, prefix, size) == 0 && path[size] == '/' ? path + size : NULL;
 }
 
@@ -280,6 +288,10 @@ static connection *create_connection(http *h, struct MHD_Connection *mhd, const 
     c->started = tr_nanoseconds();
     c->request = (request){.server = h->server, .error = plain_error, .connection = c};
     h->open_requests++;
+    c->next = h->connections;
+    if (c->next)
+        c->next->previous = c;
+    h->connections = c;
     snprintf(c->method, sizeof c->method, "%s", method);
     if (inner)
         c->request.route = find_route(c, strcmp(method, "HEAD") == 0 ? "GET" : method, &known);
@@ -438,6 +450,8 @@ void http_free(http *h)
     http_stop_listening(h);
     loop_before_wait(h->server->loop, NULL, NULL);
     if (h->daemon) {
+        for (connection *c = h->connections; c; c = c->next)
+            connection_cut(c); /* libmicrohttpd does not end while one is suspended */
         const union MHD_DaemonInfo *const info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
         loop_unwatch(h->server->loop, info->epoll_fd);
         MHD_stop_daemon(h->daemon);

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "serve/server.h"
+#include "tokenizer/vocabulary.h"
 
 typedef struct served served; /* a model with its queue */
 
@@ -44,7 +45,7 @@ void way_name(const way *w, char name[128]);
 void served_open(served *model, void (*ready)(void *argument, const tr_error *error), void *argument);
 tr_queue *served_queue(const served *model); /* of an open model */
 const tr_model *served_model(const served *model);
-/* Submits texts as tr_queue_submit does; each event of the submission comes to call in the loop, which does not free it. */
+/* Submits texts as tr_queue_submit does; each event of the submission comes to call in the loop, which frees it. */
 tr_status served_submit(served *model, const char *const *texts, const size_t *sizes, size_t count, tr_options *options,
                         void (*call)(void *argument, tr_event *event), void *argument, tr_ticket *ticket, tr_error *error);
 

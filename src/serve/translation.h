@@ -14,9 +14,9 @@ typedef struct translation_options {
     const tr_glossary *glossary; /* NULL: none; held until the request ends, see glossaries.h */
     bool bulk;                   /* waits for others; set for long requests, too */
     int deadline;                /* milliseconds; 0: the server's --timeout */
-    /* Settings of its own for the queue, by name; NULL: none. The library's, such as align, beam. Not for html. */
+    /* Options of the library besides, such as align or beam; taken, and freed at the end. NULL: none. */
     tr_options *more;
-    /* Called with each token of text 0 as it is found, with option tokens in more; NULL: nobody. */
+    /* Called in the loop with each token of text 0 by the last model as it is found; NULL: nobody. */
     void (*on_token)(request *r, const tr_token_event *token);
 } translation_options;
 
@@ -30,7 +30,7 @@ typedef struct translated {
     size_t alternative_count;
     unsigned flags;            /* TR_FLAG_... */
     const tr_results *results; /* of the last model, as text 0; NULL: of HTML, from the cache, or nothing was translated */
-    const tr_model *model;     /* the last one; NULL where results are */
+    const tr_model *model;     /* the last one; NULL: nothing was translated */
 } translated;
 
 /* Translates count texts, which are copied, and calls done in the loop, with results [count] in the same order. What fails
