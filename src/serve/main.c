@@ -1,0 +1,263 @@
+/* translate-serve: the server; `translate serve` starts it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "serve/cache.h"
+#include "serve/files.h"
+#include "serve/glossaries.h"
+#include "serve/http.h"
+#include "serve/keys.h"
+#include "serve/loop.h"
+#include "serve/metrics.h"
+#include "serve/models.h"
+#include "serve/settings.h"
+
+enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10 /* milliseconds */ };
+
+typedef struct running {
+    server server;
+    int signals; /* a descriptor */
+    loop_timer grace, look;
+    int listening[SOCKETS];
+    size_t listening_count;
+    char socket_path[sizeof((struct sockaddr_un *)NULL)->sun_path]; /* to be removed; "": none */
+    char address[NI_MAXHOST + 64];                                  /* for the message */
+} running;
+
+/* --------------------------------------------------------------------------------------------------------------- sockets */
+
+static int listen_at(running *run, const struct sockaddr *address, socklen_t size)
+{
+    const int one = 1, s = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s < 0)
+        return -1;
+    if (address->sa_family != AF_UNIX)
+        setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (address->sa_family == AF_INET6)
+        setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (bind(s, address, size) < 0 || listen(s, WAITING) < 0) {
+        const int problem = errno;
+        close(s);
+        errno = problem;
+        return -1;
+    }
+    run->listening[run->listening_count++] = s;
+    return s;
+}
+
+/* Whether nobody listens at a socket that is there: a server that was killed left it. */
+static bool is_left_over(const struct sockaddr_un *address)
+{
+    struct stat status;
+    if (lstat(address->sun_path, &status) < 0 || !S_ISSOCK(status.st_mode))
+        return false;
+    const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool refused =
+        s >= 0 && connect(s, (const struct sockaddr *)address, sizeof *address) < 0 && errno == ECONNREFUSED;
+    if (s >= 0)
+        close(s);
+    return refused;
+}
+
+static int listen_unix(running *run, const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return cli_fail("--unix %s: is too long for a socket", path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (is_left_over(&address))
+        unlink(path);
+    if (listen_at(run, (struct sockaddr *)&address, sizeof address) < 0)
+        return cli_fail("--unix %s: %s", path, strerror(errno));
+    memcpy(run->socket_path, address.sun_path, sizeof run->socket_path);
+    snprintf(run->address, sizeof run->address, "unix:%s", path);
+    return CLI_DONE;
+}
+
+/* A port that was given as 0 is the first socket's for all. */
+static void name_address(running *run, const struct addrinfo *found, int s)
+{
+    struct sockaddr_storage bound;
+    socklen_t size = sizeof bound;
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+    if (getsockname(s, (struct sockaddr *)&bound, &size) < 0 ||
+        getnameinfo((struct sockaddr *)&bound, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
+        return;
+    const bool six = found->ai_family == AF_INET6;
+    snprintf(run->address, sizeof run->address, "http://%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
+}
+
+static int listen_internet(running *run, const cli_settings *s)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *found;
+    char port[16];
+    snprintf(port, sizeof port, "%d", s->port);
+    const int problem = getaddrinfo(s->host, port, &wanted, &found);
+    if (problem)
+        return cli_fail("--host %s: %s", s->host, gai_strerror(problem));
+    int failed = 0;
+    for (const struct addrinfo *a = found; a && run->listening_count < SOCKETS; a = a->ai_next) {
+        const int socket = listen_at(run, a->ai_addr, a->ai_addrlen);
+        failed = socket < 0 ? errno : failed;
+        if (socket >= 0 && run->listening_count == 1)
+            name_address(run, a, socket);
+    }
+    freeaddrinfo(found);
+    if (!run->listening_count && failed == EADDRINUSE)
+        return cli_fail("port %d is in use: choose another with --port N", s->port);
+    return run->listening_count ? CLI_DONE : cli_fail("%s, port %d: %s", s->host, s->port, strerror(failed));
+}
+
+/* --------------------------------------------------------------------------------------------------------------- signals */
+
+static void end_if_done(void *argument)
+{
+    running *const run = argument;
+    if (http_open_requests(run->server.http))
+        loop_after(run->server.loop, &run->look, LOOK_AGAIN, end_if_done, run);
+    else
+        loop_stop(run->server.loop);
+}
+
+static void end_now(void *argument)
+{
+    running *const run = argument;
+    loop_stop(run->server.loop);
+}
+
+/* Finishes what was accepted; a second signal does not wait for it. */
+static void begin_end(running *run)
+{
+    server *const s = &run->server;
+    if (s->stopping) {
+        loop_stop(s->loop);
+        return;
+    }
+    s->stopping = true;
+    http_stop_listening(s->http);
+    loop_after(s->loop, &run->grace, (unsigned)s->settings->grace * 1000, end_now, run);
+    end_if_done(run);
+}
+
+static void read_again(server *s)
+{
+    tr_error error;
+    if (models_reload(s->models, &error))
+        cli_warn(s->settings, "%s", error.message);
+    if (keys_reload(s->keys, &error))
+        cli_warn(s->settings, "%s", error.message);
+    if (glossaries_reload(s->glossaries, &error))
+        cli_warn(s->settings, "%s", error.message);
+}
+
+static void on_signal(void *argument)
+{
+    running *const run = argument;
+    struct signalfd_siginfo signal;
+    while (read(run->signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGHUP)
+            read_again(&run->server);
+        else
+            begin_end(run);
+    }
+}
+
+/* Before any thread starts, so that all have these signals blocked. */
+static bool catch_signals(running *run)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    signal(SIGPIPE, SIG_IGN);
+    run->signals = sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
+    return run->signals >= 0;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- server */
+
+static tr_status create(running *run, tr_error *error)
+{
+    server *const s = &run->server;
+    if (!(s->loop = loop_create(error)) || !(s->keys = keys_create(s, error)) || !(s->models = models_create(s, error)) ||
+        !(s->glossaries = glossaries_create(s, error)) || !(s->files = files_create(s, error)))
+        return error->status;
+    const size_t cached = (size_t)s->settings->cache << 20;
+    if (!(s->metrics = metrics_create()) || (cached && !(s->cache = cache_create(cached))))
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    if (!(s->http = http_create(s, run->listening, run->listening_count, error)))
+        return error->status;
+    if (!loop_watch(s->loop, run->signals, false, on_signal, run))
+        return tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+    return TR_OK;
+}
+
+/* Requests first, which use all the rest. */
+static void destroy(running *run)
+{
+    server *const s = &run->server;
+    s->stopping = true;
+    http_free(s->http);
+    files_free(s->files);
+    if (s->loop)
+        loop_end_work(s->loop);
+    models_free(s->models);
+    glossaries_free(s->glossaries);
+    keys_free(s->keys);
+    cache_free(s->cache);
+    metrics_free(s->metrics);
+    loop_free(s->loop);
+    if (*run->socket_path)
+        unlink(run->socket_path);
+}
+
+static int serve(const cli_settings *settings)
+{
+    running run = {.server.settings = settings};
+    tr_error error;
+    if (!catch_signals(&run))
+        return cli_fail("signals: cannot be caught: %s", strerror(errno));
+    int status = settings->unix_socket ? listen_unix(&run, settings->unix_socket) : listen_internet(&run, settings);
+    if (!status && create(&run, &error))
+        status = cli_fail_error(&error);
+    if (!status) {
+        if (!settings->quiet)
+            cli_note("serving at %s", run.address);
+        loop_run(run.server.loop);
+    }
+    destroy(&run);
+    return status;
+}
+
+static const cli_command command = {
+    "translate serve", CMD_SERVE, serve, 0, 0, NULL, "translate-serve [OPTIONS]", "Use 'translate serve'.\n", NULL, NULL,
+};
+
+int main(int argc, char **argv)
+{
+    serve_settings settings;
+    cli_outlive_limits();
+    int status = serve_settings_read(&settings, &command, argv + 1, argc - 1);
+    if (!status && (settings.options.help || settings.options.short_help))
+        printf("Usage: %s\n\n%s", command.usage, command.about);
+    else if (!status && settings.options.version)
+        printf("translate %s\n", tr_version());
+    else if (!status)
+        status = serve(&settings.options);
+    serve_settings_free(&settings);
+    return status;
+}
