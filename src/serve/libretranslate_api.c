@@ -130,10 +130,10 @@ static void frontend_settings(request *r)
     const cli_settings *const s = r->server->settings;
     const char *const source = json_string_value(json_array_get(models_sources(r->server->models), 0));
     const char *const target = json_string_value(json_array_get(models_targets_of(r->server->models, source), 0));
-    const bool keys = keys_required(r->server->keys);
+    const bool required = keys_required(r->server->keys);
     answer_json(r, 200,
-                json_pack("{s: b, s: i, s: b, s: b, s: i, s: b, s: o, s: {s: o, s: o}}", "apiKeys", keys, "charLimit",
-                          s->char_limit ? s->char_limit : -1, "filesTranslation", true, "keyRequired", keys,
+                json_pack("{s: b, s: i, s: b, s: b, s: i, s: b, s: o, s: {s: o, s: o}}", "apiKeys", required, "charLimit",
+                          s->char_limit ? s->char_limit : -1, "filesTranslation", true, "keyRequired", required,
                           "frontendTimeout", 500, "suggestions", false, "supportedFilesFormat", files_endings(), "language",
                           "source", named(source), "target", named(target)));
 }
