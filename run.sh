@@ -20,6 +20,12 @@ is_built() {
 more=() # helper programs to build, which not everybody needs
 # Only downloads need libcurl; a build without it is configured and built again.
 [ "${1-}" != pull ] || [ -x "$root/build/translate-pull" ] || more+=(hub)
+# Only the server needs libmicrohttpd; it detects languages, and translates documents.
+if [ "${1-}" = serve ]; then
+    [ -x "$root/build/translate-serve" ] || more+=(serve)
+    [ -x "$root/build/translate-detect" ] || more+=(detect)
+    [ -f "$root/build/translate-document.so" ] || more+=(documents)
+fi
 # Only language detection needs CLD2.
 case " $* " in
 *' -s auto '* | *' -sauto '* | *' --source auto '* | *' --source=auto '*)
@@ -44,11 +50,12 @@ root=$(readlink -f "$root")
 needs=("${build_needs[@]}")
 # A build that test.sh made keeps its tests.
 options=()
-[ -f "$root/build/build.ninja" ] || options=(tests=false bench=false levels=native documents=disabled)
+[ -f "$root/build/build.ninja" ] || options=(tests=false bench=false levels=native documents=disabled serve=disabled)
 for helper in ${more[@]+"${more[@]}"}; do
     case $helper in
     hub) needs+=("${pull_needs[@]}") ;;
     detect) needs+=("${detect_needs[@]}") ;;
+    serve) needs+=("${serve_needs[@]}") ;;
     documents) needs+=("${document_needs[@]}") ;;
     esac
     options+=("$helper=enabled")

@@ -28,7 +28,9 @@ pull_needs=('library libcurl libcurl4-openssl-dev' 'library libcrypto libssl-dev
 detect_needs=('header cld2/public/encodings.h libcld2-dev')
 # What documents need; the same.
 document_needs=('library expat libexpat1-dev' 'library gumbo libgumbo-dev' 'library md4c libmd4c-dev')
-test_needs=('library cmocka libcmocka-dev' "${pull_needs[@]}" "${detect_needs[@]}" "${document_needs[@]}")
+# What `translate serve` needs; the same.
+serve_needs=('library libmicrohttpd libmicrohttpd-dev')
+test_needs=('library cmocka libcmocka-dev' "${pull_needs[@]}" "${detect_needs[@]}" "${document_needs[@]}" "${serve_needs[@]}")
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 
 fail() {
