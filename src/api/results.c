@@ -9,6 +9,16 @@
 #include "run/requests.h"
 #include "text/terms.h"
 
+const struct tr_flag_name tr_flag_names[TR_FLAG_NAMES] = {
+    {TR_FLAG_LOOP, "loop"},
+    {TR_FLAG_CUT, "cut"},
+    {TR_FLAG_INVALID_UTF8, "invalid_utf8"},
+    {TR_FLAG_MAX_LENGTH, "max_length"},
+    {TR_FLAG_NUMBER, "number"},
+    {TR_FLAG_PASSED_THROUGH, "passed_through"},
+    {TR_FLAG_DOUBTFUL, "doubtful"},
+};
+
 /* Copies count elements to *to, NULL if there is no array. Returns false if out of memory. */
 static bool copy_array(const void *from, size_t count, size_t size, void **to)
 {

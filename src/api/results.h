@@ -13,6 +13,13 @@ tr_status tr_result_copy(const tr_result *from, tr_result *to, tr_error *error);
 /* Frees what a result owns, and zeroes it. */
 void tr_result_clear(tr_result *result);
 
+/* The flags of results as JSON names them. */
+enum { TR_FLAG_NAMES = 7 };
+extern const struct tr_flag_name {
+    unsigned flag; /* TR_FLAG_... */
+    const char *name;
+} tr_flag_names[TR_FLAG_NAMES];
+
 enum { TR_TRANSLATION_CACHE_BYTES = 64 << 20 }; /* the default of tr_context_options.cache_bytes */
 
 typedef struct tr_cached_translation tr_cached_translation;

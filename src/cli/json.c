@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/results.h"
 #include "util/utf8.h"
 
 /* --------------------------------------------------------------------------------------------------------------- values */
@@ -159,20 +160,10 @@ void cli_json_pieces(cli_json *j, const char *key, const tr_model *model, bool t
 
 static void put_flags(cli_json *j, unsigned flags)
 {
-    static const struct {
-        unsigned flag;
-        const char *name;
-    } names[] = {{TR_FLAG_LOOP, "loop"},
-                 {TR_FLAG_CUT, "cut"},
-                 {TR_FLAG_INVALID_UTF8, "invalid_utf8"},
-                 {TR_FLAG_MAX_LENGTH, "max_length"},
-                 {TR_FLAG_NUMBER, "number"},
-                 {TR_FLAG_PASSED_THROUGH, "passed_through"},
-                 {TR_FLAG_DOUBTFUL, "doubtful"}};
     cli_json_open(j, "flags", '[');
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (flags & names[i].flag)
-            cli_json_string(j, NULL, names[i].name);
+    for (size_t i = 0; i < TR_FLAG_NAMES; i++)
+        if (flags & tr_flag_names[i].flag)
+            cli_json_string(j, NULL, tr_flag_names[i].name);
     cli_json_close(j, ']');
 }
 

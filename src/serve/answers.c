@@ -135,6 +135,25 @@ void answer_json(request *r, unsigned status, json_t *json)
         answer_bytes(r, 503, "text/plain", "out of memory\n", 14);
 }
 
+/* The status was sent long ago: an event says the same. */
+static void end_with_error(request *r, json_t *json)
+{
+    char *const text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_decref(json);
+    if (text) {
+        answer_part(r, "event: error\ndata: ", 19);
+        answer_part(r, text, strlen(text));
+        answer_part(r, "\n\n", 2);
+    }
+    free(text);
+    answer_end(r);
+}
+
+bool answer_has_begun(const request *r)
+{
+    return r->connection->stream != NULL;
+}
+
 void answer_error(request *r, unsigned status, const char *format, ...)
 {
     char message[1024];
@@ -143,11 +162,12 @@ void answer_error(request *r, unsigned status, const char *format, ...)
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     tr_buffer clean = {0}; /* the message may have been cut inside a character, or name what a client sent */
-    if (tr_utf8_clean(message, strlen(message), &clean))
-        answer_json(r, status, r->error(status, clean.data));
-    else
-        answer_json(r, status, NULL);
+    json_t *const json = tr_utf8_clean(message, strlen(message), &clean) ? r->error(status, clean.data) : NULL;
     tr_buffer_free(&clean);
+    if (answer_has_begun(r))
+        end_with_error(r, json);
+    else
+        answer_json(r, status, json);
 }
 
 void answer_failure(request *r, const tr_error *error)

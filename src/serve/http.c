@@ -27,7 +27,7 @@ enum {
     BODIES = 16, /* all bodies together, in bodies of the largest size */
 };
 
-static const route *const tables[] = {libretranslate_routes};
+static const route *const tables[] = {libretranslate_routes, v1_routes};
 
 struct http {
     server *server;
@@ -82,12 +82,6 @@ static const route *find_route(connection *c, const char *method, bool *known)
             return r;
         }
     return NULL;
-}
-
-static json_t *plain_error(unsigned status, const char *message)
-{
-    (void)status;
-    return json_pack("{s: s}", "error", message);
 }
 
 /* ----------------------------------------------------------------------------------------------------- waiting, and ends */
@@ -286,7 +280,7 @@ static connection *create_connection(http *h, struct MHD_Connection *mhd, const 
     c->http = h;
     c->mhd = mhd;
     c->started = tr_nanoseconds();
-    c->request = (request){.server = h->server, .error = plain_error, .connection = c};
+    c->request = (request){.server = h->server, .error = v1_error, .connection = c};
     h->open_requests++;
     c->next = h->connections;
     if (c->next)

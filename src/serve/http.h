@@ -86,6 +86,7 @@ void answer_failure(request *r, const tr_error *error);
 void answer_begin(request *r, unsigned status, const char *type);
 void answer_part(request *r, const void *data, size_t size);
 void answer_end(request *r);
+bool answer_has_begun(const request *r); /* an error is then an event of the name error, and the end */
 
 /* Calls left(argument) if the client goes away before its answer is complete; then no answer is due any more, and the
  * request is freed after left. Replaces the one before; NULL: none. */

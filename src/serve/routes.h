@@ -5,5 +5,8 @@
 #include "serve/http.h"
 
 extern const route libretranslate_routes[];
+extern const route v1_routes[];
+
+json_t *v1_error(unsigned status, const char *message); /* {"error": {"code", "message"}} */
 
 #endif

@@ -155,7 +155,7 @@ static void finish_job(job *j)
                                   .alternative_count = it->alternative_count,
                                   .flags = it->flags,
                                   .results = it->event ? tr_event_results(it->event) : NULL,
-                                  .model = it->way.count ? served_model(it->way.steps[it->way.count - 1].model) : NULL};
+                                  .direct = it->way.count == 1};
     }
     j->request = NULL;
     request_on_leave(r, NULL, NULL);

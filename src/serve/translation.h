@@ -30,7 +30,7 @@ typedef struct translated {
     size_t alternative_count;
     unsigned flags;            /* TR_FLAG_... */
     const tr_results *results; /* of the last model, as text 0; NULL: of HTML, from the cache, or nothing was translated */
-    const tr_model *model;     /* the last one; NULL: nothing was translated */
+    bool direct;               /* by one model: results speak of the text itself */
 } translated;
 
 /* Translates count texts, which are copied, and calls done in the loop, with results [count] in the same order. What fails

@@ -1,0 +1,345 @@
+/* The server's own interface: what the library knows of a translation, and tokens as they are found. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/results.h"
+#include "serve/glossaries.h"
+#include "serve/languages.h"
+#include "serve/models.h"
+#include "serve/routes.h"
+#include "serve/translation.h"
+
+json_t *v1_error(unsigned status, const char *message)
+{
+    static const struct {
+        unsigned status;
+        const char *code;
+    } codes[] = {{400, "bad_request"}, {403, "forbidden"},        {404, "not_found"}, {405, "method_not_allowed"},
+                 {409, "not_ready"},   {413, "too_large"},        {429, "too_many"},  {500, "internal"},
+                 {503, "unavailable"}, {504, "deadline_exceeded"}};
+    const char *code = "error";
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].status == status)
+            code = codes[i].code;
+    return json_pack("{s: {s: s, s: s}}", "error", "code", code, "message", message);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- options */
+
+/* Fields that are the library's options of the same name. */
+static const struct {
+    const char *name;
+    bool real;
+    double low, high;
+} numbers[] = {
+    {"beam", false, 1, 64},
+    {"n_best", false, 1, 64},
+    {"max_length", false, 1, 4096},
+    {"length_penalty", true, -10, 10},
+    {"sample", false, 0, 1},
+    {"temperature", true, 0.01, 100},
+    {"top_k", false, 0, 1024},
+    {"top_p", true, 0.001, 1},
+    {"seed", false, 0, 1e15},
+    {"no_repeat_ngram", false, 0, 64},
+    {"repetition_penalty", true, 1, 100},
+    {"scores", false, 0, 1},
+    {"align", false, 0, 1},
+    {"doubtful", false, 0, 1},
+    {"protect", false, 0, 1},
+    {"loop_guard", false, 0, 1},
+};
+
+/* False: it has been answered. */
+static bool set_number(request *r, tr_options *o, const char *name, bool real, double low, double high)
+{
+    const json_t *const value = json_object_get(r->fields, name);
+    tr_error error;
+    if (!value || json_is_null(value))
+        return true;
+    const bool flag = json_is_boolean(value) && low == 0 && high == 1;
+    const double number = flag ? json_is_true(value) : json_number_value(value);
+    if (!(flag || (real ? json_is_number(value) : json_is_integer(value))) || !(number >= low && number <= high)) {
+        answer_error(r, 400, "%s: must be %s from %g to %g", name, real ? "a number" : "a whole number", low, high);
+        return false;
+    }
+    const tr_status status =
+        real ? tr_options_set_float(o, name, number, &error) : tr_options_set_int(o, name, (int64_t)number, &error);
+    if (status != TR_OK)
+        answer_failure(r, &error);
+    return status == TR_OK;
+}
+
+/* NULL: it has been answered. */
+static tr_options *read_options(request *r)
+{
+    tr_options *o;
+    tr_error error;
+    if (tr_options_create(&o, &error)) {
+        answer_failure(r, &error);
+        return NULL;
+    }
+    tr_options_set_int(o, "beam", r->server->settings->search.beam, NULL);
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof numbers / sizeof *numbers; i++)
+        good = set_number(r, o, numbers[i].name, numbers[i].real, numbers[i].low, numbers[i].high);
+    if (good)
+        return o;
+    tr_options_free(o);
+    return NULL;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- results */
+
+static json_t *flags_of(unsigned flags)
+{
+    json_t *const list = json_array();
+    for (size_t i = 0; i < TR_FLAG_NAMES; i++)
+        if (flags & tr_flag_names[i].flag)
+            json_array_append_new(list, json_string(tr_flag_names[i].name));
+    return list;
+}
+
+/* For each byte of a text the number of characters before it: [size + 1]. */
+static uint32_t *count_characters(const char *data, size_t size)
+{
+    uint32_t *const counts = malloc((size + 1) * sizeof *counts);
+    uint32_t count = 0;
+    for (size_t i = 0; counts && i <= size; i++) {
+        counts[i] = count;
+        count += i < size && ((unsigned char)data[i] & 0xc0) != 0x80;
+    }
+    return counts;
+}
+
+typedef struct side {
+    const tr_span *spans;
+    size_t count, size;
+    uint32_t *characters;
+} side;
+
+static json_t *place_of(const side *s, int32_t token)
+{
+    if (token < 0 || (size_t)token >= s->count || s->spans[token].end > s->size)
+        return NULL;
+    const tr_span span = s->spans[token];
+    return json_pack("{s: [I, I], s: [I, I]}", "bytes", (json_int_t)span.begin, (json_int_t)span.end, "characters",
+                     (json_int_t)s->characters[span.begin], (json_int_t)s->characters[span.end]);
+}
+
+/* Links between the places of both texts. */
+static json_t *alignment_of(const translated *t, const source_text *from)
+{
+    size_t count;
+    const tr_link *const links = tr_results_links(t->results, 0, 0, &count);
+    side source = {.size = from->size, .characters = count_characters(from->data, from->size)};
+    side target = {.size = t->size, .characters = count_characters(t->text, t->size)};
+    source.spans = tr_results_source_spans(t->results, 0, &source.count);
+    target.spans = tr_results_target_spans(t->results, 0, 0, &target.count);
+    json_t *const list = json_array();
+    for (size_t i = 0; source.characters && target.characters && i < count; i++) {
+        json_t *const a = place_of(&source, links[i].source), *const b = place_of(&target, links[i].target);
+        if (a && b) {
+            json_array_append_new(
+                list, json_pack("{s: O, s: O, s: f}", "source", a, "target", b, "weight", (double)links[i].weight));
+        }
+        json_decref(a);
+        json_decref(b);
+    }
+    free(source.characters);
+    free(target.characters);
+    return list;
+}
+
+static json_t *hypotheses_of(const translated *t)
+{
+    json_t *const list = json_array();
+    const int64_t count = tr_results_int(t->results, 0, "hypotheses");
+    for (int64_t h = 0; h < count; h++)
+        json_array_append_new(list,
+                              json_pack("{s: s, s: f}", "text", tr_results_hypothesis_text(t->results, 0, (size_t)h, NULL),
+                                        "score", tr_results_hypothesis_float(t->results, 0, (size_t)h, "score")));
+    return list;
+}
+
+static void add_details(request *r, json_t *o, const translated *t, const source_text *from)
+{
+    const bool direct = request_text(r, "format") == NULL || strcmp(request_text(r, "format"), "text") == 0;
+    if (!t->results || !direct)
+        return;
+    json_object_set_new(o, "source_tokens", json_integer(tr_results_int(t->results, 0, "source_tokens")));
+    json_object_set_new(o, "target_tokens", json_integer(tr_results_int(t->results, 0, "target_tokens")));
+    if (request_flag(r, "scores") || request_flag(r, "doubtful")) {
+        static const char *const names[] = {"score", "mean_log_probability", "min_log_probability"};
+        for (size_t i = 0; i < 3; i++)
+            json_object_set_new(o, names[i], json_real(tr_results_float(t->results, 0, names[i])));
+    }
+    if (request_number(r, "n_best", 1, NULL) > 1)
+        json_object_set_new(o, "hypotheses", hypotheses_of(t));
+    if (request_flag(r, "align") && t->direct)
+        json_object_set_new(o, "alignment", alignment_of(t, from));
+}
+
+static json_t *result_of(request *r, const translated *t, const source_text *from)
+{
+    json_t *const o = json_pack("{s: o, s: s, s: s, s: o}", "text", json_stringn(t->text, t->size), "source", t->source,
+                                "target", t->target, "flags", flags_of(t->flags));
+    if (!o)
+        return NULL;
+    if (t->confidence >= 0)
+        json_object_set_new(o, "confidence", json_integer(t->confidence));
+    if (t->alternative_count) {
+        json_t *const list = json_array();
+        for (size_t i = 0; i < t->alternative_count; i++)
+            json_array_append_new(list, json_string(t->alternatives[i]));
+        json_object_set_new(o, "alternatives", list);
+    }
+    add_details(r, o, t, from);
+    return o;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- calls */
+
+static void send_event(request *r, const char *name, json_t *data)
+{
+    char *const text = data ? json_dumps(data, JSON_COMPACT) : NULL;
+    json_decref(data);
+    if (!text)
+        return;
+    answer_part(r, "event: ", 7);
+    answer_part(r, name, strlen(name));
+    answer_part(r, "\ndata: ", 7);
+    answer_part(r, text, strlen(text));
+    answer_part(r, "\n\n", 2);
+    free(text);
+}
+
+static void begin_events(request *r)
+{
+    if (!answer_has_begun(r))
+        answer_begin(r, 200, "text/event-stream");
+}
+
+/* A token that adds no whole character is not sent; a sentence that is decoded again begins anew. */
+static void on_token(request *r, const tr_token_event *token)
+{
+    const bool again = token->restarted && token->step == 0;
+    begin_events(r);
+    if (again || token->size || token->last)
+        send_event(r, "token",
+                   json_pack("{s: i, s: i, s: o, s: b, s: b}", "sentence", token->sentence, "sentences", token->sentences,
+                             "text", json_stringn(token->size ? token->bytes : "", token->size), "restarted", again, "last",
+                             token->last));
+}
+
+static void on_translated(request *r, const translated *results, size_t count)
+{
+    source_text *texts;
+    size_t given;
+    bool list;
+    if (!request_texts(r, "text", &texts, &given, &list)) {
+        answer_error(r, 503, "out of memory");
+        return;
+    }
+    json_t *const found = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(found, result_of(r, &results[i], &texts[i]));
+    free(texts);
+    json_t *const answer = json_pack("{s: o}", "translations", found);
+    if (!request_flag(r, "stream")) {
+        answer_json(r, 200, answer);
+        return;
+    }
+    begin_events(r);
+    send_event(r, "done", answer);
+    answer_end(r);
+}
+
+static void start(request *r, const source_text *texts, size_t count)
+{
+    const char *const source = request_text(r, "source"), *const target = request_text(r, "target");
+    const char *const format = request_text(r, "format"), *const id = request_text(r, "glossary");
+    const char *const priority = request_text(r, "priority");
+    const bool stream = request_flag(r, "stream"), html = format && strcmp(format, "html") == 0;
+    bool valid, known;
+    const int64_t deadline = request_number(r, "deadline_ms", 0, &valid);
+    const int64_t alternatives = request_number(r, "alternatives", 0, &known);
+    const tr_glossary *glossary = NULL;
+    if (!target)
+        answer_error(r, 400, "target: is missing");
+    else if (!valid || deadline < 0 || deadline > 3600000)
+        answer_error(r, 400, "deadline_ms: must be a whole number from 0 to 3600000");
+    else if (!known || alternatives < 0 || alternatives > 100)
+        answer_error(r, 400, "alternatives: must be a whole number from 0 to 16");
+    else if (format && !html && strcmp(format, "text") != 0)
+        answer_error(r, 400, "format: must be text or html");
+    else if (priority && strcmp(priority, "normal") != 0 && strcmp(priority, "low") != 0)
+        answer_error(r, 400, "priority: must be normal or low");
+    else if (stream && (count != 1 || html || alternatives))
+        answer_error(r, 400, "stream: needs one text, without format html and alternatives");
+    else if (id && !(glossary = glossaries_find(r, id, source, target)))
+        answer_error(r, 404, "glossary: there is no %.60s for these languages", id);
+    else {
+        tr_options *const more = read_options(r);
+        if (more)
+            translate_texts(r, texts, count,
+                            &(translation_options){.source = source,
+                                                   .target = target,
+                                                   .html = html,
+                                                   .alternatives = (int)alternatives,
+                                                   .glossary = glossary,
+                                                   .bulk = priority && strcmp(priority, "low") == 0,
+                                                   .deadline = (int)deadline,
+                                                   .more = more,
+                                                   .on_token = stream ? on_token : NULL},
+                            on_translated);
+    }
+}
+
+static void translate(request *r)
+{
+    source_text *texts;
+    size_t count;
+    if (!request_texts(r, "text", &texts, &count, NULL)) {
+        answer_error(r, 400, "text: must be a text or a list of texts");
+        return;
+    }
+    start(r, texts, count);
+    free(texts);
+}
+
+static void list_models(request *r)
+{
+    answer_json(r, 200, json_pack("{s: o}", "models", models_list(r->server->models)));
+}
+
+static void list_languages(request *r)
+{
+    json_t *const list = json_array();
+    const json_t *const sources = models_sources(r->server->models);
+    for (size_t i = 0; i < json_array_size(sources); i++) {
+        const char *const code = json_string_value(json_array_get(sources, i));
+        json_array_append_new(list, json_pack("{s: s, s: s, s: s, s: O}", "code", code, "name", language_name(code),
+                                              "chinese_name", language_chinese_name(code), "targets",
+                                              models_targets_of(r->server->models, code)));
+    }
+    answer_json(r, 200, json_pack("{s: o}", "languages", list));
+}
+
+/* Whether requests are accepted: a proxy asks. */
+static void ready(request *r)
+{
+    if (models_waiting(r->server->models) < (size_t)r->server->settings->queue_limit)
+        answer_json(r, 200, json_pack("{s: s}", "status", "ready"));
+    else
+        answer_error(r, 503, "the queue is full");
+}
+
+const route v1_routes[] = {
+    {"POST", "/v1/translate", translate, v1_error, 0},
+    {"GET", "/v1/models", list_models, v1_error, ROUTE_FREE},
+    {"GET", "/v1/languages", list_languages, v1_error, ROUTE_FREE},
+    {"GET", "/ready", ready, v1_error, ROUTE_OPEN | ROUTE_FREE},
+    {0},
+};
