@@ -15,6 +15,7 @@
 #include "util/base64.h"
 #include "util/buffer.h"
 #include "util/file.h"
+#include "util/siphash.h"
 #include "util/strmap.h"
 #include "util/utf8.h"
 
@@ -146,6 +147,22 @@ static void test_map(void **unused)
 }
 
 /* Every code point is encoded and decoded; others are refused. */
+/* Some of the authors' test vectors, https://github.com/veorq/SipHash, vectors.h. */
+static void test_siphash(void **unused)
+{
+    (void)unused;
+    tr_siphash_key key = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}}, other;
+    unsigned char data[63];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (unsigned char)i;
+    assert_int_equal(tr_siphash(&key, data, 0), 0x726fdb47dd0e0e31);
+    assert_int_equal(tr_siphash(&key, data, 1), 0x74f839c593dc67fd);
+    assert_int_equal(tr_siphash(&key, data, 15), 0xa129ca6149be45e5);
+    assert_int_equal(tr_siphash(&key, data, 63), 0x958a324ceb064572);
+    assert_true(tr_siphash_choose(&key) && tr_siphash_choose(&other));
+    assert_memory_not_equal(&key, &other, sizeof key);
+}
+
 static void test_utf8_codes(void **unused)
 {
     (void)unused;
@@ -302,7 +319,7 @@ int main(void)
         cmocka_unit_test(test_errors),     cmocka_unit_test(test_printable), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_buffers),    cmocka_unit_test(test_map),       cmocka_unit_test(test_utf8_codes),
         cmocka_unit_test(test_utf8_clean), cmocka_unit_test(test_arena),     cmocka_unit_test(test_output),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_siphash),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
