@@ -115,3 +115,11 @@ tr_queue_options tr_queue_limits(const tr_queue *queue)
 {
     return queue->limits;
 }
+
+void tr_queue_fill(tr_queue *queue, size_t *sentences, size_t *places)
+{
+    pthread_mutex_lock(&queue->lock);
+    *sentences = queue->batched;
+    pthread_mutex_unlock(&queue->lock);
+    *places = (size_t)queue->thread_count * (size_t)queue->batch_size;
+}

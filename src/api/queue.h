@@ -118,6 +118,7 @@ struct tr_queue {
     pthread_cond_t work, arrived, deliver;
     queue_thread *threads; /* [thread_count] */
     int idle;              /* threads that sleep */
+    size_t batched;        /* sentences in the batches of all threads */
     atomic_bool stop;
     atomic_size_t urgent;      /* jobs in rings of LEVEL_HIGH */
     _Atomic uint64_t earliest; /* of the jobs' deadlines, or before it; UINT64_MAX: none */

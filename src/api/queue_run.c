@@ -66,6 +66,7 @@ static tr_request *next_request(void *argument, int max_tokens)
             break;
         }
         text->in_flight++;
+        q->batched++;
         job->group->waiting--;
         if (++text->taken == text->call.job.count) {
             job->open = text->next_open;
@@ -92,6 +93,7 @@ static void leave_batch(queue_run *run, tr_request *request, tr_status status, c
     run->batch[at] = run->batch[--run->held];
     pthread_mutex_lock(&q->lock);
     text->in_flight--;
+    q->batched--;
     if (status != TR_OK && text->status == TR_OK) {
         text->status = status;
         tr_queue_fail_event(text->event, status, error);

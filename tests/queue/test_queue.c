@@ -353,6 +353,39 @@ static void test_priority(void **state)
     free(many);
 }
 
+static size_t filled(tr_queue *queue)
+{
+    size_t sentences, places;
+    tr_queue_fill(queue, &sentences, &places);
+    assert_int_equal(places, 8);
+    return sentences;
+}
+
+/* Batches become full while there is enough to do, and are empty in the end. */
+static void test_fill(void **state)
+{
+    enum { MANY = 500 };
+    const char *many[MANY];
+    tr_queue *queue = open_queue(2, 4);
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        many[i] = texts[8];
+    assert_int_equal(filled(queue), 0);
+    const tr_ticket job = submit(queue, many, MANY, NULL, NULL);
+    size_t most = 0;
+    for (bool last = false; !last;) {
+        tr_event *event = tr_queue_wait(queue, job, -1);
+        const size_t now = filled(queue);
+        last = tr_event_last(event);
+        most = now > most ? now : most;
+        assert_true(now <= 8);
+        tr_event_free(event);
+    }
+    assert_int_equal(most, 8);
+    assert_int_equal(filled(queue), 0);
+    tr_queue_destroy(queue);
+}
+
 static void test_descriptor(void **state)
 {
     tr_queue *queue = open_queue(1, 4);
@@ -668,7 +701,7 @@ int main(void)
         cmocka_unit_test(test_results),  cmocka_unit_test(test_sources),    cmocka_unit_test(test_cancel_step),
         cmocka_unit_test(test_tokens),   cmocka_unit_test(test_limits),     cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_priority), cmocka_unit_test(test_descriptor), cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_soak),     cmocka_unit_test(test_destroy),
+        cmocka_unit_test(test_soak),     cmocka_unit_test(test_destroy),    cmocka_unit_test(test_fill),
     };
     tr_error error;
     model = NULL;
