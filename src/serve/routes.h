@@ -4,9 +4,15 @@
 
 #include "serve/http.h"
 
+extern const route extensions_routes[];
+extern const route google_routes[];
 extern const route libretranslate_routes[];
 extern const route v1_routes[];
 
 json_t *v1_error(unsigned status, const char *message); /* {"error": {"code", "message"}} */
+
+/* MTranServer's POST /translate. LibreTranslate's handler, which has the same address, calls it when the fields are
+ * MTranServer's: `text`, and no `q`. */
+void mtran_translate(request *r);
 
 #endif
