@@ -189,6 +189,16 @@ const char *request_text(const request *r, const char *name)
     return json_string_value(json_object_get(r->fields, name));
 }
 
+bool request_option(request *r, const char *name, const char **value)
+{
+    const json_t *const json = json_object_get(r->fields, name);
+    *value = json_string_value(json);
+    if (*value || !json || json_is_null(json))
+        return true;
+    answer_error(r, 400, "%s: must be a text", name);
+    return false;
+}
+
 int64_t request_number(const request *r, const char *name, int64_t fallback, bool *valid)
 {
     const json_t *const value = json_object_get(r->fields, name);

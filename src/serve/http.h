@@ -53,6 +53,8 @@ const char *request_address(const request *r);
 const char *request_header(const request *r, const char *name);
 /* The value of a text field; NULL: there is none, or it has another type. */
 const char *request_text(const request *r, const char *name);
+/* A text field that may be missing or null: *value is NULL then. False: it is something else, which is answered with 400. */
+bool request_option(request *r, const char *name, const char **value);
 /* The same of a whole number, or fallback. *valid: false if it is there and is none (may be NULL). */
 int64_t request_number(const request *r, const char *name, int64_t fallback, bool *valid);
 /* Of a flag: true, 1, "1", "true", "on"; false otherwise. */
