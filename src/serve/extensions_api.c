@@ -28,8 +28,7 @@ static void answer_list(request *r, const char *name, json_t *(*item)(const requ
     json_decref(list);
 }
 
-/* Translates the texts of the field `name` between the languages of the fields source and target. Without texts, done is
- * called at once. */
+/* Translates the texts of the field `name` between the languages of the fields source and target. */
 static void translate_fields(request *r, const char *name, const char *source, const char *target, bool html,
                              answer_call *done)
 {
@@ -43,10 +42,7 @@ static void translate_fields(request *r, const char *name, const char *source, c
     else if (!request_texts(r, name, &texts, &count, NULL))
         answer_error(r, 400, "%s: must be a text or a list of texts", name);
     else {
-        if (count)
-            translate_texts(r, texts, count, &options, done);
-        else
-            done(r, NULL, 0);
+        translate_texts(r, texts, count, &options, done);
         free(texts);
     }
 }
