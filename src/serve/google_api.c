@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "serve/google_api.h"
+#include "serve/keys.h"
 #include "serve/languages.h"
 #include "serve/routes.h"
 #include "serve/translation.h"
@@ -235,26 +236,33 @@ static void list_languages(request *r)
     json_decref(list);
 }
 
+static json_t *detection_json(const server *s, const source_text *text)
+{
+    detected found;
+    language_detect(s, text->data, text->size, NULL, &found);
+    return json_pack("[{s: s, s: b, s: f}]", "language", google_code(found.code), "isReliable", found.confidence >= RELIABLE,
+                     "confidence", found.confidence / 100.0);
+}
+
 static void detect(request *r)
 {
     source_text *texts;
-    size_t count;
+    size_t count, characters = 0;
     if (!request_texts(r, "q", &texts, &count, NULL)) {
         answer_error(r, 400, "q: must be a text or a list of texts");
         return;
     }
-    json_t *const list = json_array();
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        detected found;
-        language_detect(r->server, texts[i].data, texts[i].size, NULL, &found);
-        good = json_array_append_new(list,
-                                     json_pack("[{s: s, s: b, s: f}]", "language", google_code(found.code), "isReliable",
-                                               found.confidence >= RELIABLE, "confidence", found.confidence / 100.0)) == 0;
+    for (size_t i = 0; i < count; i++)
+        characters += text_characters(texts[i].data, texts[i].size);
+    if (keys_take(r->server->keys, r, characters)) {
+        json_t *const list = json_array();
+        bool good = list != NULL;
+        for (size_t i = 0; good && i < count; i++)
+            good = json_array_append_new(list, detection_json(r->server, &texts[i])) == 0;
+        answer_json(r, 200, good ? json_pack("{s: {s: O}}", "data", "detections", list) : NULL);
+        json_decref(list);
     }
     free(texts);
-    answer_json(r, 200, good ? json_pack("{s: {s: O}}", "data", "detections", list) : NULL);
-    json_decref(list);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ of web pages

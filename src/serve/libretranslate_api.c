@@ -66,7 +66,9 @@ static void translate(request *r)
     const char *const source = request_text(r, "source"), *const target = request_text(r, "target");
     const char *const format = request_text(r, "format");
     const int64_t alternatives = request_number(r, "alternatives", 0, &valid);
-    if (!json_object_get(r->fields, "q"))
+    if (!json_object_get(r->fields, "q") && json_object_get(r->fields, "text"))
+        mtran_translate(r);
+    else if (!json_object_get(r->fields, "q"))
         answer_error(r, 400, "Invalid request: missing q parameter");
     else if (!request_texts(r, "q", &texts, &count, NULL))
         answer_error(r, 400, "Invalid request: q must be a text or a list of texts");
