@@ -1,0 +1,142 @@
+"""What browser extensions and MTranServer's clients send."""
+import unittest
+
+import support
+
+WEATHER = "今天天气很好。"
+NICE = "The weather is nice today."
+
+
+class ExtensionTest(support.ServerTest):
+    def good(self, path, fields, **more):
+        status, answer = self.post(path, fields, **more)
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def refused(self, path, fields, says):
+        status, answer = self.post(path, fields)
+        self.assertEqual(status, 400, answer)
+        self.assertEqual(list(answer), ["error"])
+        self.assertIn(says, answer["error"])
+
+
+class Immersive(ExtensionTest):
+    def test_texts(self):
+        answer = self.good("/imme", {"source_lang": "auto", "target_lang": "en", "text_list": [WEATHER, "你好"]})
+        self.assertEqual(answer, {"translations": [{"detected_source_lang": "zh-CN", "text": NICE},
+                                                   {"detected_source_lang": "zh-CN", "text": "Hello"}]})
+        self.assertEqual(self.good("/imme/", {"target_lang": "en", "text_list": []}), {"translations": []})
+
+    def test_placeholders_stay(self):
+        text = self.good("/imme", {"target_lang": "en", "text_list": ["我喜欢<b0>北京</b0>的{0}。"]})["translations"][0]["text"]
+        for mark in "<b0>", "</b0>", "{0}":
+            self.assertEqual(text.count(mark), 1, text)
+
+    def test_wrong_fields_are_named(self):
+        good = {"source_lang": "zh", "target_lang": "en", "text_list": ["你好"]}
+        for name, values in (("text_list", [None, 1, {}, [None], [[]]]), ("target_lang", [None, 1, []]), ("source_lang", [1, []])):
+            for value in values:
+                self.refused("/imme", {**good, name: value}, name + ":")
+        self.refused("/imme", {**good, "target_lang": "xx-not-one"}, "xx-not-one")
+
+
+class Kiss(ExtensionTest):
+    def test_a_text(self):
+        fields = {"text": WEATHER, "from": "zh-CN", "to": "en"}
+        self.assertEqual(self.good("/kiss", fields), {"text": NICE, "from": "zh-CN", "to": "en", "src": "zh-CN"})
+
+    def test_languages_are_spelt_as_the_client_does(self):
+        for source, to, found in (("auto", "EN", "zh-CN"), ("zh_Hans", "eng", "zh_Hans"), (None, "en", "zh-CN")):
+            answer = self.good("/kiss", {"text": WEATHER, "from": source, "to": to})
+            self.assertEqual(answer, {"text": NICE, "from": found, "to": to, "src": found})
+
+    def test_the_language_of_the_target(self):
+        answer = self.good("/kiss", {"text": WEATHER, "from": "auto", "to": "zh_Hans"})
+        self.assertEqual(answer, {"text": WEATHER, "from": "zh_Hans", "to": "zh_Hans", "src": "zh_Hans"})
+
+    def test_texts(self):
+        answer = self.good("/kiss", {"texts": [WEATHER, "你好"], "from": "auto", "to": "en"})
+        self.assertEqual(answer, {"translations": [{"text": NICE, "src": "zh-CN"}, {"text": "Hello", "src": "zh-CN"}]})
+        self.assertEqual(self.good("/kiss", {"texts": [], "to": "en"}), {"translations": []})
+        self.assertEqual(self.good("/kiss", {"texts": None, "text": "你好", "to": "en"})["text"], "Hello")
+
+    def test_wrong_fields_are_named(self):
+        for fields, name in (({}, "text:"), ({"text": ["你好"]}, "text:"), ({"text": 1}, "text:"), ({"texts": [1]}, "texts:"),
+                             ({"texts": {}}, "texts:"), ({"text": "你好", "from": 1}, "from:")):
+            self.refused("/kiss", {"to": "en", **fields}, name)
+        self.refused("/kiss", {"text": "你好"}, "to:")
+        self.refused("/kiss", {"text": "你好", "to": {}}, "to:")
+
+
+class Hcfy(ExtensionTest):
+    def test_a_text_in_the_first_destination_is_translated_into_the_second(self):
+        wanted = {"text": WEATHER, "from": "中文(简体)", "to": "英语", "result": [NICE]}
+        for fields in {}, {"source": ""}, {"source": "中文(简体)"}, {"source": None}, {"source": "zh"}:
+            fields = {"name": "翻译一", "text": WEATHER, "destination": ["中文(简体)", "英语"], **fields}
+            self.assertEqual(self.good("/hcfy", fields), wanted)
+        self.assertEqual(self.good("/hcfy", {"text": WEATHER, "destination": ["英语", "中文(简体)"]}), wanted)
+        self.assertEqual(self.good("/hcfy", {"text": WEATHER, "destination": ["英语"]}), wanted)
+
+    def test_a_result_for_each_line(self):
+        text = WEATHER + "\r\n\n你好\n"
+        answer = self.good("/hcfy", {"text": text, "destination": ["英语"]})
+        self.assertEqual(answer, {"text": text, "from": "中文(简体)", "to": "英语", "result": [NICE, "", "Hello", ""]})
+
+    def test_wrong_fields_are_named(self):
+        good = {"text": "你好", "destination": ["英语"]}
+        for name, values in (("text", [None, 1, ["你好"]]), ("destination", [None, 1, {}, [], [1]]), ("source", [1, []])):
+            for value in values:
+                self.refused("/hcfy", {**good, name: value}, name + ":")
+        self.refused("/hcfy", {**good, "destination": ["火星语"]}, "火星语")
+
+
+class Mtran(ExtensionTest):
+    def test_a_text(self):
+        self.assertEqual(self.good("/translate", {"from": "zh-Hans", "to": "en", "text": WEATHER}), {"result": NICE})
+        self.assertEqual(self.good("/translate", {"from": "auto", "to": "en", "text": WEATHER}), {"result": NICE})
+
+    def test_html(self):
+        fields = {"from": "zh", "to": "en", "text": f"<p title='猫'>{WEATHER}</p><pre>你好</pre>"}
+        self.assertEqual(self.good("/translate", {**fields, "html": True})["result"].count(NICE), 1)
+        self.assertIn("<pre>你好</pre>", self.good("/translate", {**fields, "html": True})["result"])
+        self.assertNotIn("你好", self.good("/translate", {**fields, "html": False})["result"])
+
+    def test_texts(self):
+        fields = {"from": "zh", "to": "en", "texts": ["你好", WEATHER]}
+        self.assertEqual(self.good("/translate/batch", fields), {"results": ["Hello", NICE]})
+        self.assertEqual(self.good("/translate/batch", {**fields, "texts": []}), {"results": []})
+
+    def test_wrong_fields_are_named(self):
+        for value in 1, [], ["你好"], {}:
+            self.refused("/translate", {"from": "zh", "to": "en", "text": value}, "text:")
+        self.refused("/translate", {"from": "zh", "text": "你好"}, "to:")
+        self.refused("/translate/batch", {"from": "zh", "to": "en"}, "texts:")
+        self.refused("/translate/batch", {"from": "zh", "to": "en", "texts": [1]}, "texts:")
+        self.refused("/translate/batch", {"from": {}, "to": "en", "texts": ["你好"]}, "from:")
+
+    def test_languages(self):
+        answer = self.get("/mt/languages")[1]
+        self.assertEqual(sorted(answer["languages"]), ["en", "zh-Hans", "zh-Hant"])
+        self.assertEqual(sorted((p["from"], p["to"]) for p in answer["pairs"]), [("zh-Hans", "en"), ("zh-Hant", "en")])
+
+    def test_a_load_balancer_needs_no_key(self):
+        self.start(keys=["secret"])
+        for path in "/__heartbeat__", "/__lbheartbeat__":
+            self.assertEqual(self.get(path), (200, {"status": "ok"}))
+        self.assertRegex(self.get("/version")[1]["version"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual(self.get("/mt/languages")[0], 403)
+
+
+class Keys(ExtensionTest):
+    def test_a_key_in_the_address_or_in_a_header(self):
+        self.start(keys=["secret"])
+        fields = {"text": "你好", "to": "en"}
+        self.assertEqual(self.post("/kiss", fields)[0], 403)
+        self.assertEqual(self.post("/kiss?token=wrong", fields)[0], 403)
+        self.assertEqual(self.post("/kiss?token=secret", fields)[0], 200)
+        self.assertEqual(self.post("/kiss", fields, headers={"Authorization": "Bearer secret"})[0], 200)
+        self.assertEqual(self.post("/kiss", fields, headers={"Authorization": "Bearer "})[0], 403)
+
+
+if __name__ == "__main__":
+    unittest.main()
