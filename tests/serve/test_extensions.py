@@ -1,40 +1,48 @@
 """What browser extensions and MTranServer's clients send."""
-import unittest
-
-import support
+from support import ServeTest
 
 WEATHER = "今天天气很好。"
-NICE = "The weather is nice today."
+NICE = "The weather is very good today."
+HELLO = "You're nice."
 
 
-class ExtensionTest(support.ServerTest):
-    def good(self, path, fields, **more):
-        status, answer = self.post(path, fields, **more)
-        self.assertEqual(status, 200, answer)
-        return answer
+class ExtensionTest(ServeTest):
+    def good(self, path, fields):
+        answer = self.server.post(path, fields)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
 
     def refused(self, path, fields, says):
-        status, answer = self.post(path, fields)
-        self.assertEqual(status, 400, answer)
-        self.assertEqual(list(answer), ["error"])
-        self.assertIn(says, answer["error"])
+        answer = self.server.post(path, fields)
+        self.assertEqual(answer.status, 400, answer)
+        self.assertEqual(list(answer.json), ["error"])
+        self.assertIn(says, answer.json["error"])
+
+    def with_key(self):
+        """A server that wants the key "secret"."""
+        keys = self.folder() / "keys"
+        keys.write_text("secret\n")
+        return self.start("--api-keys", keys)
 
 
 class Immersive(ExtensionTest):
     def test_texts(self):
-        answer = self.good("/imme", {"source_lang": "auto", "target_lang": "en", "text_list": [WEATHER, "你好"]})
+        fields = {"source_lang": "auto", "target_lang": "en", "text_list": [WEATHER, "你好"]}
+        answer = self.good("/imme", fields)
         self.assertEqual(answer, {"translations": [{"detected_source_lang": "zh-CN", "text": NICE},
-                                                   {"detected_source_lang": "zh-CN", "text": "Hello"}]})
+                                                   {"detected_source_lang": "zh-CN", "text": HELLO}]})
         self.assertEqual(self.good("/imme/", {"target_lang": "en", "text_list": []}), {"translations": []})
 
     def test_placeholders_stay(self):
-        text = self.good("/imme", {"target_lang": "en", "text_list": ["我喜欢<b0>北京</b0>的{0}。"]})["translations"][0]["text"]
+        fields = {"target_lang": "en", "text_list": ["我喜欢<b0>北京</b0>的{0}。"]}
+        text = self.good("/imme", fields)["translations"][0]["text"]
         for mark in "<b0>", "</b0>", "{0}":
             self.assertEqual(text.count(mark), 1, text)
 
     def test_wrong_fields_are_named(self):
         good = {"source_lang": "zh", "target_lang": "en", "text_list": ["你好"]}
-        for name, values in (("text_list", [None, 1, {}, [None], [[]]]), ("target_lang", [None, 1, []]), ("source_lang", [1, []])):
+        wrong = {"text_list": [None, 1, {}, [None], [[]]], "target_lang": [None, 1, []], "source_lang": [1, []]}
+        for name, values in wrong.items():
             for value in values:
                 self.refused("/imme", {**good, name: value}, name + ":")
         self.refused("/imme", {**good, "target_lang": "xx-not-one"}, "xx-not-one")
@@ -56,9 +64,9 @@ class Kiss(ExtensionTest):
 
     def test_texts(self):
         answer = self.good("/kiss", {"texts": [WEATHER, "你好"], "from": "auto", "to": "en"})
-        self.assertEqual(answer, {"translations": [{"text": NICE, "src": "zh-CN"}, {"text": "Hello", "src": "zh-CN"}]})
+        self.assertEqual(answer, {"translations": [{"text": NICE, "src": "zh-CN"}, {"text": HELLO, "src": "zh-CN"}]})
         self.assertEqual(self.good("/kiss", {"texts": [], "to": "en"}), {"translations": []})
-        self.assertEqual(self.good("/kiss", {"texts": None, "text": "你好", "to": "en"})["text"], "Hello")
+        self.assertEqual(self.good("/kiss", {"texts": None, "text": "你好", "to": "en"})["text"], HELLO)
 
     def test_wrong_fields_are_named(self):
         for fields, name in (({}, "text:"), ({"text": ["你好"]}, "text:"), ({"text": 1}, "text:"), ({"texts": [1]}, "texts:"),
@@ -80,11 +88,12 @@ class Hcfy(ExtensionTest):
     def test_a_result_for_each_line(self):
         text = WEATHER + "\r\n\n你好\n"
         answer = self.good("/hcfy", {"text": text, "destination": ["英语"]})
-        self.assertEqual(answer, {"text": text, "from": "中文(简体)", "to": "英语", "result": [NICE, "", "Hello", ""]})
+        self.assertEqual(answer, {"text": text, "from": "中文(简体)", "to": "英语", "result": [NICE, "", HELLO, ""]})
 
     def test_wrong_fields_are_named(self):
         good = {"text": "你好", "destination": ["英语"]}
-        for name, values in (("text", [None, 1, ["你好"]]), ("destination", [None, 1, {}, [], [1]]), ("source", [1, []])):
+        wrong = {"text": [None, 1, ["你好"]], "destination": [None, 1, {}, [], [1]], "source": [1, []]}
+        for name, values in wrong.items():
             for value in values:
                 self.refused("/hcfy", {**good, name: value}, name + ":")
         self.refused("/hcfy", {**good, "destination": ["火星语"]}, "火星语")
@@ -103,7 +112,7 @@ class Mtran(ExtensionTest):
 
     def test_texts(self):
         fields = {"from": "zh", "to": "en", "texts": ["你好", WEATHER]}
-        self.assertEqual(self.good("/translate/batch", fields), {"results": ["Hello", NICE]})
+        self.assertEqual(self.good("/translate/batch", fields), {"results": [HELLO, NICE]})
         self.assertEqual(self.good("/translate/batch", {**fields, "texts": []}), {"results": []})
 
     def test_wrong_fields_are_named(self):
@@ -115,28 +124,23 @@ class Mtran(ExtensionTest):
         self.refused("/translate/batch", {"from": {}, "to": "en", "texts": ["你好"]}, "from:")
 
     def test_languages(self):
-        answer = self.get("/mt/languages")[1]
+        answer = self.server.get("/mt/languages").json
         self.assertEqual(sorted(answer["languages"]), ["en", "zh-Hans", "zh-Hant"])
         self.assertEqual(sorted((p["from"], p["to"]) for p in answer["pairs"]), [("zh-Hans", "en"), ("zh-Hant", "en")])
 
     def test_a_load_balancer_needs_no_key(self):
-        self.start(keys=["secret"])
+        server = self.with_key()
         for path in "/__heartbeat__", "/__lbheartbeat__":
-            self.assertEqual(self.get(path), (200, {"status": "ok"}))
-        self.assertRegex(self.get("/version")[1]["version"], r"^\d+\.\d+\.\d+$")
-        self.assertEqual(self.get("/mt/languages")[0], 403)
+            self.assertEqual(server.get(path).json, {"status": "ok"})
+        self.assertRegex(server.get("/version").json["version"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual(server.get("/mt/languages").status, 403)
 
 
-class Keys(ExtensionTest):
+class ExtensionKeys(ExtensionTest):
     def test_a_key_in_the_address_or_in_a_header(self):
-        self.start(keys=["secret"])
+        server = self.with_key()
         fields = {"text": "你好", "to": "en"}
-        self.assertEqual(self.post("/kiss", fields)[0], 403)
-        self.assertEqual(self.post("/kiss?token=wrong", fields)[0], 403)
-        self.assertEqual(self.post("/kiss?token=secret", fields)[0], 200)
-        self.assertEqual(self.post("/kiss", fields, headers={"Authorization": "Bearer secret"})[0], 200)
-        self.assertEqual(self.post("/kiss", fields, headers={"Authorization": "Bearer "})[0], 403)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        for path, key, status in (("/kiss", None, 403), ("/kiss?token=wrong", None, 403), ("/kiss?token=secret", None, 200),
+                                  ("/kiss", "Bearer secret", 200), ("/kiss", "Bearer ", 403)):
+            answer = server.post(path, fields, {"Authorization": key} if key else None)
+            self.assertEqual(answer.status, status, (path, key))

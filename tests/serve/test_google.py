@@ -1,14 +1,24 @@
 """Google Translate v2, as its clients use it."""
-import unittest
-
-import support
+from support import ServeTest
 
 V2 = "/language/translate/v2"
 WEATHER = "今天天气很好。"
-NICE = "The weather is nice today."
+NICE = "The weather is very good today."
+HELLO = "You're nice."
 
 
-class Translations(support.ServerTest):
+class GoogleTest(ServeTest):
+    def post(self, path, fields, form=False, server=None, headers=None):
+        server = server or self.server
+        answer = server.form(path, headers, **fields) if form else server.post(path, fields, headers)
+        return answer.status, answer.json
+
+    def get(self, path, server=None, **query):
+        answer = (server or self.server).get(path, **query)
+        return answer.status, answer.json
+
+
+class GoogleTranslations(GoogleTest):
     def translated(self, fields, path=V2, **more):
         status, answer = self.post(path, fields, **more)
         self.assertEqual(status, 200, answer)
@@ -30,14 +40,14 @@ class Translations(support.ServerTest):
     def test_texts_keep_their_order(self):
         fields = {"q": ["你好", "", WEATHER, " "], "source": "zh", "target": "en", "format": "text"}
         texts = [t["translatedText"] for t in self.translated(fields)]
-        self.assertEqual(texts, ["Hello", "", NICE, " "])
+        self.assertEqual(texts, [HELLO, "", NICE, " "])
         self.assertEqual([t["translatedText"] for t in self.translated(fields, form=True)], texts)
         self.assertEqual(self.translated({**fields, "q": []}), [])
 
     def test_parameters_of_the_address(self):
         status, answer = self.get(V2, q=["你好", WEATHER], target="en", format="text", key="any", prettyprint="false")
         self.assertEqual(status, 200, answer)
-        self.assertEqual([t["translatedText"] for t in answer["data"]["translations"]], ["Hello", NICE])
+        self.assertEqual([t["translatedText"] for t in answer["data"]["translations"]], [HELLO, NICE])
 
     def test_a_source_is_detected_where_none_is_given(self):
         for source in {}, {"source": None}, {"source": ""}, {"source": "auto"}:
@@ -51,15 +61,15 @@ class Translations(support.ServerTest):
 
     def test_html_is_the_default_and_has_entities(self):
         fields = {"q": "这是“我的”书", "source": "zh", "target": "en"}
-        self.assertEqual(self.translated(fields)[0]["translatedText"], "This is &quot;My&quot; book.")
-        self.assertEqual(self.translated({**fields, "format": "html"})[0]["translatedText"], "This is &quot;My&quot; book.")
-        self.assertEqual(self.translated({**fields, "format": "text"})[0]["translatedText"], 'This is "My" book.')
+        self.assertEqual(self.translated(fields)[0]["translatedText"], "This is &quot;My&quot;.")
+        self.assertEqual(self.translated({**fields, "format": "html"})[0]["translatedText"], "This is &quot;My&quot;.")
+        self.assertEqual(self.translated({**fields, "format": "text"})[0]["translatedText"], 'This is "My".')
 
     def test_markup_stays(self):
         for html, expected in (
             ('<p class="it\'s">今天天气很好。</p>', f'<p class="it\'s">{NICE}</p>'),
-            ("<!-- it's -->你好", "<!-- it's -->Hello"),
-            ("<script>if (a && 'b') c()</script>你好", "<script>if (a && 'b') c()</script>Hello"),
+            ("<!-- it's -->你好", "<!-- it's -->You&#39;re nice."),
+            ("<script>if (a && 'b') c()</script>你好", "<script>if (a && 'b') c()</script>You&#39;re nice."),
             ("<p translate=no>Tom & Jerry's</p>", "<p translate=no>Tom &amp; Jerry&#39;s</p>"),
             ("<p translate=no>&amp; &#39; &nope &lt;</p>", "<p translate=no>&amp; &#39; &amp;nope &lt;</p>"),
         ):
@@ -86,7 +96,7 @@ class Translations(support.ServerTest):
 
     def test_other_addresses(self):
         fields = {"q": "你好", "target": "en"}
-        self.assertEqual(self.translated(fields, path="/google" + V2)[0]["translatedText"], "Hello")
+        self.assertEqual(self.translated(fields, path="/google" + V2)[0]["translatedText"], "You&#39;re nice.")
 
     def test_the_address_of_web_pages(self):
         wanted = {"client": "gtx", "sl": "auto", "tl": "en", "dt": "t", "q": WEATHER}
@@ -99,7 +109,7 @@ class Translations(support.ServerTest):
         self.assertEqual(self.get("/translate_a/single", sl="zh", q="你好")[0], 400)
 
 
-class Languages(support.ServerTest):
+class GoogleLanguages(GoogleTest):
     def languages(self, **parameters):
         status, answer = self.get(V2 + "/languages", **parameters)
         self.assertEqual(status, 200, answer)
@@ -132,16 +142,14 @@ class Languages(support.ServerTest):
         self.assertEqual(self.post(V2 + "/detect", {})[0], 400)
 
 
-class Keys(support.ServerTest):
+class GoogleKeys(GoogleTest):
     def test_a_key_in_the_address_or_in_a_header(self):
-        self.start(keys=["secret"])
+        keys = self.folder() / "keys"
+        keys.write_text("secret\n")
+        server = self.start("--api-keys", keys)
         fields = {"q": "你好", "target": "en"}
-        self.assertEqual(self.post(V2 + "?key=secret", fields)[0], 200)
-        self.assertEqual(self.post(V2, fields, headers={"X-goog-api-key": "secret"})[0], 200)
-        self.assertEqual(self.get(V2, key="secret", **fields)[0], 200)
-        status, answer = self.post(V2 + "?key=wrong", fields)
+        self.assertEqual(self.post(V2 + "?key=secret", fields, server=server)[0], 200)
+        self.assertEqual(self.post(V2, fields, server=server, headers={"X-goog-api-key": "secret"})[0], 200)
+        self.assertEqual(self.get(V2, server, key="secret", **fields)[0], 200)
+        status, answer = self.post(V2 + "?key=wrong", fields, server=server)
         self.assertEqual((status, answer["error"]["errors"][0]["reason"]), (403, "forbidden"))
-
-
-if __name__ == "__main__":
-    unittest.main()
