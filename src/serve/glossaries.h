@@ -4,14 +4,46 @@
 #ifndef TR_SERVE_GLOSSARIES_H
 #define TR_SERVE_GLOSSARIES_H
 
+#include "serve/dictionary.h"
 #include "serve/http.h"
 
 glossaries *glossaries_create(const server *s, tr_error *error);
 void glossaries_free(glossaries *g);
-tr_status glossaries_reload(glossaries *g, tr_error *error); /* those of the folder */
+tr_status glossaries_reload(glossaries *g, tr_error *error); /* those of the folder; a failure keeps the old ones */
 
 /* The glossary for a pair of languages of the one with an id: a client's, or the name of a file, which counts for every
  * pair. It is held until the request ends, also if it is deleted meanwhile. NULL: there is none that the request may use. */
 const tr_glossary *glossaries_find(request *r, const char *id, const char *source, const char *target);
+/* The same for what outlives the request: the caller releases it. */
+dictionary *glossaries_take(const request *r, const char *id, const char *source, const char *target);
+
+/* A client's glossary. */
+typedef struct glossary {
+    struct glossary *next;
+    char id[37]; /* a UUID */
+    char *name;
+    char *key;                 /* that made it; NULL: none */
+    char created[32];          /* ISO 8601 */
+    dictionary **dictionaries; /* [count] */
+    size_t count;
+} glossary;
+
+/* Makes a glossary that belongs to a key. TR_ERROR_UNSUPPORTED: there are too many, or they are too large. */
+tr_status glossaries_add(glossaries *g, const char *key, const char *name, dictionary *const *dictionaries, size_t count,
+                         const glossary **made, tr_error *error);
+/* The glossary that belongs to a key and has an id; NULL: there is none. */
+glossary *glossaries_get(const glossaries *g, const char *key, const char *id);
+/* The one of a key that was made after another; NULL: the first. NULL: there is none. */
+const glossary *glossaries_next(const glossaries *g, const char *key, const glossary *before);
+/* Gives a glossary another name, unless name is NULL, and dictionaries, which replace those for the same languages.
+ * TR_ERROR_UNSUPPORTED: as above. A failure changes nothing. */
+tr_status glossaries_change(glossaries *g, glossary *changed, const char *name, dictionary *const *dictionaries,
+                            size_t count, tr_error *error);
+void glossaries_remove(glossaries *g, glossary *removed);
+
+/* The dictionary of a glossary for a pair of languages; NULL: it has none. */
+dictionary *glossary_dictionary(const glossary *of, const char *source, const char *target);
+/* Removes one. False: there is none. */
+bool glossary_remove(glossaries *g, glossary *of, const char *source, const char *target);
 
 #endif
