@@ -18,5 +18,8 @@ bool keys_allow(keys *k, request *r);
 /* Counts the characters that a request wants to translate: --char-limit each (400), the key's limit in a minute (429).
  * False: it has been answered. */
 bool keys_take(keys *k, request *r, size_t characters);
+/* The characters that keys_take has let through since the server started: of the request's key, or, where there are no keys,
+ * of everybody. */
+uint64_t keys_characters(const keys *k, const request *r);
 
 #endif
