@@ -172,13 +172,15 @@ static bool write_terms(const reader *p, dictionary *d, tr_buffer *lines)
 static tr_status make_glossary(const reader *p, dictionary *d)
 {
     tr_buffer lines = {0};
+    d->entries = p->count;
+    /* A glossary's table of starts, and of each term four allocations and the source twice. */
+    d->bytes = sizeof *d + 16384 + 192 * d->entries + 3 * p->text.size;
+    if (d->bytes > DICTIONARIES_BYTES)
+        return tr_fail(p->error, TR_ERROR_UNSUPPORTED, "entries: too many");
     tr_status status = write_terms(p, d, &lines) ? TR_OK : tr_fail_memory(p->error, "entries");
     if (status == TR_OK)
         status = tr_glossary_parse("entries", lines.data, lines.size, &d->glossary, p->error);
     tr_buffer_free(&lines);
-    d->entries = p->count;
-    /* A glossary's table of starts, and of each term four allocations and the source twice. */
-    d->bytes = sizeof *d + 16384 + 192 * d->entries + 3 * d->tsv.size;
     return status;
 }
 

@@ -4,7 +4,11 @@
 
 #include "serve/languages.h"
 
-enum { DICTIONARY_BYTES = 10 << 20, DICTIONARY_TERM = 1024 }; /* of its entries, of a source or target */
+enum {
+    DICTIONARY_BYTES = 10 << 20,   /* of its entries */
+    DICTIONARY_TERM = 1024,        /* bytes of a source or target */
+    DICTIONARIES_BYTES = 64 << 20, /* in memory, of all that clients make */
+};
 
 typedef struct dictionary {
     size_t holders;
@@ -19,7 +23,8 @@ typedef enum entries_format { ENTRIES_TSV, ENTRIES_CSV } entries_format;
 
 /* Reads entries, SOURCE TAB TARGET or SOURCE,TARGET[,LANGUAGE,LANGUAGE] a line; rows of other languages are skipped. before:
  * its entries stay, unless there are others for the same source; may be NULL. TR_ERROR_FORMAT: a line is none, an empty or
- * too long term, a control character, a source that comes twice, no entries. TR_ERROR_ARGUMENT: it is no language. */
+ * too long term, a control character, a source that comes twice, no entries. TR_ERROR_ARGUMENT: it is no language.
+ * TR_ERROR_UNSUPPORTED: it needs too much memory. */
 tr_status dictionary_read(const char *source, const char *target, entries_format format, const char *entries, size_t size,
                           const dictionary *before, dictionary **made, tr_error *error);
 /* Those of a file, for any pair of languages. */

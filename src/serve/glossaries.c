@@ -10,7 +10,7 @@
 #include "util/folder.h"
 #include "util/utf8.h"
 
-enum { GLOSSARIES = 1000, GLOSSARY_BYTES = 64 << 20 }; /* of clients */
+enum { GLOSSARIES = 1000 }; /* of clients */
 
 /* A file of the folder. */
 typedef struct named {
@@ -223,10 +223,10 @@ tr_status glossaries_change(glossaries *g, glossary *changed, const char *name, 
     }
     const size_t merged = merge_dictionaries(changed, dictionaries, count, all);
     const size_t bytes = g->bytes - sum_bytes(changed->dictionaries, changed->count) + sum_bytes(all, merged);
-    if (bytes > GLOSSARY_BYTES) {
+    if (bytes > DICTIONARIES_BYTES) {
         free(all);
         free(new_name);
-        return tr_fail(error, TR_ERROR_UNSUPPORTED, "glossary: more than %d MiB together", GLOSSARY_BYTES >> 20);
+        return tr_fail(error, TR_ERROR_UNSUPPORTED, "glossary: more than %d MiB together", DICTIONARIES_BYTES >> 20);
     }
     for (size_t i = 0; i < merged; i++)
         dictionary_hold(all[i]);
@@ -256,14 +256,14 @@ static bool make_id(char id[37])
     return true;
 }
 
-static void write_time(char text[32])
+static void write_time(char iso[32])
 {
     struct timespec now;
     struct tm utc;
     timespec_get(&now, TIME_UTC);
     gmtime_r(&now.tv_sec, &utc);
-    const size_t size = strftime(text, 20, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(text + size, 32 - size, ".%06ldZ", now.tv_nsec / 1000);
+    const size_t size = strftime(iso, 20, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(iso + size, 32 - size, ".%06ldZ", now.tv_nsec / 1000);
 }
 
 tr_status glossaries_add(glossaries *g, const char *key, const char *name, dictionary *const *dictionaries, size_t count,
@@ -305,14 +305,13 @@ void glossaries_remove(glossaries *g, glossary *removed)
     free_glossary(removed);
 }
 
-bool glossary_remove(glossaries *g, glossary *of, const char *source, const char *target)
+void glossaries_remove_dictionary(glossaries *g, glossary *of, dictionary *removed)
 {
-    const size_t i = find_dictionary(of->dictionaries, of->count, source, target);
-    if (i == of->count)
-        return false;
-    g->bytes -= of->dictionaries[i]->bytes;
-    dictionary_release(of->dictionaries[i]);
+    size_t i = 0;
+    while (of->dictionaries[i] != removed)
+        i++;
     of->count--;
     memmove(of->dictionaries + i, of->dictionaries + i + 1, (of->count - i) * sizeof *of->dictionaries);
-    return true;
+    g->bytes -= removed->bytes;
+    dictionary_release(removed);
 }

@@ -43,7 +43,6 @@ void glossaries_remove(glossaries *g, glossary *removed);
 
 /* The dictionary of a glossary for a pair of languages; NULL: it has none. */
 dictionary *glossary_dictionary(const glossary *of, const char *source, const char *target);
-/* Removes one. False: there is none. */
-bool glossary_remove(glossaries *g, glossary *of, const char *source, const char *target);
+void glossaries_remove_dictionary(glossaries *g, glossary *of, dictionary *removed);
 
 #endif

@@ -6,6 +6,7 @@
 
 extern const route extensions_routes[];
 extern const route google_routes[];
+extern const route deepl_routes[];
 extern const route libretranslate_routes[];
 extern const route v1_routes[];
 
