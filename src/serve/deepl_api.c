@@ -244,15 +244,6 @@ static void answer_texts(request *r, const translated *results, size_t count)
     answer_json(r, 200, list ? json_pack("{s: o}", "translations", list) : NULL);
 }
 
-/* The glossary of the options. False: there is none, which has been answered. */
-static bool find_glossary(request *r, const deepl_options *o, const tr_glossary **found)
-{
-    *found = o->glossary ? glossaries_find(r, o->glossary, o->source, o->target) : NULL;
-    if (o->glossary && !*found)
-        answer_error(r, 404, "Glossary not found for this source and target language.");
-    return !o->glossary || *found;
-}
-
 static void handle_translate(request *r)
 {
     deepl_options o;
@@ -269,8 +260,11 @@ static void handle_translate(request *r)
     }
     if (!count || count > MAX_TEXTS)
         answer_error(r, 400, count ? "Too many texts: more than %d." : "Parameter 'text' not specified.", MAX_TEXTS);
-    else if (find_glossary(r, &o, &options.glossary))
+    else if (o.glossary && !(options.glossary = glossaries_take(r, o.glossary, o.source, o.target)))
+        answer_error(r, 404, "Glossary not found for this source and target language.");
+    else
         translate_texts(r, texts, count, &options, answer_texts);
+    dictionary_release(options.glossary);
     free(texts);
 }
 

@@ -166,17 +166,6 @@ dictionary *glossaries_take(const request *r, const char *id, const char *source
     return found ? dictionary_hold(found) : NULL;
 }
 
-static void release_dictionary(void *argument)
-{
-    dictionary_release(argument);
-}
-
-const tr_glossary *glossaries_find(request *r, const char *id, const char *source, const char *target)
-{
-    dictionary *const found = glossaries_take(r, id, source, target);
-    return found && request_hold(r, release_dictionary, found) ? found->glossary : NULL;
-}
-
 /* -------------------------------------------------------------------------------------------------------------- changing */
 
 static void free_glossary(glossary *of)

@@ -11,10 +11,8 @@ glossaries *glossaries_create(const server *s, tr_error *error);
 void glossaries_free(glossaries *g);
 tr_status glossaries_reload(glossaries *g, tr_error *error); /* those of the folder; a failure keeps the old ones */
 
-/* The glossary for a pair of languages of the one with an id: a client's, or the name of a file, which counts for every
- * pair. It is held until the request ends, also if it is deleted meanwhile. NULL: there is none that the request may use. */
-const tr_glossary *glossaries_find(request *r, const char *id, const char *source, const char *target);
-/* The same for what outlives the request: the caller releases it. */
+/* The dictionary for a pair of languages of the glossary with an id: a client's, or the name of a file, which counts for
+ * every pair. The caller releases it. NULL: there is none that the request may use. */
 dictionary *glossaries_take(const request *r, const char *id, const char *source, const char *target);
 
 /* A client's glossary. */

@@ -101,6 +101,7 @@ static void drop_job(job *j)
     free(j->items);
     free(j->texts);
     tr_options_free(j->options.more);
+    dictionary_release(j->options.glossary);
     free(j);
 }
 
@@ -395,7 +396,7 @@ static tr_status set_options(const item *it, tr_options *o, tr_error *error)
         status = tr_options_set_int(o, "alternatives", 1, error);
     if (status == TR_OK && wanted->alternatives && last && !wanted->html)
         status = tr_options_set_int(o, "n_best", wanted->alternatives + 1, error);
-    tr_options_set_glossary(o, wanted->glossary);
+    tr_options_set_glossary(o, wanted->glossary ? wanted->glossary->glossary : NULL);
     return status;
 }
 
@@ -545,6 +546,8 @@ static job *create_job(request *r, const source_text *texts, size_t count, const
     }
     j->request = r;
     j->options = *options;
+    if (options->glossary)
+        dictionary_hold(options->glossary);
     j->count = j->items_left = count;
     char *at = j->texts;
     for (size_t i = 0; i < count; i++) {

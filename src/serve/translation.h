@@ -3,6 +3,7 @@
 #ifndef TR_SERVE_TRANSLATION_H
 #define TR_SERVE_TRANSLATION_H
 
+#include "serve/dictionary.h"
 #include "serve/http.h"
 #include "serve/models.h"
 
@@ -10,10 +11,10 @@ typedef struct translation_options {
     const char *source; /* in any spelling; NULL, "" or "auto": detected, text by text */
     const char *target;
     bool html;
-    int alternatives;            /* further translations of each text; 0: none */
-    const tr_glossary *glossary; /* NULL: none; held until the request ends, see glossaries.h */
-    bool bulk;                   /* waits for others; set for long requests, too */
-    int deadline;                /* milliseconds; 0: the server's --timeout */
+    int alternatives;     /* further translations of each text; 0: none */
+    dictionary *glossary; /* NULL: none; held as long as it is needed */
+    bool bulk;            /* waits for others; set for long requests, too */
+    int deadline;         /* milliseconds; 0: the server's --timeout */
     /* Options of the library besides, such as align or beam; taken, and freed at the end. NULL: none. */
     tr_options *more;
     /* Called in the loop with each token of text 0 by the last model as it is found; NULL: nobody. */
