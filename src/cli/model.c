@@ -18,29 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MODEL_NAME "zh-en.gguf"
-
 const char *cli_type_name(tr_type type)
 {
     return type == TR_TYPE_I8 ? "int8" : tr_type_name(type);
 }
 
-/* --------------------------------------------------------------------------------------------------- the default model */
-
-/* Looks beside the program first, so that build trees and moved installations work; then where it was installed. */
-static bool find_default_model(char path[TR_PATH])
-{
-    static const char *const beside[] = {"../share/translate/" MODEL_NAME, "../models/" MODEL_NAME};
-    char folder[TR_PATH], candidate[TR_PATH];
-    const bool known = tr_program_folder(folder, sizeof folder);
-    for (int i = 0; known && i < 2; i++) {
-        const int n = snprintf(candidate, sizeof candidate, "%s/%s", folder, beside[i]);
-        if (n > 0 && n < TR_PATH && access(candidate, R_OK) == 0 && realpath(candidate, path))
-            return true;
-    }
-    snprintf(path, TR_PATH, "%s", tr_default_model_path());
-    return access(path, R_OK) == 0;
-}
+/* ----------------------------------------------------------------------------------------------------- finding a model */
 
 /* name: a path, or hf:OWNER/NAME. */
 static int resolve_name(char path[TR_PATH], const char *name, const cli_settings *settings)
@@ -53,18 +36,12 @@ static int resolve_name(char path[TR_PATH], const char *name, const cli_settings
     return access(path, F_OK) < 0 && errno == ENOENT ? cli_fail_no_model(path) : CLI_DONE;
 }
 
-const char *cli_model_wanted(const cli_settings *settings)
-{
-    const char *variable = getenv("TRANSLATE_MODEL");
-    return settings->model ? settings->model : variable && *variable ? variable : NULL;
-}
-
 int cli_model_find(char path[TR_PATH], const cli_settings *settings)
 {
     const char *wanted = cli_model_wanted(settings);
     if (wanted)
         return resolve_name(path, wanted, settings);
-    return find_default_model(path)
+    return cli_default_model(path)
                ? CLI_DONE
                : cli_fail("no model: there is no %s; name a model file with -m FILE or in $TRANSLATE_MODEL",
                           tr_default_model_path());
