@@ -192,6 +192,25 @@ tr_status tr_model_index_open(const char *folder, tr_model_index **models, tr_er
     return status;
 }
 
+tr_status tr_model_index_of_one(const char *path, tr_model_index **models, tr_error *error)
+{
+    tr_indexed item;
+    tr_model_index *m = calloc(1, sizeof *m);
+    *models = NULL;
+    if (!m || !(m->folder = copy_string(path))) {
+        free(m);
+        return tr_fail_memory(error, path);
+    }
+    tr_status status = tr_models_look(path, &item, error);
+    if (status == TR_OK && (status = add_item(m, &item, error)) != TR_OK)
+        tr_models_forget(&item);
+    if (status == TR_OK)
+        *models = m;
+    else
+        tr_model_index_close(m);
+    return status;
+}
+
 void tr_model_index_close(tr_model_index *models)
 {
     if (!models)

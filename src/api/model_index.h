@@ -25,4 +25,7 @@ struct tr_model_index {
 tr_status tr_models_look(const char *path, tr_indexed *item, tr_error *error);
 void tr_models_forget(tr_indexed *item);
 
+/* As tr_model_index_open, but with the model at path alone. One that cannot be used is an error. */
+tr_status tr_model_index_of_one(const char *path, tr_model_index **models, tr_error *error);
+
 #endif
