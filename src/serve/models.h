@@ -10,9 +10,9 @@
 
 typedef struct served served; /* a model with its queue */
 
-/* The folder must have a model. */
+/* The folder must have a model. With settings->model it is that model alone. */
 models *models_create(server *s, tr_error *error);
-void models_free(models *m);
+void models_free(models *m); /* after loop_end_work and http_free: nobody uses a model any more */
 /* Reads the folder again. The models in use serve until their texts are done. A folder without models is an error, which
  * keeps the old ones. */
 tr_status models_reload(models *m, tr_error *error);
@@ -22,6 +22,8 @@ const json_t *models_sources(const models *m);
 const json_t *models_targets(const models *m);
 /* The targets that a source leads to, directly or by way of another language; NULL: no such source. */
 const json_t *models_targets_of(const models *m, const char *source);
+/* The sources that lead to a target; NULL: no such target. */
+const json_t *models_sources_of(const models *m, const char *target);
 /* Whether there is a way between two languages, in any spelling. */
 tr_status models_check(const models *m, const char *source, const char *target, tr_error *error);
 
