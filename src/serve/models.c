@@ -1,0 +1,259 @@
+#include "serve/models.h"
+
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/model_index.h"
+#include "cli/model.h"
+#include "serve/languages.h"
+#include "serve/model_pairs.h"
+#include "serve/served.h"
+#include "util/folder.h"
+
+/* ------------------------------------------------------------------------------------------------------------ the folder */
+
+/* The folder of the default model. */
+static tr_status find_folder(const cli_settings *settings, char folder[TR_PATH], tr_error *error)
+{
+    char path[TR_PATH];
+    const char *const wanted = cli_model_wanted(settings);
+    if (wanted ? snprintf(path, sizeof path, "%s", wanted) >= TR_PATH : !cli_default_model(path))
+        return tr_fail(error, TR_ERROR_IO, "no models: there is no %s; --models names a folder", tr_default_model_path());
+    snprintf(folder, TR_PATH, "%s", dirname(path));
+    return TR_OK;
+}
+
+static tr_status open_index(const cli_settings *settings, tr_model_index **index, tr_error *error)
+{
+    char folder[TR_PATH];
+    const char *warning;
+    if (settings->model)
+        return tr_model_index_of_one(settings->model, index, error);
+    tr_status status = settings->models ? TR_OK : find_folder(settings, folder, error);
+    if (status == TR_OK)
+        status = tr_model_index_open(settings->models ? settings->models : folder, index, error);
+    if (status != TR_OK)
+        return status;
+    for (size_t i = 0; (warning = tr_model_index_warning(*index, i)); i++)
+        cli_warn(settings, "%s", warning);
+    if (tr_model_index_count(*index))
+        return TR_OK;
+    tr_model_index_close(*index);
+    *index = NULL;
+    return tr_fail(error, TR_ERROR_IO, "%s: there is no model in it that can be used",
+                   settings->models ? settings->models : folder);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- reading it
+ */
+
+/* What is read from the folder. */
+typedef struct content {
+    tr_model_index *index;
+    model_pairs *pairs;
+    served **served; /* [count] the model of each entry of the index */
+    size_t count;
+} content;
+
+struct models {
+    served_list list;
+    content content;
+};
+
+static bool has_served(const content *c, const served *model)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->served[i] == model)
+            return true;
+    return false;
+}
+
+/* Models that `other` has as well go on. */
+static void drop_content(content *c, const content *other)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (!has_served(other, c->served[i]))
+            served_retire(c->served[i]);
+    free(c->served);
+    model_pairs_free(c->pairs);
+    tr_model_index_close(c->index);
+    *c = (content){0};
+}
+
+/* The model of a file: the one that serves it already, if the file is the same. NULL: out of memory. */
+static served *take_served(models *m, const char *path)
+{
+    const uint64_t stamp = served_stamp(path);
+    for (size_t i = 0; i < m->content.count; i++)
+        if (served_is(m->content.served[i], path, stamp))
+            return m->content.served[i];
+    return served_add(&m->list, path, stamp);
+}
+
+static tr_status read_content(models *m, content *c, tr_error *error)
+{
+    tr_status status = open_index(m->list.server->settings, &c->index, error);
+    if (status != TR_OK)
+        return status;
+    const size_t count = tr_model_index_count(c->index);
+    if (!(c->pairs = model_pairs_create(c->index, error)))
+        return TR_ERROR_MEMORY;
+    if (!(c->served = calloc(count, sizeof *c->served)))
+        return tr_fail_memory(error, "models");
+    for (; c->count < count; c->count++)
+        if (!(c->served[c->count] = take_served(m, c->index->items[c->count].path)))
+            return tr_fail_memory(error, "models");
+    return TR_OK;
+}
+
+tr_status models_reload(models *m, tr_error *error)
+{
+    content fresh = {0};
+    const tr_status status = read_content(m, &fresh, error);
+    if (status != TR_OK) {
+        drop_content(&fresh, &m->content);
+        return status;
+    }
+    content old = m->content;
+    m->content = fresh;
+    drop_content(&old, &fresh);
+    return TR_OK;
+}
+
+models *models_create(server *s, tr_error *error)
+{
+    models *m = calloc(1, sizeof *m);
+    if (!m) {
+        tr_fail_memory(error, "models");
+        return NULL;
+    }
+    m->list.server = s;
+    if (models_reload(m, error) == TR_OK)
+        return m;
+    models_free(m);
+    return NULL;
+}
+
+void models_free(models *m)
+{
+    if (!m)
+        return;
+    served_free_all(&m->list);
+    m->content.count = 0;
+    drop_content(&m->content, &m->content);
+    free(m);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- languages */
+
+const json_t *models_sources(const models *m)
+{
+    return model_pairs_sources(m->content.pairs);
+}
+
+const json_t *models_targets(const models *m)
+{
+    return model_pairs_targets(m->content.pairs);
+}
+
+const json_t *models_targets_of(const models *m, const char *source)
+{
+    return model_pairs_from(m->content.pairs, source);
+}
+
+const json_t *models_sources_of(const models *m, const char *target)
+{
+    return model_pairs_to(m->content.pairs, target);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ ways */
+
+/* The messages go to clients, so they name no files. */
+static tr_status find_route(const models *m, const char *source, const char *target, tr_route *route, tr_error *error)
+{
+    char from[LANGUAGE], to[LANGUAGE];
+    if (!language_of(source, from))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "%.40s: is not a language", source);
+    if (!language_of(target, to))
+        return tr_fail(error, TR_ERROR_ARGUMENT, "%.40s: is not a language", target);
+    const tr_status status = tr_find_route(m->content.index, from, to, route, error);
+    if (status != TR_ERROR_ARGUMENT)
+        return status;
+    return tr_fail(error, status,
+                   language_same(from, to) ? "%s to %s: they are one language"
+                                           : "%s to %s: no model has it, nor do two together",
+                   from, to);
+}
+
+tr_status models_check(const models *m, const char *source, const char *target, tr_error *error)
+{
+    tr_route route;
+    return find_route(m, source, target, &route, error);
+}
+
+static served *served_of_path(const content *c, const char *path)
+{
+    size_t i = 0;
+    while (c->index->items[i].path != path)
+        i++;
+    return c->served[i];
+}
+
+tr_status models_find(models *m, const char *source, const char *target, way *found, tr_error *error)
+{
+    tr_route route;
+    *found = (way){0};
+    const tr_status status = find_route(m, source, target, &route, error);
+    for (int i = 0; status == TR_OK && i < route.count; i++) {
+        const tr_route_step *const step = &route.steps[i];
+        found->steps[i].model = served_of_path(&m->content, step->path);
+        snprintf(found->steps[i].source, TR_LANGUAGE, "%s", step->source);
+        snprintf(found->steps[i].target, TR_LANGUAGE, "%s", step->target);
+        served_hold(found->steps[i].model);
+        found->count++;
+    }
+    return status;
+}
+
+void way_release(way *w)
+{
+    while (w->count)
+        served_release(w->steps[--w->count].model);
+}
+
+void way_name(const way *w, char name[128])
+{
+    int size = 0;
+    name[0] = 0;
+    for (int i = 0; i < w->count; i++)
+        size += snprintf(name + size, 64, "%" PRIu64 " %s %s;", served_generation(w->steps[i].model), w->steps[i].source,
+                         w->steps[i].target);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ state
+ */
+
+json_t *models_list(const models *m)
+{
+    const content *const c = &m->content;
+    json_t *const list = json_array();
+    for (size_t i = 0; i < c->count; i++) {
+        json_t *const model =
+            json_pack("{s:s, s:b, s:o, s:o, s:I}", "path", c->index->items[i].path, "open", served_is_open(c->served[i]),
+                      "sources", model_pairs_of_model(c->pairs, i, false), "targets",
+                      model_pairs_of_model(c->pairs, i, true), "bytes", (json_int_t)c->index->items[i].peek.file_size);
+        if (json_array_append_new(list, model) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+size_t models_waiting(const models *m)
+{
+    return served_waiting(&m->list);
+}

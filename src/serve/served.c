@@ -1,0 +1,402 @@
+#define _GNU_SOURCE
+#include "serve/served.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "formats/xxh64.h"
+#include "serve/loop.h"
+#include "util/folder.h"
+
+typedef enum served_state { SERVED_CLOSED, SERVED_OPENING, SERVED_OPEN, SERVED_CLOSING } served_state;
+
+/* A caller of served_open that waits. */
+typedef struct waiter {
+    struct waiter *next;
+    void (*ready)(void *argument, const tr_error *error);
+    void *argument;
+} waiter;
+
+typedef struct submission {
+    struct submission *next; /* in its bucket */
+    tr_ticket ticket;
+    size_t texts; /* whose event has not come */
+    void (*call)(void *argument, tr_event *event);
+    void *argument;
+} submission;
+
+enum { BUCKETS = 256 }; /* tickets are successive numbers, so that they share them evenly */
+
+struct served {
+    served *next; /* in the list */
+    served_list *list;
+    char *path;
+    uint64_t stamp, generation;
+    size_t users, submissions, texts; /* texts: that wait for their events */
+    bool retired;
+    served_state state;
+    /* While it is being opened or closed, the other thread alone uses these. */
+    tr_model *model;
+    tr_queue *queue;
+    tr_status status; /* of the last opening */
+    tr_error error;
+    int descriptor; /* of the queue */
+    waiter *waiters, **last_waiter;
+    loop_timer idle;
+    submission *buckets[BUCKETS];
+};
+
+/* ----------------------------------------------------------------------------------------------------------------- files */
+
+static void add_stamp(tr_xxh64 *hash, const struct stat *st)
+{
+    const uint64_t fields[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+                               (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec};
+    tr_xxh64_add(hash, fields, sizeof fields);
+}
+
+uint64_t served_stamp(const char *path)
+{
+    struct stat st;
+    tr_xxh64 hash;
+    tr_folder_names names = {0};
+    tr_xxh64_init(&hash);
+    if (stat(path, &st) < 0)
+        return 0;
+    add_stamp(&hash, &st);
+    if (S_ISDIR(st.st_mode) && tr_folder_list(path, &names, NULL) == TR_OK)
+        for (size_t i = 0; i < names.count; i++) {
+            char file[TR_PATH];
+            if (tr_path_join(file, path, names.names[i], NULL) == TR_OK && stat(file, &st) == 0)
+                add_stamp(&hash, &st);
+        }
+    tr_folder_names_free(&names);
+    return tr_xxh64_result(&hash);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ list */
+
+served *served_add(served_list *list, const char *path, uint64_t stamp)
+{
+    served *const s = calloc(1, sizeof *s);
+    char *const copy = strdup(path);
+    if (!s || !copy) {
+        free(s);
+        free(copy);
+        return NULL;
+    }
+    *s = (served){.next = list->first,
+                  .list = list,
+                  .path = copy,
+                  .stamp = stamp,
+                  .generation = ++list->generation,
+                  .last_waiter = &s->waiters};
+    return list->first = s;
+}
+
+static void free_served(served *s)
+{
+    loop *const l = s->list->server->loop;
+    loop_forget(l, &s->idle);
+    if (s->state == SERVED_OPEN)
+        loop_unwatch(l, s->descriptor);
+    tr_queue_destroy(s->queue);
+    tr_model_close(s->model);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (submission *sub; (sub = s->buckets[i]);) {
+            s->buckets[i] = sub->next;
+            free(sub);
+        }
+    free(s->path);
+    free(s);
+}
+
+static void remove_served(served *s)
+{
+    served **at = &s->list->first;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    free_served(s);
+}
+
+void served_free_all(served_list *list)
+{
+    while (list->first)
+        remove_served(list->first);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- closing */
+
+static void start_opening(served *s);
+static void settle(served *s);
+
+static void close_model(void *argument)
+{
+    served *const s = argument;
+    tr_queue_destroy(s->queue);
+    tr_model_close(s->model);
+    s->queue = NULL;
+    s->model = NULL;
+}
+
+static void model_closed(void *argument)
+{
+    served *const s = argument;
+    s->state = SERVED_CLOSED;
+    if (s->waiters)
+        start_opening(s);
+    else
+        settle(s);
+}
+
+/* In another thread: those of the queue end after their next step. */
+static void start_closing(void *argument)
+{
+    served *const s = argument;
+    loop *const l = s->list->server->loop;
+    if (!loop_work(l, close_model, model_closed, s))
+        return; /* it stays open */
+    s->state = SERVED_CLOSING;
+    loop_unwatch(l, s->descriptor);
+}
+
+/* Decides what becomes of a model that nobody uses any more. It may be freed. */
+static void settle(served *s)
+{
+    const int seconds = s->list->server->settings->idle_close;
+    const unsigned longest = UINT_MAX / 1000;
+    if (s->users || s->submissions || s->state == SERVED_OPENING || s->state == SERVED_CLOSING)
+        return;
+    if (s->retired && s->state == SERVED_CLOSED)
+        remove_served(s);
+    else if (s->retired)
+        start_closing(s);
+    else if (s->state == SERVED_OPEN && seconds > 0)
+        loop_after(s->list->server->loop, &s->idle, ((unsigned)seconds < longest ? (unsigned)seconds : longest) * 1000,
+                   start_closing, s);
+}
+
+void served_hold(served *s)
+{
+    if (s->users++ == 0)
+        loop_forget(s->list->server->loop, &s->idle);
+}
+
+void served_release(served *s)
+{
+    s->users--;
+    settle(s);
+}
+
+void served_retire(served *s)
+{
+    s->retired = true;
+    loop_forget(s->list->server->loop, &s->idle);
+    settle(s);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- events */
+
+/* Where the pointer to a ticket's submission is, or to NULL. */
+static submission **find_submission(served *s, tr_ticket ticket)
+{
+    submission **at = &s->buckets[ticket % BUCKETS];
+    while (*at && (*at)->ticket != ticket)
+        at = &(*at)->next;
+    return at;
+}
+
+static void hand_over(served *s, tr_event *event)
+{
+    submission **const at = find_submission(s, tr_event_ticket(event)), *const sub = *at;
+    if (!sub)
+        return;
+    const submission found = *sub;
+    if (tr_event_last(event)) {
+        s->submissions--;
+        s->texts -= sub->texts;
+        *at = sub->next;
+        free(sub);
+    } else if (!tr_event_token(event)) {
+        s->texts--;
+        sub->texts--;
+    }
+    found.call(found.argument, event);
+}
+
+static void take_events(void *argument)
+{
+    served *const s = argument;
+    served_hold(s);
+    for (tr_event *event; (event = tr_queue_poll(s->queue));) {
+        hand_over(s, event);
+        tr_event_free(event);
+    }
+    served_release(s);
+}
+
+tr_status served_submit(served *model, const char *const *texts, const size_t *sizes, size_t count, tr_options *options,
+                        void (*call)(void *argument, tr_event *event), void *argument, tr_ticket *ticket, tr_error *error)
+{
+    submission *const sub = malloc(sizeof *sub);
+    if (!sub)
+        return tr_fail_memory(error, "submission");
+    const tr_status status = tr_queue_submit(model->queue, texts, sizes, count, options, ticket, error);
+    if (status != TR_OK) {
+        free(sub);
+        return status;
+    }
+    submission **const bucket = &model->buckets[*ticket % BUCKETS];
+    *sub = (submission){*bucket, *ticket, count, call, argument};
+    *bucket = sub;
+    model->submissions++;
+    model->texts += count;
+    return TR_OK;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- opening */
+
+static tr_status make_queue(served *s)
+{
+    const cli_settings *const settings = s->list->server->settings;
+    tr_options *options;
+    tr_status status = tr_options_create(&options, &s->error);
+    if (status != TR_OK)
+        return status;
+    if ((status = tr_options_set_int(options, "threads", settings->threads, &s->error)) == TR_OK &&
+        (status = tr_options_set_int(options, "batch_size", settings->batch_size, &s->error)) == TR_OK &&
+        (status = tr_options_set_int(options, "max_texts", settings->queue_limit, &s->error)) == TR_OK)
+        status = tr_queue_create(s->model, options, &s->queue, &s->error);
+    tr_options_free(options);
+    if (status == TR_OK && (s->descriptor = tr_queue_fd(s->queue)) < 0)
+        status = tr_fail(&s->error, TR_ERROR_IO, "%s: too many open files", s->path);
+    return status;
+}
+
+/* Copied, since a file that is mapped must not be cut short while it is in use. */
+static void open_model(void *argument)
+{
+    served *const s = argument;
+    const cli_settings *const settings = s->list->server->settings;
+    tr_model_options options = tr_model_default_options();
+    options.load = TR_LOAD_COPY;
+    options.compute = (tr_compute)settings->compute;
+    options.shortlist = settings->shortlist;
+    options.full_vocabulary = settings->full_vocabulary;
+    options.attention_windows = settings->attention;
+    s->status = tr_open_model(s->path, &options, &s->model, &s->error);
+    if (s->status == TR_OK)
+        s->status = make_queue(s);
+    if (s->status != TR_OK)
+        close_model(s);
+}
+
+static void tell_waiters(served *s)
+{
+    const tr_error error = s->error;
+    waiter *w = s->waiters;
+    s->waiters = NULL;
+    s->last_waiter = &s->waiters;
+    for (waiter *next; w; w = next) {
+        next = w->next;
+        w->ready(w->argument, s->status == TR_OK ? NULL : &error);
+        free(w);
+    }
+}
+
+static void model_opened(void *argument)
+{
+    served *const s = argument;
+    const server *const owner = s->list->server;
+    if (s->status == TR_OK && !loop_watch(owner->loop, s->descriptor, false, take_events, s)) {
+        s->status = tr_fail(&s->error, TR_ERROR_MEMORY, "%s: out of memory or descriptors", s->path);
+        close_model(s);
+    }
+    s->state = s->status == TR_OK ? SERVED_OPEN : SERVED_CLOSED;
+    if (s->status != TR_OK && s->status != TR_ERROR_CANCELLED)
+        cli_warn(owner->settings, "%s", s->error.message);
+    served_hold(s);
+    tell_waiters(s);
+    served_release(s);
+}
+
+static void start_opening(served *s)
+{
+    const uint64_t stamp = served_stamp(s->path);
+    if (stamp != s->stamp)
+        s->generation = ++s->list->generation;
+    s->stamp = stamp;
+    s->state = SERVED_OPENING;
+    s->status = tr_fail(&s->error, TR_ERROR_CANCELLED, "%s: the server ends", s->path); /* if it is not run */
+    if (!loop_work(s->list->server->loop, open_model, model_opened, s))
+        model_opened(s);
+}
+
+/* Whether opening it again would fail again. */
+static bool is_damaged(const served *s)
+{
+    return (s->status == TR_ERROR_FORMAT || s->status == TR_ERROR_UNSUPPORTED || s->status == TR_ERROR_NUMERIC) &&
+           served_stamp(s->path) == s->stamp;
+}
+
+void served_open(served *model, void (*ready)(void *argument, const tr_error *error), void *argument)
+{
+    if (model->state == SERVED_OPEN) {
+        ready(argument, NULL);
+        return;
+    }
+    if (model->state == SERVED_CLOSED && is_damaged(model)) {
+        ready(argument, &model->error);
+        return;
+    }
+    waiter *const w = malloc(sizeof *w);
+    if (!w) {
+        tr_error error;
+        tr_fail_memory(&error, model->path);
+        ready(argument, &error);
+        return;
+    }
+    *w = (waiter){NULL, ready, argument};
+    *model->last_waiter = w;
+    model->last_waiter = &w->next;
+    if (model->state == SERVED_CLOSED)
+        start_opening(model);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- reading */
+
+bool served_is(const served *s, const char *path, uint64_t stamp)
+{
+    return s->stamp == stamp && strcmp(s->path, path) == 0;
+}
+
+tr_queue *served_queue(const served *model)
+{
+    return model->queue;
+}
+
+const tr_model *served_model(const served *model)
+{
+    return model->model;
+}
+
+uint64_t served_generation(const served *s)
+{
+    return s->generation;
+}
+
+bool served_is_open(const served *s)
+{
+    return s->state == SERVED_OPEN;
+}
+
+size_t served_waiting(const served_list *list)
+{
+    size_t texts = 0;
+    for (const served *s = list->first; s; s = s->next)
+        texts += s->texts;
+    return texts;
+}

@@ -1,0 +1,35 @@
+/* A model of the server with its queue: closed, being opened, open, or being closed. models.c decides which there are. */
+#ifndef TR_SERVE_SERVED_H
+#define TR_SERVE_SERVED_H
+
+#include "serve/models.h"
+
+/* All models, also those that serve only until their texts are done. */
+typedef struct served_list {
+    server *server;
+    served *first;
+    uint64_t generation; /* of the newest content of a file */
+} served_list;
+
+/* What changes when the file, or one in the directory, is replaced; 0: there is none. */
+uint64_t served_stamp(const char *path);
+
+/* A closed model, added to the list; NULL: out of memory. */
+served *served_add(served_list *list, const char *path, uint64_t stamp);
+/* Whether it is the model of this file as it is now. */
+bool served_is(const served *s, const char *path, uint64_t stamp);
+/* Holds it: it stays open and in the list. */
+void served_hold(served *s);
+void served_release(served *s);
+/* Removes it from the list as soon as nobody uses it. */
+void served_retire(served *s);
+/* Frees all of a list that nobody uses, with what waits in their queues. */
+void served_free_all(served_list *list);
+
+/* A number for the content that the model has, or was last seen with. */
+uint64_t served_generation(const served *s);
+bool served_is_open(const served *s);
+/* Texts in the queues of all whose events have not been taken. */
+size_t served_waiting(const served_list *list);
+
+#endif
