@@ -192,13 +192,11 @@ static void print_requests(page *p, const server *s)
                  m->left);
 }
 
-/* The label is the last part of the path. */
 static void print_model(page *p, const char *name, const json_t *model, double value)
 {
-    const char *path = json_string_value(json_object_get(model, "path"));
-    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *file = json_string_value(json_object_get(model, "name"));
     print(p, "%s{model=", name);
-    print_quoted(p, slash ? slash + 1 : path ? path : "");
+    print_quoted(p, file ? file : "");
     print(p, "} %.15g\n", value);
 }
 

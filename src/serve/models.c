@@ -242,7 +242,7 @@ json_t *models_list(const models *m)
     json_t *const list = json_array();
     for (size_t i = 0; i < c->count; i++) {
         json_t *const model =
-            json_pack("{s:s, s:b, s:o, s:o, s:I}", "path", c->index->items[i].path, "open", served_is_open(c->served[i]),
+            json_pack("{s:s, s:b, s:o, s:o, s:I}", "name", c->index->items[i].name, "open", served_is_open(c->served[i]),
                       "sources", model_pairs_of_model(c->pairs, i, false), "targets",
                       model_pairs_of_model(c->pairs, i, true), "bytes", (json_int_t)c->index->items[i].peek.file_size);
         if (json_array_append_new(list, model) < 0) {
@@ -256,4 +256,9 @@ json_t *models_list(const models *m)
 size_t models_waiting(const models *m)
 {
     return served_waiting(&m->list);
+}
+
+void models_fill(const models *m, size_t *sentences, size_t *places)
+{
+    served_fill(&m->list, sentences, places);
 }

@@ -51,7 +51,7 @@ const tr_model *served_model(const served *model);
 tr_status served_submit(served *model, const char *const *texts, const size_t *sizes, size_t count, tr_options *options,
                         void (*call)(void *argument, tr_event *event), void *argument, tr_ticket *ticket, tr_error *error);
 
-/* For each model: path, open, languages, bytes; a new array. */
+/* For each model: name, open, sources, targets, bytes; a new array. */
 json_t *models_list(const models *m);
 /* Texts in all queues whose events have not been taken. */
 size_t models_waiting(const models *m);

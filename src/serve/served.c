@@ -209,11 +209,14 @@ static submission **find_submission(served *s, tr_ticket ticket)
     return at;
 }
 
+/* The caller frees the event. */
 static void hand_over(served *s, tr_event *event)
 {
     submission **const at = find_submission(s, tr_event_ticket(event)), *const sub = *at;
-    if (!sub)
+    if (!sub) {
+        tr_event_free(event);
         return;
+    }
     const submission found = *sub;
     if (tr_event_last(event)) {
         s->submissions--;
@@ -231,10 +234,8 @@ static void take_events(void *argument)
 {
     served *const s = argument;
     served_hold(s);
-    for (tr_event *event; (event = tr_queue_poll(s->queue));) {
+    for (tr_event *event; (event = tr_queue_poll(s->queue));)
         hand_over(s, event);
-        tr_event_free(event);
-    }
     served_release(s);
 }
 
@@ -294,9 +295,20 @@ static void open_model(void *argument)
         close_model(s);
 }
 
+/* For clients: which model, but neither where it is nor what is in it. */
+static tr_error shown_error(const served *s)
+{
+    tr_error error;
+    char name[TR_PATH] = "model";
+    tr_path_name(s->path, name, sizeof name);
+    tr_fail(&error, s->status == TR_ERROR_MEMORY ? TR_ERROR_MEMORY : TR_ERROR_IO, "%.100s: the model cannot be opened",
+            name);
+    return s->status == TR_ERROR_CANCELLED ? s->error : error;
+}
+
 static void tell_waiters(served *s)
 {
-    const tr_error error = s->error;
+    const tr_error error = shown_error(s);
     waiter *w = s->waiters;
     s->waiters = NULL;
     s->last_waiter = &s->waiters;
@@ -330,7 +342,7 @@ static void start_opening(served *s)
         s->generation = ++s->list->generation;
     s->stamp = stamp;
     s->state = SERVED_OPENING;
-    s->status = tr_fail(&s->error, TR_ERROR_CANCELLED, "%s: the server ends", s->path); /* if it is not run */
+    s->status = tr_fail(&s->error, TR_ERROR_CANCELLED, "the server ends"); /* if it is not run */
     if (!loop_work(s->list->server->loop, open_model, model_opened, s))
         model_opened(s);
 }
@@ -349,7 +361,8 @@ void served_open(served *model, void (*ready)(void *argument, const tr_error *er
         return;
     }
     if (model->state == SERVED_CLOSED && is_damaged(model)) {
-        ready(argument, &model->error);
+        const tr_error error = shown_error(model);
+        ready(argument, &error);
         return;
     }
     waiter *const w = malloc(sizeof *w);
@@ -399,4 +412,17 @@ size_t served_waiting(const served_list *list)
     for (const served *s = list->first; s; s = s->next)
         texts += s->texts;
     return texts;
+}
+
+void served_fill(const served_list *list, size_t *sentences, size_t *places)
+{
+    *sentences = *places = 0;
+    for (const served *s = list->first; s; s = s->next) {
+        size_t taken, all;
+        if (s->state != SERVED_OPEN)
+            continue;
+        tr_queue_fill(s->queue, &taken, &all);
+        *sentences += taken;
+        *places += all;
+    }
 }
