@@ -36,7 +36,7 @@ struct http {
     size_t socket_count, open_requests;
     connection *connections; /* with requests */
     uint64_t body_bytes;     /* of requests that are being read */
-    bool listening;
+    bool listening, resumed; /* resumed: libmicrohttpd does not say itself that it has something to do */
 };
 
 /* ---------------------------------------------------------------------------------------------------------------- routes */
@@ -115,6 +115,7 @@ void connection_resume(connection *c)
     c->suspended = false;
     loop_unwatch(c->request.server->loop, descriptor_of(c));
     MHD_resume_connection(c->mhd);
+    c->http->resumed = true;
 }
 
 void connection_cut(connection *c)
@@ -361,10 +362,10 @@ static int before_wait(void *argument)
     http *const h = argument;
     MHD_UNSIGNED_LONG_LONG wait = 0;
     for (int i = 0; i < 4; i++) {
-        if (MHD_get_timeout(h->daemon, &wait) == MHD_NO)
-            return -1;
-        if (wait)
-            return wait < 60000 ? (int)wait : 60000;
+        const bool limited = MHD_get_timeout(h->daemon, &wait) == MHD_YES;
+        if (!h->resumed && (!limited || wait))
+            return !limited ? -1 : wait < 60000 ? (int)wait : 60000;
+        h->resumed = false;
         MHD_run(h->daemon);
     }
     return 0;

@@ -29,6 +29,7 @@ typedef struct identity {
 typedef struct api_key {
     identity id;
     double limits[KINDS]; /* in a minute; 0: the server's */
+    uint64_t characters;  /* that it has translated */
 } api_key;
 
 typedef struct user {
@@ -47,7 +48,8 @@ struct keys {
     tr_siphash_key secrets[2];
     api_key *list; /* [count] */
     size_t count;
-    cache *users; /* from identity to usage */
+    uint64_t characters; /* that all have translated */
+    cache *users;        /* from identity to usage */
 };
 
 /* ------------------------------------------------------------------------------------------------------------------ keys */
@@ -62,9 +64,9 @@ static identity hash_key(const keys *k, const char *text, size_t size)
     return id;
 }
 
-static const api_key *find_key(const api_key *list, size_t count, const identity *id)
+static api_key *find_key(api_key *list, size_t count, const identity *id)
 {
-    const api_key *found = NULL;
+    api_key *found = NULL;
     for (size_t i = 0; i < count; i++) {
         unsigned difference = 0;
         for (size_t b = 0; b < sizeof id->bytes; b++)
@@ -75,7 +77,7 @@ static const api_key *find_key(const api_key *list, size_t count, const identity
 }
 
 /* NULL: there is none, or it is not valid. */
-static const api_key *key_of(const keys *k, const request *r)
+static api_key *key_of(const keys *k, const request *r)
 {
     if (!r->key)
         return NULL;
@@ -181,6 +183,10 @@ tr_status keys_reload(keys *k, tr_error *error)
     if (status != TR_OK) {
         free(list);
         return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const api_key *const before = find_key(k->list, k->count, &list[i].id);
+        list[i].characters = before ? before->characters : 0;
     }
     api_key *smaller = realloc(list, count * sizeof *list);
     free(k->list);
@@ -302,7 +308,19 @@ bool keys_take(keys *k, request *r, size_t characters)
         answer_error(r, 400, "text: has %zu characters, more than the limit of %d", characters, limit);
         return false;
     }
-    const user u = user_of(k, r, key_of(k, r));
+    api_key *const key = key_of(k, r);
+    const user u = user_of(k, r, key);
     const unsigned seconds = take(k, &u, CHARACTERS, (double)characters);
-    return !seconds || answer_slower(r, "characters", u.limits[CHARACTERS], seconds);
+    if (seconds)
+        return answer_slower(r, "characters", u.limits[CHARACTERS], seconds);
+    k->characters += characters;
+    if (key)
+        key->characters += characters;
+    return true;
+}
+
+uint64_t keys_characters(const keys *k, const request *r)
+{
+    const api_key *const key = key_of(k, r);
+    return key ? key->characters : k->characters;
 }

@@ -265,7 +265,7 @@ static void start(request *r, const source_text *texts, size_t count)
     bool valid, known;
     const int64_t deadline = request_number(r, "deadline_ms", 0, &valid);
     const int64_t alternatives = request_number(r, "alternatives", 0, &known);
-    const tr_glossary *glossary = NULL;
+    dictionary *terms = NULL;
     if (!target)
         answer_error(r, 400, "target: is missing");
     else if (!valid || deadline < 0 || deadline > 3600000)
@@ -278,7 +278,9 @@ static void start(request *r, const source_text *texts, size_t count)
         answer_error(r, 400, "priority: must be normal or low");
     else if (stream && (count != 1 || html || alternatives))
         answer_error(r, 400, "stream: needs one text, without format html and alternatives");
-    else if (id && !(glossary = glossaries_find(r, id, source, target)))
+    else if (id && !source)
+        answer_error(r, 400, "glossary: needs a source language");
+    else if (id && !(terms = glossaries_take(r, id, source, target)))
         answer_error(r, 404, "glossary: there is no %.60s for these languages", id);
     else {
         tr_options *const more = read_options(r);
@@ -288,13 +290,14 @@ static void start(request *r, const source_text *texts, size_t count)
                                                    .target = target,
                                                    .html = html,
                                                    .alternatives = (int)alternatives,
-                                                   .glossary = glossary,
+                                                   .glossary = terms,
                                                    .bulk = priority && strcmp(priority, "low") == 0,
                                                    .deadline = (int)deadline,
                                                    .more = more,
                                                    .on_token = stream ? on_token : NULL},
                             on_translated);
     }
+    dictionary_release(terms);
 }
 
 static void translate(request *r)
