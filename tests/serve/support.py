@@ -19,6 +19,7 @@ MODEL = ""  # from Chinese to English
 FIXTURES = pathlib.Path(__file__).parent.parent
 MANY = FIXTURES / "languages" / "fixtures" / "m2m100" / "model"  # languages in tens; its translations mean nothing
 
+END = signal.SIGTERM
 START = 60  # seconds that a server may take to start or end, under a sanitizer
 
 
@@ -118,7 +119,7 @@ class Server:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def end(self, number=signal.SIGTERM):
+    def end(self, number=END):
         """Ends the server; its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(number)
