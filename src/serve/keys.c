@@ -29,7 +29,7 @@ typedef struct identity {
 typedef struct api_key {
     identity id;
     double limits[KINDS]; /* in a minute; 0: the server's */
-    uint64_t characters;  /* that it has translated */
+    uint64_t characters;  /* that it has used */
 } api_key;
 
 typedef struct user {
@@ -46,9 +46,9 @@ typedef struct usage {
 struct keys {
     const cli_settings *settings;
     tr_siphash_key secrets[2];
-    api_key *list; /* [count] */
+    api_key *list; /* [count] by id */
     size_t count;
-    uint64_t characters; /* that all have translated */
+    uint64_t characters; /* that those without a key have used */
     cache *users;        /* from identity to usage */
 };
 
@@ -64,25 +64,25 @@ static identity hash_key(const keys *k, const char *text, size_t size)
     return id;
 }
 
-static api_key *find_key(api_key *list, size_t count, const identity *id)
+/* NULL: there is none, or it is not valid. All keys are looked at. */
+static api_key *key_of(const keys *k, const request *r)
 {
     api_key *found = NULL;
-    for (size_t i = 0; i < count; i++) {
+    if (!r->key)
+        return NULL;
+    const identity id = hash_key(k, r->key, strlen(r->key));
+    for (size_t i = 0; i < k->count; i++) {
         unsigned difference = 0;
-        for (size_t b = 0; b < sizeof id->bytes; b++)
-            difference |= list[i].id.bytes[b] ^ id->bytes[b];
-        found = difference ? found : &list[i];
+        for (size_t b = 0; b < sizeof id.bytes; b++)
+            difference |= k->list[i].id.bytes[b] ^ id.bytes[b];
+        found = difference ? found : &k->list[i];
     }
     return found;
 }
 
-/* NULL: there is none, or it is not valid. */
-static api_key *key_of(const keys *k, const request *r)
+static int compare_keys(const void *a, const void *b)
 {
-    if (!r->key)
-        return NULL;
-    const identity id = hash_key(k, r->key, strlen(r->key));
-    return find_key(k->list, k->count, &id);
+    return memcmp(((const api_key *)a)->id.bytes, ((const api_key *)b)->id.bytes, sizeof(identity));
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ file */
@@ -153,11 +153,15 @@ static tr_status read_keys(const keys *k, const tr_file *file, api_key *list, si
             return fail_line(&l, "there are more than 10000 keys", error);
         if ((status = read_key(k, &l, word, size, &list[*count], error)) != TR_OK)
             return status;
-        if (find_key(list, *count, &list[*count].id))
-            return fail_line(&l, "has the same key as another line", error);
         ++*count;
     }
-    return *count ? TR_OK : tr_fail(error, TR_ERROR_FORMAT, "%s: has no keys", l.path);
+    if (!*count)
+        return tr_fail(error, TR_ERROR_FORMAT, "%s: has no keys", l.path);
+    qsort(list, *count, sizeof *list, compare_keys);
+    for (size_t i = 1; i < *count; i++)
+        if (compare_keys(&list[i - 1], &list[i]) == 0)
+            return tr_fail(error, TR_ERROR_FORMAT, "%s: has a key twice", l.path);
+    return TR_OK;
 }
 
 static void warn_of_readers(const cli_settings *settings)
@@ -184,8 +188,8 @@ tr_status keys_reload(keys *k, tr_error *error)
         free(list);
         return status;
     }
-    for (size_t i = 0; i < count; i++) {
-        const api_key *const before = find_key(k->list, k->count, &list[i].id);
+    for (size_t i = 0; i < count && k->count; i++) {
+        const api_key *before = bsearch(&list[i], k->list, k->count, sizeof *list, compare_keys);
         list[i].characters = before ? before->characters : 0;
     }
     api_key *smaller = realloc(list, count * sizeof *list);
@@ -308,19 +312,17 @@ bool keys_take(keys *k, request *r, size_t characters)
         answer_error(r, 400, "text: has %zu characters, more than the limit of %d", characters, limit);
         return false;
     }
-    api_key *const key = key_of(k, r);
+    api_key *key = key_of(k, r);
     const user u = user_of(k, r, key);
     const unsigned seconds = take(k, &u, CHARACTERS, (double)characters);
     if (seconds)
         return answer_slower(r, "characters", u.limits[CHARACTERS], seconds);
-    k->characters += characters;
-    if (key)
-        key->characters += characters;
+    *(key ? &key->characters : &k->characters) += characters;
     return true;
 }
 
 uint64_t keys_characters(const keys *k, const request *r)
 {
-    const api_key *const key = key_of(k, r);
+    const api_key *key = key_of(k, r);
     return key ? key->characters : k->characters;
 }

@@ -79,6 +79,12 @@ static unsigned take(keys *k, const char *key, size_t characters)
     return status;
 }
 
+static uint64_t used(keys *k, const char *key)
+{
+    const request r = {.route = &closed, .key = key};
+    return keys_characters(k, &r);
+}
+
 static void write_keys(const char *text, size_t size)
 {
     tr_error error;
@@ -151,7 +157,7 @@ static void test_bad_files_are_refused_without_showing_keys(void **unused)
         {"b 1 1.5", ":1: after the key there are two numbers: requests and characters per minute"},
         {"b 1000000001", ":1: after the key there are two numbers: requests and characters per minute"},
         {"\nb 1 2 3", ":2: has more than a key and two numbers"},
-        {"a\nb\na 5", ":3: has the same key as another line"},
+        {"a\nb\na 5", ": has a key twice"},
         {"s\xc3\xa9", ":1: the key has a character that is not printable ASCII"},
         {"a\x7f", ":1: the key has a character that is not printable ASCII"},
         {text, ":1: the key is longer than 256 characters"},
@@ -324,6 +330,32 @@ static void test_characters_have_limits(void **unused)
     keys_free(k);
 }
 
+static void test_characters_are_counted(void **unused)
+{
+    (void)unused;
+    keys *k = make_keys(NULL);
+    assert_int_equal(used(k, NULL), 0);
+    assert_int_equal(take(k, NULL, 10), 0);
+    assert_int_equal(take(k, "any", 20), 0);
+    assert_int_equal(used(k, NULL), 30);
+    assert_int_equal(used(k, "any"), 30);
+    keys_free(k);
+    k = make_keys("a\nb\nc 0 5");
+    settings.char_limit = 50;
+    assert_int_equal(take(k, "a", 10), 0);
+    assert_int_equal(take(k, "a", 11), 0);
+    assert_int_equal(take(k, "b", 51), 400);
+    assert_int_equal(take(k, "c", 5), 0);
+    assert_int_equal(take(k, "c", 5), 429);
+    write_keys("d\nc\nb\na", 7);
+    assert_int_equal(keys_reload(k, NULL), TR_OK);
+    assert_int_equal(used(k, "a"), 21);
+    assert_int_equal(used(k, "b"), 0);
+    assert_int_equal(used(k, "c"), 5);
+    assert_int_equal(used(k, "d"), 0);
+    keys_free(k);
+}
+
 static int choose_path(void **unused)
 {
     (void)unused;
@@ -351,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_keys_have_a_rate_each_and_guessing_has_one),
         cmocka_unit_test(test_use_flows_out),
         cmocka_unit_test(test_characters_have_limits),
+        cmocka_unit_test(test_characters_are_counted),
     };
     return cmocka_run_group_tests(tests, choose_path, remove_path);
 }
