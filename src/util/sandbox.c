@@ -87,7 +87,7 @@ static bool allow_all(int rules, const tr_sandbox_paths *paths, uint64_t known)
 {
     for (const char *const *p = paths->readable; *p; p++)
         allow(rules, *p, READ_FILE | READ_DIR);
-    return allow(rules, paths->writable, CHANGE & known);
+    return !paths->writable || allow(rules, paths->writable, CHANGE & known);
 }
 
 /* paths NULL: no files at all. A kernel without Landlock is no failure. False: errno says why. */
@@ -133,8 +133,9 @@ typedef struct filter {
     unsigned short count; /* more than INSTRUCTIONS: they did not fit */
 } filter;
 
-/* What is no download's business. Numbers from 424 on are the same on all processors, and older headers lack some. */
-static const unsigned not_for_downloads[] = {
+/* What is no business of downloads and servers. Numbers from 424 on are the same on all processors, and older headers lack
+ * some. */
+static const unsigned not_for_network[] = {
     /* other programs and processes */
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kill, SYS_tkill,
     SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */, 434 /* pidfd_open */, 438 /* pidfd_getfd */,
@@ -145,8 +146,6 @@ static const unsigned not_for_downloads[] = {
 #if defined(SYS_fork)
     SYS_fork, SYS_vfork,
 #endif
-    /* being a server; Landlock forbids bind(), but a port is also given by listen() */
-    SYS_listen, SYS_accept, SYS_accept4,
 /* what Landlock leaves open: modes, owners, times and attributes of files, watching them, and other views of the file
  * system */
 #if defined(SYS_chmod)
@@ -160,6 +159,12 @@ static const unsigned not_for_downloads[] = {
     /* parts of the kernel in which faults were found again and again; io_uring also goes round this filter */
     425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */, SYS_bpf, SYS_perf_event_open,
     SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_init_module, SYS_finit_module};
+
+/* Being a server. Landlock forbids bind(), but a port is also given by listen(). */
+static const unsigned not_for_downloads[] = {SYS_listen, SYS_accept, SYS_accept4};
+
+/* Other connections than those that come, and what Landlock leaves open before version 3. */
+static const unsigned not_for_servers[] = {SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_truncate};
 
 static const unsigned for_computing[] = {SYS_read,          SYS_readv,          SYS_write,        SYS_writev,
                                          SYS_lseek,         SYS_fstat,          SYS_close, /* what is open */
@@ -316,16 +321,14 @@ static void allow_internet(filter *f)
 #endif
 }
 
-static void make_download_filter(filter *f)
+/* What both network filters do with calls that are not in their lists. */
+static void allow_own_process(filter *f)
 {
     const unsigned controls[] = {TIOCSTI, TIOCLINUX,    /* typing into the terminal, as if the user had */
                                  FIOSETOWN, SIOCSPGRP}; /* and whom a descriptor sends signals */
     const unsigned owners[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
-    begin_filter(f);
-    answer_any(f, not_for_downloads, sizeof not_for_downloads / sizeof *not_for_downloads, SECCOMP_RET_ERRNO | EPERM);
     allow_own_signals(f);
     allow_threads(f);
-    allow_internet(f);
     unsigned short begin = begin_call(f, SYS_ioctl, 1);
     answer_any(f, controls, sizeof controls / sizeof *controls, SECCOMP_RET_ERRNO | EPERM);
     end_call(f, begin);
@@ -335,6 +338,24 @@ static void make_download_filter(filter *f)
     begin = begin_call(f, SYS_prlimit64, 0);
     refuse_other(f, 0, EPERM);
     end_call(f, begin);
+}
+
+static void make_download_filter(filter *f)
+{
+    begin_filter(f);
+    answer_any(f, not_for_network, sizeof not_for_network / sizeof *not_for_network, SECCOMP_RET_ERRNO | EPERM);
+    answer_any(f, not_for_downloads, sizeof not_for_downloads / sizeof *not_for_downloads, SECCOMP_RET_ERRNO | EPERM);
+    allow_own_process(f);
+    allow_internet(f);
+    answer(f, SECCOMP_RET_ALLOW);
+}
+
+static void make_serve_filter(filter *f)
+{
+    begin_filter(f);
+    answer_any(f, not_for_network, sizeof not_for_network / sizeof *not_for_network, SECCOMP_RET_ERRNO | EPERM);
+    answer_any(f, not_for_servers, sizeof not_for_servers / sizeof *not_for_servers, SECCOMP_RET_ERRNO | EPERM);
+    allow_own_process(f);
     answer(f, SECCOMP_RET_ALLOW);
 }
 
@@ -370,6 +391,11 @@ static void make_download_filter(filter *f)
     (void)f;
 }
 
+static void make_serve_filter(filter *f)
+{
+    (void)f;
+}
+
 static void make_compute_filter(filter *f)
 {
     (void)f;
@@ -395,6 +421,11 @@ tr_status tr_sandbox_download(const tr_sandbox_paths *paths, tr_error *error)
     return enter(paths, make_download_filter, error);
 }
 
+tr_status tr_sandbox_serve(const tr_sandbox_paths *paths, tr_error *error)
+{
+    return enter(paths, make_serve_filter, error);
+}
+
 tr_status tr_sandbox_compute(tr_error *error)
 {
     return enter(NULL, make_compute_filter, error);
@@ -403,6 +434,12 @@ tr_status tr_sandbox_compute(tr_error *error)
 #else
 
 tr_status tr_sandbox_download(const tr_sandbox_paths *paths, tr_error *error)
+{
+    (void)paths, (void)error;
+    return TR_OK;
+}
+
+tr_status tr_sandbox_serve(const tr_sandbox_paths *paths, tr_error *error)
 {
     (void)paths, (void)error;
     return TR_OK;

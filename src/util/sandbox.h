@@ -10,7 +10,7 @@
 /* Paths of files, or of folders with all that is in them. Missing ones are skipped. */
 typedef struct tr_sandbox_paths {
     const char *const *readable; /* NULL after the last */
-    const char *writable;        /* a folder whose entries may be read, written, made, renamed and removed */
+    const char *writable;        /* a folder whose entries may be read, written, made, renamed and removed; NULL: none */
 } tr_sandbox_paths;
 
 /* Call these while the process has a single thread; threads that it starts later inherit the restrictions. */
@@ -19,6 +19,10 @@ typedef struct tr_sandbox_paths {
  * Forbidden: other programs and processes, signals to others, changes of the owner or mode of files. Builds with a sanitizer
  * are not restricted. */
 tr_status tr_sandbox_download(const tr_sandbox_paths *paths, tr_error *error) TR_CHECKED;
+/* For a server whose sockets listen already. Allowed: reading the files listed, accepting connections, threads. Forbidden:
+ * other sockets and connections, and what downloads may not do either. A file that replaces a listed one is another file; it
+ * may be read if its folder is listed. */
+tr_status tr_sandbox_serve(const tr_sandbox_paths *paths, tr_error *error) TR_CHECKED;
 /* For a program that only computes. Allowed: reading and writing open files, allocating memory, and exiting. */
 tr_status tr_sandbox_compute(tr_error *error) TR_CHECKED;
 

@@ -18,18 +18,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -357,28 +362,104 @@ static int try_one_descriptor(void)
     return faults;
 }
 
-static int try_download_without_descriptors(void)
-{
-    return try_without_descriptors(confine);
-}
-
-static int try_compute_without_descriptors(void)
-{
-    return try_without_descriptors(tr_sandbox_compute);
-}
-
-static void test_setup_failure_is_reported(void **unused)
-{
-    (void)unused;
-    in_child(try_download_without_descriptors);
-    in_child(try_one_descriptor);
-    in_child(try_compute_without_descriptors);
-}
-
 static void test_download(void **unused)
 {
     (void)unused;
     in_child(try_download);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- a server */
+
+static tr_status confine_server(tr_error *error)
+{
+    const char *const readable[] = {in_base("readable"), in_base("none"), in_base("out"), "/usr", "/lib", "/lib64", NULL};
+    const tr_sandbox_paths paths = {.readable = readable};
+    return tr_sandbox_serve(&paths, error);
+}
+
+static int try_server_files(void)
+{
+    int faults = 0;
+    EXPECT(EACCES, get(in_base("secret")));
+    EXPECT(EACCES, get(in_base("out/link")));
+    EXPECT(EACCES, put(in_base("readable")));
+    EXPECT(EACCES, put(in_base("out/kept")));
+    EXPECT(EACCES, put(in_base("out/new")));
+    EXPECT(EACCES, failed(unlink(in_base("out/kept"))));
+    EXPECT(EACCES, failed(mkdir(in_base("out/inner"), 0777)));
+    EXPECT(1, rename(in_base("out/kept"), in_base("out/other")) < 0);
+    EXPECT(1, truncate(in_base("out/kept"), 0) < 0);
+    return faults;
+}
+
+/* unused: a socket that was made before. */
+static int try_server_calls(int unused)
+{
+    const struct sockaddr_in somewhere = {.sin_family = AF_INET};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = (in_port_t)port};
+    char *const none[] = {NULL};
+    int faults = 0, pair[2];
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT(EPERM, failed(socket(AF_INET, SOCK_STREAM, 0)));
+    EXPECT(EPERM, failed(socket(AF_UNIX, SOCK_DGRAM, 0)));
+    EXPECT(EPERM, failed(socketpair(AF_UNIX, SOCK_STREAM, 0, pair)));
+    EXPECT(EPERM, failed(connect(unused, (const struct sockaddr *)&address, sizeof address)));
+    EXPECT(EPERM, failed(bind(unused, (const struct sockaddr *)&somewhere, sizeof somewhere)));
+    EXPECT(EPERM, failed(listen(server, 1)));
+    EXPECT(EPERM, failed(execve("/bin/none", none, none)));
+    EXPECT(EPERM, failed(ptrace(PTRACE_TRACEME, 0, NULL, NULL)));
+    EXPECT(EPERM, failed(kill(getppid(), 0)));
+    EXPECT(EPERM, failed(syscall(425 /* io_uring_setup */, 0, NULL)));
+    EXPECT(EPERM, failed(unshare(0)));
+    EXPECT(EPERM, failed(truncate(in_base("readable"), 0)));
+    EXPECT(EPERM, start_process(0));
+    EXPECT(ENOSYS, start_process_3(0));
+    return faults;
+}
+
+/* messages: sockets that were connected before. */
+static int try_server_allowed(const int messages[2])
+{
+    sigset_t signals;
+    int faults = 0;
+    char message[4];
+    sigemptyset(&signals);
+    EXPECT(0, get(in_base("readable")));
+    EXPECT(0, get(in_base("out/kept")));
+    EXPECT(0, start_thread());
+    EXPECT(0, failed(accept4(server, NULL, NULL, SOCK_CLOEXEC)));
+    EXPECT(0, failed(epoll_create1(EPOLL_CLOEXEC)));
+    EXPECT(0, failed(eventfd(0, EFD_CLOEXEC)));
+    EXPECT(0, failed(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)));
+    EXPECT(0, failed(signalfd(-1, &signals, SFD_CLOEXEC)));
+    EXPECT(0, failed(memfd_create("test", MFD_CLOEXEC)));
+    EXPECT(0, failed(send(messages[0], "text", 4, MSG_NOSIGNAL)));
+    EXPECT(0, failed(recv(messages[1], message, sizeof message, 0)));
+    EXPECT(0, failed(syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), 0)));
+    return faults;
+}
+
+static int try_server(void)
+{
+    const unsigned wanted = possible();
+    const int unused = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int faults = 0, messages[2];
+    tr_error error;
+    EXPECT(0, failed(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, messages)));
+    EXPECT(0, connect_to_server()); /* which is to be accepted */
+    EXPECT(TR_OK, (int)confine_server(&error));
+    faults += try_server_allowed(messages);
+    if (wanted & FILES)
+        faults += try_server_files();
+    if (wanted & CALLS)
+        faults += try_server_calls(unused) + try_processes() + try_attributes();
+    return faults;
+}
+
+static void test_server(void **unused)
+{
+    (void)unused;
+    in_child(try_server);
 }
 
 /* ----------------------------------------------------------------------------------------------------- a computation */
@@ -411,6 +492,30 @@ static void test_compute(void **unused)
 {
     (void)unused;
     in_child(try_compute);
+}
+
+static int try_download_without_descriptors(void)
+{
+    return try_without_descriptors(confine);
+}
+
+static int try_server_without_descriptors(void)
+{
+    return try_without_descriptors(confine_server);
+}
+
+static int try_compute_without_descriptors(void)
+{
+    return try_without_descriptors(tr_sandbox_compute);
+}
+
+static void test_setup_failure_is_reported(void **unused)
+{
+    (void)unused;
+    in_child(try_download_without_descriptors);
+    in_child(try_one_descriptor);
+    in_child(try_server_without_descriptors);
+    in_child(try_compute_without_descriptors);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- main */
@@ -462,7 +567,7 @@ static int tear_down(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_download), cmocka_unit_test(test_compute),
-                                       cmocka_unit_test(test_setup_failure_is_reported)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_download), cmocka_unit_test(test_server),
+                                       cmocka_unit_test(test_compute), cmocka_unit_test(test_setup_failure_is_reported)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
