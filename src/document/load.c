@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "util/file.h"
 
 /* In a program that has the formats linked in, such as a static one, there is nothing to load. */
 extern const tr_document_module tr_document_functions __attribute__((weak));
@@ -24,7 +23,7 @@ static bool find_in(char path[TR_PATH], const char *folder, const char *more)
 
 /* Looks where the library is, where the build was to be installed, and for the program's folder: in it (a build folder), or
  * in an installation that has been moved. What others could have put there is not taken. */
-static bool find_module(char path[TR_PATH])
+bool tr_document_find_module(char path[TR_PATH])
 {
     char folder[TR_PATH];
     Dl_info here;
@@ -48,7 +47,7 @@ tr_status tr_document_load(const tr_document_module **module, void **handle, tr_
     *module = &tr_document_functions;
     if (*module)
         return TR_OK;
-    if (!find_module(path))
+    if (!tr_document_find_module(path))
         return tr_fail(error, TR_ERROR_UNSUPPORTED,
                        "documents: " MODULE " is neither beside the program nor in " TR_MODULES "; was it built?");
     *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -3,6 +3,7 @@
 #define TR_DOCUMENT_MODULE_H
 
 #include "document/document.h"
+#include "util/file.h" /* TR_PATH */
 
 typedef struct tr_document_module {
     const char *version; /* of the build, which has to be the library's: the structures are shared */
@@ -34,6 +35,8 @@ enum {
 enum { TR_DOCUMENT_CONTENT = 16 << 20 };         /* settings.max_content 0 */
 unsigned tr_document_traits(const char *format); /* 0 for an unknown format, or NULL */
 
+/* The path of the file that has the module. False: there is none. */
+bool tr_document_find_module(char path[TR_PATH]);
 /* Finds the module. *handle: for tr_document_unload. TR_ERROR_UNSUPPORTED: there is none, or it is of another version. */
 tr_status tr_document_load(const tr_document_module **module, void **handle, tr_error *error);
 void tr_document_unload(void *handle); /* NULL is allowed */

@@ -15,14 +15,13 @@
 
 /* ------------------------------------------------------------------------------------------------------------ the folder */
 
-/* The folder of the default model. */
-static tr_status find_folder(const cli_settings *settings, char folder[TR_PATH], tr_error *error)
+tr_status models_folder(const cli_settings *settings, char folder[TR_PATH], tr_error *error)
 {
     char path[TR_PATH];
-    const char *const wanted = cli_model_wanted(settings);
+    const char *const wanted = settings->models ? settings->models : cli_model_wanted(settings);
     if (wanted ? snprintf(path, sizeof path, "%s", wanted) >= TR_PATH : !cli_default_model(path))
         return tr_fail(error, TR_ERROR_IO, "no models: there is no %s; --models names a folder", tr_default_model_path());
-    snprintf(folder, TR_PATH, "%s", dirname(path));
+    snprintf(folder, TR_PATH, "%s", settings->models ? path : dirname(path));
     return TR_OK;
 }
 
@@ -32,9 +31,9 @@ static tr_status open_index(const cli_settings *settings, tr_model_index **index
     const char *warning;
     if (settings->model)
         return tr_model_index_of_one(settings->model, index, error);
-    tr_status status = settings->models ? TR_OK : find_folder(settings, folder, error);
+    tr_status status = models_folder(settings, folder, error);
     if (status == TR_OK)
-        status = tr_model_index_open(settings->models ? settings->models : folder, index, error);
+        status = tr_model_index_open(folder, index, error);
     if (status != TR_OK)
         return status;
     for (size_t i = 0; (warning = tr_model_index_warning(*index, i)); i++)
@@ -43,8 +42,7 @@ static tr_status open_index(const cli_settings *settings, tr_model_index **index
         return TR_OK;
     tr_model_index_close(*index);
     *index = NULL;
-    return tr_fail(error, TR_ERROR_IO, "%s: there is no model in it that can be used",
-                   settings->models ? settings->models : folder);
+    return tr_fail(error, TR_ERROR_IO, "%s: there is no model in it that can be used", folder);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- reading it

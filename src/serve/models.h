@@ -10,6 +10,9 @@
 
 typedef struct served served; /* a model with its queue */
 
+/* The folder of models that settings name: --models, else that of the default model. */
+tr_status models_folder(const cli_settings *settings, char folder[TR_PATH], tr_error *error);
+
 /* The folder must have a model. With settings->model it is that model alone. */
 models *models_create(server *s, tr_error *error);
 void models_free(models *m); /* after loop_end_work and http_free: nobody uses a model any more */
