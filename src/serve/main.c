@@ -15,6 +15,7 @@
 
 #include "cli/signals.h"
 #include "serve/cache.h"
+#include "serve/confine.h"
 #include "serve/files.h"
 #include "serve/glossaries.h"
 #include "serve/http.h"
@@ -22,14 +23,16 @@
 #include "serve/loop.h"
 #include "serve/metrics.h"
 #include "serve/models.h"
+#include "serve/service.h"
 #include "serve/settings.h"
 
 enum { SOCKETS = 16, WAITING = 4096, LOOK_AGAIN = 10 /* milliseconds */ };
 
 typedef struct running {
     server server;
+    service service;
     int signals; /* a descriptor */
-    loop_timer grace, look;
+    loop_timer grace, look, alive;
     int listening[SOCKETS];
     size_t listening_count;
     char socket_path[sizeof((struct sockaddr_un *)NULL)->sun_path]; /* to be removed; "": none */
@@ -82,20 +85,23 @@ static int listen_unix(running *run, const char *path)
     if (listen_at(run, (struct sockaddr *)&address, sizeof address) < 0)
         return cli_fail("--unix %s: %s", path, strerror(errno));
     memcpy(run->socket_path, address.sun_path, sizeof run->socket_path);
-    snprintf(run->address, sizeof run->address, "unix:%s", path);
     return CLI_DONE;
 }
 
 /* A port that was given as 0 is the first socket's for all. */
-static void name_address(running *run, const struct addrinfo *found, int s)
+static void name_address(running *run)
 {
     struct sockaddr_storage bound;
     socklen_t size = sizeof bound;
     char host[NI_MAXHOST], port[NI_MAXSERV];
-    if (getsockname(s, (struct sockaddr *)&bound, &size) < 0 ||
+    if (getsockname(run->listening[0], (struct sockaddr *)&bound, &size) < 0 ||
         getnameinfo((struct sockaddr *)&bound, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
         return;
-    const bool six = found->ai_family == AF_INET6;
+    if (bound.ss_family == AF_UNIX) {
+        snprintf(run->address, sizeof run->address, "unix:%s", port);
+        return;
+    }
+    const bool six = bound.ss_family == AF_INET6;
     snprintf(run->address, sizeof run->address, "http://%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
 }
 
@@ -112,13 +118,25 @@ static int listen_internet(running *run, const cli_settings *s)
     for (const struct addrinfo *a = found; a && run->listening_count < SOCKETS; a = a->ai_next) {
         const int socket = listen_at(run, a->ai_addr, a->ai_addrlen);
         failed = socket < 0 ? errno : failed;
-        if (socket >= 0 && run->listening_count == 1)
-            name_address(run, a, socket);
     }
     freeaddrinfo(found);
     if (!run->listening_count && failed == EADDRINUSE)
         return cli_fail("port %d is in use: choose another with --port N", s->port);
     return run->listening_count ? CLI_DONE : cli_fail("%s, port %d: %s", s->host, s->port, strerror(failed));
+}
+
+/* At the service manager's sockets, if there are any; else at those of the options. */
+static int listen_all(running *run, const cli_settings *s)
+{
+    tr_error error;
+    if (service_sockets(run->listening, SOCKETS, &run->listening_count, &error))
+        return cli_fail_error(&error);
+    int status = CLI_DONE;
+    if (!run->listening_count)
+        status = s->unix_socket ? listen_unix(run, s->unix_socket) : listen_internet(run, s);
+    if (!status)
+        name_address(run);
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------------------------------- signals */
@@ -147,20 +165,31 @@ static void begin_end(running *run)
         return;
     }
     s->stopping = true;
+    service_stopping(&run->service);
     http_stop_listening(s->http);
     loop_after(s->loop, &run->grace, (unsigned)s->settings->grace * 1000, end_now, run);
     end_if_done(run);
 }
 
-static void read_again(server *s)
+static void tell_ready(running *run)
 {
+    char status[sizeof run->address + 16];
+    snprintf(status, sizeof status, "serving at %s", run->address);
+    service_ready(&run->service, status);
+}
+
+static void read_again(running *run)
+{
+    const server *const s = &run->server;
     tr_error error;
+    service_reloading(&run->service);
     if (models_reload(s->models, &error))
         cli_warn(s->settings, "%s", error.message);
     if (keys_reload(s->keys, &error))
         cli_warn(s->settings, "%s", error.message);
     if (glossaries_reload(s->glossaries, &error))
         cli_warn(s->settings, "%s", error.message);
+    tell_ready(run);
 }
 
 static void on_signal(void *argument)
@@ -169,7 +198,7 @@ static void on_signal(void *argument)
     struct signalfd_siginfo signal;
     while (read(run->signals, &signal, sizeof signal) == sizeof signal) {
         if (signal.ssi_signo == SIGHUP)
-            read_again(&run->server);
+            read_again(run);
         else
             begin_end(run);
     }
@@ -223,20 +252,40 @@ static void destroy(running *run)
     loop_free(s->loop);
     if (*run->socket_path)
         unlink(run->socket_path);
+    service_close(&run->service);
+}
+
+static void be_alive(void *argument)
+{
+    running *const run = argument;
+    service_alive(&run->service);
+    loop_after(run->server.loop, &run->alive, run->service.watchdog, be_alive, run);
+}
+
+/* In the order that the sandbox asks for: connections, then no more of them, then threads. */
+static int begin(running *run, const cli_settings *settings)
+{
+    tr_error error;
+    if (service_open(&run->service, &error))
+        cli_warn(settings, "%s", error.message);
+    const int status = listen_all(run, settings);
+    if (status)
+        return status;
+    return serve_confine(settings, &error) || create(run, &error) ? cli_fail_error(&error) : CLI_DONE;
 }
 
 static int serve(const cli_settings *settings)
 {
     running run = {.server.settings = settings};
-    tr_error error;
     if (!catch_signals(&run))
         return cli_fail("signals: cannot be caught: %s", strerror(errno));
-    int status = settings->unix_socket ? listen_unix(&run, settings->unix_socket) : listen_internet(&run, settings);
-    if (!status && create(&run, &error))
-        status = cli_fail_error(&error);
+    const int status = begin(&run, settings);
     if (!status) {
         if (!settings->quiet)
             cli_note("serving at %s", run.address);
+        tell_ready(&run);
+        if (run.service.watchdog)
+            be_alive(&run);
         loop_run(run.server.loop);
     }
     destroy(&run);
