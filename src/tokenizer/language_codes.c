@@ -184,7 +184,8 @@ bool tr_language_is_unspaced(const char *code)
 bool tr_language_is_group(const char *code)
 {
     char base[4];
-    for (const char *group = groups; tr_language_base(code, base) && *group; group += 3)
+    const bool known = tr_language_base(code, base);
+    for (const char *group = groups; known && *group; group += 3)
         if (memcmp(group, base, 4 - 1) == 0)
             return true;
     return false;
