@@ -107,6 +107,16 @@ static int compare_steps(const steps *a, const steps *b)
     return code < 0 ? -1 : code > 0;
 }
 
+static bool has_languages(const tr_model_index *models, const char *source, const char *target)
+{
+    bool from = false, to = false;
+    for (size_t i = 0; i < models->count && !(from && to); i++) {
+        from = from || tr_languages_find(&models->items[i].sources, source) >= 0;
+        to = to || tr_languages_find(&models->items[i].targets, target) >= 0;
+    }
+    return from && to;
+}
+
 /* Each language that a model with the source leads to is tried once. */
 static tr_status find_over_any(const tr_model_index *models, const char *source, const char *target, steps *best,
                                tr_error *error)
@@ -203,9 +213,10 @@ tr_status tr_find_route(const tr_model_index *models, const char *source, const 
     }
     steps both = {0};
     tr_status status = TR_OK;
-    if (!is_same(source, target))
+    const bool possible = !is_same(source, target) && has_languages(models, source, target);
+    if (possible)
         both = find_over(models, source, "en", target);
-    if (!both.first.item && !is_same(source, target))
+    if (possible && !both.first.item)
         status = find_over_any(models, source, target, &both, error);
     if (status != TR_OK)
         return status;
