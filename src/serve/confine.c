@@ -79,8 +79,10 @@ static tr_status add_all(places *p, const cli_settings *settings, tr_error *erro
         add_with_folder(p, settings->api_keys);
     if (settings->glossaries)
         add_with_links(p, settings->glossaries, 1);
-    if (settings->model)
-        add_with_links(p, settings->model, 1);
+    if (settings->model) {
+        add_with_folder(p, settings->model);
+        add_links(p, settings->model, 1);
+    }
     tr_status status = settings->model ? TR_OK : models_folder(settings, path, error);
     if (status == TR_OK && !settings->model)
         add_with_links(p, path, 2);
