@@ -183,14 +183,14 @@ static void reach_directly(const model_pairs *p, size_t i, unsigned here, unsign
     }
 }
 
-/* Whether ways from (or to) i go on with a model: over a language that models lead to directly. One with siblings is no sure
- * stop: the second model may not take the one that the first gives. */
+/* Whether ways from (or to) a language go on with a model: over one that other models lead to directly. One with siblings is
+ * no sure stop: the second model may not take the one that the first gives. */
 static unsigned char find_stop(const model_pairs *p, unsigned here, const unsigned char *sides, const unsigned char *direct)
 {
     unsigned char best = REACH_NONE;
     for (size_t k = 0; best < REACH_SURE && k < p->count; k++)
-        if (direct[k] == REACH_SURE && sides[k] & here)
-            best = has_sibling(p, k) ? REACH_MAYBE : REACH_SURE;
+        if (direct[k] && sides[k] & here)
+            best = direct[k] == REACH_SURE && !has_sibling(p, k) ? REACH_SURE : REACH_MAYBE;
     return best;
 }
 

@@ -48,12 +48,21 @@ static tr_status open_index(const cli_settings *settings, tr_model_index **index
 /* -------------------------------------------------------------------------------------------------------------- reading it
  */
 
+/* A route that was looked for before: it takes comparing all languages of all models. */
+typedef struct known_route {
+    char source[LANGUAGE], target[LANGUAGE];
+    tr_route route; /* count 0: there is none */
+} known_route;
+
+enum { KNOWN = 256 };
+
 /* What is read from the folder. */
 typedef struct content {
     tr_model_index *index;
     model_pairs *pairs;
     served **served; /* [count] the model of each entry of the index */
     size_t count;
+    known_route *known; /* [KNOWN] by a hash of the codes; a new one takes the place of another */
 } content;
 
 struct models {
@@ -76,6 +85,7 @@ static void drop_content(content *c, const content *other)
         if (!has_served(other, c->served[i]))
             served_retire(c->served[i]);
     free(c->served);
+    free(c->known);
     model_pairs_free(c->pairs);
     tr_model_index_close(c->index);
     *c = (content){0};
@@ -99,7 +109,7 @@ static tr_status read_content(models *m, content *c, tr_error *error)
     const size_t count = tr_model_index_count(c->index);
     if (!(c->pairs = model_pairs_create(c->index, error)))
         return TR_ERROR_MEMORY;
-    if (!(c->served = calloc(count, sizeof *c->served)))
+    if (!(c->served = calloc(count, sizeof *c->served)) || !(c->known = calloc(KNOWN, sizeof *c->known)))
         return tr_fail_memory(error, "models");
     for (; c->count < count; c->count++)
         if (!(c->served[c->count] = take_served(m, c->index->items[c->count].path)))
@@ -169,6 +179,31 @@ const json_t *models_sources_of(const models *m, const char *target)
 
 /* ------------------------------------------------------------------------------------------------------------------ ways */
 
+static known_route *known_place(const content *c, const char *source, const char *target)
+{
+    unsigned hash = 0;
+    for (const char *at = source; *at; at++)
+        hash = hash * 31 + (unsigned char)*at;
+    for (const char *at = target; *at; at++)
+        hash = hash * 37 + (unsigned char)*at;
+    return &c->known[hash % KNOWN];
+}
+
+static tr_status look_up_route(const content *c, const char *source, const char *target, tr_route *route, tr_error *error)
+{
+    known_route *const known = known_place(c, source, target);
+    if (strcmp(known->source, source) != 0 || strcmp(known->target, target) != 0) {
+        const tr_status status = tr_find_route(c->index, source, target, route, error);
+        if (status != TR_OK && status != TR_ERROR_ARGUMENT)
+            return status;
+        strcpy(known->source, source);
+        strcpy(known->target, target);
+        known->route = *route;
+    }
+    *route = known->route;
+    return route->count ? TR_OK : TR_ERROR_ARGUMENT;
+}
+
 /* The messages go to clients, so they name no files. */
 static tr_status find_route(const models *m, const char *source, const char *target, tr_route *route, tr_error *error)
 {
@@ -177,13 +212,11 @@ static tr_status find_route(const models *m, const char *source, const char *tar
         return tr_fail(error, TR_ERROR_ARGUMENT, "%.40s: is not a language", source);
     if (!language_of(target, to))
         return tr_fail(error, TR_ERROR_ARGUMENT, "%.40s: is not a language", target);
-    const tr_status status = tr_find_route(m->content.index, from, to, route, error);
+    const tr_status status = look_up_route(&m->content, from, to, route, error);
     if (status != TR_ERROR_ARGUMENT)
         return status;
-    return tr_fail(error, status,
-                   language_same(from, to) ? "%s to %s: they are one language"
-                                           : "%s to %s: no model has it, nor do two together",
-                   from, to);
+    return tr_fail(error, status, "%s to %s: %s", from, to,
+                   language_same(from, to) ? "they are one language" : "no model has it, nor do two together");
 }
 
 tr_status models_check(const models *m, const char *source, const char *target, tr_error *error)
