@@ -1,0 +1,187 @@
+"""The folder of models: opened with the first text, replaced, closed, damaged."""
+import os
+import shutil
+import signal
+import subprocess
+import threading
+
+import support
+from support import ServeTest
+
+TEXT = "今天天气很好。"
+WHOLE = "zh-en.gguf"
+
+
+class Models(ServeTest):
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
+
+    def models(self, *names):
+        """A folder with the small model as zh-en.gguf, and with "many" also one of many languages."""
+        folder = self.folder()
+        shutil.copy(support.MODEL, folder / WHOLE)
+        if "many" in names:
+            shutil.copytree(support.MANY, folder / "many")
+        return folder
+
+    def many_as_file(self):
+        path = self.folder() / "many.gguf"
+        subprocess.run([support.TOOL, "convert", support.MANY, path], env=support.environment(), check=True,
+                       capture_output=True)
+        return path
+
+    def ask(self, server, text=TEXT, source="zh", target="en"):
+        return server.post("/translate", q=text, source=source, target=target)
+
+    @staticmethod
+    def open_models(server):
+        return [m["name"] for m in server.get("/v1/models").json["models"] if m["open"]]
+
+    @staticmethod
+    def targets(server):
+        return {entry["code"]: entry["targets"] for entry in server.get("/languages").json}
+
+    def warnings(self, server):
+        self.assertEqual(server.end(), 0)
+        return [line for line in server.said.decode().splitlines() if "warning" in line]
+
+    def test_a_model_is_opened_when_a_text_comes(self):
+        server = self.start("--models", self.models("many"))
+        models = server.get("/v1/models").json["models"]
+        self.assertEqual([m["name"] for m in models], ["many", WHOLE])
+        self.assertEqual((models[1]["sources"], models[1]["targets"]), (["zh-Hans"], ["en"]))
+        self.assertGreater(len(models[0]["sources"]), 2)
+        self.assertEqual(self.open_models(server), [])
+        self.assertEqual(self.ask(server).json["translatedText"], self.translated(TEXT))
+        self.assertEqual(self.open_models(server), [WHOLE])
+        self.assertEqual(self.ask(server, "mari to", "en", "fr").status, 200)
+        self.assertEqual(self.open_models(server), ["many", WHOLE])
+
+    def test_listed_pairs_have_ways(self):
+        server = self.start("--models", self.models("many"))
+        targets = self.targets(server)
+        self.assertEqual(list(targets), sorted(targets))
+        for source in ("zh-Hans", "en", "nb"):
+            ends = targets[source]
+            self.assertEqual(ends, sorted({*targets} - {source}))
+            for target in ends[::40]:
+                self.assertEqual(self.ask(server, "1", source, target).status, 200, (source, target))
+        for target in ("xx", "pt-XX-Latn", "e", ""):
+            self.assertEqual(self.ask(server, "1", "en", target).status, 200 if "pt" in target else 400, target)
+
+    def test_one_model(self):
+        folder = self.models("many")
+        server = self.start("-m", folder / WHOLE)
+        self.assertEqual(self.targets(server), {"zh-Hans": ["en"]})
+        self.assertEqual(self.ask(server).json["translatedText"], self.translated(TEXT))
+
+    def test_one_model_that_is_replaced(self):
+        folder = self.models()
+        server = self.start("-m", folder / WHOLE)
+        os.replace(self.many_as_file(), folder / WHOLE)
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: "fr" in self.targets(server))
+        self.assertEqual(self.ask(server, "mari to", "en", "fr").status, 200)
+
+    def test_a_replaced_model(self):
+        folder = self.models()
+        server = self.start("--models", folder)
+        old = self.ask(server).json
+        os.replace(self.many_as_file(), folder / WHOLE)
+        self.assertEqual(self.ask(server).json, old)
+        self.assertEqual(self.targets(server), {"zh-Hans": ["en"]})
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: "fr" in self.targets(server))
+        new = self.ask(server)
+        self.assertEqual(new.status, 200)
+        self.assertNotEqual(new.json, old)  # not from the cache
+        shutil.copy(support.MODEL, folder / WHOLE)
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: "fr" not in self.targets(server))
+        self.assertEqual(self.ask(server).json, old)
+        self.assertEqual(self.warnings(server), [])
+
+    def test_an_unchanged_model_goes_on(self):
+        folder = self.models()
+        server = self.start("--models", folder)
+        self.ask(server)
+        shutil.copytree(support.MANY, folder / "many")
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: "fr" in self.targets(server))
+        self.assertEqual(self.open_models(server), [WHOLE])
+
+    def test_texts_of_a_replaced_model_are_finished(self):
+        folder = self.models()
+        server = self.start("--models", folder, "--cache-size", "0", "--threads", "1")
+        texts = [f"第{i}天，" + TEXT * 8 for i in range(100)]
+        wanted, answers = self.ask(server, texts).json, []
+        thread = threading.Thread(target=lambda: answers.append(self.ask(server, texts).json))
+        thread.start()
+        self.eventually(lambda: b"translate_texts_waiting 0\n" not in server.get("/metrics").body)
+        os.replace(self.many_as_file(), folder / WHOLE)
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: "fr" in self.targets(server))
+        self.assertFalse(answers)
+        thread.join()
+        self.assertEqual(answers, [wanted])
+
+    def test_a_folder_that_is_empty_later(self):
+        folder = self.models()
+        server = self.start("--models", folder)
+        os.remove(folder / WHOLE)
+        server.signal(signal.SIGHUP)
+        self.assertEqual(self.ask(server).status, 500)  # it was not open yet
+        shutil.copy(support.MODEL, folder / WHOLE)
+        self.assertEqual(self.ask(server).json["translatedText"], self.translated(TEXT))
+        warnings = self.warnings(server)
+        self.assertEqual(len(warnings), 2)
+        self.assertIn("no model", warnings[0])
+
+    def test_an_idle_model_is_closed(self):
+        server = self.start("--models", self.models(), "--idle-close", "1")
+        answer = self.ask(server).json
+        self.assertEqual(self.open_models(server), [WHOLE])
+        self.eventually(lambda: not self.open_models(server))
+        self.assertEqual(self.ask(server).json, answer)
+        self.assertEqual(self.open_models(server), [])  # from the cache
+        self.assertEqual(self.ask(server, "我喜欢读书。").json["translatedText"], self.translated("我喜欢读书。"))
+        self.assertEqual(self.open_models(server), [WHOLE])
+
+    def test_a_model_that_is_damaged_later(self):
+        folder = self.models("many")
+        server = self.start("--models", folder)
+        os.truncate(folder / WHOLE, os.path.getsize(support.MODEL) // 2)
+        for _ in range(3):
+            answer = self.ask(server)
+            self.assertEqual((answer.status, list(answer.json)), (500, ["error"]))
+            self.assertIn(WHOLE, answer.json["error"])
+            self.assertNotIn(str(folder), answer.json["error"])
+            self.assertEqual(self.ask(server, "mari to", "en", "fr").status, 200)
+        self.assertEqual(self.open_models(server), ["many"])
+        shutil.copy(support.MODEL, folder / WHOLE)
+        self.assertEqual(self.ask(server).json["translatedText"], self.translated(TEXT))
+        os.truncate(folder / WHOLE, 0)  # it is open, as a copy
+        self.assertEqual(self.ask(server, "我喜欢读书。").json["translatedText"], self.translated("我喜欢读书。"))
+        warnings = self.warnings(server)
+        self.assertEqual(len(warnings), 1, warnings)
+        self.assertIn(str(folder / WHOLE), warnings[0])
+
+    def test_a_model_that_is_damaged_from_the_beginning(self):
+        folder = self.models("many")
+        os.truncate(folder / WHOLE, 1000)
+        server = self.start("--models", folder)
+        self.assertEqual([m["name"] for m in server.get("/v1/models").json["models"]], ["many"])
+        self.assertEqual(self.ask(server, "mari to", "en", "fr").status, 200)
+        self.assertEqual(len(self.warnings(server)), 1)
+
+    def test_no_models(self):
+        empty = self.folder()
+        self.refuses("--port", "0", "--models", empty, says=("no model", str(empty)))
+        self.refuses("--port", "0", "--models", empty / "none", says=str(empty / "none"))
+        self.refuses("--port", "0", "-m", empty / "none.gguf", says="none.gguf")
+        self.refuses("--port", "0", "-m", __file__, says="test_models.py")
