@@ -23,10 +23,11 @@ engine_scripts=(
     tests/argos/make_models.py
     tests/marian/make_models.py
     tests/bergamot/compare.py
+    tests/serve/clients_deepl.py
 )
 # The same with an engine that runs under Node.js: left out where that or npm is missing. Packages:
 # tests/engines/package.json.
-node_scripts=('tests/bergamot/compare.py --node')
+node_scripts=('tests/bergamot/compare.py --node' 'tests/serve/clients_deepl.py --node')
 
 prepare_engines() {
     install_needs "${engine_needs[@]}"

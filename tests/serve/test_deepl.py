@@ -88,7 +88,6 @@ class DeeplTranslations(DeeplTest):
             self.refused({**good, name: value}, f"'{name}'")
         for body in [], 1, "text":
             self.refused(body, "'target_lang' not specified")
-        self.refused({}, "", status=404, path="/v2/translations")
 
     def test_usage(self):
         used = self.ask("GET", "/v2/usage")["character_count"]
@@ -198,7 +197,8 @@ class DeeplGlossaries(DeeplTest):
         self.ask("GET", path)
 
     def test_what_is_refused(self):
-        for name, values in {"name": (None, "", 1, "x" * 1025), "source_lang": ("", 1, "XX"), "target_lang": (None, "DE", "ZH"),
+        for name, values in {"name": (None, "", 1, "x" * 1025), "source_lang": ("", 1, "XX"),
+                             "target_lang": (None, "DE", "ZH"),
                              "entries": ("", None, 1, ["a\tb"], "a", "a\tb\tc", "a\tb\na\tc", " \n", "\tb"),
                              "entries_format": ("xml", "", None, 1)}.items():
             for value in values:
@@ -394,7 +394,8 @@ class DeepLX(DeeplTest):
 
     def test_what_is_refused(self):
         for fields, status in (({"target_lang": "EN"}, 404), ({"text": WEATHER}, 404),
-                               ({"text": WEATHER, "target_lang": "XX"}, 400), ({"text": [WEATHER], "target_lang": "EN"}, 400),
+                               ({"text": WEATHER, "target_lang": "XX"}, 400),
+                               ({"text": [WEATHER], "target_lang": "EN"}, 400),
                                ({"text": WEATHER, "target_lang": "EN", "tag_handling": "md"}, 400)):
             answer = self.server.post("/deeplx", fields)
-            self.assertEqual((answer.status, sorted(answer.json), answer.json["code"]), (status, ["code", "message"], status))
+            self.assertEqual((answer.status, answer.json), (status, {"code": status, "message": answer.json["message"]}))
