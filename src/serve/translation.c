@@ -11,6 +11,7 @@
 #include "serve/languages.h"
 #include "serve/metrics.h"
 #include "util/buffer.h"
+#include "util/utf8.h"
 
 enum {
     LONG_REQUEST = 2000, /* characters: it waits for shorter ones */
@@ -480,18 +481,36 @@ static tr_status read_pieces(item *it, tr_error *error)
     return status;
 }
 
+/* Detects the language of a text; of HTML without its tags. */
+static tr_status detect_source(item *it, tr_error *error)
+{
+    const job *const j = it->job;
+    tr_buffer plain = {0};
+    detected found;
+    bool good = true;
+    for (size_t at = 0, size; good && j->options.html && at < it->size; at += size) {
+        const char *const from = it->text + at;
+        const bool tag = from[0] == '<' && (tr_is_ascii_letter(from[1]) || strchr("/!?", from[1]));
+        size = tag ? strcspn(from, ">") + 1 : strcspn(from + 1, "<") + 1;
+        good = tag ? tr_buffer_append(&plain, " ", 1) : tr_buffer_append(&plain, from, size);
+    }
+    if (good) {
+        const bool html = plain.size;
+        language_detect(j->request->server, html ? plain.data : it->text, html ? plain.size : it->size, j->target, &found);
+        memcpy(it->source, found.code, sizeof it->source);
+        it->confidence = found.confidence;
+    }
+    tr_buffer_free(&plain);
+    return good ? TR_OK : tr_fail(error, TR_ERROR_MEMORY, "out of memory");
+}
+
 /* The source language, as it was given or detected. */
 static tr_status find_source(item *it, tr_error *error)
 {
     const char *const given = it->job->options.source;
-    detected found;
     it->confidence = -1;
-    if (!given || !*given || strcmp(given, "auto") == 0) {
-        language_detect(it->job->request->server, it->text, it->size, it->job->target, &found);
-        memcpy(it->source, found.code, sizeof it->source);
-        it->confidence = found.confidence;
-        return TR_OK;
-    }
+    if (!given || !*given || strcmp(given, "auto") == 0)
+        return detect_source(it, error);
     if (!language_of(given, it->source))
         return tr_fail(error, TR_ERROR_ARGUMENT, "%.40s: is not a language code", given);
     return TR_OK;

@@ -63,6 +63,9 @@ class DeeplTranslations(DeeplTest):
     def test_html(self):
         text = self.texts(text="<p title='a'>今天<b>天气</b>很好。</p><script>今天</script>", tag_handling="html")[0]
         self.assertRegex(text, r"^<p title='a'>.*<b>.*</b>.*</p><script>今天</script>$")
+        self.assertEqual(self.texts(text=f"<p><b>{WEATHER}</b></p>", tag_handling="html"),
+                         [f"<p><b>{self.translated(WEATHER)}</b></p>"])  # its language is that of its text
+        self.assertNotIn("今天", self.texts(text="1 < 2 <br> 今天天气很好。", tag_handling="html")[0])
         text = self.texts(text="<doc><p>今天天气很好。</p></doc>", tag_handling="xml")[0]
         self.assertEqual(text, f"<doc><p>{self.translated(WEATHER)}</p></doc>")
 
