@@ -126,17 +126,17 @@ bool deepl_text(request *r, const char *name, const char **value)
     return false;
 }
 
-/* Whether a field has one of the values, which have a space after each; flags and numbers count as 0 and 1. */
+/* Whether a field has one of the values, which spaces separate; flags and numbers count as 0 and 1. */
 static bool is_one_of(const json_t *field, const char *values)
 {
-    const bool is_number = json_is_integer(field) || json_is_boolean(field);
-    const char *const value =
-        is_number ? (json_is_true(field) || json_integer_value(field) == 1 ? "1" : "0") : json_string_value(field);
-    if (json_is_integer(field) && json_integer_value(field) != 0 && json_integer_value(field) != 1)
-        return false;
-    for (const char *at = values; value && *at; at += strcspn(at, " ") + 1)
-        if (strncasecmp(at, value, strcspn(at, " ")) == 0 && strlen(value) == strcspn(at, " "))
+    const json_int_t number = json_is_true(field) ? 1 : json_integer_value(field);
+    const bool is_flag = json_is_boolean(field) || (json_is_integer(field) && (number == 0 || number == 1));
+    const char *const value = is_flag ? (number ? "1" : "0") : json_string_value(field);
+    for (size_t size; value && *values; values += size + (values[size] != 0)) {
+        size = strcspn(values, " ");
+        if (strncasecmp(values, value, size) == 0 && !value[size])
             return true;
+    }
     return false;
 }
 
@@ -146,14 +146,14 @@ static bool check_choices(request *r)
     static const struct {
         const char *name, *values;
     } choices[] = {
-        {"formality", "default prefer_more prefer_less "},
-        {"model_type", "latency_optimized quality_optimized prefer_quality_optimized "},
-        {"outline_detection", "0 1 false true "},
-        {"preserve_formatting", "0 1 false true "},
-        {"show_billed_characters", "0 1 false true "},
-        {"split_sentences", "0 1 nonewlines "},
-        {"tag_handling", "html xml "},
-        {"tag_handling_version", "v1 v2 "},
+        {"formality", "default prefer_more prefer_less"},
+        {"model_type", "latency_optimized quality_optimized prefer_quality_optimized"},
+        {"outline_detection", "0 1 false true"},
+        {"preserve_formatting", "0 1 false true"},
+        {"show_billed_characters", "0 1 false true"},
+        {"split_sentences", "0 1 nonewlines"},
+        {"tag_handling", "html xml"},
+        {"tag_handling_version", "v1 v2"},
     };
     static const char *const unsupported[] = {"custom_instructions", "style_id", "translation_memory_id"};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
