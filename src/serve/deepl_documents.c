@@ -18,6 +18,13 @@ static bool keeps_format(request *r)
     return false;
 }
 
+/* The id is as secret as DeepL's key, so it is both. */
+static void answer_added(request *r, const file *f)
+{
+    const file_view view = files_look(f);
+    answer_json(r, 200, json_pack("{s: s, s: s}", "document_id", view.id, "document_key", view.id));
+}
+
 void deepl_document_create(request *r)
 {
     deepl_options o;
@@ -28,11 +35,7 @@ void deepl_document_create(request *r)
         return;
     }
     const file_options options = {.source = o.source, .target = o.target, .glossary = o.glossary};
-    const file *const added = files_add(r, &options);
-    /* The id is as secret as DeepL's key, so it is both. */
-    if (added)
-        answer_json(r, 200,
-                    json_pack("{s: s, s: s}", "document_id", files_look(added).id, "document_key", files_look(added).id));
+    files_add(r, &options, answer_added);
 }
 
 /* The document that the path names, if the key belongs to it. NULL: it has been answered. */

@@ -17,7 +17,7 @@ typedef struct file_view {
     const char *message; /* FILE_FAILED: why */
     const char *data;    /* FILE_DONE */
     size_t size;
-    size_t characters; /* of the source's text; 0: not known yet */
+    size_t characters; /* of the source's text */
     int seconds_left;  /* guessed; -1: not known */
 } file_view;
 
@@ -32,14 +32,18 @@ typedef struct file_options {
     bool bilingual;
 } file_options;
 
-/* Begins to translate r->upload, which it takes. NULL: it has been answered. */
-const file *files_add(request *r, const file_options *options);
+/* Reads r->upload, which it takes, and calls added in the loop when that is known to be a document that can be translated,
+ * and that the key may have as many characters; the translation begins then, or when its turn has come. What fails is
+ * answered. If the client goes away before, it is given up. */
+void files_add(request *r, const file_options *options, void (*added)(request *r, const file *f));
 /* The file with an id that a request may see: with the key that uploaded it. NULL: there is none. */
 const file *files_find(const request *r, const char *id);
 file_view files_look(const file *f);
 /* Calls done(r, file) in the loop when it is done or has failed, perhaps at once. */
 void files_wait(request *r, const file *f, void (*done)(request *r, const file *f));
 void files_remove(request *r, const char *id);
+/* Answers with the translation, to be saved as a file; or with what went wrong. The file is done or has failed. */
+void files_answer(request *r, const file *f);
 
 /* The names' ends of the formats: [".txt", ".docx", …], a new array. */
 json_t *files_endings(void);
