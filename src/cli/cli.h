@@ -91,6 +91,7 @@ typedef struct cli_settings {
     int port, rate_limit, char_limit, batch_limit; /* limits: 0: none */
     int upload_limit, cache;                       /* MiB */
     int queue_limit, grace, idle_close;            /* texts; seconds */
+    int keep_documents;                            /* seconds */
     bool trust_proxy;
     char **given;     /* all arguments as they were given, of this command; not owned */
     int first, best;  /* shortlist */

@@ -183,6 +183,8 @@ const cli_option cli_options[] = {
      "texts of a request; default 1000; 0: no limit", NULL},
     {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "upload-limit", "N", FIELD(upload_limit), 1, 1024,
      "the largest document, in MiB; default 16", NULL},
+    {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "keep-documents", "N", FIELD(keep_documents), 1, 3600,
+     "forget a document and its translation N seconds after it came; default 3600", NULL},
     {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "timeout", "N", FIELD(timeout), 1, 3600,
      "give up a request after N seconds; default 120", NULL},
     {CMD_SERVE, GROUP_NETWORK, KIND_NUMBER, 0, "grace", "N", FIELD(grace), 0, 3600,

@@ -430,6 +430,7 @@ cli_settings cli_default_settings(const cli_command *command)
                           .queue_limit = 10000,
                           .grace = 30,
                           .idle_close = 900,
+                          .keep_documents = 3600,
                           .alignment_threshold = 1,
                           .first = 100,
                           .best = 100};
