@@ -241,9 +241,9 @@ static void destroy(running *run)
     server *const s = &run->server;
     s->stopping = true;
     http_free(s->http);
-    files_free(s->files);
     if (s->loop)
         loop_end_work(s->loop);
+    files_free(s->files);
     models_free(s->models);
     glossaries_free(s->glossaries);
     keys_free(s->keys);
