@@ -4,6 +4,7 @@
 
 #include "serve/http.h"
 
+extern const route documents_routes[];
 extern const route extensions_routes[];
 extern const route google_routes[];
 extern const route deepl_routes[];
