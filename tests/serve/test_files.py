@@ -255,14 +255,16 @@ class Ways(FilesTest):
     def test_two_models(self):
         """The document has what the texts of its units become."""
         models = self.folder()
-        for name in ("bpe-zh-fr", "bpe-fr-ru"):
+        for name in ("bpe-fr-ru", "bpe-ru-en"):
             shutil.copy(FIXTURES / "argos" / "fixtures" / f"{name}.argosmodel", models)
         server = self.start("--models", models)
-        lines = [line * n for n in range(1, 50) for line in ("今天", "我")]
-        wanted = server.post("/translate", q=lines, source="zh", target="ru").json["translatedText"]
-        document = self.add("a.txt", "\n".join(lines), server=server, target="ru").json["id"]
+        lines = [line for end in "abcdefghijklmnopqrstuvwxyz" for line in (f"un chat {end}", f"le chien {end}", f"la {end}")]
+        wanted = server.post("/translate", q=lines, source="fr", target="en").json["translatedText"]
+        between = server.post("/translate", q=lines, source="fr", target="ru").json["translatedText"]
+        self.assertNotIn(wanted, (lines, between))
+        document = self.add("a.txt", "\n".join(lines), server=server, source="fr").json["id"]
         self.assertEqual(self.result(document, server=server).body.decode(), "\n".join(wanted))
-        answer = self.add("a.txt", TEXT, server=server, target="ru", glossary="none")
+        answer = self.add("a.txt", TEXT, server=server, source="fr", glossary="none")
         self.assertEqual(answer.status, 400)
         self.assertIn("two models", answer.json["error"]["message"])
 
