@@ -1,0 +1,286 @@
+"""What clients do wrong or leave undone: the right status, and other clients unharmed."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import threading
+import time
+
+import support
+from support import ServeTest, Server
+
+TEXT = "今天天气很好。"
+GOOD = json.dumps({"q": TEXT, "source": "zh", "target": "en"}).encode()
+
+
+def request(body=GOOD, path="/translate", method="POST", length=None, more=b""):
+    return (f"{method} {path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body) if length is None else length}\r\n").encode() + more + b"\r\n" + body
+
+
+def read_all(connection):
+    parts = []
+    with connection:
+        while part := connection.recv(65536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+class Requests(ServeTest):
+    def still_serves(self):
+        self.assertEqual(self.server.post("/translate", json.loads(GOOD)).status, 200)
+
+    def raw(self, data, end=False, timeout=60):
+        """What the server sends before it closes the connection, or in half a second."""
+        c = self.server.socket(timeout)
+        c.sendall(data)
+        if end:
+            c.shutdown(socket.SHUT_WR)
+        c.settimeout(2 if not end else timeout)
+        parts = []
+        with c:
+            try:
+                while part := c.recv(65536):
+                    parts.append(part)
+            except TimeoutError:
+                pass
+            except ConnectionResetError:
+                pass
+        return b"".join(parts)
+
+    def test_routes(self):
+        for method, path, status in (("GET", "/", 404), ("GET", "/nowhere", 404), ("GET", "/translate", 405),
+                                     ("DELETE", "/languages", 405), ("GET", "/languages/", 200), ("HEAD", "/health", 200),
+                                     ("OPTIONS", "/translate", 204), ("GET", "/../etc/passwd", 404),
+                                     ("GET", "/%2e%2e/%2e%2e/etc/passwd", 404), ("GET", "/languages?%ff=1", 400),
+                                     ("BREW", "/health", 405), ("GET", "/" + "a" * 3000, 404)):
+            answer = self.server.ask(method, path)
+            self.assertEqual(answer.status, status, (method, path, answer))
+            if status >= 400:
+                self.assertIn("error", answer.json)
+            if method == "HEAD":
+                self.assertEqual(answer.body, b"")
+        self.assertNotIn("Set-Cookie", self.server.get("/health").headers)
+
+    def test_bodies(self):
+        deep = b"[" * 100000
+        for body in (b"{", b'{"q": }', b"[1, 2", b"nul", deep, b'{"q":"\xff"}', b'{"q":"\\u0000"}', b'{"q":"\\ud800"}', b'{"q"' + deep,
+                     GOOD[:-1], b"\xef\xbb\xbf" + GOOD, b'{"a":1e999999}'):
+            answer = self.server.ask("POST", "/translate", body, {"Content-Type": "application/json"})
+            self.assertEqual(answer.status, 400, (body[:40], answer))
+        for body in (b"", b"=", b"&&&", b"%", b"q=%zz", b"q", b"q=" + b"\xff"):
+            answer = self.server.ask("POST", "/translate", body, {"Content-Type": "application/x-www-form-urlencoded"})
+            self.assertEqual(answer.status, 400, (body, answer))
+        for body in (b"", b"--x", b"--x\r\n\r\n", b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n' + TEXT.encode()):
+            answer = self.server.ask("POST", "/translate", body, {"Content-Type": "multipart/form-data; boundary=x"})
+            self.assertEqual(answer.status, 400, (body, answer))
+        self.still_serves()
+
+    def test_sizes(self):
+        large = 100 << 20
+        answer = self.raw(request(b"", length=large))
+        self.assertIn(b" 413 ", answer.split(b"\r\n")[0])
+        answer = self.raw(request(b"x" * (1 << 20), length=large))
+        self.assertIn(b" 413 ", answer.split(b"\r\n")[0])
+        self.assertNotIn(b"200 OK", self.raw(request(length=-1)))
+        self.assertNotIn(b"200 OK", self.raw(request(length="99999999999999999999999999")))
+        chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+        c = self.server.socket()
+        with c:  # without a length it ends when it is too long
+            c.sendall(b"POST /translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            with self.assertRaises((BrokenPipeError, ConnectionResetError)):
+                for _ in range(100):
+                    c.sendall(chunk)
+                    time.sleep(0.01)
+        self.still_serves()
+
+    def test_headers(self):
+        self.assertIn(b" 431 ", self.raw(b"GET /health HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100000)[:100])
+        self.assertNotIn(b"200 OK", self.raw(b"GET /health HTTP/1.1\r\nX: " + b"y" * 100000 + b"\r\n\r\n"))
+        self.assertNotIn(b"200 OK", self.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200), end=True))
+        self.assertNotIn(b"200 OK", self.raw(b"GET\r\n\r\n", end=True))
+        self.still_serves()
+
+    def test_cut_short(self):
+        for data in (request()[:20], request()[:-5], request(length=len(GOOD) + 5)):
+            self.assertNotIn(b"200 OK", self.raw(data, end=True))
+        self.still_serves()
+
+    def test_slow(self):
+        c = self.server.socket()
+        with c:
+            for byte in request():
+                c.sendall(bytes([byte]))
+                time.sleep(0.002)
+            self.still_serves()
+            self.assertIn(b"200 OK", c.recv(4096))
+
+    def test_one_connection(self):
+        c = self.server.connect()
+        for _ in range(3):
+            self.assertEqual(self.server.ask("POST", "/translate", GOOD, {"Content-Type": "application/json"}, c).status, 200)
+            self.assertEqual(self.server.ask("GET", "/nowhere", connection=c).status, 404)
+        c.close()
+        self.assertEqual(self.raw(request() + request() + request(), end=False).count(b"200 OK"), 3)  # sent ahead
+
+    def test_leaving(self):
+        """Clients that leave at every stage."""
+        text = json.dumps({"q": [f"第{i}个问题是什么？" for i in range(300)], "source": "zh", "target": "en"}).encode()
+        for wait in (0, 0.01, 0.05, 0.2):
+            for data in (request(text), request(text)[:200], request(json.dumps(
+                    {"text": TEXT * 50, "source": "zh", "target": "en", "stream": True}).encode(), "/v1/translate")):
+                c = self.server.socket()
+                c.sendall(data)
+                time.sleep(wait)
+                c.close()
+        self.still_serves()
+        self.eventually(lambda: "\ntranslate_requests_open 1\n" in self.server.get("/metrics").body.decode())
+
+    def test_many_at_once(self):
+        answers = []
+
+        def ask(number):
+            answers.append(self.server.post("/translate", q=f"我有{number}本书。", source="zh", target="en").status)
+
+        threads = [threading.Thread(target=ask, args=[i]) for i in range(100)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(answers, [200] * 100)
+
+    def test_types(self):
+        for value in (None, True, 1, 1.5, "x", [], {}, [[]], [{}], "9" * 400, -1):
+            for path, names in (("/translate", ("q", "source", "target", "format", "alternatives")),
+                                ("/v1/translate", ("text", "source", "target", "format", "alternatives", "beam", "stream",
+                                                   "priority", "deadline_ms", "glossary", "temperature")),
+                                ("/detect", ("q",))):
+                for name in names:
+                    fields = {"q": TEXT, "text": TEXT, "source": "zh", "target": "en", name: value}
+                    answer = self.server.post(path, fields)
+                    self.assertIn(answer.status, (200, 400, 404), (path, name, value, answer))
+                    self.assertIsInstance(answer.json, (dict, list)) if not answer.body.startswith(b"event") else None
+
+
+class Stream(ServeTest):
+    @staticmethod
+    def events(answer):
+        """[(NAME, VALUE)]"""
+        parts = answer.body.decode().split("\n\n")[:-1]
+        return [(p.split("\n")[0][7:], json.loads(p.split("\n")[1][6:])) for p in parts]
+
+    def test_events(self):
+        text = "今天天气很好。我喜欢读书。"
+        answer = self.server.post("/v1/translate", text=text, source="zh", target="en", stream=True)
+        self.assertEqual(answer.headers["Content-Type"], "text/event-stream")
+        events = self.events(answer)
+        self.assertEqual([name for name, _ in events], ["token"] * (len(events) - 1) + ["done"])
+        self.assertEqual(events[-1][1]["translations"][0]["text"], self.translated(text))
+        found = ["", ""]
+        for _, token in events[:-1]:
+            found[token["sentence"]] = token["text"] if token["restarted"] else found[token["sentence"]] + token["text"]
+        self.assertEqual("".join(found), self.translated(text))
+
+    def test_nothing_to_do(self):
+        events = self.events(self.server.post("/v1/translate", text="", source="zh", target="en", stream=True))
+        self.assertEqual([(name, value["translations"][0]["text"]) for name, value in events], [("done", "")])
+
+    def test_errors_come_first(self):
+        answer = self.server.post("/v1/translate", text=TEXT, source="zh", target="xx", stream=True)
+        self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "bad_request"))
+
+    def test_deadline(self):
+        answer = self.server.post("/v1/translate", text="他说他会来的。" * 2000, source="zh", target="en", deadline_ms=50)
+        self.assertEqual((answer.status, answer.json["error"]["code"]), (504, "deadline_exceeded"))
+
+
+class Details(ServeTest):
+    def ask(self, **fields):
+        answer = self.server.post("/v1/translate", **{"text": TEXT, "source": "zh", "target": "en", **fields})
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json["translations"][0]
+
+    def test_alignment(self):
+        found = self.ask(align=True)
+        source, target = TEXT.encode(), found["text"].encode()
+        self.assertTrue(found["alignment"])
+        for link in found["alignment"]:
+            for side, text in (("source", source), ("target", target)):
+                begin, end = link[side]["bytes"]
+                first, last = link[side]["characters"]
+                self.assertEqual(text[begin:end].decode(), text.decode()[first:last])
+
+    def test_scores(self):
+        found = self.ask(scores=True, beam=4, n_best=3)
+        self.assertLess(found["score"], 0)
+        self.assertEqual(found["hypotheses"][0]["text"], found["text"])
+        self.assertEqual(len(found["hypotheses"]), 3)
+        self.assertNotIn("score", self.ask())
+
+    def test_flags(self):
+        self.assertEqual(self.ask(text="12")["flags"], ["passed_through"])
+        self.assertEqual(self.ask()["flags"], [])
+
+    def test_lists(self):
+        self.assertEqual(self.server.get("/ready").json, {"status": "ready"})
+        self.assertEqual([e["code"] for e in self.server.get("/v1/languages").json["languages"]], ["zh-Hans"])
+        self.assertEqual(len(self.server.get("/v1/models").json["models"]), 1)
+
+
+class Full(ServeTest):
+    ARGUMENTS = ("--queue-limit", "50", "-T", "1", "--cache-size", "0")
+
+    def test_full_queue(self):
+        answers = []
+
+        def ask(number):
+            texts = [f"我有{number}本书和{i}支笔。" for i in range(20)]
+            answers.append(self.server.post("/translate", q=texts, source="zh", target="en"))
+
+        threads = [threading.Thread(target=ask, args=[i]) for i in range(20)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual({a.status for a in answers}, {200, 503})
+        self.assertTrue(all(a.headers["Retry-After"] for a in answers if a.status == 503))
+        self.assertEqual(self.server.post("/translate", json.loads(GOOD)).status, 200)
+
+
+class Ends(ServeTest):
+    def test_accepted_work_is_finished(self):
+        server = Server("-T", "1")
+        texts = [f"第{i}个问题是什么？" for i in range(200)]
+        answers = []
+        client = threading.Thread(target=lambda: answers.append(server.post("/translate", q=texts, source="zh", target="en")))
+        client.start()
+        self.eventually(lambda: "\ntranslate_requests_open 2\n" in server.get("/metrics").body.decode() or not client.is_alive())
+        server.signal(signal.SIGTERM)
+        client.join()
+        self.assertEqual(answers[0].status, 200)
+        self.assertEqual(len(answers[0].json["translatedText"]), 200)
+        self.assertEqual(server.end(), 0)
+
+    def test_grace(self):
+        server = Server("-T", "1", "--grace", "0", "--char-limit", "0")
+        c = server.socket()
+        c.sendall(request(json.dumps({"q": "他说他会来的。" * 20000, "source": "zh", "target": "en"}).encode()))
+        time.sleep(0.3)
+        with self.within(30):
+            self.assertEqual(server.end(), 0)
+        self.assertEqual(read_all(c), b"")
+
+    def test_killed(self):
+        path = self.folder() / "socket"
+        server = Server("--unix", path)
+        server.end(signal.SIGKILL)
+        self.assertTrue(path.exists())
+        self.start("--unix", path)
+
+    def test_idle_connections(self):
+        server = self.start()
+        connections = [server.connect() for _ in range(200)]
+        for c in connections:
+            self.assertEqual(server.ask("GET", "/health", connection=c).status, 200)
+        self.assertEqual(server.end(), 0)

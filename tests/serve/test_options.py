@@ -1,0 +1,99 @@
+"""The server's options: from the command line, the environment and a file."""
+import os
+import socket
+import unittest
+
+import support
+from support import ServeTest, Server, environment
+
+TEXT = "今天天气很好。"
+
+
+class Options(ServeTest):
+    ARGUMENTS = ("--url-prefix", "/mt/", "--cors", "https://a.example")
+
+    def test_prefix(self):
+        self.assertEqual(self.server.get("/mt/health").status, 200)
+        for path in ("/health", "/mthealth", "/mt"):
+            self.assertEqual(self.server.get(path).status, 404)
+
+    def test_cors(self):
+        answer = self.server.get("/mt/health", {"Origin": "https://a.example"})
+        self.assertEqual(answer.headers["Access-Control-Allow-Origin"], "https://a.example")
+        self.assertNotIn("Access-Control-Allow-Origin", self.server.get("/mt/health", {"Origin": "https://b.example"}).headers)
+        answer = self.server.ask("OPTIONS", "/mt/translate", headers={"Origin": "https://a.example",
+                                                                     "Access-Control-Request-Method": "POST"})
+        self.assertEqual(answer.status, 204)
+        self.assertIn("POST", answer.headers["Access-Control-Allow-Methods"])
+
+    def test_file_and_environment(self):
+        config = self.folder() / "serve.conf"
+        config.write_text("# limits\n\n char-limit = 7 \nbatch-limit=3\nport = 0\nquiet-not = 1\n")
+        self.refuses("--config", config, says=("serve.conf: line 6", "quiet-not"))
+        config.write_text("char-limit = 7\nbatch-limit = 3\nport = 0\ntrust-proxy = on\n")
+        env = environment(TRANSLATE_BATCH_LIMIT="2", TRANSLATE_MODEL=support.MODEL)
+        server = self.start("--config", config, env=env)
+        self.assertEqual(server.get("/frontend/settings").json["charLimit"], 7)
+        self.assertEqual(server.post("/translate", q=["1"] * 3, source="zh", target="en").status, 400)
+        server = self.start("--config", config, "--char-limit", "9", "--batch-limit", "5", env=env)
+        self.assertEqual(server.get("/frontend/settings").json["charLimit"], 9)
+        self.assertEqual(server.post("/translate", q=["1"] * 3, source="zh", target="en").status, 200)
+
+    def test_wrong(self):
+        folder = self.folder()
+        for lines, says in (("port", "name = value"), ("port = x\n", "--port"), ("trust-proxy = maybe\n", "on or off"),
+                            ("config = a\n", "config"), ("=\n", "no option"), ("host = 300.300.300.300\n", "300.300"),
+                            ("x" * 5000, "too long")):
+            (folder / "c").write_text(lines)
+            self.refuses("--config", folder / "c", says=says)
+        self.refuses("--config", folder / "missing", says="missing")
+        self.refuses("--port", "70000", says="70000")
+        self.refuses("--models", folder, says=str(folder))
+        self.refuses("--models", folder, "-m", support.MODEL, says="only one")
+        self.refuses("-m", folder / "none.gguf", says="none.gguf")
+        self.refuses("--url-prefix", "mt", says="slash")
+        self.refuses("text", says="unexpected")
+        self.refuses("--unix", "a" * 200, says="too long")
+        self.refuses("--port", "0", "--api-keys", folder / "keys", says="keys")
+        self.refuses("--port", "0", "--glossaries", folder / "terms", says="terms")
+
+    def test_port_in_use(self):
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            self.refuses("--port", s.getsockname()[1], "-m", support.MODEL, says=("in use", "--port"))
+
+    def test_unix_socket(self):
+        path = self.folder() / "socket"
+        server = self.start("--unix", path)
+        self.assertEqual(server.post("/translate", q=TEXT, source="zh", target="en").json["translatedText"], self.translated(TEXT))
+        self.refuses("--unix", path, "-m", support.MODEL, says="in use")
+        path.parent.joinpath("file").write_text("kept")
+        self.refuses("--unix", path.parent / "file", "-m", support.MODEL, says="in use")
+        self.assertEqual(path.parent.joinpath("file").read_text(), "kept")
+        self.assertEqual(server.end(), 0)
+        self.assertFalse(path.exists())
+
+    @unittest.skipUnless(socket.has_ipv6 and os.path.exists("/proc/net/if_inet6"), "no IPv6")
+    def test_ipv6(self):
+        try:
+            server = self.start("--host", "::1")
+        except AssertionError:
+            self.skipTest("no IPv6 at ::1")
+        self.assertEqual(server.address[0], "::1")
+        self.assertEqual(server.get("/health").status, 200)
+
+    def test_keys(self):
+        keys = self.folder() / "keys"
+        keys.write_text("# two\nfirst\nsecond 2 100\n")
+        keys.chmod(0o600)
+        server = self.start("--api-keys", keys)
+
+        def status(headers=None, **fields):
+            return server.post("/translate", {"q": "1", "source": "zh", "target": "en", **fields}, headers).status
+        self.assertEqual([status(), status(api_key="x"), status(api_key="first")], [403, 403, 200])
+        self.assertEqual(status({"Authorization": "Bearer first"}), 200)
+        self.assertEqual(status({"Authorization": "DeepL-Auth-Key first"}), 200)
+        self.assertEqual([status(api_key="second") for _ in range(3)], [200, 200, 429])
+        self.assertEqual(server.get("/health").status, 200)
+        self.assertEqual(server.get("/metrics").status, 403)
+        self.assertEqual(server.get("/metrics", {"Authorization": "Bearer first"}).status, 200)
+        self.assertNotIn(b"first", server.said)
