@@ -58,10 +58,6 @@ static void free_file(file *f)
     file_run_free(f);
     way_release(&f->way);
     dictionary_release(f->dictionary);
-    for (file_waiter *w; (w = f->waiters);) {
-        f->waiters = w->next;
-        free(w);
-    }
     free(f->name);
     free(f->result_name);
     free(f->key);
@@ -116,10 +112,21 @@ void file_settle(file *f)
     free_file(f);
 }
 
+static file_waiter take_waiter(file *f)
+{
+    file_waiter *const first = f->waiters, taken = *first;
+    f->waiters = first->next;
+    free(first);
+    request_on_leave(taken.request, NULL, NULL);
+    return taken;
+}
+
 static void drop(file *f)
 {
     f->removed = true;
     file_run_cancel(f);
+    while (f->waiters)
+        answer_error(take_waiter(f).request, 503, "%s: was removed before it was translated", f->name);
     file_settle(f);
 }
 
@@ -180,15 +187,6 @@ static bool add_waiter(request *r, file *f, void (*done)(request *r, const file 
     f->waiters = w;
     request_on_leave(r, leave, w);
     return true;
-}
-
-static file_waiter take_waiter(file *f)
-{
-    file_waiter *const first = f->waiters, taken = *first;
-    f->waiters = first->next;
-    free(first);
-    request_on_leave(taken.request, NULL, NULL);
-    return taken;
 }
 
 /* Any of them may remove the file. */

@@ -17,7 +17,8 @@ class FilesTest(ServeTest):
     def add(self, name, data, headers=None, server=None, **fields):
         """POST /v1/documents."""
         data = data.encode() if isinstance(data, str) else data
-        return (server or self.server).upload("/v1/documents", name, data, headers, **{"source": "zh", "target": "en", **fields})
+        fields = {"source": "zh", "target": "en", **fields}
+        return (server or self.server).upload("/v1/documents", name, data, headers, **fields)
 
     def wait(self, document, headers=None, server=None):
         """The status of a document that has ended."""
@@ -304,6 +305,8 @@ class Limits(FilesTest):
     def test_expiry(self):
         server = self.start("--keep-documents", "1", "--char-limit", "0")
         short, long = (self.add(n, d, server=server).json["id"] for n, d in (("a.txt", TEXT.encode()), ("b.txt", LONG)))
+        answer = server.upload("/translate_file", "c.txt", LONG, source="zh", target="en")
+        self.assertEqual((answer.status, answer.json["error"]), (503, "c.txt: was removed before it was translated"))
         self.eventually(lambda: all(server.get(f"/v1/documents/{d}").status == 404 for d in (short, long)))
 
 
