@@ -1,10 +1,15 @@
 #define _GNU_SOURCE
 #include "serve/deepl.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "serve/files.h"
+#include "serve/loop.h"
+#include "util/clock.h"
+
+enum { PATIENCE = 1000, LOOK_AGAIN = 10 }; /* milliseconds */
 
 /* Whether the translation shall have the format that the upload has; the clients ask otherwise for what only DeepL can. */
 static bool keeps_format(request *r)
@@ -50,14 +55,17 @@ static const file *find_document(request *r)
     return found;
 }
 
-void deepl_document_status(request *r)
+static bool is_over(const file *f)
+{
+    const file_state state = files_look(f).state;
+    return state == FILE_DONE || state == FILE_FAILED;
+}
+
+static void answer_status(request *r, const file *f)
 {
     static const char *const names[] = {
         [FILE_WAITS] = "queued", [FILE_RUNS] = "translating", [FILE_DONE] = "done", [FILE_FAILED] = "error"};
-    const file *const found = find_document(r);
-    if (!found)
-        return;
-    const file_view view = files_look(found);
+    const file_view view = files_look(f);
     json_t *const answer = json_pack("{s: s, s: s}", "document_id", view.id, "status", names[view.state]);
     if (view.state == FILE_DONE)
         json_object_set_new(answer, "billed_characters", json_integer((json_int_t)view.characters));
@@ -70,20 +78,52 @@ void deepl_document_status(request *r)
     answer_json(r, 200, answer);
 }
 
+typedef struct status_wait {
+    request *request;
+    loop_timer timer;
+    uint64_t until; /* tr_nanoseconds */
+} status_wait;
+
+static void look_again(void *argument)
+{
+    status_wait *const w = argument;
+    const file *const f = find_document(w->request);
+    if (f && !is_over(f) && tr_nanoseconds() < w->until)
+        loop_after(w->request->server->loop, &w->timer, LOOK_AGAIN, look_again, w);
+    else if (f)
+        answer_status(w->request, f);
+}
+
+static void end_wait(void *argument)
+{
+    status_wait *const w = argument;
+    loop_forget(w->request->server->loop, &w->timer);
+    free(w);
+}
+
+/* DeepL's clients ask at once, and then every five seconds: the first answer waits for a short document. */
+void deepl_document_status(request *r)
+{
+    status_wait *const w = calloc(1, sizeof *w);
+    if (w) {
+        w->request = r;
+        w->until = tr_nanoseconds() + PATIENCE * UINT64_C(1000000);
+    }
+    if (w && request_hold(r, end_wait, w))
+        look_again(w);
+    else
+        answer_error(r, 503, "out of memory");
+}
+
 /* As with DeepL, a document can be fetched once. */
 void deepl_document_result(request *r)
 {
     const file *const found = find_document(r);
-    if (!found)
-        return;
-    const file_view view = files_look(found);
-    if (view.state == FILE_FAILED) {
-        answer_error(r, 400, "%s", view.message);
-    } else if (view.state != FILE_DONE) {
+    if (found && !is_over(found)) {
         answer_header(r, "Retry-After", "1");
         answer_error(r, 503, "Document translation is not done");
-    } else {
-        answer_bytes(r, 200, view.type, view.data, view.size);
+    } else if (found) {
+        files_answer(r, found);
         files_remove(r, request_part(r, 0));
     }
 }
