@@ -1,0 +1,174 @@
+"""How the server is run: by a service manager, with few rights, and with limits for its clients."""
+import importlib.util
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import sys
+import textwrap
+
+import support
+from support import ServeTest, environment
+
+spec = importlib.util.spec_from_file_location("cli_support", support.FIXTURES / "cli" / "support.py")
+cli_support = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cli_support)
+
+
+class Manager(ServeTest):
+    """A service manager, as far as the server sees it."""
+
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    tearDownClass = setUpClass
+
+    def setUp(self):
+        self.messages = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.messages.close)
+        self.path = str(self.folder() / "notify")
+        self.messages.bind(self.path)
+        self.messages.settimeout(support.START)
+
+    def hear(self, *wanted):
+        """Waits for these messages, in this order; those of the watchdog may come at any time."""
+        for text in wanted:
+            message = "WATCHDOG=1"
+            while message == "WATCHDOG=1":
+                message = self.messages.recv(4096).decode()
+            self.assertRegex(message, text)
+
+    def notified(self, *arguments, **variables):
+        return self.start(*arguments, env=environment(NOTIFY_SOCKET=self.path, **variables))
+
+    def activated(self, sockets, *arguments):
+        """A server that begins with these sockets as descriptors 3, 4, ..."""
+        passed = [s.fileno() for s in sockets]
+        tool = self.folder() / "translate"
+        tool.write_text(f"#!{sys.executable}\n" + textwrap.dedent(f"""
+            import fcntl, os, sys
+            for i, s in enumerate([fcntl.fcntl(s, fcntl.F_DUPFD, 20) for s in {passed}]):
+                os.dup2(s, 3 + i)
+            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="{len(passed)}")
+            os.execv("{support.TOOL}", ["translate", *sys.argv[1:]])
+            """))
+        tool.chmod(0o755)
+        real, support.TOOL = support.TOOL, str(tool)
+        try:
+            return self.start("--port", "0", *arguments, pass_fds=passed)
+        finally:
+            support.TOOL = real
+
+    def listening(self, family, address):
+        s = socket.socket(family)
+        self.addCleanup(s.close)
+        s.bind(address)
+        s.listen()
+        return s
+
+    def test_state_is_told(self):
+        server = self.notified()
+        self.hear("^STATUS=serving at http://127.0.0.1:", "^READY=1$")
+        server.signal(signal.SIGHUP)
+        self.hear("^RELOADING=1\nMONOTONIC_USEC=[0-9]+$", "^STATUS=serving at ", "^READY=1$")
+        self.assertEqual(server.end(), 0)
+        self.hear("^STOPPING=1$")
+
+    def test_the_watchdog_is_fed(self):
+        self.notified(WATCHDOG_USEC="100000")
+        self.hear("^STATUS=", "^READY=1$")
+        for _ in range(3):
+            self.assertEqual(self.messages.recv(4096), b"WATCHDOG=1")
+
+    def test_without_a_listener_it_serves(self):
+        os.unlink(self.path)
+        server = self.notified()
+        self.assertIn(b"translate: warning: NOTIFY_SOCKET: ", server.said)
+        self.assertEqual(server.get("/health").status, 200)
+
+    def test_sockets_are_taken(self):
+        internet = self.listening(socket.AF_INET, ("127.0.0.1", 0))
+        path = str(self.folder() / "socket")
+        server = self.activated([internet, self.listening(socket.AF_UNIX, path)])
+        self.assertEqual(server.address, ("127.0.0.1", internet.getsockname()[1]))
+        self.assertEqual(server.get("/health").status, 200)
+        server.address = path
+        self.assertEqual(server.post("/translate", q="你好", source="zh", target="en").status, 200)
+
+
+class Confined(ServeTest):
+    """What the server can still do under the restrictions that it has taken on."""
+
+    def test_it_is_confined(self):
+        if not cli_support.can_confine(pathlib.Path(support.TOOL).resolve().parent / "translate-serve"):
+            self.skipTest("there is no sandbox here")
+        status = cli_support.process_status(self.server.process.pid)
+        self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
+
+    def test_models_may_be_links(self):
+        outside, models = self.folder(), self.folder()
+        shutil.copy(support.MODEL, outside / "model.gguf")
+        (models / "zh-en.gguf").symlink_to(outside / "model.gguf")
+        server = self.start("--models", models)
+        self.assertEqual(server.post("/translate", q="你好", source="zh", target="en").status, 200)
+        shutil.copy(support.MODEL, models / "new")
+        os.replace(models / "new", models / "zh-en.gguf")
+        os.unlink(outside / "model.gguf")
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: server.get("/metrics").body.count(b'translate_model_open{model="zh-en.gguf"}') == 1)
+        self.assertEqual(server.post("/translate", q="再见", source="zh", target="en").status, 200)
+
+    def test_keys_may_be_replaced(self):
+        folder = self.folder()
+
+        def write(text):
+            (folder / "new").write_text(text)
+            (folder / "new").chmod(0o600)
+            os.replace(folder / "new", folder / "keys")
+
+        def ask(key):
+            return server.post("/detect", q="你好", api_key=key).status
+
+        write("first\n")
+        server = self.start("--api-keys", folder / "keys")
+        self.assertEqual((ask("first"), ask("second")), (200, 403))
+        write("second\n")
+        server.signal(signal.SIGHUP)
+        self.eventually(lambda: ask("second") == 200)
+        self.assertEqual(ask("first"), 403)
+        write("third\nsecret x\n")
+        server.signal(signal.SIGHUP)
+        said = server.process.stderr.readline()
+        self.assertIn(b"/keys:2: after the key there are two numbers", said)
+        self.assertNotIn(b"secret", said)
+        self.assertEqual((ask("second"), ask("third")), (200, 403))
+
+
+class Limits(ServeTest):
+    """Rates, as clients see them."""
+    ARGUMENTS = ("--rate-limit", "2", "--char-limit", "10", "--trust-proxy")
+
+    def ask(self, address, text="你好"):
+        headers = {"X-Forwarded-For": address} if address else {}
+        return self.server.post("/detect", q=text, headers=headers)
+
+    def test_each_address_has_its_rate(self):
+        statuses = [self.ask("1.1.1.1, 192.0.2.1").status for _ in range(3)]
+        self.assertEqual(statuses, [200, 200, 429])
+        answer = self.ask("2.2.2.2, 192.0.2.1")  # the client's own entry does not count
+        self.assertEqual(answer.status, 429)
+        self.assertRegex(answer.headers["Retry-After"], "^(2[0-9]|30)$")
+        self.assertIn("too many requests", answer.json["error"])
+        self.assertEqual(self.ask("192.0.2.2").status, 200)
+        self.assertEqual(self.server.get("/health", headers={"X-Forwarded-For": "192.0.2.1"}).status, 200)
+
+    def test_ipv6_counts_by_site(self):
+        addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::3"]
+        self.assertEqual([self.ask(a).status for a in addresses], [200, 200, 429, 200])
+
+    def test_long_texts_are_refused(self):
+        answer = self.server.post("/translate", q="好" * 11, source="zh", target="en", headers={"X-Forwarded-For": "192.0.2.9"})
+        self.assertEqual(answer.status, 400)
+        self.assertIn("10", answer.json["error"])
