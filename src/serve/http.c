@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -197,13 +198,24 @@ const char *request_header(const request *r, const char *name)
     return MHD_lookup_connection_value(r->connection->mhd, MHD_HEADER_KIND, name);
 }
 
+/* A proxy may add a header to those that the client has sent: the last one counts. */
+static enum MHD_Result on_forwarded(void *argument, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    if (strcasecmp(name, "X-Forwarded-For") == 0)
+        *(const char **)argument = value;
+    return MHD_YES;
+}
+
 const char *request_address(const request *r)
 {
     connection *const c = r->connection;
-    const char *const passed = r->server->settings->trust_proxy ? request_header(r, "X-Forwarded-For") : NULL;
+    const char *passed = NULL;
     const union MHD_ConnectionInfo *const info = MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (*c->address)
         return c->address;
+    if (r->server->settings->trust_proxy)
+        MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, on_forwarded, &passed);
     if (passed) { /* the last address is the one that the proxy saw itself */
         const char *const comma = strrchr(passed, ',');
         const char *const last = comma ? comma + 1 + strspn(comma + 1, " ") : passed;

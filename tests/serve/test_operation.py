@@ -164,6 +164,19 @@ class Limits(ServeTest):
         self.assertEqual(self.ask("192.0.2.2").status, 200)
         self.assertEqual(self.server.get("/health", headers={"X-Forwarded-For": "192.0.2.1"}).status, 200)
 
+    def test_the_last_of_several_headers_counts(self):
+        statuses = []
+        for address in ["1.1.1.1", "1.1.1.2", "1.1.1.3"]:
+            c = self.server.connect()
+            c.putrequest("POST", "/detect")
+            for name, value in [("X-Forwarded-For", address), ("X-Forwarded-For", "192.0.2.3"), ("Content-Length", "4"),
+                                ("Content-Type", "application/x-www-form-urlencoded")]:
+                c.putheader(name, value)
+            c.endheaders(b"q=ab")
+            statuses.append(c.getresponse().status)
+            c.close()
+        self.assertEqual(statuses, [200, 200, 429])
+
     def test_ipv6_counts_by_site(self):
         addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::3"]
         self.assertEqual([self.ask(a).status for a in addresses], [200, 200, 429, 200])
