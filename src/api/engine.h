@@ -175,7 +175,7 @@ tr_status tr_detokenize_spans(const tr_model *model, const int32_t *ids, size_t 
 
 /* What a queue takes at once. */
 tr_queue_options tr_queue_limits(const tr_queue *queue);
-/* How many sentences are being decoded now, and how many the batches of all threads have room for. Urgent ones come on top. */
+/* How many sentences are being decoded, and how many the batches of all threads have room for; urgent ones come on top. */
 void tr_queue_fill(tr_queue *queue, size_t *sentences, size_t *places);
 
 #endif

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-
 /* In a program that has the formats linked in, such as a static one, there is nothing to load. */
 extern const tr_document_module tr_document_functions __attribute__((weak));
 

@@ -182,6 +182,7 @@ class Limits(ServeTest):
         self.assertEqual([self.ask(a).status for a in addresses], [200, 200, 429, 200])
 
     def test_long_texts_are_refused(self):
-        answer = self.server.post("/translate", q="好" * 11, source="zh", target="en", headers={"X-Forwarded-For": "192.0.2.9"})
+        headers = {"X-Forwarded-For": "192.0.2.9"}
+        answer = self.server.post("/translate", q="好" * 11, source="zh", target="en", headers=headers)
         self.assertEqual(answer.status, 400)
         self.assertIn("10", answer.json["error"])
