@@ -14,6 +14,7 @@
 
 enum { SAMPLE = 1 << 14 };                   /* bytes of a text that are looked at */
 enum { UNKNOWN = 0, GUESS = 50, SURE = 95 }; /* per cent */
+enum { WORD = 4 };                           /* letters of other scripts */
 
 /* ------------------------------------------------------------------------------------------------------------ candidates */
 
@@ -61,15 +62,22 @@ static candidates list_candidates(const json_t *sources, const char *target)
 
 /* --------------------------------------------------------------------------------------------------------------- scripts */
 
-/* letters: [TR_SCRIPTS] receives how many the text has of each script. Returns their sum. */
+static bool is_word(tr_script script)
+{
+    return script == TR_HAN || script == TR_HIRAGANA || script == TR_KATAKANA || script == TR_HANGUL;
+}
+
+/* letters: [TR_SCRIPTS] receives how many the text has of each script; a character that is most of a word counts as several.
+ * Returns their sum. */
 static size_t count_letters(const char *data, size_t size, size_t *letters)
 {
     size_t sum = 0;
     for (size_t at = 0, length; at < size; at += length) {
         const int32_t c = tr_utf8_decode(data + at, size - at, &length);
         const tr_script script = c < 0 ? TR_NO_LETTER : tr_script_of(c);
-        letters[script]++;
-        sum += script != TR_NO_LETTER;
+        const size_t weight = script == TR_NO_LETTER ? 0 : is_word(script) ? WORD : 1;
+        letters[script] += weight;
+        sum += weight;
     }
     return sum;
 }
@@ -105,6 +113,21 @@ static void detect_by_script(const size_t *letters, const candidates *c, detecte
 
 /* ------------------------------------------------------------------------------------------------------------- detection */
 
+static bool is_candidate(const candidates *c, const char *code)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->codes[i], code) == 0)
+            return true;
+    return false;
+}
+
+/* In short and mixed texts the scripts tell more than a guess by words: Chinese has Latin names in it, and no kana. */
+static bool is_likelier(const detected *by_words, const detected *by_script, const size_t *letters)
+{
+    const size_t most = letters_of(by_script->code, letters);
+    return by_script->confidence != UNKNOWN && letters_of(by_words->code, letters) == most && most != letters[TR_HAN];
+}
+
 #ifdef SERVE_DETECT
 static bool detect_by_words(const char *data, size_t size, const candidates *c, detected *found)
 {
@@ -133,10 +156,13 @@ void language_detect(const server *s, const char *data, size_t size, const char 
     *found = (detected){.code = "en"};
     size_t letters[TR_SCRIPTS] = {0};
     size = size < SAMPLE ? size : SAMPLE;
-    const size_t sum = count_letters(data, size, letters);
-    if (c.count && !sum)
-        snprintf(found->code, sizeof found->code, "%s", c.codes[0]);
-    else if (c.count && !detect_by_words(data, size, &c, found))
+    if (c.count) {
+        const size_t sum = count_letters(data, size, letters);
         detect_by_script(letters, &c, found);
+        detected guess;
+        if (sum && detect_by_words(data, size, &c, &guess) &&
+            (guess.confidence == SURE || (is_candidate(&c, guess.code) ? is_likelier(&guess, found, letters) : !target)))
+            *found = guess;
+    }
     free(c.codes);
 }

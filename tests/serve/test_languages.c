@@ -286,6 +286,26 @@ static void the_target_is_detected(void **state)
 #endif
 }
 
+/* A guess must not stop a page: what no source may be stays as it is, since it has no letters of the source. */
+static void guesses_are_sources(void **state)
+{
+    (void)state;
+    static const char *const rows[][4] = {
+        /* sources that lead to the target, target, text, language */
+        {"zh-Hans", "en", "Привет", "zh-Hans"},
+        {"zh-Hans", "en", "Bonjour", "en"},
+        {"zh-Hans", "en", "这个 README.md 文件 is good", "zh-Hans"},
+        {"zh-Hans", "en", "iPhone 15 价格", "zh-Hans"},
+        {"en", "zh-Hans", "iPhone 15 价格", "zh-Hans"},
+        {"en ja ko zh-Hans", "fr", "好", "zh-Hans"},
+        {"en ja", "fr", "好", "ja"},
+        {"en ja zh-Hans", "fr", "カメラ", "ja"},
+        {"en", "zh-Hans", "2024 © Company", "en"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(detect("en ja ko zh-Hans", rows[i][0], rows[i][1], rows[i][2]).code, rows[i][3]);
+}
+
 static void long_texts_are_cut(void **state)
 {
     (void)state;
@@ -320,6 +340,7 @@ int main(void)
         cmocka_unit_test(only_sources_that_lead_to_the_target_count),
         cmocka_unit_test(traditional_characters_are_read_by_the_model_that_there_is),
         cmocka_unit_test(the_target_is_detected),
+        cmocka_unit_test(guesses_are_sources),
         cmocka_unit_test(long_texts_are_cut),
 #ifdef SERVE_DETECT
         cmocka_unit_test(words_tell_languages),
