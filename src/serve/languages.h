@@ -16,8 +16,9 @@ bool language_same(const char *a, const char *b);
 const char *language_name(const char *code);
 const char *language_chinese_name(const char *code);
 
-/* The language of a text: the own spelling and how sure, per cent. targets: the language it is to be translated into, which
- * the sources must lead to; NULL: any of the server's sources. With too little text to tell: the likeliest, confidence 0. */
+/* The language of a text: the own spelling and how sure, per cent. target: the language that it is to be translated into;
+ * NULL: any. It is one of the sources that lead to the target, or the target itself, or another one if that is sure; of
+ * NULL, a guess may be another one as well. With too little text to tell: the likeliest, confidence 0. */
 typedef struct detected {
     char code[LANGUAGE];
     int confidence;

@@ -4,9 +4,12 @@
  *   settings.c        options from a file, the environment and the command line
  *   http.c, fields.c  requests and answers over libmicrohttpd, parameters
  *   translation.c     texts of a request go through models and queues
- *   models.c          the folder of models: opened on first use, closed when idle
+ *   models.c          the folder of models, and the ways between languages
+ *   model_pairs.c     which languages lead to which
+ *   served.c          a model with its queue: opened on first use, closed when idle
  *   work.c            what takes long runs in threads of its own
  *   languages.c       codes and names of languages
+ *   detection.c       the language of a text
  *   *_api.c           the interfaces: a table of routes each
  *
  * All of it runs in one thread, the loop, which never waits for anything but events: no locks are needed. Decoding runs in
