@@ -45,7 +45,7 @@ class Immersive(ExtensionTest):
         for name, values in wrong.items():
             for value in values:
                 self.refused("/imme", {**good, name: value}, name + ":")
-        self.refused("/imme", {**good, "target_lang": "nonsense"}, "nonsense")
+        self.refused("/imme", {**good, "target_lang": "火星语"}, "火星语")
 
 
 class Kiss(ExtensionTest):
