@@ -195,10 +195,12 @@ static ssize_t read_stream(void *argument, uint64_t position, char *out, size_t 
     struct stream *const s = argument;
     size_t size = s->waiting.size - s->taken;
     (void)position;
-    if (s->connection->gone)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (!size && s->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
+    if (!size && s->connection->client->left)
+        connection_cut(s->connection);
+    if (s->connection->gone)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (!size) {
         connection_suspend(s->connection);
         return 0;

@@ -15,9 +15,19 @@ typedef struct hold {
     void *argument;
 } hold;
 
+/* A connection of a client, with one request after the other. */
+typedef struct client {
+    struct http *http;
+    struct MHD_Connection *mhd;
+    struct connection *current; /* NULL: none */
+    int socket;
+    bool left; /* it closed its side */
+} client;
+
 typedef struct connection {
     request request;
     struct http *http;
+    client *client;
     struct connection *previous, *next; /* of http's */
     struct MHD_Connection *mhd;
     uint64_t started; /* tr_nanoseconds */

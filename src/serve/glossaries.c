@@ -71,6 +71,8 @@ static tr_status open_file(named_list *list, const char *folder, const char *fil
 static tr_status open_files(named_list *list, const char *folder, tr_error *error)
 {
     tr_folder_names names;
+    if (!tr_is_directory(folder)) /* the folder of another name, or none yet */
+        return tr_fail(error, TR_ERROR_IO, "%s: is not a folder", folder);
     tr_status status = tr_folder_list(folder, &names, error);
     if (status == TR_OK && names.count && !(list->items = calloc(names.count, sizeof *list->items)))
         status = tr_fail_memory(error, folder);

@@ -88,15 +88,37 @@ static const route *find_route(connection *c, const char *method, bool *known)
 
 /* ----------------------------------------------------------------------------------------------------- waiting, and ends */
 
+/* libmicrohttpd does not look at a connection whose request is suspended, and may miss an end that comes together with data:
+ * it ends then because nothing more comes. */
 static void on_hangup(void *argument)
 {
-    connection_cut(argument);
+    client *const of = argument;
+    loop_unwatch(of->http->server->loop, of->socket);
+    of->left = true;
+    if (of->current && of->current->suspended)
+        connection_cut(of->current);
+    else
+        MHD_set_connection_option(of->mhd, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
 }
 
-static int descriptor_of(const connection *c)
+static void on_connection(void *argument, struct MHD_Connection *mhd, void **client_of,
+                          enum MHD_ConnectionNotificationCode what)
 {
-    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
+    http *const h = argument;
+    client *of = *client_of;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (of)
+            loop_unwatch(h->server->loop, of->socket);
+        free(of);
+        return;
+    }
+    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *client_of = of = info ? malloc(sizeof *of) : NULL;
+    if (!of)
+        return; /* its requests are refused */
+    *of = (client){.http = h, .mhd = mhd, .socket = info->connect_fd};
+    if (!loop_watch(h->server->loop, of->socket, true, on_hangup, of))
+        of->socket = -1;
 }
 
 void connection_suspend(connection *c)
@@ -105,9 +127,6 @@ void connection_suspend(connection *c)
         return;
     c->suspended = true;
     MHD_suspend_connection(c->mhd);
-    /* Without this watch the client only leaves unseen. */
-    const bool watched = loop_watch(c->request.server->loop, descriptor_of(c), true, on_hangup, c);
-    (void)watched;
 }
 
 void connection_resume(connection *c)
@@ -115,7 +134,6 @@ void connection_resume(connection *c)
     if (!c->suspended)
         return;
     c->suspended = false;
-    loop_unwatch(c->request.server->loop, descriptor_of(c));
     MHD_resume_connection(c->mhd);
     c->http->resumed = true;
 }
@@ -178,9 +196,8 @@ static void on_completed(void *argument, struct MHD_Connection *mhd, void **requ
     if (!c)
         return;
     *request_of = NULL;
-    if (c->suspended)
-        loop_unwatch(c->request.server->loop, descriptor_of(c));
     c->suspended = false;
+    c->client->current = NULL;
     if (end != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         connection_cut(c);
     free_connection(c);
@@ -284,7 +301,9 @@ static const char *without_prefix(const server *s, const char *path)
 
 static connection *create_connection(http *h, struct MHD_Connection *mhd, const char *path, const char *method)
 {
-    connection *const c = calloc(1, sizeof *c);
+    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    client *const of = info ? info->socket_context : NULL;
+    connection *const c = of ? calloc(1, sizeof *c) : NULL;
     const char *const inner = without_prefix(h->server, path);
     bool known = false;
     if (!c || !(c->path = strdup(inner ? inner : path))) {
@@ -292,7 +311,9 @@ static connection *create_connection(http *h, struct MHD_Connection *mhd, const 
         return NULL;
     }
     c->http = h;
+    c->client = of;
     c->mhd = mhd;
+    of->current = c;
     c->started = tr_nanoseconds();
     c->request = (request){.server = h->server, .error = v1_error, .connection = c};
     h->open_requests++;
@@ -354,6 +375,8 @@ static enum MHD_Result on_request(void *argument, struct MHD_Connection *mhd, co
     }
     if (!c->handled)
         handle(c);
+    if (!c->response && c->client->left)
+        connection_cut(c);
     if (c->gone)
         return MHD_NO;
     if (c->response)
@@ -421,9 +444,9 @@ http *http_create(server *s, const int *sockets, size_t count, tr_error *error)
     h->listening = true;
     h->daemon =
         MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, h,
-                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
     const union MHD_DaemonInfo *const info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     good = info && loop_watch(s->loop, info->epoll_fd, false, run_daemon, h);
     for (size_t i = 0; good && i < count; i++)

@@ -77,7 +77,7 @@ bool loop_watch(loop *l, int descriptor, bool hangup, loop_call *call, void *arg
 
 void loop_unwatch(loop *l, int descriptor)
 {
-    watch *const w = (size_t)descriptor < l->watch_count ? l->watches[descriptor] : NULL;
+    watch *const w = descriptor >= 0 && (size_t)descriptor < l->watch_count ? l->watches[descriptor] : NULL;
     if (!w)
         return;
     epoll_ctl(l->epoll, EPOLL_CTL_DEL, descriptor, NULL);

@@ -91,16 +91,17 @@ static int listen_unix(running *run, const char *path)
 /* A port that was given as 0 is the first socket's for all. */
 static void name_address(running *run)
 {
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = {0};
     socklen_t size = sizeof bound;
     char host[NI_MAXHOST], port[NI_MAXSERV];
-    if (getsockname(run->listening[0], (struct sockaddr *)&bound, &size) < 0 ||
-        getnameinfo((struct sockaddr *)&bound, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
+    if (getsockname(run->listening[0], (struct sockaddr *)&bound, &size) < 0)
         return;
     if (bound.ss_family == AF_UNIX) {
-        snprintf(run->address, sizeof run->address, "unix:%s", port);
+        snprintf(run->address, sizeof run->address, "unix:%s", ((const struct sockaddr_un *)&bound)->sun_path);
         return;
     }
+    if (getnameinfo((struct sockaddr *)&bound, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
+        return;
     const bool six = bound.ss_family == AF_INET6;
     snprintf(run->address, sizeof run->address, "http://%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
 }
