@@ -60,7 +60,8 @@ typedef struct tr_rendering {
     size_t count;
     const char *source; /* [source_size] the unit's bytes, with the places inside its marks as they become */
     size_t source_size;
-    bool same; /* the translation is the text */
+    bool same;       /* the translation is the text */
+    tr_buffer *kept; /* the format's own, from unit to unit; empty for the first */
 } tr_rendering;
 
 /* A bit of tr_unit.style: white space in decoded text is one space, or none between two Chinese or Japanese characters that

@@ -126,7 +126,7 @@ static bool set_marks(const tr_document *d, const inner_places *inner, tr_buffer
 /* Memory that serves all units. */
 typedef struct render_memory {
     tr_marked_text marked;
-    tr_buffer parts, source, marks, clean;
+    tr_buffer parts, source, marks, clean, kept;
 } render_memory;
 
 static void free_render_memory(render_memory *m)
@@ -136,6 +136,7 @@ static void free_render_memory(render_memory *m)
     tr_buffer_free(&m->source);
     tr_buffer_free(&m->marks);
     tr_buffer_free(&m->clean);
+    tr_buffer_free(&m->kept);
 }
 
 /* Appends what stands in place of a unit. */
@@ -161,7 +162,8 @@ static tr_status render_unit(const tr_document *d, const tr_unit *unit, const in
                                     .count = m->parts.size / sizeof(tr_part),
                                     .source = m->source.data,
                                     .source_size = m->source.size,
-                                    .same = same && !d->settings.rewrite};
+                                    .same = same && !d->settings.rewrite,
+                                    .kept = &m->kept};
     if (d->format->render)
         return d->format->render(d, &rendering, out, error);
     const bool good = rendering.same ? tr_buffer_append(out, m->source.data, m->source.size)
