@@ -57,8 +57,8 @@ typedef struct tr_markdown_mask {
     const char *source; /* [size] */
     uint32_t size;
     tr_buffer text;
-    tr_buffer rows; /* rows of dashes that are longer in text */
-    size_t row;     /* the first of these that is not passed */
+    tr_buffer added; /* of uint32_t: the places in source where text has more dashes */
+    size_t passed;   /* the number of these before the last place that was asked for */
 } tr_markdown_mask;
 
 /* Makes a mask of text, from one with zeros. Its buffers are to be freed. False: out of memory. */

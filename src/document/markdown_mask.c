@@ -5,25 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line of dashes under a table's head that is longer for md4c, which wants three in each cell. */
-typedef struct longer_row {
-    uint32_t begin, end, parsed_begin, parsed_end;
-} longer_row;
+/* What a cell of a row of dashes has more for md4c, which wants three in each under a table's head. */
+static const char added[] = "--";
+enum { ADDED = sizeof added - 1 };
 
 uint32_t tr_markdown_place_of(tr_markdown_mask *s, size_t parsed)
 {
-    const longer_row *rows = (const longer_row *)(const void *)s->rows.data;
-    const size_t count = s->rows.size / sizeof *rows;
-    while (s->row < count && rows[s->row].parsed_end <= parsed)
-        s->row++;
-    while (s->row && rows[s->row - 1].parsed_end > parsed)
-        s->row--;
-    if (s->row < count && rows[s->row].parsed_begin <= parsed) {
-        const longer_row *row = &rows[s->row];
-        const size_t at = row->begin + parsed - row->parsed_begin;
-        return at < row->end ? (uint32_t)at : row->end;
-    }
-    return (uint32_t)(s->row ? parsed - rows[s->row - 1].parsed_end + rows[s->row - 1].end : parsed);
+    /* Number i is in the mask after ADDED * i bytes more than in the source. */
+    const uint32_t *places = (const uint32_t *)(const void *)s->added.data;
+    const size_t count = s->added.size / sizeof *places;
+    while (s->passed < count && places[s->passed] + ADDED * s->passed <= parsed)
+        s->passed++;
+    while (s->passed && places[s->passed - 1] + ADDED * (s->passed - 1) > parsed)
+        s->passed--;
+    const uint32_t last = s->passed ? places[s->passed - 1] : 0;
+    return parsed < last + ADDED * s->passed ? last : (uint32_t)(parsed - ADDED * s->passed);
 }
 
 /* Whether the line at text[at] begins with `sign`, after what quotes it. *words: where that is. */
@@ -119,7 +115,7 @@ static bool is_dashes(const tr_markdown_mask *s, uint32_t begin, uint32_t end)
     bool pipe = false, dash = false;
     if (tr_markdown_skip_list_sign(s->source, s->size, begin) > begin)
         return false;
-    for (; begin < end && strchr("-:| \t", s->source[begin]); begin++) {
+    for (; begin < end && s->source[begin] && strchr("-:| \t", s->source[begin]); begin++) {
         pipe |= s->source[begin] == '|';
         dash |= s->source[begin] == '-';
     }
@@ -129,19 +125,15 @@ static bool is_dashes(const tr_markdown_mask *s, uint32_t begin, uint32_t end)
 /* Appends such a line, with two dashes more in each cell that has fewer than three. */
 static bool append_dashes(tr_markdown_mask *s, const char *masked, uint32_t begin, uint32_t end)
 {
-    longer_row row = {begin, end, (uint32_t)s->text.size, 0};
     uint32_t dashes = 0;
-    bool good = true, longer = false;
+    bool good = true;
     for (uint32_t i = begin; i < end && good; i++) {
         good = tr_buffer_append(&s->text, masked + i, 1);
         dashes = masked[i] == '-' ? dashes + 1 : 0;
-        if (dashes && dashes < 3 && (i + 1 == end || masked[i + 1] != '-')) {
-            good = good && tr_buffer_append(&s->text, "--", 2);
-            longer = true;
-        }
+        if (dashes && dashes < 3 && (i + 1 == end || masked[i + 1] != '-'))
+            good = good && tr_buffer_append(&s->text, added, ADDED) && tr_buffer_append(&s->added, &(uint32_t){i + 1}, 4);
     }
-    row.parsed_end = (uint32_t)s->text.size;
-    return good && (!longer || tr_buffer_append(&s->rows, &row, sizeof row));
+    return good;
 }
 
 bool tr_markdown_mask_text(const char *text, uint32_t size, tr_markdown_mask *s)

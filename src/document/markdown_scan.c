@@ -626,7 +626,7 @@ tr_status tr_markdown_scan(const char *text, size_t size, const tr_markdown_read
         (md_parse(s.mask.text.data, (MD_SIZE)s.mask.text.size, &parser, &s) != 0 && s.status == TR_OK))
         s.status = tr_fail_memory(error, "markdown");
     tr_buffer_free(&s.mask.text);
-    tr_buffer_free(&s.mask.rows);
+    tr_buffer_free(&s.mask.added);
     tr_buffer_free(&s.events);
     tr_buffer_free(&s.items);
     return s.status;
