@@ -59,17 +59,20 @@ typedef struct reading {
     const tr_markdown_block *block;
 } reading;
 
-static bool is_mark(const tr_piece *piece)
-{
-    return piece->kind != TR_PIECE_TEXT && piece->kind != TR_PIECE_SKIP;
-}
-
 /* Whether a heading is underlined: its words do not follow #. */
 static bool is_setext(const tr_document *d, uint32_t begin)
 {
     while (begin && (d->data[begin - 1] == ' ' || d->data[begin - 1] == '\t'))
         begin--;
     return !begin || d->data[begin - 1] != '#';
+}
+
+/* Whether | stands before a cell. */
+static bool follows_pipe(const tr_document *d, uint32_t begin)
+{
+    while (begin && tr_markdown_is_blank(d->data[begin - 1]))
+        begin--;
+    return begin && d->data[begin - 1] == '|';
 }
 
 /* The words of "[words]" or "[words][]" are also a label. */
@@ -122,6 +125,8 @@ static tr_status add_unit(const reading *r, size_t first, size_t last, tr_markdo
                                .kind = (uint8_t)r->block->kind,
                                .at = (uint8_t)at};
     place.alone = first == 0 && last == r->block->count;
+    place.last = last == r->block->count;
+    place.bare = place.kind == TR_MARKDOWN_CELL && at == TR_MARKDOWN_FIRST && !follows_pipe(d, place.begin);
     place.whole = place.alone && !r->block->tight && place.kind != TR_MARKDOWN_CELL;
     place.setext = place.kind == TR_MARKDOWN_HEADING && is_setext(d, r->base + items[0].begin);
     tr_status status = tr_unit_begin(d, 0, error);
@@ -144,11 +149,6 @@ static tr_status add_unit(const reading *r, size_t first, size_t last, tr_markdo
     if (d->units.size == units || drop_skipping(d))
         return TR_OK;
     tr_unit *unit = (tr_unit *)(void *)(d->units.data + units);
-    for (size_t i = first; i < last; i++) {
-        const tr_piece piece = {.kind = items[i].kind};
-        place.before += is_mark(&piece) && r->base + items[i].end <= unit->begin;
-        place.after += is_mark(&piece) && r->base + items[i].begin >= unit->end;
-    }
     include_label(d, unit, &place);
     return tr_buffer_append(&r->state->places, &place, sizeof place) ? TR_OK : tr_fail_memory(error, d->name);
 }
@@ -191,16 +191,14 @@ static bool is_line_tag(const tr_document *d, uint32_t begin)
            !tr_is_ascii_word(d->data[begin + 3]);
 }
 
-static tr_status read_block(void *argument, const tr_markdown_block *block, tr_error *error)
+/* Adds the units of a block that line breaks divide. */
+static tr_status add_parts(const reading *r, tr_error *error)
 {
-    reading *r = argument;
+    const tr_markdown_block *block = r->block;
     const tr_markdown_item *items = block->items;
     size_t first = 0, depth = 0;
     tr_markdown_position at = TR_MARKDOWN_FIRST;
     tr_status status = TR_OK;
-    r->block = block;
-    if (is_pictures(r))
-        return add_pictures(r, error);
     for (size_t i = 0; i < block->count && status == TR_OK; i++) {
         const bool tag = items[i].tag == TR_MARKDOWN_HTML && is_line_tag(r->document, r->base + items[i].begin);
         depth += items[i].kind == TR_PIECE_OPEN;
@@ -212,6 +210,34 @@ static tr_status read_block(void *argument, const tr_markdown_block *block, tr_e
         at = tag ? TR_MARKDOWN_WITHIN : TR_MARKDOWN_NEXT;
     }
     return status == TR_OK ? add_unit(r, first, block->count, at, error) : status;
+}
+
+/* What else is parsed again with the units of a block, from number `first` on: each other, since marks without partners in
+ * one may become partners of those in another. */
+static void set_parsed(const reading *r, size_t first)
+{
+    enum { MOST = 16 }; /* of very many, groups, for linear time */
+    tr_markdown_place *places = (tr_markdown_place *)(void *)r->state->places.data;
+    const size_t count = r->state->places.size / sizeof *places;
+    for (size_t i = first; i < count; i += MOST) {
+        const size_t end = count - i > MOST ? i + MOST : count;
+        for (size_t k = i; k < end; k++) {
+            places[k].from = i > first ? places[i].begin : r->base + r->block->items[0].begin;
+            places[k].from_at = i > first ? places[i].at : TR_MARKDOWN_FIRST;
+            places[k].to = end < count ? places[end - 1].end : r->base + r->block->items[r->block->count - 1].end;
+        }
+    }
+}
+
+static tr_status read_block(void *argument, const tr_markdown_block *block, tr_error *error)
+{
+    reading *r = argument;
+    r->block = block;
+    const size_t first = r->state->places.size / sizeof(tr_markdown_place);
+    const tr_status status = is_pictures(r) ? add_pictures(r, error) : add_parts(r, error);
+    if (status == TR_OK)
+        set_parsed(r, first);
+    return status;
 }
 
 /* The end of what stands before the text between lines --- or +++; 0: there is none. */

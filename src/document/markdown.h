@@ -94,14 +94,16 @@ typedef enum tr_markdown_position {
 
 /* What the writer has to know of a unit. */
 typedef struct tr_markdown_place {
-    uint32_t begin, end;    /* the part of its block that is parsed again with the translation */
-    uint32_t before, after; /* the number of marks there before and after the unit */
-    uint32_t label;         /* the end of the words, if they are also the label of a link: the unit ends with ] or ][] */
-    uint8_t kind;           /* a tr_markdown_kind */
-    uint8_t at;             /* a tr_markdown_position */
-    bool setext;            /* a heading that is underlined */
-    bool alone;             /* there is no other unit in its block */
-    bool whole;             /* a paragraph or heading that may have another beside it: not in a list without blank lines */
+    uint32_t begin, end; /* the part of its block that is apart from other units */
+    uint32_t from, to;   /* the part that is parsed again with the translation */
+    uint32_t label;      /* the end of the words, if they are also the label of a link: the unit ends with ] or ][] */
+    uint8_t kind;        /* a tr_markdown_kind */
+    uint8_t at, from_at; /* a tr_markdown_position: of the unit, and of `from` */
+    bool setext;         /* a heading that is underlined */
+    bool alone;          /* there is no other unit in its block */
+    bool last;           /* there is none after it in its block */
+    bool bare;           /* a cell that begins its line: no | stands before it */
+    bool whole;          /* a paragraph or heading that may have another beside it: not in a list without blank lines */
 } tr_markdown_place;
 
 typedef struct tr_markdown_state {

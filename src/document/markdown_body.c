@@ -309,8 +309,8 @@ static bool is_balanced(const char *text, size_t size)
 {
     size_t depth = 0;
     for (size_t i = 0; i < size; i++) {
-        if (text[i] == ']' && !depth)
-            return false;
+        if (text[i] == ']' && (!depth || (i + 1 < size && (text[i + 1] == '(' || text[i + 1] == '['))))
+            return false; /* such a one is escaped */
         depth += text[i] == '[';
         depth -= text[i] == ']';
     }
@@ -344,7 +344,8 @@ static size_t find_block(const tr_markdown_writer *w, const piece_of_text *t)
     const char *text = t->text, c = *text;
     const tr_document *d = w->document;
     size_t i = 0;
-    if (w->place->kind == TR_MARKDOWN_CELL || (w->place->kind == TR_MARKDOWN_HEADING && !w->place->setext))
+    if ((w->place->kind == TR_MARKDOWN_CELL && !w->place->bare) ||
+        (w->place->kind == TR_MARKDOWN_HEADING && !w->place->setext))
         return SIZE_MAX;
     if (c == '>' || (strchr("-+*", c) && space_after(w, t, 0)) || only_has(t, "-:|= ") || only_has(t, "- ") ||
         only_has(t, "* ") || only_has(t, "_ "))
@@ -406,17 +407,30 @@ static size_t find_bare(const piece_of_text *t, size_t at)
     return (size_t)((const char *)memchr(t->text + i, '@', end - i) - t->text);
 }
 
+/* Whether other units are in the same line. */
+static bool shares_line(const tr_markdown_writer *w)
+{
+    const tr_markdown_place *place = w->place;
+    return place->kind == TR_MARKDOWN_CELL ||
+           (!place->alone && (place->at == TR_MARKDOWN_WITHIN || place->at == TR_MARKDOWN_PICTURE ||
+                              (!place->last && w->document->data[place->end] == '<')));
+}
+
 /* Whether the character t[at] must be escaped, of those that are no run. */
 static bool acts(const tr_markdown_writer *w, const piece_of_text *t, size_t at)
 {
     const char c = t->text[at], next = byte_after(w, t, at);
+    /* Brackets outside the text could be partners, even in other cells. */
+    const bool inside = w->links || !w->place->alone || w->place->kind == TR_MARKDOWN_CELL;
     switch (c) {
     case '\\': return tr_markdown_is_mark(next) || !next || next == '\n' || next == '\r';
     case '`': return true;
     case '|': return w->place->kind == TR_MARKDOWN_CELL;
     case '!': return next == '[';
-    case '[': return (w->links && !t->balanced) || w->references || next == '^';
-    case ']': return (w->links && !(t->balanced && !w->references)) || next == '(' || next == '[';
+    case '$': /* the end of a formula that begins in another unit */
+        return shares_line(w) && !tr_is_ascii_word(next) && (!at || t->text[at - 1] != ' ' || next == '$');
+    case '[': return (inside && !t->balanced) || w->references || next == '^';
+    case ']': return (inside && !t->balanced) || (w->links && w->references) || next == '(' || next == '[';
     case '<': return tr_is_ascii_word(next) || (next && strchr("/!?", next));
     default: return false;
     }
@@ -474,7 +488,7 @@ static void write_text(tr_markdown_writer *w, const char *text, size_t size, siz
             end++;
         if (bare == SIZE_MAX || bare < i)
             bare = find_bare(&t, i);
-        if ((c == '*' || c == '_' || c == '~') && run_acts(w, &t, i, end)) {
+        if ((c == '*' || c == '_' || c == '~') && (i == block || run_acts(w, &t, i, end))) {
             write_escaped(w, text + i, end - i);
         } else if (c == '&' && is_entity(w, &t, i)) {
             append(w, "&amp;", 5);

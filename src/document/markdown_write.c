@@ -9,24 +9,35 @@
 
 /* --------------------------------------------------------------------------------------------------------- reading again */
 
-/* A document that has one unit, as the source has it. */
+/* The part of a document that is parsed again. */
 typedef struct trial {
     const tr_markdown_writer *writer;
     tr_buffer text;
     size_t begin, end; /* of the translation in it */
+    size_t labels;     /* where definitions of these begin in it */
     size_t blocks;
+    tr_buffer inside, outside; /* what the translation, and what is beside it, means */
     bool good, failed;
 } trial;
 
-/* Appends bytes without what quotes the lines after the first. */
-static bool append_unquoted(tr_buffer *text, const char *bytes, size_t size)
+/* What keeps a line that begins with c from beginning a block, and from being a row of dashes. */
+static const char *indent_of(char c)
+{
+    return c == '-' || c == ':' || c == '|' ? "    x" : "    ";
+}
+
+/* Appends bytes without what quotes and indents the lines after the first. in_block: these begin no block, and are no row
+ * of dashes. */
+static bool append_unquoted(tr_buffer *text, const char *bytes, size_t size, bool in_block)
 {
     bool good = true;
     for (size_t i = 0; i < size && good;) {
-        good = tr_buffer_append(text, bytes + i, 1);
         const bool newline = bytes[i] == '\n' || (bytes[i] == '\r' && !(i + 1 < size && bytes[i + 1] == '\n'));
-        for (i++; newline && i < size && strchr(" \t>", bytes[i]);)
+        good = tr_buffer_append(text, bytes + i, 1);
+        for (i++; newline && i < size && (tr_markdown_is_blank(bytes[i]) || bytes[i] == '>');)
             i++;
+        if (newline && in_block && i < size)
+            good = good && tr_buffer_string(text, indent_of(bytes[i]));
     }
     return good;
 }
@@ -52,81 +63,107 @@ static bool append_labels(tr_buffer *text)
     return good;
 }
 
-static bool make_trial(trial *t)
+/* body [size]: what stands in the unit's place, without its label. source: it is the source, which begins no block. */
+static bool make_trial(trial *t, const char *body, size_t size, bool source)
 {
+    static const char *const positions[] = {"", "x\\\n", "x<br>", "x "}; /* by tr_markdown_position */
     const tr_markdown_writer *w = t->writer;
     const tr_markdown_place *place = w->place;
     const char *data = w->document->data;
     const bool cell = place->kind == TR_MARKDOWN_CELL, heading = place->kind == TR_MARKDOWN_HEADING;
-    const char *before = cell                             ? "|x|\n|---|\n|"
-                         : heading && !place->setext      ? "# "
-                         : place->at == TR_MARKDOWN_NEXT  ? "x\\\n"
-                         : place->at == TR_MARKDOWN_FIRST ? ""
-                                                          : "x ";
-    const char *after = cell ? "|" : place->setext ? "\n=" : "";
-    const char *within = cell && place->at == TR_MARKDOWN_WITHIN ? "x " : "";
-    bool good = tr_buffer_string(&t->text, before) && tr_buffer_string(&t->text, within) &&
-                append_unquoted(&t->text, data + place->begin, w->unit->begin - place->begin) &&
-                tr_buffer_string(&t->text, w->lead);
+    const char *before = cell ? (place->bare ? "|x|\n|---|\n" : "|x|\n|---|\n|") : heading && !place->setext ? "# " : "";
+    const char *after = cell ? " |" : place->setext ? "\n=" : "";
+    bool good = tr_buffer_string(&t->text, before) && tr_buffer_string(&t->text, positions[place->from_at]) &&
+                append_unquoted(&t->text, w->before.data, w->before.size, true) && tr_buffer_string(&t->text, w->lead);
     t->begin = t->text.size;
-    good = good && append_unquoted(&t->text, w->body.data, w->body.size);
+    if (source && size && !cell && t->begin && strchr("\r\n", t->text.data[t->begin - 1]))
+        good = good && tr_buffer_string(&t->text, indent_of(*body));
+    good = good && append_unquoted(&t->text, body, size, source);
     t->end = t->text.size;
     if (place->label)
         good = good && tr_buffer_string(&t->text, "][") &&
-               append_unquoted(&t->text, data + w->unit->begin, place->label - w->unit->begin) &&
+               append_unquoted(&t->text, data + w->unit->begin, place->label - w->unit->begin, true) &&
                tr_buffer_string(&t->text, "]");
-    return good && append_unquoted(&t->text, data + w->unit->end, place->end - w->unit->end) &&
-           tr_buffer_string(&t->text, after) && (!w->references || append_labels(&t->text));
+    good = good && append_unquoted(&t->text, data + w->unit->end, place->to - w->unit->end, true) &&
+           tr_buffer_string(&t->text, after);
+    t->labels = t->text.size;
+    return good && (!w->references || append_labels(&t->text));
 }
 
-/* Compares a block with what was meant. */
-static tr_status compare_block(void *argument, const tr_markdown_block *block, tr_error *error)
+/* Appends what bytes begin .. end of the part from .. to mean. */
+static bool append_text(const trial *t, size_t begin, size_t end, size_t from, size_t to, tr_buffer *meaning)
+{
+    tr_buffer decoded = {0};
+    begin = begin < from ? from : begin;
+    end = end > to ? to : end;
+    const bool good = begin >= end || (tr_markdown_decode(t->text.data + begin, end - begin, &decoded) &&
+                                       tr_markdown_append_meaning(meaning, decoded.data, decoded.size));
+    tr_buffer_free(&decoded);
+    return good;
+}
+
+/* Takes what a block means. */
+static tr_status take_block(void *argument, const tr_markdown_block *block, tr_error *error)
 {
     trial *t = argument;
-    const tr_markdown_writer *w = t->writer;
-    tr_buffer meaning = {0};
-    size_t before = 0, after = 0;
     if (block->items[block->count - 1].end <= t->begin && block->kind == TR_MARKDOWN_CELL)
         return TR_OK; /* the head of the table */
-    bool good = true, memory = tr_buffer_append(&meaning, "", 0);
+    if (block->items[0].begin >= t->labels)
+        return TR_OK; /* no definition after all */
+    bool memory = tr_buffer_append(&t->inside, "", 0) && tr_buffer_append(&t->outside, "", 0);
     (void)error;
+    t->good = !t->blocks++ && block->kind == (tr_markdown_kind)t->writer->place->kind;
     for (size_t i = 0; i < block->count && memory; i++) {
         const tr_markdown_item *item = &block->items[i];
-        const char *text = t->text.data;
+        const bool inside = item->begin >= t->begin && item->end <= t->end;
         if (item->kind == TR_PIECE_TEXT) {
-            const size_t begin = item->begin < t->begin ? t->begin : item->begin;
-            const size_t end = item->end > t->end ? t->end : item->end;
-            tr_buffer decoded = {0};
-            memory = begin >= end || (tr_markdown_decode(text + begin, end - begin, &decoded) &&
-                                      tr_markdown_append_meaning(&meaning, decoded.data, decoded.size));
-            tr_buffer_free(&decoded);
+            memory = append_text(t, item->begin, item->end, 0, t->begin, &t->outside) &&
+                     append_text(t, item->begin, item->end, t->begin, t->end, &t->inside) &&
+                     append_text(t, item->begin, item->end, t->end, t->text.size, &t->outside);
         } else if (item->kind != TR_PIECE_SKIP) {
-            before += item->end <= t->begin;
-            after += item->begin >= t->end;
-            const bool inside = item->begin >= t->begin && item->end <= t->end;
-            good &= inside || item->end <= t->begin || item->begin >= t->end;
-            memory = !inside || tr_markdown_append_mark(&meaning, item->kind, text + item->begin, item->end - item->begin);
+            t->good &= inside || item->end <= t->begin || item->begin >= t->end;
+            memory = tr_markdown_append_mark(inside ? &t->inside : &t->outside, item->kind, t->text.data + item->begin,
+                                             item->end - item->begin);
         }
     }
-    tr_markdown_end_meaning(&meaning);
-    const size_t own = (w->place->at == TR_MARKDOWN_NEXT && w->place->kind != TR_MARKDOWN_CELL) + (*w->lead == 'x');
-    t->good = good && !t->blocks++ && block->kind == (tr_markdown_kind)w->place->kind && before == w->place->before + own &&
-              after == w->place->after && meaning.size == w->meaning.size &&
-              memcmp(meaning.data, w->meaning.data, meaning.size) == 0;
+    tr_markdown_end_meaning(&t->inside);
     t->failed |= !memory;
-    tr_buffer_free(&meaning);
     return TR_OK;
 }
 
-/* Whether body is read as it was meant. */
+static bool is_equal(const tr_buffer *a, const tr_buffer *b)
+{
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+static void run_trial(trial *t, tr_markdown_writer *w, const char *body, size_t size, bool source)
+{
+    const tr_markdown_reader reader = {take_block, t};
+    t->writer = w;
+    tr_markdown_failed(w, make_trial(t, body, size, source) &&
+                              tr_markdown_scan(t->text.data, t->text.size, &reader, NULL) != TR_ERROR_MEMORY && !t->failed);
+}
+
+static void free_trial(trial *t)
+{
+    tr_buffer_free(&t->text);
+    tr_buffer_free(&t->inside);
+    tr_buffer_free(&t->outside);
+}
+
+/* Whether body is read as it was meant, and what is beside it as it is beside the source. */
 static bool survives(tr_markdown_writer *w)
 {
-    trial t = {.writer = w};
-    const tr_markdown_reader reader = {compare_block, &t};
-    tr_markdown_failed(w, make_trial(&t) && tr_markdown_scan(t.text.data, t.text.size, &reader, NULL) != TR_ERROR_MEMORY &&
-                              !t.failed);
-    tr_buffer_free(&t.text);
-    return t.good && t.blocks == 1;
+    const uint32_t begin = w->unit->begin, end = w->place->label ? w->place->label : w->unit->end;
+    trial source = {0}, t = {0};
+    run_trial(&t, w, w->body.data, w->body.size, false);
+    bool good = t.good && t.blocks == 1 && is_equal(&t.inside, &w->meaning);
+    if (good)
+        run_trial(&source, w, w->document->data + begin, end - begin, true);
+    good = good && source.blocks == 1 && is_equal(&t.outside, &source.outside);
+    free_trial(&source);
+    free_trial(&t);
+    return good;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- bilingual */
@@ -221,13 +258,41 @@ static bool starts_line(const tr_markdown_writer *w)
                                : w->place->at == TR_MARKDOWN_FIRST || w->place->at == TR_MARKDOWN_NEXT;
 }
 
+/* What tr_rendering.kept begins with; then comes what was written from `from` to `at`. */
+typedef struct written_part {
+    uint32_t from, at;
+} written_part;
+
+/* Finds what stands before the unit. Bilingual documents have the source there, to which the unit's own is compared. */
+static bool take_before(tr_markdown_writer *w, const tr_buffer *kept)
+{
+    written_part part = {w->place->from, w->place->from};
+    bool good = true;
+    if (kept->size && !w->document->settings.bilingual && memcmp(kept->data, &part.from, sizeof part.from) == 0) {
+        memcpy(&part, kept->data, sizeof part);
+        good = tr_buffer_append(&w->before, kept->data + sizeof part, kept->size - sizeof part);
+    }
+    return good && tr_buffer_append(&w->before, w->document->data + part.at, w->unit->begin - part.at);
+}
+
+/* Keeps what stands before the unit and the unit itself, [size] written. */
+static bool keep_written(const tr_markdown_writer *w, const char *written, size_t size, tr_buffer *kept)
+{
+    const written_part part = {w->place->from, w->unit->end};
+    tr_buffer_clear(kept);
+    return w->place->alone ||
+           (tr_buffer_append(kept, &part, sizeof part) && tr_buffer_append(kept, w->before.data, w->before.size) &&
+            tr_buffer_append(kept, written, size));
+}
+
 static tr_status write_unit(tr_markdown_writer *w, const tr_rendering *rendering, tr_buffer *out, tr_error *error)
 {
     const tr_document *d = w->document;
     const tr_unit *unit = w->unit;
+    const size_t written = out->size;
     w->lead = lead_of(w);
     w->line_start = starts_line(w);
-    if (tr_markdown_failed(w, tr_markdown_take_parts(w, rendering)))
+    if (tr_markdown_failed(w, tr_markdown_take_parts(w, rendering) && take_before(w, rendering->kept)))
         return tr_fail_memory(error, d->name);
     if (!w->own)
         tr_markdown_move_out(w);
@@ -246,6 +311,7 @@ static tr_status write_unit(tr_markdown_writer *w, const tr_rendering *rendering
         tr_markdown_failed(w, tr_buffer_string(out, "][") &&
                                   tr_buffer_append(out, d->data + unit->begin, w->place->label - unit->begin) &&
                                   tr_buffer_string(out, "]"));
+    tr_markdown_failed(w, keep_written(w, out->data + written, out->size - written, rendering->kept));
     return w->failed ? tr_fail_memory(error, d->name) : TR_OK;
 }
 
@@ -267,6 +333,7 @@ tr_status tr_markdown_render(const tr_document *d, const tr_rendering *rendering
                             .references = state->references};
     const tr_status status = write_unit(&w, rendering, out, error);
     free(w.parts);
+    tr_buffer_free(&w.before);
     tr_buffer_free(&w.text);
     tr_buffer_free(&w.body);
     tr_buffer_free(&w.meaning);

@@ -25,6 +25,7 @@ typedef struct tr_markdown_writer {
     const char *lead;        /* stands before the translation: the end of the source, in bilingual documents */
     tr_markdown_part *parts; /* [count] */
     size_t count;
+    tr_buffer before;                  /* what stands before the unit in the part that is parsed again */
     tr_buffer text;                    /* of TEXT parts, with white space collapsed */
     tr_buffer body;                    /* the translation as it is written */
     tr_buffer meaning;                 /* what reading body again has to give: see tr_markdown_append_meaning */

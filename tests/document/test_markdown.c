@@ -125,6 +125,54 @@ static void rows_of_dashes_are_cells(void **state)
                    "|A|B|\n|-|--|\n|C|D|\n|:---|----:|\n|E|F|\n");
 }
 
+/* Documents that are written with their own texts, which are the same units again. */
+static void own_texts_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *document, *written;
+    } cases[] = {
+        /* Rows of dashes that are longer for md4c: the places after the first cell. */
+        {"|\n|-\n-||-", "|\n|-\n-||-"},
+        {"|a|b|c|\n|-|-|-|\n|-||-|\n", "|a|b|c|\n|-|-|-|\n|-||-|\n"},
+        /* A row without | before its first cell begins as a block does. */
+        {"|a\n|-\n\\- b\n", "|a\n|-\n\\- b\n"},
+        {"|a\n|-\n\\*\n", "|a\n|-\n\\*\n"},
+        /* Marks without partners in one unit would be partners of those in another. */
+        {"*****x**c**\\\n**", "*****x**c**\\\n\\*\\*"},
+        {"***b*c*<br> **?*\n", "***b*c*<br> **?*\n"},
+        {"~'\\\nb ~l~m~\n", "~'\\\nb ~l~m~\n"},
+        {"[][]\\\n]()[[](]()\n", "\\[\\]\\[\\]\\\n\\]()[\\[\\](]()\n"},
+        {"|a|b|\n|-|-|\n[][]|]()\n", "|a|b|\n|-|-|\n\\[\\]\\[\\]|\\]()\n"},
+        /* Lines that were two are one, in which $$ has a partner. */
+        {"$$m<br>a\n$$\n", "\\$$m<br>a \\$\\$\n"},
+        {"$$\n~<br>$$", "\\$\\$ ~<br>\\$\\$"},
+        /* A row of dashes that the written lines would make a table's. */
+        {"a|b\nc|d  \n|-|-|\n", "a|b c|d  \n\\|-|-|\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tr_document_settings settings = {.format = "markdown", .rewrite = true};
+        const size_t size = strlen(cases[i].document);
+        char *written = check_written(cases[i].document, size, &settings, check_same, NULL);
+        assert_string_equal(written, cases[i].written);
+        char *units = check_units(cases[i].document, size, &settings);
+        char *again = check_units(written, strlen(written), &settings);
+        assert_string_equal(again, units);
+        free(written);
+        free(units);
+        free(again);
+    }
+}
+
+/* A row of dashes has no NUL. */
+static void nul_is_no_dash(void **state)
+{
+    (void)state;
+    char *units = check_units("|\n-|\n-|\0\0", 9, &(tr_document_settings){.format = "markdown"});
+    assert_string_equal(units, "-\n");
+    free(units);
+}
+
 static void hostile_documents_fail(void **state)
 {
     (void)state;
@@ -197,6 +245,8 @@ int main(void)
         cmocka_unit_test(emphasis_survives_its_neighbours),
         cmocka_unit_test(bilingual_documents_have_both),
         cmocka_unit_test(rows_of_dashes_are_cells),
+        cmocka_unit_test(own_texts_stay),
+        cmocka_unit_test(nul_is_no_dash),
         cmocka_unit_test(hostile_documents_fail),
         cmocka_unit_test(hostile_documents_take_linear_time),
         cmocka_unit_test(properties_hold),
