@@ -28,7 +28,7 @@ typedef struct scanner {
     uint64_t calls;
     uint8_t kind; /* a tr_markdown_kind, or NO_MARKS */
     bool in_paragraph;
-    bool hidden; /* the block has text that md4c does not see, the end of a formula without its beginning: it stays */
+    bool hidden; /* the block has text that md4c does not see, one end of a formula without the other: it stays */
     tr_status status;
     tr_error *error;
 } scanner;
@@ -578,7 +578,7 @@ static int add_event(scanner *s, uint8_t what, uint8_t span, const char *text, s
     if (text) {
         e.begin = tr_markdown_place_of(&s->mask, (size_t)(text - s->mask.text.data));
         e.end = tr_markdown_place_of(&s->mask, (size_t)(text - s->mask.text.data) + size);
-        s->hidden |= *text == '?' && s->text[e.begin] == '$';
+        s->hidden |= (*text == '<' || *text == '?') && s->text[e.begin] == '$';
     }
     if (!tr_buffer_append(&s->events, &e, sizeof e))
         s->status = tr_fail_memory(s->error, "markdown");

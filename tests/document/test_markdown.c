@@ -147,6 +147,8 @@ static void own_texts_stay(void **state)
         /* Lines that were two are one, in which $$ has a partner. */
         {"$$m<br>a\n$$\n", "\\$$m<br>a \\$\\$\n"},
         {"$$\n~<br>$$", "\\$\\$ ~<br>\\$\\$"},
+        /* The first line of a formula is none of a table. */
+        {"|\n|-\n$$\n$$\n", "|\n|-\n$$\n$$\n"},
         /* A row of dashes that the written lines would make a table's. */
         {"a|b\nc|d  \n|-|-|\n", "a|b c|d  \n\\|-|-|\n"},
     };
