@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Measures `translate serve`, alone and beside LibreTranslate: bench/serve.py own|peer|idle TSV... [--rounds N].
+
+    own   the server on core 0, the client on core 1: sentences per second with 64 clients, beside the command with the same
+          lines on the same core; latency of one client, beside the library's; latency at half load; requests in flight
+    peer  beside LibreTranslate (--python: a Python that has it; --package: the default model as an Argos package): sentences
+          per second with 64 clients at its beam 4 and at beam 1, memory after 1,000 sentences, time to the first answer
+    idle  memory with 10,000 connections that wait
+
+TSV: files of a source, a TAB and a reference; their different sources are the texts, one a request. Caches are off.
+What LibreTranslate would download, its index of models and its sentence splitter, it does without; the latter is replaced
+by one that returns the text. Runs alternate. Stop
+everything else before you measure.
+"""
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+from common import ROOT, machine, read_pairs
+
+PEER = """
+import argostranslate.translate
+class Whole:
+    def split_sentences(self, text):
+        return [text]
+argostranslate.translate.MiniSBDSentencizer = lambda package: Whole()
+import libretranslate.init
+libretranslate.init.check_and_install_models = lambda *_, **__: None
+from libretranslate.main import main
+main()
+"""
+INSTALL = "import sys, argostranslate.package; argostranslate.package.install_from_path(sys.argv[1])"
+SERVER_CORE, CLIENT_CORE = "0", "1"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def memory(pid):
+    """Resident megabytes (10^6 bytes) of a process and its children."""
+    total = 0
+    for line in open(f"/proc/{pid}/status", encoding="ascii", errors="replace"):
+        if line.startswith("VmRSS"):
+            total += int(line.split()[1]) * 1024
+    with contextlib.suppress(OSError):
+        for child in open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read().split():
+            total += int(memory(child) * 1e6)
+    return total / 1e6
+
+
+@contextlib.contextmanager
+def server(command, env=None, core=SERVER_CORE):
+    """A server that listens; (port, process, seconds until its first answer)."""
+    port = free_port()
+    started = time.perf_counter()
+    process = subprocess.Popen(["taskset", "-c", core, *map(str, command), "--port", str(port)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    try:
+        body = json.dumps({"q": "你好。", "source": "zh", "target": "en"}).encode()
+        ask = urllib.request.Request(f"http://127.0.0.1:{port}/translate", body, {"Content-Type": "application/json"})
+        while True:
+            try:
+                urllib.request.urlopen(ask, timeout=60).read()
+                break
+            except OSError as problem:
+                if process.poll() is not None or time.perf_counter() - started > 120:
+                    sys.exit(f"{command[0]}: does not answer: {problem}")
+                time.sleep(0.002)
+        yield port, process, time.perf_counter() - started
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Client:
+    """One connection of HTTP/1.1, as little Python as possible between the sockets."""
+
+    def __init__(self, port):
+        self.port = port
+
+    async def __aenter__(self):
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        return self
+
+    async def __aexit__(self, *_):
+        self.writer.close()
+
+    async def translate(self, text):
+        body = json.dumps({"q": text, "source": "zh", "target": "en"}).encode()
+        self.writer.write(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                          b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
+        size = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+        answer = await self.reader.readexactly(size)
+        if b" 200 " not in head.split(b"\r\n")[0]:
+            raise RuntimeError(answer.decode())
+        return json.loads(answer)["translatedText"]
+
+
+async def ask_all(port, texts, clients):
+    """Each client asks for the next text when it has its answer: seconds in all, and of each request."""
+    waiting, times = iter(texts), []
+
+    async def run():
+        async with Client(port) as c:
+            for text in waiting:
+                begin = time.perf_counter()
+                await c.translate(text)
+                times.append(time.perf_counter() - begin)
+
+    begin = time.perf_counter()
+    await asyncio.gather(*(run() for _ in range(clients)))
+    return time.perf_counter() - begin, times
+
+
+async def ask_at(port, texts, rate):
+    """Requests that begin at a fixed rate, whatever the others do: seconds of each."""
+    free, times = [], []
+
+    async def one(text, at):
+        await asyncio.sleep(max(0, at - time.perf_counter()))
+        c = free.pop() if free else await Client(port).__aenter__()
+        await c.translate(text)
+        times.append(time.perf_counter() - at)
+        free.append(c)
+
+    begin = time.perf_counter() + 0.1
+    await asyncio.gather(*(one(text, begin + i / rate) for i, text in enumerate(texts)))
+    return times
+
+
+def run_client(what, *arguments):
+    os.sched_setaffinity(0, {int(CLIENT_CORE)})
+    return asyncio.run(what(*arguments))
+
+
+def ours(o, *more):
+    return [o.tool, "serve", "-T", "1", "--cache-size", "0", *more]
+
+
+def percentile(times, share):
+    return sorted(times)[min(len(times) - 1, int(len(times) * share))]
+
+
+def own(o, texts):
+    with tempfile.TemporaryDirectory() as folder:
+        lines = pathlib.Path(folder) / "lines.txt"
+        lines.write_text("".join(f"{t}\n" for t in texts), encoding="utf-8")
+        offline = ["taskset", "-c", SERVER_CORE, o.tool, "-q", "-T", "1", "-i", lines, "-o", f"{lines}.out"]
+        shares, rates = [], []
+        with server(ours(o)) as (port, process, _):
+            for _ in range(o.rounds):
+                seconds, times = run_client(ask_all, port, texts, 64)
+                begin = time.perf_counter()
+                subprocess.run(offline, check=True)
+                alone = time.perf_counter() - begin
+                shares.append(alone / seconds)
+                rates.append(len(texts) / seconds)
+            print(f"64 clients: {statistics.median(rates):.0f} sentences/s, {statistics.median(shares):.2f} of the command's "
+                  f"speed with the same lines")
+            half = statistics.median(rates) / 2
+            times = run_client(ask_at, port, texts, half)
+            mean, high = statistics.mean(times) * 1e3, percentile(times, 0.99) * 1e3
+            print(f"half load, {half:.0f} requests/s: mean {mean:.1f} ms, p99 {high:.1f} ms, {high / mean:.1f} times the mean")
+            flight, times = run_client(ask_all, port, texts[:1000], 1000)
+            print(f"1,000 requests in flight: {len(times)} answers in {flight:.2f} s")
+            one_by_one = [*offline[:3], o.tool, "-q", "-T", "1", "--batch-size", "1", "-i", lines, "-o", f"{lines}.out"]
+            begin = time.perf_counter()
+            subprocess.run(one_by_one, check=True)
+            each = (time.perf_counter() - begin) / len(texts) * 1e3
+            _, times = run_client(ask_all, port, texts, 1)
+            mean = statistics.mean(times) * 1e3
+            print(f"one client: {mean:.2f} ms a request, {mean - each:.2f} ms more than the command's {each:.2f} ms a line")
+            print(f"memory: {memory(process.pid):.1f} MB")
+
+
+def peer(o, texts):
+    with tempfile.TemporaryDirectory() as folder:
+        env = {"XDG_DATA_HOME": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/config", "XDG_CACHE_HOME": f"{folder}/cache"}
+        subprocess.run([o.python, "-c", INSTALL, o.package], check=True, env={**os.environ, **env})
+        libretranslate = [o.python, "-c", PEER, "--threads", "64", "--disable-web-ui"]
+        settings = {"translate": (ours(o), {}), "translate, beam 4": (ours(o, "-b", "4"), {}),
+                    "LibreTranslate": (libretranslate, {**env, "ARGOS_BEAM_SIZE": "4", "ARGOS_INTRA_THREADS": "1"}),
+                    "LibreTranslate, beam 1": (libretranslate, {**env, "ARGOS_BEAM_SIZE": "1", "ARGOS_INTRA_THREADS": "1"})}
+        found = {name: ([], [], []) for name in settings}
+        for _ in range(o.rounds):
+            for name, (command, more) in settings.items():
+                with server(command, more) as (port, process, first):
+                    seconds, _ = run_client(ask_all, port, texts[:1000], 64)
+                    for values, value in zip(found[name], (1000 / seconds, memory(process.pid), first)):
+                        values.append(value)
+        print("| server | sentences/s, 64 clients | memory after 1,000 | first answer after exec |\n|---|---|---|---|")
+        for name, values in found.items():
+            rate, megabytes, first = map(statistics.median, values)
+            print(f"| {name} | {rate:.1f} | {megabytes:.0f} MB | {first:.3f} s |")
+
+
+def idle(o, _texts):
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    with server(ours(o)) as (port, process, _):
+        before, connections = memory(process.pid), []
+        for _ in range(10000):
+            s = socket.create_connection(("127.0.0.1", port))
+            s.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            while b'"ok"' not in s.recv(4096):
+                pass
+            connections.append(s)
+        print(f"10,000 connections: {memory(process.pid):.0f} MB, {before:.0f} MB without them")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("own", "peer", "idle"))
+    parser.add_argument("pairs", nargs="+", metavar="TSV")
+    parser.add_argument("--tool", default=ROOT / "build/translate")
+    parser.add_argument("--python")
+    parser.add_argument("--package")
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    o = parser.parse_args()
+    print(machine())
+    texts = [source for source, _ in read_pairs(o.pairs, o.count, 1)]
+    {"own": own, "peer": peer, "idle": idle}[o.part](o, texts)
+
+
+if __name__ == "__main__":
+    main()
