@@ -169,12 +169,12 @@ def own(o, texts):
                 alone = time.perf_counter() - begin
                 shares.append(alone / seconds)
                 rates.append(len(texts) / seconds)
-            print(f"64 clients: {statistics.median(rates):.0f} sentences/s, {statistics.median(shares):.2f} of the command's "
-                  f"speed with the same lines")
-            half = statistics.median(rates) / 2
+            rate, share = statistics.median(rates), statistics.median(shares)
+            print(f"64 clients: {rate:.0f} sentences/s, {share:.2f} of the command's speed with the same lines")
+            half = rate / 2
             times = run_client(ask_at, port, texts, half)
             mean, high = statistics.mean(times) * 1e3, percentile(times, 0.99) * 1e3
-            print(f"half load, {half:.0f} requests/s: mean {mean:.1f} ms, p99 {high:.1f} ms, {high / mean:.1f} times the mean")
+            print(f"half load, {half:.0f} requests/s: mean {mean:.1f} ms, p99 {high:.1f} ms, {high / mean:.1f} of the mean")
             flight, times = run_client(ask_all, port, texts[:1000], 1000)
             print(f"1,000 requests in flight: {len(times)} answers in {flight:.2f} s")
             one_by_one = [*offline[:3], o.tool, "-q", "-T", "1", "--batch-size", "1", "-i", lines, "-o", f"{lines}.out"]

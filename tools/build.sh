@@ -30,7 +30,10 @@ detect_needs=('header cld2/public/encodings.h libcld2-dev')
 document_needs=('library expat libexpat1-dev' 'library gumbo libgumbo-dev' 'library md4c libmd4c-dev')
 # What `translate serve` needs; the same.
 serve_needs=('library libmicrohttpd libmicrohttpd-dev')
-test_needs=('library cmocka libcmocka-dev' "${pull_needs[@]}" "${detect_needs[@]}" "${document_needs[@]}" "${serve_needs[@]}")
+test_needs=(
+    'library cmocka libcmocka-dev'
+    "${pull_needs[@]}" "${detect_needs[@]}" "${document_needs[@]}" "${serve_needs[@]}"
+)
 clang_needs=('command clang clang' 'openmp clang libomp-dev')
 
 fail() {

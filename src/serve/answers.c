@@ -18,8 +18,8 @@ struct answer_header {
 
 /* An answer in parts. */
 struct stream {
-    connection *connection;
-    tr_buffer waiting; /* what the client has not taken, from `taken` on */
+    connection *connection; /* NULL: it has ended */
+    tr_buffer waiting;      /* what the client has not taken, from `taken` on */
     size_t taken;
     bool ended, reading; /* reading: libmicrohttpd asks for it at this moment */
 };
@@ -84,6 +84,8 @@ void answer_free(connection *c)
     free_headers(c);
     if (c->response)
         MHD_destroy_response(c->response);
+    if (c->stream) /* libmicrohttpd frees it later */
+        c->stream->connection = NULL;
 }
 
 static void answer_ready(connection *c, unsigned status, struct MHD_Response *response)
@@ -219,7 +221,8 @@ static ssize_t read_stream(void *argument, uint64_t position, char *out, size_t 
 static void free_stream(void *argument)
 {
     struct stream *const s = argument;
-    s->connection->stream = NULL;
+    if (s->connection)
+        s->connection->stream = NULL;
     tr_buffer_free(&s->waiting);
     free(s);
 }

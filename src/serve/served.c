@@ -122,12 +122,6 @@ static void remove_served(served *s)
     free_served(s);
 }
 
-void served_free_all(served_list *list)
-{
-    while (list->first)
-        remove_served(list->first);
-}
-
 /* --------------------------------------------------------------------------------------------------------------- closing */
 
 static void start_opening(served *s);
@@ -237,6 +231,23 @@ static void take_events(void *argument)
     for (tr_event *event; (event = tr_queue_poll(s->queue));)
         hand_over(s, event);
     served_release(s);
+}
+
+/* The callers of submissions get their last events, with which they free what they have. */
+static void end_submissions(served *s)
+{
+    for (tr_event *event; s->submissions && (event = tr_queue_wait(s->queue, 0, -1));)
+        hand_over(s, event);
+}
+
+void served_free_all(served_list *list)
+{
+    for (served *s = list->first; s; s = s->next)
+        served_hold(s); /* so that none is freed meanwhile */
+    for (served *s = list->first; s; s = s->next)
+        end_submissions(s);
+    while (list->first)
+        remove_served(list->first);
 }
 
 tr_status served_submit(served *model, const char *const *texts, const size_t *sizes, size_t count, tr_options *options,

@@ -23,7 +23,7 @@ void served_hold(served *s);
 void served_release(served *s);
 /* Removes it from the list as soon as nobody uses it. */
 void served_retire(served *s);
-/* Frees all of a list that nobody uses, with what waits in their queues. */
+/* Frees all of a list, when all submissions are cancelled: their last events are handed over. */
 void served_free_all(served_list *list);
 
 /* A number for the content that the model has, or was last seen with. */

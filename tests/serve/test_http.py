@@ -60,14 +60,15 @@ class Requests(ServeTest):
 
     def test_bodies(self):
         deep = b"[" * 100000
-        for body in (b"{", b'{"q": }', b"[1, 2", b"nul", deep, b'{"q":"\xff"}', b'{"q":"\\u0000"}', b'{"q":"\\ud800"}', b'{"q"' + deep,
-                     GOOD[:-1], b"\xef\xbb\xbf" + GOOD, b'{"a":1e999999}'):
+        for body in (b"{", b'{"q": }', b"[1, 2", b"nul", deep, b'{"q":"\xff"}', b'{"q":"\\u0000"}', b'{"q":"\\ud800"}',
+                     b'{"q"' + deep, GOOD[:-1], b"\xef\xbb\xbf" + GOOD, b'{"a":1e999999}'):
             answer = self.server.ask("POST", "/translate", body, {"Content-Type": "application/json"})
             self.assertEqual(answer.status, 400, (body[:40], answer))
         for body in (b"", b"=", b"&&&", b"%", b"q=%zz", b"q", b"q=" + b"\xff"):
             answer = self.server.ask("POST", "/translate", body, {"Content-Type": "application/x-www-form-urlencoded"})
             self.assertEqual(answer.status, 400, (body, answer))
-        for body in (b"", b"--x", b"--x\r\n\r\n", b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n' + TEXT.encode()):
+        head = b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n'
+        for body in (b"", b"--x", b"--x\r\n\r\n", head + TEXT.encode()):
             answer = self.server.ask("POST", "/translate", body, {"Content-Type": "multipart/form-data; boundary=x"})
             self.assertEqual(answer.status, 400, (body, answer))
         self.still_serves()
@@ -114,7 +115,8 @@ class Requests(ServeTest):
     def test_one_connection(self):
         c = self.server.connect()
         for _ in range(3):
-            self.assertEqual(self.server.ask("POST", "/translate", GOOD, {"Content-Type": "application/json"}, c).status, 200)
+            answer = self.server.ask("POST", "/translate", GOOD, {"Content-Type": "application/json"}, c)
+            self.assertEqual(answer.status, 200)
             self.assertEqual(self.server.ask("GET", "/nowhere", connection=c).status, 404)
         c.close()
         c = self.server.socket()
@@ -161,7 +163,7 @@ class Requests(ServeTest):
                 for name in names:
                     fields = {"q": TEXT, "text": TEXT, "source": "zh", "target": "en", name: value}
                     answer = self.server.post(path, fields)
-                    self.assertIn(answer.status, (200, 400, 404), (path, name, value, answer))
+                    self.assertIn(answer.status, (200, 400, 404, 504), (path, name, value, answer))
                     self.assertIsInstance(answer.json, (dict, list)) if not answer.body.startswith(b"event") else None
 
 
@@ -193,7 +195,8 @@ class Stream(ServeTest):
         self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "bad_request"))
 
     def test_deadline(self):
-        answer = self.server.post("/v1/translate", text="".join(f"他有{i}本书。" for i in range(3000)), source="zh", target="en", deadline_ms=50)
+        text = "".join(f"他有{i}本书。" for i in range(3000))
+        answer = self.server.post("/v1/translate", text=text, source="zh", target="en", deadline_ms=50)
         self.assertEqual((answer.status, answer.json["error"]["code"]), (504, "deadline_exceeded"))
 
 
@@ -255,9 +258,13 @@ class Ends(ServeTest):
         server = Server("-T", "1")
         texts = [f"第{i}个问题是什么？" for i in range(200)]
         answers = []
-        client = threading.Thread(target=lambda: answers.append(server.post("/translate", q=texts, source="zh", target="en")))
+
+        def ask():
+            answers.append(server.post("/translate", q=texts, source="zh", target="en"))
+
+        client = threading.Thread(target=ask)
         client.start()
-        self.eventually(lambda: "\ntranslate_requests_open 2\n" in server.get("/metrics").body.decode() or not client.is_alive())
+        self.eventually(lambda: b"\ntranslate_requests_open 2\n" in server.get("/metrics").body or not client.is_alive())
         server.signal(signal.SIGTERM)
         client.join()
         self.assertEqual(answers[0].status, 200)
@@ -267,7 +274,8 @@ class Ends(ServeTest):
     def test_grace(self):
         server = Server("-T", "1", "--grace", "0", "--char-limit", "0")
         c = server.socket()
-        c.sendall(request(json.dumps({"q": "".join(f"他有{i}本书。" for i in range(20000)), "source": "zh", "target": "en"}).encode()))
+        text = "".join(f"他有{i}本书。" for i in range(20000))
+        c.sendall(request(json.dumps({"q": text, "source": "zh", "target": "en"}).encode()))
         time.sleep(0.3)
         with self.within(30):
             self.assertEqual(server.end(), 0)
