@@ -17,8 +17,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Words that are commands in other versions and builds. */
-static const char *const reserved[] = {"serve", "server", "pull", "attention"};
+/* Words that are commands in other builds. */
+static const char *const reserved[] = {"serve", "pull", "attention"};
 
 /* --------------------------------------------------------------------------------------------------------------- main */
 
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     tr_heap_prepare(8 << 20); /* bytes that a tokenizer of some ten thousand pieces takes */
     const cli_command *command = find_command(argc > 1 ? argv[1] : "", &words);
     if (!command) {
-        cli_fail("%s: not in this version (for the word itself: translate -- %s)", argv[1], argv[1]);
+        cli_fail("%s: not in this build (for the word itself: translate -- %s)", argv[1], argv[1]);
         return CLI_USAGE;
     }
     const int count = argc > 1 ? argc - 1 - words : 0;

@@ -34,8 +34,9 @@ MISTAKES = [
     ("help bench", 2, "help: no such command, type translate bench -h"),
     ("version", 2, "version: no such command, did you mean 'translate -V'? " + WORD.format("version")),
     ("list", 2, "list: no such command, did you mean 'translate pull --list'? " + WORD.format("list")),
-    ("serve", 2, "serve: not in this version " + WORD.format("serve")),
-    ("server", 2, "server: not in this version " + WORD.format("server")),
+    ("server", 2, "server: no such command, did you mean 'translate serve'? " + WORD.format("server")),
+    ("server --port 80", 2, "server: no such command, did you mean 'translate serve'? " + WORD.format("server")),
+    ("serve 你好", 2, "你好: unexpected argument; usage: translate serve [OPTIONS] (try 'translate serve --help')"),
     # files where text should be
     ("zh.txt", 2, "zh.txt: is a file; its lines are read with: translate -i zh.txt " + WORD.format("zh.txt")),
     ("zh.txt b.txt", 2, "zh.txt, b.txt: are files; they are translated with: translate -O DIR zh.txt b.txt"),

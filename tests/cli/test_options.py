@@ -163,11 +163,6 @@ class WrongUsage(CommandTest):
         self.bad(1, "--shortlist", self.folder / "none", SENTENCE, says="none")
         self.bad(1, "--shortlist", self.file("lex", b"a b 0.5\n"), SENTENCE, says="is not a binary shortlist")
 
-    def test_not_in_this_version(self):
-        for word in ("serve",):
-            self.bad(2, word, says=[word, "not in this version"])
-            self.bad(2, word, "--help", says=word)
-
     def test_contradictions(self):
         f = self.file("in.txt", b"x\n")
         self.bad(2, "--min-length", "9", "--max-length", "8", SENTENCE, says="--min-length")

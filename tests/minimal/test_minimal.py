@@ -63,11 +63,12 @@ class Minimal(unittest.TestCase):
         self.bad("is no GGUF file", "-m", tests / "argos/fixtures/deflated-int8.argosmodel", "pa")
         self.bad("this build opens no other file", "-m", tests / "llama/fixtures/t5-small-blocks.gguf", "pa")
         self.bad("this build does not download", "-m", "hf:a/b", "你好")
-        self.bad("pull: not in this version", "pull", "a/b")
-        self.bad("attention: not in this version", "attention", "你好", "-o", "a.html")
+        self.bad("pull: not in this build", "pull", "a/b")
+        self.bad("attention: not in this build", "attention", "你好", "-o", "a.html")
+        self.bad("serve: not in this build", "serve", "--port", "0")
         help_text = self.good("-h")
-        self.assertNotIn("pull", help_text)
-        self.assertNotIn("attention", help_text)
+        for word in ("pull", "attention", "serve"):
+            self.assertNotIn(word, help_text)
 
 
 if __name__ == "__main__":
