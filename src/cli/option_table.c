@@ -379,8 +379,7 @@ const cli_option cli_options[] = {
     {COMMON | CMD_BENCH, GROUP_SPEED, KIND_SERIES, 0, "batch-size", "N,...", FIELD(batch_sizes), 1, 4096,
      "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
     {NEUTRAL | CMD_TRANSLATE | CMD_SCORE | CMD_SERVE, GROUP_SPEED, KIND_NUMBER, 0, "batch-size", "N", FIELD(batch_size), 1,
-     4096,
-     "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
+     4096, "sentences that a worker decodes together, default 32; 1: one sentence at a time, by all threads", NULL},
 
     {NEUTRAL | EVERY, GROUP_GENERAL, KIND_FLAG, 'q', "quiet", NULL, FIELD(quiet), 0, 0, "no warnings, no progress bar",
      NULL},
